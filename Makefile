@@ -1,0 +1,42 @@
+# `make audit` runs the main job, `make test` the tests. Each sets up what it needs, once.
+PYTHON ?= python3
+BIN := .venv/bin
+TORCH := torch==2.13.0
+
+# Idle threads of torch must wait, not spin: on a busy machine that is a hundredfold difference.
+export OMP_WAIT_POLICY := PASSIVE
+
+.PHONY: audit test check format benchmarks clean
+
+audit: .venv/ready
+	$(BIN)/heedful train mock-1
+
+test: check
+	$(BIN)/pytest -q
+
+check: .venv/ready-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/basedpyright
+
+format: .venv/ready-dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+benchmarks: .venv/ready-dev
+	for file in benchmarks/*.py; do $(BIN)/python $$file; done
+
+clean:
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis
+
+# torch first and exactly: a looser pin may fetch gigabytes that nothing here needs.
+.venv/ready: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Heedful needs Python 3.11 or newer; PYTHON=... names one."; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet $(TORCH)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable .
+	touch $@
+
+.venv/ready-dev: .venv/ready
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[hf,vectors,dev]'
+	touch $@

@@ -1,0 +1,152 @@
+"""All that decides a result: a Run and its parts, as validated, frozen, JSON-able settings.
+
+The defaults are those of Jain and Wallace (2019): a BiLSTM of 128 units a direction, additive attention, AMSGrad at
+1e-3, eight epochs of 32 texts. No torch here: the command line reads this file to answer `--help` at once.
+"""
+
+import hashlib
+import json
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+TRAINING_VERSION = 1
+"""Bumped when the same settings give other weights on purpose; part of every run's key."""
+
+Share = Annotated[float, Field(ge=0, lt=1)]
+Positive = Annotated[float, Field(gt=0)]
+Count = Annotated[int, Field(ge=1)]
+Option = bool | int | float | str
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class DataSettings(_Settings):
+    """Which texts: a built-in or named set, a file or folder, or `hub:NAME`; and how to read them."""
+
+    source: str = "mock-1"
+    fingerprint: str = ""
+    """Hash of the content, filled in when the data is loaded."""
+    text: str | None = None
+    label: str | None = None
+    query: str | None = None
+    task: Literal["classification", "nli", "qa"] | None = None
+    """None: as the source says, or by whether there is a query column."""
+    dev_share: Share = 0.1
+    test_share: Share = 0.2
+    split_seed: int = 0
+    only_labels: tuple[str, ...] = ()
+    """Keep only the examples with these labels; empty keeps all."""
+    train_limit: Count | None = None
+    test_limit: Count | None = None
+    """At most so many texts of dev and of test, as well."""
+    lexicon: Literal["heedful", "hu_liu"] = "heedful"
+    """Word lists of the mock sets: our own, or Hu & Liu's under HEEDFUL_DATA."""
+
+
+class TextSettings(_Settings):
+    """How a text becomes tokens."""
+
+    words: Literal["punctuation", "alphanumeric", "spaces"] = "punctuation"
+    """Cut at spaces and around each punctuation mark; make every non-word character a space; or cut at spaces alone."""
+    lowercase: bool = True
+    digits: Literal["keep", "map"] = "keep"
+    """map: every run of digits becomes qqq, as Jain and Wallace write they do."""
+    min_count: Count = 1
+    start_end: bool = False
+    """Put a start and an end symbol around each text: read by the encoder, never attended."""
+    max_tokens: Count | None = None
+    """Longer texts are cut to so many tokens (and counted)."""
+    longer_than: int | None = None
+    shorter_than: int | None = None
+    """Keep only texts strictly longer, strictly shorter than so many tokens."""
+
+
+class NetworkSettings(_Settings):
+    """The model: embedding, encoder, attention, head."""
+
+    encoder: str = "bilstm"
+    embed_size: Count = 300
+    """Ignored where pretrained vectors set the size."""
+    hidden_size: Count = 128
+    """Units a direction (recurrent), features (token-wise), or filters a kernel (convolution)."""
+    activation: Literal["relu", "tanh"] = "relu"
+    kernels: tuple[Count, ...] = (1, 3, 5, 7)
+    words: str = "gru"
+    sentences: str = "gru"
+    """Encoders inside a hierarchical one, over the words of a sentence and over the sentences."""
+    attention: str = "additive"
+    attention_size: Count | None = None
+    """Width of additive attention; None: half the width of the hidden states."""
+    scale: Positive | None = None
+    """What scaled-dot scores are divided by (Sun and Lu's lambda); None: square root of the width."""
+    temperature: Positive = 1.0
+    head: str = "linear"
+    head_bias: bool = True
+    vectors: str | None = None
+    missing: Literal["normal", "zero"] = "normal"
+    """Vector of a word that the pretrained ones lack: drawn from N(0, 1), or zero."""
+    unit_vectors: bool = False
+    embedding_start: Literal["normal", "uniform"] = "normal"
+    """Without pretrained vectors: N(0, 1), or uniform in +-0.1."""
+    trains_embedding: bool = True
+    embedding_dropout: Share = 0.0
+    sentence_dropout: Share = 0.0
+    """Before the encoder over sentences of a hierarchical model."""
+    context_dropout: Share = 0.0
+    logit_dropout: Share = 0.0
+
+
+class TrainingSettings(_Settings):
+    """The loop: method, optimiser, stopping, selection."""
+
+    method: str = "vanilla"
+    options: dict[str, Option] = Field(default_factory=dict)
+    """The method's own options."""
+    epochs: Count = 8
+    batch_size: Count = 32
+    optimizer: str = "amsgrad"
+    learning_rate: Positive = 1e-3
+    learning_rate_decay: Annotated[float, Field(ge=0)] = 0.0
+    """Adagrad's own decay."""
+    weight_decay: Annotated[float, Field(ge=0)] = 1e-5
+    """On everything but the attention module."""
+    loss_sum: Literal["mean", "sum"] = "sum"
+    """Over the batch; with L2 inside Adam, summing weakens the decay by the batch size."""
+    class_weights: bool = True
+    """Weigh each class by (count of the first class) / (its own count), as Jain and Wallace's code does for two."""
+    clip_norm: Positive | None = None
+    clip_value: Positive | None = None
+    plateau: bool = False
+    """Halve the learning rate whenever the selection value does not improve."""
+    patience: Count | None = None
+    """Stop after so many epochs without improvement; None: never early."""
+    min_epochs: Count = 1
+    """Epochs that must pass before an early stop."""
+    selection: Literal["clean", "paper"] = "clean"
+    """Choose the best epoch on dev (clean), or on test as some papers did (paper)."""
+    metric: str = "roc_auc"
+
+
+class Run(_Settings):
+    """One model, fully determined: same run, same machine, same number of threads, same weights."""
+
+    data: DataSettings = DataSettings()
+    text: TextSettings = TextSettings()
+    network: NetworkSettings = NetworkSettings()
+    training: TrainingSettings = TrainingSettings()
+    seed: int = 0
+    reference: str | None = None
+    """Key of the run whose attention and predictions the method or the frozen attention takes."""
+
+
+def key_of(run: Run) -> str:
+    """The run's name on disk: a hash of its settings and of the training version.
+
+    >>> key_of(Run(seed=1)) == key_of(Run(seed=1)), key_of(Run(seed=1)) == key_of(Run(seed=2))
+    (True, False)
+    """
+    said = json.dumps({"version": TRAINING_VERSION, **run.model_dump(mode="json")}, sort_keys=True)
+    return hashlib.sha256(said.encode()).hexdigest()[:16]

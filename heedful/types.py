@@ -1,0 +1,152 @@
+"""The data that flows, from text to findings. Frozen; none of it computes.
+
+Fixed once, for all of Heedful: masks are True on the real thing; padding stands on the right; attention is exactly 0
+where there is no item; logarithms are natural; logits are always [batch classes], two classes for a binary task.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, runtime_checkable
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+Task = Literal["classification", "nli", "qa"]
+Split = Literal["train", "dev", "test"]
+Solver = Literal["exact", "bound", "search"]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One text and what it is labelled.
+
+    Args:
+        tokens: the words as the tokenizer cut them; never empty.
+        query: hypothesis (nli) or question (qa); empty for classification.
+        sentences: position in `tokens` at which each sentence begins, the first being 0; empty where nobody asked.
+        rationale: positions in `tokens` that a person (or the data's maker) says the label rests on; None if unknown.
+        text: what the user wrote; `WordTokenizer.split` finds the characters of each token in it again.
+    """
+
+    tokens: tuple[str, ...]
+    label: int
+    query: tuple[str, ...] = ()
+    sentences: tuple[int, ...] = ()
+    rationale: tuple[int, ...] | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Examples in three parts, with what their labels mean.
+
+    Args:
+        fingerprint: a hash of the content; an edited file is another data set.
+        notes: what loading did to the rows, for the user to read ("7 empty texts dropped from train").
+    """
+
+    name: str
+    fingerprint: str
+    task: Task
+    labels: tuple[str, ...]
+    train: tuple[Example, ...]
+    dev: tuple[Example, ...]
+    test: tuple[Example, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Examples as tensors.
+
+    Args:
+        index: which examples of the split these are.
+        mask: what the encoder reads: all but padding.
+        attendable: what attention may weigh: never padding, nor a start or end symbol.
+        sentence: the number of the sentence that each token is in, counted from 0; hierarchical models only.
+        given: attention imposed from outside; frozen attention only.
+    """
+
+    index: Int[Tensor, " batch"]
+    tokens: Int[Tensor, "batch time"]
+    mask: Bool[Tensor, "batch time"]
+    attendable: Bool[Tensor, "batch time"]
+    labels: Int[Tensor, " batch"]
+    query_tokens: Int[Tensor, "batch query"] | None = None
+    query_mask: Bool[Tensor, "batch query"] | None = None
+    sentence: Int[Tensor, "batch time"] | None = None
+    given: Float[Tensor, "batch item"] | None = None
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """What attention weighs: one hidden state an item (a token, or a sentence of a hierarchical model)."""
+
+    hidden: Float[Tensor, "batch item hidden"]
+    items: Bool[Tensor, "batch item"]
+    query: Float[Tensor, "batch hidden"] | None = None
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Everything a model computed on its way from a batch to its logits."""
+
+    batch: Batch
+    embedded: Float[Tensor, "batch time embed"]
+    encoded: Encoded
+    scores: Float[Tensor, "batch item"]
+    attention: Float[Tensor, "batch item"]
+    logits: Float[Tensor, "batch classes"]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What a reference run said of the batch at hand: computed once, not every epoch."""
+
+    attention: Float[Tensor, "batch item"]
+    logits: Float[Tensor, "batch classes"]
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What one test found: each value is [batch] or [batch item]; undefined ones are NaN."""
+
+    values: Mapping[str, Float[Tensor, "..."]] = field(default_factory=dict)
+    solver: Solver = "exact"
+
+
+@runtime_checkable
+class Model(Protocol):
+    """Any model that Heedful can audit: four verbs, and two more where all after attention is linear.
+
+    With those two it is a `LinearModel` and gets exact answers; others get the same tests by search.
+    """
+
+    def embed(self, batch: Batch) -> Float[Tensor, "batch time embed"]:
+        """The vector of each token."""
+        ...
+
+    def encode(self, embedded: Float[Tensor, "batch time embed"], batch: Batch) -> Encoded:
+        """The hidden state of each item."""
+        ...
+
+    def attend(self, encoded: Encoded, batch: Batch) -> tuple[Float[Tensor, "batch item"], Float[Tensor, "batch item"]]:
+        """Scores, and the attention they give: rows that sum to 1, exactly 0 where there is no item."""
+        ...
+
+    def decode(self, encoded: Encoded, attention: Float[Tensor, "batch item"]) -> Float[Tensor, "batch classes"]:
+        """Logits of the items weighed by any attention."""
+        ...
+
+
+@runtime_checkable
+class LinearModel(Model, Protocol):
+    """A model whose logits are sum over items of attention x item_logits, wherever attention sums to 1."""
+
+    def item_logits(self, encoded: Encoded) -> Float[Tensor, "batch item classes"]:
+        """What the model would say if all weight were on that item."""
+        ...
+
+    def empty_logits(self, encoded: Encoded) -> Float[Tensor, "batch classes"]:
+        """What the model says when nothing is left: the head applied to the zero vector."""
+        ...
