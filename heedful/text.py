@@ -1,0 +1,125 @@
+"""From characters to tokens to ids, on the `tokenizers` library; what is saved as `tokenizer.json` is all there is."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import chain
+
+from tokenizers import PreTokenizedString, Regex, Tokenizer, normalizers, pre_tokenizers
+from tokenizers.models import WordLevel
+from tokenizers.processors import TemplateProcessing
+
+from heedful.errors import StoreError
+from heedful.settings import TextSettings
+from heedful.types import Example
+
+PAD, UNKNOWN, START, END = range(4)
+SPECIAL = ("<pad>", "<unk>", "<start>", "<end>")
+
+Span = tuple[int, int]
+
+
+class WordTokenizer:
+    """Cuts texts into words and gives each word of its vocabulary an id.
+
+    >>> words = WordTokenizer.from_settings(TextSettings())
+    >>> words.split("It isn't BAD!")
+    (('it', 'isn', "'", 't', 'bad', '!'), ((0, 2), (3, 6), (6, 7), (7, 8), (9, 12), (12, 13)))
+    >>> learnt = words.learn([("not", "bad"), ("bad",)])
+    >>> learnt.ids(("bad", "film")), learnt.size
+    ([4, 1], 6)
+    """
+
+    def __init__(self, tokenizer: Tokenizer):
+        self._tokenizer = tokenizer
+        self._lookup = {word: number for word, number in tokenizer.get_vocab().items() if number >= len(SPECIAL)}
+
+    @classmethod
+    def from_settings(cls, settings: TextSettings) -> "WordTokenizer":
+        """A tokenizer that cuts as the settings say and knows no word yet."""
+        changes: list[normalizers.Normalizer] = []
+        if settings.lowercase:
+            changes.append(normalizers.Lowercase())
+        if settings.words == "alphanumeric":
+            changes.append(normalizers.Replace(Regex(r"\W"), " "))
+        if settings.digits == "map":
+            changes.append(normalizers.Replace(Regex(r"\d+"), "qqq"))
+        word = r"\w+|[^\w\s]" if settings.words == "punctuation" else r"\S+"
+        tokenizer = _word_level({})
+        tokenizer.normalizer = normalizers.Sequence(changes)
+        tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(word), behavior="removed", invert=True)
+        if settings.start_end:
+            tokenizer.post_processor = TemplateProcessing(
+                single=f"{SPECIAL[START]} $A {SPECIAL[END]}",
+                special_tokens=[(SPECIAL[START], START), (SPECIAL[END], END)],
+            )
+        return cls(tokenizer)
+
+    @classmethod
+    def from_json(cls, content: str) -> "WordTokenizer":
+        """The tokenizer that `to_json` wrote."""
+        try:
+            tokenizer = Tokenizer.from_str(content)
+        except Exception as error:  # the library raises bare Exception
+            raise StoreError(f"tokenizer.json can not be read: {error}") from error
+        if not isinstance(tokenizer.model, WordLevel) or tuple(map(tokenizer.id_to_token, range(4))) != SPECIAL:
+            raise StoreError(
+                "tokenizer.json is not one of Heedful's: it must be a word-level tokenizer with our four symbols."
+            )
+        return cls(tokenizer)
+
+    def to_json(self) -> str:
+        """Everything needed to cut and number texts again, in the library's own format."""
+        return self._tokenizer.to_str()
+
+    def split(self, text: str) -> tuple[tuple[str, ...], tuple[Span, ...]]:
+        """The words of a text and where in the text each stands, as [start, end) characters."""
+        pieces = PreTokenizedString(text)
+        if self._tokenizer.normalizer is not None:
+            pieces.normalize(self._tokenizer.normalizer.normalize)
+        self._tokenizer.pre_tokenizer.pre_tokenize(pieces)
+        splits = pieces.get_splits(offset_referential="original", offset_type="char")
+        spans: list[Span] = []
+        for _, (start, end), _ in splits:
+            # The library places a mapped number on its last digit only; take the others back in.
+            while start > (spans[-1][1] if spans else 0) and text[start - 1].isdecimal():
+                start -= 1
+            spans.append((start, end))
+        return tuple(word for word, _, _ in splits), tuple(spans)
+
+    def learn(self, texts: Iterable[Sequence[str]], min_count: int = 1) -> "WordTokenizer":
+        """The same tokenizer with the words that occur at least min_count times: frequent first, then by alphabet."""
+        counts = Counter(chain.from_iterable(texts))
+        kept = (word for word, count in counts.items() if count >= min_count and word not in SPECIAL)
+        words = sorted(kept, key=lambda word: (-counts[word], word))
+        tokenizer = Tokenizer.from_str(self._tokenizer.to_str())
+        tokenizer.model = _word_level({word: number for number, word in enumerate(words, start=len(SPECIAL))}).model
+        return WordTokenizer(tokenizer)
+
+    def ids(self, tokens: Sequence[str]) -> list[int]:
+        """The number of each token; words outside the vocabulary, and any that look like our symbols, are unknown."""
+        return [self._lookup.get(token, UNKNOWN) for token in tokens]
+
+    @property
+    def words(self) -> list[str]:
+        """The vocabulary in order of id, our four symbols first."""
+        return [*SPECIAL, *sorted(self._lookup, key=self._lookup.__getitem__)]
+
+    @property
+    def size(self) -> int:
+        """How many ids there are, our four symbols among them."""
+        return len(SPECIAL) + len(self._lookup)
+
+    @property
+    def adds_start_end(self) -> bool:
+        """Whether texts are wrapped in a start and an end symbol."""
+        return self._tokenizer.post_processor is not None
+
+
+def learn_vocabulary(words: WordTokenizer, examples: Sequence[Example], min_count: int) -> WordTokenizer:
+    """The tokenizer with the vocabulary of these examples: texts and queries."""
+    return words.learn(chain((e.tokens for e in examples), (e.query for e in examples)), min_count)
+
+
+def _word_level(vocabulary: dict[str, int]) -> Tokenizer:
+    symbols = {symbol: number for number, symbol in enumerate(SPECIAL)}
+    return Tokenizer(WordLevel({**symbols, **vocabulary}, unk_token=SPECIAL[UNKNOWN]))
