@@ -1,0 +1,27 @@
+"""What an encoder is."""
+
+from typing import Protocol, runtime_checkable
+
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+
+@runtime_checkable
+class Encoder(Protocol):
+    """A module from embeddings to hidden states, one a token; what stands on padding must not matter."""
+
+    output_size: int
+    token_wise: bool
+    """Whether a token's state depends on that token alone."""
+
+    def __call__(
+        self, embedded: Float[Tensor, "batch time embed"], mask: Bool[Tensor, "batch time"]
+    ) -> Float[Tensor, "batch time hidden"]:
+        """The state of each token."""
+        ...
+
+    def summary(
+        self, hidden: Float[Tensor, "batch time hidden"], mask: Bool[Tensor, "batch time"]
+    ) -> Float[Tensor, "batch hidden"]:
+        """One vector for the whole text: how a query is encoded."""
+        ...
