@@ -1,0 +1,91 @@
+"""The options that commands share, and the Run they describe."""
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from heedful.errors import SettingError
+from heedful.settings import Run
+
+Source = Annotated[
+    str, typer.Argument(metavar="DATA", help="mock-1 ... mock-4q, planted, a named set, a file or folder, or hub:NAME.")
+]
+Text = Annotated[str | None, typer.Option(help="Column of the text.")]
+Label = Annotated[str | None, typer.Option(help="Column of the label.")]
+Query = Annotated[str | None, typer.Option(help="Column of the hypothesis or question.")]
+Encoder = Annotated[str | None, typer.Option(help="`heedful list encoders` names them. Default: bilstm.")]
+Attention = Annotated[str | None, typer.Option(help="additive, dot, uniform or frozen. Default: additive.")]
+Method = Annotated[str | None, typer.Option(help="How to train; `heedful list methods`. Default: vanilla.")]
+Vectors = Annotated[str | None, typer.Option(help="Pretrained word vectors: a file, or a name under HEEDFUL_DATA.")]
+Seed = Annotated[int, typer.Option(help="Decides initial weights, batches and dropout.")]
+Epochs = Annotated[int | None, typer.Option(help="Passes over the training texts. Default: 8.")]
+Reference = Annotated[str | None, typer.Option(help="Key of a finished run that the method or frozen attention takes.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="PART.NAME=VALUE", help="Any other setting, e.g. text.min_count=5 (may be repeated)."
+    ),
+]
+Runs = Annotated[str, typer.Option(help="Folder of finished runs.")]
+Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1 ...")]
+Threads = Annotated[int, typer.Option(min=1, help="Threads of torch. One is fastest for small models.")]
+
+
+def make_run(chosen: dict[str, Any], settings: list[str] | None) -> Run:
+    """The run with the chosen settings, named by their place ("network.encoder"); None leaves the default.
+
+    >>> make_run({"network.encoder": "cnn", "seed": 3}, ["text.min_count=5"]).text.min_count
+    5
+    """
+    changes: dict[str, Any] = {}
+    given = dict(_parse(setting) for setting in settings or [])
+    for place, value in {**chosen, **given}.items():
+        if value is not None:
+            *parts, name = place.split(".")
+            inner = changes
+            for part in parts:
+                inner = inner.setdefault(part, {})
+            inner[name] = value
+    return validated(changes)
+
+
+def validated(changes: dict[str, Any]) -> Run:
+    """A Run of these settings; what is wrong with them is one clear error."""
+    from pydantic import ValidationError
+
+    try:
+        return Run.model_validate(changes)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        message = first["msg"].removeprefix("Input ").removeprefix("Value error, ")
+        raise SettingError(f"setting '{place}' {message}; it was {first['input']!r}.{_known(place)}") from None
+
+
+def _known(place: str) -> str:
+    part, _, _ = place.rpartition(".")
+    field = Run.model_fields.get(part)
+    fields = getattr(field.annotation, "model_fields", None) if field else Run.model_fields
+    return f" Known in '{part or 'run'}': {', '.join(fields)}." if fields else ""
+
+
+def _parse(setting: str) -> tuple[str, Any]:
+    place, equals, value = setting.partition("=")
+    if not equals or not place:
+        raise SettingError(f"--set takes PART.NAME=VALUE, for example network.hidden_size=64; it was '{setting}'.")
+    try:
+        return place, json.loads(value)
+    except json.JSONDecodeError:
+        return place, value
+
+
+def use_threads(count: int, device: str) -> None:
+    """Set torch's threads, and check that the device is there."""
+    import torch
+
+    torch.set_num_threads(count)
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise SettingError(f"device must be one that torch can use here; '{device}' is not: {error}") from None

@@ -1,0 +1,90 @@
+"""Imports point one way: a row of the design uses only the rows above it."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import heedful
+
+ROOT = Path(heedful.__file__).parent
+
+ROWS = [
+    "errors",
+    "settings",
+    "types",
+    "text",
+    "sentences",
+    "batches",
+    "datasets",
+    "vectors",
+    "attention",
+    "encoders",
+    "model",
+    "measures",
+    "exact",
+    "evaluation",
+    "methods",
+    "training",
+    "store",
+    "engine",
+    "cli",
+]
+
+ONLY = {
+    "errors": {"collections", "difflib", "typing"},
+    "measures": {"torch", "jaxtyping", "heedful.types", "heedful.measures"},
+    "exact": {"torch", "jaxtyping", "heedful.types", "heedful.measures", "heedful.exact", "scipy"},
+}
+"""Rows that may import nothing else (the standard library aside)."""
+
+
+def row_of(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> set[str]:
+    """Every module that a file names in an import, also inside functions."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
+    return found
+
+
+FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_file_imports_only_the_rows_above(path):
+    own = row_of(path)
+    assert own in ROWS, f"{own} has no row: place it in ROWS"
+    for name in imports(path):
+        parts = name.split(".")
+        if parts[0] == "heedful" and len(parts) > 1 and parts[1] in ROWS:
+            assert ROWS.index(parts[1]) <= ROWS.index(own), f"{own} must not import {name}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_core_imports_nothing_else(path):
+    allowed = ONLY.get(row_of(path))
+    if allowed is None:
+        return
+    for name in imports(path):
+        top = name.split(".")[0]
+        inside = any(name == one or name.startswith(f"{one}.") for one in allowed)
+        assert inside or top in sys.stdlib_module_names or name == "heedful", f"{path.name} must not import {name}"
+
+
+def test_rows_are_files_that_exist():
+    there = {row_of(path) for path in FILES}
+    assert set(ROWS) == there
+
+
+def test_the_commands_load_without_torch():
+    code = "import sys, heedful.cli; assert 'torch' not in sys.modules, 'torch was imported'"
+    subprocess.run([sys.executable, "-c", code], check=True)

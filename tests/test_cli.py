@@ -1,0 +1,146 @@
+"""One test a command, and what a user sees when the input is wrong."""
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+from heedful.cli import app, main
+from heedful.cli.options import make_run
+from heedful.encoders import ENCODERS
+from heedful.errors import HeedfulError, SettingError
+
+SMALL = ["--encoder", "average", "--epochs", "1", "--set", "data.train_limit=60", "--set", "data.test_limit=20"]
+SMALL += ["--set", "network.embed_size=8", "--set", "network.hidden_size=5"]
+
+
+def heedful(*arguments: str) -> str:
+    result = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+@pytest.fixture
+def reviews(tmp_path):
+    rows = [f"{'fine' if n % 2 else 'poor'} film number {n},{'good' if n % 2 else 'bad'}" for n in range(60)]
+    path = tmp_path / "my.csv"
+    path.write_text("\n".join(["t,y", *rows]), encoding="utf-8")
+    return path
+
+
+def test_train_prints_scores_and_stores_the_run(tmp_path):
+    output = heedful("train", "mock-1", *SMALL, "--runs", str(tmp_path))
+    assert "roc_auc" in output and "trained in" in output
+    (folder,) = tmp_path.iterdir()
+    described = json.loads((folder / "run.json").read_text())
+    assert described["run"]["network"]["encoder"] == "average"
+    assert described["run"]["data"]["fingerprint"]
+
+
+def test_training_again_finds_the_run(tmp_path):
+    heedful("train", "mock-1", *SMALL, "--runs", str(tmp_path))
+    assert "found in" in heedful("train", "mock-1", *SMALL, "--runs", str(tmp_path))
+
+
+def test_train_reads_the_users_own_columns(tmp_path, reviews):
+    assert "my.csv" in heedful(
+        "train", str(reviews), "--text", "t", "--label", "y", *SMALL, "--runs", str(tmp_path / "r")
+    )
+
+
+def test_frozen_attention_takes_a_finished_run(tmp_path):
+    heedful("train", "mock-1", *SMALL, "--runs", str(tmp_path))
+    (folder,) = tmp_path.iterdir()
+    more = ["--attention", "frozen", "--reference", folder.name]
+    assert "frozen attention" in heedful("train", "mock-1", *SMALL, *more, "--runs", str(tmp_path))
+
+
+def test_list_names_every_encoder_with_what_it_is():
+    lines = heedful("list", "encoders").splitlines()
+    assert [line.split()[0] for line in lines] == list(ENCODERS)
+    assert all(len(line.split()) > 2 for line in lines)
+
+
+@pytest.mark.parametrize("kind", ["attentions", "heads", "methods", "metrics", "datasets"])
+def test_every_kind_can_be_listed(kind):
+    assert heedful("list", kind).strip()
+
+
+def test_list_runs_shows_runs_and_skips_the_rest(tmp_path):
+    heedful("train", "mock-1", *SMALL, "--runs", str(tmp_path))
+    (tmp_path / "not a run").mkdir()
+    output = heedful("list", "runs", "--runs", str(tmp_path))
+    assert "mock-1  average  additive  vanilla  seed 0" in output
+    assert "skipped" in output and "not a run" in output
+
+
+def test_describe_counts_and_shows_texts(reviews):
+    output = heedful("data", "describe", str(reviews))
+    assert "bad" in output and "fine film number" in output and "fingerprint" in output
+
+
+def test_describe_shows_markup_as_text(tmp_path):
+    path = tmp_path / "odd.csv"
+    path.write_text("text,label\n" + "".join(f"[red]danger[/red] {n},{n % 2}\n" for n in range(40)), encoding="utf-8")
+    assert "[ red ] danger" in heedful("data", "describe", str(path))
+
+
+def test_check_says_whether_data_can_be_trained_on(reviews):
+    assert "good to train on" in heedful("data", "check", str(reviews))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "mock-7"], "mock-"),
+        (["train", "mock-1", "--encoder", "bilsmt"], "Did you mean 'bilstm'?"),
+        (["train", "mock-1", "--device", "quantum"], "device must be one that torch can use here"),
+        (["train", "mock-1", "--set", "network.colour=red"], "setting 'network.colour'"),
+        (["train", "mock-1", "--set", "nonsense"], "--set takes PART.NAME=VALUE"),
+        (["train", "mock-1", "--set", "network.hidden_size=0"], "setting 'network.hidden_size'"),
+        (["train", "mock-1", "--reference", "abc"], "no run 'abc'"),
+        (["list", "encoder"], "unknown kind 'encoder'. Did you mean 'encoders'?"),
+        (["data", "check", "nowhere.csv"], "nowhere.csv"),
+    ],
+)
+def test_wrong_input_is_one_line_and_exit_code_2(arguments, message, monkeypatch, capsys, tmp_path):
+    if arguments[0] == "train":
+        arguments = [*arguments, "--runs", str(tmp_path), "--set", "data.train_limit=20"]
+    monkeypatch.setattr(sys, "argv", ["heedful", *arguments])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_our_own_mistakes_keep_their_traceback(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["heedful", "list", "encoders"])
+    monkeypatch.setattr("heedful.cli.listing._encoders", lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        main()
+
+
+def test_settings_are_read_as_json_or_text():
+    run = make_run({}, ["network.kernels=[3, 5]", "network.encoder=cnn", "training.options={}"])
+    assert run.network.kernels == (3, 5) and run.network.encoder == "cnn"
+
+
+def test_unknown_settings_list_the_known():
+    with pytest.raises(SettingError, match="Known in 'network': encoder, embed_size"):
+        make_run({}, ["network.colour=red"])
+    assert issubclass(SettingError, HeedfulError)
+
+
+def test_help_answers_at_once():
+    def seconds() -> float:
+        began = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "heedful", "--help"], check=True, stdout=subprocess.DEVNULL)
+        return time.perf_counter() - began
+
+    # Half a second is the promise on an idle machine; this shows only that nothing heavy is imported.
+    assert min(seconds() for _ in range(3)) < 1.5
