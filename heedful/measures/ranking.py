@@ -1,0 +1,285 @@
+"""How two rankings of the same items agree: ties, Kendall's tau with its p-value, and the top k.
+
+Every function takes a ragged batch at once: mask is True on real items, which may stand anywhere in the row. A row with
+a NaN among its real items has no ranking, and its answer is NaN. Pairs are counted by sorting, never listed, so memory
+grows with the number of items and not with its square.
+"""
+
+from functools import cache
+from itertools import accumulate
+from math import factorial, sqrt
+
+import torch
+from jaxtyping import Bool, Float, Int, Real
+from torch import Tensor
+
+# Up to so many untied items the p-value of tau is always exact; scipy.stats.kendalltau draws the line here too.
+EXACT_UP_TO = 33
+
+
+def rank_descending(
+    values: Real[Tensor, "*batch item"], mask: Bool[Tensor, "*batch item"] | None = None
+) -> Int[Tensor, "*batch item"]:
+    """The positions of the items, from the largest value to the smallest; positions without an item come last.
+
+    Equal values keep their order: the lower position comes first.
+
+    >>> rank_descending(torch.tensor([[0.2, 0.5, 0.2, 0.9]]), torch.tensor([[True, True, True, False]]))
+    tensor([[1, 0, 2, 3]])
+    """
+    if mask is None:
+        return values.argsort(dim=-1, descending=True, stable=True)
+    # A second stable sort, and not a fill by minus infinity: a real item may be minus infinity too.
+    order = values.where(mask, 0).argsort(dim=-1, descending=True, stable=True)
+    return order.gather(-1, mask.gather(-1, order).byte().argsort(dim=-1, descending=True, stable=True))
+
+
+def ties_within(
+    values: Real[Tensor, "*batch item"],
+    mask: Bool[Tensor, "*batch item"] | None = None,
+    tolerance: float = 1e-6,
+) -> Float[Tensor, "*batch item"]:
+    """Dense ranks (1 the smallest; 0 where there is no item), all but equal values sharing one rank.
+
+    Sort the row; two neighbours are tied where they are equal, or closer than tolerance x the row's largest magnitude.
+    A longest run of tied neighbours has one rank. So the order of the items does not matter, values are tied exactly
+    where a chain of close neighbours joins them, and the ends of a long chain may be further apart than the tolerance.
+
+    Without it rounding decides: the importances of equal tokens differ in the last digit, and so does their order. Give
+    the ranks to the other functions of this module in place of the values. NaN stays NaN.
+
+    Args:
+        tolerance: 0 ties equal values alone.
+
+    >>> ties_within(torch.tensor([[0.3, 0.1, 0.3 + 1e-8, 0.2, 7.0]]), torch.tensor([[True, True, True, True, False]]))
+    tensor([[3., 1., 3., 2., 0.]], dtype=torch.float64)
+    """
+    mask = torch.ones_like(values, dtype=torch.bool) if mask is None else mask
+    undefined = values.isnan() & mask
+    return _dense_ranks(values.double(), mask & ~undefined, tolerance).double().masked_fill(undefined, torch.nan)
+
+
+def kendall_tau(
+    a: Real[Tensor, "*batch item"],
+    b: Real[Tensor, "*batch item"],
+    mask: Bool[Tensor, "*batch item"] | None = None,
+) -> tuple[Float[Tensor, "*batch"], Float[Tensor, "*batch"]]:
+    """Kendall's tau-b of each row of a with the same row of b, and its two-sided p-value, both in float64.
+
+    tau = (concordant - discordant) / sqrt((pairs - pairs tied in a) (pairs - pairs tied in b)).
+
+    From -1 (reversed) to 1 (the same order); NaN, with its p, where undefined: fewer than two items, or all of a or all
+    of b tied. p is the probability of a tau at least as far from 0 if all orders are equally likely: exact where there
+    are no ties and at most 33 items (or at most one pair out of line, or in line), else by the normal approximation
+    with its variance corrected for ties. Both equal scipy.stats.kendalltau, row by row.
+    Jain and Wallace (2019, arXiv:1902.10186, algorithm 1) compare attention with other importances by it. Kendall
+    (1945, The treatment of ties in ranking problems).
+
+    >>> kendall_tau(torch.tensor([[1.0, 2.0, 3.0]]), torch.tensor([[2.0, 3.0, 5.0]]))  # 2 of 6 orders have |tau| = 1
+    (tensor([1.], dtype=torch.float64), tensor([0.3333], dtype=torch.float64))
+    """
+    shape = a.shape[:-1]
+    mask = torch.ones_like(a, dtype=torch.bool) if mask is None else mask
+    a, b, mask = (tensor.reshape(-1, tensor.shape[-1]) for tensor in (a, b, mask))
+    undefined = ((a.isnan() | b.isnan()) & mask).any(-1)
+    a, b = (_dense_ranks(tensor.double(), mask & ~tensor.isnan(), 0.0) for tensor in (a, b))
+    n = mask.sum(-1)
+    pairs = n * (n - 1) // 2
+    discordant, tied_in_both = _discordant_and_tied(a, b, mask)
+    sizes_a, sizes_b = _group_sizes(a, mask), _group_sizes(b, mask)
+    tied_a, tied_b = _pairs_within(sizes_a), _pairs_within(sizes_b)
+
+    balance = (pairs - tied_a - tied_b + tied_in_both - 2 * discordant).double()
+    undefined = undefined | (tied_a == pairs) | (tied_b == pairs)
+    tau = (balance / (pairs - tied_a).double().sqrt() / (pairs - tied_b).double().sqrt()).clamp(-1, 1)
+    fewest = torch.minimum(discordant, pairs - discordant)
+    is_exact = (tied_a + tied_b == 0) & ((n <= EXACT_UP_TO) | (fewest <= 1))
+    p = torch.where(is_exact, _exact_p(n, fewest), _asymptotic_p(n, balance, sizes_a, sizes_b))
+    tau, p = tau.masked_fill(undefined, torch.nan), p.masked_fill(undefined, torch.nan)
+    return tau.reshape(shape), p.reshape(shape)
+
+
+def top_k_overlap(
+    a: Real[Tensor, "*batch item"],
+    b: Real[Tensor, "*batch item"],
+    mask: Bool[Tensor, "*batch item"] | None,
+    k: int,
+) -> Float[Tensor, "*batch"]:
+    """The share of the k largest items of each row of a that are among the k largest of the same row of b, in float64.
+
+    |top k of a and of b| / min(k, number of items).
+
+    Symmetric; 1 where the two sets are the same, in whatever order. Of equal values the lower position is taken first.
+    NaN where there is nothing to compare: no item, or k below 1.
+
+    >>> top_k_overlap(torch.tensor([[4.0, 3.0, 2.0, 1.0]]), torch.tensor([[1.0, 4.0, 2.0, 3.0]]), None, k=2)
+    tensor([0.5000], dtype=torch.float64)
+    """
+    mask = torch.ones_like(a, dtype=torch.bool) if mask is None else mask
+    top_a, top_b = (_is_in_top(rank_descending(values, mask), mask, k) for values in (a, b))
+    undefined = ((a.isnan() | b.isnan()) & mask).any(-1)
+    return ((top_a & top_b).sum(-1).double() / top_a.sum(-1)).masked_fill(undefined, torch.nan)
+
+
+def kendall_top_k_distance(
+    a: Real[Tensor, "*batch item"],
+    b: Real[Tensor, "*batch item"],
+    mask: Bool[Tensor, "*batch item"] | None,
+    k: int,
+    penalty: float = 0.5,
+) -> Float[Tensor, "*batch"]:
+    """Kendall's distance with penalty, K^(p), between the top k lists of each row of a and of b, in float64.
+
+    It is the sum over all pairs of items that are in a list:
+    1. both in both lists: 1 if the lists order them differently;
+    2. both in one list, one of them in the other: 1 if the one that is in the other is the lower in the first;
+    3. one in the first list alone, the other in the second alone: 1;
+    4. both in one list alone: the penalty (the other list does not say how it orders them).
+
+    Symmetric; 0 where the lists are the same; at most k^2 + penalty k (k - 1), where they share nothing; the number of
+    discordant pairs where k is at least the number of items. Not normalised. Of equal values the lower position comes
+    first, so a list has no ties. Fagin, Kumar and Sivakumar (2003, Comparing top k lists, section 3). The code that
+    Jain and Wallace publish leaves out case 3, weighs case 1 by another number of pairs and divides by the square of
+    the union: its numbers are not this distance's.
+
+    Args:
+        penalty: 0 (optimistic) to 1; 1/2 (neutral) is the mean over the unknown orders.
+
+    >>> a, b = torch.tensor([[4.0, 3.0, 2.0, 1.0]]), torch.tensor([[3.0, 4.0, 1.0, 2.0]])
+    >>> kendall_top_k_distance(a, b, None, k=3)  # lists 012 and 103: the pairs 01 and 23 cost 1
+    tensor([2.], dtype=torch.float64)
+    """
+    shape = a.shape[:-1]
+    mask = torch.ones_like(a, dtype=torch.bool) if mask is None else mask
+    a, b, mask = (tensor.reshape(-1, tensor.shape[-1]) for tensor in (a, b, mask))
+    order_a, order_b = rank_descending(a, mask), rank_descending(b, mask)
+    top_a, top_b = _is_in_top(order_a, mask, k), _is_in_top(order_b, mask, k)
+    common, only_a, only_b = top_a & top_b, top_a & ~top_b, top_b & ~top_a
+    misordered, _ = _discordant_and_tied(order_a.argsort(-1), order_b.argsort(-1), common)
+    misplaced = _pairs_in_order(order_a, only_a, common) + _pairs_in_order(order_b, only_b, common)
+    known = misordered + misplaced + only_a.sum(-1) * only_b.sum(-1)
+    unknown = _pairs_within(torch.stack([only_a.sum(-1), only_b.sum(-1)], dim=-1))
+    undefined = ((a.isnan() | b.isnan()) & mask).any(-1)
+    return (known + penalty * unknown.double()).masked_fill(undefined, torch.nan).reshape(shape)
+
+
+def _dense_ranks(
+    values: Float[Tensor, "*batch item"], mask: Bool[Tensor, "*batch item"], tolerance: float
+) -> Int[Tensor, "*batch item"]:
+    """1 for the smallest group of tied values, 2 for the next ...; 0 where there is no item."""
+    values = values.where(mask, -torch.inf)
+    largest = values.where(mask, 0.0).abs().amax(-1, keepdim=True)
+    ascending, order = values.sort(dim=-1)
+    higher, lower = ascending[..., 1:], ascending[..., :-1]
+    # Equality apart from the gap: a tolerance of 0 still ties equal values, and infinity - infinity is no gap.
+    starts = (higher != lower) & ~(higher - lower < tolerance * largest)
+    groups = torch.cat([torch.zeros_like(order[..., :1]), starts.long().cumsum(-1)], dim=-1)
+    groups = torch.zeros_like(order).scatter(-1, order, groups)
+    smallest = groups.masked_fill(~mask, mask.shape[-1]).amin(-1, keepdim=True)
+    return (groups - smallest + 1).where(mask, 0)
+
+
+def _discordant_and_tied(
+    a: Int[Tensor, "batch item"], b: Int[Tensor, "batch item"], mask: Bool[Tensor, "batch item"]
+) -> tuple[Int[Tensor, " batch"], Int[Tensor, " batch"]]:
+    """The pairs that a and b order differently, and those tied in both; a and b are ranks.
+
+    Sorted by a, and by b within ties of a, a pair is discordant exactly where b falls.
+    """
+    last = mask.shape[-1] + 1
+    order = b.argsort(dim=-1, stable=True)
+    order = order.gather(-1, a.where(mask, last).gather(-1, order).argsort(dim=-1, stable=True))
+    a, b = a.where(mask, last).gather(-1, order), b.where(mask, last).gather(-1, order)
+    starts = (a[:, 1:] != a[:, :-1]) | (b[:, 1:] != b[:, :-1])
+    groups = torch.cat([torch.zeros_like(order[:, :1]), starts.long().cumsum(-1)], dim=-1)
+    return _falling_pairs(b), _pairs_within(_group_sizes(groups, mask.gather(-1, order)))
+
+
+def _falling_pairs(values: Int[Tensor, "batch item"]) -> Int[Tensor, " batch"]:
+    """The number of pairs of which the earlier is the larger: a merge sort of all rows, level by level.
+
+    No value may be larger than the number of items plus one, with which the rows are filled up to a power of two.
+    """
+    batch, item = values.shape
+    width = 1 << (item - 1).bit_length()
+    blocks = torch.nn.functional.pad(values, (0, width - item), value=item + 1)
+    count = values.new_zeros(batch)
+    half = 1
+    while half < width:
+        halves = blocks.reshape(batch, width // (2 * half), 2, half)
+        left, right = halves[:, :, 0].contiguous(), halves[:, :, 1].contiguous()
+        count = count + (half - torch.searchsorted(left, right, right=True)).sum((1, 2))
+        half *= 2
+        blocks = blocks.reshape(batch, width // half, half).sort(dim=-1).values
+    return count
+
+
+def _pairs_in_order(
+    order: Int[Tensor, "batch item"], first: Bool[Tensor, "batch item"], second: Bool[Tensor, "batch item"]
+) -> Int[Tensor, " batch"]:
+    """The number of pairs of an item of `first` and a later item of `second`, in the given order."""
+    return (first.gather(-1, order).long().cumsum(-1) * second.gather(-1, order)).sum(-1)
+
+
+def _is_in_top(
+    order: Int[Tensor, "*batch item"], mask: Bool[Tensor, "*batch item"], k: int
+) -> Bool[Tensor, "*batch item"]:
+    """Whether an item is one of the first k of its row's order."""
+    return (order.argsort(dim=-1) < k) & mask
+
+
+def _group_sizes(groups: Int[Tensor, "batch item"], mask: Bool[Tensor, "batch item"]) -> Int[Tensor, "batch group"]:
+    """How many real items have each group's number; a number is at most the number of items in the row."""
+    return groups.new_zeros(groups.shape[0], groups.shape[1] + 1).scatter_add(-1, groups, mask.long())
+
+
+def _pairs_within(sizes: Int[Tensor, "batch group"]) -> Int[Tensor, " batch"]:
+    """The number of pairs of which both are in one group."""
+    return (sizes * (sizes - 1) // 2).sum(-1)
+
+
+def _asymptotic_p(
+    n: Int[Tensor, " batch"],
+    balance: Float[Tensor, " batch"],
+    sizes_a: Int[Tensor, "batch group"],
+    sizes_b: Int[Tensor, "batch group"],
+) -> Float[Tensor, " batch"]:
+    """The two-sided p of concordant - discordant, normal with the variance that the groups of ties leave."""
+    ordered = n.double() * (n - 1)
+    groupings = (n.unsqueeze(-1).double(), sizes_a.double(), sizes_b.double())
+    whole, loss_a, loss_b = ((size * (size - 1) * (2 * size + 5)).sum(-1) for size in groupings)
+    _, pairs_a, pairs_b = ((size * (size - 1)).sum(-1) for size in groupings)
+    _, triples_a, triples_b = ((size * (size - 1) * (size - 2)).sum(-1) for size in groupings)
+    variance = (whole - loss_a - loss_b) / 18 + pairs_a * pairs_b / (2 * ordered)
+    variance = variance + triples_a * triples_b / (9 * ordered * (n - 2))
+    return torch.erfc(balance.abs() / variance.sqrt() / sqrt(2))
+
+
+def _exact_p(n: Int[Tensor, " batch"], fewest: Int[Tensor, " batch"]) -> Float[Tensor, " batch"]:
+    """The two-sided p of at most `fewest` pairs out of line (or as few in line) among n untied items.
+
+    Beyond the table only 0 and 1 are asked for: 1 order of n! has none, n have at most one.
+    """
+    table = _exact_p_table().to(n.device)
+    listed = table[n.clamp_max(EXACT_UP_TO), fewest.clamp(0, table.shape[1] - 1)]
+    beyond = 2 * torch.exp(-torch.lgamma((n + 1 - fewest).double()))
+    return torch.where(n <= EXACT_UP_TO, listed, beyond)
+
+
+@cache
+def _exact_p_table() -> Float[Tensor, "n pair"]:
+    """min(1, 2 P(at most c of the pairs of n items are discordant)), for each n up to EXACT_UP_TO and each c.
+
+    As many orders of n items have c discordant pairs as of n - 1 items have c, c - 1 ... or c - n + 1: the last item
+    adds one for each that it is put before. Integers, so that no digit is lost before the one division.
+    """
+    width = EXACT_UP_TO * (EXACT_UP_TO - 1) // 2 + 1
+    orders = [1] + [0] * (width - 1)
+    rows = []
+    for n in range(EXACT_UP_TO + 1):
+        cumulative = list(accumulate(orders))
+        if n > 0:
+            orders = [cumulative[c] - (cumulative[c - n] if c >= n else 0) for c in range(width)]
+            cumulative = list(accumulate(orders))
+        rows.append([min(1.0, 2 * at_most / factorial(n)) for at_most in cumulative])
+    return torch.tensor(rows, dtype=torch.float64)

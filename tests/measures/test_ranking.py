@@ -1,0 +1,358 @@
+import json
+import os
+import warnings
+from itertools import combinations, permutations
+from math import comb, isnan, nan
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import kendalltau
+from torch.testing import assert_close
+
+from heedful.measures import kendall_tau, kendall_top_k_distance, rank_descending, ties_within, top_k_overlap
+from strategies import masks, padded, score_pairs, scores
+
+# Every measure of two rankings, as one number a row.
+MEASURES = {
+    "tau": lambda a, b, mask: kendall_tau(a, b, mask)[0],
+    "p": lambda a, b, mask: kendall_tau(a, b, mask)[1],
+    "overlap": lambda a, b, mask: top_k_overlap(a, b, mask, 3),
+    "distance": lambda a, b, mask: kendall_top_k_distance(a, b, mask, 3, 0.25),
+}
+each_measure = pytest.mark.parametrize("measure", MEASURES.values(), ids=MEASURES)
+
+
+def golden_folder() -> Path:
+    folder = os.environ.get("HEEDFUL_GOLDEN")
+    if folder is None:
+        pytest.skip("HEEDFUL_GOLDEN is not set: the full golden files are elsewhere")
+    return Path(folder)
+
+
+def golden_pairs(source: str) -> list[dict]:
+    """What the reference code said of pairs of distributions: an extract that is always here, or the full file."""
+    folder = golden_folder() if source == "full" else Path(__file__).parents[1] / "golden"
+    return json.loads((folder / "metrics.json").read_text(encoding="utf-8"))["pairs"]
+
+
+def as_row(values: list[float]) -> torch.Tensor:
+    return torch.tensor([values], dtype=torch.float64)
+
+
+def scipy_tau(a, b):
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore"
+        )  # scipy warns of one item, and of constant ones; we compare the NaN that it gives
+        return kendalltau(a, b)
+
+
+def tau_of_all_pairs(a: list[float], b: list[float]) -> float:
+    """Kendall's tau-b by its definition."""
+    signs = [(np.sign(a[i] - a[j]), np.sign(b[i] - b[j])) for i, j in combinations(range(len(a)), 2)]
+    untied_a, untied_b = sum(x != 0 for x, _ in signs), sum(y != 0 for _, y in signs)
+    return sum(x * y for x, y in signs) / (untied_a * untied_b) ** 0.5 if untied_a * untied_b else nan
+
+
+def top_k_list(values: list[float], k: int) -> list[int]:
+    return sorted(range(len(values)), key=lambda position: -values[position])[:k]
+
+
+def distance_of_all_pairs(first: list[int], second: list[int], penalty: float) -> float:
+    """Fagin, Kumar and Sivakumar's K^(p) of two lists of items, pair by pair."""
+    total = 0.0
+    for i, j in combinations(sorted({*first, *second}), 2):
+        with_both = [listed for listed in (first, second) if i in listed and j in listed]
+        with_one = [listed for listed in (first, second) if (i in listed) != (j in listed)]
+        if len(with_both) == 2:
+            total += (first.index(i) < first.index(j)) != (second.index(i) < second.index(j))
+        elif len(with_both) == 1 and with_one:
+            known, unknown = (i, j) if i in with_one[0] else (j, i)
+            total += with_both[0].index(known) > with_both[0].index(unknown)
+        elif len(with_both) == 1:
+            total += penalty
+        else:
+            total += 1
+    return total
+
+
+# rank_descending
+
+
+@given(masks().flatmap(lambda mask: st.tuples(scores(mask), st.just(mask))))
+def test_order_is_by_value_then_position_with_the_masked_last(pair):
+    values, mask = pair
+    for row, real, order in zip(values.tolist(), mask.tolist(), rank_descending(values, mask).tolist(), strict=True):
+        by_hand = sorted(range(len(row)), key=lambda position: (not real[position], -row[position] * real[position]))
+        assert order == by_hand
+
+
+def test_equal_values_keep_their_order_however_many_there_are():
+    values = torch.zeros(2, 5000)
+    assert torch.equal(rank_descending(values), torch.arange(5000).expand(2, -1))
+    assert torch.equal(rank_descending(values, torch.ones_like(values, dtype=torch.bool)), rank_descending(values))
+
+
+def test_an_item_of_minus_infinity_still_comes_before_padding():
+    values = torch.tensor([[9.0, -torch.inf, 1.0, torch.nan]])
+    assert rank_descending(values, torch.tensor([[False, True, True, False]])).tolist() == [[2, 1, 0, 3]]
+
+
+# ties_within
+
+
+@given(masks().flatmap(lambda mask: st.tuples(scores(mask), st.just(mask))), st.sampled_from([0.0, 1e-6, 0.03, 0.3]))
+def test_tied_are_those_that_a_chain_of_close_values_joins(pair, tolerance):
+    values, mask = pair
+    ranks = ties_within(values, mask, tolerance)
+    assert (ranks[~mask] == 0).all()
+    for row in range(len(mask)):
+        real = values[row][mask[row]].tolist()
+        limit = tolerance * max(abs(value) for value in real)
+        group = list(range(len(real)))
+        for _ in real:
+            for i, j in combinations(range(len(real)), 2):
+                if real[i] == real[j] or abs(real[i] - real[j]) < limit:
+                    group[i] = group[j] = min(group[i], group[j])
+        lowest = {number: min(v for v, g in zip(real, group, strict=True) if g == number) for number in group}
+        dense = sorted(lowest.values())
+        assert ranks[row][mask[row]].tolist() == [dense.index(lowest[number]) + 1 for number in group]
+
+
+def test_rounding_does_not_break_a_tie_but_a_difference_does():
+    row = as_row([0.1 + 0.2, 0.3, 0.3 + 2e-6, -1.0])
+    assert ties_within(row).tolist() == [[2, 2, 3, 1]]
+    assert ties_within(row, tolerance=0.0).tolist() == [[3, 2, 4, 1]]
+    assert ties_within(row, tolerance=1e-5).tolist() == [[2, 2, 2, 1]]
+    assert ties_within(as_row([0.0, 0.25, 1.0]), tolerance=0.25).tolist() == [[1, 2, 3]]  # just not closer
+    assert ties_within(as_row([0.0, 0.0, 0.0])).tolist() == [[1, 1, 1]]
+
+
+def test_the_tolerance_is_a_share_of_the_largest_real_magnitude():
+    mask = torch.tensor([[True, True, True, False]])
+    assert ties_within(as_row([1e-9, 2e-9, -3e-9, 7.0]), mask).tolist() == [[2, 3, 1, 0]]
+    assert ties_within(as_row([1e-9, 2e-9, -3.0, 7.0]), mask).tolist() == [[2, 2, 1, 0]]
+
+
+def test_nan_has_no_rank_and_infinities_are_apart_from_all_else():
+    ranks = ties_within(as_row([nan, 1.0, 2.0])).tolist()[0]
+    assert isnan(ranks[0]) and ranks[1:] == [1, 2]
+    assert ties_within(as_row([torch.inf, 1.0, torch.inf, -torch.inf])).tolist() == [[3, 2, 3, 1]]
+
+
+# kendall_tau
+
+
+@given(score_pairs())
+def test_tau_and_p_are_those_of_scipy_and_of_all_pairs(pair):
+    a, b, mask = pair
+    tau, p = kendall_tau(a, b, mask)
+    for row in range(len(mask)):
+        real_a, real_b = (tensor[row][mask[row]].tolist() for tensor in (a, b))
+        assert tau[row].item() == pytest.approx(tau_of_all_pairs(real_a, real_b), abs=1e-12, nan_ok=True)
+        expected = scipy_tau(real_a, real_b)
+        assert tau[row].item() == pytest.approx(expected.statistic, abs=1e-12, nan_ok=True)
+        assert p[row].item() == pytest.approx(expected.pvalue, abs=1e-9, nan_ok=True)
+
+
+@pytest.mark.parametrize("levels", [None, 3, 11], ids=["no ties", "many ties", "some ties"])
+def test_tau_and_p_are_those_of_scipy_for_every_length_up_to_60(levels):
+    generator = torch.Generator().manual_seed(0)
+    lengths = torch.arange(1, 61)
+    mask = torch.arange(60) < lengths.unsqueeze(-1)
+    a, b = (torch.rand(60, 60, dtype=torch.float64, generator=generator) for _ in range(2))
+    b = torch.where((lengths % 2 == 0).unsqueeze(-1), b, a + b / 2)  # every other row correlated, for small p too
+    if levels is not None:
+        a, b = (a * levels).floor(), (b * levels).floor()
+    tau, p = kendall_tau(a, b, mask)
+    for row in range(60):
+        expected = scipy_tau(a[row][mask[row]].numpy(), b[row][mask[row]].numpy())
+        assert tau[row].item() == pytest.approx(expected.statistic, abs=1e-12, nan_ok=True)
+        assert p[row].item() == pytest.approx(expected.pvalue, rel=1e-9, abs=1e-300, nan_ok=True)
+
+
+@pytest.mark.parametrize("out_of_line", [0, 1, 2])
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("n", [2, 3, 4, 32, 33, 34, 35, 60, 150, 200])
+def test_p_is_exact_beyond_33_items_only_where_at_most_one_pair_is_out_of_line(n, sign, out_of_line):
+    order = list(range(n))
+    for swap in range(min(out_of_line, n // 2)):
+        order[2 * swap], order[2 * swap + 1] = order[2 * swap + 1], order[2 * swap]
+    a, b = as_row(list(range(n))), sign * as_row(order)
+    expected = scipy_tau(a[0].numpy(), b[0].numpy())
+    tau, p = kendall_tau(a, b)
+    assert tau.item() == pytest.approx(expected.statistic, abs=1e-12)
+    assert p.item() == pytest.approx(expected.pvalue, rel=1e-9, abs=1e-300)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
+def test_exact_p_is_the_share_of_all_orders_at_least_as_extreme(n):
+    orders = torch.tensor(list(permutations(range(n))))
+    tau, p = kendall_tau(torch.arange(n).expand_as(orders), orders)
+    share = (tau.abs() >= tau.abs().unsqueeze(-1) - 1e-12).double().mean(-1)
+    assert_close(p, share, atol=1e-12, rtol=0)
+
+
+def test_tau_of_long_texts_is_that_of_scipy():
+    generator = torch.Generator().manual_seed(0)
+    a = torch.rand(3, 2000, dtype=torch.float64, generator=generator)
+    b = (a + torch.rand(3, 2000, dtype=torch.float64, generator=generator)).mul(100).floor()
+    mask = torch.arange(2000) < torch.tensor([[2000], [1999], [1025]])
+    tau, p = kendall_tau(a, b, mask)
+    for row in range(3):
+        expected = scipy_tau(a[row][mask[row]].numpy(), b[row][mask[row]].numpy())
+        assert tau[row].item() == pytest.approx(expected.statistic, abs=1e-12)
+        assert p[row].item() == pytest.approx(expected.pvalue, rel=1e-9, abs=1e-300)
+
+
+def test_tau_is_undefined_for_one_item_or_where_all_is_tied():
+    a = torch.tensor([[1.0, 2.0, 3.0], [5.0, 5.0, 5.0], [1.0, 2.0, 3.0], [1.0, nan, 3.0], [nan, 2.0, 3.0]])
+    b = torch.tensor([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0], [7.0, 7.0, 7.0], [1.0, 2.0, 3.0], [1.0, 2.0, 3.0]])
+    mask = torch.tensor([[False, True, False], [True] * 3, [True] * 3, [True] * 3, [False, True, True]])
+    tau, p = kendall_tau(a, b, mask)
+    assert tau.isnan().tolist() == p.isnan().tolist() == [True, True, True, True, False]
+    assert tau[4] == 1
+
+
+def test_infinity_is_larger_than_any_number():
+    tau, _ = kendall_tau(as_row([torch.inf, torch.finfo(torch.float64).max, 1.0]), as_row([3.0, 2.0, 1.0]))
+    assert tau.item() == 1
+
+
+def test_ranks_of_ties_within_make_tau_blind_to_rounding():
+    attention = as_row([0.1 + 0.2, 0.3, 0.1, 0.3])
+    importance = as_row([2.0, 2.0 - 1e-15, 1.0, 2.0 + 1e-12])
+    assert kendall_tau(attention, importance)[0].item() < 0.99
+    assert kendall_tau(ties_within(attention), ties_within(importance))[0].item() == 1
+
+
+@pytest.mark.parametrize("source", ["extract", "full"])
+def test_tau_is_that_of_the_reference_code(source):
+    for pair in golden_pairs(source):
+        tau, p = kendall_tau(as_row(pair["a"]), as_row(pair["b"]))
+        assert tau.item() == pytest.approx(pair["kendalltau"], abs=1e-12)
+        assert p.item() == pytest.approx(pair["p"], abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["jw_sst_tiny_lstm", "jw_sst_tiny_average"])
+def test_tau_is_that_of_the_reference_code_on_a_ragged_batch_of_real_texts(name):
+    stored = np.load(golden_folder() / f"{name}.npz")
+    attention, position = torch.tensor(stored["attn_f64"]), torch.arange(stored["attn_f64"].shape[1])
+    # Between the start symbol and the end symbol.
+    mask = (position > 0) & (position < torch.tensor(stored["lengths"]).unsqueeze(-1) - 1)
+    importances = {
+        "g_XxE[X]": torch.tensor(stored["grad_norm_XxE[X]_f64"]),
+        "loo": (torch.tensor(stored["loo_out_f64"]) - torch.tensor(stored["yhat_f64"]).unsqueeze(-1)).abs(),
+    }
+    for key, importance in importances.items():
+        tau, p = kendall_tau(attention, importance, mask)
+        assert_close(tau, torch.tensor(stored[f"tau_{key}_f64"]), atol=1e-12, rtol=0)
+        assert_close(p, torch.tensor(stored[f"p_{key}_f64"]), atol=1e-9, rtol=0)
+
+
+# the top k
+
+
+@given(score_pairs(), st.integers(1, 13), st.sampled_from([0.0, 0.5, 1.0]))
+def test_top_k_measures_are_those_of_all_pairs(pair, k, penalty):
+    a, b, mask = pair
+    overlap, distance = top_k_overlap(a, b, mask, k), kendall_top_k_distance(a, b, mask, k, penalty)
+    for row in range(len(mask)):
+        first, second = (top_k_list(tensor[row][mask[row]].tolist(), k) for tensor in (a, b))
+        assert overlap[row].item() == len({*first} & {*second}) / len(first)
+        assert distance[row].item() == distance_of_all_pairs(first, second, penalty)
+
+
+@given(score_pairs(), st.integers(1, 13), st.sampled_from([0.0, 0.5, 1.0]))
+def test_top_k_distance_is_zero_for_the_same_list_and_largest_for_disjoint_ones(pair, k, penalty):
+    a, b, mask = pair
+    assert (kendall_top_k_distance(a, a, mask, k, penalty) == 0).all()
+    assert (kendall_top_k_distance(a, b, mask, k, penalty) <= k**2 + penalty * k * (k - 1)).all()
+    apart_a, apart_b = torch.arange(2 * k), torch.arange(2 * k).flip(0)
+    assert kendall_top_k_distance(apart_a, apart_b, None, k, penalty).item() == k**2 + penalty * k * (k - 1)
+
+
+def test_of_equal_values_the_lower_position_is_in_the_top():
+    tied, clear = as_row([1.0, 1.0, 1.0]), as_row([3.0, 2.0, 1.0])
+    assert top_k_overlap(tied, clear, None, 2).item() == 1
+    assert top_k_overlap(tied, clear.flip(-1), None, 1).item() == 0
+
+
+def test_top_k_of_nothing_is_undefined():
+    row = as_row([1.0, 2.0, 3.0])
+    assert top_k_overlap(row, row, None, 0).isnan().all()
+    assert top_k_overlap(row, row, torch.zeros(1, 3, dtype=torch.bool), 2).isnan().all()
+    with_nan = as_row([1.0, nan, 3.0])
+    assert top_k_overlap(row, with_nan, None, 2).isnan().all()
+    assert kendall_top_k_distance(row, with_nan, None, 2).isnan().all()
+    assert not top_k_overlap(row, with_nan, torch.tensor([[True, False, True]]), 2).isnan().any()
+
+
+@pytest.mark.parametrize("source", ["extract", "full"])
+def test_top_k_distance_follows_from_the_number_of_the_reference_code(source):
+    """The authors' number is another function of the same counts; from it and plain counts follows our distance.
+
+    Theirs: (D c^2 / C(c, 2) + case 2 + case 4) / union^2, with c common items of which D pairs are discordant. Ours:
+    D + case 2 + only^2 + case 4. With ties they use tau-b in D and any order in the lists, so such pairs say nothing.
+    """
+    untied = [pair for pair in golden_pairs(source) if len({*pair["a"]}) == len({*pair["b"]}) == pair["n"]]
+    assert len(untied) >= 6
+    for pair in untied:
+        for k in (3, 10):
+            first, second = top_k_list(pair["a"], k), top_k_list(pair["b"], k)
+            common = [item for item in first if item in second]
+            c, only, union = len(common), len(first) - len(common), len({*first, *second})
+            discordant = sum(second.index(i) > second.index(j) for i, j in combinations(common, 2))
+            theirs = pair[f"kendall_top_k_dist_k{k}_p0_5"] * union**2
+            weighted = discordant * c**2 / comb(c, 2) if c > 1 else 0
+            ours = kendall_top_k_distance(as_row(pair["a"]), as_row(pair["b"]), None, k)
+            assert ours.item() == pytest.approx(theirs - weighted + discordant + only**2, abs=1e-9)
+
+
+# all of them
+
+
+@each_measure
+@given(score_pairs())
+def test_padding_batch_order_and_batch_size_change_nothing(measure, pair):
+    a, b, mask = pair
+    whole = measure(a, b, mask)
+    assert_same(measure(padded(a), padded(b), padded(mask)), whole)
+    assert_same(measure(a.flip(0), b.flip(0), mask.flip(0)).flip(0), whole)
+    assert_same(torch.stack([measure(*row) for row in zip(a, b, mask, strict=True)]), whole)
+    assert_same(measure(*(tensor.unsqueeze(1).expand(-1, 2, -1) for tensor in pair))[:, 1], whole)
+
+
+@each_measure
+@given(score_pairs())
+def test_measures_are_symmetric_and_see_only_the_order(measure, pair):
+    a, b, mask = pair
+    whole = measure(a, b, mask)
+    assert_same(measure(b, a, mask), whole)
+    assert_same(measure(2 * a, b, mask), whole)
+    assert_same(measure(ties_within(a, mask, 0.0), ties_within(b, mask, 0.0), mask), whole)
+
+
+@pytest.mark.parametrize("name", ["tau", "p"])
+@given(score_pairs())
+def test_tau_does_not_depend_on_the_order_of_the_items(name, pair):
+    a, b, mask = pair
+    assert_same(MEASURES[name](a.flip(-1), b.flip(-1), mask.flip(-1)), MEASURES[name](a, b, mask))
+
+
+@each_measure
+@given(score_pairs())
+def test_arguments_are_left_untouched(measure, pair):
+    before = [tensor.clone() for tensor in pair]
+    measure(*pair)
+    ties_within(pair[0], pair[2])
+    rank_descending(pair[0], pair[2])
+    assert all(torch.equal(*both) for both in zip(before, pair, strict=True))
+
+
+def assert_same(ours: torch.Tensor, expected: torch.Tensor) -> None:
+    assert_close(ours, expected, atol=1e-14, rtol=0, equal_nan=True)
