@@ -8,6 +8,9 @@ from heedful.attention import Additive, masked_softmax
 from heedful.encoders.contract import Encoder
 from heedful.settings import NetworkSettings
 
+CHUNK = 64
+"""Sentences whose words are encoded together."""
+
 
 class Hierarchical(nn.Module):
     """The state of each sentence: attention over its encoded words, then an encoder over the sentences.
@@ -45,29 +48,40 @@ class Hierarchical(nn.Module):
         """One vector a sentence, by attention over its words alone, and which sentences there are."""
         count = sentence.masked_fill(~mask, 0).amax(1) + 1
         items = torch.arange(int(count.max()), device=mask.device) < count[:, None]
-        row, column = sentence_places(sentence, mask, items)
-        width = int(column.max()) + 1
-        words = embedded.new_zeros(int(items.sum()), width, embedded.shape[-1]).index_put((row, column), embedded[mask])
-        real = mask.new_zeros(words.shape[:2]).index_put((row, column), mask[mask])
-        weighed = mask.new_zeros(words.shape[:2]).index_put((row, column), attendable[mask])
-        hidden = self.words(words, real)
-        attention = masked_softmax(self.word_attention.of(hidden), weighed)
-        vectors = (attention[:, None] @ hidden)[:, 0]
+        sizes = sentence_sizes(sentence, mask, items)
+        tokens, weighable = embedded[mask], attendable[mask]
+        begins = sizes.cumsum(0) - sizes
+        # Sentences of similar length together: one long sentence must not pad all the others.
+        order = sizes.argsort()
+        parts = [self._attended(tokens, weighable, begins[some], sizes[some]) for some in order.split(CHUNK)]
+        vectors = torch.cat(parts)[order.argsort()]
         return vectors.new_zeros(*items.shape, vectors.shape[-1]).index_put(tuple(items.nonzero().T), vectors), items
 
+    def _attended(
+        self,
+        tokens: Float[Tensor, "token embed"],
+        weighable: Bool[Tensor, " token"],
+        begins: Int[Tensor, " some"],
+        sizes: Int[Tensor, " some"],
+    ) -> Float[Tensor, "some words"]:
+        """The vectors of some sentences, given by where in the batch's tokens they begin and how long they are."""
+        place = torch.arange(int(sizes.max()), device=sizes.device)
+        real = place < sizes[:, None]
+        where = (begins[:, None] + place).clamp(max=len(tokens) - 1)
+        hidden = self.words(tokens[where], real)
+        attention = masked_softmax(self.word_attention.of(hidden), real & weighable[where])
+        return (attention[:, None] @ hidden)[:, 0]
 
-def sentence_places(
+
+def sentence_sizes(
     sentence: Int[Tensor, "batch time"], mask: Bool[Tensor, "batch time"], items: Bool[Tensor, "batch sentence"]
-) -> tuple[Int[Tensor, " token"], Int[Tensor, " token"]]:
-    """For each real token: which of all the batch's sentences it is in, and its place within that sentence.
+) -> Int[Tensor, " sentences"]:
+    """How many tokens each sentence of the batch has, text by text.
 
     >>> sentence = torch.tensor([[0, 0, 1], [0, 1, 0]])
     >>> mask = torch.tensor([[True, True, True], [True, True, False]])
-    >>> sentence_places(sentence, mask, torch.ones(2, 2, dtype=torch.bool))
-    (tensor([0, 0, 1, 2, 3]), tensor([0, 1, 0, 0, 0]))
+    >>> sentence_sizes(sentence, mask, torch.ones(2, 2, dtype=torch.bool))
+    tensor([2, 1, 1, 1])
     """
     offset = items.sum(1).cumsum(0) - items.sum(1)
-    row = (offset[:, None] + sentence)[mask]
-    sizes = torch.bincount(row, minlength=int(items.sum()))
-    begin = sizes.cumsum(0) - sizes
-    return row, torch.arange(len(row), device=row.device) - begin[row]
+    return torch.bincount((offset[:, None] + sentence)[mask], minlength=int(items.sum()))
