@@ -1,0 +1,72 @@
+"""Exact answers from attention, item_logits and empty_logits, wherever all that follows attention is linear.
+
+`items` is True where there is an item; whatever stands elsewhere counts for nothing. Everything is computed, and
+comes back, in float64.
+"""
+
+from heedful.exact.adversary import Adversary, answer_stands_without_top, eps_max_js, without_top
+from heedful.exact.ball import Norm
+from heedful.exact.bracket import Bracket, answer_stands_without_top_bracket, eps_max_js_bracket
+from heedful.exact.erasure import (
+    FirstFlip,
+    expectation_over_others,
+    first_flip,
+    prefix_logits,
+    single_erasure_logits,
+)
+from heedful.exact.flip_set import FlipSet, minimal_flip_set
+from heedful.exact.frozen import FrozenOptimum, frozen_optimum
+from heedful.exact.permutation import (
+    HarmfulPermutation,
+    Moments,
+    draw_permutations,
+    logits_of_permutations,
+    most_harmful_permutation,
+    permutation_moments,
+    permuted_logits,
+    some_permutation_flips,
+)
+from heedful.exact.worst_case import (
+    WorstCase,
+    certified_radius,
+    certified_radius_zero_sum,
+    worst_case_free,
+    worst_case_in_box,
+    worst_case_on_simplex,
+    worst_case_zero_sum,
+)
+
+__all__ = [
+    "Adversary",
+    "Bracket",
+    "FirstFlip",
+    "FlipSet",
+    "FrozenOptimum",
+    "HarmfulPermutation",
+    "Moments",
+    "Norm",
+    "WorstCase",
+    "answer_stands_without_top",
+    "answer_stands_without_top_bracket",
+    "certified_radius",
+    "certified_radius_zero_sum",
+    "draw_permutations",
+    "eps_max_js",
+    "eps_max_js_bracket",
+    "expectation_over_others",
+    "first_flip",
+    "frozen_optimum",
+    "logits_of_permutations",
+    "minimal_flip_set",
+    "most_harmful_permutation",
+    "permutation_moments",
+    "permuted_logits",
+    "prefix_logits",
+    "single_erasure_logits",
+    "some_permutation_flips",
+    "without_top",
+    "worst_case_free",
+    "worst_case_in_box",
+    "worst_case_on_simplex",
+    "worst_case_zero_sum",
+]

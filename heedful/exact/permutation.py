@@ -1,0 +1,181 @@
+"""What the model says when its attention weights are permuted among the items: drawn, in the mean, and at the worst."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from heedful.exact.linear_form import checked_attention, checked_item_logits, decode
+from heedful.measures import total_variation
+from heedful.types import Solver
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Mean and covariance of the logits over all permutations of the weights.
+
+    The variance of a logit is on the diagonal; that of a difference is the two variances less twice the covariance.
+    """
+
+    mean: Float[Tensor, "batch classes"]
+    covariance: Float[Tensor, "batch classes classes"]
+
+
+@dataclass(frozen=True)
+class HarmfulPermutation:
+    """Permuted attention and how far it moves the prediction.
+
+    Args:
+        solver: `exact` for two classes, where no permutation moves it further; `search` for more, where one may.
+    """
+
+    attention: Float[Tensor, "batch item"]
+    tvd: Float[Tensor, " batch"]
+    solver: Solver
+
+
+def permuted_logits(
+    attention: Float[Tensor, "batch item"],
+    item_logits: Float[Tensor, "batch item classes"],
+    items: Bool[Tensor, "batch item"],
+    generator: torch.Generator,
+    *,
+    count: int = 100,
+) -> Float[Tensor, "batch {count} classes"]:
+    """Logits under `count` random permutations of each row's weights among its items.
+
+    Jain and Wallace (2019, arXiv:1902.10186, section 4.2.1, algorithm 2) draw 100 and report the median total
+    variation.
+    """
+    permutations = draw_permutations(items, generator, count)
+    return logits_of_permutations(attention, item_logits, items, permutations)
+
+
+def draw_permutations(
+    items: Bool[Tensor, "batch item"], generator: torch.Generator, count: int
+) -> Int[Tensor, "batch {count} item"]:
+    """Uniform permutations of each row's items: where position t takes its weight from. Other positions keep their own.
+
+    As many numbers are drawn as there are items, so padding changes no draw.
+
+    >>> draw_permutations(torch.tensor([[True, True, False]]), torch.Generator().manual_seed(0), 1)[0, 0, 2]
+    tensor(2)
+    """
+    if count < 1:
+        raise ValueError(f"count must be at least 1; it was {count}. It is the number of permutations, say 100.")
+    where = items.unsqueeze(1).expand(-1, count, -1)
+    keys = torch.full(where.shape, torch.inf, dtype=torch.float64)
+    keys[where] = torch.rand(int(where.sum()), dtype=torch.float64, generator=generator)
+    drawn = keys.argsort(dim=-1, stable=True)
+    places = (~where).int().argsort(dim=-1, stable=True)
+    return torch.empty_like(drawn).scatter(-1, places, drawn)
+
+
+def logits_of_permutations(
+    attention: Float[Tensor, "batch item"],
+    item_logits: Float[Tensor, "batch item classes"],
+    items: Bool[Tensor, "batch item"],
+    permutations: Int[Tensor, "batch count item"],
+) -> Float[Tensor, "batch count classes"]:
+    """Logits under given permutations, by one product.
+
+    Args:
+        permutations: position t takes the weight of position permutations[t].
+
+    >>> logits = torch.tensor([[[0.0, 4.0], [0.0, -4.0]]])
+    >>> swapped = torch.tensor([[[1, 0]]])
+    >>> logits_of_permutations(torch.tensor([[0.75, 0.25]]), logits, torch.tensor([[True, True]]), swapped)
+    tensor([[[ 0., -2.]]], dtype=torch.float64)
+    """
+    weight = checked_attention(attention, items).unsqueeze(1).expand(-1, permutations.shape[1], -1)
+    return weight.gather(-1, permutations) @ checked_item_logits(item_logits, items)
+
+
+def permutation_moments(
+    attention: Float[Tensor, "batch item"],
+    item_logits: Float[Tensor, "batch item classes"],
+    items: Bool[Tensor, "batch item"],
+) -> Moments:
+    """Mean and covariance of the logits over all n! permutations of the weights.
+
+    mean = sum of attention x the plain mean of the item logits;
+    covariance = sum (attention - its mean)^2 x sum (z - its mean)(z - its mean)' / (n - 1), and 0 where n = 1.
+
+    >>> logits = torch.tensor([[[0.0, 4.0], [0.0, -4.0]]])  # the permutations give 2 and -2
+    >>> moments = permutation_moments(torch.tensor([[0.75, 0.25]]), logits, torch.tensor([[True, True]]))
+    >>> moments.mean, moments.covariance[0, 1, 1]
+    (tensor([[0., 0.]], dtype=torch.float64), tensor(4., dtype=torch.float64))
+    """
+    weight, logits = checked_attention(attention, items), checked_item_logits(item_logits, items)
+    n = items.sum(-1, keepdim=True).double()
+    centre = logits.sum(1) / n
+    spread = (logits - centre.unsqueeze(1)).where(items.unsqueeze(-1), 0.0)
+    uneven = (weight - weight.sum(-1, keepdim=True) / n).where(items, 0.0).square().sum(-1, keepdim=True)
+    scatter = spread.transpose(1, 2) @ spread
+    return Moments(weight.sum(-1, keepdim=True) * centre, (uneven / (n - 1).clamp_min(1)).unsqueeze(-1) * scatter)
+
+
+def most_harmful_permutation(
+    attention: Float[Tensor, "batch item"],
+    item_logits: Float[Tensor, "batch item classes"],
+    items: Bool[Tensor, "batch item"],
+) -> HarmfulPermutation:
+    """The permutation of the weights found to move the prediction furthest, by total variation.
+
+    For each ordered pair of classes the weights are sorted with the items' margin between the two, which moves that
+    margin as far as any permutation can. Two classes: one of the two arrangements is the worst of all, and both are
+    decoded, since the one away from the decision boundary may be it. Three or more: the best of these is what was
+    found, not the maximum.
+
+    >>> logits = torch.tensor([[[0.0, 4.0], [0.0, -4.0]]])
+    >>> found = most_harmful_permutation(torch.tensor([[0.75, 0.25]]), logits, torch.tensor([[True, True]]))
+    >>> found.attention, found.tvd, found.solver  # sigmoid(2) - sigmoid(-2)
+    (tensor([[0.2500, 0.7500]], dtype=torch.float64), tensor([0.7616], dtype=torch.float64), 'exact')
+    """
+    weight, logits = checked_attention(attention, items), checked_item_logits(item_logits, items)
+    predicted = decode(weight, logits).softmax(-1)
+    best_tvd, best = torch.full_like(predicted[:, 0], -1.0), weight
+    for leading in range(logits.shape[-1]):
+        arranged = _arranged(weight, logits[..., leading : leading + 1] - logits, items)
+        moved = torch.einsum("bci,bik->bck", arranged, logits).softmax(-1)
+        tvd, rival = total_variation(moved, predicted.unsqueeze(1).expand_as(moved)).max(-1)
+        better = tvd > best_tvd
+        best = torch.where(better.unsqueeze(-1), arranged[torch.arange(rival.numel()), rival], best)
+        best_tvd = torch.maximum(tvd, best_tvd)
+    return HarmfulPermutation(best, best_tvd, "exact" if logits.shape[-1] == 2 else "search")
+
+
+def some_permutation_flips(
+    attention: Float[Tensor, "batch item"],
+    item_logits: Float[Tensor, "batch item classes"],
+    items: Bool[Tensor, "batch item"],
+) -> Bool[Tensor, " batch"]:
+    """Whether any permutation of the weights changes the decision; exact for any number of classes.
+
+    Class k can overtake the decision y if and only if the weights sorted with z_k - z_y make that margin positive (or
+    0, where k comes before y and so wins ties).
+
+    >>> logits = torch.tensor([[[0.0, 4.0], [0.0, -4.0]], [[0.0, 4.0], [0.0, -1.0]]])
+    >>> weights = torch.tensor([[0.75, 0.25], [0.5, 0.5]])
+    >>> some_permutation_flips(weights, logits, torch.ones(2, 2, dtype=torch.bool))
+    tensor([ True, False])
+    """
+    weight, logits = checked_attention(attention, items), checked_item_logits(item_logits, items)
+    decision = decode(weight, logits).argmax(-1, keepdim=True)
+    margin = logits - logits.gather(-1, decision.unsqueeze(1).expand(-1, logits.shape[1], 1))
+    most = (_arranged(weight, margin, items) * margin.transpose(1, 2)).sum(-1)
+    first_wins_ties = torch.arange(logits.shape[-1]) < decision
+    return ((most > 0) | ((most == 0) & first_wins_ties)).any(-1)
+
+
+def _arranged(
+    weight: Float[Tensor, "batch item"],
+    margin: Float[Tensor, "batch item classes"],
+    items: Bool[Tensor, "batch item"],
+) -> Float[Tensor, "batch classes item"]:
+    """For each class, the weights permuted among the items so that the heaviest stands on the largest margin."""
+    # Whatever is no item sorts first, and so do the weights of 0 there: items exchange weights among themselves alone.
+    order = margin.where(items.unsqueeze(-1), -torch.inf).argsort(dim=1, stable=True).transpose(1, 2)
+    sorted_weight = weight.sort(dim=-1).values
+    return torch.zeros(order.shape, dtype=weight.dtype).scatter(-1, order, sorted_weight.unsqueeze(1).expand_as(order))

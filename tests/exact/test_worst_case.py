@@ -1,0 +1,208 @@
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.autograd import gradcheck
+from torch.nn.functional import binary_cross_entropy_with_logits, one_hot
+from torch.testing import assert_close
+
+from heedful.exact import (
+    certified_radius,
+    certified_radius_zero_sum,
+    worst_case_free,
+    worst_case_in_box,
+    worst_case_on_simplex,
+    worst_case_zero_sum,
+)
+from heedful.exact.ball import project_on_simplex, steepest_free, steepest_zero_sum
+from tests.exact.strategies import any_rows, one_row, padded, random_rows
+
+NORMS = ["l1", "l2", "linf"]
+ORDERS = {"l1": 1, "l2": 2, "linf": torch.inf}
+WORST = [worst_case_free, worst_case_zero_sum, worst_case_in_box, worst_case_on_simplex]
+RADII = st.sampled_from([0.0, 0.02, 0.3, 2.0])
+
+
+def unfolded(weight: Tensor, logits: Tensor, empty: Tensor) -> Tensor:
+    """The logit of class 1 less that of class 0 under weights of any sum."""
+    return (weight @ (logits - empty) + empty) @ torch.tensor([-1.0, 1.0]).double()
+
+
+def cross_entropy(base: Tensor, reached: Tensor) -> Tensor:
+    return binary_cross_entropy_with_logits(reached, base.sigmoid().expand_as(reached), reduction="none")
+
+
+@pytest.mark.parametrize("worst_case", WORST)
+@pytest.mark.parametrize("norm", NORMS)
+@settings(max_examples=25)
+@given(rows=any_rows(), radius=RADII)
+def test_the_perturbation_reaches_the_worst_of_all_that_is_reached(worst_case, norm, rows, radius):
+    found = worst_case(*rows.full(), radius, norm)
+    for row, (weight, logits, empty, places) in enumerate(rows.texts()):
+        base = unfolded(weight, logits, empty)
+        assert found.low[row] <= base + 1e-12
+        assert found.high[row] >= base - 1e-12
+        reached = found.low[row] + torch.linspace(0, 1, 101).double() * (found.high[row] - found.low[row])
+        losses = cross_entropy(base, reached)
+        assert_close(found.bce[row], losses.max(), atol=1e-8, rtol=1e-8)
+        assert_close(found.kl[row], found.bce[row] - cross_entropy(base, base), atol=1e-8, rtol=1e-8)
+        assert found.kl[row] >= -1e-14
+        perturbed = unfolded(weight + found.perturbation[row, places], logits, empty)
+        assert_close(cross_entropy(base, perturbed), found.bce[row], atol=1e-8, rtol=1e-8)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@given(rows=any_rows(), radius=RADII)
+def test_in_a_free_ball_the_worse_end_is_towards_the_boundary(norm, rows, radius):
+    found = worst_case_free(*rows.full(), radius, norm)
+    middle, reach = (found.high + found.low) / 2, (found.high - found.low) / 2
+    for row, (weight, logits, empty, places) in enumerate(rows.texts()):
+        base = unfolded(weight, logits, empty)
+        assert_close(middle[row], base, atol=1e-10, rtol=1e-10)
+        end = unfolded(weight + found.perturbation[row, places], logits, empty)
+        if base.abs() > 1e-9:
+            assert_close(end, base - base.sign() * reach[row], atol=1e-9, rtol=1e-9)
+
+
+def ascended(rows, radius: float, norm: str, on_simplex: bool) -> Tensor:
+    """The largest cross-entropy that fine projected gradient ascent finds, from both sides."""
+    best = torch.full((len(rows.items),), -torch.inf).double()
+    weight, logits, empty = rows.attention, rows.item_logits, rows.empty_logits
+    score = (logits - empty.unsqueeze(1)) @ torch.tensor([-1.0, 1.0]).double()
+    base = (weight * score).sum(-1) + empty @ torch.tensor([-1.0, 1.0]).double()
+    for side in (1.0, -1.0):
+        delta = 1e-3 * radius * side * score.sign()
+        for step in range(100):
+            delta.requires_grad_()
+            loss = cross_entropy(base, base + (delta * score).sum(-1))
+            (gradient,) = torch.autograd.grad(loss.sum(), delta)
+            best = torch.maximum(best, loss.detach())
+            way = gradient.sign() if norm == "linf" else gradient / gradient.norm(dim=-1, keepdim=True).clamp_min(1e-30)
+            delta = (delta + radius * way / (1 + step / 10)).detach()
+            for _ in range(5 if on_simplex else 1):
+                if on_simplex:
+                    delta = project_on_simplex(weight + delta, rows.items, torch.ones(len(weight), 1).double()) - weight
+                size = torch.linalg.vector_norm(delta, ORDERS[norm], dim=-1, keepdim=True).clamp_min(1e-30)
+                # A scaled-down step stays on the simplex, for that is convex; a clamped one might not.
+                delta = (
+                    delta * (radius / size).clamp_max(1) if norm == "l2" or on_simplex else delta.clamp(-radius, radius)
+                )
+    return best
+
+
+@pytest.mark.parametrize("norm", ["l2", "linf"])
+def test_gradient_ascent_never_does_worse_damage(norm):
+    rows = random_rows(batch=11, count=7, classes=2, seed=4)
+    exact = worst_case_free(*rows.full(), 0.2, norm).bce
+    searched = ascended(rows, 0.2, norm, on_simplex=False)
+    assert (searched <= exact + 1e-10).all()
+    assert_close(searched, exact, atol=1e-3, rtol=1e-3)
+    exact = worst_case_on_simplex(*rows.full(), 0.2, norm).bce
+    assert (ascended(rows, 0.2, norm, on_simplex=True) <= exact + 1e-10).all()
+
+
+def test_the_bias_is_not_weighed():
+    # Every item says what the head says to nothing: whatever the weights sum to, the answer is the same.
+    logits, empty = torch.tensor([[[1.0, 3.0], [1.0, 3.0]]]), torch.tensor([[1.0, 3.0]])
+    found = worst_case_free(torch.tensor([[0.5, 0.5]]), logits, empty, torch.ones(1, 2).bool(), 0.5, "linf")
+    assert (found.low.item(), found.high.item(), found.kl.item()) == (2, 2, 0)
+
+
+@pytest.mark.parametrize("worst_case", [worst_case_in_box, worst_case_on_simplex])
+def test_kept_weights_may_be_worst_away_from_the_boundary(worst_case):
+    # No weight can be taken from the second item, so u = 1 can rise but hardly fall.
+    logits = torch.tensor([[[0.0, 1.0], [0.0, 5.0]]]).double()
+    found = worst_case(torch.tensor([[1.0, 0.0]]), logits, torch.zeros(1, 2), torch.ones(1, 2).bool(), 0.2, "l1")
+    assert found.high - 1 > 1 - found.low
+    assert found.perturbation[0, 1] > 0
+
+
+def test_a_logit_of_0_counts_as_positive():
+    logits = torch.tensor([[[0.0, 1.0], [0.0, -1.0]]]).double()
+    found = worst_case_free(torch.tensor([[0.5, 0.5]]), logits, torch.zeros(1, 2), torch.ones(1, 2).bool(), 0.1, "linf")
+    assert_close(found.perturbation, torch.tensor([[-0.1, 0.1]]).double())
+
+
+@pytest.mark.parametrize("worst_case", [worst_case_free, worst_case_zero_sum])
+@pytest.mark.parametrize("norm", NORMS)
+def test_the_worst_case_is_differentiable(worst_case, norm):
+    rows = random_rows(batch=2, count=5, classes=2, seed=6)
+    parts = [part.clone().requires_grad_() for part in rows.full()[:3]]
+
+    def losses(attention, item_logits, empty_logits):
+        found = worst_case(attention, item_logits, empty_logits, rows.items, 0.1, norm)
+        return found.bce, found.kl, found.low, found.high
+
+    assert gradcheck(losses, parts)
+
+
+@pytest.mark.parametrize("worst_case", WORST)
+@pytest.mark.parametrize("norm", NORMS)
+def test_the_gradient_is_finite_on_padding_and_where_nothing_moves(worst_case, norm):
+    rows = padded(random_rows(batch=2, count=3, classes=2, seed=7))
+    # The first row's items say what the head says to nothing, so every direction is 0.
+    logits = torch.cat([rows.empty_logits[:1].expand(6, 2).unsqueeze(0), rows.item_logits[1:]]).requires_grad_()
+    worst_case(rows.attention, logits, rows.empty_logits, rows.items, 0.1, norm).kl.sum().backward()
+    assert logits.grad is not None
+    assert logits.grad.isfinite().all()
+
+
+def test_a_large_logit_keeps_its_digits():
+    logits, weight = torch.tensor([[[0.0, 25.0]]]).double(), torch.ones(1, 1).double()
+    found = worst_case_free(weight, logits, torch.zeros(1, 2).double(), torch.ones(1, 1).bool(), 0.04, "l2")
+    plain = torch.tensor(24.0).double().exp().log1p() - torch.tensor(25.0).double().sigmoid() * 24
+    assert_close(found.bce[0], plain, atol=1e-13, rtol=0)
+
+
+@pytest.mark.parametrize("worst_case", WORST)
+@settings(max_examples=15)
+@given(rows=any_rows(), norm=st.sampled_from(NORMS))
+def test_padding_and_company_change_nothing(worst_case, rows, norm):
+    found, wide = worst_case(*rows.full(), 0.2, norm), worst_case(*padded(rows).full(), 0.2, norm)
+    assert_close(wide.bce, found.bce, atol=1e-9, rtol=1e-9)
+    for row in range(len(rows.items)):
+        assert_close(worst_case(*one_row(rows, row).full(), 0.2, norm).bce[0], found.bce[row], atol=1e-9, rtol=1e-9)
+
+
+CERTIFICATES = [(certified_radius, steepest_free), (certified_radius_zero_sum, steepest_zero_sum)]
+
+
+def attacks(rows, radius: Tensor, steepest, norm: str) -> Tensor:
+    """Decisions under the steepest perturbation towards each class and under random ones, all `radius` large."""
+    scores = (rows.item_logits - rows.empty_logits.unsqueeze(1)).transpose(1, 2)
+    decision = ((scores * rows.attention.unsqueeze(1)).sum(-1) + rows.empty_logits).argmax(-1)
+    gap = scores - scores[torch.arange(len(scores)), decision].unsqueeze(1)
+    generator = torch.Generator().manual_seed(0)
+    drawn = torch.randn(len(scores), 300, scores.shape[-1], generator=generator, dtype=torch.float64)
+    directions = torch.cat([gap, drawn, drawn.sign()], 1)
+    items = rows.items.unsqueeze(1).expand_as(directions)
+    delta = steepest(directions, items, 1.0, norm) * radius[:, None, None]
+    logits = torch.einsum("bni,bci->bnc", rows.attention.unsqueeze(1) + delta, scores) + rows.empty_logits.unsqueeze(1)
+    return logits.argmax(-1) != decision.unsqueeze(-1)
+
+
+@pytest.mark.parametrize(("certificate", "steepest"), CERTIFICATES)
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("classes", [2, 3, 5])
+def test_below_the_certified_radius_nothing_flips_and_above_it_something_does(certificate, steepest, norm, classes):
+    rows = random_rows(batch=11, count=7, classes=classes, seed=classes)
+    radius = certificate(*rows.full(), norm)
+    assert not attacks(rows, radius * (1 - 1e-9), steepest, norm).any()
+    assert attacks(rows, radius * (1 + 1e-9), steepest, norm).any(-1).all()
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@given(rows=any_rows(classes=3))
+def test_keeping_the_sum_can_only_make_the_radius_larger(norm, rows):
+    free, summed = certified_radius(*rows.full(), norm), certified_radius_zero_sum(*rows.full(), norm)
+    assert (free <= summed * (1 + 1e-9)).all()
+    assert_close(certified_radius(*padded(rows).full(), norm), free, atol=1e-9, rtol=1e-9)
+
+
+def test_a_class_that_no_perturbation_reaches_does_not_count():
+    # Both items say the same of all classes: keeping the sum of the weights keeps the answer.
+    logits = one_hot(torch.tensor([[1, 1]]), 3).double()
+    args = (torch.tensor([[0.5, 0.5]]), logits, torch.zeros(1, 3), torch.ones(1, 2).bool())
+    assert certified_radius_zero_sum(*args, "l2").item() == torch.inf
+    assert certified_radius(*args, "linf").item() == pytest.approx(0.5)
