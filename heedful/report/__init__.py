@@ -1,0 +1,55 @@
+"""From an audit's files to one self-contained HTML page, and to figures as SVG and PNG. Needs no torch."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from heedful.errors import SettingError
+from heedful.report.figure import to_png, to_svg
+from heedful.report.figures import FIGURES, draw_figures
+from heedful.report.page import render_page
+from heedful.report.reading import AuditFiles, read_audit
+from heedful.report.texts import gather_texts
+
+__all__ = ["FIGURES", "AuditFiles", "read_audit", "write_figures", "write_report"]
+
+FORMATS = ("svg", "png")
+
+
+def write_report(audits: Sequence[AuditFiles], path: str | Path) -> Path:
+    """Write one HTML file about one audit, or several side by side; the path that was written.
+
+    The file is written beside its place and renamed last: a reader never finds half a page.
+    """
+    _check_some(audits)
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        part.write_text(render_page(audits), encoding="utf-8", newline="\n")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    return path
+
+
+def write_figures(audits: Sequence[AuditFiles], folder: str | Path, formats: Sequence[str] = FORMATS) -> list[Path]:
+    """Write every figure of the report as a file of each format (svg, png); the paths that were written."""
+    _check_some(audits)
+    wrong = [name for name in formats if name not in FORMATS]
+    if wrong:
+        raise SettingError(f"formats must be among {', '.join(FORMATS)}; got '{wrong[0]}'.")
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for figure in draw_figures(gather_texts(audits)):
+        for name in formats:
+            path = folder / f"{figure.name}.{name}"
+            path.write_bytes(to_png(figure) if name == "png" else to_svg(figure).encode())
+            written.append(path)
+    return written
+
+
+def _check_some(audits: Sequence[AuditFiles]) -> None:
+    if not audits:
+        raise SettingError("audits must name one audit at least; there is none. Run `heedful audit` first.")

@@ -1,0 +1,64 @@
+"""One figure of the report: a chart, how to read it, where it comes from, and what it says to who can not see it."""
+
+import io
+import re
+from dataclasses import dataclass
+
+import altair as alt
+import polars as pl
+from markupsafe import Markup
+
+from heedful.report.drawing import Chart, styled
+
+PLACES = re.compile(r' (?:transform|d|x2|y2)="[^"]*"')
+LONG_NUMBER = re.compile(r"(\d\.\d\d)\d+")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart and its words.
+
+    Args:
+        name: of its file.
+        group: the question under which it stands.
+        caption: one sentence on how to read it, and what was left out.
+        source: the paper and figure that it repeats.
+        alt: what it shows, in words and numbers.
+        table: the numbers behind it, where they are few.
+        columns: how many of the six columns of the page it takes.
+    """
+
+    name: str
+    group: str
+    title: str
+    caption: str
+    source: str
+    alt: str
+    chart: Chart
+    table: pl.DataFrame | None = None
+    columns: int = 3
+
+
+def to_svg(figure: Figure) -> str:
+    """The figure as an SVG file."""
+    drawn = io.StringIO()
+    # Thirty runs have more bins than altair's limit on rows, which is there for charts that ship their data.
+    with alt.data_transformers.enable("default", max_rows=None):
+        styled(figure.chart).save(drawn, format="svg")
+    return drawn.getvalue()
+
+
+def to_png(figure: Figure, scale: float = 2.0) -> bytes:
+    """The figure as a PNG file, so many pixels a unit."""
+    drawn = io.BytesIO()
+    with alt.data_transformers.enable("default", max_rows=None):
+        styled(figure.chart).save(drawn, format="png", scale_factor=scale)
+    return drawn.getvalue()
+
+
+def inline_svg(figure: Figure) -> Markup:
+    """The figure as an element of a page: numbers cut to two decimals, and described by its words."""
+    drawn = PLACES.sub(lambda place: LONG_NUMBER.sub(r"\1", place[0]), to_svg(figure))
+    described = Markup('<svg role="img" aria-label="{}" focusable="false" ').format(figure.alt)
+    # The drawing is markup by vl-convert, which escapes every word of the data in it.
+    return described + Markup(drawn[len("<svg ") :])

@@ -1,0 +1,130 @@
+"""Example texts as heat maps: what the page needs to draw them, small enough to be carried inside it."""
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+from markupsafe import Markup
+
+from heedful.report.reading import AuditFiles
+
+MAPS = {
+    "attention": "Attention",
+    "adversary_attention": "Same answer, other attention",
+    "input_gradient": "Input gradient",
+    "leave_one_out": "Leaving the word out",
+}
+"""The rows of a heat map by the name of their measure; the first two are shown from the start."""
+SETS = {"minimal_set": "flip", "rationale": "rationale"}
+MOST_EXAMPLES = 200
+MOST_CHARACTERS = 1_500_000
+STEPS = 1000
+"""A weight is carried as so many parts of the largest one in its text."""
+
+UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
+
+
+def example_data(audits: Sequence[AuditFiles], names: Sequence[str]) -> dict[str, Any]:
+    """The texts that have item rows, with each run's weights, as plain data; evenly thinned if there are too many."""
+    maps = [_maps(audit) for audit in audits]
+    texts = [_texts(audit) for audit in audits]
+    known = sorted({example for one in maps for example in one})
+    examples = [_example(number, maps, texts) for number in _evenly(known, MOST_EXAMPLES)]
+    length = sum(len(json.dumps(example, ensure_ascii=False)) for example in examples)
+    if length > MOST_CHARACTERS:
+        examples = _evenly(examples, max(1, len(examples) * MOST_CHARACTERS // length))
+    return {
+        "runs": list(names),
+        "maps": [{"key": key, "name": name} for key, name in MAPS.items()],
+        "steps": STEPS,
+        "examples": examples,
+        "known": len(known),
+    }
+
+
+def embedded_json(data: Any) -> Markup:
+    r"""The data as JSON that can stand inside a script element: nothing in it can end the element or begin markup.
+
+    >>> embedded_json({"text": "</script><b>"})
+    Markup('{"text":"\\u003c/script\\u003e\\u003cb\\u003e"}')
+    """
+    written = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return Markup(written.translate(UNSAFE))
+
+
+def _maps(audit: AuditFiles) -> dict[int, dict[str, list[float]]]:
+    """The item-level values of each example by measure, in the order of the items."""
+    found: dict[int, dict[str, list[float]]] = {}
+    wanted = audit.rows.filter(pl.col("item").is_not_null() & pl.col("measure").is_in([*MAPS, *SETS]))
+    grouped = wanted.sort("example", "measure", "item").group_by("example", "measure", maintain_order=True)
+    for example, measure, items, values in grouped.agg("item", "value").iter_rows():
+        row = dict(zip(items, values, strict=True))
+        found.setdefault(example, {})[measure] = [row.get(place, math.nan) for place in range(max(row) + 1)]
+    return found
+
+
+def _texts(audit: AuditFiles) -> dict[int, dict[str, Any]]:
+    return {row["example"]: row for row in audit.examples.iter_rows(named=True)}
+
+
+def _example(number: int, maps: Sequence[dict], texts: Sequence[dict]) -> dict[str, Any]:
+    first = next(one[number] for one in texts if number in one)
+    runs = [
+        _run(one[number], mine[number], first) if number in mine else None
+        for one, mine in zip(texts, maps, strict=True)
+    ]
+    return {
+        "index": number,
+        "text": first["text"] or " ".join(first["items"]),
+        "query": first["query"] or "",
+        "label": first["label"],
+        "items": first["items"],
+        "runs": runs,
+    }
+
+
+def _run(text: dict[str, Any], values: dict[str, list[float]], first: dict[str, Any]) -> dict[str, Any]:
+    found = {
+        "predicted": text["predicted"],
+        "right": text["predicted"] == text["label"],
+        "probability": _rounded(text["probability"]),
+        "adversary": _rounded(text["adversary_probability"]),
+        "maps": {key: _scaled(values[key]) for key in MAPS if key in values and _peak(values[key]) > 0},
+    }
+    found |= {
+        said: [at for at, value in enumerate(values[key]) if value == 1] for key, said in SETS.items() if key in values
+    }
+    # A sentence model has other items than a word model on the same text.
+    return found if text["items"] == first["items"] else {**found, "items": text["items"]}
+
+
+def _peak(values: Sequence[float]) -> float:
+    return max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+
+
+def _scaled(values: Sequence[float]) -> dict[str, Any]:
+    """Each value as parts of the largest; null where undefined."""
+    peak = _peak(values)
+    return {
+        "max": float(f"{peak:.3g}"),
+        "weights": [round(value / peak * STEPS) if math.isfinite(value) else None for value in values],
+    }
+
+
+def _rounded(number: float | None) -> float | None:
+    return None if number is None or not math.isfinite(number) else round(number, 3)
+
+
+def _evenly(things: Sequence[Any], most: int) -> list[Any]:
+    """At most so many, evenly spaced, the first and last among them.
+
+    >>> _evenly([0, 1, 2, 3, 4, 5, 6], 3)
+    [0, 3, 6]
+    """
+    if len(things) <= most:
+        return list(things)
+    if most == 1:
+        return [things[0]]
+    return [things[round(place * (len(things) - 1) / (most - 1))] for place in range(most)]

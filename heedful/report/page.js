@@ -1,0 +1,127 @@
+"use strict";
+// Draws one text at a time from the data in this page. Words enter the page as text, never as markup.
+(function () {
+  const source = document.getElementById("examples");
+  if (!source) return;
+  const data = JSON.parse(source.textContent);
+  const find = (id) => document.getElementById(id);
+  const number = find("number"), search = find("search"), answers = find("answers"), status = find("status"), shown = find("shown");
+  const boxes = [...document.querySelectorAll("input[name=map]")];
+  let current = data.examples[0];
+
+  function make(tag, properties, ...children) {
+    const element = Object.assign(document.createElement(tag), properties);
+    element.append(...children);
+    return element;
+  }
+
+  function matches(example) {
+    const runs = example.runs.filter(Boolean), wanted = search.value.trim().toLowerCase();
+    if (answers.value === "right" && !runs.every((run) => run.right)) return false;
+    if (answers.value === "wrong" && runs.every((run) => run.right)) return false;
+    return !wanted || example.text.toLowerCase().includes(wanted) || example.items.join(" ").toLowerCase().includes(wanted);
+  }
+
+  const chosen = () => data.examples.filter(matches);
+
+  function written(weight, map) {
+    return weight === null ? "undefined" : (weight / data.steps * map.max).toPrecision(2);
+  }
+
+  function heaviest(items, map) {
+    const order = map.weights.map((weight, at) => [Math.abs(weight ?? 0), at]).sort((a, b) => b[0] - a[0] || a[1] - b[1]);
+    const top = order.slice(0, 3).filter(([weight]) => weight > 0);
+    return "most: " + top.map(([, at]) => "“" + cut(items[at]) + "” " + written(map.weights[at], map)).join(", ");
+  }
+
+  const cut = (word) => (word.length > 30 ? word.slice(0, 29) + "…" : word);
+
+  function words(items, map, run) {
+    // Full colour is the largest weight, but three times the average at least: attention spread evenly stays pale.
+    const sizes = map.weights.map((weight) => Math.abs(weight ?? 0));
+    const full = Math.max(data.steps, (3 * sizes.reduce((sum, size) => sum + size, 0)) / sizes.length);
+    const cell = make("td", {});
+    items.forEach((item, at) => {
+      const weight = map.weights[at] ?? null;
+      const word = make("span", { className: "token", textContent: item, title: item + ": " + written(weight, map) });
+      word.style.setProperty("--weight", (sizes[at] ?? 0) / full);
+      if (run.flip && run.flip.includes(at)) word.classList.add("flip");
+      if (run.rationale && run.rationale.includes(at)) word.classList.add("rationale");
+      cell.append(word, " ");
+    });
+    return cell;
+  }
+
+  function answered(run, key) {
+    const value = key === "adversary_attention" ? run.adversary : run.probability;
+    return value === null ? "" : "answers " + run.predicted + " with " + value.toFixed(2);
+  }
+
+  function mapRow(kind, items, run) {
+    const head = make("th", { scope: "row" }, kind.name), map = run.maps[kind.key];
+    if (!map) return make("tr", {}, head, make("td", { className: "soft", textContent: "not known for this text" }));
+    if (kind.key === "attention" || kind.key === "adversary_attention") head.append(make("small", { textContent: answered(run, kind.key) }));
+    head.append(make("small", { textContent: heaviest(items, map) }));
+    return make("tr", {}, head, words(items, map, run));
+  }
+
+  function reading(example, run, name) {
+    const items = run.items || example.items;
+    const caption = make("caption", {});
+    if (data.runs.length > 1) caption.append(make("b", { textContent: name }), ": ");
+    caption.append("answers ", make("b", { textContent: run.predicted }), run.probability === null ? "" : " with probability " + run.probability.toFixed(2));
+    caption.append("; labelled " + example.label + ", so ", make("b", { textContent: run.right ? "right" : "wrong" }), ".");
+    const body = make("tbody", {});
+    const visible = new Set(boxes.filter((box) => box.checked).map((box) => box.value));
+    data.maps.filter((kind) => visible.has(kind.key)).forEach((kind) => body.append(mapRow(kind, items, run)));
+    return make("div", { className: "reading" }, make("table", { className: "maps" }, caption, body));
+  }
+
+  function draw(note) {
+    const list = chosen();
+    const at = list.indexOf(current);
+    find("previous").disabled = at <= 0;
+    find("next").disabled = at < 0 || at >= list.length - 1;
+    shown.replaceChildren();
+    if (at < 0) {
+      status.textContent = "No text matches.";
+      return;
+    }
+    number.value = current.index;
+    const total = data.examples.length, kept = data.known > total ? " (of " + data.known + " that the audit kept, evenly chosen)" : "";
+    const among = list.length === total ? total + " texts" + kept : list.length + " matching texts";
+    status.textContent = (note ? note + " " : "") + "Text " + current.index + ": " + (at + 1) + " of " + among + ".";
+    if (current.query) shown.append(make("p", { className: "query", textContent: "Question or hypothesis: " + current.query }));
+    current.runs.forEach((run, at) => run && shown.append(reading(current, run, data.runs[at])));
+  }
+
+  function narrow() {
+    const list = chosen();
+    if (!list.includes(current)) current = list.find((example) => example.index >= current.index) || list[list.length - 1] || current;
+    draw();
+  }
+
+  function step(by) {
+    const list = chosen();
+    current = list[Math.min(Math.max(list.indexOf(current) + by, 0), list.length - 1)];
+    draw();
+  }
+
+  function jump() {
+    const list = chosen(), wanted = Number(number.value);
+    if (!list.length || number.value === "") return draw();
+    current = list.reduce((best, one) => (Math.abs(one.index - wanted) < Math.abs(best.index - wanted) ? one : best));
+    draw(current.index === wanted ? "" : "Text " + wanted + " is not among those shown; this is the nearest.");
+  }
+
+  find("previous").addEventListener("click", () => step(-1));
+  find("next").addEventListener("click", () => step(1));
+  number.addEventListener("change", jump);
+  search.addEventListener("input", narrow);
+  answers.addEventListener("change", narrow);
+  boxes.forEach((box) => box.addEventListener("change", () => draw()));
+  find("chooser").addEventListener("submit", (event) => event.preventDefault());
+  find("chooser").hidden = find("legend").hidden = false;
+  find("legend-rationale").hidden = !data.examples.some((example) => example.runs.some((run) => run && run.rationale));
+  draw();
+})();

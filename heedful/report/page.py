@@ -1,0 +1,114 @@
+"""The report as one HTML page that needs nothing but itself."""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from heedful import __version__
+from heedful.report.answers import answer_of, table_rows
+from heedful.report.drawing import DARK
+from heedful.report.erasure import RANKINGS
+from heedful.report.figure import Figure, inline_svg
+from heedful.report.figures import draw_figures
+from heedful.report.heatmap import embedded_json, example_data
+from heedful.report.names import flatten
+from heedful.report.reading import AuditFiles, Verdict
+from heedful.report.texts import gather_texts
+
+HERE = Path(__file__).parent
+MOST_LABELS = 6
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure as the page shows it: its words and its drawing."""
+
+    figure: Figure
+    svg: Markup
+
+
+def render_page(audits: Sequence[AuditFiles]) -> str:
+    """The whole page. Every word that comes from the files is escaped; the page asks for nothing from any network."""
+    texts = gather_texts(audits)
+    script = (HERE / "page.js").read_text(encoding="utf-8")
+    environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined)
+    environment.trim_blocks = environment.lstrip_blocks = True
+    examples = example_data(audits, texts.runs)
+    return environment.get_template("page.html").render(
+        audits=list(zip(texts.runs, (audit.verdict for audit in audits), strict=True)),
+        answers=[answer_of(audit.verdict, name) for audit, name in zip(audits, texts.runs, strict=True)],
+        rows=table_rows(audits),
+        groups=_grouped([Drawn(figure, inline_svg(figure)) for figure in draw_figures(texts)]),
+        instead=_instead(audits, texts.runs),
+        facts=_facts([audit.verdict for audit in audits], texts.runs),
+        commands=[command for command in dict.fromkeys(audit.verdict.command for audit in audits) if command],
+        settings=_settings(audits),
+        solvers=[_solvers(audit) for audit in audits],
+        proven=all(set(audit.rows.filter(test="adversary")["solver"]) <= {"exact"} for audit in audits),
+        examples=examples,
+        payload=embedded_json(examples),
+        style=Markup((HERE / "page.css").read_text(encoding="utf-8")),
+        dark=DARK,
+        script=Markup(script),
+        # Only the script whose hash is named here may run, so not one that a text smuggled in.
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        version=__version__,
+    )
+
+
+def _facts(verdicts: Sequence[Verdict], names: Sequence[str]) -> list[tuple[str, str]]:
+    """What was audited, on what: name and words of each fact; those that differ between audits in the audits' order."""
+    labels = verdicts[0].labels
+    more = f" and {len(labels) - MOST_LABELS} more" if len(labels) > MOST_LABELS else ""
+    accuracies = [verdict.scores.get("accuracy") for verdict in verdicts]
+    facts = {
+        "Model": [verdict.model or name for verdict, name in zip(verdicts, names, strict=True)],
+        "Data": [verdict.data for verdict in verdicts],
+        "Texts": [f"{verdict.texts:,} ({verdict.split})" for verdict in verdicts],
+        "Accuracy": ["" if share is None else f"{100 * share:.1f} %" for share in accuracies],
+        "Answers": [", ".join(labels[:MOST_LABELS]) + more],
+    }
+    return [(name, " · ".join(dict.fromkeys(said))) for name, said in facts.items() if any(said)]
+
+
+def _grouped(drawn: Sequence[Drawn]) -> dict[str, list[Drawn]]:
+    groups: dict[str, list[Drawn]] = {}
+    for one in drawn:
+        groups.setdefault(one.figure.group, []).append(one)
+    return groups
+
+
+def _instead(
+    audits: Sequence[AuditFiles], names: Sequence[str]
+) -> list[tuple[str, str, list[tuple[str, float, bool]]]]:
+    """For each audit its name, the advice, and the rankings by mean fraction erased: best first, the advised marked."""
+    found = []
+    for audit, name in zip(audits, names, strict=True):
+        advice = audit.verdict.show_instead
+        if advice is None:
+            continue
+        known = [(ranking, mean) for ranking, mean in advice.fractions.items() if mean is not None]
+        bars = [(RANKINGS.get(ranking, ranking), mean, ranking == advice.ranking) for ranking, mean in known]
+        found.append((name, advice.sentence, sorted(bars, key=lambda bar: bar[1])))
+    return found
+
+
+def _settings(audits: Sequence[AuditFiles]) -> list[tuple[str, list[str]]]:
+    """Every setting of some audit, and what each says of it."""
+    flat = [dict(flatten(audit.verdict.settings)) for audit in audits]
+    return [(key, [one.get(key, "–") for one in flat]) for key in dict.fromkeys(key for one in flat for key in one)]
+
+
+def _solvers(audit: AuditFiles) -> str:
+    """Which tests were solved exactly, which by bounds or by search."""
+    pairs = audit.rows.filter(pl.col("item").is_null()).select("solver", "test").unique().sort("solver", "test").rows()
+    tests: dict[str, list[str]] = {}
+    for solver, test in pairs:
+        tests.setdefault(solver, []).append(test)
+    return "; ".join(f"{solver}: {', '.join(names)}" for solver, names in tests.items())

@@ -1,0 +1,143 @@
+"""Figures of other attention: shuffled at random, and as different as the same answer allows."""
+
+import math
+from collections.abc import Sequence
+
+import polars as pl
+
+from heedful.report.drawing import boxes, colour_of, five_numbers, histogram, panels, steps
+from heedful.report.figure import Figure
+from heedful.report.texts import Texts
+
+SHUFFLED = "Does it matter which words get the weight?"
+ADVERSARY = "How different can attention be for the same answer?"
+QUARTERS = ("below .25", ".25 to .5", ".5 to .75", ".75 and above")
+LARGEST = "prediction.max_attention"
+BINS = 35
+KINDS = {
+    "adversary.js": "same answer",
+    "adversary.cap": "any answer (cap)",
+    "adversary.js_search": "same answer, found by search",
+    "adversary.js_upper": "same answer, at most",
+}
+
+
+def permutation(texts: Texts) -> Figure | None:
+    """Median change of the answer over permutations, against the largest attention weight."""
+    column = "permutation.median_tvd"
+    if not texts.has(column, LARGEST):
+        return None
+    summary = _by_largest(texts, column)
+    return Figure(
+        name="permutation",
+        group=SHUFFLED,
+        title="Shuffled attention",
+        caption=(
+            "How much the answer changes (median over shuffles of the weights) where the top weight is small or large: "
+            "boxes far to the right mean that the place of the weight matters. "
+            "Box: the middle half of the texts; whiskers: 1.5 times its width; points beyond are not drawn."
+            + texts.left_out(column)
+        ),
+        source="Jain & Wallace 2019, Figure 6",
+        alt="Box plots of the median change in output, by largest attention weight. " + _medians(summary),
+        chart=panels(
+            boxes(
+                summary,
+                ("quarter", _present(summary), "largest weight"),
+                ("class", texts.classes),
+                "median change (TVD)",
+            ),
+            texts,
+            420,
+        ),
+        columns=6,
+    )
+
+
+def adversary(texts: Texts) -> Figure | None:
+    """The largest divergence that keeps the answer, its cap, and what a search finds where it was run."""
+    if not texts.has("adversary.js"):
+        return None
+    shown = {column: name for column, name in KINDS.items() if texts.has(column)}
+    if "adversary.js_upper" in shown and not _is_bracketed(texts):
+        del shown["adversary.js_upper"]
+    values = pl.concat([texts.values(column).with_columns(kind=pl.lit(name)) for column, name in shown.items()])
+    bars = histogram(values, ["run", "kind"], 0.0, 0.7, BINS)
+    colour = colour_of(list(shown.values()), "kind")
+    means = values.group_by("run", "kind", maintain_order=True).agg(pl.col("value").mean().round(2)).rows()
+    return Figure(
+        name="adversary",
+        group=ADVERSARY,
+        title="The most different attention",
+        caption=(
+            "How far attention can move from the model's own without changing the answer; 0 is not at all, "
+            f"ln 2 = {math.log(2):.3f} (dashed) is all weight on other words. The cap is how far it could move at all."
+            + texts.left_out("adversary.js")
+        ),
+        source="Jain & Wallace 2019, Figure 7",
+        alt="Histograms of Jensen-Shannon divergence. Means: "
+        + ", ".join(f"{mean} {kind} ({run})" for run, kind, mean in means)
+        + ".",
+        chart=panels(steps(bars, colour, "Jensen-Shannon divergence", marks=[math.log(2)]), texts, 420, 170),
+    )
+
+
+def adversary_by_largest(texts: Texts) -> Figure | None:
+    """The largest divergence that keeps the answer, against the largest attention weight."""
+    column = "adversary.js"
+    if not texts.has(column, LARGEST):
+        return None
+    summary = _by_largest(texts, column)
+    return Figure(
+        name="adversary_by_max_attention",
+        group=ADVERSARY,
+        title="By the largest weight",
+        caption=(
+            "The same divergence in texts with a small or large top weight: where one word holds most of the "
+            "weight and the boxes still reach far to the right, that word was not needed." + texts.left_out(column)
+        ),
+        source="Jain & Wallace 2019, Figure 8",
+        alt="Box plots of the largest divergence that keeps the answer, by largest attention weight. "
+        + _medians(summary),
+        chart=panels(
+            boxes(
+                summary,
+                ("quarter", _present(summary), "largest weight"),
+                ("class", texts.classes),
+                "Jensen-Shannon divergence",
+            ),
+            texts,
+            420,
+        ),
+    )
+
+
+def _is_bracketed(texts: Texts) -> bool:
+    """Whether the divergence is known between two bounds only, as with three classes or more."""
+    gap = texts.frame["adversary.js_upper"] - texts.frame["adversary.js"]
+    return bool((gap > 1e-9).any())
+
+
+def _by_largest(texts: Texts, column: str) -> pl.DataFrame:
+    """Five numbers of a measure by run, quarter of the largest weight, and predicted class."""
+    quarter = (pl.col(LARGEST) * len(QUARTERS)).floor().clip(0, len(QUARTERS) - 1).cast(pl.Int32)
+    frame = texts.frame.filter(pl.col(column).is_finite() & pl.col(LARGEST).is_finite()).select(
+        "run",
+        "class",
+        pl.col(column).alias("value"),
+        quarter.replace_strict(range(len(QUARTERS)), QUARTERS, return_dtype=pl.String).alias("quarter"),
+    )
+    return five_numbers(frame, ["run", "quarter", "class"])
+
+
+def _present(summary: pl.DataFrame) -> Sequence[str]:
+    return [name for name in QUARTERS if name in summary["quarter"]]
+
+
+def _medians(summary: pl.DataFrame) -> str:
+    named = summary.select("median", "quarter", "class", "run").rows()
+    return (
+        "Medians: "
+        + ", ".join(f"{median:.2f} at {quarter} for {name} ({run})" for median, quarter, name, run in named)
+        + "."
+    )

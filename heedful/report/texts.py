@@ -1,0 +1,82 @@
+"""One line a text: the rows of one audit or several, made wide for the figures."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from heedful.report.names import distinct_names, printable
+from heedful.report.reading import AuditFiles
+
+MOST_CLASSES = 5
+"""Classes told apart in a figure; the rarer ones are drawn as one."""
+OTHER = "other classes"
+EVERY = "all texts"
+
+
+@dataclass(frozen=True)
+class Texts:
+    """What the figures are drawn from.
+
+    Args:
+        frame: run, example, class (as predicted), and a column `test.measure` for each measure; NaN where undefined.
+        runs: the audits' names, in the reader's order.
+        classes: the predicted classes told apart, in the order of the labels.
+    """
+
+    frame: pl.DataFrame
+    runs: tuple[str, ...]
+    classes: tuple[str, ...]
+
+    def has(self, *columns: str) -> bool:
+        """Whether each of these was measured for at least one text."""
+        return all(
+            column in self.frame.columns and self.frame[column].fill_null(float("nan")).is_finite().any()
+            for column in columns
+        )
+
+    def values(self, column: str) -> pl.DataFrame:
+        """run, example, class and value, of the texts that have one."""
+        return self.frame.select("run", "example", "class", pl.col(column).alias("value")).filter(
+            pl.col("value").is_finite()
+        )
+
+    def left_out(self, column: str) -> str:
+        """How many texts have no value, as a sentence for a caption; empty if none."""
+        count = len(self.frame) - len(self.values(column))
+        if not count:
+            return ""
+        return f" {count:,} text{' has' if count == 1 else 's have'} no value here."
+
+
+def gather_texts(audits: Sequence[AuditFiles]) -> Texts:
+    """The rows of all audits, wide, with a name for each run and for each predicted class."""
+    names = distinct_names([audit.name for audit in audits], [audit.verdict.settings for audit in audits])
+    wide = pl.concat(
+        [_wide(audit).with_columns(run=pl.lit(name)) for audit, name in zip(audits, names, strict=True)],
+        how="diagonal",
+    )
+    order = [printable(label) for audit in audits for label in audit.verdict.labels]
+    counts = dict(wide["class"].value_counts().iter_rows())
+    often = sorted(counts, key=lambda name: -counts[name])
+    told = often if len(often) <= MOST_CLASSES + 1 else often[:MOST_CLASSES]
+    rest = pl.when(pl.col("class").is_in(told)).then("class").otherwise(pl.lit(OTHER))
+    classes = sorted(told, key=lambda name: order.index(name) if name in order else len(order))
+    if len(told) < len(often):
+        classes.append(OTHER)
+    return Texts(wide.with_columns(rest.alias("class")), names, tuple(classes))
+
+
+def _wide(audit: AuditFiles) -> pl.DataFrame:
+    whole = audit.rows.filter(pl.col("item").is_null())
+    wide = (
+        whole.select("example", pl.format("{}.{}", "test", "measure").alias("what"), "value")
+        .pivot("what", index="example", values="value")
+        .sort("example")
+    )
+    if "prediction.predicted" not in wide.columns:
+        return wide.with_columns(pl.lit(EVERY).alias("class"))
+    names = {float(number): printable(label) for number, label in enumerate(audit.verdict.labels)}
+    predicted = pl.col("prediction.predicted")
+    named = predicted.replace_strict(list(names), list(names.values()), default=None, return_dtype=pl.String)
+    return wide.with_columns(named.fill_null(pl.lit("unknown")).alias("class"))

@@ -1,0 +1,158 @@
+"""The report in a real browser: nothing is fetched, nothing fails, and the texts can be chosen and searched."""
+
+import shutil
+
+import pytest
+
+from heedful.report import read_audit, write_report
+from report.synthetic import make_audit
+
+api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = shutil.which("chromium")
+SCRIPT = "<script>alert(1)</script>"
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
+]
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    root = tmp_path_factory.mktemp("report")
+    folders = [
+        make_audit(root / encoder, texts=40, encoder=encoder, shown=11, trick=SCRIPT)
+        for encoder in ("average", "bilstm")
+    ]
+    return write_report([read_audit(folder) for folder in folders], root / "report.html").as_uri()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with api.sync_playwright() as playwright:
+        arguments = ["--no-sandbox", "--disable-background-networking"]
+        running = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def page(browser, report):
+    """The report, opened; when the test ends it must have fetched and complained about nothing."""
+    context = browser.new_context()
+    opened, complaints, asked = context.new_page(), [], []
+    opened.on("console", lambda message: complaints.append(message.text))
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.on("dialog", lambda dialog: (complaints.append(dialog.message), dialog.dismiss()))
+    opened.on("request", lambda request: asked.append(request.url))
+    opened.goto(report)
+    yield opened
+    assert complaints == []
+    assert {url for url in asked if not url.startswith("data:")} == {report}
+    context.close()
+
+
+def shown(page):
+    return page.locator("#shown").inner_text()
+
+
+def test_the_page_shows_its_verdict_and_figures(page):
+    assert page.locator("h1").inner_text() == "May this attention be shown as an explanation?"
+    assert page.locator("figure svg").count() == 11
+    assert page.locator(".verdict tbody tr").count() == 9
+    assert page.locator(".verdict .bar").count() == 16
+
+
+def test_a_text_is_chosen_by_its_number(page):
+    page.get_by_label("Text number").fill("7")
+    page.get_by_label("Text number").press("Enter")
+    assert page.locator("#status").inner_text() == "Text 7: 8 of 11 texts."
+    page.get_by_label("Text number").fill("400")
+    page.get_by_label("Text number").press("Tab")
+    assert page.locator("#status").inner_text().startswith("Text 400 is not among those shown; this is the nearest.")
+    assert page.get_by_label("Text number").input_value() == "10"
+
+
+def test_texts_are_walked_through_with_the_keyboard(page):
+    assert page.get_by_label("Previous text").is_disabled()
+    page.get_by_label("Next text").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    assert page.locator("#status").inner_text() == "Text 2: 3 of 11 texts."
+    page.get_by_label("Previous text").click()
+    assert page.get_by_label("Text number").input_value() == "1"
+
+
+def test_texts_are_searched(page):
+    page.get_by_role("searchbox").fill("LUMINOUS")
+    status = page.locator("#status").inner_text()
+    assert "matching texts" in status
+    assert "luminous" in shown(page)
+    page.get_by_role("searchbox").fill("no text says this")
+    assert page.locator("#status").inner_text() == "No text matches."
+    assert shown(page) == ""
+    page.get_by_role("searchbox").fill("")
+    assert page.locator("#status").inner_text().endswith("of 11 texts.")
+
+
+def test_right_and_wrong_answers_are_told_apart(page):
+    page.get_by_label("Answers").select_option("right")
+    assert "wrong" not in shown(page)
+    right = page.locator("#status").inner_text()
+    assert "matching" in right or right.endswith("11 texts.")
+    page.get_by_label("Answers").select_option("wrong")
+    assert "wrong" in shown(page) or page.locator("#status").inner_text() == "No text matches."
+
+
+def test_both_models_show_attention_beside_the_other_attention(page):
+    assert page.locator(".reading").count() == 2
+    rows = page.locator(".reading").first.locator("tbody th")
+    assert [row.split("\n")[0] for row in rows.all_inner_texts()] == ["Attention", "Same answer, other attention"]
+    assert page.locator(".reading").first.locator("caption").inner_text().startswith("average: answers ")
+
+
+def test_rows_are_switched_on_and_off(page):
+    page.get_by_label("Leaving the word out").check()
+    page.get_by_label("Same answer, other attention").uncheck()
+    rows = page.locator(".reading").first.locator("tbody th")
+    assert [row.split("\n")[0] for row in rows.all_inner_texts()] == ["Attention", "Leaving the word out"]
+
+
+def test_the_smallest_set_and_the_rationale_are_marked(page):
+    for _ in range(10):
+        if page.locator("#shown .token.flip").count():
+            break
+        page.get_by_label("Next text").click()
+    assert page.locator("#shown .token.flip").count() > 0
+    assert page.locator("#shown .token.rationale").count() > 0
+    assert page.locator("#legend-rationale").is_visible()
+
+
+def test_markup_in_a_text_is_shown_as_text(page):
+    page.get_by_label("Text number").fill("1")
+    page.get_by_label("Text number").press("Enter")
+    assert SCRIPT in shown(page)
+    assert page.locator("#shown script").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [400, 1280])
+def test_the_page_fits_and_can_be_read(browser, report, scheme, width):
+    context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 800})
+    page = context.new_page()
+    page.goto(report)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    lightness = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)"
+    assert (sum(page.evaluate(lightness)) < 200) == (scheme == "dark")
+    label = page.locator("figure svg text").first.evaluate("text => getComputedStyle(text).fill")
+    assert label == ("rgb(179, 188, 200)" if scheme == "dark" else "rgb(75, 86, 100)")
+    context.close()
+
+
+def test_without_scripts_the_verdict_is_still_there(browser, report):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(report)
+    assert page.locator("figure svg").count() == 11
+    assert "This part needs JavaScript" in page.locator("#texts").inner_text()
+    context.close()

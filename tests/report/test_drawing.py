@@ -1,0 +1,57 @@
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heedful.report.drawing import COLOURS, DARK, five_numbers, histogram
+
+numbers = st.lists(st.floats(-2, 2), min_size=1, max_size=11)
+
+
+def test_the_shares_of_a_histogram_by_hand():
+    frame = pl.DataFrame({"run": ["a"] * 4, "value": [-1.0, -0.6, 0.1, 1.0]})
+    bars = histogram(frame, ["run"], -1.0, 1.0, 4)
+    assert bars["left"].to_list() == [-1, -0.5, 0, 0.5, 1]
+    assert bars["share"].to_list() == [0.5, 0, 0.25, 0.25, 0.25]
+
+
+@given(numbers, numbers)
+def test_every_group_of_a_histogram_adds_up_to_one(ours, theirs):
+    frame = pl.DataFrame({"run": ["a"] * len(ours) + ["b"] * len(theirs), "value": ours + theirs})
+    bars = histogram(frame, ["run"], -1.0, 1.0, 7)
+    for _, group in bars.group_by("run"):
+        assert sum(group["share"].to_list()[:-1]) == pytest.approx(1, abs=1e-4)
+
+
+@given(numbers)
+def test_a_box_is_what_numpy_says(values):
+    box = five_numbers(pl.DataFrame({"run": ["a"] * len(values), "value": values}), ["run"]).row(0, named=True)
+    q1, median, q3 = np.quantile(values, [0.25, 0.5, 0.75])
+    assert (box["q1"], box["median"], box["q3"]) == pytest.approx((q1, median, q3), abs=1e-4)
+    inside = [value for value in values if q1 - 1.5 * (q3 - q1) <= value <= q3 + 1.5 * (q3 - q1)]
+    assert (box["low"], box["high"]) == pytest.approx((min(inside), max(inside)), abs=1e-4)
+    assert box["texts"] == len(values)
+
+
+def test_outliers_do_not_stretch_the_whiskers():
+    box = five_numbers(pl.DataFrame({"run": ["a"] * 6, "value": [1.0, 2.0, 3.0, 4.0, 5.0, 90.0]}), ["run"])
+    assert box["high"].item() == 5
+
+
+def lightness(colour):
+    """Relative luminance, as the contrast rules of the web define it."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    dark, light = sorted([lightness(one), lightness(other)])
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+def test_every_colour_stands_out_on_light_and_dark_pages(colour):
+    assert contrast(colour, "#ffffff") >= 4
+    assert contrast(DARK[colour], "#191f26") >= 4

@@ -1,0 +1,78 @@
+import json
+import math
+from dataclasses import replace
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heedful.report import heatmap
+from heedful.report.heatmap import STEPS, embedded_json, example_data
+
+NAMES = ["average", "bilstm"]
+
+
+def test_the_shown_texts_are_carried_with_each_runs_weights(audits):
+    data = example_data(audits, NAMES)
+    assert [example["index"] for example in data["examples"]] == list(range(11))
+    example = data["examples"][3]
+    told = audits[1].rows.filter(
+        (pl.col("example") == 3) & (pl.col("measure") == "attention"), pl.col("item").is_not_null()
+    )
+    carried = example["runs"][1]["maps"]["attention"]
+    weights = [weight / STEPS * carried["max"] for weight in carried["weights"]]
+    assert weights == pytest.approx(told.sort("item")["value"].to_list(), abs=0.01)
+    assert max(carried["weights"]) == STEPS
+    assert example["items"] == audits[0].examples.filter(example=3)["items"].item().to_list()
+
+
+def test_marks_are_places_of_words(audits):
+    example = example_data(audits, NAMES)["examples"][3]
+    told = audits[0].rows.filter((pl.col("example") == 3) & (pl.col("measure") == "rationale") & (pl.col("value") == 1))
+    assert example["runs"][0]["rationale"] == sorted(told["item"].to_list())
+
+
+def test_a_run_with_other_items_brings_its_own(audits):
+    other = audits[1].examples.with_columns(items=pl.col("items").list.eval(pl.element().str.to_uppercase()))
+    example = example_data([audits[0], replace(audits[1], examples=other)], NAMES)["examples"][0]
+    assert "items" not in example["runs"][0]
+    assert example["runs"][1]["items"] == [item.upper() for item in example["items"]]
+
+
+def test_a_text_that_one_run_does_not_show_is_still_there(audits):
+    fewer = replace(audits[1], rows=audits[1].rows.filter(pl.col("item").is_null() | (pl.col("example") > 0)))
+    example = example_data([audits[0], fewer], NAMES)["examples"][0]
+    assert example["runs"][0] is not None
+    assert example["runs"][1] is None
+
+
+def test_undefined_weights_are_null_and_an_undefined_map_is_left_out(audits):
+    here = pl.col("item").is_not_null() & (pl.col("example") == 0)
+    first = here & (pl.col("measure") == "input_gradient") & (pl.col("item") == 0)
+    whole = here & (pl.col("measure") == "adversary_attention")
+    rows = audits[0].rows.with_columns(value=pl.when(first | whole).then(math.nan).otherwise("value"))
+    maps = example_data([replace(audits[0], rows=rows)], NAMES[:1])["examples"][0]["runs"][0]["maps"]
+    assert maps["input_gradient"]["weights"][0] is None
+    assert "adversary_attention" not in maps
+
+
+def test_too_many_texts_are_thinned_evenly_and_counted(audits, monkeypatch):
+    monkeypatch.setattr(heatmap, "MOST_EXAMPLES", 3)
+    data = example_data(audits, NAMES)
+    assert [example["index"] for example in data["examples"]] == [0, 5, 10]
+    assert data["known"] == 11
+
+
+def test_too_long_texts_are_thinned(audits, monkeypatch):
+    monkeypatch.setattr(heatmap, "MOST_CHARACTERS", 4000)
+    data = example_data(audits, NAMES)
+    assert 1 <= len(data["examples"]) < 11
+    assert len(json.dumps(data["examples"])) < 8000
+
+
+@given(st.recursive(st.text() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
+def test_embedded_data_can_not_leave_its_element_and_reads_the_same(data):
+    written = embedded_json(data)
+    assert not set(written) & set("<>&\u2028\u2029")
+    assert json.loads(written) == data

@@ -1,0 +1,159 @@
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import polars as pl
+import pytest
+
+from heedful.report import read_audit, write_report
+from heedful.report.page import render_page
+from report.synthetic import make_audit
+
+VOID = {"meta", "link", "input", "br"}
+SCRIPT = "<script>alert(1)</script>"
+
+
+class Outline(HTMLParser):
+    """Every element of a page with its attributes; fails where tags do not close in order."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.elements, self.open = [], []
+        self.feed(page)
+        self.close()
+        assert not self.open, f"never closed: {self.open}"
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open, f"{tag} closes nothing"
+        assert self.open.pop() == tag, f"{tag} closes out of order"
+
+    def count(self, tag):
+        return sum(name == tag for name, _ in self.elements)
+
+
+@pytest.fixture(scope="module")
+def both(audits):
+    return render_page(audits)
+
+
+@pytest.fixture(scope="module")
+def one(audits):
+    return render_page(audits[1:])
+
+
+@pytest.mark.parametrize("which", ["one", "both"])
+def test_the_page_is_well_formed_and_whole(request, which):
+    outline = Outline(request.getfixturevalue(which))
+    assert outline.count("figure") == 11
+    assert outline.count("svg") == 11
+    assert outline.count("h1") == 1
+    assert outline.count("script") == 2
+    ids = [attributes["id"] for _, attributes in outline.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize("which", ["one", "both"])
+def test_the_page_asks_for_nothing(request, which):
+    outline = Outline(request.getfixturevalue(which))
+    for tag, attributes in outline.elements:
+        for name in ("src", "href", "xlink:href", "action", "srcset", "data", "poster"):
+            assert attributes.get(name, "#").startswith(("#", "data:")), (tag, attributes)
+    page = request.getfixturevalue(which)
+    assert "url(" not in page
+    assert "@import" not in page
+
+
+@pytest.mark.parametrize("which", ["one", "both"])
+def test_inner_links_lead_somewhere(request, which):
+    outline = Outline(request.getfixturevalue(which))
+    ids = {attributes.get("id") for _, attributes in outline.elements}
+    for tag, attributes in outline.elements:
+        if tag == "a":
+            assert attributes["href"].removeprefix("#") in ids
+        if tag == "label" and "for" in attributes:
+            assert attributes["for"] in ids
+
+
+@pytest.mark.parametrize("which", ["one", "both"])
+def test_every_table_has_a_caption_and_every_head_a_scope(request, which):
+    outline = Outline(request.getfixturevalue(which))
+    assert outline.count("table") == outline.count("caption")
+    assert all("scope" in attributes for tag, attributes in outline.elements if tag == "th")
+    assert all(attributes.get("aria-label") for tag, attributes in outline.elements if tag == "svg")
+
+
+def test_the_verdict_says_each_question_with_its_sentence_and_numbers(one, audits):
+    for line in audits[1].verdict.lines:
+        assert line.question in one
+        assert line.sentence in one
+    assert "undefined for 40" in one
+    assert "nothing to measure" in one
+    assert "heedful audit toy --encoder bilstm --seed 0" in one
+
+
+def test_several_audits_stand_side_by_side(both):
+    assert '<th scope="col">average<' in both
+    assert '<th scope="col">bilstm<' in both
+    assert 'class="differs"' in both
+
+
+def test_a_question_that_one_audit_did_not_ask_is_marked(bare):
+    fewer = bare.verdict.model_copy(update={"lines": bare.verdict.lines[1:]})
+    assert "not asked" in render_page([bare, replace(bare, verdict=fewer)])
+
+
+def test_only_the_pages_own_script_may_run(one):
+    assert "script-src 'sha256-" in one
+    assert "'unsafe-inline'; script-src" in one
+
+
+def test_what_the_files_say_is_text_never_markup(tmp_path):
+    folder = make_audit(tmp_path, texts=7, shown=3, labels=[SCRIPT, "b"], trick=SCRIPT)
+    audit = read_audit(folder, name=SCRIPT)
+    lines = tuple(line.model_copy(update={"question": SCRIPT, "sentence": SCRIPT}) for line in audit.verdict.lines)
+    instead = audit.verdict.show_instead.model_copy(update={"sentence": SCRIPT, "fractions": {SCRIPT: 0.5}})
+    said = {"data": SCRIPT, "command": SCRIPT, "versions": {SCRIPT: SCRIPT}, "settings": {SCRIPT: SCRIPT}}
+    verdict = audit.verdict.model_copy(update={**said, "lines": lines, "show_instead": instead, "model": SCRIPT})
+    page = render_page([replace(audit, verdict=verdict)])
+    assert "<script>alert" not in page
+    assert page.count("</script>") == 2
+    assert page.count("&lt;script&gt;alert(1)") > 20
+
+
+def test_attention_that_was_only_found_is_not_called_the_most_different(bare):
+    adversary = bare.rows.head(1).with_columns(test=pl.lit("adversary"), measure=pl.lit("x"), solver=pl.lit("bound"))
+    assert "the most different attention that gives" in render_page([bare])
+    assert "the most different attention found" in render_page([replace(bare, rows=pl.concat([bare.rows, adversary]))])
+
+
+def test_an_audit_without_shown_texts_says_so(tmp_path):
+    page = render_page([read_audit(make_audit(tmp_path, texts=5, shown=0))])
+    assert "kept no texts" in page
+    assert 'id="chooser"' not in page
+
+
+def test_an_audit_of_nothing_but_predictions_is_a_page(bare):
+    changes = {"lines": (), "show_instead": None, "settings": {}, "command": ""}
+    page = render_page([replace(bare, verdict=bare.verdict.model_copy(update=changes))])
+    assert "There is nothing to measure." in page
+    assert "<figure" not in page
+
+
+def test_the_page_of_1800_texts_is_small(audits, tmp_path):
+    def grown(audit):
+        whole = audit.rows.filter(pl.col("item").is_null())
+        shown = audit.rows.filter(pl.col("item").is_not_null())
+        texts = [whole.with_columns(pl.col("example") + 40 * copy) for copy in range(45)]
+        words = [shown.with_columns(pl.col("example") + 40 * copy) for copy in range(19)]
+        examples = [audit.examples.with_columns(pl.col("example") + 40 * copy) for copy in range(19)]
+        return replace(audit, rows=pl.concat(texts + words), examples=pl.concat(examples))
+
+    path = write_report([grown(audit) for audit in audits], tmp_path / "report.html")
+    assert path.stat().st_size < 3_000_000

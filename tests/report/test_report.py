@@ -1,0 +1,50 @@
+"""The two functions that write, and the promise that neither needs torch."""
+
+import subprocess
+import sys
+
+import pytest
+
+from heedful.errors import SettingError
+from heedful.report import read_audit, write_figures, write_report
+
+
+def test_the_report_loads_without_torch():
+    code = "import sys, heedful.report; assert 'torch' not in sys.modules, 'torch was imported'"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_report_is_written_whole_and_leaves_nothing_beside_it(bare, tmp_path):
+    path = write_report([bare], tmp_path / "new" / "report.html")
+    assert path.read_text(encoding="utf-8").endswith("</html>")
+    assert [file.name for file in path.parent.iterdir()] == ["report.html"]
+
+
+def test_the_same_audit_gives_the_same_bytes(folders, tmp_path):
+    first, second = (
+        write_report([read_audit(folder) for folder in folders], tmp_path / name).read_bytes() for name in "ab"
+    )
+    assert first == second
+
+
+def test_no_audit_is_an_error(tmp_path):
+    with pytest.raises(SettingError, match="audits must name one audit at least"):
+        write_report([], tmp_path / "report.html")
+    with pytest.raises(SettingError, match="audits must name one audit at least"):
+        write_figures([], tmp_path)
+
+
+def test_every_figure_becomes_a_file_of_each_format(audits, tmp_path):
+    written = write_figures(audits[1:], tmp_path / "figures")
+    assert len(written) == 22
+    assert (tmp_path / "figures" / "adversary.svg").read_text(encoding="utf-8").startswith("<svg")
+    assert (tmp_path / "figures" / "adversary.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_one_format_alone_can_be_asked_for(audits, tmp_path):
+    assert {path.suffix for path in write_figures(audits[1:], tmp_path, formats=["svg"])} == {".svg"}
+
+
+def test_an_unknown_format_is_named(audits, tmp_path):
+    with pytest.raises(SettingError, match="formats must be among svg, png; got 'pdf'"):
+        write_figures(audits, tmp_path, formats=("pdf",))
