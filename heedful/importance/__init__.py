@@ -1,0 +1,6 @@
+"""How much each item matters to a prediction: by gradients, and by leaving it out."""
+
+from heedful.importance.gradient import input_gradient, signed_input_gradient, weight_gradient
+from heedful.importance.leave_one_out import leave_one_out, leave_one_out_plainly
+
+__all__ = ["input_gradient", "leave_one_out", "leave_one_out_plainly", "signed_input_gradient", "weight_gradient"]
