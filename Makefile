@@ -9,7 +9,7 @@ export OMP_WAIT_POLICY := PASSIVE
 .PHONY: audit test check format benchmarks clean
 
 audit: .venv/ready
-	$(BIN)/heedful train mock-1
+	$(BIN)/heedful audit
 
 test: check
 	$(BIN)/pytest -q

@@ -1,3 +1,29 @@
 """Should you heed the attention? Train, audit and compare attention models for text."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from heedful.audits import Audit, audit
+    from heedful.settings import AuditSettings, Run
+    from heedful.training import Trained, train
+    from heedful.types import Batch, Dataset, Encoded, Example
+
 __version__ = "0.1.0"
+
+__all__ = ["Audit", "AuditSettings", "Batch", "Dataset", "Encoded", "Example", "Run", "Trained", "audit", "train"]
+
+_HOMES = {
+    "audits": ("Audit", "audit"),
+    "settings": ("AuditSettings", "Run"),
+    "training": ("Trained", "train"),
+    "types": ("Batch", "Dataset", "Encoded", "Example"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Names are fetched when first used: `import heedful` loads no torch."""
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"heedful.{home}"), name)
+    raise AttributeError(f"module 'heedful' has no attribute '{name}'")

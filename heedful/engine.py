@@ -20,7 +20,13 @@ def ensure(
     run: Run, store: Store, *, device: str = "cpu", report: Callable[[Progress], None] | None = None
 ) -> tuple[str, Trained, bool]:
     """The key of the run, the run itself, and whether it was there already."""
-    run, dataset = load_data(run)
+    return ensure_on(*load_data(run), store, device=device, report=report)
+
+
+def ensure_on(
+    run: Run, dataset: Dataset, store: Store, *, device: str = "cpu", report: Callable[[Progress], None] | None = None
+) -> tuple[str, Trained, bool]:
+    """As `ensure`, with the run's data at hand."""
     if run in store:
         return key_of(run), store.load(key_of(run)), True
     reference = store.load(run.reference) if run.reference else None

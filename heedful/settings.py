@@ -6,12 +6,15 @@ The defaults are those of Jain and Wallace (2019): a BiLSTM of 128 units a direc
 
 import hashlib
 import json
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 TRAINING_VERSION = 1
 """Bumped when the same settings give other weights on purpose; part of every run's key."""
+
+AUDIT_VERSION = 1
+"""Bumped when the same model and audit settings give other rows on purpose; part of every audit's key."""
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 Positive = Annotated[float, Field(gt=0)]
@@ -142,11 +145,38 @@ class Run(_Settings):
     """Key of the run whose attention and predictions the method or the frozen attention takes."""
 
 
+class AuditSettings(_Settings):
+    """Which tests to put to a model, on which texts, and how hard."""
+
+    tests: tuple[str, ...] = ()
+    """Names of the battery; empty: all of them."""
+    split: Literal["dev", "test"] = "test"
+    examples: Count | None = None
+    """At most so many texts, drawn at random; None: all for two classes, 500 for more."""
+    shown: Annotated[int, Field(ge=0)] = 200
+    """Texts whose words get rows of their own, to be shown as heat maps."""
+    eps: Annotated[float, Field(gt=0, lt=1)] | None = None
+    """How far a prediction may move and still be the same answer; None: .01, and .05 for QA, as in the papers."""
+    permutations: Count = 100
+    rankings: Count = 100
+    search: bool = False
+    """Also run the authors' search for an adversary, beside the exact one."""
+    seed: int = 0
+
+
 def key_of(run: Run) -> str:
     """The run's name on disk: a hash of its settings and of the training version.
 
     >>> key_of(Run(seed=1)) == key_of(Run(seed=1)), key_of(Run(seed=1)) == key_of(Run(seed=2))
     (True, False)
     """
-    said = json.dumps({"version": TRAINING_VERSION, **run.model_dump(mode="json")}, sort_keys=True)
-    return hashlib.sha256(said.encode()).hexdigest()[:16]
+    return _hash({"version": TRAINING_VERSION, **run.model_dump(mode="json")})
+
+
+def audit_key_of(model: str, data: str, settings: AuditSettings) -> str:
+    """The audit's name on disk: a hash of the model's key, the data, the settings and the audit version."""
+    return _hash({"version": AUDIT_VERSION, "model": model, "data": data, **settings.model_dump(mode="json")})
+
+
+def _hash(content: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]

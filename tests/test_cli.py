@@ -58,13 +58,57 @@ def test_frozen_attention_takes_a_finished_run(tmp_path):
     assert "frozen attention" in heedful("train", "mock-1", *SMALL, *more, "--runs", str(tmp_path))
 
 
+QUICK = ["--set", "audit.permutations=5", "--set", "audit.rankings=5", "--set", "audit.shown=3"]
+
+
+def audit(tmp_path, *arguments: str) -> str:
+    places = ["--runs", str(tmp_path / "runs"), "--audits", str(tmp_path / "audits"), "--out", str(tmp_path / "out")]
+    return heedful("audit", *arguments, *places)
+
+
+def test_audit_prints_the_verdict_and_writes_the_report(tmp_path, reviews):
+    output = audit(tmp_path, str(reviews), "--text", "t", "--label", "y", *SMALL, *QUICK)
+    assert "score" in output and "yardstick" in output
+    assert "Erasing the most attended word" in " ".join(output.split())
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["report.html", "rows.parquet", "verdict.json"]
+    assert json.loads((tmp_path / "out/verdict.json").read_text())["texts"] == 12
+
+
+def test_a_finished_run_can_be_audited_reported_and_compared(tmp_path):
+    runs = ["--runs", str(tmp_path / "runs")]
+    for seed in ("0", "1"):
+        heedful("train", "mock-1", *SMALL, "--seed", seed, *runs)
+    keys = sorted(p.name for p in (tmp_path / "runs").iterdir())
+    for key in keys:
+        audit(tmp_path, "--model", key, *QUICK, "--tests", "permutation,erase_one,erase_until_flip,adversary,uniform")
+    audits = ["--audits", str(tmp_path / "audits")]
+    assert "page.html" in heedful("report", keys[0], *audits, "--out", str(tmp_path / "page.html"))
+    figures = heedful("report", keys[0], *audits, "--figures", str(tmp_path / "figures")).split()
+    assert {path.rsplit(".", 1)[1] for path in figures} == {"svg", "png"}
+    output = heedful("compare", *keys, *audits)
+    assert "accuracy" in output and "average" in output
+
+
+def test_seeds_are_audited_together(tmp_path):
+    output = audit(tmp_path, "mock-1", *SMALL, *QUICK, "--seeds", "2", "--tests", "uniform", "--deep")
+    assert "2 seeds" in output and "retrained" in " ".join(output.split())
+    assert len(list((tmp_path / "runs").iterdir())) == 4
+
+
+def test_without_data_an_average_and_a_bilstm_model_are_audited():
+    from heedful.cli.audit import demonstration
+
+    assert [run.network.encoder for run in demonstration(3)] == ["average", "bilstm"]
+    assert {run.seed for run in demonstration(3)} == {3}
+
+
 def test_list_names_every_encoder_with_what_it_is():
     lines = heedful("list", "encoders").splitlines()
     assert [line.split()[0] for line in lines] == list(ENCODERS)
     assert all(len(line.split()) > 2 for line in lines)
 
 
-@pytest.mark.parametrize("kind", ["attentions", "heads", "methods", "metrics", "datasets"])
+@pytest.mark.parametrize("kind", ["tests", "attentions", "heads", "methods", "metrics", "datasets"])
 def test_every_kind_can_be_listed(kind):
     assert heedful("list", kind).strip()
 
@@ -102,6 +146,12 @@ def test_check_says_whether_data_can_be_trained_on(reviews):
         (["train", "mock-1", "--set", "nonsense"], "--set takes PART.NAME=VALUE"),
         (["train", "mock-1", "--set", "network.hidden_size=0"], "setting 'network.hidden_size'"),
         (["train", "mock-1", "--reference", "abc"], "no run 'abc'"),
+        (["audit", "mock-1", "--tests", "permutatoin"], "unknown test 'permutatoin'. Did you mean 'permutation'?"),
+        (["audit", "mock-1", "--model", "abc"], "not both"),
+        (["audit", "--model", "abc", "--runs", "nowhere"], "no run 'abc'"),
+        (["audit", "mock-1", "--set", "audit.eps=2"], "setting 'audit.eps'"),
+        (["report", "abc", "--audits", "nowhere"], "heedful audit --model abc"),
+        (["compare", "abc"], "compare takes two runs or more"),
         (["list", "encoder"], "unknown kind 'encoder'. Did you mean 'encoders'?"),
         (["data", "check", "nowhere.csv"], "nowhere.csv"),
     ],

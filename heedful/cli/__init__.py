@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from heedful import __version__
-from heedful.cli import data, listing, train
+from heedful.cli import audit, data, listing, report, train
 from heedful.errors import HeedfulError
 
 app = typer.Typer(
@@ -17,7 +17,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command("audit")(audit.audit)
 app.command("train")(train.train)
+app.command("report")(report.report)
+app.command("compare")(report.compare)
 app.command("list")(listing.list_names)
 app.add_typer(data.app, name="data")
 
@@ -43,10 +46,11 @@ def main() -> None:
     # torch reads this once, when it loads: without it two idle threads spin and slow a busy machine a hundredfold.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
-        app(standalone_mode=True)
+        app()
     except HeedfulError as error:
         typer.secho(f"heedful: {error}", fg="red", err=True)
         sys.exit(2)
-    except KeyboardInterrupt:
-        typer.secho("\nheedful: stopped. Finished runs are kept; the one under way is not.", err=True)
-        sys.exit(130)
+    except SystemExit as leaving:
+        if leaving.code == 130:
+            typer.secho("heedful: stopped. What was finished is kept; what was under way is not.", err=True)
+        raise

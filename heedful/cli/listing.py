@@ -13,11 +13,14 @@ if TYPE_CHECKING:
 
 
 def list_names(
-    kind: Annotated[str, typer.Argument(help="encoders, attentions, heads, methods, metrics, datasets or runs.")],
+    kind: Annotated[
+        str, typer.Argument(help="tests, encoders, attentions, heads, methods, metrics, datasets or runs.")
+    ],
     runs: options.Runs = "runs",
 ) -> None:
     """List what can be chosen, one a line with what it is; or the finished runs."""
     kinds: dict[str, Callable[[], dict[str, str]]] = {
+        "tests": _tests,
         "encoders": _encoders,
         "attentions": _attentions,
         "heads": _heads,
@@ -34,6 +37,12 @@ def list_names(
 
 def _first_lines(things: dict[str, object]) -> dict[str, str]:
     return {name: (getattr(thing, "__doc__", None) or "").strip().split("\n")[0] for name, thing in things.items()}
+
+
+def _tests() -> dict[str, str]:
+    from heedful.battery import BATTERY
+
+    return _first_lines(dict(BATTERY))
 
 
 def _encoders() -> dict[str, str]:

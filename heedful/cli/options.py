@@ -1,12 +1,15 @@
 """The options that commands share, and the Run they describe."""
 
 import json
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from heedful.errors import SettingError
 from heedful.settings import Run
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel, ValidationError
 
 Source = Annotated[
     str, typer.Argument(metavar="DATA", help="mock-1 ... mock-4q, planted, a named set, a file or folder, or hub:NAME.")
@@ -50,6 +53,12 @@ def make_run(chosen: dict[str, Any], settings: list[str] | None) -> Run:
     return validated(changes)
 
 
+def split_settings(settings: list[str] | None, part: str) -> tuple[list[str], dict[str, Any]]:
+    """The settings of a run, and apart from them those of one other part ("audit")."""
+    own = [setting for setting in settings or [] if setting.startswith(f"{part}.")]
+    return [s for s in settings or [] if s not in own], {p.removeprefix(f"{part}."): v for p, v in map(_parse, own)}
+
+
 def validated(changes: dict[str, Any]) -> Run:
     """A Run of these settings; what is wrong with them is one clear error."""
     from pydantic import ValidationError
@@ -57,17 +66,22 @@ def validated(changes: dict[str, Any]) -> Run:
     try:
         return Run.model_validate(changes)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        message = first["msg"].removeprefix("Input ").removeprefix("Value error, ")
-        raise SettingError(f"setting '{place}' {message}; it was {first['input']!r}.{_known(place)}") from None
+        raise explained(error, "", Run) from None
 
 
-def _known(place: str) -> str:
+def explained(error: "ValidationError", prefix: str, kind: "type[BaseModel]") -> SettingError:
+    """The first thing that is wrong, in one line: which setting, what it must be, what it was, and the known ones."""
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"])
+    message = first["msg"].removeprefix("Input ").removeprefix("Value error, ")
+    return SettingError(f"setting '{prefix}{place}' {message}; it was {first['input']!r}.{_known(place, kind)}")
+
+
+def _known(place: str, kind: "type[BaseModel]") -> str:
     part, _, _ = place.rpartition(".")
-    field = Run.model_fields.get(part)
-    fields = getattr(field.annotation, "model_fields", None) if field else Run.model_fields
-    return f" Known in '{part or 'run'}': {', '.join(fields)}." if fields else ""
+    inner = kind.model_fields[part].annotation if part in kind.model_fields else kind
+    fields = getattr(inner, "model_fields", {})
+    return f" Known in '{part}': {', '.join(fields)}." if part else f" Known: {', '.join(fields)}."
 
 
 def _parse(setting: str) -> tuple[str, Any]:

@@ -14,7 +14,6 @@ from heedful.errors import SettingError
 from heedful.settings import Option
 from heedful.types import Model, Reference, Trace
 
-
 Loss = Callable[[Model, Trace, Reference | None, torch.Generator], Float[Tensor, " batch"]]
 """What a method minimises, with its options set: one number an example."""
 

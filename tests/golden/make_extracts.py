@@ -12,8 +12,8 @@ import numpy as np
 
 RESULTS = ["attn_f64", "logit_f64", "yhat_f64", "grad_raw_XxE[X]_f64", "loo_out_f64", "emax_jsd_eps0.01_f64"]
 PROVENANCE = (
-    "successar/AttentionExplanation at 425a89a, run on torch 2.13.0 in float64 with its float32 weights; SST test texts, "
-    "8-epoch model, embedding 32, hidden 16; cut by tests/golden/make_extracts.py"
+    "successar/AttentionExplanation at 425a89a, run on torch 2.13.0 in float64 with its float32 weights; SST test "
+    "texts, 8-epoch model, embedding 32, hidden 16; cut by tests/golden/make_extracts.py"
 )
 
 

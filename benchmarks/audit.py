@@ -1,0 +1,149 @@
+"""Each test of the battery against its plain form, the whole battery against a training epoch, and how time grows.
+
+    OMP_WAIT_POLICY=PASSIVE python benchmarks/audit.py [sst2] [imdb_small] [growth]
+
+Needs HEEDFUL_DATA. One thread, processor time; ratios measured in one run, on texts of the trained models' own test
+sets. The plain forms (`benchmarks/plainly.py`) run the model for one text and one change at a time, in float32; ours is
+in float64.
+"""
+
+import sys
+import time
+from collections.abc import Callable
+
+import torch
+from accuracy import SST, plan
+from plainly import TESTS
+from rich.console import Console
+from rich.table import Table
+from training import ours
+
+from heedful.batches import collate, number
+from heedful.battery import BATTERY, Evidence
+from heedful.engine import ensure_on, load_data
+from heedful.model import build_model, trace
+from heedful.rows import audit_rows, measurable, subject_of
+from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
+from heedful.store import Store
+from heedful.training import Trained
+from heedful.types import Batch, Dataset
+
+AIMS = {"adversary": 100, "permutation": 20, "erase_until_flip": 50}
+IMDB = Run(
+    data=DataSettings(source="imdb_small"),
+    text=TextSettings(words="alphanumeric", start_end=True, longer_than=6, max_tokens=400),
+    network=NetworkSettings(vectors="glove_6b_100d", missing="zero"),
+    training=TrainingSettings(epochs=2),
+)
+console = Console(highlight=False)
+
+
+def seconds(work: Callable[[], object]) -> float:
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+def per_test(trained: Trained, dataset: Dataset, texts: int) -> dict[str, tuple[float, float]]:
+    """Seconds a text of each test: ours over batches of 32, and the plain form one by one on some of the same texts."""
+    split = number(dataset.test, trained.words)
+    index = torch.randperm(len(split.texts), generator=torch.Generator().manual_seed(0)).tolist()[:64]
+    index.sort(key=lambda i: len(split.texts[i]))
+    model, plain_model = measurable(trained.model), trained.model.eval()
+    batches = [collate(split, index[start : start + 32]) for start in range(0, len(index), 32)]
+    alone = [collate(split, [i]) for i in index[:: max(1, len(index) // texts)]][:texts]
+    found = {}
+    for name, plain in TESTS.items():
+        generator = torch.Generator().manual_seed(0)
+
+        def fast(name=name, generator=generator) -> None:
+            with torch.no_grad():
+                for batch in batches:
+                    BATTERY[name](fresh(model, batch, name), generator)
+
+        def slow(plain=plain) -> None:
+            for batch in alone:
+                plain(plain_model, batch)
+
+        found[name] = (seconds(fast) / len(index), seconds(slow) / len(alone))
+    return found
+
+
+def fresh(model, batch: Batch, name: str) -> Evidence:
+    """Evidence that shares nothing with another test's; leave-one-out is charged to its own test alone."""
+    evidence = Evidence(model, trace(model, batch))
+    if name == "erase_until_flip":
+        evidence.__dict__["leave_one_out"] = evidence.attention
+    return evidence
+
+
+def compare(name: str, run: Run, texts: int) -> None:
+    run, dataset = load_data(run)
+    _, trained, _ = ensure_on(run, dataset, Store("runs"))
+    table = Table("test", "ours, ms a text", "plain, ms a text", "ratio", "aim", title=f"{name}: BiLSTM")
+    times = per_test(trained, dataset, texts)
+    for test, (fast, slow) in times.items():
+        table.add_row(test, f"{1e3 * fast:.2f}", f"{1e3 * slow:.1f}", f"{slow / fast:.0f}", str(AIMS.get(test, "")))
+    console.print(table)
+    if name != "sst2":
+        return
+    subject = subject_of("bench", trained, dataset, AuditSettings())
+    whole = seconds(lambda: audit_rows(subject, AuditSettings(shown=0)))
+    plain = sum(slow for _, slow in times.values()) * len(dataset.test)
+    epoch = min(ours(run.model_copy(update={"training": TrainingSettings(epochs=2)}), dataset)[0])
+    console.print(
+        f"whole battery on all {len(dataset.test)} test texts: {whole:.1f} s, {plain / whole:.0f} times faster"
+    )
+    console.print(
+        f"  than the same tests written plainly (aim: 15), and {whole / epoch:.2f} training epochs (aim: < 1.5)"
+    )
+
+
+def made_up(texts: int, length: int, classes: int) -> tuple[torch.nn.Module, list[Batch]]:
+    """A random model and random texts of one length."""
+    torch.manual_seed(0)
+    model = build_model(NetworkSettings(embed_size=50, hidden_size=30), 1000, classes).double().eval()
+    mask = torch.ones(min(32, texts), length, dtype=torch.bool)
+    tokens = [torch.randint(4, 1000, mask.shape) for _ in range(max(1, texts // 32))]
+    labels = torch.zeros(len(mask), dtype=torch.long)
+    return model, [Batch(torch.arange(len(mask)), batch, mask, mask, labels) for batch in tokens]
+
+
+def growth() -> None:
+    """Seconds a text, as one of length, number of texts and number of classes grows."""
+    cases = [("length", 32, length, 2) for length in (50, 100, 200, 500, 1000, 2000)]
+    cases += [("texts", texts, 50, 2) for texts in (32, 128, 512)]
+    cases += [("classes", 32, 50, classes) for classes in (2, 3, 5, 10, 20)]
+    tests = list(TESTS)
+    table = Table("growing", "texts", "length", "classes", *tests, title="ms a text")
+    for what, texts, length, classes in cases:
+        model, batches = made_up(texts if length <= 200 else 8, length, classes)
+        count = sum(len(batch.labels) for batch in batches)
+        row = []
+        for name in tests:
+            generator = torch.Generator().manual_seed(0)
+
+            def work(name=name, generator=generator, model=model, batches=batches) -> None:
+                with torch.no_grad():
+                    for batch in batches:
+                        BATTERY[name](fresh(model, batch, name), generator)
+
+            row.append(f"{1e3 * seconds(work) / count:.2f}")
+        table.add_row(what, str(count), str(length), str(classes), *row)
+    console.print(table)
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    chosen = sys.argv[1:] or ["sst2", "imdb_small", "growth"]
+    if "sst2" in chosen:
+        assert plan()["sst2 bilstm"][0].text == SST
+        compare("sst2", plan()["sst2 bilstm"][0], texts=24)
+    if "imdb_small" in chosen:
+        compare("imdb_small", IMDB, texts=6)
+    if "growth" in chosen:
+        growth()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,212 @@
+"""An audit, whole: rows, the texts they speak of, and the verdict; and its folder on disk.
+
+audits/<key>/  audit.json         what was audited, with which settings
+               rows.parquet       run, split, example, item, test, measure, value, solver
+               examples.parquet   the texts that are shown word by word
+               verdict.json       the lines of the verdict, and the ranking to show instead
+"""
+
+import json
+import math
+import platform
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import torch
+
+from heedful import __version__
+from heedful.errors import SettingError
+from heedful.rows import Subject, audit_rows, subject_of, subject_of_batches
+from heedful.settings import AuditSettings, audit_key_of, key_of
+from heedful.store import written_whole
+from heedful.training import Trained
+from heedful.types import Batch, Dataset, Model
+from heedful.verdict import Advice, Line, advise, columns_of, verdict_lines
+
+DEV_TEXTS = 500
+"""Dev texts on which the ranking to show is chosen."""
+
+Report = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an audit found.
+
+    Args:
+        lines: the verdict, a question each.
+        advice: the ranking to show instead; None where no decision could be changed, or dev was not there.
+        about: what was audited and how, for whoever reads the files.
+    """
+
+    rows: pl.DataFrame
+    examples: pl.DataFrame
+    lines: tuple[Line, ...]
+    advice: Advice | None
+    about: dict[str, Any]
+
+
+def audit(
+    model: Trained | Model,
+    data: Dataset | Sequence[Batch],
+    settings: AuditSettings | None = None,
+    *,
+    labels: Sequence[str] = (),
+    retrained: Trained | Model | None = None,
+    device: str = "cpu",
+    report: Report | None = None,
+) -> Audit:
+    """Put every test to a model: one of ours with its data set, or any object with the protocol's verbs.
+
+    Args:
+        labels: what the classes are called, where the data does not say.
+        retrained: the same model trained with uniform attention, for the question whether attention is needed at all.
+        report: told (texts done, texts in all) after every batch.
+    """
+    settings = settings or AuditSettings()
+    subject = _subject(model, data, settings, labels, device)
+    began = time.perf_counter()
+    rows, examples = audit_rows(subject, settings, report)
+    if retrained is not None:
+        rows = pl.concat(
+            [rows, _retrained_rows(_subject(retrained, data, settings, labels, device), subject, settings)]
+        )
+    lines = lines_across([rows], settings.seed)
+    advice = _advice(model, data, settings, rows, device)
+    about = _about(subject, model, settings) | {"seconds": time.perf_counter() - began}
+    return Audit(rows, examples, lines, advice, about)
+
+
+def lines_across(audits: Sequence[pl.DataFrame], seed: int = 0) -> tuple[Line, ...]:
+    """The verdict from the rows of several seeds: seeds resampled outside texts from five on, else their range."""
+    return tuple(verdict_lines(columns_of(audits), torch.Generator().manual_seed(seed)))
+
+
+def ensure_audit(
+    trained: Trained,
+    dataset: Dataset,
+    settings: AuditSettings,
+    folder: Path,
+    *,
+    retrained: Trained | None = None,
+    device: str = "cpu",
+    report: Report | None = None,
+    command: str = "",
+) -> Path:
+    """The folder of this audit: found, or made now."""
+    model = " ".join(key_of(one.run) for one in (trained, retrained) if one is not None)
+    place = folder / audit_key_of(model, dataset.fingerprint, settings)
+    if not (place / "verdict.json").is_file():
+        found = audit(trained, dataset, settings, retrained=retrained, device=device, report=report)
+        save_audit(found, place, command)
+    return place
+
+
+def save_audit(found: Audit, folder: Path, command: str = "") -> None:
+    """Write the audit's folder, whole or not at all."""
+    with written_whole(folder) as part:
+        found.rows.write_parquet(part / "rows.parquet")
+        found.examples.write_parquet(part / "examples.parquet")
+        for name, content in {
+            "audit.json": _without_nan(found.about),
+            "verdict.json": verdict_json(found, command),
+        }.items():
+            (part / name).write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def verdict_json(found: Audit, command: str = "") -> dict[str, Any]:
+    """The verdict as verdict.json holds it; undefined numbers are null."""
+    advice = found.advice
+    shown = advice and {"ranking": advice.ranking, "sentence": advice.sentence, "fractions": advice.fractions}
+    return _without_nan(
+        {**found.about, "lines": [line_json(line) for line in found.lines], "show_instead": shown, "command": command}
+    )
+
+
+def line_json(line: Line) -> dict[str, Any]:
+    """A line as verdict.json holds it; undefined numbers are null."""
+    content = {
+        "name": line.name,
+        "question": line.question,
+        "value": line.value.value,
+        "low": line.value.low,
+        "high": line.value.high,
+        "floor": line.floor,
+        "best": line.best,
+        "best_kind": line.best_kind,
+        "score": line.score.value,
+        "score_low": line.score.low,
+        "score_high": line.score.high,
+        "texts": line.value.n,
+        "undefined": line.undefined,
+        "sentence": line.sentence,
+        "beside": line.beside,
+    }
+    return _without_nan(content)
+
+
+def _without_nan(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {key: _without_nan(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_without_nan(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
+
+
+def _subject(
+    model: Trained | Model,
+    data: Dataset | Sequence[Batch],
+    settings: AuditSettings,
+    labels: Sequence[str],
+    device: str,
+) -> Subject:
+    if isinstance(model, Trained):
+        if not isinstance(data, Dataset):
+            raise SettingError("data must be the Dataset that the run was made for; it was a list of batches.")
+        return subject_of(key_of(model.run), model, data, settings, device)
+    if isinstance(data, Dataset):
+        raise SettingError("data must be a list of `Batch` for a model of your own: only you can number its tokens.")
+    if not data:
+        raise SettingError("data must hold at least one batch; it is empty.")
+    classes = 1 + max(int(batch.labels.max()) for batch in data)
+    names = labels or [str(number) for number in range(classes)]
+    return subject_of_batches(type(model).__name__, model, data, names)
+
+
+def _retrained_rows(other: Subject, subject: Subject, settings: AuditSettings) -> pl.DataFrame:
+    only = settings.model_copy(update={"tests": ("prediction",), "shown": 0})
+    rows, _ = audit_rows(replace(other, name=subject.name), only)
+    return rows.filter(pl.col("measure") == "correct").with_columns(test=pl.lit("uniform_retrained"))
+
+
+def _advice(
+    model: Trained | Model, data: Dataset | Sequence[Batch], settings: AuditSettings, rows: pl.DataFrame, device: str
+) -> Advice | None:
+    """Chosen on dev texts, which only a data set has."""
+    if not isinstance(model, Trained) or not isinstance(data, Dataset):
+        return None
+    if settings.tests and "erase_until_flip" not in settings.tests:
+        return None
+    changes = {"tests": ("erase_until_flip",), "split": "dev", "shown": 0, "examples": DEV_TEXTS}
+    on_dev = settings.model_copy(update=changes)
+    dev, _ = audit_rows(subject_of("dev", model, data, on_dev, device), on_dev)
+    return advise(columns_of([dev]), columns_of([rows]), torch.Generator().manual_seed(settings.seed))
+
+
+def _about(subject: Subject, model: Trained | Model, settings: AuditSettings) -> dict[str, Any]:
+    run = model.run if isinstance(model, Trained) else None
+    return {
+        "run": subject.name,
+        "model": f"{run.network.encoder}, {run.network.attention} attention" if run else subject.name,
+        "data": run.data.source if run else "",
+        "split": subject.split,
+        "texts": len(subject.texts),
+        "labels": list(subject.labels),
+        "scores": model.scores.get(subject.split, {}) if isinstance(model, Trained) else {},
+        "settings": {"audit": settings.model_dump(mode="json"), "run": run.model_dump(mode="json") if run else None},
+        "versions": {"heedful": __version__, "torch": torch.__version__, "python": platform.python_version()},
+    }

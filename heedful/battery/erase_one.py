@@ -1,0 +1,48 @@
+"""Does the top word carry the decision?"""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from heedful.battery.evidence import Evidence, undefined_where
+from heedful.exact import expectation_over_others
+from heedful.measures import js_divergence
+from heedful.types import Findings
+
+RANKINGS = ("attention", "gradient", "product")
+
+
+def erase_one(evidence: Evidence, generator: torch.Generator) -> Findings:
+    """What erasing the top item by attention, gradient and their product does, against erasing another item.
+
+    For each ranking: `flips` (does the decision change), `other_flips` (the share of all other items that would change
+    it: the exact expectation over a random one), `delta_js` = JS(p, q without the top) - JS(p, q without one other item
+    drawn at random), `delta_attention` = the difference of their weights, `mean_delta_js` its exact expectation; and
+    `some_item_flips`, whether any single item changes the decision. Serrano and Smith (2019, section 4).
+    """
+    logits, items = evidence.erased_logits, evidence.items
+    said = logits.softmax(-1)
+    moved = js_divergence(said, evidence.probabilities[:, None].expand_as(said)).masked_fill(~items, 0.0)
+    flips = (logits.argmax(-1) != evidence.predicted[:, None]) & items
+    values: dict[str, Tensor] = {"some_item_flips": flips.any(1)}
+    rankings = evidence.rankings()
+    for name in RANKINGS:
+        top = rankings[name][:, 0]
+        other = draw_other(top, evidence, generator)
+        values[f"flips_{name}"] = _at(flips.double(), top)
+        values[f"other_flips_{name}"] = expectation_over_others(flips, top, items)
+        values[f"delta_js_{name}"] = _at(moved, top) - _at(moved, other)
+        values[f"delta_attention_{name}"] = _at(evidence.attention, top) - _at(evidence.attention, other)
+        values[f"mean_delta_js_{name}"] = _at(moved, top) - expectation_over_others(moved, top, items)
+    return Findings(undefined_where(evidence.count < 2, values), evidence.solver)
+
+
+def draw_other(top: Int[Tensor, " batch"], evidence: Evidence, generator: torch.Generator) -> Int[Tensor, " batch"]:
+    """One item of each text other than the top one, all equally likely (the top itself where there is no other)."""
+    luck = torch.rand(evidence.items.shape, generator=generator).to(evidence.items.device)
+    luck = luck.masked_fill(~evidence.items, -1.0).scatter(1, top[:, None], -0.5)
+    return luck.argmax(1)
+
+
+def _at(values: Float[Tensor, "batch item"], index: Int[Tensor, " batch"]) -> Float[Tensor, " batch"]:
+    return values.gather(1, index[:, None])[:, 0]

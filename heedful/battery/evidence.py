@@ -1,0 +1,127 @@
+"""What the tests look at: one batch through one model, and what several tests share, each computed at most once."""
+
+from collections.abc import Mapping
+from functools import cached_property
+
+import torch
+from jaxtyping import Bool, Float, Int, Shaped
+from torch import Tensor
+
+from heedful.exact import single_erasure_logits
+from heedful.importance import input_gradient, leave_one_out, weight_gradient
+from heedful.measures import rank_descending, total_variation
+from heedful.types import LinearModel, Model, Solver, Trace
+
+Weights = Float[Tensor, "batch item"]
+
+
+class Evidence:
+    """A trace and the questions that can be put to it, answered lazily.
+
+    Make it from a trace in float64 and evaluation mode; nothing here changes the model or the trace.
+    """
+
+    def __init__(self, model: Model, trace: Trace):
+        self.model = model
+        self.trace = trace
+
+    @property
+    def items(self) -> Bool[Tensor, "batch item"]:
+        """True where there is an item."""
+        return self.trace.encoded.items
+
+    @property
+    def attention(self) -> Weights:
+        """The model's own attention."""
+        return self.trace.attention
+
+    @cached_property
+    def count(self) -> Float[Tensor, " batch"]:
+        """How many items each text has."""
+        return self.items.sum(1).double()
+
+    @cached_property
+    def probabilities(self) -> Float[Tensor, "batch classes"]:
+        """What the model says."""
+        return self.trace.logits.softmax(-1)
+
+    @cached_property
+    def predicted(self) -> Int[Tensor, " batch"]:
+        """The class it decides for; the first on ties."""
+        return self.trace.logits.argmax(-1)
+
+    @cached_property
+    def item_logits(self) -> Float[Tensor, "batch item classes"] | None:
+        """What it would say with all weight on one item; None where the head is not linear."""
+        return self.model.item_logits(self.trace.encoded) if isinstance(self.model, LinearModel) else None
+
+    @cached_property
+    def empty_logits(self) -> Float[Tensor, "batch classes"]:
+        """What it says when nothing is left."""
+        return self.decode(torch.zeros_like(self.attention))
+
+    @property
+    def solver(self) -> Solver:
+        """How what depends on the head is answered: exactly where it is linear, else by running it."""
+        return "search" if self.item_logits is None else "exact"
+
+    @cached_property
+    def input_gradient(self) -> Weights:
+        """|d p / d embedding . embedding| of each item, attention cut (Jain and Wallace)."""
+        return input_gradient(self.model, self.trace)
+
+    @cached_property
+    def weight_gradient(self) -> Weights:
+        """The signed derivative d p / d attention of each item (Serrano and Smith)."""
+        return weight_gradient(self.model, self.trace)
+
+    @cached_property
+    def leave_one_out(self) -> Weights:
+        """How far the prediction moves when the item is deleted: total variation distance; 0 where there is none."""
+        said = leave_one_out(self.model, self.trace).softmax(-1)
+        moved = total_variation(said, self.probabilities[:, None].expand_as(said))
+        return moved.masked_fill(~self.items, 0.0)
+
+    @cached_property
+    def erased_logits(self) -> Float[Tensor, "batch item classes"]:
+        """The logits with the weight of one item set to 0 and the others renormalised."""
+        if self.item_logits is not None:
+            return single_erasure_logits(self.attention, self.item_logits, self.empty_logits)
+        return torch.stack([self.decode(renormalised(row)) for row in self._without_each()], 1)
+
+    def decode(self, weights: Weights) -> Float[Tensor, "batch classes"]:
+        """The logits under any other weights."""
+        return self.model.decode(self.trace.encoded, weights)
+
+    def rankings(self) -> dict[str, Int[Tensor, "batch item"]]:
+        """The orders in which items may be erased, the most important first (the first three: Serrano and Smith)."""
+        importances = {
+            "attention": self.attention,
+            "gradient": self.weight_gradient,
+            "product": self.attention * self.weight_gradient,
+            "input_gradient": self.input_gradient,
+            "leave_one_out": self.leave_one_out,
+        }
+        return {name: rank_descending(values, self.items) for name, values in importances.items()}
+
+    def _without_each(self) -> list[Weights]:
+        keep = ~torch.eye(self.attention.shape[1], dtype=torch.bool, device=self.attention.device)
+        return [self.attention * one for one in keep.unbind(0)]
+
+
+def renormalised(weights: Weights) -> Weights:
+    """The weights divided by their sum; all 0 stays so: nothing is left.
+
+    >>> renormalised(torch.tensor([[0.2, 0.0, 0.6], [0.0, 0.0, 0.0]]))
+    tensor([[0.2500, 0.0000, 0.7500],
+            [0.0000, 0.0000, 0.0000]])
+    """
+    total = weights.sum(-1, keepdim=True)
+    return weights / total.where(total > 0, 1.0)
+
+
+def undefined_where(
+    undefined: Bool[Tensor, " batch"], values: Mapping[str, Shaped[Tensor, " batch"]]
+) -> dict[str, Float[Tensor, " batch"]]:
+    """The values in float64, NaN in the rows that have none."""
+    return {name: value.double().masked_fill(undefined, torch.nan) for name, value in values.items()}

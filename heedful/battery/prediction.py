@@ -1,0 +1,20 @@
+"""What the model says of each text: not a test, but what the tests are read against."""
+
+import torch
+
+from heedful.battery.evidence import Evidence
+from heedful.types import Findings
+
+
+def prediction(evidence: Evidence, generator: torch.Generator) -> Findings:
+    """The predicted class and its probability, the label, the number of items and the largest attention weight."""
+    label = evidence.trace.batch.labels
+    values = {
+        "predicted": evidence.predicted,
+        "probability": evidence.probabilities.amax(-1),
+        "label": label,
+        "correct": evidence.predicted == label,
+        "items": evidence.count,
+        "max_attention": evidence.attention.amax(-1),
+    }
+    return Findings({name: value.double() for name, value in values.items()})

@@ -1,0 +1,189 @@
+"""`heedful audit`: the main job, from data or a finished run to a verdict and a report."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from heedful.cli import options
+from heedful.cli.options import make_run, use_threads
+from heedful.cli.tables import print_verdicts
+from heedful.errors import SettingError
+from heedful.settings import AuditSettings, Run
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from heedful.report import AuditFiles
+
+Data = Annotated[
+    str | None,
+    typer.Argument(metavar="[DATA]", help="As for `train`. Without it: an average and a BiLSTM model on mock-1."),
+]
+Model = Annotated[str | None, typer.Option("--model", help="Key of a finished run to audit, instead of training one.")]
+Tests = Annotated[str | None, typer.Option(help="Only these tests, with commas between; `heedful list tests`.")]
+Examples = Annotated[int | None, typer.Option(min=1, help="At most so many texts, drawn at random.")]
+Seeds = Annotated[int, typer.Option(min=1, help="Train so many models, seeds one apart, and report across them.")]
+Deep = Annotated[bool, typer.Option("--deep", help="Also retrain with uniform attention.")]
+Search = Annotated[bool, typer.Option("--search", help="Also run the authors' search for an adversary.")]
+Out = Annotated[str, typer.Option(help="Folder for report.html, rows.parquet and verdict.json.")]
+Audits = Annotated[str, typer.Option(help="Folder of finished audits.")]
+
+DEMONSTRATION: dict[str, Any] = {
+    "data": {"source": "mock-1", "train_limit": 2000, "test_limit": 300},
+    "network": {"embed_size": 64, "hidden_size": 64},
+    "training": {"epochs": 8, "patience": 2},
+}
+"""Small enough to train in seconds, large enough to show the field's main finding."""
+
+
+def audit(
+    data: Data = None,
+    text: options.Text = None,
+    label: options.Label = None,
+    query: options.Query = None,
+    model: Model = None,
+    encoder: options.Encoder = None,
+    attention: options.Attention = None,
+    method: options.Method = None,
+    vectors: options.Vectors = None,
+    seed: options.Seed = 0,
+    epochs: options.Epochs = None,
+    reference: options.Reference = None,
+    tests: Tests = None,
+    examples: Examples = None,
+    seeds: Seeds = 1,
+    deep: Deep = False,
+    search: Search = False,
+    settings: options.Set = None,
+    out: Out = "report",
+    runs: options.Runs = "runs",
+    audits: Audits = "audits",
+    device: options.Device = "cpu",
+    threads: options.Threads = 1,
+) -> None:
+    """Train (or take --model), put every test to its attention, print the verdict and write the report."""
+    chosen = {
+        "data.source": data,
+        "data.text": text,
+        "data.label": label,
+        "data.query": query,
+        "network.encoder": encoder,
+        "network.attention": attention,
+        "network.vectors": vectors,
+        "training.method": method,
+        "training.epochs": epochs,
+        "reference": reference,
+        "seed": seed,
+    }
+    plain, own = options.split_settings(settings, "audit")
+    if model and data:
+        raise SettingError("give DATA to train on or --model to take a finished run, not both.")
+    how = audit_settings(tests, examples, search, own)
+    use_threads(threads, device)
+    planned = [_finished(model, runs)] if model else [make_run(chosen, plain)] if data else demonstration(seed)
+    planned = [run.model_copy(update={"seed": run.seed + more}) for run in planned for more in range(seeds)]
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    found = _audit_all(console, planned, how, deep=deep, folders=(Path(runs), Path(audits)), device=device)
+    print_verdicts(console, found, seeds)
+    written = write_out(found, Path(out))
+    console.print(f"report: {written}")
+
+
+def demonstration(seed: int) -> list[Run]:
+    """An average and a BiLSTM model on mock-1, small: where attention is faithful, and where it is not."""
+    return [
+        options.validated({**DEMONSTRATION, "network": {**DEMONSTRATION["network"], "encoder": encoder}, "seed": seed})
+        for encoder in ("average", "bilstm")
+    ]
+
+
+def audit_settings(tests: str | None, examples: int | None, search: bool, own: dict[str, Any]) -> AuditSettings:
+    """The audit's settings from its options and from `--set audit.NAME=VALUE`."""
+    from pydantic import ValidationError
+
+    names = tuple(name.strip() for name in tests.split(",")) if tests else ()
+    try:
+        how = AuditSettings.model_validate({"tests": names, "examples": examples, "search": search, **own})
+    except ValidationError as error:
+        raise options.explained(error, "audit.", AuditSettings) from None
+    if names:
+        from heedful.battery import BATTERY
+        from heedful.errors import pick
+
+        for name in names:
+            pick("test", name, BATTERY)
+    return how
+
+
+def _finished(key: str, runs: str) -> Run:
+    from heedful.store import Store
+
+    return Store(runs).read(key).run
+
+
+def _audit_all(
+    console: "Console", planned: list[Run], how: AuditSettings, *, deep: bool, folders: tuple[Path, Path], device: str
+) -> "list[AuditFiles]":
+    """Train what is not there, audit what is not there, and read what was found."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    found = []
+    with Progress(*columns, console=console, transient=True) as bar:
+        for run in planned:
+            found.append(_audit_one(bar, run, how, deep, folders, device))
+    return found
+
+
+def _audit_one(
+    bar: "Progress", run: Run, how: AuditSettings, deep: bool, folders: tuple[Path, Path], device: str
+) -> "AuditFiles":
+    from heedful.audits import ensure_audit
+    from heedful.cli.train import reporter
+    from heedful.engine import ensure_on, load_data
+    from heedful.report import read_audit
+    from heedful.store import Store
+
+    store, name = Store(folders[0]), f"{run.network.encoder}, seed {run.seed}: "
+    run, dataset = load_data(run)
+    _, trained, _ = ensure_on(run, dataset, store, device=device, report=reporter(bar, name))
+    retrained = None
+    if deep:
+        network = run.network.model_copy(update={"attention": "uniform"})
+        without = run.model_copy(update={"network": network})
+        _, retrained, _ = ensure_on(without, dataset, store, device=device, report=reporter(bar, f"{name}uniform, "))
+    task = bar.add_task(f"{name}auditing", total=None)
+    place = ensure_audit(
+        trained,
+        dataset,
+        how,
+        folders[1],
+        retrained=retrained,
+        device=device,
+        report=lambda done, total: bar.update(task, completed=done, total=total),
+        command=shlex.join(["heedful", *sys.argv[1:]]),
+    )
+    return read_audit(place)
+
+
+def write_out(found: "list[AuditFiles]", folder: Path) -> Path:
+    """Write report.html, and the rows and verdicts of all audits, into a folder; the report's path."""
+    import json
+
+    import polars as pl
+
+    from heedful.report import write_report
+
+    folder.mkdir(parents=True, exist_ok=True)
+    pl.concat([one.rows for one in found]).write_parquet(folder / "rows.parquet")
+    verdicts = [one.verdict.model_dump(mode="json") for one in found]
+    content = verdicts[0] if len(verdicts) == 1 else {"audits": verdicts}
+    (folder / "verdict.json").write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    write_report(found, folder / "report.html")
+    return folder / "report.html"

@@ -1,0 +1,69 @@
+"""`heedful report` and `heedful compare`: finished audits shown again, and side by side."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from heedful.errors import SettingError
+
+if TYPE_CHECKING:
+    from heedful.report import AuditFiles
+
+Audited = Annotated[list[str], typer.Argument(metavar="RUN...", help="Keys of audited runs, or folders of audits.")]
+Audits = Annotated[str, typer.Option(help="Folder of finished audits.")]
+
+
+def report(
+    names: Audited,
+    audits: Audits = "audits",
+    out: Annotated[str, typer.Option(help="Where to write the page.")] = "report/report.html",
+    figures: Annotated[
+        str | None, typer.Option(help="Write the figures as SVG and PNG into this folder instead.")
+    ] = None,
+) -> None:
+    """Write the HTML page of finished audits again, or their figures."""
+    from heedful.report import write_figures, write_report
+
+    found = [find_audit(name, Path(audits)) for name in names]
+    if figures is None:
+        typer.echo(f"report: {write_report(found, out)}")
+        return
+    for path in write_figures(found, figures):
+        typer.echo(str(path))
+
+
+def compare(
+    names: Audited,
+    audits: Audits = "audits",
+    out: Annotated[str | None, typer.Option(help="Also write a page with all of them.")] = None,
+) -> None:
+    """Put the verdicts of two or more audited runs side by side."""
+    if len(names) < 2:
+        raise SettingError(f"compare takes two runs or more; it was given {len(names)}.")
+    from rich.console import Console
+
+    from heedful.cli.tables import print_comparison
+
+    found = [find_audit(name, Path(audits)) for name in names]
+    print_comparison(Console(highlight=False), found)
+    if out is not None:
+        from heedful.report import write_report
+
+        typer.echo(f"report: {write_report(found, out)}")
+
+
+def find_audit(name: str, folder: Path) -> "AuditFiles":
+    """The audit in a folder of that name, or the newest one of the run with that key."""
+    from heedful.report import read_audit
+
+    if (Path(name) / "verdict.json").is_file():
+        return read_audit(Path(name))
+    if (folder / name / "verdict.json").is_file():
+        return read_audit(folder / name)
+    newest = sorted(folder.glob("*/verdict.json"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in newest:
+        one = read_audit(path.parent)
+        if one.verdict.run == name:
+            return one
+    raise SettingError(f"no audit of '{name}' in {folder}/: run `heedful audit --model {name}` first.")

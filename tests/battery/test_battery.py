@@ -1,0 +1,138 @@
+"""What every test of the battery must do, over the whole dict, for models of every kind."""
+
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+import torch
+
+import heedful.battery
+from heedful.battery import BATTERY, Evidence
+from heedful.model import trace
+from test_model import BATCH, LENGTHS, TIME, cut, give_attention, make, make_batch
+
+KINDS = {
+    "token-wise": {"encoder": "average"},
+    "recurrent": {"encoder": "bilstm"},
+    "five classes": {"encoder": "cnn", "classes": 5},
+    "sentences": {"encoder": "hierarchical"},
+    "query": {"encoder": "bilstm", "classes": 5, "has_query": True, "attention": "dot"},
+    "not linear": {"encoder": "bilstm", "has_query": True, "head": "tanh"},
+    "uniform": {"encoder": "identity", "attention": "uniform"},
+    "frozen": {"encoder": "rnn", "attention": "frozen"},
+}
+OPTIONS = {"permutation": {"count": 11}, "erase_until_flip": {"rankings": 7}, "adversary": {"eps": 0.05, "steps": 5}}
+
+
+def evidence_of(kind: str, batch=None) -> Evidence:
+    choice = KINDS[kind]
+    model = make(**choice)
+    batch = batch or make_batch(choice.get("has_query", False))
+    if choice.get("attention") == "frozen" and batch.given is None:
+        batch = give_attention(batch, hierarchical=False)
+    with torch.no_grad():
+        return Evidence(model, trace(model, batch))
+
+
+def run(name: str, evidence: Evidence):
+    with torch.no_grad():
+        return BATTERY[name](evidence, torch.Generator().manual_seed(0), **OPTIONS.get(name, {}))
+
+
+@pytest.mark.parametrize("name", BATTERY)
+@pytest.mark.parametrize("kind", KINDS)
+def test_findings_are_one_number_a_text_and_repeat(name, kind):
+    once, again = run(name, evidence_of(kind)), run(name, evidence_of(kind))
+    assert once.values
+    for measure, value in once.values.items():
+        assert value.shape == (BATCH,) and value.dtype == torch.float64, measure
+        torch.testing.assert_close(value, again.values[measure], atol=0, rtol=0, equal_nan=True)
+        assert not value.isinf().any(), measure
+
+
+@pytest.mark.parametrize("name", BATTERY)
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_of_the_trace_or_the_model_is_changed(name, kind):
+    evidence = evidence_of(kind)
+    seen = evidence.trace
+    before = {f.name: getattr(seen, f.name).clone() for f in fields(seen) if torch.is_tensor(getattr(seen, f.name))}
+    weights = {k: v.clone() for k, v in evidence.model.state_dict().items()}
+    run(name, evidence)
+    assert all(torch.equal(getattr(seen, key), value) for key, value in before.items())
+    assert all(torch.equal(weights[k], v) for k, v in evidence.model.state_dict().items())
+    assert all(parameter.grad is None for parameter in evidence.model.parameters())
+
+
+DRAWING = {
+    "permutation": ("median_tvd",),
+    "erase_one": ("delta",),
+    "erase_until_flip": ("random",),
+    "adversary": ("search",),
+}
+
+
+@pytest.mark.parametrize("name", BATTERY)
+@pytest.mark.parametrize("kind", ["token-wise", "recurrent", "five classes", "query"])
+def test_padding_and_neighbours_change_nothing(name, kind):
+    """What is drawn at random may differ; all else must not."""
+    together = run(name, evidence_of(kind))
+    batch = make_batch(KINDS[kind].get("has_query", False))
+    for row, length in enumerate(LENGTHS.tolist()):
+        alone = run(name, evidence_of(kind, cut(batch, [row], length)))
+        for measure, value in together.values.items():
+            if not any(part in measure for part in DRAWING.get(name, ())):
+                torch.testing.assert_close(value[row], alone.values[measure][0], atol=1e-9, rtol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", [name for name in BATTERY if name not in ("prediction", "uniform")])
+@pytest.mark.parametrize("kind", ["token-wise", "recurrent", "not linear"])
+def test_a_text_of_one_item_is_undefined(name, kind):
+    for value in run(name, evidence_of(kind)).values.values():
+        assert value[LENGTHS.tolist().index(1)].isnan()
+
+
+def test_a_head_that_is_not_linear_is_answered_by_search():
+    assert {run(name, evidence_of("not linear")).solver for name in ("permutation", "adversary", "erase_one")} == {
+        "search"
+    }
+    assert {run(name, evidence_of("recurrent")).solver for name in ("permutation", "adversary", "erase_one")} == {
+        "exact"
+    }
+    assert run("adversary", evidence_of("five classes")).solver == "bound"
+
+
+class Plainly:
+    """A linear model that hides that it is: the tests must decode, and find the same."""
+
+    def __init__(self, model):
+        self.embed, self.encode, self.attend, self.decode = model.embed, model.encode, model.attend, model.decode
+
+
+@pytest.mark.parametrize("name", ["permutation", "erase_one", "erase_until_flip", "uniform"])
+@pytest.mark.parametrize("kind", ["token-wise", "five classes"])
+def test_decoding_one_by_one_finds_what_the_exact_forms_find(name, kind):
+    exact = evidence_of(kind)
+    plain = Evidence(Plainly(exact.model), exact.trace)
+    found, wanted = run(name, plain), run(name, exact)
+    at_most = {"worst_tvd", "some_flips"}  # over the drawn permutations only
+    for measure, value in wanted.values.items():
+        if "minimal" in measure or (
+            measure.startswith(("count", "fraction", "mass")) and found.values[measure].isnan().any()
+        ):
+            continue  # without a linear head the minimum is the best of the rankings
+        if measure in at_most:
+            assert (found.values[measure].nan_to_num() <= value.nan_to_num() + 1e-12).all()
+        else:
+            torch.testing.assert_close(found.values[measure], value, atol=1e-10, rtol=0, equal_nan=True)
+
+
+def test_start_and_end_symbols_count_for_nothing():
+    batch = make_batch()
+    inner = (torch.arange(TIME) < LENGTHS[:, None] - 1) & (torch.arange(TIME) > 0)
+    framed = replace(cut(batch, [0, 1], TIME), attendable=inner[:2])
+    assert run("prediction", evidence_of("recurrent", framed)).values["items"].tolist() == [5, 2]
+
+
+def test_every_file_is_listed():
+    files = {path.stem for path in Path(heedful.battery.__file__).parent.glob("*.py")}
+    assert files - {"__init__", "evidence", "search"} == set(BATTERY)
