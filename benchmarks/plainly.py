@@ -1,6 +1,7 @@
 """The tests of the battery as one would first write them: one text and one change at a time, the model run for each.
 
-What `benchmarks/audit.py` measures us against. Each takes a model and the batch of a single text.
+What `benchmarks/audit.py` measures us against. Each takes a model, the batch of a single text, and what the model said
+of it.
 """
 
 from dataclasses import replace
@@ -23,7 +24,7 @@ def places(batch: Batch) -> list[int]:
     return batch.attendable[0].nonzero()[:, 0].tolist()
 
 
-def gradient_agreement(model: AttentionModel, batch: Batch) -> float:
+def gradient_agreement(model: AttentionModel, batch: Batch, seen: Trace) -> float:
     embedded = model.embed(batch).detach().requires_grad_()
     encoded = model.encode(embedded, batch)
     _, attention = model.attend(encoded, batch)
@@ -34,8 +35,7 @@ def gradient_agreement(model: AttentionModel, batch: Batch) -> float:
     return kendalltau(attention[0, own].detach().numpy(), importance[own].detach().numpy()).statistic
 
 
-def leave_one_out(model: AttentionModel, batch: Batch) -> float:
-    seen = read(model, batch)
+def leave_one_out(model: AttentionModel, batch: Batch, seen: Trace) -> float:
     before, importance = seen.logits.softmax(-1), []
     for place in places(batch):
         keep = [i for i in range(batch.tokens.shape[1]) if i != place]
@@ -44,8 +44,8 @@ def leave_one_out(model: AttentionModel, batch: Batch) -> float:
     return kendalltau(seen.attention[0, places(batch)].numpy(), importance).statistic
 
 
-def permutation(model: AttentionModel, batch: Batch, count: int = 100) -> float:
-    seen, own = read(model, batch), places(batch)
+def permutation(model: AttentionModel, batch: Batch, seen: Trace, count: int = 100) -> float:
+    own = places(batch)
     before, moved = seen.logits.softmax(-1), []
     with torch.no_grad():
         for _ in range(count):
@@ -55,8 +55,7 @@ def permutation(model: AttentionModel, batch: Batch, count: int = 100) -> float:
     return sorted(moved)[count // 2]
 
 
-def adversary(model: AttentionModel, batch: Batch) -> float:
-    seen = read(model, batch)
+def adversary(model: AttentionModel, batch: Batch, seen: Trace) -> float:
     start = draw_start(seen.encoded.items, torch.Generator().manual_seed(0)).float()
     found = search_adversary(lambda w: model.decode(seen.encoded, w), seen.attention, seen.encoded.items, start)
     return found.best(0.01)[0].item()
@@ -69,15 +68,14 @@ def decide_without(model: AttentionModel, seen: Trace, erased: list[int]) -> int
         return int(model.decode(seen.encoded, attention / attention.sum().clamp_min(1e-12)).argmax())
 
 
-def erase_one(model: AttentionModel, batch: Batch) -> list[bool]:
-    seen = read(model, batch)
+def erase_one(model: AttentionModel, batch: Batch, seen: Trace) -> list[bool]:
     decided = int(seen.logits.argmax())
     return [decide_without(model, seen, [place]) != decided for place in places(batch)]
 
 
-def erase_until_flip(model: AttentionModel, batch: Batch, rankings: int = 100) -> list[int]:
+def erase_until_flip(model: AttentionModel, batch: Batch, seen: Trace, rankings: int = 100) -> list[int]:
     """Items erased by attention, by the gradient of the weights, by their product, and by random rankings."""
-    seen, own = read(model, batch), places(batch)
+    own = places(batch)
     weights = seen.attention.clone().requires_grad_()
     model.decode(replace_hidden(seen), weights).softmax(-1).max().backward()
     gradient, attention = weights.grad[0], seen.attention[0]
@@ -96,8 +94,7 @@ def replace_hidden(seen: Trace):
     return replace(seen.encoded, hidden=seen.encoded.hidden.detach())
 
 
-def uniform(model: AttentionModel, batch: Batch) -> int:
-    seen = read(model, batch)
+def uniform(model: AttentionModel, batch: Batch, seen: Trace) -> int:
     with torch.no_grad():
         return int(model.decode(seen.encoded, seen.encoded.items / seen.encoded.items.sum()).argmax())
 

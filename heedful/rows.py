@@ -1,12 +1,13 @@
 """Every test of the battery over the texts of a split, as rows: long, tidy, one number each."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy
 import polars as pl
 import torch
 from jaxtyping import Float
@@ -118,9 +119,9 @@ def audit_rows(
     for batch in subject.batches():
         with torch.no_grad():
             evidence = Evidence(model, checked(trace(model, batch)))
-            parts += [_rows(subject, evidence, name, test(evidence, generators[name])) for name, test in tests.items()]
+            found = {name: test(evidence, generators[name]) for name, test in tests.items()}
             items, examples = _items(subject, evidence, shown, _eps(subject, settings))
-        parts.append(items)
+        parts += [_rows(subject, evidence, found), items]
         texts.append(examples)
         done += len(batch.labels)
         if report:
@@ -170,13 +171,14 @@ def checked(seen: Trace) -> Trace:
     return seen
 
 
-def _rows(subject: Subject, evidence: Evidence, test: str, findings: Findings) -> pl.DataFrame:
+def _rows(subject: Subject, evidence: Evidence, found: Mapping[str, Findings]) -> pl.DataFrame:
+    """What the tests found of one batch, a row a text and measure."""
     examples = evidence.trace.batch.index.cpu().numpy()
-    frames = [
-        pl.DataFrame({"example": examples, "measure": measure, "value": value.double().cpu().numpy()})
-        for measure, value in findings.values.items()
-    ]
-    return _framed(pl.concat(frames), subject, test, findings.solver)
+    named = [(test, measure, one.solver) for test, one in found.items() for measure in one.values]
+    values = torch.stack([value.double() for one in found.values() for value in one.values.values()])
+    tests, measures, solvers = (numpy.repeat(names, len(examples)) for names in zip(*named, strict=True))
+    columns = {"example": numpy.tile(examples, len(named)), "test": tests, "measure": measures, "solver": solvers}
+    return _framed(pl.DataFrame({**columns, "value": values.flatten().cpu().numpy()}), subject)
 
 
 def _items(subject: Subject, evidence: Evidence, shown: set[int], eps: float) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -196,7 +198,8 @@ def _items(subject: Subject, evidence: Evidence, shown: set[int], eps: float) ->
             own = (value[row] if value.ndim > 1 else value)[real].double().cpu().numpy()
             frames.append(pl.DataFrame({"example": index[row], "item": numbered, "measure": measure, "value": own}))
         texts.append(_text(subject, evidence, row, None if said is None else said[row]))
-    return _framed(pl.concat(frames), subject, "items", "exact"), pl.DataFrame(texts, schema=EXAMPLE)
+    named = pl.concat(frames).with_columns(test=pl.lit("items"), solver=pl.lit(evidence.solver))
+    return _framed(named, subject), pl.DataFrame(texts, schema=EXAMPLE)
 
 
 def _values_of_items(evidence: Evidence, eps: float) -> dict[str, Float[Tensor, "batch item"]]:
@@ -250,12 +253,11 @@ def words_of(example: Example) -> list[str]:
     return [" ".join(example.tokens[start:end]) for start, end in zip(example.sentences, ends, strict=True)]
 
 
-def _framed(rows: pl.DataFrame, subject: Subject, test: str, solver: str) -> pl.DataFrame:
-    constants = {"run": subject.name, "split": subject.split, "test": test, "solver": solver}
-    missing = {} if "item" in rows.columns else {"item": None}
-    return rows.with_columns(**{name: pl.lit(value) for name, value in {**constants, **missing}.items()}).select(
-        pl.col(name).cast(kind) for name, kind in ROW.items()
-    )
+def _framed(rows: pl.DataFrame, subject: Subject) -> pl.DataFrame:
+    """The rows with all columns, in their order and of their types."""
+    constants = {"run": subject.name, "split": subject.split} | ({} if "item" in rows.columns else {"item": None})
+    whole = rows.with_columns(**{name: pl.lit(value) for name, value in constants.items()})
+    return whole.select(pl.col(name).cast(kind) for name, kind in ROW.items())
 
 
 def _eps(subject: Subject, settings: AuditSettings) -> float:

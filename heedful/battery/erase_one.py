@@ -9,7 +9,7 @@ from heedful.exact import expectation_over_others
 from heedful.measures import js_divergence
 from heedful.types import Findings
 
-RANKINGS = ("attention", "gradient", "product")
+TOPS = ("attention", "gradient", "product")
 
 
 def erase_one(evidence: Evidence, generator: torch.Generator) -> Findings:
@@ -25,9 +25,8 @@ def erase_one(evidence: Evidence, generator: torch.Generator) -> Findings:
     moved = js_divergence(said, evidence.probabilities[:, None].expand_as(said)).masked_fill(~items, 0.0)
     flips = (logits.argmax(-1) != evidence.predicted[:, None]) & items
     values: dict[str, Tensor] = {"some_item_flips": flips.any(1)}
-    rankings = evidence.rankings()
-    for name in RANKINGS:
-        top = rankings[name][:, 0]
+    for name in TOPS:
+        top = evidence.ranking(name)[:, 0]
         other = draw_other(top, evidence, generator)
         values[f"flips_{name}"] = _at(flips.double(), top)
         values[f"other_flips_{name}"] = expectation_over_others(flips, top, items)

@@ -1,6 +1,6 @@
 """What the tests look at: one batch through one model, and what several tests share, each computed at most once."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 
 import torch
@@ -93,20 +93,23 @@ class Evidence:
         """The logits under any other weights."""
         return self.model.decode(self.trace.encoded, weights)
 
-    def rankings(self) -> dict[str, Int[Tensor, "batch item"]]:
-        """The orders in which items may be erased, the most important first (the first three: Serrano and Smith)."""
-        importances = {
-            "attention": self.attention,
-            "gradient": self.weight_gradient,
-            "product": self.attention * self.weight_gradient,
-            "input_gradient": self.input_gradient,
-            "leave_one_out": self.leave_one_out,
-        }
-        return {name: rank_descending(values, self.items) for name, values in importances.items()}
+    def ranking(self, name: str) -> Int[Tensor, "batch item"]:
+        """An order in which items may be erased, the most important first: one of RANKINGS."""
+        return rank_descending(RANKINGS[name](self), self.items)
 
     def _without_each(self) -> list[Weights]:
         keep = ~torch.eye(self.attention.shape[1], dtype=torch.bool, device=self.attention.device)
         return [self.attention * one for one in keep.unbind(0)]
+
+
+RANKINGS: dict[str, Callable[[Evidence], Weights]] = {
+    "attention": lambda evidence: evidence.attention,
+    "gradient": lambda evidence: evidence.weight_gradient,
+    "product": lambda evidence: evidence.attention * evidence.weight_gradient,
+    "input_gradient": lambda evidence: evidence.input_gradient,
+    "leave_one_out": lambda evidence: evidence.leave_one_out,
+}
+"""Importances to rank items by; the first three are Serrano and Smith's."""
 
 
 def renormalised(weights: Weights) -> Weights:

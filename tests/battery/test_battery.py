@@ -126,11 +126,21 @@ def test_decoding_one_by_one_finds_what_the_exact_forms_find(name, kind):
             torch.testing.assert_close(found.values[measure], value, atol=1e-10, rtol=0, equal_nan=True)
 
 
-def test_start_and_end_symbols_count_for_nothing():
+@pytest.mark.parametrize("name", BATTERY)
+def test_start_and_end_symbols_count_for_nothing(name):
+    """A token-wise model does not notice them at all."""
     batch = make_batch()
     inner = (torch.arange(TIME) < LENGTHS[:, None] - 1) & (torch.arange(TIME) > 0)
     framed = replace(cut(batch, [0, 1], TIME), attendable=inner[:2])
-    assert run("prediction", evidence_of("recurrent", framed)).values["items"].tolist() == [5, 2]
+    found = run(name, evidence_of("token-wise", framed))
+    assert run("prediction", evidence_of("token-wise", framed)).values["items"].tolist() == [5, 2]
+    for row, length in enumerate([5, 2]):
+        bare = cut(batch, [row], TIME)
+        shift = {k: getattr(bare, k)[:, 1 : 1 + length] for k in ("tokens", "mask", "attendable", "sentence")}
+        alone = run(name, evidence_of("token-wise", replace(bare, **shift)))
+        for measure, value in found.values.items():
+            if not any(part in measure for part in DRAWING.get(name, ())):
+                torch.testing.assert_close(value[row], alone.values[measure][0], atol=1e-9, rtol=0, equal_nan=True)
 
 
 def test_every_file_is_listed():
