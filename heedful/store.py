@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import torch
@@ -29,6 +28,10 @@ from heedful.model import build_model
 from heedful.settings import Run, key_of
 from heedful.text import WordTokenizer
 from heedful.training import Record, Trained
+
+# polars panics on some damaged files, and its panic is not an Exception.
+PARQUET_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
+UNREADABLE = (SafetensorError, RuntimeError, OSError, TypeError, *PARQUET_ERRORS)
 
 Scores = dict[str, dict[str, float | None]]
 
@@ -97,7 +100,7 @@ class Store:
         try:
             model.load_state_dict(load_file(folder / "model.safetensors"))
             history = tuple(Record(**row) for row in pl.read_parquet(folder / "history.parquet").to_dicts())
-        except (SafetensorError, RuntimeError, OSError, TypeError, pl.exceptions.PolarsError) as error:
+        except UNREADABLE as error:
             raise StoreError(f"{folder} can not be read: {_first_line(error)}") from error
         scores = {s: {m: float("nan") if v is None else v for m, v in d.items()} for s, d in described.scores.items()}
         return Trained(
@@ -194,5 +197,5 @@ def _text(path: Path) -> str:
         raise StoreError(f"{path} can not be read: {error}") from error
 
 
-def _first_line(error: Exception) -> Any:
+def _first_line(error: BaseException) -> str:
     return str(error).splitlines()[0] if str(error) else type(error).__name__

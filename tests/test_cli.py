@@ -95,6 +95,14 @@ def test_seeds_are_audited_together(tmp_path):
     assert len(list((tmp_path / "runs").iterdir())) == 4
 
 
+def test_a_model_trained_with_uniform_attention_can_be_given(tmp_path):
+    runs = ["--runs", str(tmp_path / "runs")]
+    heedful("train", "mock-1", *SMALL, "--attention", "uniform", *runs)
+    (uniform,) = (tmp_path / "runs").iterdir()
+    output = audit(tmp_path, "mock-1", *SMALL, *QUICK, "--tests", "uniform", "--uniform", uniform.name)
+    assert "retrained" in output
+
+
 def test_without_data_an_average_and_a_bilstm_model_are_audited():
     from heedful.cli.audit import demonstration
 

@@ -109,12 +109,27 @@ def foreign_tokenizer(folder):
     (folder / "tokenizer.json").write_text("{}", encoding="utf-8")
 
 
+def spoil_history(folder):
+    content = (folder / "history.parquet").read_bytes()
+    (folder / "history.parquet").write_bytes(content[:40] + bytes(60) + content[100:])
+
+
 def lose_history(folder):
     (folder / "history.parquet").unlink()
 
 
 @pytest.mark.parametrize(
-    "spoil", [spoil_json, spoil_settings, rename_key, spoil_weights, other_weights, foreign_tokenizer, lose_history]
+    "spoil",
+    [
+        spoil_json,
+        spoil_settings,
+        rename_key,
+        spoil_weights,
+        other_weights,
+        foreign_tokenizer,
+        spoil_history,
+        lose_history,
+    ],
 )
 def test_a_corrupt_run_is_refused_with_its_place(store, spoil):
     spoil(store.folder / KEY)

@@ -38,7 +38,7 @@ def adversary(
             values["js_search"] = _searched(evidence, generator, eps, steps)["js"]
     few = {f"without_top_{top}": evidence.count <= top for top in TOPS}
     values = {name: value.where(~few.get(name, evidence.count < 2), torch.nan) for name, value in values.items()}
-    values["cap"] = eps_max_js(attention, torch.zeros(*items.shape, 2).to(attention), items, eps).cap
+    values["cap"] = eps_max_js(attention, torch.zeros(*items.shape, 2), items, eps).cap
     return Findings(undefined_where(evidence.count < 2, values), solver)
 
 

@@ -38,7 +38,7 @@ def erase_one(evidence: Evidence, generator: torch.Generator) -> Findings:
 
 def draw_other(top: Int[Tensor, " batch"], evidence: Evidence, generator: torch.Generator) -> Int[Tensor, " batch"]:
     """One item of each text other than the top one, all equally likely (the top itself where there is no other)."""
-    luck = torch.rand(evidence.items.shape, generator=generator).to(evidence.items.device)
+    luck = torch.rand(evidence.items.shape, generator=generator)
     luck = luck.masked_fill(~evidence.items, -1.0).scatter(1, top[:, None], -0.5)
     return luck.argmax(1)
 

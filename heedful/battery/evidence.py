@@ -18,22 +18,16 @@ Weights = Float[Tensor, "batch item"]
 class Evidence:
     """A trace and the questions that can be put to it, answered lazily.
 
-    Make it from a trace in float64 and evaluation mode; nothing here changes the model or the trace.
+    Make it from a trace in float64 and evaluation mode; nothing here changes the model or the trace. The model works
+    where it is; what it says is brought to the processor, where the exact forms work.
     """
 
     def __init__(self, model: Model, trace: Trace):
         self.model = model
         self.trace = trace
-
-    @property
-    def items(self) -> Bool[Tensor, "batch item"]:
-        """True where there is an item."""
-        return self.trace.encoded.items
-
-    @property
-    def attention(self) -> Weights:
-        """The model's own attention."""
-        return self.trace.attention
+        self.attention: Weights = trace.attention.cpu()
+        self.items: Bool[Tensor, "batch item"] = trace.encoded.items.cpu()
+        self.labels: Int[Tensor, " batch"] = trace.batch.labels.cpu()
 
     @cached_property
     def count(self) -> Float[Tensor, " batch"]:
@@ -43,17 +37,17 @@ class Evidence:
     @cached_property
     def probabilities(self) -> Float[Tensor, "batch classes"]:
         """What the model says."""
-        return self.trace.logits.softmax(-1)
+        return self.trace.logits.cpu().softmax(-1)
 
     @cached_property
     def predicted(self) -> Int[Tensor, " batch"]:
         """The class it decides for; the first on ties."""
-        return self.trace.logits.argmax(-1)
+        return self.trace.logits.cpu().argmax(-1)
 
     @cached_property
     def item_logits(self) -> Float[Tensor, "batch item classes"] | None:
         """What it would say with all weight on one item; None where the head is not linear."""
-        return self.model.item_logits(self.trace.encoded) if isinstance(self.model, LinearModel) else None
+        return self.model.item_logits(self.trace.encoded).cpu() if isinstance(self.model, LinearModel) else None
 
     @cached_property
     def empty_logits(self) -> Float[Tensor, "batch classes"]:
@@ -68,17 +62,17 @@ class Evidence:
     @cached_property
     def input_gradient(self) -> Weights:
         """|d p / d embedding . embedding| of each item, attention cut (Jain and Wallace)."""
-        return input_gradient(self.model, self.trace)
+        return input_gradient(self.model, self.trace).cpu()
 
     @cached_property
     def weight_gradient(self) -> Weights:
         """The signed derivative d p / d attention of each item (Serrano and Smith)."""
-        return weight_gradient(self.model, self.trace)
+        return weight_gradient(self.model, self.trace).cpu()
 
     @cached_property
     def leave_one_out(self) -> Weights:
         """How far the prediction moves when the item is deleted: total variation distance; 0 where there is none."""
-        said = leave_one_out(self.model, self.trace).softmax(-1)
+        said = leave_one_out(self.model, self.trace).cpu().softmax(-1)
         moved = total_variation(said, self.probabilities[:, None].expand_as(said))
         return moved.masked_fill(~self.items, 0.0)
 
@@ -87,19 +81,16 @@ class Evidence:
         """The logits with the weight of one item set to 0 and the others renormalised."""
         if self.item_logits is not None:
             return single_erasure_logits(self.attention, self.item_logits, self.empty_logits)
-        return torch.stack([self.decode(renormalised(row)) for row in self._without_each()], 1)
+        keep = ~torch.eye(self.attention.shape[1], dtype=torch.bool)
+        return torch.stack([self.decode(renormalised(self.attention * one)) for one in keep.unbind(0)], 1)
 
     def decode(self, weights: Weights) -> Float[Tensor, "batch classes"]:
         """The logits under any other weights."""
-        return self.model.decode(self.trace.encoded, weights)
+        return self.model.decode(self.trace.encoded, weights.to(self.trace.attention)).cpu()
 
     def ranking(self, name: str) -> Int[Tensor, "batch item"]:
         """An order in which items may be erased, the most important first: one of RANKINGS."""
         return rank_descending(RANKINGS[name](self), self.items)
-
-    def _without_each(self) -> list[Weights]:
-        keep = ~torch.eye(self.attention.shape[1], dtype=torch.bool, device=self.attention.device)
-        return [self.attention * one for one in keep.unbind(0)]
 
 
 RANKINGS: dict[str, Callable[[Evidence], Weights]] = {

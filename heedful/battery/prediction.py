@@ -8,7 +8,7 @@ from heedful.types import Findings
 
 def prediction(evidence: Evidence, generator: torch.Generator) -> Findings:
     """The predicted class and its probability, the label, the number of items and the largest attention weight."""
-    label = evidence.trace.batch.labels
+    label = evidence.labels
     values = {
         "predicted": evidence.predicted,
         "probability": evidence.probabilities.amax(-1),

@@ -69,7 +69,7 @@ def draw_start(
 ) -> Float[Tensor, "batch {candidates} item"]:
     """Where their search begins: scores from N(0, 9)."""
     shape = (len(items), candidates, items.shape[1])
-    return 3 * torch.randn(shape, generator=generator, dtype=torch.float64).to(items.device)
+    return 3 * torch.randn(shape, generator=generator, dtype=torch.float64)
 
 
 def _softmax(

@@ -13,11 +13,11 @@ def uniform(evidence: Evidence, generator: torch.Generator) -> Findings:
     `correct_uniform`, `flips_uniform` (0 or 1) and `tvd_uniform`, how far the prediction moves. Wiegreffe and Pinter
     (2019, section 3.2) retrain with uniform attention; this asks the trained model itself.
     """
-    weights = evidence.items.to(evidence.attention) / evidence.count[:, None].to(evidence.attention)
+    weights = (evidence.items / evidence.count[:, None]).to(evidence.attention)
     logits = evidence.decode(weights)
     decided = logits.argmax(-1)
     values = {
-        "correct_uniform": decided == evidence.trace.batch.labels,
+        "correct_uniform": decided == evidence.labels,
         "flips_uniform": decided != evidence.predicted,
         "tvd_uniform": total_variation(logits.softmax(-1), evidence.probabilities),
     }

@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,6 +29,7 @@ Tests = Annotated[str | None, typer.Option(help="Only these tests, with commas b
 Examples = Annotated[int | None, typer.Option(min=1, help="At most so many texts, drawn at random.")]
 Seeds = Annotated[int, typer.Option(min=1, help="Train so many models, seeds one apart, and report across them.")]
 Deep = Annotated[bool, typer.Option("--deep", help="Also retrain with uniform attention.")]
+Uniform = Annotated[str | None, typer.Option("--uniform", help="Key of the same model trained with uniform attention.")]
 Search = Annotated[bool, typer.Option("--search", help="Also run the authors' search for an adversary.")]
 Out = Annotated[str, typer.Option(help="Folder for report.html, rows.parquet and verdict.json.")]
 Audits = Annotated[str, typer.Option(help="Folder of finished audits.")]
@@ -57,6 +59,7 @@ def audit(
     examples: Examples = None,
     seeds: Seeds = 1,
     deep: Deep = False,
+    uniform: Uniform = None,
     search: Search = False,
     settings: options.Set = None,
     out: Out = "report",
@@ -66,30 +69,19 @@ def audit(
     threads: options.Threads = 1,
 ) -> None:
     """Train (or take --model), put every test to its attention, print the verdict and write the report."""
-    chosen = {
-        "data.source": data,
-        "data.text": text,
-        "data.label": label,
-        "data.query": query,
-        "network.encoder": encoder,
-        "network.attention": attention,
-        "network.vectors": vectors,
-        "training.method": method,
-        "training.epochs": epochs,
-        "reference": reference,
-        "seed": seed,
-    }
+    given = locals()
     plain, own = options.split_settings(settings, "audit")
     if model and data:
         raise SettingError("give DATA to train on or --model to take a finished run, not both.")
     how = audit_settings(tests, examples, search, own)
     use_threads(threads, device)
-    planned = [_finished(model, runs)] if model else [make_run(chosen, plain)] if data else demonstration(seed)
+    planned = [_finished(model, runs)] if model else [make_run(given, plain)] if data else demonstration(seed)
     planned = [run.model_copy(update={"seed": run.seed + more}) for run in planned for more in range(seeds)]
     from rich.console import Console
 
     console = Console(highlight=False)
-    found = _audit_all(console, planned, how, deep=deep, folders=(Path(runs), Path(audits)), device=device)
+    job = _Job(how, Path(runs), Path(audits), device, deep, uniform)
+    found = _audit_all(console, planned, job)
     print_verdicts(console, found, seeds)
     written = write_out(found, Path(out))
     console.print(f"report: {written}")
@@ -127,45 +119,50 @@ def _finished(key: str, runs: str) -> Run:
     return Store(runs).read(key).run
 
 
-def _audit_all(
-    console: "Console", planned: list[Run], how: AuditSettings, *, deep: bool, folders: tuple[Path, Path], device: str
-) -> "list[AuditFiles]":
+@dataclass(frozen=True)
+class _Job:
+    """What every audit of one call shares."""
+
+    how: AuditSettings
+    runs: Path
+    audits: Path
+    device: str
+    deep: bool
+    uniform: str | None
+
+
+def _audit_all(console: "Console", planned: list[Run], job: _Job) -> "list[AuditFiles]":
     """Train what is not there, audit what is not there, and read what was found."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    found = []
     with Progress(*columns, console=console, transient=True) as bar:
-        for run in planned:
-            found.append(_audit_one(bar, run, how, deep, folders, device))
-    return found
+        return [_audit_one(bar, run, job) for run in planned]
 
 
-def _audit_one(
-    bar: "Progress", run: Run, how: AuditSettings, deep: bool, folders: tuple[Path, Path], device: str
-) -> "AuditFiles":
+def _audit_one(bar: "Progress", run: Run, job: _Job) -> "AuditFiles":
     from heedful.audits import ensure_audit
     from heedful.cli.train import reporter
     from heedful.engine import ensure_on, load_data
     from heedful.report import read_audit
     from heedful.store import Store
 
-    store, name = Store(folders[0]), f"{run.network.encoder}, seed {run.seed}: "
+    store, name = Store(job.runs), f"{run.network.encoder}, seed {run.seed}: "
     run, dataset = load_data(run)
-    _, trained, _ = ensure_on(run, dataset, store, device=device, report=reporter(bar, name))
-    retrained = None
-    if deep:
-        network = run.network.model_copy(update={"attention": "uniform"})
-        without = run.model_copy(update={"network": network})
-        _, retrained, _ = ensure_on(without, dataset, store, device=device, report=reporter(bar, f"{name}uniform, "))
+    _, trained, _ = ensure_on(run, dataset, store, device=job.device, report=reporter(bar, name))
+    retrained = store.load(job.uniform) if job.uniform else None
+    if job.deep and retrained is None:
+        without = run.model_copy(update={"network": run.network.model_copy(update={"attention": "uniform"})})
+        told = reporter(bar, f"{name}uniform, ")
+        _, retrained, _ = ensure_on(without, dataset, store, device=job.device, report=told)
     task = bar.add_task(f"{name}auditing", total=None)
     place = ensure_audit(
         trained,
         dataset,
-        how,
-        folders[1],
+        job.how,
+        job.audits,
         retrained=retrained,
-        device=device,
+        device=job.device,
         report=lambda done, total: bar.update(task, completed=done, total=total),
         command=shlex.join(["heedful", *sys.argv[1:]]),
     )

@@ -70,5 +70,4 @@ def check(
 def _load(data: str, text: str | None, label: str | None, query: str | None, settings: list[str] | None) -> "Dataset":
     from heedful.engine import load_data
 
-    chosen = {"data.source": data, "data.text": text, "data.label": label, "data.query": query}
-    return load_data(make_run(chosen, settings))[1]
+    return load_data(make_run({"data": data, "text": text, "label": label, "query": query}, settings))[1]

@@ -1,6 +1,7 @@
 """The options that commands share, and the Run they describe."""
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -35,15 +36,31 @@ Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1 ...")]
 Threads = Annotated[int, typer.Option(min=1, help="Threads of torch. One is fastest for small models.")]
 
 
-def make_run(chosen: dict[str, Any], settings: list[str] | None) -> Run:
-    """The run with the chosen settings, named by their place ("network.encoder"); None leaves the default.
+PLACES = {
+    "data": "data.source",
+    "text": "data.text",
+    "label": "data.label",
+    "query": "data.query",
+    "encoder": "network.encoder",
+    "attention": "network.attention",
+    "vectors": "network.vectors",
+    "method": "training.method",
+    "epochs": "training.epochs",
+    "seed": "seed",
+    "reference": "reference",
+}
+"""Where in a Run each option of a command goes."""
 
-    >>> make_run({"network.encoder": "cnn", "seed": 3}, ["text.min_count=5"]).text.min_count
+
+def make_run(given: Mapping[str, Any], settings: list[str] | None) -> Run:
+    """The run that a command's options describe, and its `--set`; what is None or not in PLACES leaves the default.
+
+    >>> make_run({"encoder": "cnn", "seed": 3, "threads": 2}, ["text.min_count=5"]).text.min_count
     5
     """
     changes: dict[str, Any] = {}
-    given = dict(_parse(setting) for setting in settings or [])
-    for place, value in {**chosen, **given}.items():
+    chosen = {place: given.get(name) for name, place in PLACES.items()}
+    for place, value in {**chosen, **dict(map(_parse, settings or []))}.items():
         if value is not None:
             *parts, name = place.split(".")
             inner = changes

@@ -31,20 +31,7 @@ def train(
     threads: options.Threads = 1,
 ) -> None:
     """Train one model on DATA, store it, and print how well it predicts."""
-    chosen = {
-        "data.source": data,
-        "data.text": text,
-        "data.label": label,
-        "data.query": query,
-        "network.encoder": encoder,
-        "network.attention": attention,
-        "network.vectors": vectors,
-        "training.method": method,
-        "training.epochs": epochs,
-        "seed": seed,
-        "reference": reference,
-    }
-    run = make_run(chosen, settings)
+    run = make_run(locals(), settings)
     use_threads(threads, device)
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
