@@ -12,6 +12,7 @@ import platform
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,7 @@ def audit(
     *,
     labels: Sequence[str] = (),
     retrained: Trained | Model | None = None,
+    reference: Trained | None = None,
     device: str = "cpu",
     report: Report | None = None,
 ) -> Audit:
@@ -65,18 +67,18 @@ def audit(
     Args:
         labels: what the classes are called, where the data does not say.
         retrained: the same model trained with uniform attention, for the question whether attention is needed at all.
+        reference: the run whose attention a model of ours with frozen attention imposes.
         report: told (texts done, texts in all) after every batch.
     """
     settings = settings or AuditSettings()
-    subject = _subject(model, data, settings, labels, device)
+    prepare = partial(_subject, data=data, settings=settings, labels=labels, device=device, reference=reference)
+    subject = prepare(model)
     began = time.perf_counter()
     rows, examples = audit_rows(subject, settings, report)
     if retrained is not None:
-        rows = pl.concat(
-            [rows, _retrained_rows(_subject(retrained, data, settings, labels, device), subject, settings)]
-        )
+        rows = pl.concat([rows, _retrained_rows(prepare(retrained), subject, settings)])
     lines = lines_across([rows], settings.seed)
-    advice = _advice(model, data, settings, rows, device)
+    advice = _advice(model, data, settings, rows, device, reference)
     about = _about(subject, model, settings) | {"seconds": time.perf_counter() - began}
     return Audit(rows, examples, lines, advice, about)
 
@@ -93,6 +95,7 @@ def ensure_audit(
     folder: Path,
     *,
     retrained: Trained | None = None,
+    reference: Trained | None = None,
     device: str = "cpu",
     report: Report | None = None,
     command: str = "",
@@ -101,7 +104,9 @@ def ensure_audit(
     model = " ".join(key_of(one.run) for one in (trained, retrained) if one is not None)
     place = folder / audit_key_of(model, dataset.fingerprint, settings)
     if not (place / "verdict.json").is_file():
-        found = audit(trained, dataset, settings, retrained=retrained, device=device, report=report)
+        found = audit(
+            trained, dataset, settings, retrained=retrained, reference=reference, device=device, report=report
+        )
         save_audit(found, place, command)
     return place
 
@@ -163,11 +168,12 @@ def _subject(
     settings: AuditSettings,
     labels: Sequence[str],
     device: str,
+    reference: Trained | None,
 ) -> Subject:
     if isinstance(model, Trained):
         if not isinstance(data, Dataset):
             raise SettingError("data must be the Dataset that the run was made for; it was a list of batches.")
-        return subject_of(key_of(model.run), model, data, settings, device)
+        return subject_of(key_of(model.run), model, data, settings, device=device, reference=reference)
     if isinstance(data, Dataset):
         raise SettingError("data must be a list of `Batch` for a model of your own: only you can number its tokens.")
     if not data:
@@ -184,7 +190,12 @@ def _retrained_rows(other: Subject, subject: Subject, settings: AuditSettings) -
 
 
 def _advice(
-    model: Trained | Model, data: Dataset | Sequence[Batch], settings: AuditSettings, rows: pl.DataFrame, device: str
+    model: Trained | Model,
+    data: Dataset | Sequence[Batch],
+    settings: AuditSettings,
+    rows: pl.DataFrame,
+    device: str,
+    reference: Trained | None,
 ) -> Advice | None:
     """Chosen on dev texts, which only a data set has."""
     if not isinstance(model, Trained) or not isinstance(data, Dataset):
@@ -193,7 +204,7 @@ def _advice(
         return None
     changes = {"tests": ("erase_until_flip",), "split": "dev", "shown": 0, "examples": DEV_TEXTS}
     on_dev = settings.model_copy(update=changes)
-    dev, _ = audit_rows(subject_of("dev", model, data, on_dev, device), on_dev)
+    dev, _ = audit_rows(subject_of("dev", model, data, on_dev, device=device, reference=reference), on_dev)
     return advise(columns_of([dev]), columns_of([rows]), torch.Generator().manual_seed(settings.seed))
 
 

@@ -18,6 +18,7 @@ from heedful.battery import BATTERY, Evidence
 from heedful.battery.adversary import adversary_attention
 from heedful.battery.erase_until_flip import minimal_set
 from heedful.errors import HeedfulError, SettingError, pick
+from heedful.evaluation import outputs
 from heedful.model import trace
 from heedful.settings import AuditSettings
 from heedful.training import Trained
@@ -77,16 +78,31 @@ class Subject:
     task: str = "classification"
 
 
-def subject_of(name: str, trained: Trained, dataset: Dataset, settings: AuditSettings, device: str = "cpu") -> Subject:
-    """A finished run and a data set, ready to be audited: a sample drawn by the audit's seed, or all texts."""
+def subject_of(
+    name: str,
+    trained: Trained,
+    dataset: Dataset,
+    settings: AuditSettings,
+    *,
+    device: str = "cpu",
+    reference: Trained | None = None,
+) -> Subject:
+    """A finished run and a data set, ready to be audited: a sample drawn by the audit's seed, or all texts.
+
+    Args:
+        reference: the run whose attention a model with frozen attention imposes.
+    """
     examples = getattr(dataset, settings.split)
     split, where = number(examples, trained.words), torch.device(device)
+    given = None
+    if trained.run.network.attention == "frozen" and reference is not None:
+        given = outputs(reference.model, number(examples, reference.words)).attention
     most = settings.examples or (len(examples) if len(dataset.labels) == 2 else SOME)
     texts = sorted(_drawn(len(examples), settings.seed)[:most])
 
     def batches() -> Iterator[Batch]:
         for block in in_order([len(split.texts[i]) for i in texts], BATCH):
-            yield to_device(collate(split, [texts[place] for place in block]), where)
+            yield to_device(collate(split, [texts[place] for place in block], given), where)
 
     model = trained.model.to(where)
     return Subject(name, model, settings.split, texts, batches, dataset.labels, examples, dataset.task)

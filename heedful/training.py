@@ -102,7 +102,8 @@ def train(
         loop = _Loop(run, method, model.to(where), splits, _said(reference, dataset, where), generator)
         history, chosen = loop.run(report)
         scores = {name: loop.score(name) for name in ("dev", "test")}
-    history += [Record(chosen, "test", measure, value) for measure, value in scores["test"].items()]
+    if run.training.selection == "clean":  # else test was scored after every epoch
+        history += [Record(chosen, "test", measure, value) for measure, value in scores["test"].items()]
     seconds = time.perf_counter() - began
     return Trained(
         run, model.eval(), words, dataset.labels, tuple(history), chosen, scores, seconds, dataset.notes, coverage
@@ -150,9 +151,8 @@ class _Loop:
             if settings.plateau:
                 plateau.step(value)
             if report:
-                report(
-                    Progress(epoch, settings.epochs, 0, 0, scores | {f"{split} {k}": v for k, v in selected.items()})
-                )
+                told = scores | {f"{split} {measure}": score for measure, score in selected.items()}
+                report(Progress(epoch, settings.epochs, 0, 0, told))
             if settings.patience and epoch >= settings.min_epochs and epoch - chosen >= settings.patience:
                 break
         self.optimizer.zero_grad()  # the last batch's gradients are nobody's

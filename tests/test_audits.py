@@ -109,6 +109,15 @@ def test_a_retrained_model_adds_its_line(trained):
     assert found.lines[-1].name == "uniform_retrained"
 
 
+def test_frozen_attention_is_audited_as_its_reference_gave_it(trained, found):
+    frozen = train(changed(network__attention="frozen", reference="base"), toy(), reference=trained)
+    rows = audit(frozen, toy(), QUICK, reference=trained).rows
+    largest = [one.filter(pl.col("measure") == "max_attention")["value"].to_list() for one in (rows, found.rows)]
+    assert largest[0] == pytest.approx(largest[1], abs=1e-6)
+    with pytest.raises(SettingError, match="needs the attention to impose"):
+        audit(frozen, toy(), QUICK)
+
+
 def test_seeds_are_reported_together(found):
     other = audit(train(changed(training__epochs=6, seed=1), toy()), toy(), QUICK)
     lines = lines_across([found.rows, other.rows])

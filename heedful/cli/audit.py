@@ -155,6 +155,7 @@ def _audit_one(bar: "Progress", run: Run, job: _Job) -> "AuditFiles":
         without = run.model_copy(update={"network": run.network.model_copy(update={"attention": "uniform"})})
         told = reporter(bar, f"{name}uniform, ")
         _, retrained, _ = ensure_on(without, dataset, store, device=job.device, report=told)
+    reference = store.load(run.reference) if run.reference else None
     task = bar.add_task(f"{name}auditing", total=None)
     place = ensure_audit(
         trained,
@@ -162,6 +163,7 @@ def _audit_one(bar: "Progress", run: Run, job: _Job) -> "AuditFiles":
         job.how,
         job.audits,
         retrained=retrained,
+        reference=reference,
         device=job.device,
         report=lambda done, total: bar.update(task, completed=done, total=total),
         command=shlex.join(["heedful", *sys.argv[1:]]),

@@ -65,8 +65,8 @@ def draw_permutations(
     if count < 1:
         raise ValueError(f"count must be at least 1; it was {count}. It is the number of permutations, say 100.")
     where = items.unsqueeze(1).expand(-1, count, -1)
-    keys = torch.full(where.shape, torch.inf, dtype=torch.float64)
-    keys[where] = torch.rand(int(where.sum()), dtype=torch.float64, generator=generator)
+    drawn_keys = torch.rand(int(items.sum()) * count, dtype=torch.float64, generator=generator)
+    keys = torch.full(where.shape, torch.inf, dtype=torch.float64).masked_scatter(where, drawn_keys)
     # numpy sorts rows of this size five times faster than torch does.
     drawn = torch.from_numpy(keys.numpy().argsort(axis=-1))
     places = (~items).int().argsort(dim=-1, stable=True).unsqueeze(1).expand_as(drawn)
