@@ -10,6 +10,8 @@ PERCENT = ("without_top", "erase_one", "erase_until_flip", "uniform", "uniform_r
 LEFT, RIGHT = -0.2, 1.2
 """The scores at the two ends of a bar; those beyond end in an arrow."""
 NOTHING = "nothing to measure"
+WEAK = 0.2
+"""A yardstick closer than this to the floor says little: reaching it is no merit."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ def cell_of(line: Line) -> Cell:
         score=_number(line.score),
         score_interval=_interval(line.score_low, line.score_high),
         word=_word(line),
-        holds=holds(line),
+        holds=holds(line) and counts(line),
         bar=_bar(line),
         sentence=line.sentence,
         counts=_counts(line),
@@ -94,9 +96,15 @@ def holds(line: Line) -> bool:
     return line.score is not None and line.score >= 0.5 and (line.score_low is None or line.score_low > 0)
 
 
+def counts(line: Line) -> bool:
+    """Whether the line says something for or against attention: it has a score, and no yardstick close to its floor."""
+    is_weak = line.best_kind == "yardstick" and abs((line.best or 0) - (line.floor or 0)) < WEAK
+    return line.score is not None and not is_weak
+
+
 def answer_of(verdict: Verdict, name: str) -> Answer:
     """What the lines come to, in one paragraph: on how many questions attention holds up, and what to show instead."""
-    measured = [line for line in verdict.lines if line.score is not None]
+    measured = [line for line in verdict.lines if counts(line)]
     if not measured:
         return Answer(name, "There is nothing to measure.", "No question has a defined answer on these texts.")
     held = sum(holds(line) for line in measured)
@@ -118,6 +126,8 @@ def _word(line: Line) -> str:
     """Where the score lies, without a number."""
     if line.score is None:
         return NOTHING
+    if not counts(line):
+        return "a weak yardstick: not counted"
     if line.score_high is not None and line.score_high < 0:
         return "worse than the floor"
     if line.score <= 0 or (line.score_low is not None and line.score_low <= 0):

@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from heedful import __version__
-from heedful.report.answers import answer_of, table_rows
+from heedful.report.answers import WEAK, answer_of, table_rows
 from heedful.report.drawing import DARK
 from heedful.report.erasure import RANKINGS
 from heedful.report.figure import Figure, inline_svg
@@ -41,6 +41,7 @@ def render_page(audits: Sequence[AuditFiles]) -> str:
     environment.trim_blocks = environment.lstrip_blocks = True
     examples = example_data(audits, texts.runs)
     return environment.get_template("page.html").render(
+        weak=WEAK,
         audits=list(zip(texts.runs, (audit.verdict for audit in audits), strict=True)),
         answers=[answer_of(audit.verdict, name) for audit, name in zip(audits, texts.runs, strict=True)],
         rows=table_rows(audits),

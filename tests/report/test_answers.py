@@ -29,7 +29,15 @@ def verdict(*scores, instead=None):
     ],
 )
 def test_every_score_has_a_word(score, low, high, word):
-    assert cell_of(line(score, low, high, best_kind="yardstick")).word == word
+    assert cell_of(line(score, low, high, best_kind="yardstick", floor=0.0, best=0.7)).word == word
+
+
+def test_a_yardstick_close_to_its_floor_does_not_count():
+    weak, fair = (line(2.5, 2.0, 3.0, best_kind="yardstick", floor=0.0, best=best) for best in (0.199, 0.2))
+    assert cell_of(weak).word == "a weak yardstick: not counted" and not cell_of(weak).holds
+    assert cell_of(fair).word == "beyond the yardstick" and cell_of(fair).holds
+    both = Verdict(run="r", data="d", texts=3, labels=("a", "b"), lines=(weak, line(0.1, 0.05, 0.2)))
+    assert answer_of(both, "r").lead == "Not on its own."
 
 
 @pytest.mark.parametrize(
