@@ -26,7 +26,7 @@ from heedful.settings import AuditSettings, audit_key_of, key_of
 from heedful.store import written_whole
 from heedful.training import Trained
 from heedful.types import Batch, Dataset, Model
-from heedful.verdict import Advice, Line, advise, columns_of, verdict_lines
+from heedful.verdict import Advice, Line, advise, columns_of, inexact_tests, verdict_lines
 
 DEV_TEXTS = 500
 """Dev texts on which the ranking to show is chosen."""
@@ -77,15 +77,17 @@ def audit(
     rows, examples = audit_rows(subject, settings, report)
     if retrained is not None:
         rows = pl.concat([rows, _retrained_rows(prepare(retrained), subject, settings)])
-    lines = lines_across([rows], settings.seed)
+    item = "sentence" if subject.examples and subject.examples[0].sentences else "word"
+    lines = lines_across([rows], settings.seed, item)
     advice = _advice(model, data, settings, rows, device, reference)
     about = _about(subject, model, settings) | {"seconds": time.perf_counter() - began}
     return Audit(rows, examples, lines, advice, about)
 
 
-def lines_across(audits: Sequence[pl.DataFrame], seed: int = 0) -> tuple[Line, ...]:
+def lines_across(audits: Sequence[pl.DataFrame], seed: int = 0, item: str = "word") -> tuple[Line, ...]:
     """The verdict from the rows of several seeds: seeds resampled outside texts from five on, else their range."""
-    return tuple(verdict_lines(columns_of(audits), torch.Generator().manual_seed(seed)))
+    generator = torch.Generator().manual_seed(seed)
+    return tuple(verdict_lines(columns_of(audits), generator, inexact=inexact_tests(audits), item=item))
 
 
 def ensure_audit(

@@ -27,6 +27,8 @@ class Question:
     best_kind: str
     said: Callable[[float, float, float, dict[str, float]], str]
     beside: Callable[[Columns], dict[str, float]] = lambda columns: {}
+    unless_exact: str = ""
+    """What must be added where the test was not answered exactly; the best is then a yardstick."""
 
 
 def _agreement(test: str) -> Callable[[Columns], Triple]:
@@ -82,6 +84,10 @@ def _mean(name: str) -> Callable[[Columns], float]:
     return lambda columns: columns[name].nanmean().item()
 
 
+def _points(lost: float) -> str:
+    return f"{'gains' if lost < 0 else 'loses'} {100 * abs(lost):.1f} points"
+
+
 def _percent(share: float) -> str:
     return "none" if share != share else f"{100 * share:.0f} of 100"
 
@@ -121,6 +127,7 @@ QUESTIONS: tuple[Question, ...] = (
             "changes the answer."
         ),
         lambda columns: {"some permutation flips": _mean("permutation.some_flips")(columns)},
+        unless_exact="The most harmful dealing is the worst that was found; a worse one may exist.",
     ),
     Question(
         "without_top",
@@ -144,6 +151,7 @@ QUESTIONS: tuple[Question, ...] = (
             f"Attention that gives the same answer can be {100 * (1 - v):.0f} % as different as it can be at all."
         ),
         _by_confidence,
+        unless_exact="That much was found; attention may be more different still.",
     ),
     Question(
         "erase_one",
@@ -166,6 +174,7 @@ QUESTIONS: tuple[Question, ...] = (
             f"Erasing words from the most attended down takes {100 * v:.0f} % of a text before the decision changes, "
             f"in random order {100 * f:.0f} %; the smallest set that changes it is {100 * b:.0f} %."
         ),
+        unless_exact="The smallest set is the smallest that was found; a smaller one may exist.",
     ),
     Question(
         "uniform",
@@ -174,8 +183,8 @@ QUESTIONS: tuple[Question, ...] = (
         _lost("uniform.correct_uniform"),
         "ceiling",
         lambda v, f, b, beside: (
-            f"With the same weight on every word this model loses {100 * v:.1f} points of accuracy; always giving the "
-            f"commonest answer would lose {100 * b:.1f}."
+            f"With the same weight on every word this model {_points(v)} of accuracy; always giving the commonest "
+            f"answer would lose {100 * b:.1f}."
         ),
     ),
     Question(
@@ -185,8 +194,8 @@ QUESTIONS: tuple[Question, ...] = (
         _lost("uniform_retrained.correct"),
         "ceiling",
         lambda v, f, b, beside: (
-            f"A model trained with the same weight on every word is {100 * v:.1f} points less accurate; always giving "
-            f"the commonest answer would lose {100 * b:.1f}."
+            f"Trained anew with the same weight on every word, the model {_points(v)} of accuracy; always giving the "
+            f"commonest answer would lose {100 * b:.1f}."
         ),
     ),
 )

@@ -1,7 +1,7 @@
 """From rows to a verdict: each question's value between its floor and the best possible, with intervals, in words."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import nan
 
 import polars as pl
@@ -55,13 +55,32 @@ def _table(rows: pl.DataFrame) -> dict[str, Tensor]:
     }
 
 
-def verdict_lines(columns: Columns, generator: torch.Generator) -> list[Line]:
-    """One line for every question whose tests were run."""
+def inexact_tests(audits: Sequence[pl.DataFrame]) -> set[str]:
+    """The tests that were answered by search or by bounds in some of these rows."""
+    return {test for rows in audits for test in rows.filter(pl.col("solver") != "exact")["test"].unique()}
+
+
+def verdict_lines(
+    columns: Columns, generator: torch.Generator, *, inexact: Collection[str] = (), item: str = "word"
+) -> list[Line]:
+    """One line for every question whose tests were run.
+
+    Args:
+        inexact: tests that were not answered exactly.
+        item: what attention weighs, as the sentences call it.
+    """
     tests = {name.split(".")[0] for name in columns}
-    return [_line(question, columns, generator) for question in QUESTIONS if tests.issuperset(question.needs)]
+    asked = [question for question in QUESTIONS if tests.issuperset(question.needs)]
+    lines = [_line(question, columns, generator, bool(set(inexact) & {*question.needs})) for question in asked]
+    return [_about(item, line) for line in lines]
 
 
-def _line(question: Question, columns: Columns, generator: torch.Generator) -> Line:
+def _about(item: str, line: Line) -> Line:
+    question, sentence = (said.replace("word", item) for said in (line.question, line.sentence))
+    return replace(line, question=question, sentence=sentence)
+
+
+def _line(question: Question, columns: Columns, generator: torch.Generator, is_inexact: bool) -> Line:
     value, floor, best = question.measured(columns)
     together = ~(value + floor + best).isnan()
     mean, least, most = (part.where(together, nan).nanmean().item() for part in (value, floor, best))
@@ -70,6 +89,9 @@ def _line(question: Question, columns: Columns, generator: torch.Generator) -> L
     beside = question.beside(columns)
     undefined = int((~together).all(0).sum())
     sentence = question.said(mean, least, most, beside)
+    best_kind = question.best_kind
+    if is_inexact and question.unless_exact:
+        sentence, best_kind = f"{sentence} {question.unless_exact}", "yardstick"
     if score.value != score.value:
         sentence += " There is nothing to measure here: the floor and the best possible are too close to tell apart."
     return Line(
@@ -78,7 +100,7 @@ def _line(question: Question, columns: Columns, generator: torch.Generator) -> L
         value=interval,
         floor=least,
         best=most,
-        best_kind=question.best_kind,
+        best_kind=best_kind,
         score=score,
         undefined=undefined,
         sentence=sentence,

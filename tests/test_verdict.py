@@ -97,6 +97,24 @@ def test_questions_whose_tests_were_not_run_are_left_out():
     assert list(lines({**PREDICTION, "uniform.correct_uniform": column(1.0, 0.0)})) == ["uniform"]
 
 
+def test_what_was_not_answered_exactly_is_said_and_measured_against_a_yardstick():
+    found = verdict_lines(EVERYTHING, torch.Generator().manual_seed(0), inexact={"permutation", "erase_one"})
+    by_name = {line.name: line for line in found}
+    assert by_name["permutation"].best_kind == "yardstick" and "may exist" in by_name["permutation"].sentence
+    assert by_name["erase_until_flip"].best_kind == by_name["erase_one"].best_kind == "ceiling"
+    assert lines(EVERYTHING)["permutation"].best_kind == "ceiling"
+
+
+def test_sentences_speak_of_what_is_weighed():
+    found = verdict_lines(EVERYTHING, torch.Generator().manual_seed(0), item="sentence")
+    assert "which sentences get the weight" in found[2].question and "to other sentences" in found[2].sentence
+
+
+def test_losing_less_than_nothing_is_gaining():
+    assert "gains 25.0 points" in lines(EVERYTHING)["uniform_retrained"].sentence
+    assert "loses 25.0 points" in lines(EVERYTHING)["uniform"].sentence
+
+
 def test_confidence_is_shown_beside_the_adversary():
     beside = lines(EVERYTHING)["adversary"].beside
     assert beside["confidence below .75"] == pytest.approx(0.5)

@@ -18,12 +18,13 @@ def permutation(evidence: Evidence, generator: torch.Generator, *, count: int = 
     decision, exact for any number of classes. Where the head is not linear, the last two are over the drawn ones.
     """
     if evidence.item_logits is None:
-        logits = _decoded(evidence, generator, count)
+        logits, solver = _decoded(evidence, generator, count), "search"
         worst = flips = None
     else:
         given = (evidence.attention, evidence.item_logits, evidence.items)
         logits = permuted_logits(*given, generator, count=count)
-        worst = most_harmful_permutation(*given).tvd
+        harmful = most_harmful_permutation(*given)
+        worst, solver = harmful.tvd, harmful.solver
         flips = some_permutation_flips(*given)
     moved = total_variation(logits.softmax(-1), evidence.probabilities[:, None].expand_as(logits))
     values = {
@@ -31,7 +32,7 @@ def permutation(evidence: Evidence, generator: torch.Generator, *, count: int = 
         "worst_tvd": moved.amax(1) if worst is None else worst,
         "some_flips": (logits.argmax(-1) != evidence.predicted[:, None]).any(1) if flips is None else flips,
     }
-    return Findings(undefined_where(evidence.count < 2, values), evidence.solver)
+    return Findings(undefined_where(evidence.count < 2, values), solver)
 
 
 def _decoded(evidence: Evidence, generator: torch.Generator, count: int) -> Float[Tensor, "batch count classes"]:

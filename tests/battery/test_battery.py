@@ -99,6 +99,7 @@ def test_a_head_that_is_not_linear_is_answered_by_search():
         "exact"
     }
     assert run("adversary", evidence_of("five classes")).solver == "bound"
+    assert run("permutation", evidence_of("five classes")).solver == "search"
 
 
 class Plainly:
