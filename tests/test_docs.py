@@ -22,6 +22,6 @@ def test_the_examples_of_a_page_run(page, capsys):
 
 def test_the_readme_names_every_part_of_the_package():
     tree = (ROOT / "README.md").read_text(encoding="utf-8")
-    parts = {path.name for path in (ROOT / "heedful").iterdir() if not path.name.startswith("_")}
+    parts = {path.name for path in (ROOT / "heedful").iterdir() if not path.name.startswith(("_", "py.typed"))}
     missing = [part for part in parts if part not in tree and f"{part}/" not in tree]
     assert missing == []

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.battery.evidence import RANKINGS, Evidence, renormalised, undefined_where
-from heedful.exact import FirstFlip, draw_permutations, first_flip, minimal_flip_set
+from heedful.exact import FirstFlip, first_flip, minimal_flip_set, random_orders
 from heedful.types import Findings
 
 BLOCK = 4_000_000
@@ -67,24 +67,10 @@ def _minimal(evidence: Evidence, flips: dict[str, FirstFlip]) -> FirstFlip:
 
 def _random(evidence: Evidence, generator: torch.Generator, rankings: int) -> FirstFlip:
     """The means over random rankings, misses counted as everything erased."""
-    orders = random_rankings(evidence.items, generator, rankings)
+    orders = random_orders(evidence.items, generator, rankings)
     size = 1 if evidence.item_logits is None else max(1, BLOCK // max(1, evidence.item_logits.numel()))
     parts = [_several(evidence, block) for block in orders.split(size, 1)]
     return FirstFlip(*(torch.cat(part, 1).mean(1) for part in zip(*parts, strict=True)))
-
-
-def random_rankings(
-    items: Bool[Tensor, "batch item"], generator: torch.Generator, count: int
-) -> Int[Tensor, "batch {count} item"]:
-    """So many orders of the items of each text, all equally likely; places without an item come last.
-
-    >>> orders = random_rankings(torch.tensor([[False, True, True]]), torch.Generator().manual_seed(0), 4)
-    >>> orders[0, :, 2].tolist(), sorted(orders[0, 0, :2].tolist())
-    ([0, 0, 0, 0], [1, 2])
-    """
-    orders = draw_permutations(items, generator, count)
-    is_item = items[:, None].expand_as(orders).gather(2, orders)
-    return orders.gather(2, is_item.byte().argsort(dim=2, descending=True, stable=True))
 
 
 def _several(evidence: Evidence, orders: Int[Tensor, "batch ranking item"]) -> list[Float[Tensor, "batch ranking"]]:

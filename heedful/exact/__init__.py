@@ -24,6 +24,7 @@ from heedful.exact.permutation import (
     most_harmful_permutation,
     permutation_moments,
     permuted_logits,
+    random_orders,
     some_permutation_flips,
 )
 from heedful.exact.worst_case import (
@@ -62,6 +63,7 @@ __all__ = [
     "permutation_moments",
     "permuted_logits",
     "prefix_logits",
+    "random_orders",
     "single_erasure_logits",
     "some_permutation_flips",
     "without_top",

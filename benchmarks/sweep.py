@@ -1,0 +1,62 @@
+"""A grid of 12 small runs by two workers against one, and what the engine adds to a run; one after the other.
+
+Workers are started, and have loaded torch, before the clock starts; the quickest of three rounds counts, for both. The
+overhead of a run is what one worker's sweep takes beyond the sum of the times that training itself took, over their
+number: sending, reading data, packing, storing. Needs two free cores; the ratio is what is claimed.
+
+    OMP_WAIT_POLICY=PASSIVE python benchmarks/sweep.py
+"""
+
+import time
+from tempfile import TemporaryDirectory
+
+from rich.console import Console
+from rich.table import Table
+
+from heedful.plan import plan, prepare
+from heedful.store import Store
+from heedful.sweep import connected, sweep
+
+MOST_RATIO, MOST_OVERHEAD = 0.65, 0.050
+ROUNDS = 3
+
+GRID = {
+    "data": {"source": "mock-1", "train_limit": 200, "test_limit": 50},
+    "network": {"embed_size": 8, "hidden_size": 5},
+    "training": {"epochs": 15},
+    "grid": {"network.encoder": ["gru", "bilstm"], "network.attention": ["additive", "dot"], "seed": [0, 1, 2]},
+}
+
+
+def seconds(workers: int) -> tuple[float, float]:
+    """The time of the whole grid, and of its training alone; the quickest of a few rounds."""
+    with connected(workers=workers) as client, TemporaryDirectory() as folder:
+        client.wait_for_workers(workers)
+        warm = {**GRID, "training": {"epochs": 1}, "grid": {"seed": list(range(4 * workers))}}
+        store = Store(f"{folder}/warm")
+        sweep(prepare(plan(warm), store), store, client)
+        times = []
+        for turn in range(ROUNDS):
+            store = Store(f"{folder}/{turn}")
+            runs = prepare(plan(GRID), store)
+            began = time.perf_counter()
+            assert sweep(runs, store, client) == {}
+            passed = time.perf_counter() - began
+            times.append((passed, sum(store.read(key).seconds for key in runs)))
+    return min(times)
+
+
+def main() -> None:
+    (one, training), (two, _) = seconds(1), seconds(2)
+    ratio, overhead = two / one, (one - training) / 12
+    table = Table("measured", "value", "at most", "", title="12 small runs")
+    table.add_row("one worker", f"{one:.2f} s", "", "")
+    table.add_row("two workers", f"{two:.2f} s", "", "")
+    table.add_row("two / one", f"{ratio:.2f}", f"{MOST_RATIO}", "met" if ratio <= MOST_RATIO else "not met")
+    within = "met" if overhead <= MOST_OVERHEAD else "not met"
+    table.add_row("overhead a run", f"{1e3 * overhead:.0f} ms", f"{1e3 * MOST_OVERHEAD:.0f} ms", within)
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

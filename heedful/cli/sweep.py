@@ -1,0 +1,185 @@
+"""`heedful sweep`: the runs of a grid, those that are missing done by a cluster, all in one table."""
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from heedful.cli import options
+from heedful.errors import SettingError
+
+if TYPE_CHECKING:
+    import polars as pl
+    from distributed import Client
+    from rich.console import Console
+    from rich.table import Table
+
+    from heedful.plan import Planned
+    from heedful.settings import Run
+    from heedful.store import Store
+    from heedful.sweep import Standing
+
+File = Annotated[str, typer.Argument(metavar="FILE.toml", help="Settings, and a table `grid` of lists to combine.")]
+Scheduler = Annotated[
+    str | None, typer.Option(help="A running Dask cluster, tcp://HOST:PORT. Without it: one worker a core, here.")
+]
+Workers = Annotated[int | None, typer.Option(min=1, help="Processes to start here. Default: one a core.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="List the runs and what they may take; do none.")]
+Out = Annotated[str | None, typer.Option(help="Also write the table to this file, .csv or .parquet.")]
+
+
+def sweep(
+    file: File,
+    scheduler: Scheduler = None,
+    workers: Workers = None,
+    dry_run: DryRun = False,
+    out: Out = None,
+    runs: options.Runs = "runs",
+    device: options.Device = "cpu",
+) -> None:
+    """Do every run of FILE.toml that is not done yet, and print one table of all."""
+    if out is not None and Path(out).suffix not in (".csv", ".parquet"):
+        raise SettingError(f"--out must be a file ending in .csv or .parquet; it was '{out}'.")
+    from rich.console import Console
+
+    from heedful.plan import prepare
+    from heedful.store import Store
+    from heedful.sweep import connected, table
+
+    # A file or pipe has no width: there the table need not be squeezed into eighty columns.
+    console, store = Console(highlight=False, width=None if sys.stdout.isatty() else 200), Store(runs)
+    planned = prepare(_plan(file), store)
+    found = [key for key, run in planned.items() if run in store]
+    missing = len(planned) - len(found)
+    count = min(workers or _cores(), max(missing, 1))
+    if dry_run or not missing:
+        _finish(console, table(planned, store, {}, found), out)
+        console.print(_estimate(planned, store, count))
+        return
+    errors: dict[str, str] = {}
+    with connected(scheduler, workers=count) as client:
+        try:
+            _do(console, planned, store, client, device, errors)
+        finally:
+            _finish(console, table(planned, store, errors, found), out)
+    if errors:
+        raise typer.Exit(1)
+
+
+def _cores() -> int:
+    from dask.system import CPU_COUNT
+
+    return CPU_COUNT
+
+
+def _plan(file: str) -> "list[Planned]":
+    from pydantic import ValidationError
+
+    from heedful.plan import read_plan
+    from heedful.settings import Run
+
+    try:
+        return read_plan(file)
+    except ValidationError as error:
+        raise SettingError(f"{file}: {options.explained(error, '', Run)}") from None
+
+
+def _do(
+    console: "Console",
+    planned: "dict[str, Run]",
+    store: "Store",
+    client: "Client",
+    device: str,
+    errors: dict[str, str],
+) -> None:
+    """Do what is missing, with a live table; errors are noted as they come, so that Ctrl-C loses none."""
+    from rich.live import Live
+
+    from heedful.sweep import sweep
+
+    began = time.perf_counter()
+    with Live(console=console, transient=True, refresh_per_second=2) as live:
+
+        def report(standing: "Standing", key: str | None, error: str | None) -> None:
+            if key is not None and error is not None:
+                errors[key] = error
+                console.print(f"failed {key}: {error}", markup=False)
+            elif key is not None:
+                console.print(f"done   {key} in {store.read(key).seconds:.1f} s")
+            live.update(_counts(standing, began))
+
+        sweep(planned, store, client, device=device, report=report)
+
+
+def _counts(standing: "Standing", began: float) -> "Table":
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    passed, ended = time.perf_counter() - began, standing.done + standing.failed
+    remaining = _span(passed / ended * standing.left) if ended else "-"
+    table = Table(box=SIMPLE_HEAD)
+    cells = {"found": standing.found, "done": standing.done, "failed": standing.failed, "running": standing.running}
+    cells |= {"left": standing.left, "so far": _span(passed), "time left": remaining}
+    for name in cells:
+        table.add_column(name, justify="right")
+    table.add_row(*map(str, cells.values()))
+    if not standing.running and standing.left:
+        table.caption = "waiting for a worker"
+    return table
+
+
+def _span(seconds: float) -> str:
+    """Seconds as a person says them.
+
+    >>> _span(42.4), _span(754.0), _span(7_500.0)
+    ('42 s', '13 min', '2.1 h')
+    """
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7_200 else f"{seconds / 3_600:.1f} h"
+
+
+def _finish(console: "Console", rows: "pl.DataFrame", out: str | None) -> None:
+    """Write the table; print it without what is too much for a terminal, below it the errors and what is left."""
+    if out is not None:
+        _write(rows, Path(out))
+    from rich.box import SIMPLE_HEAD
+    from rich.markup import escape
+    from rich.table import Table
+
+    shown = rows.drop("error", *(name for name in rows.columns if "macro" in name))
+    table = Table(box=SIMPLE_HEAD)
+    for name, kind in shown.schema.items():
+        right = "right" if kind.is_numeric() else "left"
+        table.add_column(escape(name.rpartition(".")[2]), justify=right, no_wrap=name == "key", overflow="fold")
+    for row in shown.iter_rows():
+        table.add_row(*("-" if v is None else f"{v:.3f}" if isinstance(v, float) else escape(str(v)) for v in row))
+    console.print(table)
+    for key, error in rows.filter(rows["error"].is_not_null()).select("key", "error").iter_rows():
+        console.print(f"{key} failed: {error}", markup=False)
+    if left := (rows["status"] == "left").sum():
+        console.print(f"{left} of {len(rows)} runs are left to do.")
+
+
+def _write(rows: "pl.DataFrame", out: Path) -> None:
+    out.parent.mkdir(parents=True, exist_ok=True)
+    part = out.with_name(f".{out.name}.part")
+    _ = rows.write_csv(part) if out.suffix == ".csv" else rows.write_parquet(part)
+    part.replace(out)
+
+
+def _estimate(planned: "dict[str, Run]", store: "Store", workers: int) -> str:
+    from heedful.sweep import expected_seconds
+
+    finished = list(store.listing()[0].values())
+    times = [expected_seconds(run, finished) for run in planned.values() if run not in store]
+    known = [seconds for seconds in times if seconds is not None]
+    if not times:
+        return "All are done."
+    if not known:
+        return f"{len(times)} runs to do; no finished run is like them, so their time is not known."
+    guess = sum(known) / len(known) * len(times) / workers
+    basis = "" if len(known) == len(times) else f" (by the {len(known)} that a finished run is like)"
+    return f"{len(times)} runs to do: about {_span(guess)} on {workers} workers{basis}."

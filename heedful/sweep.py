@@ -1,0 +1,254 @@
+"""Many runs: those not yet in the store are done by a Dask cluster and stored as they arrive; all end in one table."""
+
+import logging
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import dask.config
+import polars as pl
+from dask.system import CPU_COUNT
+from distributed import Client, Future, LocalCluster, as_completed, get_worker
+from distributed.scheduler import KilledWorker
+
+from heedful.engine import Files, files_of, keep, work
+from heedful.errors import HeedfulError, SettingError
+from heedful.settings import Run
+from heedful.store import RunFile, Store
+from heedful.training import Progress
+
+WORKER_ENVIRONMENT = {"OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": "1"}
+"""Read by torch when it loads: one thread a worker, which waits without spinning."""
+
+DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+"""Run by each worker at its start: a terminal sends Ctrl-C to all, but it is the client that stops the workers."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a sweep stands, told at its start and after every run."""
+
+    found: int
+    done: int
+    failed: int
+    running: int
+    left: int
+    """Not yet done, those running included."""
+
+
+Report = Callable[[Standing, str | None, str | None], None]
+"""Called with the standing, the key of the run that just ended (None at the start), and why it failed if it did."""
+
+
+@contextmanager
+def connected(scheduler: str | None = None, *, workers: int | None = None) -> Iterator[Client]:
+    """A client of the cluster at that address; without one, of our own: one worker a core, on loopback only."""
+    if scheduler is not None:
+        try:
+            client = Client(scheduler, timeout=10, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise SettingError(f"no Dask scheduler answers at '{scheduler}': {error}") from None
+        with client:
+            yield client
+        return
+    cluster = LocalCluster(
+        n_workers=workers or CPU_COUNT,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        dashboard_address=None,  # pyright: ignore[reportArgumentType]
+        memory_limit=0,  # a run needs what it needs: a pause or a kill at some share of memory would only repeat it
+        silence_logs=logging.CRITICAL,
+        env=WORKER_ENVIRONMENT,
+        preload=[DEAF],
+    )
+    with cluster, Client(cluster, set_as_default=False) as client:
+        yield client
+
+
+def sweep(
+    runs: Mapping[str, Run], store: Store, client: Client, *, device: str = "cpu", report: Report | None = None
+) -> dict[str, str]:
+    """Do the runs that the store lacks and store each as it arrives; why the others failed, by key.
+
+    A run that raises is not tried again in this call; one whose worker died is, by another worker. Whatever ends this
+    function early (Ctrl-C, a lost connection) stops what is running, and what was stored stays.
+
+    Args:
+        runs: by key, as `plan.prepare` makes them.
+    """
+    going = _Sweep(runs, store, client, device)
+    told = report or (lambda standing, key, error: None)
+    try:
+        going.start()
+        told(going.standing(), None, None)
+        for future in going.arriving:
+            ended = going.finish(future)
+            going.start()
+            for key in ended:
+                told(going.standing(), key, going.errors.get(key))
+    finally:
+        client.cancel(list(going.under_way), force=True)
+    return going.errors
+
+
+class _Sweep:
+    """What is waiting, under way, done and failed."""
+
+    def __init__(self, runs: Mapping[str, Run], store: Store, client: Client, device: str):
+        self.runs, self.store, self.client, self.device = runs, store, client, device
+        self.arriving = as_completed(loop=client.loop)
+        self.under_way: dict[Future, str] = {}
+        self.errors: dict[str, str] = {}
+        self.ready: deque[str] = deque()
+        self.followers: dict[str, list[str]] = defaultdict(list)
+        missing = [key for key, run in runs.items() if run not in store]
+        self.found, self.done, self.left = len(runs) - len(missing), 0, len(missing)
+        for key in missing:
+            base = runs[key].reference
+            (self.followers[base] if base in missing else self.ready).append(key)
+
+    def start(self) -> None:
+        """Submit what is ready, but never so much that the models it refers to would fill the scheduler's memory."""
+        room = max(64, 4 * self.threads()) - len(self.under_way)
+        bases: dict[str, Future] = {}
+        while self.ready and room > 0:
+            key, room = self.ready.popleft(), room - 1
+            base = self.runs[key].reference
+            if base is not None and base not in bases:
+                bases[base] = self.submit(_given, files_of(base, self.store))
+            settings = self.runs[key].model_dump_json()
+            future = self.submit(_work, settings, key, bases.get(base or ""), self.device)
+            self.under_way[future] = key
+            self.arriving.add(future)
+
+    def submit(self, function: Callable[..., Files], *arguments: Any) -> Future:
+        """Send a task: in Dask's terms impure, so that what failed before is tried anew."""
+        # A base run's files are sent along on purpose: a dead worker then loses nothing that must be trained again.
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+            return self.client.submit(function, *arguments, pure=False)
+
+    def finish(self, future: Future) -> list[str]:
+        """Store what arrived, or note why it failed; the key of that run, and of those that can not be done now."""
+        key = self.under_way[future]
+        files = self.received(future)
+        del self.under_way[future]
+        future.release()
+        if isinstance(files, str):
+            return self.fail(key, files)
+        keep(key, files, self.store)
+        self.done, self.left = self.done + 1, self.left - 1
+        self.ready.extendleft(reversed(self.followers.pop(key, [])))
+        return [key]
+
+    def received(self, future: Future) -> Files | str:
+        """The files of a finished run, or in one line why there are none."""
+        try:
+            return future.result()
+        except CancelledError:
+            raise HeedfulError(
+                f"the connection to the scheduler was lost with {self.left} runs left. What was finished is stored: "
+                "start the cluster and call again."
+            ) from None
+        except KilledWorker:
+            return "every worker that took this run died; is memory short?"
+        except HeedfulError as error:
+            return str(error)
+        except Exception as error:  # whatever it was, it was raised elsewhere and concerns that run alone
+            return f"{type(error).__name__}: {error}"
+
+    def fail(self, key: str, error: str) -> list[str]:
+        """Note a failure, of the run and of all that refer to it; their keys."""
+        self.errors[key] = error
+        self.left -= 1
+        failed = [self.fail(one, f"its base run {key} failed: {error}") for one in self.followers.pop(key, [])]
+        return [key, *(one for keys in failed for one in keys)]
+
+    def threads(self) -> int:
+        """How many runs the cluster can do at a time, at this moment."""
+        return sum(self.client.nthreads().values())  # pyright: ignore[reportAttributeAccessIssue]
+
+    def standing(self) -> Standing:
+        """The counts."""
+        running = min(len(self.under_way), self.threads())
+        return Standing(self.found, self.done, len(self.errors), running, self.left)
+
+
+def _given(files: Files) -> Files:
+    return files
+
+
+class Stopped(Exception):
+    """Nobody waits for this run any more."""
+
+
+def _work(settings: str, key: str, reference: Files | None, device: str) -> Files:
+    """As `engine.work`, given up between two batches once the client is gone or has cancelled."""
+    worker = get_worker()
+    task = worker.state.tasks[str(worker.get_current_task())]
+
+    def stop_if_cancelled(progress: Progress) -> None:
+        if task.state == "cancelled":
+            raise Stopped(f"run {key} was cancelled in epoch {progress.epoch}")
+
+    return work(settings, key, reference, device=device, report=stop_if_cancelled)
+
+
+def table(runs: Mapping[str, Run], store: Store, errors: Mapping[str, str], found: Iterable[str] = ()) -> pl.DataFrame:
+    """One row a run: key, the settings that vary, status (found, done, failed or left), error, test scores, seconds.
+
+    Args:
+        errors: why runs failed, as `sweep` tells.
+        found: keys of the runs that were there before.
+    """
+    there = set(found)
+    settings = {key: _flat(run.model_dump(mode="json")) for key, run in runs.items()}
+    vary = _varying(list(settings.values()))
+    rows = []
+    for key, run in runs.items():
+        described = store.read(key) if run in store else None
+        status = "failed" if key in errors else "left" if described is None else "found" if key in there else "done"
+        scores = described.scores["test"] if described else {}
+        chosen = {place: settings[key].get(place) for place in vary}
+        seconds = described.seconds if described else None
+        rows.append({"key": key, **chosen, "status": status, "error": errors.get(key), **scores, "seconds": seconds})
+    names = dict.fromkeys(name for row in rows for name in row if name != "seconds")
+    return pl.DataFrame({name: _column([row.get(name) for row in rows]) for name in (*names, "seconds")})
+
+
+def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in tree.items():
+        flat |= _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {f"{prefix}{name}": value}
+    return flat
+
+
+def _varying(settings: list[dict[str, Any]]) -> list[str]:
+    """Places where not all runs are alike; what follows from others (the data's hash) left out."""
+    places = dict.fromkeys(place for one in settings for place in one if place != "data.fingerprint")
+    return [place for place in places if any(one.get(place) != settings[0].get(place) for one in settings)]
+
+
+def _column(values: list[Any]) -> pl.Series:
+    """The values in one type: as text where they are lists or of several types."""
+    kinds = {type(value) for value in values if value is not None}
+    if list in kinds or not (len(kinds) <= 1 or kinds <= {int, float}):
+        return pl.Series([None if value is None else str(value) for value in values], dtype=pl.String)
+    return pl.Series(values, strict=False)
+
+
+def expected_seconds(run: Run, finished: Iterable[RunFile]) -> float | None:
+    """The time a run will take, by the median of those that differ in the seed alone, or share its data and encoder."""
+    alike: list[float] = []
+    similar: list[float] = []
+    for one in finished:
+        if one.run.model_copy(update={"seed": run.seed, "reference": run.reference}) == run:
+            alike.append(one.seconds)
+        if one.run.data == run.data and one.run.network.encoder == run.network.encoder:
+            similar.append(one.seconds)
+    times = alike or similar
+    return median(times) if times else None
