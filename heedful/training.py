@@ -179,10 +179,13 @@ class _Loop:
         return mean
 
     def step(self, batch: Batch) -> Tensor:
-        """One step of the optimiser on one batch; the weighted sum of its losses."""
+        """One step of the optimiser on one batch; the sum of its losses, weighted where examples are weighed."""
         losses = self.loss(self.model, trace(self.model, batch), self.reference("train", batch), self.generator)
-        total = (losses * self.weights[batch.labels]).sum()
+        weights = self.weights[batch.labels]
+        total = (losses * weights).sum() if self.method.weighs == "examples" else losses.sum()
         objective = total if self.settings.loss_sum == "sum" else total / len(losses)
+        if self.method.weighs == "batch" and self.settings.class_weights:
+            objective = objective * weights.sum()
         if self.method.penalty is not None:
             objective = objective + self.method.penalty(self.model)
         self.optimizer.zero_grad()
