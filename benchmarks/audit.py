@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 from training import ours
 
-from heedful.batches import collate, number
+from heedful.batches import collate, in_order, number
 from heedful.battery import BATTERY, Evidence
 from heedful.engine import ensure_on, load_data
 from heedful.model import build_model
@@ -50,10 +50,10 @@ def per_test(trained: Trained, dataset: Dataset, texts: int) -> dict[str, tuple[
     What the model says of a text is given to both; a test that encodes again is charged for that.
     """
     split = number(dataset.test, trained.words)
-    index = torch.randperm(len(split.texts), generator=torch.Generator().manual_seed(0)).tolist()[:64]
-    index.sort(key=lambda i: len(split.texts[i]))
+    blocks = in_order(split.lengths, 32)  # as the audit reads a split; from these, two of middling length
+    index = blocks[len(blocks) // 3] + blocks[2 * len(blocks) // 3]
     model, plain_model = measurable(trained.model), trained.model.eval()
-    batches = [collate(split, index[start : start + 32]) for start in range(0, len(index), 32)]
+    batches = [collate(split, index[:32]), collate(split, index[32:])]
     alone = [collate(split, [i]) for i in index[:: max(1, len(index) // texts)]][:texts]
     fast_seen, slow_seen = [read(model, batch) for batch in batches], [read(plain_model, batch) for batch in alone]
     found = {}
