@@ -157,6 +157,8 @@ def test_check_says_whether_data_can_be_trained_on(reviews):
         (["audit", "mock-1", "--tests", "permutatoin"], "unknown test 'permutatoin'. Did you mean 'permutation'?"),
         (["audit", "mock-1", "--model", "abc"], "not both"),
         (["audit", "--model", "abc", "--runs", "nowhere"], "no run 'abc'"),
+        (["audit", "--encoder", "cnn"], "--encoder says how to train a model, but there is no DATA"),
+        (["audit", "--model", "abc", "--set", "seed=1"], "--set seed=1 says how to train"),
         (["audit", "mock-1", "--set", "audit.eps=2"], "setting 'audit.eps'"),
         (["report", "abc", "--audits", "nowhere"], "heedful audit --model abc"),
         (["compare", "abc"], "compare takes two runs or more"),

@@ -71,8 +71,7 @@ def audit(
     """Train (or take --model), put every test to its attention, print the verdict and write the report."""
     given = locals()
     plain, own = options.split_settings(settings, "audit")
-    if model and data:
-        raise SettingError("give DATA to train on or --model to take a finished run, not both.")
+    _check_describes(given, plain)
     how = audit_settings(tests, examples, search, own)
     use_threads(threads, device)
     planned = [_finished(model, runs)] if model else [make_run(given, plain)] if data else demonstration(seed)
@@ -85,6 +84,20 @@ def audit(
     print_verdicts(console, found, seeds)
     written = write_out(found, Path(out))
     console.print(f"report: {written}")
+
+
+def _check_describes(given: dict[str, Any], settings: list[str]) -> None:
+    """Refuse options that describe a run to train where none is trained from them."""
+    if given["model"] and given["data"]:
+        raise SettingError("give DATA to train on or --model to take a finished run, not both.")
+    if given["data"]:
+        return
+    idle = [f"--{name}" for name in options.PLACES if name not in ("data", "seed") and given[name] is not None]
+    idle += [f"--set {setting}" for setting in settings]
+    if idle:
+        raise SettingError(
+            f"{idle[0]} says how to train a model, but there is no DATA to train it on; give DATA first."
+        )
 
 
 def demonstration(seed: int) -> list[Run]:
