@@ -1,34 +1,16 @@
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
+from four_verbs import FourVerbs
 from golden_models import NAMES, Golden, load_extract, load_full
 from heedful.encoders import ENCODERS
 from heedful.importance import input_gradient, signed_input_gradient, weight_gradient
 from heedful.model import trace
-from heedful.types import Batch, Encoded, LinearModel, Model, Trace
+from heedful.types import Batch, Encoded, LinearModel, Trace
 from test_model import BATCH, LENGTHS, TIME, cases, cut, give_attention, make, make_batch
-
-
-@dataclass(frozen=True)
-class FourVerbs:
-    """A model seen through the four verbs alone: neither a module nor known to be linear."""
-
-    model: Model
-
-    def embed(self, batch: Batch):
-        return self.model.embed(batch)
-
-    def encode(self, embedded, batch: Batch):
-        return self.model.encode(embedded, batch)
-
-    def attend(self, encoded: Encoded, batch: Batch):
-        return self.model.attend(encoded, batch)
-
-    def decode(self, encoded: Encoded, attention):
-        return self.model.decode(encoded, attention)
 
 
 class ByHand:

@@ -1,37 +1,19 @@
 import sys
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
+from four_verbs import FourVerbs
 from golden_models import NAMES, Golden, load_extract, load_full
 from heedful.encoders import ENCODERS, FLAT
 from heedful.importance import leave_one_out, leave_one_out_plainly
 from heedful.model import LinearAttentionModel, build_model, trace
 from heedful.settings import NetworkSettings
-from heedful.types import Batch, Encoded, Model
+from heedful.types import Batch, Encoded
 from test_model import BATCH, HIDDEN, LENGTHS, NETWORK, TIME, VOCABULARY, cases, cut, give_attention, make, make_batch
-
-
-@dataclass(frozen=True)
-class FourVerbs:
-    """A model seen through the four verbs alone: neither a module nor known to be linear."""
-
-    model: Model
-
-    def embed(self, batch: Batch):
-        return self.model.embed(batch)
-
-    def encode(self, embedded, batch: Batch):
-        return self.model.encode(embedded, batch)
-
-    def attend(self, encoded: Encoded, batch: Batch):
-        return self.model.attend(encoded, batch)
-
-    def decode(self, encoded: Encoded, attention):
-        return self.model.decode(encoded, attention)
 
 
 @pytest.fixture
