@@ -10,6 +10,7 @@ import typer
 
 from heedful.cli import options
 from heedful.cli.options import make_run, use_threads
+from heedful.cli.progress import progress_bar, reporter
 from heedful.cli.tables import print_verdicts
 from heedful.errors import SettingError
 from heedful.settings import AuditSettings, Run
@@ -146,16 +147,12 @@ class _Job:
 
 def _audit_all(console: "Console", planned: list[Run], job: _Job) -> "list[AuditFiles]":
     """Train what is not there, audit what is not there, and read what was found."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
+    with progress_bar(console) as bar:
         return [_audit_one(bar, run, job) for run in planned]
 
 
 def _audit_one(bar: "Progress", run: Run, job: _Job) -> "AuditFiles":
     from heedful.audits import ensure_audit
-    from heedful.cli.train import reporter
     from heedful.engine import ensure_on, load_data
     from heedful.report import read_audit
     from heedful.store import Store

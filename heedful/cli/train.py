@@ -1,16 +1,15 @@
 """`heedful train`: one run, from data to a stored model and its scores."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from heedful.cli import options
 from heedful.cli.options import make_run, use_threads
+from heedful.cli.progress import progress_bar, reporter
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress as Bar
 
-    from heedful.training import Progress, Trained
+    from heedful.training import Trained
 
 
 def train(
@@ -34,48 +33,29 @@ def train(
     run = make_run(locals(), settings)
     use_threads(threads, device)
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.markup import escape
 
     from heedful.engine import ensure
     from heedful.store import Store
 
     console = Console(highlight=False)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
+    with progress_bar(console) as bar:
         key, trained, found = ensure(run, Store(runs), device=device, report=reporter(bar))
     for note in trained.notes:
-        console.print(f"note: {note}")
+        console.print(f"note: {escape(note)}")
     print_scores(console, trained)
     where = f"{runs}/{key}"
     console.print(f"found in {where}" if found else f"trained in {trained.seconds:.1f} s, stored in {where}")
 
 
-def reporter(bar: "Bar", name: str = "") -> "Callable[[Progress], None]":
-    """What to call with the progress of training: a bar over batches, the last epoch's scores in front."""
-    task = bar.add_task(f"{name}reading data", total=None)
-    last = ""
-
-    def report(progress: "Progress") -> None:
-        nonlocal last
-        if progress.scores is not None:
-            last = "  ".join(
-                f"{measure} {value:.3f}" for measure, value in progress.scores.items() if "macro" not in measure
-            )
-            return
-        done = (progress.epoch - 1) * progress.batches + progress.batch
-        label = f"{name}epoch {progress.epoch} of {progress.epochs}  {last}"
-        bar.update(task, description=label, completed=done, total=progress.epochs * progress.batches)
-
-    return report
-
-
 def print_scores(console: "Console", trained: "Trained") -> None:
     """A table of the metrics of each split."""
+    from rich.markup import escape
     from rich.table import Table
 
     network = trained.run.network
     title = f"{trained.run.data.source}: {network.encoder}, {network.attention} attention, epoch {trained.chosen_epoch}"
-    table = Table("split", *trained.scores["test"], title=title, title_justify="left")
+    table = Table("split", *trained.scores["test"], title=escape(title), title_justify="left")
     for split, scores in trained.scores.items():
         table.add_row(split, *(f"{value:.3f}" for value in scores.values()))
     console.print(table)
