@@ -123,9 +123,11 @@ def growth() -> None:
     cases += [("texts", texts, 50, 2) for texts in (32, 128, 512)]
     cases += [("classes", 32, 50, classes) for classes in (2, 3, 5, 10, 20)]
     tests = list(TESTS)
-    table = Table(
-        "growing", "texts", "length", "classes", *(test.replace("_", "\n") for test in tests), title="ms a text"
-    )
+    headings = [name.replace("_", "\n") for name in tests]
+    table = Table("growing", "texts", "length", "classes", *headings, title="ms a text")
+    model, batches = made_up(8, 10, 2)
+    for name in tests:
+        battery_seconds(model, [read(model, batches[0])], name)  # warms up
     for what, texts, length, classes in cases:
         model, batches = made_up(texts if length <= 200 else 8, length, classes)
         count = sum(len(batch.labels) for batch in batches)
