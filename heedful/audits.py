@@ -10,7 +10,7 @@ import json
 import math
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ import torch
 
 from heedful import __version__
 from heedful.errors import SettingError
-from heedful.rows import Subject, audit_rows, subject_of, subject_of_batches
+from heedful.rows import Subject, audit_rows, pair_rows, subject_of, subject_of_batches
 from heedful.settings import AuditSettings, audit_key_of, key_of
 from heedful.store import written_whole
 from heedful.training import Trained
@@ -51,14 +51,28 @@ class Audit:
     about: dict[str, Any]
 
 
+@dataclass(frozen=True)
+class Company:
+    """Other models that an audit looks at beside its own.
+
+    Args:
+        retrained: the same model trained with uniform attention, for the question whether attention is needed at all.
+        reference: the run whose attention a model of ours with frozen attention imposes.
+        seeds: the same model trained from other seeds.
+    """
+
+    retrained: Trained | Model | None = None
+    reference: Trained | None = None
+    seeds: tuple[Trained | Model, ...] = ()
+
+
 def audit(
     model: Trained | Model,
     data: Dataset | Sequence[Batch],
     settings: AuditSettings | None = None,
+    company: Company = Company(),  # noqa: B008 (frozen)
     *,
     labels: Sequence[str] = (),
-    retrained: Trained | Model | None = None,
-    reference: Trained | None = None,
     device: str = "cpu",
     report: Report | None = None,
 ) -> Audit:
@@ -66,17 +80,17 @@ def audit(
 
     Args:
         labels: what the classes are called, where the data does not say.
-        retrained: the same model trained with uniform attention, for the question whether attention is needed at all.
-        reference: the run whose attention a model of ours with frozen attention imposes.
         report: told (texts done, texts in all) after every batch.
     """
-    settings = settings or AuditSettings()
-    prepare = partial(_subject, data=data, settings=settings, labels=labels, device=device, reference=reference)
-    subject = prepare(model)
+    settings, reference = settings or AuditSettings(), company.reference
+    prepare = partial(_subject, data=data, settings=settings, labels=labels, device=device)
+    subject = prepare(model, reference=reference)
     began = time.perf_counter()
     rows, examples = audit_rows(subject, settings, report)
-    if retrained is not None:
-        rows = pl.concat([rows, _retrained_rows(prepare(retrained), subject, settings)])
+    if company.retrained is not None:
+        rows = pl.concat([rows, _retrained_rows(prepare(company.retrained), subject, settings)])
+    if company.seeds:
+        rows = pl.concat([rows, pair_rows("seeds", subject, [prepare(one) for one in company.seeds])])
     item = "sentence" if subject.examples and subject.examples[0].sentences else "word"
     lines = lines_across([rows], settings.seed, item)
     advice = _advice(model, data, settings, rows, device, reference)
@@ -95,22 +109,32 @@ def ensure_audit(
     dataset: Dataset,
     settings: AuditSettings,
     folder: Path,
+    company: Company = Company(),  # noqa: B008 (frozen)
     *,
-    retrained: Trained | None = None,
-    reference: Trained | None = None,
     device: str = "cpu",
     report: Report | None = None,
     command: str = "",
 ) -> Path:
     """The folder of this audit: found, or made now."""
-    model = " ".join(key_of(one.run) for one in (trained, retrained) if one is not None)
-    place = folder / audit_key_of(model, dataset.fingerprint, settings)
+    beside = [key_of(one.run) for one in (company.retrained, *company.seeds) if isinstance(one, Trained)]
+    retrained, seeds = (beside[0] if company.retrained else None), beside[1 if company.retrained else 0 :]
+    place = folder / audit_key(key_of(trained.run), dataset.fingerprint, settings, retrained, seeds)
     if not (place / "verdict.json").is_file():
-        found = audit(
-            trained, dataset, settings, retrained=retrained, reference=reference, device=device, report=report
-        )
-        save_audit(found, place, command)
+        save_audit(audit(trained, dataset, settings, company, device=device, report=report), place, command)
     return place
+
+
+def audit_key(
+    run: str, data: str, settings: AuditSettings, retrained: str | None = None, seeds: Sequence[str] = ()
+) -> str:
+    """The audit's name on disk.
+
+    Args:
+        run, retrained, seeds: keys of the run that is audited, and of those beside it.
+        data: fingerprint of the run's data.
+    """
+    beside = [f"retrained {retrained}"] * bool(retrained) + [f"seed {key}" for key in seeds]
+    return audit_key_of(" ".join([run, *beside]), data, settings)
 
 
 def save_audit(found: Audit, folder: Path, command: str = "") -> None:
@@ -119,7 +143,7 @@ def save_audit(found: Audit, folder: Path, command: str = "") -> None:
         found.rows.write_parquet(part / "rows.parquet")
         found.examples.write_parquet(part / "examples.parquet")
         for name, content in {
-            "audit.json": _without_nan(found.about),
+            "audit.json": without_nan(found.about),
             "verdict.json": verdict_json(found, command),
         }.items():
             (part / name).write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
@@ -129,7 +153,7 @@ def verdict_json(found: Audit, command: str = "") -> dict[str, Any]:
     """The verdict as verdict.json holds it; undefined numbers are null."""
     advice = found.advice
     shown = advice and {"ranking": advice.ranking, "sentence": advice.sentence, "fractions": advice.fractions}
-    return _without_nan(
+    return without_nan(
         {**found.about, "lines": [line_json(line) for line in found.lines], "show_instead": shown, "command": command}
     )
 
@@ -153,14 +177,15 @@ def line_json(line: Line) -> dict[str, Any]:
         "sentence": line.sentence,
         "beside": line.beside,
     }
-    return _without_nan(content)
+    return without_nan(content)
 
 
-def _without_nan(content: Any) -> Any:
-    if isinstance(content, dict):
-        return {key: _without_nan(value) for key, value in content.items()}
+def without_nan(content: Any) -> Any:
+    """The same tree with None for each number that is none: what JSON can say."""
+    if isinstance(content, Mapping):
+        return {key: without_nan(value) for key, value in content.items()}
     if isinstance(content, list | tuple):
-        return [_without_nan(value) for value in content]
+        return [without_nan(value) for value in content]
     return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
@@ -170,7 +195,7 @@ def _subject(
     settings: AuditSettings,
     labels: Sequence[str],
     device: str,
-    reference: Trained | None,
+    reference: Trained | None = None,
 ) -> Subject:
     if isinstance(model, Trained):
         if not isinstance(data, Dataset):
@@ -202,7 +227,7 @@ def _advice(
     """Chosen on dev texts, which only a data set has."""
     if not isinstance(model, Trained) or not isinstance(data, Dataset):
         return None
-    if settings.tests and "erase_until_flip" not in settings.tests:
+    if settings.erase_by or (settings.tests and "erase_until_flip" not in settings.tests):
         return None
     changes = {"tests": ("erase_until_flip",), "split": "dev", "shown": 0, "examples": DEV_TEXTS}
     on_dev = settings.model_copy(update=changes)

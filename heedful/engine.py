@@ -1,15 +1,18 @@
 """A run, done once: found in the store, or trained now and stored; here, or by a worker that shares no disk with us."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
+from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import torch
+from pydantic import BaseModel, ConfigDict
 
 from heedful import __version__, datasets
+from heedful.audits import Company, audit, audit_key, save_audit
 from heedful.errors import DataError, SettingError
-from heedful.settings import DataSettings, Run, TextSettings, key_of
+from heedful.settings import AuditSettings, DataSettings, Run, TextSettings, key_of
 from heedful.store import Store, written_whole
 from heedful.training import Progress, Trained, train
 from heedful.types import Dataset
@@ -67,6 +70,65 @@ def work(
         return packed(train(run, dataset, device=device, reference=base, report=report))
 
 
+class Inspection(BaseModel):
+    """An audit that is asked for: of which run, with which settings, beside which other runs, all by their keys.
+
+    Args:
+        data: fingerprint of the run's data.
+        seeds: runs that differ in the seed alone.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    run: str
+    data: str
+    settings: AuditSettings = AuditSettings()
+    retrained: str | None = None
+    seeds: tuple[str, ...] = ()
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Keys of the runs that must be there."""
+        return (self.run, *((self.retrained,) if self.retrained else ()), *self.seeds)
+
+    @property
+    def key(self) -> str:
+        """The audit's name on disk."""
+        return audit_key(self.run, self.data, self.settings, self.retrained, self.seeds)
+
+
+def inspect(
+    settings: str,
+    key: str,
+    runs: Mapping[str, Files],
+    *,
+    device: str = "cpu",
+    report: Callable[[int, int], None] | None = None,
+) -> Files:
+    """What a worker does for an audit: make the one of this inspection (JSON), on one thread, and hand back its files.
+
+    Args:
+        key: what the audit is called where it was asked for.
+        runs: files of all runs that it needs, and of the one that the audited run refers to.
+    """
+    asked = Inspection.model_validate_json(settings)
+    if asked.key != key:
+        raise SettingError(f"the worker's Heedful ({__version__}) audits otherwise than the one that asked: update it.")
+    there = {name: _unpacked(name, files) for name, files in runs.items()}
+    run = there[asked.run].run
+    with _ONE_AT_A_TIME, TemporaryDirectory() as folder:
+        torch.set_num_threads(1)
+        dataset = _data(run.data.model_dump_json(), run.text.model_dump_json(), run.network.encoder == "hierarchical")
+        company = Company(
+            retrained=there.get(asked.retrained or ""),
+            reference=there.get(run.reference or ""),
+            seeds=tuple(there[name] for name in asked.seeds),
+        )
+        found = audit(there[asked.run], dataset, asked.settings, company, device=device, report=report)
+        save_audit(found, Path(folder) / key)
+        return _files(Path(folder) / key)
+
+
 _ONE_AT_A_TIME = threading.Lock()
 """Training seeds torch's own generator, which the threads of a worker share."""
 
@@ -93,17 +155,21 @@ def packed(trained: Trained) -> Files:
 
 def files_of(key: str, store: Store) -> Files:
     """The files of a stored run."""
-    return {path.name: path.read_bytes() for path in (store.folder / key).iterdir()}
+    return _files(store.folder / key)
 
 
-def keep(key: str, files: Files, store: Store) -> None:
-    """Store the files of a finished run, whole or not at all; what is there already stays as it is."""
-    with written_whole(store.folder / key) as part:
+def _files(folder: Path) -> Files:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def keep(files: Files, place: Path) -> None:
+    """Store files as a folder, whole or not at all; what is there already stays as it is."""
+    with written_whole(place) as part:
         for name, content in files.items():
             (part / name).write_bytes(content)
 
 
 def _unpacked(key: str, files: Files) -> Trained:
     with TemporaryDirectory() as folder:
-        keep(key, files, Store(folder))
+        keep(files, Path(folder) / key)
         return Store(folder).load(key)

@@ -134,8 +134,8 @@ def _needs_reference(run: Run) -> bool:
     return run.network.attention == "frozen" or method.needs_reference or method.start == "reference"
 
 
-def prepare(planned: Sequence[Planned | Run], store: Store) -> dict[str, Run]:
-    """Every distinct run by its key, base runs first, with the fingerprint of its data (each data set is read once)."""
+def named(planned: Sequence[Planned | Run]) -> list[Planned]:
+    """The same, as they will be stored: with the fingerprint of the data (each set is read once) and the base's key."""
     fingerprints: dict[object, str] = {}
 
     def known(run: Run) -> Run:
@@ -145,17 +145,19 @@ def prepare(planned: Sequence[Planned | Run], store: Store) -> dict[str, Run]:
         data = run.data.model_copy(update={"fingerprint": fingerprints[content]})
         return run.model_copy(update={"data": data})
 
-    bases: dict[str, Run] = {}
-    runs: dict[str, Run] = {}
+    found = []
     for one in planned:
         one = one if isinstance(one, Planned) else Planned(one)
-        run = known(one.run)
-        if one.base is not None:
-            base = known(one.base)
-            bases[key_of(base)] = base
-            run = run.model_copy(update={"reference": key_of(base)})
-        runs[key_of(run)] = run
-    runs = bases | runs
+        run, base = known(one.run), known(one.base) if one.base is not None else None
+        found.append(Planned(run.model_copy(update={"reference": key_of(base)}) if base else run, base))
+    return found
+
+
+def prepare(planned: Sequence[Planned | Run], store: Store) -> dict[str, Run]:
+    """Every distinct run by its key, base runs first."""
+    ready = named(planned)
+    bases = {key_of(one.base): one.base for one in ready if one.base is not None}
+    runs = bases | {key_of(one.run): one.run for one in ready}
     for run in runs.values():
         if run.reference is not None and run.reference not in runs:
             store.read(run.reference)  # raises where it is not there

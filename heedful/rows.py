@@ -14,9 +14,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from heedful.batches import collate, in_order, number, to_device
-from heedful.battery import BATTERY, Evidence
+from heedful.battery import BATTERY, PAIRS, Evidence
 from heedful.battery.adversary import adversary_attention
 from heedful.battery.erase_until_flip import minimal_set
+from heedful.battery.evidence import RANKINGS
 from heedful.errors import HeedfulError, SettingError, pick
 from heedful.evaluation import outputs
 from heedful.model import trace
@@ -137,7 +138,7 @@ def audit_rows(
             evidence = Evidence(model, checked(trace(model, batch)))
             found = {name: test(evidence, generators[name]) for name, test in tests.items()}
             items, examples = _items(subject, evidence, shown, _eps(subject, settings))
-        parts += [_rows(subject, evidence, found), items]
+        parts += [_rows(subject, batch, found), items]
         texts.append(examples)
         done += len(batch.labels)
         if report:
@@ -146,15 +147,29 @@ def audit_rows(
     return pl.concat(parts).sort(order, nulls_last=False), pl.concat(texts).sort("example")
 
 
+def pair_rows(test: str, subject: Subject, others: Sequence[Subject]) -> pl.DataFrame:
+    """The rows of a test that compares a model with others on the same texts."""
+    model, *models = [measurable(one.model) for one in (subject, *others)]
+    parts = []
+    for batch, *same in zip(subject.batches(), *(one.batches() for one in others), strict=True):
+        with torch.no_grad():
+            seen = checked(trace(model, batch))
+            beside = [checked(trace(other, one)) for other, one in zip(models, same, strict=True)]
+            parts.append(_rows(subject, batch, {test: pick("test of several models", test, PAIRS)(seen, beside)}))
+    return pl.concat(parts).sort("example", "test", "measure")
+
+
 def chosen_tests(subject: Subject, settings: AuditSettings) -> dict[str, Callable[..., Findings]]:
     """The tests by name, `prediction` always among them, with the audit's settings as their options."""
     for name in settings.tests:
         pick("test", name, BATTERY)
+    for name in settings.erase_by:
+        pick("ranking", name, RANKINGS)
     names = ["prediction", *(name for name in BATTERY if name != "prediction" and name in (settings.tests or BATTERY))]
     options: dict[str, dict[str, Any]] = {
         "permutation": {"count": settings.permutations},
         "adversary": {"eps": _eps(subject, settings), "search": settings.search},
-        "erase_until_flip": {"rankings": settings.rankings},
+        "erase_until_flip": {"rankings": settings.rankings, "by": settings.erase_by or tuple(RANKINGS)},
     }
     return {name: partial(BATTERY[name], **options.get(name, {})) for name in names}
 
@@ -187,9 +202,9 @@ def checked(seen: Trace) -> Trace:
     return seen
 
 
-def _rows(subject: Subject, evidence: Evidence, found: Mapping[str, Findings]) -> pl.DataFrame:
+def _rows(subject: Subject, batch: Batch, found: Mapping[str, Findings]) -> pl.DataFrame:
     """What the tests found of one batch, a row a text and measure."""
-    examples = evidence.trace.batch.index.cpu().numpy()
+    examples = batch.index.cpu().numpy()
     named = [(test, measure, one.solver) for test, one in found.items() for measure in one.values]
     values = torch.stack([value.double() for one in found.values() for value in one.values.values()])
     tests, measures, solvers = (numpy.repeat(names, len(examples)) for names in zip(*named, strict=True))

@@ -47,6 +47,12 @@ class DataSettings(_Settings):
     """At most so many texts of dev and of test, as well."""
     lexicon: Literal["heedful", "hu_liu"] = "heedful"
     """Word lists of the mock sets: our own, or Hu & Liu's under HEEDFUL_DATA."""
+    positions: Literal["scattered", "start", "middle", "end"] = "scattered"
+    """Where the informative words of a mock text stand: anywhere, or together in one place."""
+    agreement: Annotated[float, Field(gt=0.5, le=1)] = 1.0
+    """Share of a mock text's informative words that are of its own class; the others speak for another one."""
+    classes: Annotated[int, Field(ge=2, le=50)] = 2
+    """How many classes a mock set has; for more than two the words are dealt out to as many lists."""
 
 
 class TextSettings(_Settings):
@@ -128,8 +134,8 @@ class TrainingSettings(_Settings):
     """Stop after so many epochs without improvement; None: never early."""
     min_epochs: Count = 1
     """Epochs that must pass before an early stop."""
-    selection: Literal["clean", "paper"] = "clean"
-    """Choose the best epoch on dev (clean), or on test as some papers did (paper)."""
+    selection: Literal["clean", "paper", "train"] = "clean"
+    """Choose the best epoch on dev (clean), on test as some papers did (paper), or by the loss trained on (train)."""
     metric: str = "roc_auc"
 
 
@@ -159,6 +165,9 @@ class AuditSettings(_Settings):
     """How far a prediction may move and still be the same answer; None: .01, and .05 for QA, as in the papers."""
     permutations: Count = 100
     rankings: Count = 100
+    """Random rankings that the others are held against."""
+    erase_by: tuple[str, ...] = ()
+    """Rankings by which items are erased until the decision changes; empty: all. Leave-one-out costs the most."""
     search: bool = False
     """Also run the authors' search for an adversary, beside the exact one."""
     seed: int = 0

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -15,11 +16,10 @@ from dask.system import CPU_COUNT
 from distributed import Client, Future, LocalCluster, as_completed, get_worker
 from distributed.scheduler import KilledWorker
 
-from heedful.engine import Files, files_of, keep, work
+from heedful.engine import Files, Inspection, files_of, inspect, keep, work
 from heedful.errors import HeedfulError, SettingError
 from heedful.settings import Run
 from heedful.store import RunFile, Store
-from heedful.training import Progress
 
 WORKER_ENVIRONMENT = {"OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": "1"}
 """Read by torch when it loads: one thread a worker, which waits without spinning."""
@@ -60,7 +60,7 @@ def connected(scheduler: str | None = None, *, workers: int | None = None) -> It
         threads_per_worker=1,
         processes=True,
         host="127.0.0.1",
-        dashboard_address=None,  # pyright: ignore[reportArgumentType]
+        dashboard_address="127.0.0.1:0",  # whatever is free: another sweep may be running
         memory_limit=0,  # a run needs what it needs: a pause or a kill at some share of memory would only repeat it
         silence_logs=logging.CRITICAL,
         env=WORKER_ENVIRONMENT,
@@ -70,18 +70,58 @@ def connected(scheduler: str | None = None, *, workers: int | None = None) -> It
         yield client
 
 
+@dataclass(frozen=True)
+class Task:
+    """What a worker is asked to do: train a run, or audit one that is trained; the answer is the files of a folder.
+
+    Args:
+        place: the folder that the answer is stored as.
+        needs: keys of the runs whose files it takes.
+        settings: what to do, as JSON: a Run, or an `engine.Inspection`.
+    """
+
+    place: Path
+    needs: tuple[str, ...]
+    function: Callable[..., Files]
+    settings: str
+
+
+def tasks_of(
+    runs: Mapping[str, Run], store: Store, audits: Mapping[str, Inspection] | None = None, folder: Path | None = None
+) -> dict[str, Task]:
+    """All that must be there in the end, by key: the runs, and the audits in their own folder."""
+    tasks = {
+        key: Task(store.folder / key, (run.reference,) if run.reference else (), _train, run.model_dump_json())
+        for key, run in runs.items()
+    }
+    for key, one in (audits or {}).items():
+        base = (runs[one.run] if one.run in runs else store.read(one.run).run).reference
+        needs = dict.fromkeys((*one.needs, *((base,) if base else ())))
+        tasks[key] = Task((folder or Path("audits")) / key, tuple(needs), _inspect, one.model_dump_json())
+    return tasks
+
+
 def sweep(
-    runs: Mapping[str, Run], store: Store, client: Client, *, device: str = "cpu", report: Report | None = None
+    runs: Mapping[str, Run],
+    store: Store,
+    client: Client,
+    *,
+    audits: Mapping[str, Inspection] | None = None,
+    folder: Path | None = None,
+    device: str = "cpu",
+    report: Report | None = None,
 ) -> dict[str, str]:
-    """Do the runs that the store lacks and store each as it arrives; why the others failed, by key.
+    """Do the runs (and audits of runs) that are not there and store each as it arrives; why others failed, by key.
 
     A run that raises is not tried again in this call; one whose worker died is, by another worker. Whatever ends this
     function early (Ctrl-C, a lost connection) stops what is running, and what was stored stays.
 
     Args:
         runs: by key, as `plan.prepare` makes them.
+        audits: by key, as `engine.audit_key` makes them; each is done once its runs are.
+        folder: where audits are stored; `audits` by default.
     """
-    going = _Sweep(runs, store, client, device)
+    going = _Sweep(tasks_of(runs, store, audits, folder), store, client, device)
     told = report or (lambda standing, key, error: None)
     try:
         going.start()
@@ -99,18 +139,22 @@ def sweep(
 class _Sweep:
     """What is waiting, under way, done and failed."""
 
-    def __init__(self, runs: Mapping[str, Run], store: Store, client: Client, device: str):
-        self.runs, self.store, self.client, self.device = runs, store, client, device
+    def __init__(self, tasks: Mapping[str, Task], store: Store, client: Client, device: str):
+        self.tasks, self.store, self.client, self.device = tasks, store, client, device
         self.arriving = as_completed(loop=client.loop)
         self.under_way: dict[Future, str] = {}
         self.errors: dict[str, str] = {}
         self.ready: deque[str] = deque()
         self.followers: dict[str, list[str]] = defaultdict(list)
-        missing = [key for key, run in runs.items() if run not in store]
-        self.found, self.done, self.left = len(runs) - len(missing), 0, len(missing)
+        self.waits_for: dict[str, set[str]] = {}
+        missing = [key for key, task in tasks.items() if not task.place.is_dir()]
+        self.found, self.done, self.left = len(tasks) - len(missing), 0, len(missing)
         for key in missing:
-            base = runs[key].reference
-            (self.followers[base] if base in missing else self.ready).append(key)
+            self.waits_for[key] = set(tasks[key].needs) & set(missing)
+            for base in self.waits_for[key]:
+                self.followers[base].append(key)
+            if not self.waits_for[key]:
+                self.ready.append(key)
 
     def start(self) -> None:
         """Submit what is ready, but never so much that the models it refers to would fill the scheduler's memory."""
@@ -118,35 +162,42 @@ class _Sweep:
         bases: dict[str, Future] = {}
         while self.ready and room > 0:
             key, room = self.ready.popleft(), room - 1
-            base = self.runs[key].reference
-            if base is not None and base not in bases:
-                bases[base] = self.submit(_given, files_of(base, self.store))
-            settings = self.runs[key].model_dump_json()
-            future = self.submit(_work, settings, key, bases.get(base or ""), self.device)
+            task = self.tasks[key]
+            for base in task.needs:
+                if base not in bases:
+                    bases[base] = self.submit(_given, files_of(base, self.store))
+            needed = [bases[base] for base in task.needs]
+            future = self.submit(task.function, task.settings, key, self.device, task.needs, *needed)
             self.under_way[future] = key
             self.arriving.add(future)
 
     def submit(self, function: Callable[..., Files], *arguments: Any) -> Future:
-        """Send a task: in Dask's terms impure, so that what failed before is tried anew."""
+        """Send a task: in Dask's terms impure, so that what failed before is tried anew.
+
+        Audits go first: a worker has their data at hand from the run before.
+        """
         # A base run's files are sent along on purpose: a dead worker then loses nothing that must be trained again.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
-            return self.client.submit(function, *arguments, pure=False)
+            return self.client.submit(function, *arguments, pure=False, priority=int(function is _inspect))
 
     def finish(self, future: Future) -> list[str]:
-        """Store what arrived, or note why it failed; the key of that run, and of those that can not be done now."""
+        """Store what arrived, or note why it failed; the key of that task, and of those that can not be done now."""
         key = self.under_way[future]
         files = self.received(future)
         del self.under_way[future]
         future.release()
         if isinstance(files, str):
             return self.fail(key, files)
-        keep(key, files, self.store)
+        keep(files, self.tasks[key].place)
         self.done, self.left = self.done + 1, self.left - 1
-        self.ready.extendleft(reversed(self.followers.pop(key, [])))
+        for follower in reversed(self.followers.pop(key, [])):
+            self.waits_for[follower].discard(key)
+            if not self.waits_for[follower] and follower not in self.errors:
+                self.ready.appendleft(follower)
         return [key]
 
     def received(self, future: Future) -> Files | str:
-        """The files of a finished run, or in one line why there are none."""
+        """The files of a finished task, or in one line why there are none."""
         try:
             return future.result()
         except CancelledError:
@@ -162,14 +213,16 @@ class _Sweep:
             return f"{type(error).__name__}: {error}"
 
     def fail(self, key: str, error: str) -> list[str]:
-        """Note a failure, of the run and of all that refer to it; their keys."""
+        """Note a failure, of the task and of all that need it; their keys."""
+        if key in self.errors:
+            return []
         self.errors[key] = error
         self.left -= 1
         failed = [self.fail(one, f"its base run {key} failed: {error}") for one in self.followers.pop(key, [])]
         return [key, *(one for keys in failed for one in keys)]
 
     def threads(self) -> int:
-        """How many runs the cluster can do at a time, at this moment."""
+        """How many tasks the cluster can do at a time, at this moment."""
         return sum(self.client.nthreads().values())  # pyright: ignore[reportAttributeAccessIssue]
 
     def standing(self) -> Standing:
@@ -186,16 +239,28 @@ class Stopped(Exception):
     """Nobody waits for this run any more."""
 
 
-def _work(settings: str, key: str, reference: Files | None, device: str) -> Files:
+def _train(settings: str, key: str, device: str, needs: tuple[str, ...], *files: Files) -> Files:
     """As `engine.work`, given up between two batches once the client is gone or has cancelled."""
+    stop = _stop_if_cancelled(key)
+    return work(settings, key, files[0] if files else None, device=device, report=lambda progress: stop())
+
+
+def _inspect(settings: str, key: str, device: str, needs: tuple[str, ...], *files: Files) -> Files:
+    """As `engine.inspect`, given up likewise."""
+    stop = _stop_if_cancelled(key)
+    runs = dict(zip(needs, files, strict=True))
+    return inspect(settings, key, runs, device=device, report=lambda done, texts: stop())
+
+
+def _stop_if_cancelled(key: str) -> Callable[[], None]:
     worker = get_worker()
     task = worker.state.tasks[str(worker.get_current_task())]
 
-    def stop_if_cancelled(progress: Progress) -> None:
+    def stop() -> None:
         if task.state == "cancelled":
-            raise Stopped(f"run {key} was cancelled in epoch {progress.epoch}")
+            raise Stopped(f"{key} was cancelled")
 
-    return work(settings, key, reference, device=device, report=stop_if_cancelled)
+    return stop
 
 
 def table(runs: Mapping[str, Run], store: Store, errors: Mapping[str, str], found: Iterable[str] = ()) -> pl.DataFrame:

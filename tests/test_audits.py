@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 import torch
 
-from heedful.audits import audit, ensure_audit, lines_across, save_audit, verdict_json
+from heedful.audits import Company, audit, ensure_audit, lines_across, save_audit, verdict_json
 from heedful.battery import BATTERY
 from heedful.errors import HeedfulError, SettingError
 from heedful.settings import AuditSettings, audit_key_of
@@ -105,13 +105,13 @@ def test_the_key_depends_on_model_data_and_settings():
 
 def test_a_retrained_model_adds_its_line(trained):
     without = train(changed(network__attention="uniform"), toy())
-    found = audit(trained, toy(), QUICK, retrained=without)
+    found = audit(trained, toy(), QUICK, Company(retrained=without))
     assert found.lines[-1].name == "uniform_retrained"
 
 
 def test_frozen_attention_is_audited_as_its_reference_gave_it(trained, found):
     frozen = train(changed(network__attention="frozen", reference="base"), toy(), reference=trained)
-    rows = audit(frozen, toy(), QUICK, reference=trained).rows
+    rows = audit(frozen, toy(), QUICK, Company(reference=trained)).rows
     largest = [one.filter(pl.col("measure") == "max_attention")["value"].to_list() for one in (rows, found.rows)]
     assert largest[0] == pytest.approx(largest[1], abs=1e-6)
     with pytest.raises(SettingError, match="needs the attention to impose"):

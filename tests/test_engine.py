@@ -25,7 +25,7 @@ def test_a_worker_hands_back_the_run_that_would_have_been_stored_here(tmp_path, 
     key, here, found = ensure(RUN, Store(tmp_path / "here"))
     assert not found
     files = work(run.model_dump_json(), key, None)
-    keep(key, files, Store(tmp_path / "there"))
+    keep(files, tmp_path / "there" / key)
     there = Store(tmp_path / "there").load(key)
     assert there.run == here.run and there.scores == here.scores and there.words.words == here.words.words
     for name, weight in here.model.state_dict().items():
@@ -35,8 +35,8 @@ def test_a_worker_hands_back_the_run_that_would_have_been_stored_here(tmp_path, 
 def test_keeping_twice_changes_nothing(tmp_path, run):
     store = Store(tmp_path)
     files = packed(train(run, load_data(run)[1]))
-    keep(key_of(run), files, store)
-    keep(key_of(run), {**files, "run.json": b"{}"}, store)
+    keep(files, store.folder / key_of(run))
+    keep({**files, "run.json": b"{}"}, store.folder / key_of(run))
     assert files_of(key_of(run), store) == files
     assert [path.name for path in tmp_path.iterdir()] == [key_of(run)]
 

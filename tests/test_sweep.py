@@ -153,7 +153,7 @@ def test_a_run_that_raises_is_reported_once_and_the_others_are_there(tmp_path, t
     bad = list(runs)[-1]
 
     def tries(dask_scheduler):
-        return sum(line[0].startswith("_work") and line[2] == "processing" for line in dask_scheduler.transition_log)
+        return sum(line[0].startswith("_train") and line[2] == "processing" for line in dask_scheduler.transition_log)
 
     with connected(two_workers.address) as client:
         before = client.run_on_scheduler(tries)

@@ -10,10 +10,11 @@ from heedful.battery.gradient_agreement import gradient_agreement
 from heedful.battery.leave_one_out_agreement import leave_one_out_agreement
 from heedful.battery.permutation import permutation
 from heedful.battery.prediction import prediction
+from heedful.battery.seeds import seeds
 from heedful.battery.uniform import uniform
 from heedful.types import Findings
 
-__all__ = ["BATTERY", "Evidence"]
+__all__ = ["BATTERY", "PAIRS", "Evidence"]
 
 BATTERY: dict[str, Callable[..., Findings]] = {
     "prediction": prediction,
@@ -25,3 +26,6 @@ BATTERY: dict[str, Callable[..., Findings]] = {
     "erase_until_flip": erase_until_flip,
     "uniform": uniform,
 }
+
+PAIRS: dict[str, Callable[..., Findings]] = {"seeds": seeds}
+"""Tests that compare a model with others on the same texts: (its trace, the others' traces) -> Findings."""

@@ -14,15 +14,20 @@ BLOCK = 4_000_000
 """Most numbers that one block of random rankings may hold."""
 
 
-def erase_until_flip(evidence: Evidence, generator: torch.Generator, *, rankings: int = 100) -> Findings:
+def erase_until_flip(
+    evidence: Evidence, generator: torch.Generator, *, rankings: int = 100, by: tuple[str, ...] = tuple(RANKINGS)
+) -> Findings:
     """What each ranking erases before the decision changes: `count`, `fraction` of the items, attention `mass`.
 
     For the rankings by attention, gradient, their product, input gradient and leave-one-out; `random`, the mean over so
     many random rankings; and `minimal`, the smallest set that changes the decision at all (exact for a linear head,
     else the best of the rankings). A ranking that misses a change that some set makes counts as all items erased; texts
     that no set changes are NaN. Serrano and Smith (2019, section 5); the minimum is ours.
+
+    Args:
+        by: only these of the named rankings.
     """
-    flips = {name: _first_flip(evidence, evidence.ranking(name)) for name in RANKINGS}
+    flips = {name: _first_flip(evidence, evidence.ranking(name)) for name in by}
     smallest = _minimal(evidence, flips)
     never = smallest.count.isnan()
     flips["random"] = _random(evidence, generator, rankings)

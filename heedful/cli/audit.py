@@ -33,7 +33,6 @@ Deep = Annotated[bool, typer.Option("--deep", help="Also retrain with uniform at
 Uniform = Annotated[str | None, typer.Option("--uniform", help="Key of the same model trained with uniform attention.")]
 Search = Annotated[bool, typer.Option("--search", help="Also run the authors' search for an adversary.")]
 Out = Annotated[str, typer.Option(help="Folder for report.html, rows.parquet and verdict.json.")]
-Audits = Annotated[str, typer.Option(help="Folder of finished audits.")]
 
 DEMONSTRATION: dict[str, Any] = {
     "data": {"source": "mock-1", "train_limit": 2000, "test_limit": 300},
@@ -65,7 +64,7 @@ def audit(
     settings: options.Set = None,
     out: Out = "report",
     runs: options.Runs = "runs",
-    audits: Audits = "audits",
+    audits: options.Audits = "audits",
     device: options.Device = "cpu",
     threads: options.Threads = 1,
 ) -> None:
@@ -152,7 +151,7 @@ def _audit_all(console: "Console", planned: list[Run], job: _Job) -> "list[Audit
 
 
 def _audit_one(bar: "Progress", run: Run, job: _Job) -> "AuditFiles":
-    from heedful.audits import ensure_audit
+    from heedful.audits import Company, ensure_audit
     from heedful.engine import ensure_on, load_data
     from heedful.report import read_audit
     from heedful.store import Store
@@ -172,8 +171,7 @@ def _audit_one(bar: "Progress", run: Run, job: _Job) -> "AuditFiles":
         dataset,
         job.how,
         job.audits,
-        retrained=retrained,
-        reference=reference,
+        Company(retrained, reference),
         device=job.device,
         report=lambda done, total: bar.update(task, completed=done, total=total),
         command=shlex.join(["heedful", *sys.argv[1:]]),

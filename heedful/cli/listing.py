@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def list_names(
     kind: Annotated[
-        str, typer.Argument(help="tests, encoders, attentions, heads, methods, metrics, datasets or runs.")
+        str, typer.Argument(help="tests, encoders, attentions, heads, methods, metrics, datasets, studies or runs.")
     ],
     runs: options.Runs = "runs",
 ) -> None:
@@ -27,6 +27,7 @@ def list_names(
         "methods": _methods,
         "metrics": _metrics,
         "datasets": _datasets,
+        "studies": _studies,
         "runs": lambda: _runs(runs),
     }
     rows = pick("kind", kind, kinds)()
@@ -79,6 +80,12 @@ def _datasets() -> dict[str, str]:
     from heedful.datasets import DATASETS, named_sets
 
     return {name: built_in.description for name, built_in in DATASETS.items()} | named_sets()
+
+
+def _studies() -> dict[str, str]:
+    from heedful.studies import STUDIES
+
+    return {name: study.paper for name, study in STUDIES.items()}
 
 
 def _runs(folder: str) -> dict[str, str]:

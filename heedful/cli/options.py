@@ -32,6 +32,7 @@ Set = Annotated[
     ),
 ]
 Runs = Annotated[str, typer.Option(help="Folder of finished runs.")]
+Audits = Annotated[str, typer.Option(help="Folder of finished audits.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1 ...")]
 Threads = Annotated[int, typer.Option(min=1, help="Threads of torch. One is fastest for small models.")]
 

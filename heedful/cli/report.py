@@ -5,18 +5,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from heedful.cli import options
 from heedful.errors import SettingError
 
 if TYPE_CHECKING:
     from heedful.report import AuditFiles
 
 Audited = Annotated[list[str], typer.Argument(metavar="RUN...", help="Keys of audited runs, or folders of audits.")]
-Audits = Annotated[str, typer.Option(help="Folder of finished audits.")]
 
 
 def report(
     names: Audited,
-    audits: Audits = "audits",
+    audits: options.Audits = "audits",
     out: Annotated[str, typer.Option(help="Where to write the page.")] = "report/report.html",
     figures: Annotated[
         str | None, typer.Option(help="Write the figures as SVG and PNG into this folder instead.")
@@ -35,7 +35,7 @@ def report(
 
 def compare(
     names: Audited,
-    audits: Audits = "audits",
+    audits: options.Audits = "audits",
     out: Annotated[str | None, typer.Option(help="Also write a page with all of them.")] = None,
 ) -> None:
     """Put the verdicts of two or more audited runs side by side."""

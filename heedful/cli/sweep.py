@@ -1,25 +1,22 @@
 """`heedful sweep`: the runs of a grid, those that are missing done by a cluster, all in one table."""
 
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from heedful.cli import options
+from heedful.cli.progress import cores, live_counts, span
 from heedful.errors import SettingError
 
 if TYPE_CHECKING:
     import polars as pl
-    from distributed import Client
     from rich.console import Console
-    from rich.table import Table
 
     from heedful.plan import Planned
     from heedful.settings import Run
     from heedful.store import Store
-    from heedful.sweep import Standing
 
 File = Annotated[str, typer.Argument(metavar="FILE.toml", help="Settings, and a table `grid` of lists to combine.")]
 Scheduler = Annotated[
@@ -47,13 +44,14 @@ def sweep(
     from heedful.plan import prepare
     from heedful.store import Store
     from heedful.sweep import connected, table
+    from heedful.sweep import sweep as sweep_runs
 
     # A file or pipe has no width: there the table need not be squeezed into eighty columns.
     console, store = Console(highlight=False, width=None if sys.stdout.isatty() else 200), Store(runs)
     planned = prepare(_plan(file), store)
     found = [key for key, run in planned.items() if run in store]
     missing = len(planned) - len(found)
-    count = min(workers or _cores(), max(missing, 1))
+    count = min(workers or cores(), max(missing, 1))
     if dry_run or not missing:
         _finish(console, table(planned, store, {}, found), out)
         console.print(_estimate(planned, store, count))
@@ -61,17 +59,12 @@ def sweep(
     errors: dict[str, str] = {}
     with connected(scheduler, workers=count) as client:
         try:
-            _do(console, planned, store, client, device, errors)
+            with live_counts(console, errors, lambda key: f"{key} in {store.read(key).seconds:.1f} s") as report:
+                sweep_runs(planned, store, client, device=device, report=report)
         finally:
             _finish(console, table(planned, store, errors, found), out)
     if errors:
         raise typer.Exit(1)
-
-
-def _cores() -> int:
-    from dask.system import CPU_COUNT
-
-    return CPU_COUNT
 
 
 def _plan(file: str) -> "list[Planned]":
@@ -84,61 +77,6 @@ def _plan(file: str) -> "list[Planned]":
         return read_plan(file)
     except ValidationError as error:
         raise SettingError(f"{file}: {options.explained(error, '', Run)}") from None
-
-
-def _do(
-    console: "Console",
-    planned: "dict[str, Run]",
-    store: "Store",
-    client: "Client",
-    device: str,
-    errors: dict[str, str],
-) -> None:
-    """Do what is missing, with a live table; errors are noted as they come, so that Ctrl-C loses none."""
-    from rich.live import Live
-
-    from heedful.sweep import sweep
-
-    began = time.perf_counter()
-    with Live(console=console, transient=True, refresh_per_second=2) as live:
-
-        def report(standing: "Standing", key: str | None, error: str | None) -> None:
-            if key is not None and error is not None:
-                errors[key] = error
-                console.print(f"failed {key}: {error}", markup=False)
-            elif key is not None:
-                console.print(f"done   {key} in {store.read(key).seconds:.1f} s")
-            live.update(_counts(standing, began))
-
-        sweep(planned, store, client, device=device, report=report)
-
-
-def _counts(standing: "Standing", began: float) -> "Table":
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    passed, ended = time.perf_counter() - began, standing.done + standing.failed
-    remaining = _span(passed / ended * standing.left) if ended else "-"
-    table = Table(box=SIMPLE_HEAD)
-    cells = {"found": standing.found, "done": standing.done, "failed": standing.failed, "running": standing.running}
-    cells |= {"left": standing.left, "so far": _span(passed), "time left": remaining}
-    for name in cells:
-        table.add_column(name, justify="right")
-    table.add_row(*map(str, cells.values()))
-    if not standing.running and standing.left:
-        table.caption = "waiting for a worker"
-    return table
-
-
-def _span(seconds: float) -> str:
-    """Seconds as a person says them.
-
-    >>> _span(42.4), _span(754.0), _span(7_500.0)
-    ('42 s', '13 min', '2.1 h')
-    """
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7_200 else f"{seconds / 3_600:.1f} h"
 
 
 def _finish(console: "Console", rows: "pl.DataFrame", out: str | None) -> None:
@@ -182,4 +120,4 @@ def _estimate(planned: "dict[str, Run]", store: "Store", workers: int) -> str:
         return f"{len(times)} runs to do; no finished run is like them, so their time is not known."
     guess = sum(known) / len(known) * len(times) / workers
     basis = "" if len(known) == len(times) else f" (by the {len(known)} that a finished run is like)"
-    return f"{len(times)} runs to do: about {_span(guess)} on {workers} workers{basis}."
+    return f"{len(times)} runs to do: about {span(guess)} on {workers} workers{basis}."

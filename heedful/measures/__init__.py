@@ -1,7 +1,7 @@
 """Pure measures on tensors: divergences of distributions, agreement of rankings, intervals of means."""
 
 from heedful.measures.divergence import entropy, js_divergence, kl_divergence, total_variation
-from heedful.measures.interval import Estimate, bootstrap_interval, paired_ratio_interval
+from heedful.measures.interval import Estimate, bootstrap_interval, paired_ratio_interval, pooled_interval
 from heedful.measures.ranking import kendall_tau, kendall_top_k_distance, rank_descending, ties_within, top_k_overlap
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "kendall_top_k_distance",
     "kl_divergence",
     "paired_ratio_interval",
+    "pooled_interval",
     "rank_descending",
     "ties_within",
     "top_k_overlap",

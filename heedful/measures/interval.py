@@ -5,7 +5,7 @@ replacement, and seeds too where there is a seed axis. All drawn seeds of a resa
 real ones did: texts drawn afresh for each seed would average away the luck of the texts, which more seeds can not do.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, inf, nan
 
@@ -59,6 +59,27 @@ def bootstrap_interval(
     value = _mean(columns).item()
     low, high = _percentiles(_resampled_means(columns, generator, resamples).squeeze(-1), level)
     return Estimate(value, low, high, n) if n > 1 else Estimate(value, nan, nan, n)
+
+
+def pooled_interval(
+    parts: Sequence[Float[Tensor, "..."]], generator: torch.Generator, *, resamples: int = 1000, level: float = 0.95
+) -> Estimate:
+    """The mean of the means of several sets of texts, each counting alike, and its percentile bootstrap interval.
+
+    Each set is resampled by itself, as in `bootstrap_interval`; sets without a value are left out.
+
+    >>> small, large = torch.tensor([1.0]), torch.full((100,), 3.0)
+    >>> pooled_interval([small, large], torch.Generator().manual_seed(0)).value
+    2.0
+    """
+    counted = [columns for columns, n in (_defined(part.unsqueeze(-1)) for part in parts) if n]
+    if not counted:
+        return Estimate(nan, nan, nan, 0)
+    means = torch.stack([_mean(columns)[0] for columns in counted])
+    resampled = torch.stack([_resampled_means(columns, generator, resamples)[:, 0] for columns in counted])
+    low, high = _percentiles(resampled.mean(0), level)
+    n = sum(columns.shape[1] for columns in counted)
+    return Estimate(means.mean().item(), low, high, n) if n > 1 else Estimate(means.mean().item(), nan, nan, n)
 
 
 def paired_ratio_interval(

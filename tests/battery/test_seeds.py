@@ -1,0 +1,42 @@
+"""Attention of the same model from other seeds."""
+
+import pytest
+import torch
+
+from heedful.battery import PAIRS
+from heedful.measures import js_divergence
+from heedful.model import trace
+from test_model import make, make_batch
+
+
+@pytest.fixture(scope="module")
+def traces():
+    batch = make_batch()
+    models = []
+    for seed in range(3):
+        models.append(make(encoder="bilstm").eval())
+        generator = torch.Generator().manual_seed(seed)
+        for parameter in models[-1].parameters():
+            torch.nn.init.normal_(parameter, generator=generator)
+    with torch.no_grad():
+        return [trace(model, batch) for model in models]
+
+
+def test_a_model_beside_itself_does_not_differ(traces):
+    found = PAIRS["seeds"](traces[0], [traces[0], traces[0]]).values
+    assert all(value.abs().max() < 1e-6 for value in found.values())
+
+
+def test_the_largest_difference_is_that_of_the_farthest_seed(traces):
+    found = PAIRS["seeds"](traces[0], traces[1:]).values
+    items = traces[0].encoded.items
+    each = torch.stack([js_divergence(one.attention, traces[0].attention, items) for one in traces[1:]])
+    assert torch.equal(found["max_js"], each.amax(0))
+    assert torch.allclose(found["mean_js"], each.mean(0))
+    assert (found["max_js"] > 0).any()
+
+
+def test_decisions_that_differ_are_counted(traces):
+    first, other = traces[0], traces[1]
+    share = (first.logits.argmax(-1) != other.logits.argmax(-1)).double()
+    assert torch.equal(PAIRS["seeds"](first, [other, first]).values["flips"], share / 2)
