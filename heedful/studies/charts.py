@@ -1,0 +1,101 @@
+"""The kinds of figures that the papers draw, as grids: a row a data set, a column a model."""
+
+from collections.abc import Mapping, Sequence
+
+import altair as alt
+import polars as pl
+
+from heedful.measures import Estimate
+from heedful.report.drawing import (
+    COLOURS,
+    INK,
+    STRONG,
+    Chart,
+    boxes,
+    colour_of,
+    colour_scale,
+    five_numbers,
+    histogram,
+    steps,
+)
+
+BINS = 40
+MOST_POINTS = 300
+"""Points drawn in one panel of a scatter plot."""
+
+
+def histograms(frame: pl.DataFrame, low: float, high: float, axis: str) -> Chart:
+    """Step histograms of `value` for each data set and model, one a predicted class."""
+    classes = sorted(frame["class"].unique())
+    bars = histogram(frame, ["data", "model", "class"], low, high, BINS)
+    chart = steps(bars, colour_of(classes, "class"), axis).properties(width=165, height=85)
+    return _grid(chart, frame)
+
+
+def box_plots(frame: pl.DataFrame, rows: tuple[str, Sequence[str], str], axis: str) -> Chart:
+    """Lying box plots of `value` for each data set and model, one for each category of the field `rows[0]`."""
+    numbers = five_numbers(frame, ["data", "model", rows[0]]).with_columns(series=pl.lit("all"))
+    return _grid(boxes(numbers, rows, ("series", ["all"]), axis).properties(width=165), frame)
+
+
+def scatter(frame: pl.DataFrame, x: str, y: str) -> Chart:
+    """Points (`x`, `y`) of each data set and model; at most MOST_POINTS a panel, taken evenly over x."""
+    every = (pl.len().over("data", "model") / MOST_POINTS).ceil().cast(pl.Int64)
+    ranked = frame.sort("x").with_columns(place=pl.int_range(pl.len()).over("data", "model"), every=every)
+    points = ranked.filter(pl.col("place") % pl.col("every") == 0).select("data", "model", pl.col("x", "y").round(4))
+    marks = (
+        alt.Chart()
+        .mark_circle(size=9, opacity=0.45, color=COLOURS[0], aria=False)
+        .encode(
+            x=alt.X("x:Q", title=x, axis=alt.Axis(tickCount=4)), y=alt.Y("y:Q", title=y, axis=alt.Axis(tickCount=4))
+        )
+    )
+    return _grid(alt.LayerChart(data=points, layer=[marks]).properties(width=165, height=110), points)
+
+
+def _grid(chart: alt.LayerChart, frame: pl.DataFrame) -> Chart:
+    """The chart once for each data set and model that the frame holds, in its order."""
+    datasets, models = (list(dict.fromkeys(frame[name])) for name in ("data", "model"))
+    header = alt.Header(title=None, labelFontWeight=600, labelColor=STRONG)
+    beside = alt.Header(title=None, labelFontWeight=600, labelColor=STRONG, labelAngle=0, labelAlign="left")
+    return chart.facet(
+        row=alt.Row("data:N", sort=datasets, header=beside), column=alt.Column("model:N", sort=models, header=header)
+    )
+
+
+def intervals(lines: Mapping[tuple[str, str], Estimate], axis: str, mark: float = 0.0) -> Chart:
+    """A point and its interval for each (row, series), with a line at the mark."""
+    rows, series = (list(dict.fromkeys(names)) for names in zip(*lines, strict=True))
+    frame = pl.DataFrame(
+        {
+            "row": [row for row, _ in lines],
+            "series": [name for _, name in lines],
+            "value": [round(one.value, 4) for one in lines.values()],
+            "low": [round(one.low, 4) for one in lines.values()],
+            "high": [round(one.high, 4) for one in lines.values()],
+        }
+    )
+    base = alt.Chart().encode(
+        y=alt.Y("row:N", sort=rows, title=None),
+        yOffset=alt.YOffset("series:N", sort=series, scale=alt.Scale(domain=series)),
+        color=colour_of(series, "series"),
+    )
+    reach = base.mark_rule(strokeWidth=1.6, aria=False).encode(x=alt.X("low:Q", title=axis), x2="high:Q")
+    points = base.mark_circle(size=46, opacity=1, aria=False).encode(x="value:Q")
+    rule = alt.Chart().mark_rule(strokeDash=[3, 3], color=INK, aria=False).encode(x=alt.datum(mark))
+    height = len(rows) * (15 * len(series) + 12)
+    return alt.LayerChart(data=frame, layer=[rule, reach, points]).properties(width=430, height=height)
+
+
+def curves(frame: pl.DataFrame, x: str, y: str, series: Sequence[str], *, log_x: bool = False) -> Chart:
+    """Lines (`x`, `y`) with their points, one a `series`, in a panel for each data set."""
+    scale = alt.Scale(type="log") if log_x else alt.Scale(zero=False)
+    base = alt.Chart().encode(
+        x=alt.X("x:Q", title=x, scale=scale, axis=alt.Axis(tickCount=5)),
+        y=alt.Y("y:Q", title=y, scale=alt.Scale(zero=False)),
+        color=alt.Color("series:N", scale=colour_scale(series), sort=list(series), legend=alt.Legend(title=None)),
+    )
+    marks = [base.mark_line(strokeWidth=1.6, aria=False), base.mark_circle(size=30, opacity=1, aria=False)]
+    header = alt.Header(title=None, labelFontWeight=600, labelColor=STRONG)
+    panel = alt.LayerChart(data=frame, layer=marks).properties(width=240, height=160)
+    return panel.facet(column=alt.Column("data:N", sort=list(dict.fromkeys(frame["data"])), header=header))

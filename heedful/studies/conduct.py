@@ -1,0 +1,92 @@
+"""A study, done: its runs and audits, those that are missing by a cluster, and what they found."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+from distributed import Client
+
+from heedful.engine import Inspection
+from heedful.plan import Planned, named
+from heedful.report import read_audit
+from heedful.settings import Run, key_of
+from heedful.store import Store
+from heedful.studies.contract import Cell, Results, Wanted
+from heedful.sweep import Report, sweep
+from heedful.verdict import columns_of
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The runs and audits that a study needs, by key, and which of them make up each cell."""
+
+    runs: Mapping[str, Run]
+    audits: Mapping[str, Inspection]
+    cells: Mapping[tuple[str, str], Sequence[tuple[str, str | None]]]
+    """For each cell the key of each run, and of its audit."""
+
+
+def prepare_study(wanted: Sequence[Wanted]) -> Prepared:
+    """Read the data that the study needs, and name all that must be done."""
+    ready = named([Planned(one.run, one.base) for one in wanted])
+    others = iter(named([run for one in wanted for run in one.seeds]))
+    runs: dict[str, Run] = {key_of(one.base): one.base for one in ready if one.base is not None}
+    audits: dict[str, Inspection] = {}
+    cells: dict[tuple[str, str], list[tuple[str, str | None]]] = {}
+    for one, planned in zip(wanted, ready, strict=True):
+        key = key_of(planned.run)
+        runs[key] = planned.run
+        beside = {key_of(run): run for run in (next(others).run for _ in one.seeds)}
+        runs |= beside
+        asked = None
+        if one.audit is not None:
+            asked = Inspection(run=key, data=planned.run.data.fingerprint, settings=one.audit, seeds=tuple(beside))
+            audits[asked.key] = asked
+        cells.setdefault((one.data, one.model), []).append((key, asked.key if asked else None))
+    return Prepared(runs, audits, cells)
+
+
+def do_study(
+    prepared: Prepared,
+    store: Store,
+    folder: Path,
+    client: Client,
+    *,
+    device: str = "cpu",
+    report: Report | None = None,
+) -> dict[str, str]:
+    """Do whatever is missing of the study's runs and audits; why some failed, by key."""
+    return sweep(prepared.runs, store, client, audits=prepared.audits, folder=folder, device=device, report=report)
+
+
+def gather(scale: str, prepared: Prepared, store: Store, folder: Path, errors: Mapping[str, str]) -> Results:
+    """What the runs and audits of a study found; a cell whose runs all failed is left out."""
+    cells: dict[tuple[str, str], Cell] = {}
+    for (data, model), keys in prepared.cells.items():
+        done = [(key, asked) for key, asked in keys if prepared.runs[key] in store]
+        audits = [read_audit(folder / asked) for _, asked in done if asked and (folder / asked).is_dir()]
+        if not done:
+            continue
+        columns = columns_of([one.rows for one in audits]) if audits else {}
+        seconds = sum(float(one.verdict.seconds or 0) for one in audits)
+        cells[data, model] = Cell(data, model, tuple(store.read(key) for key, _ in done), columns, seconds)
+    return Results(scale, cells, dict(errors))
+
+
+def text_frame(results: Results, columns: Mapping[str, str], model: str | None = None) -> pl.DataFrame:
+    """data, model, class (as predicted), and the asked columns under their new names: one line a text and seed."""
+    parts = []
+    for cell in results.having(*columns, model=model):
+        predicted = cell.columns.get("prediction.predicted")
+        values = {new: cell.columns[name].flatten().numpy() for name, new in columns.items()}
+        named_class = [] if predicted is None else [f"class {int(one)}" for one in predicted.flatten()]
+        length = len(next(iter(values.values())))
+        parts.append(
+            pl.DataFrame(values).with_columns(
+                pl.lit(cell.data).alias("data"),
+                pl.lit(cell.model).alias("model"),
+                pl.Series("class", named_class or ["all"] * length),
+            )
+        )
+    return pl.concat(parts) if parts else pl.DataFrame()
