@@ -1,0 +1,26 @@
+"""Tokens as types: which label each speaks for, its polarity and attention scores, and what training does to them."""
+
+from heedful.tokens.classes import NEUTRAL, OTHER, token_classes, token_counts
+from heedful.tokens.directions import attention_direction, head_alignment, head_rows
+from heedful.tokens.flow import Flow, Terms, flow, has_flow
+from heedful.tokens.measurements import measurements
+from heedful.tokens.scores import TokenScores, global_scores, item_polarity, local_scores
+
+__all__ = [
+    "NEUTRAL",
+    "OTHER",
+    "Flow",
+    "Terms",
+    "TokenScores",
+    "attention_direction",
+    "flow",
+    "global_scores",
+    "has_flow",
+    "head_alignment",
+    "head_rows",
+    "item_polarity",
+    "local_scores",
+    "measurements",
+    "token_classes",
+    "token_counts",
+]
