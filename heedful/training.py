@@ -102,7 +102,7 @@ def train(
         loop = _Loop(run, method, model.to(where), splits, _said(reference, dataset, where), generator)
         history, chosen = loop.run(report)
         scores = {name: loop.score(name) for name in ("dev", "test")}
-    if run.training.selection == "clean":  # else test was scored after every epoch
+    if run.training.selection != "paper":  # else test was scored after every epoch
         history += [Record(chosen, "test", measure, value) for measure, value in scores["test"].items()]
     seconds = time.perf_counter() - began
     return Trained(
@@ -125,15 +125,14 @@ class _Loop:
         self.settings, self.method, self.model, self.splits, self.said = run.training, method, model, splits, said
         self.loss: Loss = bind(method.loss, run.training.options)
         self.frozen = run.network.attention == "frozen"
-        self.generator = generator
-        self.device = model.embedding.weight.device
+        self.generator, self.device = generator, model.embedding.weight.device
         self.optimizer = make_optimizer(model, run.training, method.trains)
         self.weights = class_weights(splits["train"].labels, run.training).to(self.device)
 
     def run(self, report: Callable[[Progress], None] | None) -> tuple[list[Record], int]:
         """Train until the epochs are over or patience is; leaves the model at its best epoch, which it returns."""
         settings = self.settings
-        split = "dev" if settings.selection == "clean" else "test"
+        split = "test" if settings.selection == "paper" else "dev"
         plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(self.optimizer, "max", factor=0.5, patience=0, threshold=0)
         history: list[Record] = []
         best, chosen, state = -math.inf, 0, {}
@@ -143,7 +142,8 @@ class _Loop:
             history += [Record(epoch, "train", "learning_rate", rate), Record(epoch, "train", "loss", scores["loss"])]
             selected = self.score(split) | self.own_loss(split)
             history += [Record(epoch, split, measure, value) for measure, value in selected.items()]
-            value = -selected["loss"] if self.method.selects == "loss" else selected[settings.metric]
+            judged = scores if settings.selection == "train" else selected
+            value = -judged["loss"] if "loss" in judged else judged[settings.metric]
             value = -math.inf if math.isnan(value) else value
             if not state or value > best:
                 best, chosen = value, epoch

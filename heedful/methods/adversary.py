@@ -21,8 +21,10 @@ def adversary(
     """How far the prediction moved less how far attention did: TVD - JSD / ln 2, both from the reference run's.
 
     Between -1, the same answer by quite other attention, and 1; 0 for the reference itself. For two classes the TVD is
-    |p - p_reference|. Amini and Kosseim (section 3.2, equation 4), who take the plain mean over the batch: their
-    runs have `loss_sum = "mean"`, `class_weights = false`, `epochs = 80`, `patience = 10`, `selection = "paper"`.
+    |p - p_reference|. Class weights do not count here. Amini and Kosseim (section 3.2, equation 4), who take the plain
+    mean over the batch: their runs have `loss_sum = "mean"`, `epochs = 80`, `patience = 10`, `selection = "paper"`.
+    The adversary of a recurrent model may sit for 5 to 20 epochs on a plateau, with one prediction for every text:
+    `min_epochs` keeps patience from ending it there.
     """
     base = _given(reference)
     js = js_divergence(trace.attention, base.attention, trace.encoded.items)
@@ -43,7 +45,8 @@ def adversary_kl(
     Only the ratio of the two weights matters to the least loss; their size matters beside weight decay. Wiegreffe and
     Pinter (2019, arXiv:1908.04626, section 4). Their code sums |dp| / 2 over one output unit, half of our TVD, and
     multiplies the sum over the batch by the sum of its class weights: `tvd_weight = 0.5`, `weight` their lambda,
-    `loss_sum = "sum"` and `class_weights = true` give that.
+    `loss_sum = "sum"` and `class_weights = true` give that; `epochs = 80`, `patience = 10` and `selection = "train"`
+    stop and select as they do (their training loss, though, counts each batch times its class weights).
 
     A reference weight that underflowed to 0, where the divergence is infinite and their code stops, counts as the
     smallest normal number.
@@ -67,5 +70,5 @@ def _given(reference: Reference | None) -> Reference:
     return reference
 
 
-METHOD = Method(adversary, selects="loss", needs_reference=True)
+METHOD = Method(adversary, selects="loss", needs_reference=True, weighs="nothing")
 METHOD_KL = Method(adversary_kl, selects="loss", needs_reference=True, weighs="batch")

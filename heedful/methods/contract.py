@@ -29,8 +29,8 @@ class Method:
         selects: the best epoch by the run's metric (higher is better), or by the method's own loss (lower is better).
         needs_reference: whether the loss looks at a reference run.
         penalty: something added to every batch's loss that depends on the weights alone.
-        weighs: what class weights multiply, where a run has them: each example's own loss, or the whole batch's by
-            their sum (as Wiegreffe and Pinter's code does).
+        weighs: what class weights multiply, where a run has them: each example's own loss, the whole batch's by their
+            sum (as Wiegreffe and Pinter's code does), or nothing: a loss that looks at no label has no use for them.
     """
 
     loss: Callable[..., Float[Tensor, " batch"]]
@@ -39,7 +39,7 @@ class Method:
     selects: Literal["metric", "loss"] = "metric"
     needs_reference: bool = False
     penalty: Callable[[nn.Module], Float[Tensor, ""]] | None = None
-    weighs: Literal["examples", "batch"] = "examples"
+    weighs: Literal["examples", "batch", "nothing"] = "examples"
 
 
 def bind(loss: Callable[..., Tensor], options: Mapping[str, Option]) -> Loss:

@@ -1,0 +1,159 @@
+"""Certificates against attacks: a thousand tries inside the radius all fail, and one just outside succeeds."""
+
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+from heedful.exact import (
+    Norm,
+    certified_radius,
+    certified_radius_zero_sum,
+    worst_case_free,
+    worst_case_in_box,
+    worst_case_on_simplex,
+    worst_case_zero_sum,
+)
+from heedful.exact.ball import (
+    steepest_free,
+    steepest_in_box,
+    steepest_on_simplex,
+    steepest_zero_sum,
+)
+from heedful.perturbation import Ball, ascend, draw
+from tests.exact.strategies import Rows, random_rows
+
+NORMS: list[Norm] = ["l1", "l2", "linf"]
+TRIES = 1000
+FREE = (certified_radius, steepest_free)
+ZERO_SUM = (certified_radius_zero_sum, steepest_zero_sum)
+
+
+def shrink(change: Tensor, radius: float | Tensor, norm: Norm) -> Tensor:
+    """Scaled down until it is no longer than the radius, in the norm."""
+    size = torch.linalg.vector_norm(change, {"l1": 1, "l2": 2, "linf": torch.inf}[norm], dim=-1, keepdim=True)
+    return change * (torch.as_tensor(radius)[..., None] / size.clamp_min(1e-300)).clamp_max(1)
+
+
+def scores_of(rows: Rows) -> Tensor:
+    return rows.item_logits - rows.empty_logits.unsqueeze(1)
+
+
+def logits_at(rows: Rows, change: Tensor) -> Tensor:
+    """Logits under changes [batch try item] of the weights."""
+    weights = rows.attention.unsqueeze(1) + change
+    return torch.einsum("bti,bic->btc", weights, scores_of(rows)) + rows.empty_logits.unsqueeze(1)
+
+
+def decisions(rows: Rows) -> Tensor:
+    return logits_at(rows, torch.zeros_like(rows.attention).unsqueeze(1)).argmax(-1)
+
+
+def flips(rows: Rows, change: Tensor) -> Tensor:
+    return logits_at(rows, change).argmax(-1) != decisions(rows)
+
+
+def many(rows: Rows, radius: Tensor, norm: Norm, keeps_sum: bool) -> Tensor:
+    """A thousand attacks a text: drawn in the ball, pushed out to its surface, or climbed to from there."""
+    batch, count = rows.attention.shape
+    ball = Ball(radius.repeat_interleave(TRIES), norm)
+    everywhere = torch.ones(batch * TRIES, count).bool()
+    drawn = draw(everywhere, ball, torch.Generator().manual_seed(0), torch.float64)
+
+    def keep(change: Tensor) -> Tensor:
+        return shrink(change - change.mean(-1, keepdim=True), ball.radius, norm) if keeps_sum else change
+
+    def doubt(change: Tensor) -> Tensor:
+        """The best rival's lead over the decision."""
+        logits = logits_at(rows, change.reshape(batch, TRIES, count))
+        chosen = decisions(rows).unsqueeze(-1).expand(-1, TRIES, 1)
+        rival = logits.scatter(-1, chosen, -torch.inf).amax(-1)
+        return (rival - logits.gather(-1, chosen).squeeze(-1)).flatten()
+
+    climbed = ascend(doubt, keep(drawn), everywhere, ball, steps=20, keep=keep)
+    third = TRIES // 3
+    ways = [shrink(1e6 * keep(drawn), ball.radius, norm), keep(drawn), climbed]
+    ways = [way.reshape(batch, TRIES, count) for way in ways]
+    return torch.cat([ways[0][:, :third], ways[1][:, :third], ways[2][:, 2 * third :]], 1)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize(("certificate", "steepest"), [FREE, ZERO_SUM])
+def test_no_attack_inside_the_radius_succeeds_and_one_just_outside_does(certificate, steepest, norm, classes):
+    rows = random_rows(batch=5, count=7, classes=classes, seed=classes)
+    radius = certificate(*rows.full(), norm)
+    tried = many(rows, radius * (1 - 1e-9), norm, steepest is steepest_zero_sum)
+    assert tried.shape == (5, TRIES, 7)
+    assert not flips(rows, tried).any()
+
+    towards = scores_of(rows).transpose(1, 2)
+    towards = towards - towards.gather(1, decisions(rows).unsqueeze(-1).expand(-1, -1, 7))
+    outside = steepest(towards, rows.items.unsqueeze(1).expand_as(towards), 1.0, norm)
+    assert flips(rows, outside * radius[:, None, None] * (1 + 1e-6)).any(-1).all()
+
+
+@pytest.mark.parametrize("norm", ["l2", "linf"])
+def test_the_attacks_can_succeed_at_all(norm):
+    """Else that none does would say nothing. (Along l1 the climb goes one coordinate at a time, and may miss.)"""
+    rows = random_rows(batch=5, count=7, classes=2, seed=2)
+    assert flips(rows, many(rows, 1.01 * certified_radius(*rows.full(), norm), norm, False)).any(-1).all()
+
+
+def on_the_simplex(rows: Rows, radius: float, norm: Norm) -> Tensor:
+    """A thousand other distributions a text, no further from its attention than the radius."""
+    batch, count = rows.attention.shape
+    draw_ = torch.Generator().manual_seed(1)
+    sharp = (
+        torch.randn(batch, TRIES, count, generator=draw_, dtype=torch.float64) * torch.linspace(0, 30, TRIES)[:, None]
+    )
+    change = sharp.softmax(-1) - rows.attention.unsqueeze(1)
+    return shrink(change, radius, norm)
+
+
+STEEPEST = {
+    worst_case_free: lambda way, rows, radius, norm: steepest_free(way, rows.items, radius, norm),
+    worst_case_zero_sum: lambda way, rows, radius, norm: steepest_zero_sum(way, rows.items, radius, norm),
+    worst_case_in_box: lambda way, rows, radius, norm: steepest_in_box(way, rows.attention, rows.items, radius, norm),
+    worst_case_on_simplex: lambda way, rows, radius, norm: steepest_on_simplex(
+        way, rows.attention, rows.items, radius, norm
+    ),
+}
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("worst_case", STEEPEST)
+@pytest.mark.parametrize("radius", [0.02, 0.1, 0.5])
+def test_a_worst_case_on_the_decisions_side_is_a_certificate_and_one_beyond_is_an_attack(worst_case, norm, radius):
+    """Two classes, at a given radius: this also certifies weights that stay a distribution."""
+    rows = random_rows(batch=11, count=7, classes=2, seed=5)
+    found = worst_case(*rows.full(), radius, norm)
+    decided = decisions(rows)[:, 0] == 1
+    certified = torch.where(decided, found.low > 0, found.high < 0)
+    tried = flips(rows, on_the_simplex(rows, radius, norm))
+    assert not tried[certified].any()
+    margin = scores_of(rows) @ torch.tensor([-1.0, 1.0]).double()
+    attack = STEEPEST[worst_case](torch.where(decided, -1.0, 1.0)[:, None] * margin, rows, radius, norm)
+    assert torch.equal(flips(rows, attack.unsqueeze(1))[:, 0], ~certified)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_the_radius_that_keeps_the_sum_also_certifies_distributions(norm):
+    rows = random_rows(batch=11, count=7, classes=3, seed=7)
+    for row, radius in enumerate(certified_radius_zero_sum(*rows.full(), norm).tolist()):
+        one = Rows(*(part[row : row + 1] for part in rows.full()))
+        assert not flips(one, on_the_simplex(one, radius * (1 - 1e-9), norm)).any()
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_the_radius_is_where_the_worst_case_reaches_the_boundary(norm):
+    rows = random_rows(batch=5, count=7, classes=2, seed=9)
+    decided = decisions(rows)[:, 0] == 1
+    for certificate, worst_case in (
+        (certified_radius, worst_case_free),
+        (certified_radius_zero_sum, worst_case_zero_sum),
+    ):
+        for row, radius in enumerate(certificate(*rows.full(), norm).tolist()):
+            found = worst_case(*rows.full(), radius, norm)
+            end = found.low[row] if decided[row] else found.high[row]
+            assert_close(end, torch.zeros(()).double(), atol=1e-12, rtol=0)
