@@ -41,7 +41,7 @@ def wanted(scale: str) -> list[Wanted]:
 
 
 def _audit(scale: str) -> AuditSettings:
-    examples = {"small": 300, "medium": 400, "paper": None}[scale]
+    examples = {"small": 300, "medium": 300, "paper": None}[scale]
     return AuditSettings(tests=TESTS, examples=examples, shown=0)
 
 
@@ -52,7 +52,7 @@ def _run(source: str, encoder: str, attention: str, seed: int, scale: str) -> Ru
     network = VECTORS
     if babi:
         # Small models that must read every word, and all the examples there are time for.
-        data = data.model_copy(update={"train_limit": 2_000 if scale == "small" else None})
+        data = data.model_copy(update={"train_limit": {"small": 2_000, "medium": 4_000, "paper": None}[scale]})
         text = text.model_copy(update={"max_tokens": None})
         widths = {"bilstm": 30, "average": 60, "cnn": 8}
         network = NetworkSettings(embed_size=50)
@@ -63,13 +63,13 @@ def _run(source: str, encoder: str, attention: str, seed: int, scale: str) -> Ru
 
 def _training(source: str, scale: str) -> TrainingSettings:
     if source.startswith("babi"):
-        epochs = {"small": 20, "medium": 30, "paper": 100}[scale]
+        epochs = {"small": 15, "medium": 20, "paper": 100}[scale]
         return TrainingSettings(
-            epochs=epochs, patience=8, metric="accuracy", class_weights=False, loss_sum="mean", learning_rate=5e-3
+            epochs=epochs, patience=5, metric="accuracy", class_weights=False, loss_sum="mean", learning_rate=5e-3
         )
     if source == "snli":
-        return TrainingSettings(epochs=4 if scale == "small" else 6, metric="accuracy", class_weights=False)
-    return TrainingSettings(epochs=5 if scale == "small" else 8)
+        return TrainingSettings(epochs=6 if scale == "paper" else 4, metric="accuracy", class_weights=False)
+    return TrainingSettings(epochs=8 if scale == "paper" else 5)
 
 
 def tables(results: Results) -> list[Table]:
@@ -291,7 +291,7 @@ STUDY = Study(
         "small": "SST, 20 News (hockey, baseball), AG News, bAbI 1; BiLSTM, average and CNN with additive attention; "
         "2 seeds; 2,000 training texts of at most 100 words; 300 test texts audited",
         "medium": "all eight sets; BiLSTM, average and CNN with additive (2 seeds) and dot attention (1 seed); "
-        "4,000 training texts (bAbI 9,000) of at most 150 words; 400 test texts audited",
+        "3,000 training texts (bAbI 4,000) of at most 120 words; 300 test texts audited",
         "paper": "all eight sets, whole; BiLSTM, average and CNN with additive and dot attention; 5 seeds; every test "
         "text audited (500 where there are three classes or more)",
     },

@@ -5,8 +5,8 @@ from heedful.settings import DataSettings, NetworkSettings, TextSettings
 LONGER_THAN = {"sst2": 5, "imdb": 6, "newsgroups_sports": 6}
 """Their strict lower bounds on the length of a text."""
 
-TRAIN_LIMIT = {"small": 2_000, "medium": 4_000, "paper": None}
-MOST_WORDS = {"small": 100, "medium": 150, "paper": None}
+TRAIN_LIMIT = {"small": 2_000, "medium": 3_000, "paper": None}
+MOST_WORDS = {"small": 100, "medium": 120, "paper": None}
 
 VECTORS = NetworkSettings(vectors="glove_6b_100d", missing="zero")
 """Words without a vector start at zero, as in their code."""

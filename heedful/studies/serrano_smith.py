@@ -51,10 +51,10 @@ def _run(source: str, shape: str, encoder: str, seed: int, scale: str) -> Run:
     data = DataSettings(
         source=("imdb" if full else "imdb_small") if ratings else source,
         label="rating" if ratings else None,
-        train_limit={"small": 2_000, "medium": 6_000, "paper": None}[scale],
-        test_limit={"small": 1_000, "medium": 2_000, "paper": None}[scale],
+        train_limit={"small": 2_000, "medium": 3_000, "paper": None}[scale],
+        test_limit={"small": 1_000, "medium": 1_000, "paper": None}[scale],
     )
-    text = TextSettings(min_count=1 if scale == "small" else 5, max_tokens={"small": 100, "medium": 200}.get(scale))
+    text = TextSettings(min_count=1 if scale == "small" else 5, max_tokens={"small": 100, "medium": 120}.get(scale))
     inner = ENCODERS[encoder]
     network = NetworkSettings(
         encoder="hierarchical" if shape == "hierarchical" else inner,
@@ -70,7 +70,7 @@ def _run(source: str, shape: str, encoder: str, seed: int, scale: str) -> Run:
         logit_dropout=0.2457 if ratings else 0.3749,
     )
     training = TrainingSettings(
-        epochs={"small": 8, "medium": 10, "paper": 15 if encoder != "none" else 60}[scale],
+        epochs={"small": 6, "medium": 6, "paper": 15 if encoder != "none" else 60}[scale],
         optimizer="adam",
         learning_rate=4e-4 if full else 2e-3,
         batch_size=64 if full else 32,
@@ -308,7 +308,7 @@ STUDY = Study(
     scales={
         "small": "IMDB ratings (8 classes), DBpedia (14) and 20 Newsgroups (20); HAN and FLAN with recurrent, "
         "convolutional and no encoder; 1 seed; 2,000 training texts of at most 100 words; 500 test texts audited",
-        "medium": "the same with 2 seeds; at most 6,000 training texts of at most 200 words; 1,000 test texts audited",
+        "medium": "the same with 2 seeds; 3,000 training texts of at most 120 words; 1,000 test texts audited",
         "paper": "the same with 5 seeds, whole texts, all training and test texts, the paper's sizes and rates",
     },
     wanted=wanted,
