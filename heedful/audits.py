@@ -11,7 +11,7 @@ import math
 import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,12 +20,14 @@ import polars as pl
 import torch
 
 from heedful import __version__
+from heedful.company import Company, adversaries_rows, pair_rows, retrained_rows
 from heedful.errors import SettingError
-from heedful.rows import Subject, audit_rows, pair_rows, subject_of, subject_of_batches
+from heedful.rows import Subject, audit_rows, measurable, subject_of, subject_of_batches
 from heedful.settings import AuditSettings, audit_key_of, key_of
 from heedful.store import written_whole
+from heedful.tokens import attended
 from heedful.training import Trained
-from heedful.types import Batch, Dataset, Model
+from heedful.types import Batch, Dataset, LinearModel, Model
 from heedful.verdict import Advice, Line, advise, columns_of, inexact_tests, verdict_lines
 
 DEV_TEXTS = 500
@@ -51,21 +53,6 @@ class Audit:
     about: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Company:
-    """Other models that an audit looks at beside its own.
-
-    Args:
-        retrained: the same model trained with uniform attention, for the question whether attention is needed at all.
-        reference: the run whose attention a model of ours with frozen attention imposes.
-        seeds: the same model trained from other seeds.
-    """
-
-    retrained: Trained | Model | None = None
-    reference: Trained | None = None
-    seeds: tuple[Trained | Model, ...] = ()
-
-
 def audit(
     model: Trained | Model,
     data: Dataset | Sequence[Batch],
@@ -88,13 +75,16 @@ def audit(
     began = time.perf_counter()
     rows, examples = audit_rows(subject, settings, report)
     if company.retrained is not None:
-        rows = pl.concat([rows, _retrained_rows(prepare(company.retrained), subject, settings)])
+        rows = pl.concat([rows, retrained_rows(subject, prepare(company.retrained), settings)])
     if company.seeds:
         rows = pl.concat([rows, pair_rows("seeds", subject, [prepare(one) for one in company.seeds])])
+    if company.adversaries:
+        rows = pl.concat([rows, adversaries_rows(subject, [prepare(one) for one in company.adversaries])])
     item = "sentence" if subject.examples and subject.examples[0].sentences else "word"
     lines = lines_across([rows], settings.seed, item)
     advice = _advice(model, data, settings, rows, device, reference)
-    about = _about(subject, model, settings) | {"seconds": time.perf_counter() - began}
+    about = _about(subject, model, settings) | _attended(subject, settings)
+    about |= {"seconds": time.perf_counter() - began}
     return Audit(rows, examples, lines, advice, about)
 
 
@@ -116,25 +106,30 @@ def ensure_audit(
     command: str = "",
 ) -> Path:
     """The folder of this audit: found, or made now."""
-    beside = [key_of(one.run) for one in (company.retrained, *company.seeds) if isinstance(one, Trained)]
-    retrained, seeds = (beside[0] if company.retrained else None), beside[1 if company.retrained else 0 :]
-    place = folder / audit_key(key_of(trained.run), dataset.fingerprint, settings, retrained, seeds)
+    beside = {
+        role: [key_of(one.run) for one in some if isinstance(one, Trained)]
+        for role, some in (
+            ("retrained", (company.retrained,)),
+            ("seed", company.seeds),
+            ("adversary", company.adversaries),
+        )
+    }
+    place = folder / audit_key(key_of(trained.run), dataset.fingerprint, settings, beside)
     if not (place / "verdict.json").is_file():
         save_audit(audit(trained, dataset, settings, company, device=device, report=report), place, command)
     return place
 
 
-def audit_key(
-    run: str, data: str, settings: AuditSettings, retrained: str | None = None, seeds: Sequence[str] = ()
-) -> str:
+def audit_key(run: str, data: str, settings: AuditSettings, beside: Mapping[str, Sequence[str]]) -> str:
     """The audit's name on disk.
 
     Args:
-        run, retrained, seeds: keys of the run that is audited, and of those beside it.
+        run: key of the run that is audited.
         data: fingerprint of the run's data.
+        beside: keys of the runs beside it, by their role: retrained, seed, adversary.
     """
-    beside = [f"retrained {retrained}"] * bool(retrained) + [f"seed {key}" for key in seeds]
-    return audit_key_of(" ".join([run, *beside]), data, settings)
+    others = [f"{role} {key}" for role, keys in beside.items() for key in keys]
+    return audit_key_of(" ".join([run, *others]), data, settings)
 
 
 def save_audit(found: Audit, folder: Path, command: str = "") -> None:
@@ -210,12 +205,6 @@ def _subject(
     return subject_of_batches(type(model).__name__, model, data, names)
 
 
-def _retrained_rows(other: Subject, subject: Subject, settings: AuditSettings) -> pl.DataFrame:
-    only = settings.model_copy(update={"tests": ("prediction",), "shown": 0})
-    rows, _ = audit_rows(replace(other, name=subject.name), only)
-    return rows.filter(pl.col("measure") == "correct").with_columns(test=pl.lit("uniform_retrained"))
-
-
 def _advice(
     model: Trained | Model,
     data: Dataset | Sequence[Batch],
@@ -233,6 +222,17 @@ def _advice(
     on_dev = settings.model_copy(update=changes)
     dev, _ = audit_rows(subject_of("dev", model, data, on_dev, device=device, reference=reference), on_dev)
     return advise(columns_of([dev]), columns_of([rows]), torch.Generator().manual_seed(settings.seed))
+
+
+def _attended(subject: Subject, settings: AuditSettings) -> dict[str, Any]:
+    """The most and the least attended words, where their scores were asked for and words are what is attended to."""
+    asked = not settings.tests or "token_scores" in settings.tests
+    reads_sentences = bool(subject.examples and subject.examples[0].sentences)
+    if not asked or reads_sentences or not isinstance(subject.model, LinearModel):
+        return {}
+    model = measurable(subject.model)
+    assert isinstance(model, LinearModel)
+    return {"words": asdict(attended(model, subject.batches(), subject.counts(), subject.words, subject.labels))}
 
 
 def _about(subject: Subject, model: Trained | Model, settings: AuditSettings) -> dict[str, Any]:

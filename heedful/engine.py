@@ -10,7 +10,8 @@ import torch
 from pydantic import BaseModel, ConfigDict
 
 from heedful import __version__, datasets
-from heedful.audits import Company, audit, audit_key, save_audit
+from heedful.audits import audit, audit_key, save_audit
+from heedful.company import Company
 from heedful.errors import DataError, SettingError
 from heedful.settings import AuditSettings, DataSettings, Run, TextSettings, key_of
 from heedful.store import Store, written_whole
@@ -76,6 +77,7 @@ class Inspection(BaseModel):
     Args:
         data: fingerprint of the run's data.
         seeds: runs that differ in the seed alone.
+        adversaries: runs trained to predict as this one does and attend elsewhere.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -85,16 +87,22 @@ class Inspection(BaseModel):
     settings: AuditSettings = AuditSettings()
     retrained: str | None = None
     seeds: tuple[str, ...] = ()
+    adversaries: tuple[str, ...] = ()
 
     @property
     def needs(self) -> tuple[str, ...]:
         """Keys of the runs that must be there."""
-        return (self.run, *((self.retrained,) if self.retrained else ()), *self.seeds)
+        return (self.run, *(key for keys in self._beside.values() for key in keys))
 
     @property
     def key(self) -> str:
         """The audit's name on disk."""
-        return audit_key(self.run, self.data, self.settings, self.retrained, self.seeds)
+        return audit_key(self.run, self.data, self.settings, self._beside)
+
+    @property
+    def _beside(self) -> dict[str, tuple[str, ...]]:
+        retrained = (self.retrained,) if self.retrained else ()
+        return {"retrained": retrained, "seed": self.seeds, "adversary": self.adversaries}
 
 
 def inspect(
@@ -123,6 +131,7 @@ def inspect(
             retrained=there.get(asked.retrained or ""),
             reference=there.get(run.reference or ""),
             seeds=tuple(there[name] for name in asked.seeds),
+            adversaries=tuple(there[name] for name in asked.adversaries),
         )
         found = audit(there[asked.run], dataset, asked.settings, company, device=device, report=report)
         save_audit(found, Path(folder) / key)

@@ -71,6 +71,25 @@ def plan(content: Mapping[str, Any]) -> list[Planned]:
     return planned
 
 
+ADVERSARY_SEEDS = (10, 50, 257, 500_231, 100_078, 12_504, 90_754_789, 8_988_812, 2)
+"""The nine seeds of Amini and Kosseim's adversaries."""
+
+
+def adversary_of(run: Run, seed: int, changes: Mapping[str, Any] | None = None) -> Run:
+    """The run of an adversary of a run (whose data has its fingerprint): predict alike, attend elsewhere.
+
+    Amini and Kosseim's settings: at most 80 epochs, stop after 10 without improvement, the mean over the batch; but the
+    epoch is chosen on dev, and not before 20 have passed, since an adversary may sit on a plateau for as long.
+
+    Args:
+        changes: other training settings.
+    """
+    settings = {"method": "adversary", "options": {}, "epochs": 80, "patience": 10, "min_epochs": 20}
+    settings |= {"loss_sum": "mean", "class_weights": False, **(changes or {})}
+    training = run.training.model_copy(update=settings)
+    return run.model_copy(update={"training": training, "seed": seed, "reference": key_of(run)})
+
+
 def _grid(table: Mapping[str, Any]) -> dict[str, list[Any]]:
     grid = _places(table)
     for place, values in grid.items():

@@ -1,10 +1,8 @@
 """Many runs: those not yet in the store are done by a Dask cluster and stored as they arrive; all end in one table."""
 
-import logging
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -12,20 +10,13 @@ from typing import Any
 
 import dask.config
 import polars as pl
-from dask.system import CPU_COUNT
-from distributed import Client, Future, LocalCluster, as_completed, get_worker
+from distributed import Client, Future, as_completed, get_worker
 from distributed.scheduler import KilledWorker
 
 from heedful.engine import Files, Inspection, files_of, inspect, keep, work
-from heedful.errors import HeedfulError, SettingError
+from heedful.errors import HeedfulError
 from heedful.settings import Run
 from heedful.store import RunFile, Store
-
-WORKER_ENVIRONMENT = {"OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": "1"}
-"""Read by torch when it loads: one thread a worker, which waits without spinning."""
-
-DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
-"""Run by each worker at its start: a terminal sends Ctrl-C to all, but it is the client that stops the workers."""
 
 
 @dataclass(frozen=True)
@@ -42,32 +33,6 @@ class Standing:
 
 Report = Callable[[Standing, str | None, str | None], None]
 """Called with the standing, the key of the run that just ended (None at the start), and why it failed if it did."""
-
-
-@contextmanager
-def connected(scheduler: str | None = None, *, workers: int | None = None) -> Iterator[Client]:
-    """A client of the cluster at that address; without one, of our own: one worker a core, on loopback only."""
-    if scheduler is not None:
-        try:
-            client = Client(scheduler, timeout=10, set_as_default=False)
-        except (OSError, ValueError) as error:
-            raise SettingError(f"no Dask scheduler answers at '{scheduler}': {error}") from None
-        with client:
-            yield client
-        return
-    cluster = LocalCluster(
-        n_workers=workers or CPU_COUNT,
-        threads_per_worker=1,
-        processes=True,
-        host="127.0.0.1",
-        dashboard_address="127.0.0.1:0",  # whatever is free: another sweep may be running
-        memory_limit=0,  # a run needs what it needs: a pause or a kill at some share of memory would only repeat it
-        silence_logs=logging.CRITICAL,
-        env=WORKER_ENVIRONMENT,
-        preload=[DEAF],
-    )
-    with cluster, Client(cluster, set_as_default=False) as client:
-        yield client
 
 
 @dataclass(frozen=True)
@@ -174,11 +139,11 @@ class _Sweep:
     def submit(self, function: Callable[..., Files], *arguments: Any) -> Future:
         """Send a task: in Dask's terms impure, so that what failed before is tried anew.
 
-        Audits go first: a worker has their data at hand from the run before.
+        Audits, and what they need, go first: a worker has their data at hand from the run before.
         """
         # A base run's files are sent along on purpose: a dead worker then loses nothing that must be trained again.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
-            return self.client.submit(function, *arguments, pure=False, priority=int(function is _inspect))
+            return self.client.submit(function, *arguments, pure=False, priority=int(function is not _train))
 
     def finish(self, future: Future) -> list[str]:
         """Store what arrived, or note why it failed; the key of that task, and of those that can not be done now."""

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
@@ -38,6 +39,12 @@ def test_train_prints_scores_and_stores_the_run(tmp_path):
     described = json.loads((folder / "run.json").read_text())
     assert described["run"]["network"]["encoder"] == "average"
     assert described["run"]["data"]["fingerprint"]
+
+
+def test_scores_of_tokens_are_recorded_where_asked(tmp_path):
+    output = heedful("train", "mock-1", *SMALL, "--record-flow", "0,1", "--runs", str(tmp_path))
+    assert "scores of tokens after epochs 0, 1:" in " ".join(output.split())
+    assert len(list(tmp_path.glob("*/tokens.parquet"))) == 1
 
 
 def test_training_again_finds_the_run(tmp_path):
@@ -90,9 +97,21 @@ def test_a_finished_run_can_be_audited_reported_and_compared(tmp_path):
 
 
 def test_seeds_are_audited_together(tmp_path):
-    output = audit(tmp_path, "mock-1", *SMALL, *QUICK, "--seeds", "2", "--tests", "uniform", "--deep")
-    assert "2 seeds" in output and "retrained" in " ".join(output.split())
+    output = audit(tmp_path, "mock-1", *SMALL, *QUICK, "--seeds", "2", "--tests", "uniform")
+    assert "2 seeds" in output
+    assert len(list((tmp_path / "runs").iterdir())) == 2
+
+
+@pytest.mark.cluster
+def test_a_deep_audit_retrains_without_attention_and_against_it(tmp_path):
+    output = audit(tmp_path, "mock-1", *SMALL, *QUICK, "--tests", "uniform", "--deep", "--adversaries", "2")
+    output = " ".join(output.split())
+    assert "Trained anew with the same weight on every word" in output
+    assert "The best of 2 models trained to give the same answers by other attention" in output
     assert len(list((tmp_path / "runs").iterdir())) == 4
+    assert "AtteFa over the adversaries" in (tmp_path / "out" / "report.html").read_text()
+    rows = pl.read_parquet(tmp_path / "out" / "rows.parquet")
+    assert {"attefa", "adversaries", "uniform_retrained"} <= set(rows["test"])
 
 
 def test_a_model_trained_with_uniform_attention_can_be_given(tmp_path):
@@ -119,6 +138,13 @@ def test_list_names_every_encoder_with_what_it_is():
 @pytest.mark.parametrize("kind", ["tests", "attentions", "heads", "methods", "metrics", "datasets"])
 def test_every_kind_can_be_listed(kind):
     assert heedful("list", kind).strip()
+
+
+def test_costly_tests_are_listed_with_how_to_ask_for_them():
+    lines = {line.split()[0]: line for line in heedful("list", "tests").splitlines()}
+    assert lines["rationale"].endswith("[with --deep, or named]")
+    assert lines["sensitivity"].endswith("[only where named in --tests]")
+    assert not lines["certificate"].endswith("]")
 
 
 def test_list_runs_shows_runs_and_skips_the_rest(tmp_path):
@@ -151,6 +177,8 @@ def test_check_says_whether_data_can_be_trained_on(reviews):
         (["train", "mock-1", "--encoder", "bilsmt"], "Did you mean 'bilstm'?"),
         (["train", "mock-1", "--device", "quantum"], "device must be one that torch can use here"),
         (["train", "mock-1", "--set", "network.colour=red"], "setting 'network.colour'"),
+        (["train", "mock-1", "--epochs", "2", "--record-flow", "0,3"], "must name epochs up to the last one, 2"),
+        (["train", "mock-1", "--record-flow", "first"], "setting 'training.record_flow'"),
         (["train", "mock-1", "--set", "nonsense"], "--set takes PART.NAME=VALUE"),
         (["train", "mock-1", "--set", "network.hidden_size=0"], "setting 'network.hidden_size'"),
         (["train", "mock-1", "--reference", "abc"], "no run 'abc'"),

@@ -13,12 +13,13 @@ import pytest
 from typer.testing import CliRunner
 
 from heedful.cli import app
+from heedful.cluster import connected
 from heedful.engine import ensure
 from heedful.errors import HeedfulError, SettingError
 from heedful.plan import plan, prepare
 from heedful.settings import TrainingSettings
 from heedful.store import Store
-from heedful.sweep import connected, expected_seconds, sweep, table
+from heedful.sweep import expected_seconds, sweep, table
 
 SMALL = {
     "data": {"source": "mock-1", "train_limit": 200, "test_limit": 50},

@@ -10,10 +10,10 @@ import typer
 
 from heedful.cli import options
 from heedful.cli.options import make_run, use_threads
-from heedful.cli.progress import progress_bar, reporter
+from heedful.cli.progress import cores, live_counts, progress_bar, reporter
 from heedful.cli.tables import print_verdicts
-from heedful.errors import SettingError
-from heedful.settings import AuditSettings, Run
+from heedful.errors import HeedfulError, SettingError
+from heedful.settings import AuditSettings, Run, key_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,7 +29,13 @@ Model = Annotated[str | None, typer.Option("--model", help="Key of a finished ru
 Tests = Annotated[str | None, typer.Option(help="Only these tests, with commas between; `heedful list tests`.")]
 Examples = Annotated[int | None, typer.Option(min=1, help="At most so many texts, drawn at random.")]
 Seeds = Annotated[int, typer.Option(min=1, help="Train so many models, seeds one apart, and report across them.")]
-Deep = Annotated[bool, typer.Option("--deep", help="Also retrain with uniform attention.")]
+Deep = Annotated[
+    bool,
+    typer.Option(
+        "--deep", help="Also the costly tests, and retrain: with uniform attention, and against it (--adversaries)."
+    ),
+]
+Adversaries = Annotated[int, typer.Option(min=0, max=9, help="With --deep: models trained to attend elsewhere.")]
 Uniform = Annotated[str | None, typer.Option("--uniform", help="Key of the same model trained with uniform attention.")]
 Search = Annotated[bool, typer.Option("--search", help="Also run the authors' search for an adversary.")]
 Out = Annotated[str, typer.Option(help="Folder for report.html, rows.parquet and verdict.json.")]
@@ -59,6 +65,7 @@ def audit(
     examples: Examples = None,
     seeds: Seeds = 1,
     deep: Deep = False,
+    adversaries: Adversaries = 3,
     uniform: Uniform = None,
     search: Search = False,
     settings: options.Set = None,
@@ -72,14 +79,16 @@ def audit(
     given = locals()
     plain, own = options.split_settings(settings, "audit")
     _check_describes(given, plain)
-    how = audit_settings(tests, examples, search, own)
+    how = audit_settings(tests, examples, search, {"deep": deep and not tests, **own})
     use_threads(threads, device)
     planned = [_finished(model, runs)] if model else [make_run(given, plain)] if data else demonstration(seed)
     planned = [run.model_copy(update={"seed": run.seed + more}) for run in planned for more in range(seeds)]
     from rich.console import Console
 
     console = Console(highlight=False)
-    job = _Job(how, Path(runs), Path(audits), device, deep, uniform)
+    job = _Job(how, Path(runs), Path(audits), device, deep, adversaries if deep else 0, uniform)
+    if deep:
+        planned = _train_deep(console, planned, job)
     found = _audit_all(console, planned, job)
     print_verdicts(console, found, seeds)
     written = write_out(found, Path(out))
@@ -118,11 +127,11 @@ def audit_settings(tests: str | None, examples: int | None, search: bool, own: d
     except ValidationError as error:
         raise options.explained(error, "audit.", AuditSettings) from None
     if names:
-        from heedful.battery import BATTERY
+        from heedful.battery import TESTS
         from heedful.errors import pick
 
         for name in names:
-            pick("test", name, BATTERY)
+            pick("test", name, TESTS)
     return how
 
 
@@ -141,7 +150,42 @@ class _Job:
     audits: Path
     device: str
     deep: bool
+    adversaries: int
     uniform: str | None
+
+
+def _train_deep(console: "Console", planned: list[Run], job: _Job) -> list[Run]:
+    """Do the runs, the same without attention, and their adversaries, on all cores; the runs with their data's hash."""
+    from heedful.cluster import connected
+    from heedful.engine import load_data
+    from heedful.plan import prepare
+    from heedful.store import Store
+    from heedful.sweep import sweep
+
+    store, bases = Store(job.runs), [load_data(run)[0] for run in planned]
+    beside = [other for run in bases for other in (_without_attention(run), *_adversaries(run, job))]
+    runs = prepare([*bases, *beside], store)
+    missing = sum(run not in store for run in runs.values())
+    if missing:
+        errors: dict[str, str] = {}
+        with (
+            connected(workers=min(cores(), missing)) as client,
+            live_counts(console, errors, lambda key: f"{key} in {store.read(key).seconds:.1f} s") as report,
+        ):
+            sweep(runs, store, client, device=job.device, report=report)
+        if errors:
+            raise HeedfulError(f"{len(errors)} of {len(runs)} runs failed; the first: {next(iter(errors.values()))}")
+    return bases
+
+
+def _without_attention(run: Run) -> Run:
+    return run.model_copy(update={"network": run.network.model_copy(update={"attention": "uniform"})})
+
+
+def _adversaries(run: Run, job: _Job) -> list[Run]:
+    from heedful.plan import ADVERSARY_SEEDS, adversary_of
+
+    return [adversary_of(run, seed) for seed in ADVERSARY_SEEDS[: job.adversaries]]
 
 
 def _audit_all(console: "Console", planned: list[Run], job: _Job) -> "list[AuditFiles]":
@@ -151,7 +195,8 @@ def _audit_all(console: "Console", planned: list[Run], job: _Job) -> "list[Audit
 
 
 def _audit_one(bar: "Progress", run: Run, job: _Job) -> "AuditFiles":
-    from heedful.audits import Company, ensure_audit
+    from heedful.audits import ensure_audit
+    from heedful.company import Company
     from heedful.engine import ensure_on, load_data
     from heedful.report import read_audit
     from heedful.store import Store
@@ -161,9 +206,8 @@ def _audit_one(bar: "Progress", run: Run, job: _Job) -> "AuditFiles":
     _, trained, _ = ensure_on(run, dataset, store, device=job.device, report=reporter(bar, name))
     retrained = store.load(job.uniform) if job.uniform else None
     if job.deep and retrained is None:
-        without = run.model_copy(update={"network": run.network.model_copy(update={"attention": "uniform"})})
-        told = reporter(bar, f"{name}uniform, ")
-        _, retrained, _ = ensure_on(without, dataset, store, device=job.device, report=told)
+        retrained = store.load(key_of(_without_attention(run)))
+    against = tuple(store.load(key_of(one)) for one in _adversaries(run, job))
     reference = store.load(run.reference) if run.reference else None
     task = bar.add_task(f"{name}auditing", total=None)
     place = ensure_audit(
@@ -171,7 +215,7 @@ def _audit_one(bar: "Progress", run: Run, job: _Job) -> "AuditFiles":
         dataset,
         job.how,
         job.audits,
-        Company(retrained, reference),
+        Company(retrained, reference, adversaries=against),
         device=job.device,
         report=lambda done, total: bar.update(task, completed=done, total=total),
         command=shlex.join(["heedful", *sys.argv[1:]]),

@@ -41,9 +41,10 @@ def _first_lines(things: dict[str, object]) -> dict[str, str]:
 
 
 def _tests() -> dict[str, str]:
-    from heedful.battery import BATTERY
+    from heedful.battery import BATTERY, DEEP, NAMED
 
-    return _first_lines(dict(BATTERY))
+    when = {"": BATTERY, " [with --deep, or named]": DEEP, " [only where named in --tests]": NAMED}
+    return {name: said + how for how, tests in when.items() for name, said in _first_lines(dict(tests)).items()}
 
 
 def _encoders() -> dict[str, str]:

@@ -24,6 +24,12 @@ Method = Annotated[str | None, typer.Option(help="How to train; `heedful list me
 Vectors = Annotated[str | None, typer.Option(help="Pretrained word vectors: a file, or a name under HEEDFUL_DATA.")]
 Seed = Annotated[int, typer.Option(help="Decides initial weights, batches and dropout.")]
 Epochs = Annotated[int | None, typer.Option(help="Passes over the training texts. Default: 8.")]
+RecordFlow = Annotated[
+    str | None,
+    typer.Option(
+        "--record-flow", metavar="EPOCHS", help="Record scores and flow of every token after these epochs: 0,1,5."
+    ),
+]
 Reference = Annotated[str | None, typer.Option(help="Key of a finished run that the method or frozen attention takes.")]
 Set = Annotated[
     list[str] | None,

@@ -38,7 +38,7 @@ def compare(
     audits: options.Audits = "audits",
     out: Annotated[str | None, typer.Option(help="Also write a page with all of them.")] = None,
 ) -> None:
-    """Put the verdicts of two or more audited runs side by side."""
+    """Put two or more audited runs side by side; those that differ in the seed alone count as one model."""
     if len(names) < 2:
         raise SettingError(f"compare takes two runs or more; it was given {len(names)}.")
     from rich.console import Console

@@ -39,13 +39,13 @@ def reproduce(
     """Repeat a paper: do what is missing of its runs, print its tables beside ours and its claims with a verdict."""
     from rich.console import Console
 
+    from heedful.cluster import connected
     from heedful.errors import pick
     from heedful.store import Store
     from heedful.studies import STUDIES
     from heedful.studies.conduct import do_study, gather, prepare_study
     from heedful.studies.page import write_study
     from heedful.studies.told import tell
-    from heedful.sweep import connected
 
     console, store, folder = Console(highlight=False, width=_width()), Store(runs), Path(audits)
     study = pick("study", paper.replace("_", "-"), STUDIES)

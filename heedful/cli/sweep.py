@@ -41,10 +41,11 @@ def sweep(
         raise SettingError(f"--out must be a file ending in .csv or .parquet; it was '{out}'.")
     from rich.console import Console
 
+    from heedful.cluster import connected
     from heedful.plan import prepare
     from heedful.store import Store
-    from heedful.sweep import connected, table
     from heedful.sweep import sweep as sweep_runs
+    from heedful.sweep import table
 
     # A file or pipe has no width: there the table need not be squeezed into eighty columns.
     console, store = Console(highlight=False, width=None if sys.stdout.isatty() else 200), Store(runs)

@@ -1,12 +1,13 @@
 """Verdicts as tables in the terminal."""
 
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from heedful.comparison import Side
     from heedful.report import AuditFiles
     from heedful.report.reading import Line
 
@@ -75,22 +76,64 @@ def _interval(value: float | None, low: float | None, high: float | None) -> str
 
 
 def print_comparison(console: "Console", found: "Sequence[AuditFiles]") -> None:
-    """Scores of prediction and lines of the verdict, a column a model."""
+    """Scores of prediction and lines of the verdict, a column a model; seeds of one model together."""
     from rich.box import SIMPLE_HEAD
     from rich.markup import escape
     from rich.table import Table
 
+    from heedful.comparison import compared
+
+    groups = _models(found)
     table = Table(box=SIMPLE_HEAD)
     table.add_column("")
-    for one in found:
-        table.add_column(escape(f"{one.verdict.data}\n{one.verdict.model or one.verdict.run}"), justify="right")
-    metrics = dict.fromkeys(name for one in found for name in one.verdict.scores)
-    for name in metrics:
-        table.add_row(name, *(_number(one.verdict.scores.get(name)) for one in found))
+    for name, group in groups.items():
+        seeds = f"\n{len(group)} seeds" if len(group) > 1 else ""
+        table.add_column(escape(f"{group[0].verdict.data}\n{name}{seeds}"), justify="right")
+    for metric in dict.fromkeys(name for one in found for name in one.verdict.scores):
+        table.add_row(
+            metric, *(_scores([one.verdict.scores.get(metric) for one in group]) for group in groups.values())
+        )
     table.add_section()
-    questions = dict.fromkeys((line.name, line.question) for one in found for line in one.verdict.lines)
-    for name, question in questions:
-        lines = [next((line for line in one.verdict.lines if line.name == name), None) for one in found]
-        cells = ("-" if line is None else _interval(line.value, line.low, line.high) for line in lines)
-        table.add_row(escape(question), *cells)
+    for line in compared({name: [one.rows for one in group] for name, group in groups.items()}):
+        table.add_row(escape(line.question), *map(_side, line.sides))
     console.print(table)
+    console.print(
+        "[dim]In brackets the interval; after it what a model has more than the first, with * where that is sure: its "
+        "interval leaves out 0, and every seed agrees on the sign.[/dim]"
+    )
+
+
+def _models(found: "Sequence[AuditFiles]") -> "dict[str, list[AuditFiles]]":
+    """The audits by model: what differs in the seed alone is one; names tell the models apart."""
+    from heedful.report.names import distinct_names
+
+    settings = [_without_seed(one.verdict.settings) for one in found]
+    distinct = [one for place, one in enumerate(settings) if one not in settings[:place]]
+    firsts = [found[settings.index(one)] for one in distinct]
+    names = distinct_names([one.verdict.model or one.verdict.run for one in firsts], distinct)
+    groups: dict[str, list[AuditFiles]] = {name: [] for name in names}
+    for one, own in zip(found, settings, strict=True):
+        groups[names[distinct.index(own)]].append(one)
+    return groups
+
+
+def _without_seed(settings: "Mapping[str, Any]") -> "dict[str, Any]":
+    """Without what differs between seeds: the seed, and the run that it refers to."""
+    run = settings.get("run")
+    return {**settings, "run": run and {name: v for name, v in run.items() if name not in ("seed", "reference")}}
+
+
+def _scores(values: "Sequence[float | None]") -> str:
+    known = [value for value in values if value is not None]
+    if len(known) < 2:
+        return _number(known[0] if known else None)
+    return _interval(sum(known) / len(known), min(known), max(known))
+
+
+def _side(side: "Side | None") -> str:
+    if side is None:
+        return "-"
+    value = _interval(side.value.value, side.value.low, side.value.high)
+    if side.less_first is None:
+        return value
+    return f"{value} {side.less_first.value:+.2f}{'*' if side.is_sure else ''}"

@@ -24,13 +24,15 @@ def train(
     seed: options.Seed = 0,
     epochs: options.Epochs = None,
     reference: options.Reference = None,
+    record_flow: options.RecordFlow = None,
     settings: options.Set = None,
     runs: options.Runs = "runs",
     device: options.Device = "cpu",
     threads: options.Threads = 1,
 ) -> None:
     """Train one model on DATA, store it, and print how well it predicts."""
-    run = make_run(locals(), settings)
+    recorded = [f"training.record_flow=[{record_flow}]"] if record_flow else []
+    run = make_run(locals(), [*(settings or []), *recorded])
     use_threads(threads, device)
     from rich.console import Console
     from rich.markup import escape
@@ -45,6 +47,9 @@ def train(
         console.print(f"note: {escape(note)}")
     print_scores(console, trained)
     where = f"{runs}/{key}"
+    if trained.tokens is not None:
+        after = ", ".join(str(epoch) for epoch in trained.tokens["epoch"].unique().sort())
+        console.print(f"scores of tokens after epochs {after}: {where}/tokens.parquet")
     console.print(f"found in {where}" if found else f"trained in {trained.seconds:.1f} s, stored in {where}")
 
 

@@ -1,0 +1,92 @@
+"""Figures of trained adversaries: how far their answers moved, against how far their attention did."""
+
+import math
+
+import altair as alt
+import polars as pl
+
+from heedful.report.drawing import INK, colour_of
+from heedful.report.figure import Figure
+from heedful.report.texts import Texts
+
+GROUP = "Would a retrained model attend elsewhere?"
+SOURCE = "Amini & Kosseim, Figure {}".format
+KINDS = {"constant": "always says the same", "rescaled": "rescales", "frozen": "attention alone moves"}
+TRAINED = "trained"
+LN2 = math.log(2)
+
+
+def adversaries_plane(texts: Texts) -> Figure | None:
+    """Every member of the AtteFa family in the plane of JSD and TVD."""
+    if not texts.has("adversaries.tvd_1", "attefa.cap"):
+        return None
+    points = _members(texts)
+    said = "; ".join(f"{run}, {kind} {tvd:.2f} at {js:.2f}" for run, kind, tvd, js, _ in points.rows())
+    kinds = [TRAINED, *KINDS.values()]
+    base = alt.Chart(points).encode(
+        x=alt.X("js:Q", title="JSD of attention (nats)", scale=alt.Scale(domain=[0, round(LN2, 3)])),
+        y=alt.Y("tvd:Q", title="TVD of predictions", scale=alt.Scale(domainMin=0)),
+        color=colour_of(texts.runs, "run"),
+        shape=alt.Shape(
+            "kind:N", sort=kinds, scale=alt.Scale(domain=kinds), legend=alt.Legend(title=None, orient="right")
+        ),
+    )
+    slope = pl.DataFrame({"js": [0.0, LN2], "tvd": [0.0, 0.5]})
+    line = alt.Chart(slope).mark_line(strokeDash=[3, 3], color=INK, aria=False).encode(x="js:Q", y="tvd:Q")
+    return Figure(
+        name="adversaries_plane",
+        group=GROUP,
+        title="Adversaries: moved answers against moved attention",
+        caption="Down and to the right the adversary wins. On the broken line AtteFa is .5; below it, less.",
+        source=SOURCE(2),
+        alt=f"Mean TVD at mean JSD. {said}.",
+        chart=alt.layer(line, base.mark_point(size=70, filled=True, opacity=0.9, aria=False)).properties(
+            width=330, height=230
+        ),
+        columns=3,
+    )
+
+
+def adversaries_seeds(texts: Texts) -> Figure | None:
+    """AtteFa of each trained adversary, one a seed."""
+    if not texts.has("adversaries.tvd_1"):
+        return None
+    points = _members(texts).filter(pl.col("kind") == TRAINED)
+    said = "; ".join(f"{run}: {value:.2f}" for run, value in points.select("run", "attefa").rows())
+    base = alt.Chart(points).encode(
+        y=alt.Y("run:N", sort=list(texts.runs), title=None, axis=alt.Axis(labels=len(texts.runs) > 1)),
+        x=alt.X("attefa:Q", title="AtteFa", scale=alt.Scale(domain=[0, 1])),
+    )
+    dots = base.mark_circle(size=60, opacity=0.75, aria=False).encode(color=colour_of(texts.runs, "run"))
+    means = base.mark_tick(thickness=2, size=22, color=INK, aria=False).encode(x="mean(attefa):Q")
+    return Figure(
+        name="adversaries_seeds",
+        group=GROUP,
+        title="AtteFa over the adversaries' seeds",
+        caption="Each point an adversary, the tick their mean. Values in two heaps: some adversaries gave up.",
+        source=SOURCE(1),
+        alt=f"AtteFa of each adversary. {said}.",
+        chart=alt.layer(dots, means).properties(width=330, height=50 + 40 * len(texts.runs)),
+        columns=3,
+    )
+
+
+def _members(texts: Texts) -> pl.DataFrame:
+    """run, kind, and the means tvd, js and attefa of each member of the family."""
+    frame = texts.frame
+    numbers = sorted(int(name.split("_")[-1]) for name in frame.columns if name.startswith("adversaries.tvd_"))
+    pairs = [(TRAINED, f"adversaries.tvd_{n}", f"adversaries.js_{n}") for n in numbers]
+    cap = "attefa.type_cap" if "attefa.type_cap" in frame.columns else "attefa.cap"
+    pairs += [
+        (said, f"attefa.{kind}_tvd", "attefa.frozen_js" if kind == "frozen" else cap) for kind, said in KINDS.items()
+    ]
+    rows = []
+    for run in texts.runs:
+        own = frame.filter(pl.col("run") == run)
+        for kind, tvd, js in pairs:
+            if tvd not in own.columns or own[tvd].null_count() == len(own):
+                continue
+            moved, gone = own[tvd].mean(), own[js].fill_null(own["attefa.cap"]).mean()
+            if isinstance(moved, float) and isinstance(gone, float) and gone > 0:
+                rows.append((run, kind, moved, gone, min(moved * LN2 / gone, 1.0)))
+    return pl.DataFrame(rows, schema=["run", "kind", "tvd", "js", "attefa"], orient="row")
