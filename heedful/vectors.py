@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from numpy.lib.npyio import NpzFile
 from torch import Tensor
 
@@ -110,16 +110,28 @@ def nearest_neighbours(vectors: Vectors, words: Sequence[str], n: int) -> dict[s
         raise SettingError(f"n must be at least 1; it is {n}.")
     place = {word: number for number, word in enumerate(vectors.words)}
     known = [word for word in dict.fromkeys(words) if word in place]
-    units = torch.nn.functional.normalize(vectors.matrix, dim=1)
-    found: dict[str, tuple[tuple[str, float], ...]] = {}
-    for start in range(0, len(known), CHUNK):
-        chunk = known[start : start + CHUNK]
-        own = torch.tensor([place[word] for word in chunk])
-        cosine = (units[own] @ units.T).scatter(1, own[:, None], -torch.inf)
-        best = cosine.topk(min(n, len(vectors.words) - 1), dim=1)
-        for word, values, numbers in zip(chunk, best.values.tolist(), best.indices.tolist(), strict=True):
-            found[word] = tuple((vectors.words[number], value) for number, value in zip(numbers, values, strict=True))
-    return found
+    cosines, rows = nearest_rows(vectors.matrix, torch.tensor([place[word] for word in known], dtype=torch.long), n)
+    return {
+        word: tuple((vectors.words[row], value) for row, value in zip(*near, strict=True))
+        for word, *near in zip(known, rows.tolist(), cosines.tolist(), strict=True)
+    }
+
+
+def nearest_rows(
+    matrix: Float[Tensor, "word size"], rows: Int[Tensor, " row"], n: int
+) -> tuple[Float[Tensor, "row n"], Int[Tensor, "row n"]]:
+    """Cosine and number of the n other rows that make the smallest angle with each of these, nearest first.
+
+    >>> nearest_rows(torch.tensor([[0.0, 1.0], [0.6, 0.8], [0.0, -1.0]]), torch.tensor([2]), 1)
+    (tensor([[-0.8000]]), tensor([[1]]))
+    """
+    # Lengths alone, and no table of unit vectors: a large one is written more slowly than it is multiplied.
+    length = matrix.norm(dim=1).clamp_min(1e-12)
+    most, near = min(n, len(matrix) - 1), []
+    for own in rows.split(CHUNK):
+        cosine = matrix[own] @ matrix.T / length / length[own, None]
+        near.append(cosine.scatter(1, own[:, None], -torch.inf).topk(most, dim=1))
+    return torch.cat([one.values for one in near]), torch.cat([one.indices for one in near])
 
 
 def _find(source: str) -> Path:

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
-from heedful.exact import single_erasure_logits
+from heedful.exact import expected_permuted_js, single_erasure_logits
 from heedful.importance import input_gradient, leave_one_out, weight_gradient
 from heedful.measures import rank_descending, total_variation
 from heedful.types import LinearModel, Model, Solver, Trace
@@ -75,6 +75,11 @@ class Evidence:
         said = leave_one_out(self.model, self.trace).cpu().softmax(-1)
         moved = total_variation(said, self.probabilities[:, None].expand_as(said))
         return moved.masked_fill(~self.items, 0.0)
+
+    @cached_property
+    def shuffled_js(self) -> Float[Tensor, " batch"]:
+        """How far attention is from itself with its weights dealt out at random, in exact expectation."""
+        return expected_permuted_js(self.attention, self.items)
 
     @cached_property
     def erased_logits(self) -> Float[Tensor, "batch item classes"]:

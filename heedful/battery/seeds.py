@@ -4,25 +4,34 @@ from collections.abc import Sequence
 
 import torch
 
-from heedful.measures import js_divergence, total_variation
+from heedful.battery.steadiness import TOP
+from heedful.exact import expected_permuted_js
+from heedful.measures import js_divergence, top_k_overlap, total_variation
 from heedful.types import Findings, Trace
 
 
 def seeds(trace: Trace, others: Sequence[Trace]) -> Findings:
     """How far attention and prediction of the same model from other seeds lie from its own.
 
-    Over the other seeds: `max_js` and `mean_js` of attention, `max_tvd` and `mean_tvd` of the prediction, and `flips`,
-    the share that decide otherwise. Wiegreffe and Pinter (2019, section 3.2); Hu et al. (2023, Figure 2).
+    Over the other seeds: `max_js` and `mean_js` of attention, `max_tvd` and `mean_tvd` of the prediction, `flips`, the
+    share that decide otherwise, and `overlap`, the mean share of the TOP most attended items that both have; and
+    `shuffled_js`, what shuffled attention would be at, in exact expectation.
+
+    Wiegreffe and Pinter (2019, section 3.2); Hu et al. (2023, Figure 2).
     """
     said, decided = trace.logits.softmax(-1), trace.logits.argmax(-1)
     js = torch.stack([js_divergence(one.attention, trace.attention, trace.encoded.items) for one in others])
     tvd = torch.stack([total_variation(one.logits.softmax(-1), said) for one in others])
     flips = torch.stack([(one.logits.argmax(-1) != decided).double() for one in others])
+    items = trace.encoded.items
+    overlap = torch.stack([top_k_overlap(one.attention, trace.attention, items, TOP) for one in others])
     values = {
         "max_js": js.amax(0),
         "mean_js": js.mean(0),
         "max_tvd": tvd.amax(0),
         "mean_tvd": tvd.mean(0),
         "flips": flips.mean(0),
+        "overlap": overlap.mean(0),
+        "shuffled_js": expected_permuted_js(trace.attention.cpu(), trace.encoded.items.cpu()).to(js.device),
     }
     return Findings(values, "exact")

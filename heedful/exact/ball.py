@@ -66,7 +66,7 @@ def project_on_simplex(point: Rows, items: Mask, total: Float[Tensor, "*batch 1"
     """
     ordered, order = point.where(items, -torch.inf).sort(dim=-1, descending=True)
     real = items.gather(-1, order)
-    excess = (ordered.where(real, 0.0).cumsum(-1) - total) / torch.arange(1, point.shape[-1] + 1)
+    excess = (ordered.where(real, 0.0).cumsum(-1) - total) / torch.arange(1, point.shape[-1] + 1, device=point.device)
     kept = ((ordered > excess) & real).sum(-1, keepdim=True)
     return (point - excess.gather(-1, (kept - 1).clamp_min(0))).clamp_min(0).where(items, 0.0)
 

@@ -7,8 +7,11 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.exact.linear_form import checked_attention, checked_item_logits, decode
-from heedful.measures import total_variation
+from heedful.measures import js_divergence, total_variation
 from heedful.types import Solver
+
+BLOCK = 4_000_000
+"""Most numbers that one block of pairs of items may hold."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +142,25 @@ def permutation_moments(
     uneven = (weight - weight.sum(-1, keepdim=True) / n).where(items, 0.0).square().sum(-1, keepdim=True)
     scatter = spread.transpose(1, 2) @ spread
     return Moments(weight.sum(-1, keepdim=True) * centre, (uneven / (n - 1).clamp_min(1)).unsqueeze(-1) * scatter)
+
+
+def expected_permuted_js(
+    attention: Float[Tensor, "batch item"], items: Bool[Tensor, "batch item"]
+) -> Float[Tensor, " batch"]:
+    """The mean, over all n! permutations of the weights, of the divergence (JSD) of the permuted weights from them.
+
+    JSD is a sum over items, and a random permutation gives each item each weight equally often: the mean is the sum
+    over all pairs (i, j) of what a weight of attention[j] on item i would add, divided by n. Nothing is drawn.
+
+    >>> expected_permuted_js(torch.tensor([[1.0, 0.0]]), torch.tensor([[True, True]]))  # ln 2 or 0, equally likely
+    tensor([0.3466], dtype=torch.float64)
+    """
+    weight = checked_attention(attention, items)
+    total = weight.new_zeros(len(weight))
+    for some in torch.arange(weight.shape[-1]).split(max(1, BLOCK // max(1, weight.numel()))):
+        own, others = torch.broadcast_tensors(weight.unsqueeze(1), weight[:, some].unsqueeze(-1))
+        total = total + js_divergence(own, others, items.unsqueeze(1) & items[:, some].unsqueeze(-1)).sum(-1)
+    return total / items.sum(-1)
 
 
 def most_harmful_permutation(

@@ -208,5 +208,5 @@ def _radius(
     margin = logits.gather(-1, decision) - logits
     gap = scores.gather(1, decision.unsqueeze(-1).expand(-1, -1, scores.shape[-1])) - scores
     taken = (gap * steepest(gap, items.unsqueeze(1).expand_as(gap))).sum(-1)
-    rival = (torch.arange(logits.shape[-1]) != decision) & (taken > 0)
+    rival = (torch.arange(logits.shape[-1], device=logits.device) != decision) & (taken > 0)
     return (margin / taken).where(rival, torch.inf).amin(-1)

@@ -2,5 +2,14 @@
 
 from heedful.importance.gradient import input_gradient, signed_input_gradient, weight_gradient
 from heedful.importance.leave_one_out import leave_one_out, leave_one_out_plainly
+from heedful.importance.selection import logits_of_parts, logits_of_zeroed
 
-__all__ = ["input_gradient", "leave_one_out", "leave_one_out_plainly", "signed_input_gradient", "weight_gradient"]
+__all__ = [
+    "input_gradient",
+    "leave_one_out",
+    "leave_one_out_plainly",
+    "logits_of_parts",
+    "logits_of_zeroed",
+    "signed_input_gradient",
+    "weight_gradient",
+]

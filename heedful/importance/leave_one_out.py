@@ -66,11 +66,15 @@ def leave_one_out_plainly(model: Model, trace: Trace) -> Float[Tensor, "batch it
 
 def _is_left(trace: Trace) -> Bool[Tensor, "batch item"]:
     """Whether without that item there is still something to weigh."""
-    weighed, given = trace.encoded.items, trace.batch.given
-    # A batch may carry weights that this model's attention makes no use of: then its zeros are elsewhere.
-    if given is not None and torch.equal(given > 0, trace.attention > 0):
-        weighed = weighed & (given > 0)
+    weighed = weighed_items(trace)
     return weighed.sum(1, keepdim=True) > weighed.long()
+
+
+def weighed_items(trace: Trace) -> Bool[Tensor, "batch item"]:
+    """The items that have, or could have, some weight: all but those to which imposed attention gives none."""
+    items, given = trace.encoded.items, trace.batch.given
+    # A batch may carry weights that this model's attention makes no use of: then its zeros are elsewhere.
+    return items & (given > 0) if given is not None and torch.equal(given > 0, trace.attention > 0) else items
 
 
 def _settled(

@@ -6,7 +6,16 @@ from heedful.report.agreement import tau_gradient, tau_gradient_leave_one_out, t
 from heedful.report.erasure import erase_one, erase_one_flips, erase_one_negative, fraction_erased, mass_erased
 from heedful.report.figure import Figure
 from heedful.report.perturbation import adversary, adversary_by_largest, permutation
+from heedful.report.retrained import adversaries_plane, adversaries_seeds
+from heedful.report.stability import (
+    certified_share,
+    noise_by_largest,
+    rationale_curves,
+    seeds_by_largest,
+    substitution_by_largest,
+)
 from heedful.report.texts import Texts
+from heedful.report.words import token_weights
 
 FIGURES: tuple[Callable[[Texts], Figure | None], ...] = (
     tau_gradient,
@@ -20,6 +29,14 @@ FIGURES: tuple[Callable[[Texts], Figure | None], ...] = (
     erase_one_flips,
     fraction_erased,
     mass_erased,
+    adversaries_plane,
+    adversaries_seeds,
+    seeds_by_largest,
+    noise_by_largest,
+    substitution_by_largest,
+    rationale_curves,
+    certified_share,
+    token_weights,
 )
 
 

@@ -18,7 +18,7 @@ from heedful.report.figure import Figure, inline_svg
 from heedful.report.figures import draw_figures
 from heedful.report.heatmap import embedded_json, example_data
 from heedful.report.names import flatten
-from heedful.report.reading import AuditFiles, Verdict
+from heedful.report.reading import AuditFiles, Verdict, Word, Words
 from heedful.report.texts import gather_texts
 
 HERE = Path(__file__).parent
@@ -47,6 +47,7 @@ def render_page(audits: Sequence[AuditFiles]) -> str:
         rows=table_rows(audits),
         groups=_grouped([Drawn(figure, inline_svg(figure)) for figure in draw_figures(texts)]),
         instead=_instead(audits, texts.runs),
+        words=_words(audits, texts.runs),
         facts=_facts([audit.verdict for audit in audits], texts.runs),
         commands=[command for command in dict.fromkeys(audit.verdict.command for audit in audits) if command],
         settings=_settings(audits),
@@ -98,6 +99,12 @@ def _instead(
         bars = [(RANKINGS.get(ranking, ranking), mean, ranking == advice.ranking) for ranking, mean in known]
         found.append((name, advice.sentence, sorted(bars, key=lambda bar: bar[1])))
     return found
+
+
+def _words(audits: Sequence[AuditFiles], names: Sequence[str]) -> list[tuple[str, Words, list[tuple[Word, ...]]]]:
+    """For each audit that has them: its name, the words it found, and most and least attended ones side by side."""
+    found = [(name, audit.verdict.words) for audit, name in zip(audits, names, strict=True)]
+    return [(name, one, list(zip(one.most, one.least, strict=False))) for name, one in found if one is not None]
 
 
 def _settings(audits: Sequence[AuditFiles]) -> list[tuple[str, list[str]]]:

@@ -27,7 +27,7 @@ def permutation(texts: Texts) -> Figure | None:
     column = "permutation.median_tvd"
     if not texts.has(column, LARGEST):
         return None
-    summary = _by_largest(texts, column)
+    summary = by_largest(texts, column)
     return Figure(
         name="permutation",
         group=SHUFFLED,
@@ -39,11 +39,11 @@ def permutation(texts: Texts) -> Figure | None:
             + texts.left_out(column)
         ),
         source="Jain & Wallace 2019, Figure 6",
-        alt="Box plots of the median change in output, by largest attention weight. " + _medians(summary),
+        alt="Box plots of the median change in output, by largest attention weight. " + medians(summary),
         chart=panels(
             boxes(
                 summary,
-                ("quarter", _present(summary), "largest weight"),
+                ("quarter", present(summary), "largest weight"),
                 ("class", texts.classes),
                 "median change (TVD)",
             ),
@@ -87,7 +87,7 @@ def adversary_by_largest(texts: Texts) -> Figure | None:
     column = "adversary.js"
     if not texts.has(column, LARGEST):
         return None
-    summary = _by_largest(texts, column)
+    summary = by_largest(texts, column)
     return Figure(
         name="adversary_by_max_attention",
         group=ADVERSARY,
@@ -98,11 +98,11 @@ def adversary_by_largest(texts: Texts) -> Figure | None:
         ),
         source="Jain & Wallace 2019, Figure 8",
         alt="Box plots of the largest divergence that keeps the answer, by largest attention weight. "
-        + _medians(summary),
+        + medians(summary),
         chart=panels(
             boxes(
                 summary,
-                ("quarter", _present(summary), "largest weight"),
+                ("quarter", present(summary), "largest weight"),
                 ("class", texts.classes),
                 "Jensen-Shannon divergence",
             ),
@@ -118,7 +118,7 @@ def _is_bracketed(texts: Texts) -> bool:
     return bool((gap > 1e-9).any())
 
 
-def _by_largest(texts: Texts, column: str) -> pl.DataFrame:
+def by_largest(texts: Texts, column: str) -> pl.DataFrame:
     """Five numbers of a measure by run, quarter of the largest weight, and predicted class."""
     quarter = (pl.col(LARGEST) * len(QUARTERS)).floor().clip(0, len(QUARTERS) - 1).cast(pl.Int32)
     frame = texts.frame.filter(pl.col(column).is_finite() & pl.col(LARGEST).is_finite()).select(
@@ -130,11 +130,13 @@ def _by_largest(texts: Texts, column: str) -> pl.DataFrame:
     return five_numbers(frame, ["run", "quarter", "class"])
 
 
-def _present(summary: pl.DataFrame) -> Sequence[str]:
+def present(summary: pl.DataFrame) -> Sequence[str]:
+    """The quarters that some text is in."""
     return [name for name in QUARTERS if name in summary["quarter"]]
 
 
-def _medians(summary: pl.DataFrame) -> str:
+def medians(summary: pl.DataFrame) -> str:
+    """The medians in words, for who can not see them."""
     named = summary.select("median", "quarter", "class", "run").rows()
     return (
         "Medians: "

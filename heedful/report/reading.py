@@ -85,6 +85,24 @@ class ShowInstead(_Part):
     fractions: dict[str, Number] = {}
 
 
+class Word(_Part):
+    """A word, the label it speaks for in the training texts, and its attention score."""
+
+    word: str
+    speaks_for: str = ""
+    score: Number = None
+
+
+class Words(_Part):
+    """The most and the least attended words; the chance that a telling word has a larger score than a neutral one."""
+
+    auroc: Number = None
+    polar: NonNegativeInt = 0
+    neutral: NonNegativeInt = 0
+    most: tuple[Word, ...] = ()
+    least: tuple[Word, ...] = ()
+
+
 class Verdict(_Part):
     """What verdict.json says."""
 
@@ -98,6 +116,7 @@ class Verdict(_Part):
     lines: tuple[Line, ...]
     answer: str = ""
     show_instead: ShowInstead | None = None
+    words: Words | None = None
     settings: dict[str, Any] = {}
     command: str = ""
     seconds: Number = None

@@ -8,9 +8,9 @@ import torch
 
 import heedful.battery
 from four_verbs import FourVerbs
-from heedful.battery import BATTERY, Evidence
+from heedful.battery import PAIRS, TESTS, Evidence
 from heedful.model import trace
-from test_model import BATCH, LENGTHS, TIME, cut, give_attention, make, make_batch
+from test_model import BATCH, LENGTHS, TIME, VOCABULARY, cut, give_attention, make, make_batch
 
 KINDS = {
     "token-wise": {"encoder": "average"},
@@ -22,7 +22,15 @@ KINDS = {
     "uniform": {"encoder": "identity", "attention": "uniform"},
     "frozen": {"encoder": "rnn", "attention": "frozen"},
 }
-OPTIONS = {"permutation": {"count": 11}, "erase_until_flip": {"rankings": 7}, "adversary": {"eps": 0.05, "steps": 5}}
+OPTIONS = {
+    "permutation": {"count": 11},
+    "erase_until_flip": {"rankings": 7},
+    "adversary": {"eps": 0.05, "steps": 5},
+    "embedding_attack": {"radii": (0.05, 0.01), "steps": 2},
+    "rationale": {"sizes": (1, 2, 0.2)},
+    "token_scores": {"classes": torch.arange(VOCABULARY) % 4 - 2, "labels": ("bad", "good")},
+    "sensitivity": {"sizes": (1, 0.4), "by": ("attention", "random"), "probes": 3, "steps": 2},
+}
 
 
 def evidence_of(kind: str, batch=None) -> Evidence:
@@ -37,10 +45,10 @@ def evidence_of(kind: str, batch=None) -> Evidence:
 
 def run(name: str, evidence: Evidence):
     with torch.no_grad():
-        return BATTERY[name](evidence, torch.Generator().manual_seed(0), **OPTIONS.get(name, {}))
+        return TESTS[name](evidence, torch.Generator().manual_seed(0), **OPTIONS.get(name, {}))
 
 
-@pytest.mark.parametrize("name", BATTERY)
+@pytest.mark.parametrize("name", TESTS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_findings_are_one_number_a_text_and_repeat(name, kind):
     once, again = run(name, evidence_of(kind)), run(name, evidence_of(kind))
@@ -51,7 +59,7 @@ def test_findings_are_one_number_a_text_and_repeat(name, kind):
         assert not value.isinf().any(), measure
 
 
-@pytest.mark.parametrize("name", BATTERY)
+@pytest.mark.parametrize("name", TESTS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_of_the_trace_or_the_model_is_changed(name, kind):
     evidence = evidence_of(kind)
@@ -69,10 +77,15 @@ DRAWING = {
     "erase_one": ("delta",),
     "erase_until_flip": ("random",),
     "adversary": ("search",),
+    "embedding_noise": ("js", "tvd", "flips", "overlap"),
+    "embedding_attack": ("js", "tvd", "flips", "overlap"),
+    "word_substitution": ("js", "tvd", "flips", "overlap"),
+    "rationale": ("random",),
+    "sensitivity": ("random",),
 }
 
 
-@pytest.mark.parametrize("name", BATTERY)
+@pytest.mark.parametrize("name", TESTS)
 @pytest.mark.parametrize("kind", ["token-wise", "recurrent", "five classes", "query"])
 def test_padding_and_neighbours_change_nothing(name, kind):
     """What is drawn at random may differ; all else must not."""
@@ -85,7 +98,7 @@ def test_padding_and_neighbours_change_nothing(name, kind):
                 torch.testing.assert_close(value[row], alone.values[measure][0], atol=1e-9, rtol=0, equal_nan=True)
 
 
-@pytest.mark.parametrize("name", [name for name in BATTERY if name not in ("prediction", "uniform")])
+@pytest.mark.parametrize("name", [name for name in TESTS if name not in ("prediction", "uniform")])
 @pytest.mark.parametrize("kind", ["token-wise", "recurrent", "not linear"])
 def test_a_text_of_one_item_is_undefined(name, kind):
     for value in run(name, evidence_of(kind)).values.values():
@@ -121,7 +134,7 @@ def test_decoding_one_by_one_finds_what_the_exact_forms_find(name, kind):
             torch.testing.assert_close(found.values[measure], value, atol=1e-10, rtol=0, equal_nan=True)
 
 
-@pytest.mark.parametrize("name", BATTERY)
+@pytest.mark.parametrize("name", TESTS)
 def test_start_and_end_symbols_count_for_nothing(name):
     """A token-wise model does not notice them at all."""
     batch = make_batch()
@@ -140,4 +153,4 @@ def test_start_and_end_symbols_count_for_nothing(name):
 
 def test_every_file_is_listed():
     files = {path.stem for path in Path(heedful.battery.__file__).parent.glob("*.py")}
-    assert files - {"__init__", "evidence", "search"} == set(BATTERY)
+    assert files - {"__init__", "evidence", "search", "steadiness"} == set(TESTS) | set(PAIRS)

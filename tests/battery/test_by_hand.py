@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 import torch
 
-from heedful.battery import BATTERY, Evidence
+from heedful.battery import TESTS, Evidence
 from heedful.model import trace
 from heedful.types import Batch, Encoded
 
@@ -47,7 +47,7 @@ def found(name, tokens, weights, bias=0.0, label=1, **options):
     batch = Batch(torch.tensor([0]), tokens, mask, mask, torch.tensor([label]))
     model = Toy(torch.tensor([weights]).double(), bias)
     evidence = Evidence(model, trace(model, batch))
-    findings = BATTERY[name](evidence, torch.Generator().manual_seed(0), **options)
+    findings = TESTS[name](evidence, torch.Generator().manual_seed(0), **options)
     return {measure: value.item() for measure, value in findings.values.items()}
 
 

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from heedful.battery import PAIRS
+from heedful.exact import expected_permuted_js
 from heedful.measures import js_divergence
 from heedful.model import trace
 from test_model import make, make_batch
@@ -24,7 +25,9 @@ def traces():
 
 def test_a_model_beside_itself_does_not_differ(traces):
     found = PAIRS["seeds"](traces[0], [traces[0], traces[0]]).values
-    assert all(value.abs().max() < 1e-6 for value in found.values())
+    apart = [value for name, value in found.items() if name not in ("shuffled_js", "overlap")]
+    assert all(value.abs().max() < 1e-6 for value in apart)
+    assert (found["overlap"] == 1).all()
 
 
 def test_the_largest_difference_is_that_of_the_farthest_seed(traces):
@@ -34,6 +37,12 @@ def test_the_largest_difference_is_that_of_the_farthest_seed(traces):
     assert torch.equal(found["max_js"], each.amax(0))
     assert torch.allclose(found["mean_js"], each.mean(0))
     assert (found["max_js"] > 0).any()
+
+
+def test_the_floor_is_attention_dealt_out_at_random(traces):
+    found = PAIRS["seeds"](traces[0], traces[1:]).values["shuffled_js"]
+    torch.testing.assert_close(found, expected_permuted_js(traces[0].attention, traces[0].encoded.items))
+    assert found[-1] == 0  # one item can go nowhere
 
 
 def test_decisions_that_differ_are_counted(traces):

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from heedful.report import read_audit, write_report
+from heedful.report import FIGURES, read_audit, write_report
 from report.synthetic import make_audit
 
 api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -58,7 +58,7 @@ def shown(page):
 
 def test_the_page_shows_its_verdict_and_figures(page):
     assert page.locator("h1").inner_text() == "May this attention be shown as an explanation?"
-    assert page.locator("figure svg").count() == 11
+    assert page.locator("figure svg").count() == len(FIGURES)
     assert page.locator(".verdict tbody tr").count() == 9
     assert page.locator(".verdict .bar").count() == 16
 
@@ -153,6 +153,6 @@ def test_without_scripts_the_verdict_is_still_there(browser, report):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(report)
-    assert page.locator("figure svg").count() == 11
+    assert page.locator("figure svg").count() == len(FIGURES)
     assert "This part needs JavaScript" in page.locator("#texts").inner_text()
     context.close()

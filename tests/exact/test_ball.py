@@ -177,3 +177,9 @@ def test_padding_changes_nothing(kind, norm, rows):
 def test_a_negative_radius_is_refused(radius):
     with pytest.raises(ValueError, match=f"radius must be 0 or more; it was {radius}. It bounds how far"):
         steepest_free(torch.ones(1, 2), torch.ones(1, 2).bool(), radius, "l2")
+
+
+def test_a_projection_stays_on_its_device():
+    point = torch.empty(2, 3, device="meta")
+    found = project_on_simplex(point, torch.ones_like(point, dtype=torch.bool), torch.ones(2, 1, device="meta"))
+    assert found.device.type == "meta"

@@ -9,12 +9,14 @@ from torch.testing import assert_close
 
 from heedful.exact import (
     draw_permutations,
+    expected_permuted_js,
     logits_of_permutations,
     most_harmful_permutation,
     permutation_moments,
     permuted_logits,
     some_permutation_flips,
 )
+from heedful.measures import js_divergence
 from tests.exact import golden
 from tests.exact.strategies import any_rows, lattice_rows, padded, random_rows
 
@@ -141,3 +143,12 @@ def test_the_authors_permutations_give_the_authors_predictions(name):
     texts = golden.load(name)
     found = logits_of_permutations(*texts.linear(), texts.stored["perm_idx"].long()).softmax(-1)[..., 1]
     assert_close(found, texts.stored["perm_out_f64"], atol=1e-8, rtol=0)
+
+
+@given(any_rows(max_items=6))
+@settings(max_examples=30)
+def test_the_expected_divergence_is_the_mean_over_all_permutations(rows):
+    found = expected_permuted_js(rows.attention, rows.items)
+    for value, (weight, *_) in zip(found, rows.texts(), strict=True):
+        dealt = every_permutation(weight)
+        assert_close(value, js_divergence(dealt, weight.expand_as(dealt)).mean(), atol=1e-12, rtol=0)

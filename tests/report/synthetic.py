@@ -129,6 +129,12 @@ def measure(draw, words, label, attention, scores, gradient):
         "without_top_1": float(stands),
         "without_top_3": float(stands and draw.random() < 0.9),
     }
+    cap = values["adversary"]["cap"]
+    values["attefa"] = {"cap": cap, "constant_tvd": abs(p - 0.5), "rescaled_tvd": min(p, 1 - p)}
+    values["attefa"] |= {"frozen_tvd": 0.01, "frozen_js": value}
+    values["adversaries"] = {"tvd_1": abs(p - 0.5), "js_1": 0.9 * cap, "tvd_2": 0.02, "js_2": 0.8 * cap}
+    values["token_scores"] = token_weights(words, attention)
+    values |= steady(np.random.default_rng(size))
     ranked = {"attention": attention, "gradient": sign * scores, "product": sign * scores * attention}
     values["erase_one"] = single(draw, attention, out, p, ranked)
     ranked |= {
@@ -148,6 +154,39 @@ def measure(draw, words, label, attention, scores, gradient):
         "rationale": np.array([float(w in POLARITY) for w in words]),
     }
     return values, items, sigmoid(other @ scores)
+
+
+def token_weights(words, attention):
+    """Mean weights in even shares, by what the words speak for; NaN where there are none."""
+    kinds = {
+        "_neutral": [word not in POLARITY for word in words],
+        "_polar": [word in POLARITY for word in words],
+        "[negative]": [POLARITY.get(word, 0) < 0 for word in words],
+        "[positive]": [POLARITY.get(word, 0) > 0 for word in words],
+    }
+    shares = attention * len(words)
+    values = {f"weight{kind}": shares[chosen].mean() if any(chosen) else np.nan for kind, chosen in kinds.items()}
+    return values | {"polar_above_neutral": 0.75}
+
+
+def steady(draw):
+    """Made-up measures of stability, of rationales and of certificates."""
+    values = {
+        "seeds": {"max_js": draw.uniform(0, 0.3), "mean_js": draw.uniform(0, 0.2), "shuffled_js": 0.3},
+        "embedding_noise": {"js": draw.uniform(0, 0.01), "shuffled_js": 0.3},
+        "word_substitution": {"js": draw.uniform(0, 0.1), "shuffled_js": 0.3},
+        "certificate": {
+            f"{norm}_{kind}": draw.uniform(0, most)
+            for norm, most in {"l1": 2, "l2": 1.4, "linf": 1}.items()
+            for kind in ("free", "zero_sum")
+        },
+        "rationale": {},
+    }
+    for ranking, lost in {"attention": 0.3, "random": 0.1, "leave_one_out": 0.4}.items():
+        for kind, sign in {"comprehensiveness": 1, "sufficiency": -1}.items():
+            for size in ("", "_1", "_3", "_5", "_10", "_20%"):
+                values["rationale"][f"{kind}_{ranking}{size}"] = sign * lost + draw.normal(0, 0.05)
+    return values
 
 
 def adversary(attention, scores, p, eps=0.01):

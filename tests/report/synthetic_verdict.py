@@ -104,6 +104,13 @@ def make_verdict(table, texts, encoder, labels):
             "fractions": fractions,
             "sentence": "Show attention × gradient instead: it erases the fewest words before the decision changes.",
         },
+        "words": {
+            "auroc": 0.83,
+            "polar": 12,
+            "neutral": 14,
+            "most": [{"word": "<b>luminous</b>", "speaks_for": "positive", "score": 2.25}],
+            "least": [{"word": "the", "speaks_for": "", "score": -1.5}],
+        },
         "settings": {
             "run": {
                 "data": {"source": "toy", "fingerprint": encoder},

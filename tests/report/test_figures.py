@@ -4,7 +4,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from heedful.report import agreement, erasure, perturbation
+from heedful.report import agreement, erasure, perturbation, retrained, stability, words
 from heedful.report.erasure import MOST_POINTS, erase_one, flip_cells
 from heedful.report.figure import Figure, inline_svg, to_png, to_svg
 from heedful.report.figures import FIGURES, draw_figures
@@ -22,7 +22,16 @@ NAMES = [
     "erase_one_flips",
     "fraction_erased",
     "mass_erased",
+    "adversaries_plane",
+    "adversaries_seeds",
+    "seeds_max_js",
+    "embedding_noise_js",
+    "word_substitution_js",
+    "rationale",
+    "certified_share",
+    "token_weights",
 ]
+PAPERS = ("Jain & Wallace 2019", "Serrano & Smith 2019", "Amini & Kosseim", "Hu et al. 2023", "Sun & Lu 2020", "none")
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +46,7 @@ def test_every_figure_is_drawn_in_its_order(texts):
 def test_every_figure_function_is_listed():
     written = {
         function
-        for module in (agreement, erasure, perturbation)
+        for module in (agreement, erasure, perturbation, retrained, stability, words)
         for name, function in inspect.getmembers(module, inspect.isfunction)
         if function.__module__ == module.__name__ and inspect.signature(function).return_annotation == Figure | None
         if not name.startswith("_")
@@ -68,7 +77,7 @@ def test_a_figure_of_one_text_is_drawn(texts, figure):
 def test_a_figure_says_how_to_read_it_and_where_it_is_from(texts, figure):
     drawn = figure(texts)
     assert drawn.caption.endswith(".")
-    assert "2019" in drawn.source
+    assert drawn.source.startswith(PAPERS)
     assert len(drawn.alt) > 40
     assert "nan" not in drawn.alt.lower()
     assert "None" not in drawn.alt

@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 import polars as pl
 import pytest
 
-from heedful.report import read_audit, write_report
+from heedful.report import FIGURES, read_audit, write_report
 from heedful.report.page import render_page
 from report.synthetic import make_audit
 
@@ -51,8 +51,8 @@ def one(audits):
 @pytest.mark.parametrize("which", ["one", "both"])
 def test_the_page_is_well_formed_and_whole(request, which):
     outline = Outline(request.getfixturevalue(which))
-    assert outline.count("figure") == 11
-    assert outline.count("svg") == 11
+    assert outline.count("figure") == len(FIGURES)
+    assert outline.count("svg") == len(FIGURES)
     assert outline.count("h1") == 1
     assert outline.count("script") == 2
     ids = [attributes["id"] for _, attributes in outline.elements if "id" in attributes]
@@ -157,3 +157,10 @@ def test_the_page_of_1800_texts_is_small(audits, tmp_path):
 
     path = write_report([grown(audit) for audit in audits], tmp_path / "report.html")
     assert path.stat().st_size < 3_000_000
+
+
+def test_the_most_and_least_attended_words_are_listed_and_escaped(one, audits):
+    assert "&lt;b&gt;luminous&lt;/b&gt;</td><td>positive</td><td>2.25" in one
+    assert "<td>the</td><td>–</td><td>-1.50" in one
+    without = [replace(audit, verdict=audit.verdict.model_copy(update={"words": None})) for audit in audits]
+    assert 'id="words"' in one and 'id="words"' not in render_page(without)

@@ -1,0 +1,63 @@
+"""Is attention stable under the worst noise that its embeddings may have?"""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from heedful.battery.evidence import Evidence, undefined_where
+from heedful.battery.steadiness import endings, moves
+from heedful.measures import js_divergence
+from heedful.perturbation import ascend, ball_of, draw, reread
+from heedful.types import Findings, Trace
+
+Aim = Callable[[Trace, Trace], Float[Tensor, " batch"]]
+"""What an attack raises, from what the model made of the texts and makes of them perturbed."""
+
+
+def embedding_attack(
+    evidence: Evidence,
+    generator: torch.Generator,
+    *,
+    radii: Sequence[float] = (0.01,),
+    norm: str = "linf",
+    steps: int = 10,
+) -> Findings:
+    """How far the worst change of all embeddings in a ball, as projected gradient ascent finds it, moves things.
+
+    Two attacks: on the answer (raising -ln p of the decision) and on attention (raising its divergence). After each
+    `js`, `tvd`, `flips`, `overlap` (see `moves`) with the ending `_answer` or `_attention`, then the radius where it is
+    not the first; and `shuffled_js`, what shuffled attention would be at.
+
+    What Hu et al. (2023) publish as their measurement of stability is the attack on the answer, with a clamp of every
+    coordinate to [0, 1] that we leave out. What is found is a lower bound on the worst.
+    """
+    trace, values = evidence.trace, {"shuffled_js": evidence.shuffled_js}
+    movable = trace.batch.mask.unsqueeze(-1).expand_as(trace.embedded)
+    for ending, radius in endings(radii).items():
+        ball = ball_of(radius, norm)
+        start = draw(movable, ball, generator, trace.embedded.dtype)
+        for name, aim in AIMS.items():
+
+            def raised(change: Float[Tensor, "batch time embed"], aim: Aim = aim) -> Float[Tensor, " batch"]:
+                return aim(trace, reread(evidence.model, trace, change))
+
+            change = ascend(raised, start, movable, ball, steps=steps)
+            found = moves(evidence, reread(evidence.model, trace, change))
+            values |= {f"{measure}_{name}{ending}": value for measure, value in found.items()}
+    return Findings(undefined_where(evidence.count < 2, values), "search")
+
+
+def _answer(trace: Trace, other: Trace) -> Float[Tensor, " batch"]:
+    return cross_entropy(other.logits, trace.logits.argmax(-1), reduction="none")
+
+
+def _attention(trace: Trace, other: Trace) -> Float[Tensor, " batch"]:
+    diverged = js_divergence(other.attention, trace.attention, trace.encoded.items)
+    # Uniform and imposed attention do not depend on the embeddings: without this there would be no gradient at all.
+    return diverged + 0 * other.embedded.flatten(1).sum(-1)
+
+
+AIMS: dict[str, Aim] = {"answer": _answer, "attention": _attention}

@@ -1,0 +1,116 @@
+"""Is attention stable where a word is replaced by a similar one?"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import cosine_similarity
+from torch.nn.utils.rnn import pad_sequence
+
+from heedful.battery.evidence import Evidence, undefined_where
+from heedful.battery.steadiness import endings, moves
+from heedful.model import AttentionModel, trace
+from heedful.text import SPECIAL
+from heedful.types import Batch, Findings, Model
+from heedful.vectors import nearest_rows
+
+Synonyms = Mapping[int, Sequence[int]]
+"""For each token that may be replaced, the tokens that may stand in its place."""
+
+Table = Float[Tensor, "token embed"]
+
+
+def word_substitution(
+    evidence: Evidence,
+    generator: torch.Generator,
+    *,
+    counts: Sequence[int] = (1,),
+    synonyms: Synonyms | None = None,
+) -> Findings:
+    """How far attention and prediction move when words, drawn at random, give way to similar ones.
+
+    A word gives way to the one whose embedding, in the model's own table, makes the smallest angle with its own: among
+    its synonyms where these are given, else among all words. `js`, `tvd`, `flips`, `overlap` (see `moves`) for the
+    first count, `js_2` ... for further ones; and `shuffled_js`, what shuffled attention would be at, in exact
+    expectation. NaN in texts with fewer words that can be replaced, and for a model that has no `nn.Embedding` named
+    `embedding`.
+
+    Hu et al. (2023, section 5.2, their K and N), who look for neighbours in fastText's vectors.
+
+    Args:
+        counts: how many words are replaced; of two counts, the words of the smaller are among those of the larger.
+    """
+    model, batch = evidence.model, evidence.trace.batch
+    table = embedding_table(model)
+    if table is None:
+        changed = [(batch, torch.zeros_like(batch.labels, dtype=torch.bool))] * len(counts)
+    else:
+        changed = _replaced(batch, table, _first_word(model), synonyms, counts, generator)
+    values = {"shuffled_js": evidence.shuffled_js}
+    for ending, (other, done) in zip(endings(counts), changed, strict=True):
+        found = moves(evidence, trace(model, other))
+        values |= {f"{name}{ending}": value.where(done.cpu(), torch.nan) for name, value in found.items()}
+    return Findings(undefined_where(evidence.count < 2, values))
+
+
+def embedding_table(model: Model) -> Table | None:
+    """The vectors of all tokens, where the model keeps them as models of ours do."""
+    embedding = getattr(model, "embedding", None)
+    return embedding.weight.detach() if isinstance(embedding, nn.Embedding) else None
+
+
+def similar_words(
+    table: Table, tokens: Int[Tensor, " some"], synonyms: Synonyms | None = None, first: int = 0
+) -> Int[Tensor, " some"]:
+    """The token most like each of these: by the angle of their vectors, among its synonyms or among all words.
+
+    Args:
+        first: the lowest number of a token that is a word.
+
+    >>> table = torch.tensor([[0.0, 1.0], [0.6, 0.8], [0.0, -1.0], [1.0, 0.0]])
+    >>> similar_words(table, torch.tensor([0, 3])), similar_words(table, torch.tensor([0]), {0: [2, 3]})
+    (tensor([1, 1]), tensor([3]))
+    """
+    if synonyms is None:
+        # Which neighbour is the nearest needs no double precision, and single takes half the time.
+        _, near = nearest_rows(table[first:].float(), tokens - first, 1)
+        return near[:, 0] + first
+    choices = [torch.tensor(synonyms[token], device=table.device) for token in tokens.tolist()]
+    padded = pad_sequence(choices, batch_first=True, padding_value=-1) if choices else tokens[:, None]
+    cosines = cosine_similarity(table[tokens][:, None], table[padded.clamp_min(0)], dim=-1)
+    best = cosines.masked_fill(padded < 0, -torch.inf).argmax(1, keepdim=True)
+    return padded.gather(1, best)[:, 0]
+
+
+def _first_word(model: Model) -> int:
+    return len(SPECIAL) if isinstance(model, AttentionModel) else 0
+
+
+def _replaced(
+    batch: Batch,
+    table: Table,
+    first: int,
+    synonyms: Synonyms | None,
+    counts: Sequence[int],
+    generator: torch.Generator,
+) -> list[tuple[Batch, Bool[Tensor, " batch"]]]:
+    """The batch with so many words of each text replaced, and the texts in which there were as many to replace."""
+    known = batch.attendable & _replaceable(batch.tokens, table, first, synonyms)
+    luck = torch.rand(known.shape, generator=generator).to(known.device).masked_fill(~known, -1.0)
+    turn = luck.argsort(dim=1, descending=True, stable=True).argsort(1)
+    some = known & (turn < max(counts))
+    similar = batch.tokens.masked_scatter(some, similar_words(table, batch.tokens[some], synonyms, first))
+    return [(replace(batch, tokens=similar.where(known & (turn < n), batch.tokens)), known.sum(1) >= n) for n in counts]
+
+
+def _replaceable(
+    tokens: Int[Tensor, "batch time"], table: Table, first: int, synonyms: Synonyms | None
+) -> Bool[Tensor, "batch time"]:
+    """Which of the tokens are words that have a vector and, where synonyms are given, one of them."""
+    known = (table[tokens] != 0).any(-1) & (tokens >= first)
+    if synonyms is None:
+        return known
+    listed = torch.tensor([token for token, others in synonyms.items() if others], dtype=torch.long)
+    return known & torch.isin(tokens, listed.to(tokens.device))

@@ -1,0 +1,196 @@
+"""Figures of stability, of rationales, and of what is certified."""
+
+import math
+
+import altair as alt
+import polars as pl
+
+from heedful.report.drawing import STRONG, Chart, boxes, colour_of, panels
+from heedful.report.figure import Figure
+from heedful.report.perturbation import LARGEST, by_largest, medians, present
+from heedful.report.texts import Texts
+
+STABLE = "Is it stable?"
+TOP = "Are the top words necessary? Do they suffice?"
+CERTIFIED = "How far may the weights be off before the decision can change?"
+RANKINGS = {"attention": "attention", "random": "random words", "leave_one_out": "leave-one-out"}
+KINDS = {"comprehensiveness": "without them (comprehensiveness)", "sufficiency": "with them alone (sufficiency)"}
+NORMS = {"l1": ("l1", 2.0), "l2": ("l2", math.sqrt(2)), "linf": ("largest single weight (l∞)", 1.0)}
+"""Norms as the reader calls them, and how far apart two distributions can be in each."""
+FREE = {"zero_sum": "weights still sum to 1", "free": "their sum may change"}
+POINTS = 60
+
+
+def seeds_by_largest(texts: Texts) -> Figure | None:
+    """The farthest that attention of another seed lies, against the largest attention weight."""
+    return _steady(
+        texts,
+        "seeds.max_js",
+        "Other seeds",
+        "How far attention of the same model from another seed lies at most, in texts with a small or large top weight",
+        "Hu et al. 2023, Figure 2; Wiegreffe & Pinter 2019, Figure 3",
+    )
+
+
+def noise_by_largest(texts: Texts) -> Figure | None:
+    """What noise on one embedding does to attention, against the largest attention weight."""
+    return _steady(
+        texts,
+        "embedding_noise.js",
+        "Noise on one word",
+        "How far a little noise on one word's embedding moves attention, in texts with a small or large top weight",
+        "Hu et al. 2023, Table 1, drawn as Figure 2",
+    )
+
+
+def substitution_by_largest(texts: Texts) -> Figure | None:
+    """What a similar word does to attention, against the largest attention weight."""
+    return _steady(
+        texts,
+        "word_substitution.js",
+        "A similar word",
+        "How far a similar word in the place of another moves attention, in texts with a small or large top weight",
+        "Hu et al. 2023, Table 3, drawn as Figure 2",
+    )
+
+
+def rationale_curves(texts: Texts) -> Figure | None:
+    """How much less sure the model is without the top words and with them alone, by how many they are."""
+    means = rationale_means(texts)
+    if means is None:
+        return None
+    said = ", ".join(
+        f"{value:.2f} {kind} by {ranking}, {size} ({run})"
+        for run, kind, ranking, size, value, _ in means.filter(pl.col("size") == means["size"][-1]).rows()
+    )
+    return Figure(
+        name="rationale",
+        group=TOP,
+        title="The top words gone, and alone",
+        caption=(
+            "How much less sure the model is of its answer (mean over texts) when its top words are gone (left: high "
+            "is good) and when only they are left (right: low is good), by how many words are taken. Attention should "
+            "come close to leave-one-out, far from random words. Texts too short for a size are left out of it."
+        ),
+        source="Hu et al. 2023, Table 2, after DeYoung et al. 2020",
+        alt=f"Lines by size of the rationale. At the largest: {said}.",
+        chart=_curves(means, texts),
+        table=means.with_columns(pl.format("{}", pl.col("value").round(3)).alias("value")),
+        columns=6,
+    )
+
+
+def rationale_means(texts: Texts) -> pl.DataFrame | None:
+    """run, kind, ranking, size, value (the mean over texts) and texts, in the order of the figure."""
+    parts = []
+    for measure, kind in KINDS.items():
+        for ranking, name in RANKINGS.items():
+            start = f"rationale.{measure}_{ranking}_"
+            columns = [column for column in texts.frame.columns if column.startswith(start) and texts.has(column)]
+            for column in sorted(columns, key=lambda column: _place(column.removeprefix(start))):
+                size = pl.lit(column.removeprefix(start)).alias("size")
+                mean = texts.values(column).group_by("run", maintain_order=True)
+                counted = mean.agg(value=pl.col("value").mean(), texts=pl.len())
+                parts.append(
+                    counted.select(
+                        "run", pl.lit(kind).alias("kind"), pl.lit(name).alias("ranking"), size, "value", "texts"
+                    )
+                )
+    return pl.concat(parts) if parts else None
+
+
+def certified_share(texts: Texts) -> Figure | None:
+    """The share of texts whose decision no perturbation of the weights up to a radius changes."""
+    if not texts.has("certificate.linf_zero_sum"):
+        return None
+    curves = certified_curves(texts)
+    known = texts.values("certificate.linf_zero_sum")
+    halves = known.group_by("run", maintain_order=True).agg(pl.col("value").median())
+    said = ", ".join(f"{value:.2f} ({run})" for run, value in halves.rows())
+    rows = alt.Row("run:N", sort=list(texts.runs), header=_header()) if len(texts.runs) > 1 else alt.Undefined
+    base = alt.Chart(curves).encode(
+        x=alt.X("radius:Q", title="radius", axis=alt.Axis(tickCount=4)),
+        y=alt.Y("share:Q", title="share of texts", axis=alt.Axis(format="%", tickCount=4)),
+        color=colour_of(list(FREE.values()), "kind"),
+    )
+    names = [name for name, _ in NORMS.values()]
+    return Figure(
+        name="certified_share",
+        group=CERTIFIED,
+        title="Decisions that are certain",
+        caption=(
+            "The share of texts in which no change of the attention weights up to that size, whatever it is, changes "
+            "the decision: exact, nothing was tried out. The farther to the right a curve stays up, the less the "
+            "decision hangs on the weights." + texts.left_out("certificate.linf_zero_sum")
+        ),
+        source="none of the papers; the worst case of Hu et al. 2023 turned round",
+        alt=f"Falling curves for three norms. Median radius by the largest single weight, their sum kept: {said}.",
+        chart=base.mark_line(strokeWidth=1.6, aria=False)
+        .properties(width=190, height=150)
+        .facet(column=alt.Column("norm:N", sort=names, header=_header()), row=rows, spacing=22)
+        .resolve_scale(x="independent"),
+        columns=6,
+    )
+
+
+def certified_curves(texts: Texts) -> pl.DataFrame:
+    """run, norm, kind, radius and share: of the texts with a certificate, those with at least that radius."""
+    parts = []
+    for norm, (name, most) in NORMS.items():
+        for kind, said in FREE.items():
+            values = texts.values(f"certificate.{norm}_{kind}")
+            for step in range(POINTS + 1):
+                radius = step * most / POINTS
+                shares = values.group_by("run", maintain_order=True).agg(share=(pl.col("value") >= radius).mean())
+                parts.append(
+                    shares.select(
+                        "run",
+                        pl.lit(name).alias("norm"),
+                        pl.lit(said).alias("kind"),
+                        pl.lit(round(radius, 4)).alias("radius"),
+                        pl.col("share").round(4),
+                    )
+                )
+    return pl.concat(parts)
+
+
+def _steady(texts: Texts, column: str, title: str, caption: str, source: str) -> Figure | None:
+    if not texts.has(column, LARGEST):
+        return None
+    summary = by_largest(texts, column)
+    rows = ("quarter", present(summary), "largest weight")
+    return Figure(
+        name=column.replace(".", "_"),
+        group=STABLE,
+        title=title,
+        caption=f"{caption}: boxes at 0 mean that it stays; ln 2 = {math.log(2):.3f} is all weight on other words."
+        + texts.left_out(column),
+        source=source,
+        alt=f"Box plots of the divergence of attention, by largest attention weight. {medians(summary)}",
+        chart=panels(boxes(summary, rows, ("class", texts.classes), "Jensen-Shannon divergence"), texts, 420),
+    )
+
+
+def _curves(means: pl.DataFrame, texts: Texts) -> Chart:
+    sizes = list(dict.fromkeys(means["size"]))
+    rows = alt.Row("run:N", sort=list(texts.runs), header=_header()) if len(texts.runs) > 1 else alt.Undefined
+    lines = (
+        alt.Chart(means.with_columns(pl.col("value").round(4)))
+        .mark_line(point=True, strokeWidth=1.6, aria=False)
+        .encode(
+            x=alt.X("size:N", sort=sizes, title="words", axis=alt.Axis(labelAngle=0)),
+            y=alt.Y("value:Q", title="less sure by", axis=alt.Axis(tickCount=5)),
+            color=colour_of(list(RANKINGS.values()), "ranking"),
+        )
+    )
+    columns = alt.Column("kind:N", sort=list(KINDS.values()), header=_header())
+    return lines.properties(width=280, height=170).facet(column=columns, row=rows, spacing=22)
+
+
+def _header() -> alt.Header:
+    return alt.Header(title=None, labelFontWeight=600, labelColor=STRONG)
+
+
+def _place(size: str) -> tuple[bool, float]:
+    """Numbers of words in their order, then shares of the text."""
+    return size.endswith("%"), float(size.rstrip("%"))

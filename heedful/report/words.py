@@ -1,0 +1,41 @@
+"""The words that attention looks at: their weights by the answer that each speaks for."""
+
+import polars as pl
+
+from heedful.report.drawing import boxes, five_numbers, panels
+from heedful.report.figure import Figure
+from heedful.report.texts import Texts
+
+GROUP = "Do telling words get more attention than neutral ones?"
+POLAR, NEUTRAL = "token_scores.weight_polar", "token_scores.weight_neutral"
+
+
+def token_weights(texts: Texts) -> Figure | None:
+    """Mean weight of the words that speak for each answer, and of neutral ones."""
+    if not texts.has(POLAR, NEUTRAL):
+        return None
+    columns = [name for name in texts.frame.columns if name.startswith("token_scores.weight[") and texts.has(name)]
+    kinds = {name: name.partition("[")[2].removesuffix("]") for name in columns} or {POLAR: "some answer"}
+    said = {name: f"for {kind}" for name, kind in kinds.items()} | {NEUTRAL: "neutral"}
+    values = pl.concat([texts.values(column).with_columns(kind=pl.lit(kind)) for column, kind in said.items()])
+    summary = five_numbers(values, ["run", "kind"]).with_columns(series=pl.lit("all"))
+    medians = ", ".join(f"{m:.2f} {kind} ({run})" for run, kind, m in summary.select("run", "kind", "median").rows())
+    return Figure(
+        name="token_weights",
+        group=GROUP,
+        title="Weights by kind of word",
+        caption=(
+            "The mean attention weight, in even shares, of the words of a text that speak for each answer in the "
+            "training texts, and of those that speak for none: 1 is what each word would get were all alike. "
+            "Box: the middle half of the texts; whiskers: 1.5 times its width; points beyond are not drawn."
+            + texts.left_out(POLAR)
+        ),
+        source="Sun & Lu 2020, Figure 5",
+        alt=f"Box plots of attention weights in even shares. Medians: {medians}.",
+        chart=panels(
+            boxes(summary, ("kind", list(said.values()), "words"), ("series", ["all"]), "weight, in even shares"),
+            texts,
+            420,
+        ),
+        columns=6,
+    )

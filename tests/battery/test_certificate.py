@@ -1,0 +1,42 @@
+import math
+
+import pytest
+import torch
+
+from battery.test_battery import evidence_of
+from battery.test_by_hand import found
+from heedful.battery.certificate import certificate
+from heedful.perturbation import Ball, draw
+
+
+def test_radii_by_hand():
+    # s = 4, -4; u = 2: free 2 / 8, 2 / sqrt(32), 2 / 4; keeping the sum 2 / 8, 2 / sqrt(32), 2 / 4 (half the range).
+    values = found("certificate", [4, -4], [0.75, 0.25])
+    assert values["linf_free"] == values["linf_zero_sum"] == pytest.approx(0.25)
+    assert values["l2_free"] == pytest.approx(2 / math.sqrt(32)) and values["l1_free"] == pytest.approx(0.5)
+    assert values["l1_zero_sum"] == pytest.approx(0.5)
+
+
+def test_what_nothing_can_change_is_certified_as_far_as_attention_goes():
+    values = found("certificate", [3, 3], [0.75, 0.25])
+    assert values["linf_zero_sum"] == 1 and values["l1_zero_sum"] == 2
+    assert values["l2_zero_sum"] == pytest.approx(math.sqrt(2))
+
+
+@pytest.mark.parametrize("kind", ["recurrent", "five classes", "query"])
+@pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
+def test_no_change_inside_the_radius_changes_the_decision(kind, norm):
+    evidence = evidence_of(kind)
+    radius = certificate(evidence, torch.Generator()).values[f"{norm}_free"].nan_to_num(0.1)
+    for seed in range(100):
+        ball, generator = Ball(0.999 * radius, norm), torch.Generator().manual_seed(seed)
+        change = draw(evidence.items, ball, generator, torch.float64)
+        with torch.no_grad():
+            decided = evidence.decode(evidence.attention + change).argmax(-1)
+        assert torch.equal(decided[:2], evidence.predicted[:2])
+
+
+def test_a_head_that_is_not_linear_has_no_certificate():
+    assert all(
+        value.isnan().all() for value in certificate(evidence_of("not linear"), torch.Generator()).values.values()
+    )

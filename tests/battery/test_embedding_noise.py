@@ -1,0 +1,63 @@
+from itertools import permutations
+
+import pytest
+import torch
+
+from heedful.battery import Evidence
+from heedful.battery.embedding_noise import embedding_noise, noise_on_one_word
+from heedful.measures import js_divergence
+from heedful.model import trace
+from test_model import BATCH, make, make_batch
+
+
+def evidence_of(model, batch=None):
+    with torch.no_grad():
+        return Evidence(model, trace(model, batch or make_batch()))
+
+
+def draw(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def test_noise_falls_on_one_word_of_each_text():
+    seen = evidence_of(make()).trace
+    hit = torch.stack([(noise_on_one_word(seen, draw(seed)) != 0).any(-1) for seed in range(60)])
+    assert (hit.sum(-1) == 1).all()
+    assert torch.equal(hit.any(0), seen.batch.attendable)  # every word some time, padding never
+
+
+def test_noise_is_standard_normal():
+    seen = evidence_of(make()).trace
+    drawn = torch.cat([noise_on_one_word(seen, draw(seed)).flatten() for seed in range(200)])
+    drawn = drawn[drawn != 0]  # 3,000 numbers: the standard errors are .018 and .013
+    assert drawn.mean().abs() < 0.06 and (drawn.std() - 1).abs() < 0.05
+
+
+def test_each_radius_is_the_variance_of_the_same_noise():
+    model = make()
+    evidence = evidence_of(model)
+    with torch.no_grad():
+        found = embedding_noise(evidence, draw(), radii=(0.04, 0.25)).values
+        noise = noise_on_one_word(evidence.trace, draw())
+        for ending, scale in {"": 0.2, "_0.25": 0.5}.items():
+            encoded = model.encode(evidence.trace.embedded + scale * noise, evidence.trace.batch)
+            _, attention = model.attend(encoded, evidence.trace.batch)
+            wanted = js_divergence(attention, evidence.attention, evidence.items)
+            torch.testing.assert_close(found[f"js{ending}"][:2], wanted[:2])
+    assert (found["js_0.25"][:2] > found["js"][:2]).all()
+
+
+def test_the_floor_is_the_mean_over_all_ways_to_deal_the_weights_out():
+    evidence = evidence_of(make())
+    weights = evidence.attention[1, :4]
+    dealt = torch.stack([weights[list(order)] for order in permutations(range(4))])
+    wanted = js_divergence(dealt, weights.expand_as(dealt)).mean()
+    found = embedding_noise(evidence, draw()).values["shuffled_js"]
+    torch.testing.assert_close(found[1], wanted)
+
+
+@pytest.mark.parametrize("attention", ["uniform"])
+def test_attention_that_reads_nothing_does_not_move(attention):
+    found = embedding_noise(evidence_of(make(attention=attention)), draw(), radii=(1.0,)).values
+    assert found["js"][:2].tolist() == [0, 0] and found["overlap"][:2].tolist() == [1, 1]
+    assert found["tvd"][:2].min() > 0 and len(found["js"]) == BATCH

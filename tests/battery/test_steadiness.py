@@ -1,0 +1,28 @@
+import torch
+
+from heedful.battery import Evidence
+from heedful.battery.steadiness import moves
+from heedful.measures import js_divergence
+from heedful.model import trace
+from test_model import make, make_batch
+
+
+def test_nothing_moves_where_the_same_is_read():
+    model, batch = make(), make_batch()
+    with torch.no_grad():
+        seen = trace(model, batch)
+        found = moves(Evidence(model, seen), seen)
+    assert found["overlap"].tolist() == [1, 1, 1]
+    assert all(found[name].abs().max() == 0 for name in ("js", "tvd", "flips"))
+
+
+def test_the_four_measures_by_hand():
+    model, batch = make(), make_batch()
+    with torch.no_grad():
+        seen = trace(model, batch)
+        other = trace(make("rnn"), batch)
+        found = moves(Evidence(model, seen), other)
+    p, q = (one.logits.softmax(-1) for one in (seen, other))
+    torch.testing.assert_close(found["tvd"], (p - q).abs().sum(-1) / 2)
+    assert found["flips"].tolist() == (p.argmax(-1) != q.argmax(-1)).double().tolist()
+    torch.testing.assert_close(found["js"], js_divergence(other.attention, seen.attention, seen.encoded.items))
