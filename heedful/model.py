@@ -151,5 +151,17 @@ def build_model(settings: NetworkSettings, vocabulary: int, classes: int, *, has
         with torch.no_grad():
             model.embedding.weight.uniform_(-0.1, 0.1)
             model.embedding.weight[PAD] = 0
+    _start_layers(model, settings)
     model.embedding.weight.requires_grad_(settings.trains_embedding)
     return model
+
+
+def _start_layers(model: AttentionModel, settings: NetworkSettings) -> None:
+    """Draw the weights of attention and head anew, where the settings ask for other starts than torch's."""
+    looks_for = getattr(model.attention, "score", None) or getattr(model.attention, "query", None)
+    says = getattr(model.head, "linear", None)
+    with torch.no_grad():
+        if settings.attention_start == "normal" and isinstance(looks_for, nn.Linear):
+            looks_for.weight.normal_()
+        if settings.head_start == "uniform" and isinstance(says, nn.Linear):
+            says.weight.uniform_(-1, 1)

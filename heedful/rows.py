@@ -4,24 +4,26 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy
 import polars as pl
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from heedful.batches import collate, in_order, number, to_device
-from heedful.battery import BATTERY, PAIRS, Evidence
+from heedful.battery import BATTERY, DEEP, TESTS, Evidence
 from heedful.battery.adversary import adversary_attention
 from heedful.battery.erase_until_flip import minimal_set
 from heedful.battery.evidence import RANKINGS
+from heedful.datasets.synonyms import wordnet_synonyms
 from heedful.errors import HeedfulError, SettingError, pick
 from heedful.evaluation import outputs
 from heedful.model import trace
 from heedful.settings import AuditSettings
+from heedful.tokens import counts_of_batches, token_classes, token_counts
 from heedful.training import Trained
 from heedful.types import Batch, Dataset, Example, Findings, Model, Trace
 
@@ -67,6 +69,8 @@ class Subject:
         batches: reads them anew, each once; `Batch.index` says which example a row is.
         examples: the whole split, for its words; empty where nobody has them.
         labels: what the classes are called.
+        counts: how often each token occurs under each label, in the training texts where these are at hand.
+        words: of the vocabulary, by number; empty where nobody has them.
     """
 
     name: str
@@ -75,6 +79,8 @@ class Subject:
     texts: Sequence[int]
     batches: Callable[[], Iterator[Batch]]
     labels: tuple[str, ...]
+    counts: Callable[[], Int[Tensor, "token classes"]]
+    words: Sequence[str] = ()
     examples: Sequence[Example] = ()
     task: str = "classification"
 
@@ -105,8 +111,12 @@ def subject_of(
         for block in in_order([len(split.texts[i]) for i in texts], BATCH):
             yield to_device(collate(split, [texts[place] for place in block], given), where)
 
-    model = trained.model.to(where)
-    return Subject(name, model, settings.split, texts, batches, dataset.labels, examples, dataset.task)
+    @cache
+    def counts() -> Int[Tensor, "token classes"]:
+        return token_counts(number(dataset.train, trained.words), trained.words.size, len(dataset.labels))
+
+    model, words = trained.model.to(where), trained.words.words
+    return Subject(name, model, settings.split, texts, batches, dataset.labels, counts, words, examples, dataset.task)
 
 
 def subject_of_batches(name: str, model: Model, batches: Sequence[Batch], labels: Sequence[str]) -> Subject:
@@ -114,7 +124,8 @@ def subject_of_batches(name: str, model: Model, batches: Sequence[Batch], labels
     texts = [index for batch in batches for index in batch.index.tolist()]
     if len(set(texts)) < len(texts):
         raise SettingError("`index` must number the texts of all batches, each once; some number stands twice.")
-    return Subject(name, model, "test", texts, lambda: iter(batches), tuple(labels))
+    counts = partial(counts_of_batches, batches, len(labels))
+    return Subject(name, model, "test", texts, lambda: iter(batches), tuple(labels), counts)
 
 
 def audit_rows(
@@ -138,7 +149,7 @@ def audit_rows(
             evidence = Evidence(model, checked(trace(model, batch)))
             found = {name: test(evidence, generators[name]) for name, test in tests.items()}
             items, examples = _items(subject, evidence, shown, _eps(subject, settings))
-        parts += [_rows(subject, batch, found), items]
+        parts += [batch_rows(subject, batch, found), items]
         texts.append(examples)
         done += len(batch.labels)
         if report:
@@ -147,31 +158,38 @@ def audit_rows(
     return pl.concat(parts).sort(order, nulls_last=False), pl.concat(texts).sort("example")
 
 
-def pair_rows(test: str, subject: Subject, others: Sequence[Subject]) -> pl.DataFrame:
-    """The rows of a test that compares a model with others on the same texts."""
-    model, *models = [measurable(one.model) for one in (subject, *others)]
-    parts = []
-    for batch, *same in zip(subject.batches(), *(one.batches() for one in others), strict=True):
-        with torch.no_grad():
-            seen = checked(trace(model, batch))
-            beside = [checked(trace(other, one)) for other, one in zip(models, same, strict=True)]
-            parts.append(_rows(subject, batch, {test: pick("test of several models", test, PAIRS)(seen, beside)}))
-    return pl.concat(parts).sort("example", "test", "measure")
-
-
 def chosen_tests(subject: Subject, settings: AuditSettings) -> dict[str, Callable[..., Findings]]:
     """The tests by name, `prediction` always among them, with the audit's settings as their options."""
     for name in settings.tests:
-        pick("test", name, BATTERY)
+        pick("test", name, TESTS)
     for name in settings.erase_by:
         pick("ranking", name, RANKINGS)
-    names = ["prediction", *(name for name in BATTERY if name != "prediction" and name in (settings.tests or BATTERY))]
+    wanted = settings.tests or (*BATTERY, *(DEEP if settings.deep else ()))
+    names = ["prediction", *(name for name in TESTS if name != "prediction" and name in wanted)]
     options: dict[str, dict[str, Any]] = {
         "permutation": {"count": settings.permutations},
         "adversary": {"eps": _eps(subject, settings), "search": settings.search},
         "erase_until_flip": {"rankings": settings.rankings, "by": settings.erase_by or tuple(RANKINGS)},
+        "embedding_noise": {"radii": settings.radii},
+        "embedding_attack": {"radii": settings.radii},
+        "word_substitution": {"counts": settings.substitutions},
+        "rationale": {"sizes": settings.sizes, "erase": settings.erase},
+        "sensitivity": {"sizes": settings.sizes},
     }
-    return {name: partial(BATTERY[name], **options.get(name, {})) for name in names}
+    if "word_substitution" in names and settings.synonyms == "wordnet":
+        options["word_substitution"] |= {"synonyms": _synonyms(subject)}
+    if "token_scores" in names:
+        options["token_scores"] = {"classes": token_classes(subject.counts()), "labels": subject.labels}
+    return {name: partial(TESTS[name], **options.get(name, {})) for name in names}
+
+
+def _synonyms(subject: Subject) -> dict[int, tuple[int, ...]]:
+    if not subject.words:
+        raise SettingError(
+            "synonyms='wordnet' needs a run of ours, whose words are known; of a model of your own only the numbers "
+            "are. Use synonyms='neighbours'."
+        )
+    return wordnet_synonyms(subject.words)
 
 
 def measurable(model: Model) -> Model:
@@ -202,7 +220,7 @@ def checked(seen: Trace) -> Trace:
     return seen
 
 
-def _rows(subject: Subject, batch: Batch, found: Mapping[str, Findings]) -> pl.DataFrame:
+def batch_rows(subject: Subject, batch: Batch, found: Mapping[str, Findings]) -> pl.DataFrame:
     """What the tests found of one batch, a row a text and measure."""
     examples = batch.index.cpu().numpy()
     named = [(test, measure, one.solver) for test, one in found.items() for measure in one.values]

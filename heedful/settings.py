@@ -8,7 +8,7 @@ import hashlib
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 TRAINING_VERSION = 1
 """Bumped when the same settings give other weights on purpose; part of every run's key."""
@@ -100,6 +100,10 @@ class NetworkSettings(_Settings):
     unit_vectors: bool = False
     embedding_start: Literal["normal", "uniform"] = "normal"
     """Without pretrained vectors: N(0, 1), or uniform in +-0.1."""
+    attention_start: Literal["default", "normal"] = "default"
+    """What attention looks for (Sun and Lu's V) before training: as torch starts a layer, or N(0, 1)."""
+    head_start: Literal["default", "uniform"] = "default"
+    """The head's weights before training: as torch starts a layer, or uniform in +-1."""
     trains_embedding: bool = True
     embedding_dropout: Share = 0.0
     sentence_dropout: Share = 0.0
@@ -137,6 +141,15 @@ class TrainingSettings(_Settings):
     selection: Literal["clean", "paper", "train"] = "clean"
     """Choose the best epoch on dev (clean), on test as some papers did (paper), or by the loss trained on (train)."""
     metric: str = "roc_auc"
+    record_flow: tuple[Annotated[int, Field(ge=0)], ...] = ()
+    """Epochs after which the scores of every token and their flow are recorded; 0: before training."""
+
+    @field_validator("record_flow")
+    @classmethod
+    def _are_trained(cls, epochs: tuple[int, ...], info: Any) -> tuple[int, ...]:
+        if "epochs" in info.data and max(epochs, default=0) > info.data["epochs"]:
+            raise ValueError(f"must name epochs up to the last one, {info.data['epochs']}")
+        return epochs
 
 
 class Run(_Settings):
@@ -155,7 +168,9 @@ class AuditSettings(_Settings):
     """Which tests to put to a model, on which texts, and how hard."""
 
     tests: tuple[str, ...] = ()
-    """Names of the battery; empty: all of them."""
+    """Names of tests; empty: the whole battery."""
+    deep: bool = False
+    """With no names: also the tests that cost more than all of the battery."""
     split: Literal["dev", "test"] = "test"
     examples: Count | None = None
     """At most so many texts, drawn at random; None: all for two classes, 500 for more."""
@@ -170,6 +185,16 @@ class AuditSettings(_Settings):
     """Rankings by which items are erased until the decision changes; empty: all. Leave-one-out costs the most."""
     search: bool = False
     """Also run the authors' search for an adversary, beside the exact one."""
+    radii: Annotated[tuple[Positive, ...], Field(min_length=1)] = (0.01,)
+    """How strong noise on embeddings is; the verdict speaks of the first."""
+    substitutions: Annotated[tuple[Count, ...], Field(min_length=1)] = (1,)
+    """How many words give way to similar ones; the verdict speaks of the first."""
+    synonyms: Literal["neighbours", "wordnet"] = "neighbours"
+    """Similar words: those of the nearest embedding; or the nearest of WordNet's synonyms, under HEEDFUL_DATA."""
+    sizes: Annotated[tuple[Positive, ...], Field(min_length=1)] = (1, 3, 5, 10, 0.2)
+    """Words in a rationale: so many, or, below 1, that share of the text's."""
+    erase: Literal["delete", "zero"] = "delete"
+    """How words are taken away to see what a rationale is worth: from the text, or their embeddings set to 0."""
     seed: int = 0
 
 

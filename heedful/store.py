@@ -4,6 +4,7 @@ runs/<key>/  run.json            settings, labels, scores, versions
              model.safetensors   weights
              tokenizer.json      words and their ids
              history.parquet     epoch, split, measure, value
+             tokens.parquet      epoch, token, measure, value; where token scores were recorded
 """
 
 import json
@@ -75,6 +76,8 @@ class Store:
             (part / "tokenizer.json").write_text(trained.words.to_json(), encoding="utf-8")
             save_file({k: v.contiguous() for k, v in trained.model.state_dict().items()}, part / "model.safetensors")
             pl.DataFrame([asdict(record) for record in trained.history]).write_parquet(part / "history.parquet")
+            if trained.tokens is not None:
+                trained.tokens.write_parquet(part / "tokens.parquet")
         return key
 
     def read(self, key: str) -> RunFile:
@@ -102,6 +105,7 @@ class Store:
             history = tuple(Record(**row) for row in pl.read_parquet(folder / "history.parquet").to_dicts())
         except UNREADABLE as error:
             raise StoreError(f"{folder} can not be read: {_first_line(error)}") from error
+        tokens = self.tokens(key) if described.run.training.record_flow else None
         scores = {s: {m: float("nan") if v is None else v for m, v in d.items()} for s, d in described.scores.items()}
         return Trained(
             run=described.run,
@@ -114,7 +118,18 @@ class Store:
             seconds=described.seconds,
             notes=described.notes,
             coverage=described.coverage,
+            tokens=tokens,
         )
+
+    def tokens(self, key: str) -> pl.DataFrame:
+        """What was recorded of tokens along the training of that run."""
+        try:
+            return pl.read_parquet(self.folder / key / "tokens.parquet")
+        except UNREADABLE as error:
+            raise StoreError(
+                f"{self.folder / key} has no scores of tokens that can be read: {_first_line(error)}. "
+                "Train with `--record-flow`."
+            ) from error
 
     def folders(self) -> Iterator[Path]:
         """Every folder that claims to be a run."""

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import polars as pl
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
@@ -17,6 +18,7 @@ from heedful.methods.contract import Loss
 from heedful.model import AttentionModel, build_model, trace
 from heedful.settings import NetworkSettings, Run, TrainingSettings
 from heedful.text import WordTokenizer, learn_vocabulary
+from heedful.tokens.recording import Recorder
 from heedful.types import Batch, Dataset, Reference
 from heedful.vectors import embedding_matrix, load_vectors
 
@@ -48,6 +50,7 @@ class Trained:
 
     Args:
         coverage: share of the vocabulary that the pretrained vectors know; None without vectors.
+        tokens: scores and flow of every token at the epochs that `record_flow` names; None where it names none.
     """
 
     run: Run
@@ -60,6 +63,7 @@ class Trained:
     seconds: float
     notes: tuple[str, ...] = ()
     coverage: float | None = None
+    tokens: pl.DataFrame | None = None
 
 
 SPLITS = ("train", "dev", "test")
@@ -99,15 +103,14 @@ def train(
         generator = torch.Generator().manual_seed(run.seed)
         words, model, coverage = _start(run, dataset, method, reference, generator)
         splits = {name: number(getattr(dataset, name), words) for name in SPLITS}
-        loop = _Loop(run, method, model.to(where), splits, _said(reference, dataset, where), generator)
+        recorder = Recorder(model.to(where), splits["train"], words, dataset.labels, run.training.record_flow)
+        loop = _Loop(run, method, model, splits, _said(reference, dataset, where), generator, recorder)
         history, chosen = loop.run(report)
         scores = {name: loop.score(name) for name in ("dev", "test")}
     if run.training.selection != "paper":  # else test was scored after every epoch
         history += [Record(chosen, "test", measure, value) for measure, value in scores["test"].items()]
-    seconds = time.perf_counter() - began
-    return Trained(
-        run, model.eval(), words, dataset.labels, tuple(history), chosen, scores, seconds, dataset.notes, coverage
-    )
+    told = (time.perf_counter() - began, dataset.notes, coverage, recorder.table)
+    return Trained(run, model.eval(), words, dataset.labels, tuple(history), chosen, scores, *told)
 
 
 class _Loop:
@@ -121,11 +124,12 @@ class _Loop:
         splits: dict[str, Numbered],
         said: dict[str, Outputs],
         generator: torch.Generator,
+        recorder: Recorder,
     ):
         self.settings, self.method, self.model, self.splits, self.said = run.training, method, model, splits, said
         self.loss: Loss = bind(method.loss, run.training.options)
         self.frozen = run.network.attention == "frozen"
-        self.generator, self.device = generator, model.embedding.weight.device
+        self.generator, self.device, self.recorder = generator, model.embedding.weight.device, recorder
         self.optimizer = make_optimizer(model, run.training, method.trains)
         self.weights = class_weights(splits["train"].labels, run.training).to(self.device)
 
@@ -136,9 +140,11 @@ class _Loop:
         plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(self.optimizer, "max", factor=0.5, patience=0, threshold=0)
         history: list[Record] = []
         best, chosen, state = -math.inf, 0, {}
+        self.recorder.record(0)
         for epoch in range(1, settings.epochs + 1):
             rate = self.optimizer.param_groups[0]["lr"]
             scores = {"loss": self.epoch(epoch, report)}
+            self.recorder.record(epoch)
             history += [Record(epoch, "train", "learning_rate", rate), Record(epoch, "train", "loss", scores["loss"])]
             selected = self.score(split) | self.own_loss(split)
             history += [Record(epoch, split, measure, value) for measure, value in selected.items()]
@@ -186,8 +192,6 @@ class _Loop:
         objective = total if self.settings.loss_sum == "sum" else total / len(losses)
         if self.method.weighs == "batch" and self.settings.class_weights:
             objective = objective * weights.sum()
-        if self.method.penalty is not None:
-            objective = objective + self.method.penalty(self.model)
         self.optimizer.zero_grad()
         objective.backward()
         if self.settings.clip_norm:
@@ -199,8 +203,7 @@ class _Loop:
 
     def score(self, split: str) -> dict[str, float]:
         """Every metric of the model as it now is."""
-        said = outputs(self.model, self.splits[split], self.given(split))
-        return metrics(said.logits, self.splits[split].labels)
+        return metrics(outputs(self.model, self.splits[split], self.given(split)).logits, self.splits[split].labels)
 
     def own_loss(self, split: str) -> dict[str, float]:
         """The method's own mean loss on a split, where epochs are selected by it."""
@@ -265,8 +268,7 @@ def _start(
     )
     network = network.model_copy(update={"embed_size": matrix.shape[1]})
     model = build_model(network, words.size, classes, has_query=has_query)
-    with torch.no_grad():
-        model.embedding.weight.copy_(matrix)
+    model.embedding.weight.data.copy_(matrix)
     return words, model, coverage
 
 
@@ -275,12 +277,11 @@ def network_of(trained: Trained) -> NetworkSettings:
     return trained.run.network.model_copy(update={"embed_size": trained.model.embedding.embedding_dim})
 
 
-def _said(reference: Trained | None, dataset: Dataset, device: torch.device) -> dict[str, Outputs]:
+def _said(base: Trained | None, dataset: Dataset, device: torch.device) -> dict[str, Outputs]:
     """What the reference run says of every text: computed once, not every epoch."""
-    if reference is None:
+    if base is None:
         return {}
-    model = reference.model.to(device)
-    return {name: outputs(model, number(getattr(dataset, name), reference.words)) for name in SPLITS}
+    return {name: outputs(base.model.to(device), number(getattr(dataset, name), base.words)) for name in SPLITS}
 
 
 def _check_reference(run: Run, method: Method, reference: Trained | None) -> None:
@@ -290,8 +291,7 @@ def _check_reference(run: Run, method: Method, reference: Trained | None) -> Non
             what = "attention 'frozen'" if frozen else f"method '{run.training.method}'"
             raise SettingError(f"{what} needs a reference run: give `reference` the key of a finished one.")
         return
-    same = {"min_count": run.text.min_count}
-    if reference.run.text.model_copy(update=same) != run.text:
+    if reference.run.text.model_copy(update={"min_count": run.text.min_count}) != run.text:
         raise SettingError(
             f"the reference run must cut texts as this run does; its text settings were {reference.run.text}, "
             f"this run's are {run.text}."

@@ -15,6 +15,8 @@ from heedful.questions import QUESTIONS, Columns, Question, Values
 MANY_SEEDS = 5
 """From so many seeds on, seeds are resampled; with fewer the range over them is shown."""
 
+UNANSWERED = "There is nothing to measure here: for no text does the question have an answer."
+
 
 @dataclass(frozen=True)
 class Line:
@@ -69,10 +71,10 @@ def verdict_lines(
         inexact: tests that were not answered exactly.
         item: what attention weighs, as the sentences call it.
     """
-    tests = {name.split(".")[0] for name in columns}
-    asked = [question for question in QUESTIONS if tests.issuperset(question.needs)]
+    known = {name.split(".")[0] for name in columns} | set(columns)
+    asked = [question for question in QUESTIONS if known.issuperset(question.needs)]
     lines = [_line(question, columns, generator, bool(set(inexact) & {*question.needs})) for question in asked]
-    return [_about(item, line) for line in lines]
+    return [line if asks.is_of_words else _about(item, line) for asks, line in zip(asked, lines, strict=True)]
 
 
 def _about(item: str, line: Line) -> Line:
@@ -88,11 +90,11 @@ def _line(question: Question, columns: Columns, generator: torch.Generator, is_i
     interval = _estimate(lambda v: bootstrap_interval(v, generator), value.where(together, nan))
     beside = question.beside(columns)
     undefined = int((~together).all(0).sum())
-    sentence = question.said(mean, least, most, beside)
+    sentence = question.said(mean, least, most, beside) if together.any() else UNANSWERED
     best_kind = question.best_kind
-    if is_inexact and question.unless_exact:
+    if is_inexact and question.unless_exact and together.any():
         sentence, best_kind = f"{sentence} {question.unless_exact}", "yardstick"
-    if score.value != score.value:
+    if score.value != score.value and together.any():
         sentence += " There is nothing to measure here: the floor and the best possible are too close to tell apart."
     return Line(
         name=question.name,

@@ -1,5 +1,6 @@
 """The audit from model to files."""
 
+import gzip
 import json
 import math
 from dataclasses import replace
@@ -8,8 +9,9 @@ import polars as pl
 import pytest
 import torch
 
-from heedful.audits import Company, audit, ensure_audit, lines_across, save_audit, verdict_json
-from heedful.battery import BATTERY
+from heedful.audits import audit, ensure_audit, lines_across, save_audit, verdict_json
+from heedful.battery import BATTERY, DEEP
+from heedful.company import Company
 from heedful.errors import HeedfulError, SettingError
 from heedful.settings import AuditSettings, audit_key_of
 from heedful.training import train
@@ -106,7 +108,7 @@ def test_the_key_depends_on_model_data_and_settings():
 def test_a_retrained_model_adds_its_line(trained):
     without = train(changed(network__attention="uniform"), toy())
     found = audit(trained, toy(), QUICK, Company(retrained=without))
-    assert found.lines[-1].name == "uniform_retrained"
+    assert "uniform_retrained" in {line.name for line in found.lines}
 
 
 def test_frozen_attention_is_audited_as_its_reference_gave_it(trained, found):
@@ -181,6 +183,35 @@ def test_weights_that_are_no_numbers_are_named_at_once():
         audit(model, [make_batch()], QUICK)
 
 
+def test_costly_tests_are_done_where_they_are_asked_for(trained):
+    few = QUICK.model_copy(update={"shown": 0, "examples": 4, "sizes": (1.0,)})
+    deep = audit(trained, toy(), few.model_copy(update={"deep": True}))
+    assert set(deep.rows["test"].unique()) == set(BATTERY) | set(DEEP)
+    assert {"comprehensiveness", "sufficiency", "embedding_attack"} <= {line.name for line in deep.lines}
+    named = audit(trained, toy(), few.model_copy(update={"tests": ("rationale",), "deep": True}))
+    assert set(named.rows["test"].unique()) == {"prediction", "rationale"}
+    assert "comprehensiveness_attention_1" in named.rows["measure"].to_list()
+
+
+def test_radii_and_counts_of_words_are_settings(trained):
+    tests = {"tests": ("embedding_noise", "word_substitution"), "radii": (0.1, 0.5), "substitutions": (1, 2)}
+    rows = audit(trained, toy(), QUICK.model_copy(update={**tests, "shown": 0})).rows
+    assert {"js", "js_0.5", "js_2"} <= set(rows["measure"])
+
+
+def test_synonyms_are_those_of_the_runs_words(trained, tmp_path, monkeypatch):
+    (tmp_path / "synonyms").mkdir()
+    content = gzip.compress(json.dumps({"good": {"a": ["bad"]}}).encode())
+    (tmp_path / "synonyms" / "wordnet_synonyms.json.gz").write_bytes(content)
+    monkeypatch.setenv("HEEDFUL_DATA", str(tmp_path))
+    wordnet = QUICK.model_copy(update={"tests": ("word_substitution",), "synonyms": "wordnet", "shown": 0})
+    rows = audit(trained, toy(), wordnet).rows.filter(pl.col("measure") == "js").sort("example")
+    has_one = ["good" in example.tokens for example in toy().test]
+    assert rows["value"].is_finite().to_list() == has_one and any(has_one) and not all(has_one)
+    with pytest.raises(SettingError, match="needs a run of ours, whose words are known"):
+        audit(make("average"), [make_batch()], wordnet)
+
+
 def test_an_unknown_test_lists_the_known(trained):
     with pytest.raises(SettingError, match="unknown test 'permutations'. Did you mean 'permutation'"):
         audit(trained, toy(), QUICK.model_copy(update={"tests": ("permutations",)}))
@@ -211,3 +242,21 @@ def test_the_runs_key_names_the_rows(found):
 
     assert found.rows["run"].unique().to_list() == [key_of(changed(training__epochs=6))]
     assert RUN.seed == 0
+
+
+def test_telling_words_are_those_of_the_training_texts(found):
+    values = found.rows.filter(test="token_scores", measure="polar_above_neutral")["value"]
+    assert len(values) == 12
+    words = found.about["words"]
+    assert (words["polar"], words["neutral"]) == (2, 4)
+    fillers = dict.fromkeys(("the", "film", "was", "so"), "neutral")
+    assert {one["word"]: one["speaks_for"] for one in words["most"]} == {"bad": "bad", "good": "good", **fillers}
+
+
+def test_a_model_of_the_users_is_asked_about_the_words_of_its_batches():
+    settings = QUICK.model_copy(update={"tests": ("token_scores",)})
+    found = audit(make(), [make_batch()], settings, labels=("no", "yes"))
+    assert set(found.rows.filter(test="token_scores")["measure"]) >= {"polar_above_neutral", "weight[yes]"}
+    assert all(one["word"].startswith("token ") for one in found.about["words"]["most"])
+    assert "words" not in audit(make(head="tanh"), [make_batch()], settings).about
+    assert "words" not in audit(make(), [make_batch()], QUICK.model_copy(update={"tests": ("uniform",)})).about

@@ -153,3 +153,27 @@ def test_a_hierarchical_model_takes_no_query():
 def test_a_query_model_needs_a_query():
     with pytest.raises(SettingError, match="the batch has none"):
         trace(make(has_query=True), make_batch())
+
+
+def test_attention_and_head_start_as_the_settings_say():
+    torch.manual_seed(0)
+    wide = {"embed_size": 400, "attention_size": 300, "encoder": "identity"}
+    for attention, layer in (("dot", "query"), ("additive", "score")):
+        network = NETWORK.model_copy(update={**wide, "attention": attention})
+        plain = build_model(network, VOCABULARY, 2)
+        other = build_model(network.model_copy(update={"attention_start": "normal", "head_start": "uniform"}), 11, 2)
+        looks_for = [getattr(model.attention, layer).weight for model in (plain, other)]
+        heads = [model.head.linear.weight for model in (plain, other)]
+        assert looks_for[0].abs().max() < 0.1 and looks_for[1].std().item() == pytest.approx(1, abs=0.15)
+        assert heads[0].abs().max() < 0.1 and 0.9 < heads[1].abs().max() <= 1
+
+
+def test_without_other_starts_nothing_more_is_drawn():
+    drawn = []
+    for _ in range(2):
+        torch.manual_seed(0)
+        build_model(NETWORK, VOCABULARY, 2)
+        drawn.append(torch.rand(()))
+    torch.manual_seed(0)
+    build_model(NETWORK.model_copy(update={"attention_start": "normal"}), VOCABULARY, 2)
+    assert drawn[0] == drawn[1] != torch.rand(())

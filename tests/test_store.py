@@ -67,6 +67,16 @@ def test_the_folder_holds_what_the_design_says(store):
     assert pl.read_parquet(store.folder / KEY / "history.parquet").columns == ["epoch", "split", "measure", "value"]
 
 
+def test_scores_of_tokens_are_stored_only_where_they_were_recorded(tmp_path, store):
+    recorded = train(changed(training__record_flow=(0, 3)), toy())
+    key = Store(tmp_path / "recorded").save(recorded)
+    assert (tmp_path / "recorded" / key / "tokens.parquet").is_file()
+    assert Store(tmp_path / "recorded").load(key).tokens.equals(recorded.tokens)
+    assert store.load(KEY).tokens is None
+    with pytest.raises(StoreError, match="no scores of tokens that can be read.*Train with `--record-flow`"):
+        store.tokens(KEY)
+
+
 def test_saving_twice_changes_nothing(store, trained):
     before = (store.folder / KEY / "run.json").stat().st_mtime_ns
     store.save(trained)

@@ -10,6 +10,7 @@ from heedful.errors import HeedfulError, SettingError
 from heedful.methods import METHODS, Method
 from heedful.model import trace
 from heedful.settings import NetworkSettings, Run, TextSettings, TrainingSettings
+from heedful.tokens import global_scores
 from heedful.training import OPTIMIZERS, Trained, class_weights, make_optimizer, train
 from heedful.types import Dataset, Example
 
@@ -205,14 +206,27 @@ def test_a_method_may_start_from_the_reference_and_train_attention_alone(monkeyp
         train(changed(training__method="closeness"), toy())
 
 
-def test_a_penalty_joins_the_loss(monkeypatch):
-    plain = METHODS["vanilla"]
-    heavy = replace(plain, penalty=lambda model: 100 * model.embedding.weight.square().sum())
-    monkeypatch.setitem(METHODS, "heavy", heavy)
-    norms = [
-        train(changed(training__method=name), toy()).model.embedding.weight.norm() for name in ("vanilla", "heavy")
-    ]
-    assert norms[1] < 0.9 * norms[0]
+def test_scores_of_tokens_are_recorded_after_the_chosen_epochs_and_change_nothing_else():
+    plain, recorded = train(RUN, toy()), train(changed(training__record_flow=(0, 2)), toy())
+    assert plain.tokens is None and same(plain, recorded) and plain.history == recorded.history
+    assert recorded.tokens["epoch"].unique().sort().to_list() == [0, 2]
+    before, after = (recorded.tokens.filter(epoch=epoch, measure="polarity") for epoch in (0, 2))
+    assert before["token"].to_list() == recorded.words.words[4:] == after["token"].to_list()
+    assert before["value"].to_list() != after["value"].to_list()
+    assert recorded.tokens.filter(measure="V.W")["token"].null_count() == 2
+
+
+def test_what_is_recorded_after_the_last_epoch_is_of_the_model_as_it_then_is():
+    run = changed(training__epochs=1, training__record_flow=(1,), network__encoder="identity")
+    trained = train(run, toy())
+    measured = trained.tokens.filter(measure="attention")["value"].to_numpy()
+    wanted = global_scores(trained.model.double(), trained.words.size).attention[4:]
+    torch.testing.assert_close(torch.tensor(measured), wanted)
+
+
+def test_recording_where_attention_has_no_direction_is_refused_before_training():
+    with pytest.raises(SettingError, match="to have a direction V of its own"):
+        train(changed(network__attention="uniform", training__record_flow=(3,)), toy())
 
 
 def test_a_loss_that_is_no_number_is_named(monkeypatch):

@@ -45,8 +45,44 @@ EVERYTHING = {
     "erase_until_flip.fraction_attention": column(0.4, 0.2),
     "erase_until_flip.fraction_random": column(0.7, 0.5),
     "erase_until_flip.fraction_minimal": column(0.2, 0.0),
+    "embedding_noise.js": column(0.01, 0.03),
+    "embedding_noise.shuffled_js": column(0.3, 0.1),
+    "embedding_noise.tvd": column(0.0, 0.1),
+    "embedding_noise.flips": column(0.0, 0.0, 0.0, 1.0),
+    "embedding_attack.js_attention": column(0.1, 0.1),
+    "embedding_attack.shuffled_js": column(0.3, 0.1),
+    "embedding_attack.tvd_answer": column(0.0, 0.1),
+    "embedding_attack.flips_answer": column(0.0, 1.0),
+    "word_substitution.js": column(0.05, 0.05),
+    "word_substitution.shuffled_js": column(0.3, 0.1),
+    "word_substitution.tvd": column(0.0, 0.1),
+    "word_substitution.flips": column(0.0, 0.0, 1.0, 1.0),
+    "seeds.mean_js": column(0.1, 0.2),
+    "seeds.shuffled_js": column(0.3, 0.1),
+    "seeds.mean_tvd": column(0.0, 0.1),
+    "seeds.flips": column(0.0, 0.1),
+    "rationale.comprehensiveness_attention": column(0.4, 0.2),
+    "rationale.comprehensiveness_random": column(0.1, 0.1),
+    "rationale.comprehensiveness_leave_one_out": column(0.6, 0.4),
+    "rationale.sufficiency_attention": column(0.2, 0.1),
+    "rationale.sufficiency_random": column(0.3, 0.3),
+    "rationale.sufficiency_leave_one_out": column(-0.1, 0.1),
+    "token_scores.polar_above_neutral": column(0.6, 0.8),
+    "token_scores.weight_polar": column(1.4, 1.2),
+    "token_scores.weight_neutral": column(0.5, 0.9),
     "uniform.correct_uniform": column(1.0, 0.0, 1.0, 0.0),
     "uniform_retrained.correct": column(1.0, 1.0, 1.0, 1.0),
+    "attefa.cap": column(0.6, 0.4),
+    "attefa.constant_tvd": column(0.4, 0.6),
+    "attefa.rescaled_tvd": column(0.1, 0.1),
+    "attefa.frozen_tvd": column(0.1, 0.0),
+    "attefa.frozen_js": column(0.5, 0.3),
+    "adversaries.tvd_1": column(0.4, 0.6),
+    "adversaries.js_1": column(0.5, 0.3),
+    "adversaries.apart_1": column(0.0, 0.0),
+    "adversaries.tvd_2": column(0.1, 0.1),
+    "adversaries.js_2": column(0.5, 0.3),
+    "adversaries.apart_2": column(0.4, 0.6),
 }
 
 
@@ -64,6 +100,13 @@ def test_every_question_is_answered_in_the_order_of_the_table():
         ("adversary", 0.5, 0.0, 1.0, 0.5),
         ("erase_one", 0.5, 0.1, 1.0, 4 / 9),
         ("erase_until_flip", 0.3, 0.6, 0.1, 0.6),
+        ("token_scores", 0.7, 0.5, 1.0, 0.4),
+        ("embedding_noise", 0.02, 0.2, 0.0, 0.9),
+        ("embedding_attack", 0.1, 0.2, 0.0, 0.5),
+        ("word_substitution", 0.05, 0.2, 0.0, 0.75),
+        ("seeds", 0.15, 0.2, 0.0, 0.25),
+        ("comprehensiveness", 0.3, 0.1, 0.5, 0.5),
+        ("sufficiency", 0.15, 0.3, 0.0, 0.5),
     ],
 )
 def test_a_score_is_a_ratio_of_means(name, value, floor, best, score):
@@ -108,6 +151,35 @@ def test_what_was_not_answered_exactly_is_said_and_measured_against_a_yardstick(
 def test_sentences_speak_of_what_is_weighed():
     found = verdict_lines(EVERYTHING, torch.Generator().manual_seed(0), item="sentence")
     assert "which sentences get the weight" in found[2].question and "to other sentences" in found[2].sentence
+
+
+def test_words_stay_words_where_a_line_is_about_them():
+    found = verdict_lines(EVERYTHING, torch.Generator().manual_seed(0), item="sentence")
+    by_name = {line.name: line for line in found}
+    assert "(other words of the same meaning)" in by_name["word_substitution"].question
+    assert "top sentences necessary" in by_name["comprehensiveness"].question
+
+
+def test_telling_words_are_told_beside_an_even_share():
+    said = lines(EVERYTHING)["token_scores"].sentence
+    assert "in 70 of 100 such pairs the telling word has the more attention" in said
+    assert "gets 1.3 times an even share of the weight, a neutral one 0.7 times" in said
+
+
+def test_stability_is_told_beside_shuffled_attention():
+    by_name = lines(EVERYTHING)
+    assert "moves attention 10 % as far as dealing it out" in by_name["embedding_noise"].sentence
+    assert "changes 25 of 100 answers" in by_name["embedding_noise"].sentence
+    assert "moves attention 75 % as far" in by_name["seeds"].sentence
+    assert "is 30 points less sure of its answer" in by_name["comprehensiveness"].sentence
+    assert by_name["embedding_noise"].beside == {"answer moves by": pytest.approx(0.05), "answers change": 0.25}
+
+
+def test_a_question_without_an_answer_says_so_and_nothing_else():
+    nothing = {name: value * math.nan for name, value in EVERYTHING.items() if name.startswith("word_substitution")}
+    line = lines({**EVERYTHING, **nothing})["word_substitution"]
+    assert line.sentence.endswith("for no text does the question have an answer.") and "nan" not in line.sentence
+    assert line.undefined == TEXTS
 
 
 def test_losing_less_than_nothing_is_gaining():

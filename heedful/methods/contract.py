@@ -8,7 +8,7 @@ from typing import Literal
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from heedful.errors import SettingError
 from heedful.settings import Option
@@ -28,7 +28,6 @@ class Method:
         trains: every parameter, or the attention module alone.
         selects: the best epoch by the run's metric (higher is better), or by the method's own loss (lower is better).
         needs_reference: whether the loss looks at a reference run.
-        penalty: something added to every batch's loss that depends on the weights alone.
         weighs: what class weights multiply, where a run has them: each example's own loss, the whole batch's by their
             sum (as Wiegreffe and Pinter's code does), or nothing: a loss that looks at no label has no use for them.
     """
@@ -38,7 +37,6 @@ class Method:
     trains: Literal["all", "attention"] = "all"
     selects: Literal["metric", "loss"] = "metric"
     needs_reference: bool = False
-    penalty: Callable[[nn.Module], Float[Tensor, ""]] | None = None
     weighs: Literal["examples", "batch", "nothing"] = "examples"
 
 

@@ -99,3 +99,35 @@ def curves(frame: pl.DataFrame, x: str, y: str, series: Sequence[str], *, log_x:
     header = alt.Header(title=None, labelFontWeight=600, labelColor=STRONG)
     panel = alt.LayerChart(data=frame, layer=marks).properties(width=240, height=160)
     return panel.facet(column=alt.Column("data:N", sort=list(dict.fromkeys(frame["data"])), header=header))
+
+
+def points(frame: pl.DataFrame, x: str, y: str, series: Sequence[str], *, columns: int = 4) -> Chart:
+    """Points (`x`, `y`) coloured by `series`, in a panel for each data set."""
+    marks = (
+        alt.Chart()
+        .mark_circle(size=46, opacity=0.8, aria=False)
+        .encode(
+            x=alt.X("x:Q", title=x, axis=alt.Axis(tickCount=4)),
+            y=alt.Y("y:Q", title=y, axis=alt.Axis(tickCount=4)),
+            color=colour_of(series, "series"),
+        )
+    )
+    header = alt.Header(title=None, labelFontWeight=600, labelColor=STRONG)
+    panel = alt.LayerChart(data=frame, layer=[marks]).properties(width=150, height=120)
+    return panel.facet(
+        facet=alt.Facet("data:N", sort=list(dict.fromkeys(frame["data"])), header=header), columns=columns
+    )
+
+
+def strips(frame: pl.DataFrame, x: str, series: Sequence[str]) -> Chart:
+    """The points `x` of each data set in a row, coloured by `series`, with a tick at their mean."""
+    base = alt.Chart(frame).encode(
+        y=alt.Y("data:N", sort=list(dict.fromkeys(frame["data"])), title=None),
+        yOffset=alt.YOffset("series:N", sort=list(series), scale=alt.Scale(domain=list(series))),
+        x=alt.X("x:Q", title=x),
+        color=colour_of(series, "series"),
+    )
+    dots = base.mark_circle(size=40, opacity=0.75, aria=False)
+    means = base.mark_tick(thickness=2, size=13, aria=False).encode(x="mean(x):Q")
+    rows = frame["data"].n_unique()
+    return alt.layer(dots, means).properties(width=430, height=rows * (14 * len(series) + 12))

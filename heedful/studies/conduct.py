@@ -29,20 +29,25 @@ class Prepared:
 
 def prepare_study(wanted: Sequence[Wanted]) -> Prepared:
     """Read the data that the study needs, and name all that must be done."""
-    ready = named([Planned(one.run, one.base) for one in wanted])
-    others = iter(named([run for one in wanted for run in one.seeds]))
-    runs: dict[str, Run] = {key_of(one.base): one.base for one in ready if one.base is not None}
+    # All at once, so that each data set is read once.
+    ready = named(
+        [
+            *(Planned(one.run, one.base) for one in wanted),
+            *(run for one in wanted for run in one.seeds),
+            *(Planned(run, one.run) for one in wanted for run in one.adversaries),
+        ]
+    )
+    runs = {key_of(one.base): one.base for one in ready if one.base is not None}
+    runs |= {key_of(one.run): one.run for one in ready}
+    own, others = ready[: len(wanted)], iter(key_of(one.run) for one in ready[len(wanted) :])
+    seeds = [tuple(next(others) for _ in one.seeds) for one in wanted]
+    adversaries = [tuple(next(others) for _ in one.adversaries) for one in wanted]
     audits: dict[str, Inspection] = {}
     cells: dict[tuple[str, str], list[tuple[str, str | None]]] = {}
-    for one, planned in zip(wanted, ready, strict=True):
-        key = key_of(planned.run)
-        runs[key] = planned.run
-        beside = {key_of(run): run for run in (next(others).run for _ in one.seeds)}
-        runs |= beside
-        asked = None
-        if one.audit is not None:
-            asked = Inspection(run=key, data=planned.run.data.fingerprint, settings=one.audit, seeds=tuple(beside))
-            audits[asked.key] = asked
+    for one, planned, beside, against in zip(wanted, own, seeds, adversaries, strict=True):
+        key, data = key_of(planned.run), planned.run.data.fingerprint
+        asked = one.audit and Inspection(run=key, data=data, settings=one.audit, seeds=beside, adversaries=against)
+        audits |= {asked.key: asked} if asked else {}
         cells.setdefault((one.data, one.model), []).append((key, asked.key if asked else None))
     return Prepared(runs, audits, cells)
 
@@ -69,8 +74,12 @@ def gather(scale: str, prepared: Prepared, store: Store, folder: Path, errors: M
         if not done:
             continue
         columns = columns_of([one.rows for one in audits]) if audits else {}
-        seconds = sum(float(one.verdict.seconds or 0) for one in audits)
-        cells[data, model] = Cell(data, model, tuple(store.read(key) for key, _ in done), columns, seconds)
+        seconds = sum((one.verdict.seconds or 0.0 for one in audits), 0.0)
+        tokens = tuple(store.tokens(key) for key, _ in done if prepared.runs[key].training.record_flow)
+        others = dict.fromkeys(key for _, asked in done if asked for key in prepared.audits[asked].needs[1:])
+        beside = tuple(store.read(key) for key in others if prepared.runs[key] in store)
+        runs = tuple(store.read(key) for key, _ in done)
+        cells[data, model] = Cell(data, model, runs, columns, beside, seconds, tokens)
     return Results(scale, cells, dict(errors))
 
 

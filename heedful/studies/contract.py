@@ -3,8 +3,11 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import polars as pl
+
 from heedful.errors import pick
 from heedful.measures import Estimate
+from heedful.plan import Planned
 from heedful.questions import Columns
 from heedful.report.figure import Figure
 from heedful.settings import AuditSettings, Run
@@ -23,6 +26,7 @@ class Wanted:
         base: the run that this one refers to, where its method or attention needs one.
         audit: with which tests it is audited; None: it is not.
         seeds: the same model from other seeds, which the audit compares with it.
+        adversaries: runs that refer to this one, trained to predict alike and attend elsewhere.
     """
 
     data: str
@@ -30,7 +34,8 @@ class Wanted:
     run: Run
     base: Run | None = None
     audit: AuditSettings | None = None
-    seeds: tuple[Run, ...] = ()
+    seeds: tuple[Run | Planned, ...] = ()
+    adversaries: tuple[Run, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -40,14 +45,18 @@ class Cell:
     Args:
         runs: one a seed.
         columns: what the audits found, `test.measure` -> [seed text].
+        beside: the runs that the audits compared them with: other seeds, adversaries.
         seconds: that the audits took.
+        tokens: what was recorded of tokens along training, one table a seed; empty where nothing was.
     """
 
     data: str
     model: str
     runs: tuple[RunFile, ...]
     columns: Columns
+    beside: tuple[RunFile, ...] = ()
     seconds: float = 0.0
+    tokens: tuple[pl.DataFrame, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -8,21 +8,16 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from heedful.comparison import over_texts
 from heedful.measures import Estimate, bootstrap_interval, pooled_interval
 from heedful.questions import Values
 from heedful.studies.contract import Cell, Claim, Entry
-from heedful.verdict import MANY_SEEDS
 
 Where = Bool[Tensor, "seed text"]
 Shaped = Float[Tensor, "..."]
 """[seed text], of another number of seeds or texts than its neighbour."""
 
 CONFIRMED, NOT_CONFIRMED, CONTRADICTED, NOT_TESTED = "confirmed", "not confirmed", "contradicted", "not tested"
-
-
-def over_texts(values: Values) -> Shaped:
-    """What is resampled: seeds and texts from MANY_SEEDS on; below that the mean over seeds of each text."""
-    return values if len(values) >= MANY_SEEDS else values.nanmean(0)
 
 
 def estimate(values: Values, name: str) -> Estimate:
@@ -36,7 +31,8 @@ def score_estimate(cell: Cell, metric: str) -> Estimate | None:
     known = [score for score in scores if score is not None]
     if not known:
         return None
-    return Estimate(sum(known) / len(known), min(known), max(known), len(known))
+    low, high = (min(known), max(known)) if len(known) > 1 else (nan, nan)
+    return Estimate(sum(known) / len(known), low, high, len(known))
 
 
 def entry(values: Values | None, name: str, paper: float | None = None) -> Entry:

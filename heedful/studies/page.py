@@ -9,7 +9,7 @@ from markupsafe import Markup, escape
 
 from heedful import __version__
 from heedful.report.drawing import DARK
-from heedful.report.figure import inline_svg, to_svg
+from heedful.report.figure import inline_svg
 from heedful.studies.told import HOW, Told, as_json, cells_of, markdown, said_estimate, said_number
 
 HERE = Path(__file__).parent
@@ -46,7 +46,7 @@ def write_study(told: Told, folder: Path) -> Path:
     name = told.study.name
     (folder / name).mkdir(parents=True, exist_ok=True)
     for figure in told.figures:
-        (folder / name / f"{figure.name}.svg").write_text(to_svg(figure), encoding="utf-8")
+        (folder / name / f"{figure.name}.svg").write_text(inline_svg(figure), encoding="utf-8")
     drawn = {figure.name: f"{name}/{figure.name}.svg" for figure in told.figures}
     (folder / f"{name}.md").write_text(markdown(told, drawn), encoding="utf-8")
     (folder / f"{name}.json").write_text(json.dumps(as_json(told), indent=2, allow_nan=False) + "\n", encoding="utf-8")

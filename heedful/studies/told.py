@@ -10,6 +10,7 @@ from heedful import __version__
 from heedful.audits import without_nan
 from heedful.measures import Estimate
 from heedful.report.figure import Figure
+from heedful.settings import key_of
 from heedful.studies.contract import Claim, Entry, Results, Study, Table
 
 HOW = (
@@ -41,12 +42,13 @@ class Told:
 def tell(study: Study, results: Results, command: str, workers: int) -> Told:
     """Everything that is to be said about the results."""
     about, differences = words_of(study)
-    runs = sum(len(cell.runs) for cell in results.cells.values())
-    seconds = sum(cell.seconds + sum(run.seconds for run in cell.runs) for cell in results.cells.values())
+    runs = {key_of(one.run): one for cell in results.cells.values() for one in (*cell.runs, *cell.beside)}
+    audits = sum(cell.seconds for cell in results.cells.values())
+    seconds = audits + sum(run.seconds for run in runs.values())
     versions = next((cell.runs[0].versions for cell in results.cells.values()), {})
     facts = {
         "Scale": f"{results.scale}: {study.scales[results.scale]}",
-        "Runs": f"{runs}, and their audits",
+        "Runs": f"{len(runs)}, and their audits",
         "Computing time": f"{_span(seconds)} of one core; with {workers} workers about {_span(seconds / workers)}",
         "Versions": ", ".join(f"{name} {version}" for name, version in {"heedful": __version__, **versions}.items()),
     }
@@ -82,7 +84,7 @@ def _ran(results: Results) -> list[dict[str, str]]:
             "training texts": f"{limit:,} at most" if (limit := cell.runs[0].run.data.train_limit) else "all",
             "words a text": f"{most} at most" if (most := cell.runs[0].run.text.max_tokens) else "all",
             "epochs": f"{', '.join(str(run.chosen_epoch) for run in cell.runs)} of {cell.runs[0].run.training.epochs}",
-            "training": _span(sum(run.seconds for run in cell.runs)),
+            "training": _span(sum(run.seconds for run in (*cell.runs, *cell.beside))),
             "audit": _span(cell.seconds) if cell.columns else "-",
         }
         for cell in results.cells.values()

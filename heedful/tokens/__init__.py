@@ -1,6 +1,7 @@
 """Tokens as types: which label each speaks for, its polarity and attention scores, and what training does to them."""
 
-from heedful.tokens.classes import NEUTRAL, OTHER, token_classes, token_counts
+from heedful.tokens.attended import Attended, Word, attended
+from heedful.tokens.classes import NEUTRAL, OTHER, counts_of_batches, token_classes, token_counts
 from heedful.tokens.directions import attention_direction, head_alignment, head_rows
 from heedful.tokens.flow import Flow, Terms, flow, has_flow
 from heedful.tokens.measurements import measurements
@@ -9,10 +10,14 @@ from heedful.tokens.scores import TokenScores, global_scores, item_polarity, loc
 __all__ = [
     "NEUTRAL",
     "OTHER",
+    "Attended",
     "Flow",
     "Terms",
     "TokenScores",
+    "Word",
+    "attended",
     "attention_direction",
+    "counts_of_batches",
     "flow",
     "global_scores",
     "has_flow",

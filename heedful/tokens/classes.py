@@ -1,5 +1,6 @@
 """Which label a token speaks for, by where it occurs in the training texts."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
@@ -9,6 +10,7 @@ from torch import Tensor
 from heedful.batches import Numbered
 from heedful.errors import SettingError
 from heedful.text import SPECIAL
+from heedful.types import Batch
 
 NEUTRAL, OTHER = -1, -2
 """The classes of a token that speaks for no label: it occurs evenly under all of them, or nothing can be said."""
@@ -29,6 +31,14 @@ def token_counts(split: Numbered, vocabulary: int, classes: int) -> Int[Tensor, 
     counts = cells.bincount(minlength=vocabulary * classes).unflatten(0, (vocabulary, classes))
     counts[: len(SPECIAL)] = 0
     return counts
+
+
+def counts_of_batches(batches: Sequence[Batch], classes: int) -> Int[Tensor, "token classes"]:
+    """As `token_counts`, of texts that are cut into batches already: of the places that attention may weigh."""
+    texts = tuple(row[kept].cpu() for one in batches for row, kept in zip(one.tokens, one.attendable, strict=True))
+    labels = torch.cat([one.labels.cpu() for one in batches])
+    vocabulary = 1 + max(int(one.tokens.max()) for one in batches)
+    return token_counts(Numbered(texts, (), (), labels, framed=False), vocabulary, classes)
 
 
 def token_classes(

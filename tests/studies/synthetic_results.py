@@ -1,10 +1,14 @@
 """Results of a study that was never run: columns drawn at random, of the shapes that real ones have."""
 
+from itertools import combinations_with_replacement
+
+import polars as pl
 import torch
 
 from heedful.settings import Run
 from heedful.store import RunFile
 from heedful.studies.contract import Cell, Results, Study
+from heedful.tokens.recording import RECORD
 
 TEXTS = 60
 SHARES = (
@@ -21,8 +25,23 @@ SHARES = (
     "seeds.max_js",
     "seeds.mean_js",
     "seeds.flips",
+    "seeds.overlap",
+    "token_scores.polar_above_neutral",
+    *(f"token_scores.weight{kind}" for kind in ("_polar", "_neutral", "[negative]", "[positive]")),
     *(f"erase_one.{name}_{top}" for name in ("flips", "other_flips") for top in ("attention", "gradient", "product")),
     "erase_one.delta_attention_attention",
+    *(
+        f"{test}.{name}{end}"
+        for test, names in (
+            ("embedding_noise", ("js", "tvd")),
+            ("embedding_attack", ("js_answer", "tvd_answer")),
+        )
+        for name in names
+        for end in ("", "_0.005", "_0.01", "_0.05")
+    ),
+    *(f"word_substitution.{name}{end}" for name in ("js", "tvd", "flips", "overlap") for end in ("", "_2", "_3")),
+    *(f"rationale.{name}_{by}" for name in ("comprehensiveness", "sufficiency") for by in ("attention", "random")),
+    *(f"certificate.{norm}_zero_sum" for norm in ("l1", "l2", "linf")),
     *(
         f"erase_until_flip.{what}_{ranking}"
         for what in ("fraction", "mass")
@@ -47,11 +66,43 @@ def described(run: Run) -> RunFile:
     )
 
 
+def recorded(run: Run, generator: torch.Generator) -> pl.DataFrame:
+    """What the run would have recorded of four words of each kind."""
+    kinds = {"negative": 0, "positive": 1, "neutral": -1}
+    words = [(f"{kind}_{number}", one) for kind, one in kinds.items() for number in "abcd"]
+    rows = [(0, word, "class", float(one)) for word, one in words]
+    pairs = combinations_with_replacement(("negative", "positive", "(neutral)"), 2)
+    whole = ["V.W", *(f"product[{one},{other}]" for one, other in pairs)]
+    for epoch in run.training.record_flow:
+        values = torch.randn(len(words), 2, generator=generator).tolist()
+        for (word, _), (attention, polarity) in zip(words, values, strict=True):
+            rows += [(epoch, word, "attention", attention), (epoch, word, "polarity", polarity)]
+        rows += [(epoch, None, measure, 0.5 - epoch) for measure in whole]
+    return pl.DataFrame(rows, schema=RECORD, orient="row")
+
+
+def family_columns(adversaries: int, columns: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """What the audit of a model with so many adversaries would add; nothing without any."""
+    if not adversaries:
+        return {}
+    some = columns["prediction.max_attention"]
+    names = ("cap", "constant_tvd", "rescaled_tvd", "frozen_tvd", "frozen_js")
+    base = {f"attefa.{name}": 0.1 + some / (place + 2) for place, name in enumerate(names)}
+    own = {
+        f"adversaries.{part}_{n}": 0.05 + some / (n + 1)
+        for part in ("tvd", "js", "loss", "apart")
+        for n in range(1, adversaries + 1)
+    }
+    return base | own
+
+
 def results_of(study: Study, scale: str = "small") -> Results:
     """Every cell of the study with all columns that any study reads."""
     runs: dict[tuple[str, str], list[Run]] = {}
+    beside: dict[tuple[str, str], tuple[Run, ...]] = {}
     for one in study.runs(scale):
         runs.setdefault((one.data, one.model), []).append(one.run)
+        beside[one.data, one.model] = one.adversaries
     cells = {}
     for number, ((data, model), some) in enumerate(runs.items()):
         generator = torch.Generator().manual_seed(number)
@@ -62,5 +113,8 @@ def results_of(study: Study, scale: str = "small") -> Results:
         columns["erase_until_flip.fraction_minimal"] = columns["erase_until_flip.fraction_product"] / 2
         columns["erase_until_flip.mass_minimal"] = columns["erase_until_flip.mass_product"] / 2
         columns["gradient_agreement.tau"][:, 0] = torch.nan
-        cells[data, model] = Cell(data, model, tuple(map(described, some)), columns, seconds=5.0)
+        columns |= family_columns(len(beside[data, model]), columns)
+        tokens = tuple(recorded(run, generator) for run in some if run.training.record_flow)
+        others = tuple(map(described, beside[data, model]))
+        cells[data, model] = Cell(data, model, tuple(map(described, some)), columns, others, 5.0, tokens)
     return Results(scale, cells, {})

@@ -4,11 +4,12 @@ import polars as pl
 import pytest
 from distributed import Client
 
-from heedful.audits import Company, audit
+from heedful.audits import audit
+from heedful.company import Company
 from heedful.engine import ensure, load_data
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
 from heedful.store import Store
-from heedful.studies.conduct import do_study, gather, prepare_study, text_frame
+from heedful.studies.conduct import Prepared, do_study, gather, prepare_study, text_frame
 from heedful.studies.contract import Study, Wanted
 from heedful.studies.estimates import estimate, judge
 from heedful.studies.page import write_study
@@ -114,3 +115,14 @@ def test_the_page_tells_what_failed_and_what_was_run(done, tmp_path):
     assert "Failed: " in text
     assert "| mock-1 | average | 0, 1 | 40 at most | 12 at most |" in text
     assert told.claims[0].verdict in text
+
+
+def test_what_was_recorded_of_tokens_is_handed_on(tmp_path):
+    store, plain = Store(tmp_path), run()
+    recording = plain.training.model_copy(update={"record_flow": (0, 1)})
+    keys = [ensure(one, store)[0] for one in (plain, plain.model_copy(update={"training": recording}))]
+    cells = {("mock-1", name): [(key, None)] for name, key in zip(("plain", "recording"), keys, strict=True)}
+    prepared = Prepared({key: store.read(key).run for key in keys}, {}, cells)
+    found = gather("small", prepared, store, tmp_path / "audits", {}).cells
+    assert found["mock-1", "plain"].tokens == ()
+    assert set(found["mock-1", "recording"].tokens[0]["epoch"]) == {0, 1}

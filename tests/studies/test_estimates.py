@@ -3,8 +3,9 @@
 import pytest
 import torch
 
+from heedful.comparison import over_texts
 from heedful.studies.contract import Cell
-from heedful.studies.estimates import entry, estimate, judge, only_where, over_texts, paired, score_estimate
+from heedful.studies.estimates import entry, estimate, judge, only_where, paired, score_estimate
 from studies.synthetic_results import described
 from test_training import changed
 

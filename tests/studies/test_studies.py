@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from heedful.battery import BATTERY, PAIRS
+from heedful.battery import PAIRS, TESTS
 from heedful.errors import SettingError
 from heedful.plan import Planned, named
 from heedful.settings import key_of
@@ -44,7 +44,7 @@ def test_small_means_two_thousand_texts_and_a_cap_on_their_length(study):
 @every_study
 def test_the_tests_that_a_study_asks_for_exist(study):
     asked = {test for scale in SCALES for one in study.runs(scale) if one.audit for test in one.audit.tests}
-    assert asked <= set(BATTERY) | set(PAIRS)
+    assert asked <= set(TESTS)
 
 
 @every_study
@@ -112,7 +112,7 @@ def test_words_from_data_are_escaped():
 
 def test_columns_that_studies_read_are_measured_by_the_battery():
     tests = {name.split(".")[0] for name in SHARES}
-    assert tests <= set(BATTERY) | set(PAIRS)
+    assert tests <= set(TESTS) | set(PAIRS)
 
 
 def test_mock_runs_of_a_study_have_keys(monkeypatch):
