@@ -11,8 +11,11 @@ export OMP_WAIT_POLICY := PASSIVE
 audit: .venv/ready
 	$(BIN)/heedful audit
 
+# Tests of processes that train, sweep and are killed run beside all others: two halves, on two cores.
 test: check
-	$(BIN)/pytest -q
+	@$(BIN)/pytest -q -m "slow or cluster" > .slow-tests.log 2>&1 & slow=$$!; \
+	$(BIN)/pytest -q -m "not slow and not cluster"; quick=$$?; \
+	wait $$slow; slow=$$?; cat .slow-tests.log; rm -f .slow-tests.log; exit $$((quick + slow))
 
 check: .venv/ready-dev
 	$(BIN)/ruff format --check .

@@ -23,9 +23,10 @@ from heedful.batches import collate, in_order, number
 from heedful.battery import BATTERY, Evidence
 from heedful.engine import ensure_on, load_data
 from heedful.model import build_model
-from heedful.rows import audit_rows, measurable, subject_of
+from heedful.rows import audit_rows
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
 from heedful.store import Store
+from heedful.subject import measurable, subject_of
 from heedful.training import Trained
 from heedful.types import Batch, Dataset, Trace
 

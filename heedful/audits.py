@@ -22,9 +22,10 @@ import torch
 from heedful import __version__
 from heedful.company import Company, adversaries_rows, pair_rows, retrained_rows
 from heedful.errors import SettingError
-from heedful.rows import Subject, audit_rows, measurable, subject_of, subject_of_batches
+from heedful.rows import audit_rows
 from heedful.settings import AuditSettings, audit_key_of, key_of
 from heedful.store import written_whole
+from heedful.subject import Subject, measurable, subject_of, subject_of_batches
 from heedful.tokens import attended
 from heedful.training import Trained
 from heedful.types import Batch, Dataset, LinearModel, Model

@@ -11,8 +11,9 @@ from heedful.attefa import adversary_rows, base_rows, constant_adversary
 from heedful.battery import PAIRS
 from heedful.errors import pick
 from heedful.model import AttentionModel, trace
-from heedful.rows import Subject, audit_rows, batch_rows, checked, measurable
+from heedful.rows import audit_rows, batch_rows
 from heedful.settings import AuditSettings
+from heedful.subject import Subject, checked, measurable
 from heedful.training import Trained
 from heedful.types import Batch, Findings, LinearModel, Model, Trace
 

@@ -34,6 +34,7 @@ ROWS = [
     "methods",
     "training",
     "store",
+    "subject",
     "rows",
     "company",
     "question",

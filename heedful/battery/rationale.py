@@ -65,8 +65,8 @@ def rationale_sizes(count: Float[Tensor, " batch"], sizes: Sequence[int | float]
     """How many of a text's items each size is: all, where there are fewer; a share is rounded up.
 
     >>> rationale_sizes(torch.tensor([4.0, 12.0]), (1, 5, 0.2))
-    tensor([[ 1.,  4.,  1.],
-            [ 1.,  5.,  3.]])
+    tensor([[1., 4., 1.],
+            [1., 5., 3.]])
     """
     # 0.2 x 35 is a little more than 7
     wanted = [torch.full_like(count, size) if size >= 1 else (size * count - 1e-9).ceil() for size in sizes]

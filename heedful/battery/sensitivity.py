@@ -134,7 +134,7 @@ def area(curve: Float[Tensor, "batch size"], share: Float[Tensor, "batch size"])
     """The mean height of the curve between its smallest and its largest share, by trapezoids.
 
     >>> area(torch.tensor([[4.0, 2.0, 1.0]]), torch.tensor([[0.1, 0.5, 0.3]]))  # (4 + 1) / 2 and (1 + 2) / 2
-    tensor([2.])
+    tensor([2.0000])
     """
     share, order = share.sort(dim=1, stable=True)
     heights = curve.gather(1, order)

@@ -19,8 +19,8 @@ from heedful.report.drawing import (
     steps,
 )
 
-BINS = 40
-MOST_POINTS = 300
+BINS = 25
+MOST_POINTS = 150
 """Points drawn in one panel of a scatter plot."""
 
 
@@ -32,10 +32,13 @@ def histograms(frame: pl.DataFrame, low: float, high: float, axis: str) -> Chart
     return _grid(chart, frame)
 
 
-def box_plots(frame: pl.DataFrame, rows: tuple[str, Sequence[str], str], axis: str) -> Chart:
-    """Lying box plots of `value` for each data set and model, one for each category of the field `rows[0]`."""
+def box_plots(frame: pl.DataFrame, rows: tuple[str, Sequence[str], str]) -> Chart:
+    """Lying box plots of `value` for each data set and model, one for each category of the field `rows[0]`.
+
+    What the value is must stand in the caption: under each of many small panels there is no room for it.
+    """
     numbers = five_numbers(frame, ["data", "model", rows[0]]).with_columns(series=pl.lit("all"))
-    return _grid(boxes(numbers, rows, ("series", ["all"]), axis).properties(width=165), frame)
+    return _grid(boxes(numbers, rows, ("series", ["all"]), "").properties(width=165), frame)
 
 
 def scatter(frame: pl.DataFrame, x: str, y: str) -> Chart:

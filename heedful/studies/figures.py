@@ -52,7 +52,7 @@ def by_largest_figure(results: Results, column: str, axis: str, *, name: str, ti
             source=source,
             caption=f"Boxes: {axis}, by the largest attention weight of the text.",
             alt=f"Box plots of {axis} by bins of the largest weight. Over all models: {said}.",
-            chart=box_plots(frame, ("bin", BINS, "largest weight"), axis),
+            chart=box_plots(frame, ("bin", BINS, "largest weight")),
         )
     ]
 
@@ -74,7 +74,7 @@ def measures_figure(
             source=source,
             caption=f"Boxes: {axis}. Whiskers reach the last value within 1.5 interquartile ranges.",
             alt=f"Box plots of {axis}. {_means(frame, 'measure')}",
-            chart=box_plots(frame, ("measure", names, ""), axis),
+            chart=box_plots(frame, ("measure", names, "")),
         )
     ]
 

@@ -275,7 +275,7 @@ def _single_figures(results: Results) -> list[Figure]:
     frame = text_frame(results, {DELTA_ATTENTION: "x", DELTA_JS: "y"})
     if frame.is_empty():
         return []
-    negative = frame.filter(pl.col("y") < 0).with_columns(value=pl.col("x"))
+    negative = frame.filter(pl.col("y") < 0).select("data", "model", value="x", **{"class": pl.lit("all")})
     share = len(negative) / len(frame)
     drawn = [
         study_figure(

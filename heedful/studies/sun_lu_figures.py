@@ -21,7 +21,7 @@ SOURCE = "Sun & Lu 2020, {}".format
 def named(model: str, scaling: float) -> str:
     """What the model with that scaling factor is called.
 
-    >>> named("dp", 0.001), named("ad", 10_000)
+    >>> named("dp", 0.001), named("ad", 10_000.0)
     ('dp, lambda 0.001', 'ad, lambda 10000')
     """
     return f"{model}, lambda {scaling:g}"
@@ -59,7 +59,7 @@ def _scores(results: Results, name: str, models: Sequence[str], measure: str, ti
             source=SOURCE(source),
             caption=f"Boxes: the {measure} score of every word, by the label that the word speaks for.",
             alt=f"Box plots of {measure} scores. Medians: {said}.",
-            chart=box_plots(frame, ("class", kinds, ""), f"{measure} score"),
+            chart=box_plots(frame, ("class", kinds, "")),
         )
     ]
 
