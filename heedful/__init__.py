@@ -5,16 +5,30 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from heedful.audits import Audit, audit
+    from heedful.company import Company
     from heedful.settings import AuditSettings, Run
     from heedful.training import Trained, train
     from heedful.types import Batch, Dataset, Encoded, Example
 
 __version__ = "0.1.0"
 
-__all__ = ["Audit", "AuditSettings", "Batch", "Dataset", "Encoded", "Example", "Run", "Trained", "audit", "train"]
+__all__ = [
+    "Audit",
+    "AuditSettings",
+    "Batch",
+    "Company",
+    "Dataset",
+    "Encoded",
+    "Example",
+    "Run",
+    "Trained",
+    "audit",
+    "train",
+]
 
 _HOMES = {
     "audits": ("Audit", "audit"),
+    "company": ("Company",),
     "settings": ("AuditSettings", "Run"),
     "training": ("Trained", "train"),
     "types": ("Batch", "Dataset", "Encoded", "Example"),

@@ -61,6 +61,7 @@ def load(data: DataSettings, text: TextSettings, *, sentences: bool = False) -> 
 
 
 def _rows(data: DataSettings, text: TextSettings) -> Rows:
+    _check_only_mock(data)
     if data.source.startswith(hub.PREFIX):
         return hub.load(data)
     known: dict[str, BuiltIn | str] = {**named_sets(), **DATASETS}
@@ -73,6 +74,14 @@ def _rows(data: DataSettings, text: TextSettings) -> Rows:
         return named.load(data)
     _check_built_in(data)
     return found.load(data, text)
+
+
+def _check_only_mock(data: DataSettings) -> None:
+    """What makes mock texts must not be set for others, where it would be ignored."""
+    for name in ("positions", "agreement", "classes"):
+        given = getattr(data, name)
+        if not data.source.startswith("mock-") and given != DataSettings.model_fields[name].default:
+            raise SettingError(f"`{name}` makes mock texts and was {given!r}, but the data is '{data.source}'.")
 
 
 def _check_built_in(data: DataSettings) -> None:

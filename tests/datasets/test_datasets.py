@@ -99,3 +99,9 @@ def test_a_named_set_comes_before_a_folder_of_that_name(monkeypatch, tmp_path):
     assert list(named_sets()) == ["letters"]
     assert load(DataSettings(source="letters"), TEXT).labels == ("kept", "x", "y")
     assert load(DataSettings(source=str(tmp_path / "here" / "letters")), TEXT).labels == ("own", "x", "y")
+
+
+@pytest.mark.parametrize("changes", [{"positions": "start"}, {"agreement": 0.8}, {"classes": 3}])
+def test_what_makes_mock_texts_is_refused_for_other_data(changes):
+    with pytest.raises(SettingError, match=f"`{next(iter(changes))}` makes mock texts"):
+        load(DataSettings(source="planted", **changes), TextSettings())
