@@ -1,5 +1,6 @@
 """Verdicts as tables in the terminal."""
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -68,11 +69,13 @@ def _print_sentences(console: "Console", group: "list[AuditFiles]", lines: "list
 
 
 def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"
+    return "-" if value is None or math.isnan(value) else f"{value:.2f}"
 
 
 def _interval(value: float | None, low: float | None, high: float | None) -> str:
-    return _number(value) if low is None else f"{_number(value)} [dim]({_number(low)} to {_number(high)})[/dim]"
+    if low is None or math.isnan(low):
+        return _number(value)
+    return f"{_number(value)} [dim]({_number(low)} to {_number(high)})[/dim]"
 
 
 def print_comparison(console: "Console", found: "Sequence[AuditFiles]") -> None:
@@ -134,6 +137,6 @@ def _side(side: "Side | None") -> str:
     if side is None:
         return "-"
     value = _interval(side.value.value, side.value.low, side.value.high)
-    if side.less_first is None:
+    if side.less_first is None or math.isnan(side.less_first.value):
         return value
     return f"{value} {side.less_first.value:+.2f}{'*' if side.is_sure else ''}"

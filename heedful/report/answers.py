@@ -12,6 +12,8 @@ LEFT, RIGHT = -0.2, 1.2
 NOTHING = "nothing to measure"
 WEAK = 0.2
 """A yardstick closer than this to the floor says little: reaching it is no merit."""
+STEADY = ("embedding_noise", "embedding_attack", "word_substitution", "seeds")
+"""Lines on stability, which do not count: attention that never changes is steady and explains nothing."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ def cell_of(line: Line) -> Cell:
         score=_number(line.score),
         score_interval=_interval(line.score_low, line.score_high),
         word=_word(line),
-        holds=holds(line) and counts(line),
+        holds=holds(line) and (counts(line) or line.name in STEADY),
         bar=_bar(line),
         sentence=line.sentence,
         counts=_counts(line),
@@ -97,7 +99,9 @@ def holds(line: Line) -> bool:
 
 
 def counts(line: Line) -> bool:
-    """Whether the line says something for or against attention: it has a score, and no yardstick close to its floor."""
+    """Whether the line says something for or against attention: it has a score, no yardstick close to its floor."""
+    if line.name in STEADY:
+        return False
     is_weak = line.best_kind == "yardstick" and abs((line.best or 0) - (line.floor or 0)) < WEAK
     return line.score is not None and not is_weak
 
@@ -126,7 +130,7 @@ def _word(line: Line) -> str:
     """Where the score lies, without a number."""
     if line.score is None:
         return NOTHING
-    if not counts(line):
+    if not counts(line) and line.name not in STEADY:
         return "a weak yardstick: not counted"
     if line.score_high is not None and line.score_high < 0:
         return "worse than the floor"

@@ -116,3 +116,13 @@ def test_the_table_has_a_place_for_questions_that_one_audit_did_not_ask(audits):
     assert len(rows) == 9
     assert rows[0].cells[0] is not None
     assert rows[0].cells[1] is None
+
+
+def test_stability_is_shown_but_does_not_count():
+    steady = line(1.0, 1.0, 1.0, name="embedding_noise", best_kind="ceiling", floor=0.3, best=0.0)
+    cell = cell_of(steady)
+    assert cell.holds and cell.word == "at the ceiling"
+    alone = Verdict(run="r", data="d", texts=3, labels=("a", "b"), lines=(steady,))
+    assert answer_of(alone, "x").lead == "There is nothing to measure."
+    with_other = alone.model_copy(update={"lines": (steady, line(0.1, 0.05, 0.2))})
+    assert answer_of(with_other, "x").lead == "Not on its own."
