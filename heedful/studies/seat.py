@@ -68,7 +68,7 @@ def wanted(scale: str) -> list[Wanted]:
 
 
 def _run(source: str, encoder: str, scale: str, seed: int, method: str, options: Mapping[str, float]) -> Run:
-    full, follows = scale == "paper", method.startswith("seat") and method != "seat_code"
+    full = scale == "paper"
     data = DataSettings(
         source=source,
         only_labels=SETS[source],
@@ -78,8 +78,8 @@ def _run(source: str, encoder: str, scale: str, seed: int, method: str, options:
     training = TrainingSettings(
         method=method,
         options=dict(options),
-        epochs=20 if full else 3 if follows else 4,
-        learning_rate=1e-4 if follows else 1e-3,
+        epochs=20 if full else 4,
+        learning_rate=1e-3,
         metric="f1",
         selection="paper" if full else "clean",
     )
