@@ -14,6 +14,7 @@ from rich.table import Table
 from heedful.engine import ensure
 from heedful.settings import DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
 from heedful.store import Store
+from heedful.studies.sun_lu import ADAGRAD, DROPOUT, NETWORK
 
 JAIN_WALLACE = TextSettings(words="alphanumeric", start_end=True)
 SST = JAIN_WALLACE.model_copy(update={"longer_than": 5})
@@ -21,28 +22,7 @@ GLOVE = NetworkSettings(vectors="glove_6b_100d", missing="zero")  # as their cod
 BABI = NetworkSettings(embed_size=50, hidden_size=30)
 SHORT = TextSettings(min_count=5, max_tokens=400)
 SERRANO_SMITH = NetworkSettings(encoder="bigru", embed_size=200, hidden_size=50, embedding_dropout=0.4)
-SUN_LU = NetworkSettings(
-    encoder="identity",
-    attention="dot",
-    scale=10,
-    embed_size=100,
-    embedding_start="uniform",
-    attention_start="normal",
-    head_bias=False,
-    embedding_dropout=0.5,
-    context_dropout=0.5,
-)
-ADAGRAD = TrainingSettings(
-    epochs=40,
-    batch_size=100,
-    optimizer="adagrad",
-    learning_rate=0.02,
-    learning_rate_decay=0.001,
-    weight_decay=0,
-    loss_sum="mean",
-    class_weights=False,
-    metric="accuracy",
-)
+SUN_LU = NETWORK.model_copy(update=DROPOUT)
 
 
 def plan() -> dict[str, tuple[Run, dict[str, float]]]:
