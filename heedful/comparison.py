@@ -9,9 +9,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from heedful.measures import Estimate, bootstrap_interval
-from heedful.question import Columns
 from heedful.questions import QUESTIONS
-from heedful.verdict import MANY_SEEDS, columns_of
+from heedful.verdict import MANY_SEEDS, columns_of, is_asked
 
 Shaped = Float[Tensor, "..."]
 
@@ -50,15 +49,11 @@ def compared(groups: Mapping[str, Sequence[pl.DataFrame]], seed: int = 0) -> lis
     columns = [columns_of(audits) for audits in groups.values()]
     found = []
     for question in QUESTIONS:
-        values = [question.measured(own)[0] if _asked(own, question.needs) else None for own in columns]
+        values = [question.measured(own)[0] if is_asked(question, own) else None for own in columns]
         if any(one is not None for one in values):
             sides = tuple(_side(values[0], one, generator) for one in values)
             found.append(Compared(question.name, question.question, sides))
     return found
-
-
-def _asked(columns: Columns, needs: Sequence[str]) -> bool:
-    return ({name.split(".")[0] for name in columns} | set(columns)).issuperset(needs)
 
 
 def _side(first: Shaped | None, own: Shaped | None, generator: torch.Generator) -> Side | None:

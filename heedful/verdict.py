@@ -62,6 +62,11 @@ def inexact_tests(audits: Sequence[pl.DataFrame]) -> set[str]:
     return {test for rows in audits for test in rows.filter(pl.col("solver") != "exact")["test"].unique()}
 
 
+def is_asked(question: Question, columns: Columns) -> bool:
+    """Whether all that the question needs was measured."""
+    return ({name.split(".")[0] for name in columns} | set(columns)).issuperset(question.needs)
+
+
 def verdict_lines(
     columns: Columns, generator: torch.Generator, *, inexact: Collection[str] = (), item: str = "word"
 ) -> list[Line]:
@@ -71,8 +76,7 @@ def verdict_lines(
         inexact: tests that were not answered exactly.
         item: what attention weighs, as the sentences call it.
     """
-    known = {name.split(".")[0] for name in columns} | set(columns)
-    asked = [question for question in QUESTIONS if known.issuperset(question.needs)]
+    asked = [question for question in QUESTIONS if is_asked(question, columns)]
     lines = [_line(question, columns, generator, bool(set(inexact) & {*question.needs})) for question in asked]
     return [line if asks.is_of_words else _about(item, line) for asks, line in zip(asked, lines, strict=True)]
 

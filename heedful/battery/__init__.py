@@ -45,7 +45,7 @@ DEEP: dict[str, Callable[..., Findings]] = {
 """Tests that cost more than all of the battery: done where `--deep` asks for them, or where they are named."""
 
 NAMED: dict[str, Callable[..., Findings]] = {"sensitivity": sensitivity}
-"""Tests that take minutes for a hundred texts: done only where they are named."""
+"""Tests that are slow even on few texts: done only where they are named."""
 
 TESTS = BATTERY | DEEP | NAMED
 """All that can be named."""

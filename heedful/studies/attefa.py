@@ -57,12 +57,10 @@ def wanted(scale: str) -> list[Wanted]:
 
 
 def _wanted(source: str, model: str, run: Run, scale: str) -> Wanted:
-    changes = {
-        "small": {"epochs": 16, "min_epochs": 14, "patience": 3, "batch_size": 16},
-        "medium": {"epochs": 16, "min_epochs": 14, "patience": 3, "batch_size": 16},
-        "paper": {"selection": "paper"},
-    }[scale]
-    seeds = ADVERSARY_SEEDS[: {"small": 2, "medium": 2, "paper": 9}[scale]]
+    full = scale == "paper"
+    quick = {"epochs": 16, "min_epochs": 14, "patience": 3, "batch_size": 16}
+    changes = {"selection": "paper"} if full else quick
+    seeds = ADVERSARY_SEEDS if full else ADVERSARY_SEEDS[:2]
     audit = AuditSettings(tests=("prediction",), shown=0)
     return Wanted(
         source, model, run, audit=audit, adversaries=tuple(adversary_of(run, seed, changes) for seed in seeds)
@@ -76,11 +74,10 @@ def _run(source: str, encoder: str, scale: str, changes: Mapping[str, object] | 
     of_data = {name: chosen.pop(name) for name in ("positions", "agreement", "classes") if name in chosen}
     if mock:
         data = DataSettings(source=source, lexicon="hu_liu" if full else "heedful")
-        data = data if full else data.model_copy(update={"train_limit": 2_000, "test_limit": 500})
         text, network = Run().text, NetworkSettings(embed_size=300 if full else 64)
     else:
         data, text, network = data_of(source, scale), text_of(source, scale), VECTORS
-        data = data if full else data.model_copy(update={"train_limit": 2_000, "test_limit": 500})
+    limits = {} if full else {"train_limit": 2_000, "test_limit": 500}
     size = {"hidden_size": 128 if full else 32, "activation": "tanh"}
     # A model that reads each word alone needs the paper's eight epochs to be sure of its answers.
     epochs = 8 if full or chosen["encoder"] == "average" else 3
@@ -89,7 +86,7 @@ def _run(source: str, encoder: str, scale: str, changes: Mapping[str, object] | 
     if chosen["encoder"] in ("average", "cnn"):
         size["hidden_size"] = 128 if full else 64
     return Run(
-        data=data.model_copy(update=of_data),
+        data=data.model_copy(update=limits | of_data),
         text=text,
         network=network.model_copy(update=size | chosen),
         training=training if of_data.get("classes", 2) == 2 else training.model_copy(update={"metric": "accuracy"}),

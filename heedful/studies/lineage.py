@@ -13,7 +13,7 @@ VECTORS = NetworkSettings(vectors="glove_6b_100d", missing="zero")
 
 
 def data_of(source: str, scale: str) -> DataSettings:
-    """The set; below the paper's scale a sample, and of IMDB the small copy, which is read in a tenth of the time."""
+    """The set; below the paper's scale a sample, and of IMDB the small copy, which is sooner read."""
     full = scale == "paper"
     name = "imdb_small" if source == "imdb" and not full else source
     return DataSettings(source=name, train_limit=TRAIN_LIMIT[scale], test_limit=None if full else 1_000)
