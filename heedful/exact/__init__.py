@@ -7,6 +7,7 @@ comes back, in float64.
 from heedful.exact.adversary import Adversary, answer_stands_without_top, eps_max_js, without_top
 from heedful.exact.ball import Norm
 from heedful.exact.bracket import Bracket, answer_stands_without_top_bracket, eps_max_js_bracket
+from heedful.exact.certificates import certified_radius, certified_radius_on_simplex, certified_radius_zero_sum
 from heedful.exact.erasure import (
     FirstFlip,
     expectation_over_others,
@@ -30,8 +31,6 @@ from heedful.exact.permutation import (
 )
 from heedful.exact.worst_case import (
     WorstCase,
-    certified_radius,
-    certified_radius_zero_sum,
     worst_case_free,
     worst_case_in_box,
     worst_case_on_simplex,
@@ -51,6 +50,7 @@ __all__ = [
     "answer_stands_without_top",
     "answer_stands_without_top_bracket",
     "certified_radius",
+    "certified_radius_on_simplex",
     "certified_radius_zero_sum",
     "draw_permutations",
     "eps_max_js",

@@ -1,10 +1,9 @@
-"""The worst that a bounded perturbation of the weights can do, in closed form, and the radius that does nothing.
+"""The worst that a bounded perturbation of the weights can do, in closed form.
 
 Perturbed weights need not sum to 1, so the bias must not be folded into what they weigh: with s = item_logits -
 empty_logits the logits are empty_logits + sum of attention x s, whatever the weights sum to.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -19,7 +18,7 @@ from heedful.exact.ball import (
     steepest_on_simplex,
     steepest_zero_sum,
 )
-from heedful.exact.linear_form import checked_attention, checked_item_logits, two_class_margin
+from heedful.exact.linear_form import checked_attention, two_class_margin
 
 Weights = Float[Tensor, "batch item"]
 TwoClassLogits = Float[Tensor, "batch item 2"]
@@ -119,44 +118,6 @@ def worst_case_on_simplex(
     return _assessed(score, logit, up, down)
 
 
-def certified_radius(
-    attention: Float[Tensor, "batch item"],
-    item_logits: Float[Tensor, "batch item classes"],
-    empty_logits: Float[Tensor, "batch classes"],
-    items: Bool[Tensor, "batch item"],
-    norm: Norm,
-) -> Float[Tensor, " batch"]:
-    """The radius below which no perturbation of the weights changes the decision, and beyond which one does.
-
-    min over rivals k of (u_y - u_k) / (dual norm of s_y - s_k), with y the decision; infinite where no rival can be
-    reached.
-
-    Exact for any number of classes, for the decision changes as soon as one rival draws level.
-
-    >>> logits, empty = torch.tensor([[[0.0, 4.0], [0.0, -4.0]]]), torch.zeros(1, 2)
-    >>> weights, two = torch.tensor([[0.75, 0.25]]), torch.tensor([[True, True]])
-    >>> certified_radius(weights, logits, empty, two, "linf")  # 2 / (4 + 4)
-    tensor([0.2500], dtype=torch.float64)
-    """
-    return _radius(attention, item_logits, empty_logits, items, lambda s, mask: steepest_free(s, mask, 1.0, norm))
-
-
-def certified_radius_zero_sum(
-    attention: Float[Tensor, "batch item"],
-    item_logits: Float[Tensor, "batch item classes"],
-    empty_logits: Float[Tensor, "batch classes"],
-    items: Bool[Tensor, "batch item"],
-    norm: Norm,
-) -> Float[Tensor, " batch"]:
-    """As `certified_radius`, for perturbations that keep the sum of the weights: at least as large.
-
-    >>> logits, empty = torch.tensor([[[0.0, 4.0], [0.0, -2.0]]]), torch.zeros(1, 2)  # 2.5 / (half the range, 3)
-    >>> certified_radius_zero_sum(torch.tensor([[0.75, 0.25]]), logits, empty, torch.tensor([[True, True]]), "l1")
-    tensor([0.8333], dtype=torch.float64)
-    """
-    return _radius(attention, item_logits, empty_logits, items, lambda s, mask: steepest_zero_sum(s, mask, 1.0, norm))
-
-
 def _unfolded(
     attention: Weights, item_logits: TwoClassLogits, empty_logits: EmptyLogits, items: Items
 ) -> tuple[Float[Tensor, "batch item"], Float[Tensor, "batch item"], Float[Tensor, " batch"]]:
@@ -191,22 +152,3 @@ def _assessed(
 def _cross_entropy(p: Float[Tensor, " batch"], logit: Float[Tensor, " batch"]) -> Float[Tensor, " batch"]:
     """softplus(logit) - p x logit; the softplus of torch would be off by 2e-9 from 20 on."""
     return -logsigmoid(-logit) - p * logit
-
-
-def _radius(
-    attention: Float[Tensor, "batch item"],
-    item_logits: Float[Tensor, "batch item classes"],
-    empty_logits: Float[Tensor, "batch classes"],
-    items: Bool[Tensor, "batch item"],
-    steepest: Callable[[Tensor, Tensor], Tensor],
-) -> Float[Tensor, " batch"]:
-    """The least margin over a rival, each divided by the most that a perturbation of radius 1 takes from it."""
-    base, empty = checked_attention(attention, items), empty_logits.double()
-    scores = checked_item_logits(item_logits.double() - empty.unsqueeze(1), items).transpose(1, 2)
-    logits = (scores * base.unsqueeze(1)).sum(-1) + empty
-    decision = logits.argmax(-1, keepdim=True)
-    margin = logits.gather(-1, decision) - logits
-    gap = scores.gather(1, decision.unsqueeze(-1).expand(-1, -1, scores.shape[-1])) - scores
-    taken = (gap * steepest(gap, items.unsqueeze(1).expand_as(gap))).sum(-1)
-    rival = (torch.arange(logits.shape[-1], device=logits.device) != decision) & (taken > 0)
-    return (margin / taken).where(rival, torch.inf).amin(-1)

@@ -17,7 +17,9 @@ RANKINGS = {"attention": "attention", "random": "random words", "leave_one_out":
 KINDS = {"comprehensiveness": "without them (comprehensiveness)", "sufficiency": "with them alone (sufficiency)"}
 NORMS = {"l1": ("l1", 2.0), "l2": ("l2", math.sqrt(2)), "linf": ("largest single weight (l∞)", 1.0)}
 """Norms as the reader calls them, and how far apart two distributions can be in each."""
-FREE = {"zero_sum": "weights still sum to 1", "free": "their sum may change"}
+KEPT = {"simplex": "weights stay a distribution", "zero_sum": "they still sum to 1", "free": "they may be anything"}
+"""What perturbed weights may be, by the ending of the measure's name; the first is what attention can be."""
+CERTIFICATE = "certificate.linf_simplex"
 POINTS = 60
 
 
@@ -101,17 +103,17 @@ def rationale_means(texts: Texts) -> pl.DataFrame | None:
 
 def certified_share(texts: Texts) -> Figure | None:
     """The share of texts whose decision no perturbation of the weights up to a radius changes."""
-    if not texts.has("certificate.linf_zero_sum"):
+    if not texts.has(CERTIFICATE):
         return None
     curves = certified_curves(texts)
-    known = texts.values("certificate.linf_zero_sum")
+    known = texts.values(CERTIFICATE)
     halves = known.group_by("run", maintain_order=True).agg(pl.col("value").median())
     said = ", ".join(f"{value:.2f} ({run})" for run, value in halves.rows())
     rows = alt.Row("run:N", sort=list(texts.runs), header=_header()) if len(texts.runs) > 1 else alt.Undefined
     base = alt.Chart(curves).encode(
         x=alt.X("radius:Q", title="radius", axis=alt.Axis(tickCount=4)),
         y=alt.Y("share:Q", title="share of texts", axis=alt.Axis(format="%", tickCount=4)),
-        color=colour_of(list(FREE.values()), "kind"),
+        color=colour_of(list(KEPT.values()), "kind"),
     )
     names = [name for name, _ in NORMS.values()]
     return Figure(
@@ -121,10 +123,10 @@ def certified_share(texts: Texts) -> Figure | None:
         caption=(
             "The share of texts in which no change of the attention weights up to that size, whatever it is, changes "
             "the decision: exact, nothing was tried out. The farther to the right a curve stays up, the less the "
-            "decision hangs on the weights." + texts.left_out("certificate.linf_zero_sum")
+            "decision hangs on the weights. All that attention can be is a distribution." + texts.left_out(CERTIFICATE)
         ),
         source="none of the papers; the worst case of Hu et al. 2023 turned round",
-        alt=f"Falling curves for three norms. Median radius by the largest single weight, their sum kept: {said}.",
+        alt=f"Falling curves for three norms. Median radius by the largest single weight, on the simplex: {said}.",
         chart=base.mark_line(strokeWidth=1.6, aria=False)
         .properties(width=190, height=150)
         .facet(column=alt.Column("norm:N", sort=names, header=_header()), row=rows, spacing=22)
@@ -137,7 +139,7 @@ def certified_curves(texts: Texts) -> pl.DataFrame:
     """run, norm, kind, radius and share: of the texts with a certificate, those with at least that radius."""
     parts = []
     for norm, (name, most) in NORMS.items():
-        for kind, said in FREE.items():
+        for kind, said in KEPT.items():
             values = texts.values(f"certificate.{norm}_{kind}")
             for step in range(POINTS + 1):
                 radius = step * most / POINTS

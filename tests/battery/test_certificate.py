@@ -17,10 +17,19 @@ def test_radii_by_hand():
     assert values["l1_zero_sum"] == pytest.approx(0.5)
 
 
+def test_a_radius_among_distributions_by_hand():
+    # u = 0.9. All of the second item (0.1) goes to the third, which takes 0.5 of u, and 0.2 of the first the rest.
+    values = found("certificate", [1, 4, -1], [0.7, 0.1, 0.2])
+    assert values["l1_simplex"] == pytest.approx(0.6) and values["linf_simplex"] == pytest.approx(0.3)
+    assert values["l2_simplex"] == pytest.approx(math.hypot(0.2, 0.1, 0.3))
+    assert values["l1_zero_sum"] == pytest.approx(0.36) and values["linf_zero_sum"] == pytest.approx(0.18)
+
+
 def test_what_nothing_can_change_is_certified_as_far_as_attention_goes():
     values = found("certificate", [3, 3], [0.75, 0.25])
-    assert values["linf_zero_sum"] == 1 and values["l1_zero_sum"] == 2
-    assert values["l2_zero_sum"] == pytest.approx(math.sqrt(2))
+    for kind in ("zero_sum", "simplex"):
+        assert values[f"linf_{kind}"] == 1 and values[f"l1_{kind}"] == 2
+        assert values[f"l2_{kind}"] == pytest.approx(math.sqrt(2))
 
 
 @pytest.mark.parametrize("kind", ["recurrent", "five classes", "query"])

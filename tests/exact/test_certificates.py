@@ -1,13 +1,17 @@
 """Certificates against attacks: a thousand tries inside the radius all fail, and one just outside succeeds."""
 
+import numpy
 import pytest
 import torch
+from hypothesis import given
+from scipy.optimize import linprog
 from torch import Tensor
 from torch.testing import assert_close
 
 from heedful.exact import (
     Norm,
     certified_radius,
+    certified_radius_on_simplex,
     certified_radius_zero_sum,
     worst_case_free,
     worst_case_in_box,
@@ -21,7 +25,7 @@ from heedful.exact.ball import (
     steepest_zero_sum,
 )
 from heedful.perturbation import Ball, ascend, draw
-from tests.exact.strategies import Rows, random_rows
+from tests.exact.strategies import Rows, any_rows, one_row, padded, random_rows
 
 NORMS: list[Norm] = ["l1", "l2", "linf"]
 TRIES = 1000
@@ -141,7 +145,7 @@ def test_a_worst_case_on_the_decisions_side_is_a_certificate_and_one_beyond_is_a
 def test_the_radius_that_keeps_the_sum_also_certifies_distributions(norm):
     rows = random_rows(batch=11, count=7, classes=3, seed=7)
     for row, radius in enumerate(certified_radius_zero_sum(*rows.full(), norm).tolist()):
-        one = Rows(*(part[row : row + 1] for part in rows.full()))
+        one = one_row(rows, row)
         assert not flips(one, on_the_simplex(one, radius * (1 - 1e-9), norm)).any()
 
 
@@ -152,8 +156,100 @@ def test_the_radius_is_where_the_worst_case_reaches_the_boundary(norm):
     for certificate, worst_case in (
         (certified_radius, worst_case_free),
         (certified_radius_zero_sum, worst_case_zero_sum),
+        (certified_radius_on_simplex, worst_case_on_simplex),
     ):
         for row, radius in enumerate(certificate(*rows.full(), norm).tolist()):
             found = worst_case(*rows.full(), radius, norm)
             end = found.low[row] if decided[row] else found.high[row]
             assert_close(end, torch.zeros(()).double(), atol=1e-12, rtol=0)
+
+
+def rivals_gain(rows: Rows) -> Tensor:
+    """What a unit of weight on each item adds to each class's lead over the decision: [batch classes item]."""
+    scores = scores_of(rows).transpose(1, 2)
+    return scores - scores.gather(1, decisions(rows).unsqueeze(-1).expand(-1, -1, scores.shape[-1]))
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_no_distribution_inside_the_radius_changes_the_decision_and_one_just_outside_does(norm, classes):
+    rows = random_rows(batch=11, count=7, classes=classes, seed=3)
+    radii = certified_radius_on_simplex(*rows.full(), norm)
+    assert radii.isfinite().sum() > 5
+    for row, radius in enumerate(radii.tolist()):
+        one = one_row(rows, row)
+        assert not flips(one, on_the_simplex(one, min(radius, 2.0) * (1 - 1e-9), norm)).any()
+        if radius < torch.inf:
+            gain, items = rivals_gain(one)[0], one.items.expand(classes, -1)
+            attack = steepest_on_simplex(gain, one.attention.expand_as(gain), items, radius * (1 + 1e-6), norm)
+            assert flips(one, attack.unsqueeze(0)).any()
+
+
+def by_linear_programme(weights: Tensor, gain: Tensor, margin: float, norm: Norm) -> float:
+    """The least change, in the norm, from these weights to a distribution that makes up for the margin."""
+    n = len(weights)
+    sizes = numpy.eye(n) if norm == "l1" else numpy.ones((n, 1))  # l1: a bound for each change; linf: one for all
+    m = sizes.shape[1]
+    found = linprog(
+        numpy.concatenate([numpy.zeros(n), numpy.ones(m)]),
+        A_ub=numpy.block([[numpy.eye(n), -sizes], [-numpy.eye(n), -sizes], [-gain.numpy()[None], numpy.zeros((1, m))]]),
+        b_ub=numpy.concatenate([numpy.zeros(2 * n), [-margin]]),
+        A_eq=numpy.concatenate([numpy.ones(n), numpy.zeros(m)])[None],
+        b_eq=[0.0],
+        bounds=[(-weight, None) for weight in weights.tolist()] + [(0, None)] * m,
+    )
+    return found.fun if found.success else float("inf")
+
+
+@pytest.mark.parametrize("norm", ["l1", "linf"])
+@pytest.mark.parametrize("peak", [0.3, 3.0])
+def test_the_radius_on_the_simplex_is_that_of_a_linear_programme(norm, peak):
+    rows = random_rows(batch=7, count=5, classes=3, seed=11, peak=peak)
+    logits = logits_at(rows, torch.zeros_like(rows.attention).unsqueeze(1))[:, 0]
+    decided, gain = decisions(rows)[:, 0].tolist(), rivals_gain(rows)
+    wanted = [
+        min(
+            by_linear_programme(rows.attention[row], gain[row, k], (logits[row, y] - logits[row, k]).item(), norm)
+            for k in range(3)
+            if k != y
+        )
+        for row, y in enumerate(decided)
+    ]
+    found = certified_radius_on_simplex(*rows.full(), norm)
+    assert_close(found, torch.tensor(wanted, dtype=torch.float64), atol=1e-9, rtol=0)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@given(rows=any_rows(classes=3))
+def test_the_more_a_perturbation_must_keep_the_larger_its_radius(norm, rows):
+    free, zero_sum, simplex = (
+        radius(*rows.full(), norm)
+        for radius in (certified_radius, certified_radius_zero_sum, certified_radius_on_simplex)
+    )
+    assert (free <= zero_sum * (1 + 1e-9)).all() and (zero_sum <= simplex * (1 + 1e-9)).all()
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@given(rows=any_rows(classes=2, min_items=2))
+def test_within_the_radius_the_worst_distribution_is_on_the_decisions_side(norm, rows):
+    radii = certified_radius_on_simplex(*rows.full(), norm)
+    for row, radius in enumerate(radii.clamp_max(2.0).tolist()):
+        one = one_row(rows, row)
+        inside = worst_case_on_simplex(*one.full(), radius * (1 - 1e-6), norm)
+        # A tie is decided for the first class, and logits up to 10 carry rounding of that size.
+        assert inside.low >= -1e-9 or inside.high <= 1e-9
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_padding_changes_no_radius(norm):
+    rows = random_rows(batch=5, count=7, classes=3, seed=2)
+    for radius in (certified_radius, certified_radius_zero_sum, certified_radius_on_simplex):
+        assert_close(radius(*padded(rows).full(), norm), radius(*rows.full(), norm), rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_where_every_item_speaks_for_the_decision_no_distribution_changes_it(norm):
+    rows = random_rows(batch=3, count=5, classes=2, seed=0)
+    one_sided = Rows(rows.attention, rows.item_logits.abs() * torch.tensor([-1.0, 1.0]), rows.empty_logits, rows.items)
+    assert certified_radius_on_simplex(*one_sided.full(), norm).isinf().all()
+    assert certified_radius(*one_sided.full(), norm).isfinite().all()

@@ -178,7 +178,7 @@ def steady(draw):
         "certificate": {
             f"{norm}_{kind}": draw.uniform(0, most)
             for norm, most in {"l1": 2, "l2": 1.4, "linf": 1}.items()
-            for kind in ("free", "zero_sum")
+            for kind in ("free", "zero_sum", "simplex")
         },
         "rationale": {},
     }
