@@ -18,7 +18,8 @@ from rich.table import Table
 
 from heedful.datasets import load
 from heedful.settings import DataSettings, NetworkSettings, Run, TrainingSettings
-from heedful.training import Progress, Trained, train
+from heedful.trained import Progress, Trained
+from heedful.training import train
 from heedful.types import Dataset
 
 ROUNDS, EPOCHS = 3, 3

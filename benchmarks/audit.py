@@ -27,7 +27,7 @@ from heedful.rows import audit_rows
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
 from heedful.store import Store
 from heedful.subject import measurable, subject_of
-from heedful.training import Trained
+from heedful.trained import Trained
 from heedful.types import Batch, Dataset, Trace
 
 AIMS = {"adversary": 100, "permutation": 20, "erase_until_flip": 50}

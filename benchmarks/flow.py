@@ -18,7 +18,8 @@ from heedful.batches import number
 from heedful.datasets import load
 from heedful.settings import DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
 from heedful.tokens import flow, measurements, token_classes, token_counts
-from heedful.training import Progress, train
+from heedful.trained import Progress
+from heedful.training import train
 from heedful.types import Dataset
 
 EPOCHS, ROUNDS = 4, 5

@@ -25,7 +25,8 @@ from heedful.methods.seat import worst_move
 from heedful.model import trace
 from heedful.perturbation import Ball, ascend, detached, draw
 from heedful.settings import DataSettings, Run, TrainingSettings
-from heedful.training import Progress, Trained, train
+from heedful.trained import Progress, Trained
+from heedful.training import train
 from heedful.types import Dataset, LinearModel, Trace
 
 EPOCHS = 3

@@ -19,7 +19,8 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_se
 from heedful.batches import number
 from heedful.datasets import load
 from heedful.settings import DataSettings, Run, TextSettings, TrainingSettings
-from heedful.training import Progress, train
+from heedful.trained import Progress
+from heedful.training import train
 
 EPOCHS = 4
 TEXT = TextSettings(words="alphanumeric", start_end=True, longer_than=5)

@@ -7,7 +7,8 @@ if TYPE_CHECKING:
     from heedful.audits import Audit, audit
     from heedful.company import Company
     from heedful.settings import AuditSettings, Run
-    from heedful.training import Trained, train
+    from heedful.trained import Trained
+    from heedful.training import train
     from heedful.types import Batch, Dataset, Encoded, Example
 
 __version__ = "0.1.0"
@@ -30,7 +31,8 @@ _HOMES = {
     "audits": ("Audit", "audit"),
     "company": ("Company",),
     "settings": ("AuditSettings", "Run"),
-    "training": ("Trained", "train"),
+    "trained": ("Trained",),
+    "training": ("train",),
     "types": ("Batch", "Dataset", "Encoded", "Example"),
 }
 

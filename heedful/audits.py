@@ -27,7 +27,7 @@ from heedful.settings import AuditSettings, audit_key_of, key_of
 from heedful.store import written_whole
 from heedful.subject import Subject, measurable, subject_of, subject_of_batches
 from heedful.tokens import attended
-from heedful.training import Trained
+from heedful.trained import Trained
 from heedful.types import Batch, Dataset, LinearModel, Model
 from heedful.verdict import Advice, Line, advise, columns_of, inexact_tests, verdict_lines
 

@@ -14,7 +14,7 @@ from heedful.model import AttentionModel, trace
 from heedful.rows import audit_rows, batch_rows
 from heedful.settings import AuditSettings
 from heedful.subject import Subject, checked, measurable
-from heedful.training import Trained
+from heedful.trained import Trained
 from heedful.types import Batch, Findings, LinearModel, Model, Trace
 
 

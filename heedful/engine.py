@@ -15,7 +15,8 @@ from heedful.company import Company
 from heedful.errors import DataError, SettingError
 from heedful.settings import AuditSettings, DataSettings, Run, TextSettings, key_of
 from heedful.store import Store, written_whole
-from heedful.training import Progress, Trained, train
+from heedful.trained import Progress, Trained
+from heedful.training import train
 from heedful.types import Dataset
 
 Files = dict[str, bytes]

@@ -28,7 +28,7 @@ from heedful.errors import StoreError
 from heedful.model import build_model
 from heedful.settings import Run, key_of
 from heedful.text import WordTokenizer
-from heedful.training import Record, Trained
+from heedful.trained import Record, Trained
 
 # polars panics on some damaged files, and its panic is not an Exception.
 PARQUET_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)

@@ -14,7 +14,7 @@ from heedful.errors import HeedfulError, SettingError
 from heedful.evaluation import outputs
 from heedful.settings import AuditSettings
 from heedful.tokens import counts_of_batches, token_counts
-from heedful.training import Trained
+from heedful.trained import Trained
 from heedful.types import Batch, Dataset, Example, Model, Trace
 
 BATCH = 32

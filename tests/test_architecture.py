@@ -32,6 +32,8 @@ ROWS = [
     "battery",
     "evaluation",
     "methods",
+    "trained",
+    "start",
     "training",
     "store",
     "subject",

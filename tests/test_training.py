@@ -11,7 +11,8 @@ from heedful.methods import METHODS, Method
 from heedful.model import trace
 from heedful.settings import NetworkSettings, Run, TextSettings, TrainingSettings
 from heedful.tokens import global_scores
-from heedful.training import OPTIMIZERS, Trained, class_weights, make_optimizer, train
+from heedful.trained import Trained
+from heedful.training import OPTIMIZERS, class_weights, make_optimizer, train
 from heedful.types import Dataset, Example
 
 NETWORK = NetworkSettings(encoder="average", embed_size=5, hidden_size=3)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from heedful.sweep import Report, Standing
-    from heedful.training import Progress
+    from heedful.trained import Progress
 
 
 def progress_bar(console: "Console") -> "Bar":

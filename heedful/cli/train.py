@@ -9,7 +9,7 @@ from heedful.cli.progress import progress_bar, reporter
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from heedful.training import Trained
+    from heedful.trained import Trained
 
 
 def train(

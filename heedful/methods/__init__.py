@@ -12,9 +12,9 @@ from heedful.methods import (
     word_at,
     word_iat,
 )
-from heedful.methods.contract import Method, bind
+from heedful.methods.contract import Method, bind, bind_follows
 
-__all__ = ["METHODS", "Method", "bind"]
+__all__ = ["METHODS", "Method", "bind", "bind_follows"]
 
 METHODS: dict[str, Method] = {
     "vanilla": vanilla.METHOD,

@@ -1,6 +1,7 @@
 """Stable and explainable attention: as the reference run predicts and ranks, and steady under perturbed weights."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 from jaxtyping import Bool, Float
@@ -17,7 +18,7 @@ from heedful.exact import (
     worst_case_zero_sum,
 )
 from heedful.exact.ball import steepest_free, steepest_in_box, steepest_on_simplex, steepest_zero_sum
-from heedful.measures import rank_descending
+from heedful.measures import rank_descending, top_k_overlap
 from heedful.methods.contract import Method
 from heedful.perturbation import ball_of, detached, slope
 from heedful.types import LinearModel, Model, Reference, Trace
@@ -96,6 +97,15 @@ def top_k_gap(
     return sum((gap.gather(1, top).sum(-1) for top in tops), gap.new_zeros(len(gap))) / (2 * k)
 
 
+def top_k_course(trace: Trace, reference: Reference | None, *, k: int = 7) -> dict[str, Float[Tensor, " batch"]]:
+    """The surrogate and what it stands for: `top_k_gap` to the reference's attention, and the `top_k_overlap` with it.
+
+    Hu et al. (2023, Figure 5) draw both, epoch by epoch.
+    """
+    own, base, items = trace.attention, _given(reference).attention, trace.encoded.items
+    return {"top_k_gap": top_k_gap(own, base, items, k), "top_k_overlap": top_k_overlap(own, base, items, k)}
+
+
 def worst_move(model: LinearModel, trace: Trace, radius: float, norm: Norm, weights: str) -> Float[Tensor, " batch"]:
     """The largest KL(p || p') over perturbed weights of a linear model with two classes, exactly and in float64."""
     encoded = trace.encoded
@@ -144,5 +154,5 @@ def _given(reference: Reference | None) -> Reference:
     return reference
 
 
-METHOD = Method(seat, start="reference", trains="attention", needs_reference=True, weighs="nothing")
-METHOD_ALL = Method(seat, start="reference", needs_reference=True, weighs="nothing")
+METHOD_ALL = Method(seat, start="reference", needs_reference=True, weighs="nothing", follows=top_k_course)
+METHOD = replace(METHOD_ALL, trains="attention")

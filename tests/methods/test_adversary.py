@@ -18,7 +18,8 @@ from heedful.measures import js_divergence, total_variation
 from heedful.methods.adversary import adversary, adversary_kl
 from heedful.model import trace
 from heedful.settings import DataSettings, NetworkSettings, Run, TrainingSettings
-from heedful.training import Trained, make_optimizer, train
+from heedful.trained import Trained
+from heedful.training import make_optimizer, train
 from heedful.types import Dataset, Encoded, Reference, Trace
 from strategies import distribution_pairs
 from test_model import make, make_batch

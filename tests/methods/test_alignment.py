@@ -9,7 +9,8 @@ from heedful.methods.alignment import METHOD, alignment
 from heedful.methods.vanilla import vanilla
 from heedful.model import trace
 from heedful.tokens import head_alignment
-from heedful.training import Trained, train
+from heedful.trained import Trained
+from heedful.training import train
 from test_model import BATCH, make, make_batch
 from test_training import changed, same, toy
 

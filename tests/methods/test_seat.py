@@ -10,7 +10,9 @@ from scipy.optimize import linprog
 from torch.nn.functional import softplus
 
 from four_verbs import FourVerbs
+from heedful.batches import number
 from heedful.errors import SettingError
+from heedful.evaluation import outputs
 from heedful.exact import Norm
 from heedful.measures import top_k_overlap
 from heedful.methods.seat import WORST_CASES, searched_move, seat, top_k_gap, worst_move
@@ -247,3 +249,26 @@ def test_training_lowers_the_loss_and_keeps_the_answers(method):
     losses = [r.value for r in trained.history if (r.split, r.measure) == ("train", "loss")]
     assert min(losses[1:]) < losses[0]
     assert trained.scores["test"]["accuracy"] == base.scores["test"]["accuracy"]
+
+
+def test_the_surrogate_and_the_true_overlap_are_recorded_after_every_epoch():
+    base = train(changed(training__epochs=2), toy())
+    options: dict[str, Any] = {"k": 2, "lambda2": 0.0, "radius": 0.3}
+    run = changed(training__method="seat", training__options=options, training__epochs=3, training__learning_rate=0.1)
+    trained = train(run, toy(), reference=base)
+    for split in ("train", "dev"):
+        for measure in ("top_k_gap", "top_k_overlap"):
+            assert [r.epoch for r in trained.history if (r.split, r.measure) == (split, measure)] == [1, 2, 3]
+    dev = outputs(trained.model, number(toy().dev, trained.words)).attention
+    said = outputs(base.model, number(toy().dev, base.words)).attention
+    own = [top_k_gap(a[None], b[None], torch.ones(1, len(a)).bool(), 2).item() for a, b in zip(dev, said, strict=True)]
+    wanted = next(
+        r.value for r in trained.history if (r.epoch, r.split, r.measure) == (trained.chosen_epoch, "dev", "top_k_gap")
+    )
+    assert 0 < wanted == pytest.approx(np.mean(own), rel=1e-5)
+
+
+def test_attention_trained_alone_leaves_the_model_free_to_be_trained_again():
+    base = train(changed(training__epochs=1), toy())
+    trained = train(changed(training__method="seat", training__epochs=1), toy(), reference=base)
+    assert all(p.requires_grad and p.grad is None for p in trained.model.parameters())
