@@ -78,7 +78,7 @@ def audit(
     if company.retrained is not None:
         rows = pl.concat([rows, retrained_rows(subject, prepare(company.retrained), settings)])
     if company.seeds:
-        rows = pl.concat([rows, pair_rows("seeds", subject, [prepare(one) for one in company.seeds])])
+        rows = pl.concat([rows, pair_rows("seeds", subject, [prepare(one) for one in company.seeds], settings)])
     if company.adversaries:
         rows = pl.concat([rows, adversaries_rows(subject, [prepare(one) for one in company.adversaries])])
     item = "sentence" if subject.examples and subject.examples[0].sentences else "word"

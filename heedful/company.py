@@ -11,7 +11,7 @@ from heedful.attefa import adversary_rows, base_rows, constant_adversary
 from heedful.battery import PAIRS
 from heedful.errors import pick
 from heedful.model import AttentionModel, trace
-from heedful.rows import audit_rows, batch_rows
+from heedful.rows import audit_rows, batch_rows, item_rows, shown_texts
 from heedful.settings import AuditSettings
 from heedful.subject import Subject, checked, measurable
 from heedful.trained import Trained
@@ -42,15 +42,18 @@ def retrained_rows(subject: Subject, other: Subject, settings: AuditSettings) ->
     return rows.filter(pl.col("measure") == "correct").with_columns(test=pl.lit("uniform_retrained"))
 
 
-def pair_rows(test: str, subject: Subject, others: Sequence[Subject]) -> pl.DataFrame:
+def pair_rows(test: str, subject: Subject, others: Sequence[Subject], settings: AuditSettings) -> pl.DataFrame:
     """The rows of a test that compares a model with others on the same texts."""
     compare = pick("test of several models", test, PAIRS)
-    subjects = (subject, *others)
-    parts = [
-        batch_rows(subject, seen.batch, {test: compare(seen, beside)})
-        for seen, *beside in _seen(subjects, [measurable(one.model) for one in subjects])
-    ]
-    return pl.concat(parts).sort("example", "test", "measure")
+    subjects, shown = (subject, *others), shown_texts(subject, settings)
+    parts = []
+    for seen, *beside in _seen(subjects, [measurable(one.model) for one in subjects]):
+        found = compare(seen, beside)
+        parts += [
+            batch_rows(subject, seen.batch, {test: found}),
+            item_rows(subject, seen, found.items, shown, found.solver),
+        ]
+    return pl.concat(parts).sort("example", "test", "measure", "item", nulls_last=False)
 
 
 def adversaries_rows(subject: Subject, adversaries: Sequence[Subject]) -> pl.DataFrame:

@@ -1,6 +1,7 @@
 """Every test of the battery over the texts of a split, as rows: long, tidy, one number each."""
 
 import hashlib
+import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -21,7 +22,7 @@ from heedful.model import trace
 from heedful.settings import AuditSettings
 from heedful.subject import Subject, checked, drawn, measurable
 from heedful.tokens import token_classes
-from heedful.types import Batch, Example, Findings
+from heedful.types import Batch, Example, Findings, Solver, Trace
 
 ROW = pl.Schema(
     {
@@ -47,6 +48,7 @@ EXAMPLE = pl.Schema(
         "predicted": pl.String,
         "probability": pl.Float64,
         "adversary_probability": pl.Float64,
+        "replaced": pl.List(pl.String),
     }
 )
 
@@ -63,7 +65,7 @@ def audit_rows(
     """
     tests, model = chosen_tests(subject, settings), measurable(subject.model)
     generators = {name: _generator(settings.seed, name) for name in tests}
-    shown = {subject.texts[i] for i in drawn(len(subject.texts), settings.seed + 1)[: settings.shown]}
+    shown = shown_texts(subject, settings)
     parts: list[pl.DataFrame] = []
     texts: list[pl.DataFrame] = []
     done = 0
@@ -71,7 +73,7 @@ def audit_rows(
         with torch.no_grad():
             evidence = Evidence(model, checked(trace(model, batch)))
             found = {name: test(evidence, generators[name]) for name, test in tests.items()}
-            items, examples = _items(subject, evidence, shown, _eps(subject, settings))
+            items, examples = _items(subject, evidence, shown, _eps(subject, settings), found)
         parts += [batch_rows(subject, batch, found), items]
         texts.append(examples)
         done += len(batch.labels)
@@ -79,6 +81,11 @@ def audit_rows(
             report(done, len(subject.texts))
     order = ["example", "test", "measure", "item"]
     return pl.concat(parts).sort(order, nulls_last=False), pl.concat(texts).sort("example")
+
+
+def shown_texts(subject: Subject, settings: AuditSettings) -> set[int]:
+    """The texts whose items get rows of their own."""
+    return {subject.texts[i] for i in drawn(len(subject.texts), settings.seed + 1)[: settings.shown]}
 
 
 def chosen_tests(subject: Subject, settings: AuditSettings) -> dict[str, Callable[..., Findings]]:
@@ -125,25 +132,45 @@ def batch_rows(subject: Subject, batch: Batch, found: Mapping[str, Findings]) ->
     return _framed(pl.DataFrame({**columns, "value": values.flatten().cpu().numpy()}), subject)
 
 
-def _items(subject: Subject, evidence: Evidence, shown: set[int], eps: float) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Rows for each word of the shown texts, and those texts."""
+def item_rows(
+    subject: Subject,
+    trace: Trace,
+    values: Mapping[str, Float[Tensor, "batch item"]],
+    shown: set[int],
+    solver: Solver,
+) -> pl.DataFrame:
+    """A row for each item of the shown texts and each measure, as test `items`."""
+    frames = [pl.DataFrame(schema=ROW)]
+    for row, example in enumerate(trace.batch.index.tolist()):
+        real = trace.encoded.items[row].cpu()
+        if example in shown and values:
+            own = {measure: value[row].cpu()[real].double().numpy() for measure, value in values.items()}
+            wide = pl.DataFrame(own).with_row_index("item").unpivot(index="item", variable_name="measure")
+            named = wide.with_columns(example=pl.lit(example), test=pl.lit("items"), solver=pl.lit(solver))
+            frames.append(_framed(named, subject))
+    return pl.concat(frames)
+
+
+def _items(
+    subject: Subject, evidence: Evidence, shown: set[int], eps: float, found: Mapping[str, Findings]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Rows for each item of the shown texts, and those texts."""
     index = evidence.trace.batch.index.tolist()
     rows = [row for row, example in enumerate(index) if example in shown]
     if not rows:
         return pl.DataFrame(schema=ROW), pl.DataFrame(schema=EXAMPLE)
     values = _values_of_items(evidence, eps)
+    values |= {name: value for one in found.values() for name, value in one.items.items()}
     other = values.get("adversary_attention")
     said = None if other is None else evidence.decode(other).softmax(-1)
-    frames, texts = [], []
-    for row in rows:
-        real = evidence.items[row]
-        numbered = range(int(real.sum()))
-        for measure, value in {**values, **_rationale(subject, index[row], real)}.items():
-            own = (value[row] if value.ndim > 1 else value)[real].double().cpu().numpy()
-            frames.append(pl.DataFrame({"example": index[row], "item": numbered, "measure": measure, "value": own}))
-        texts.append(_text(subject, evidence, row, None if said is None else said[row]))
-    named = pl.concat(frames).with_columns(test=pl.lit("items"), solver=pl.lit(evidence.solver))
-    return _framed(named, subject), pl.DataFrame(texts, schema=EXAMPLE)
+    instead = values.pop("replacement", None)
+    texts = [
+        _text(subject, evidence, row, None if said is None else said[row], None if instead is None else instead[row])
+        for row in rows
+    ]
+    marked = item_rows(subject, evidence.trace, _rationales(subject, evidence), shown, evidence.solver)
+    all_rows = item_rows(subject, evidence.trace, values, shown, evidence.solver)
+    return pl.concat([all_rows, marked.drop_nans("value")]), pl.DataFrame(texts, schema=EXAMPLE)
 
 
 def _values_of_items(evidence: Evidence, eps: float) -> dict[str, Float[Tensor, "batch item"]]:
@@ -158,31 +185,50 @@ def _values_of_items(evidence: Evidence, eps: float) -> dict[str, Float[Tensor, 
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _rationale(subject: Subject, example: int, real: Tensor) -> dict[str, Tensor]:
-    known = subject.examples[example] if subject.examples else None
-    if known is None or known.rationale is None or known.sentences or int(real.sum()) != len(known.tokens):
-        return {}
-    marks = torch.zeros(len(real), device=real.device)
-    marks[real.nonzero()[:, 0][list(known.rationale)]] = 1.0
+def _rationales(subject: Subject, evidence: Evidence) -> dict[str, Float[Tensor, "batch item"]]:
+    """1 at the words that a person says the label rests on, 0 at the others; NaN in texts of which nobody said."""
+    marks = torch.full(evidence.items.shape, torch.nan, dtype=torch.float64)
+    for row, example in enumerate(evidence.trace.batch.index.tolist()):
+        known, places = subject.examples[example] if subject.examples else None, evidence.items[row].nonzero()[:, 0]
+        if known is not None and known.rationale is not None and _is_by_word(known, len(places)):
+            marks[row, places] = 0.0
+            marks[row, places[list(known.rationale)]] = 1.0
     return {"rationale": marks}
 
 
-def _text(subject: Subject, evidence: Evidence, row: int, said: Tensor | None) -> dict[str, Any]:
+def _is_by_word(known: Example, count: int) -> bool:
+    """Whether a model with so many items of this text attends to its words."""
+    return not known.sentences and count == len(known.tokens)
+
+
+def _text(
+    subject: Subject, evidence: Evidence, row: int, said: Tensor | None, instead: Tensor | None
+) -> dict[str, Any]:
     example, count = int(evidence.trace.batch.index[row]), int(evidence.items[row].sum())
     predicted = int(evidence.predicted[row])
     known = subject.examples[example] if subject.examples else None
+    words = words_of(known) if known else [f"item {place + 1}" for place in range(count)]
     return {
         "run": subject.name,
         "split": subject.split,
         "example": example,
         "text": known.text if known else "",
         "query": " ".join(known.query) if known else "",
-        "items": words_of(known) if known else [f"item {place + 1}" for place in range(count)],
+        "items": words,
         "label": subject.labels[int(evidence.trace.batch.labels[row])],
         "predicted": subject.labels[predicted],
         "probability": evidence.probabilities[row, predicted].item(),
         "adversary_probability": None if said is None else said[predicted].item(),
+        "replaced": None if instead is None else _replaced(subject, words, instead[evidence.items[row]]),
     }
+
+
+def _replaced(subject: Subject, words: list[str], instead: Float[Tensor, " item"]) -> list[str] | None:
+    """The words of a text after others were put in the place of some; None where words are not known."""
+    if not subject.words or len(words) != len(instead):
+        return None
+    new = instead.tolist()
+    return [word if math.isnan(token) else subject.words[int(token)] for word, token in zip(words, new, strict=True)]
 
 
 def words_of(example: Example) -> list[str]:

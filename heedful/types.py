@@ -109,10 +109,16 @@ class Reference:
 
 @dataclass(frozen=True)
 class Findings:
-    """What one test found: each value is [batch] or [batch item]; undefined ones are NaN."""
+    """What one test found; undefined values are NaN.
 
-    values: Mapping[str, Float[Tensor, "..."]] = field(default_factory=dict)
+    Args:
+        values: one number a text.
+        items: one number an item, for the texts that are shown word by word.
+    """
+
+    values: Mapping[str, Float[Tensor, " batch"]] = field(default_factory=dict)
     solver: Solver = "exact"
+    items: Mapping[str, Float[Tensor, "batch item"]] = field(default_factory=dict)
 
 
 @runtime_checkable

@@ -49,6 +49,18 @@ def test_only_the_shown_texts_have_rows_for_their_items(found):
         assert " ".join(example["items"]) == example["text"]
 
 
+def test_shown_texts_tell_what_was_done_to_them(found):
+    items = found.rows.filter(pl.col("item").is_not_null())
+    for example in found.examples.to_dicts():
+        own = {
+            measure: items.filter(example=example["example"], measure=measure).sort("item")["value"].to_list()
+            for measure in ("noisy", "noisy_attention", "replaced_attention")
+        }
+        assert sum(own["noisy"]) == 1 and sum(own["noisy_attention"]) == pytest.approx(1.0)
+        changes = [old != new for old, new in zip(example["items"], example["replaced"], strict=True)]
+        assert sum(changes) == 1 and sum(own["replaced_attention"]) == pytest.approx(1.0)
+
+
 def test_the_adversary_that_is_shown_keeps_the_answer(found):
     for example in found.examples.to_dicts():
         assert example["adversary_probability"] == pytest.approx(example["probability"], abs=0.0101)

@@ -108,3 +108,13 @@ def test_the_same_model_from_other_seeds_adds_its_rows(base):
     rows = audit(base, toy(), ONLY, Company(seeds=(other,))).rows
     largest = rows.filter((pl.col("test") == "seeds") & (pl.col("measure") == "max_js"))["value"]
     assert (largest > 0).all()
+
+
+def test_shown_texts_have_the_attention_of_another_seed(base):
+    other = train(base.run.model_copy(update={"seed": 5}), toy())
+    found = audit(base, toy(), AuditSettings(tests=("prediction",), shown=3), Company(seeds=(other,)))
+    alone = audit(other, toy(), AuditSettings(tests=("prediction",), shown=3))
+    mine = found.rows.filter(measure="seed_attention").sort("example", "item")
+    theirs = alone.rows.filter(measure="attention").sort("example", "item")
+    assert mine["example"].n_unique() == 3
+    assert mine["value"].to_list() == pytest.approx(theirs["value"].to_list())

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from heedful.battery.evidence import Evidence, undefined_where
 from heedful.battery.steadiness import endings, moves
+from heedful.importance.items import items_with
 from heedful.perturbation import reread
 from heedful.types import Findings, Trace
 
@@ -17,17 +18,20 @@ def embedding_noise(evidence: Evidence, generator: torch.Generator, *, radii: Se
 
     x' = x + N(0, radius I): `js`, `tvd`, `flips`, `overlap` (see `moves`) at the first radius, `js_0.05` ... at further
     ones, all with the same word and the same noise, scaled; and `shuffled_js`, what shuffled attention would be at, in
-    exact expectation. Hu et al. (2023, section 5.2); their published code does something else, see `embedding_attack`.
+    exact expectation. Of items: attention at the first radius, and which item is the noisy one (or has it).
+    Hu et al. (2023, section 5.2); their published code does something else, see `embedding_attack`.
 
     Args:
         radii: variances of the noise, of each coordinate.
     """
     noise = noise_on_one_word(evidence.trace, generator)
     values = {"shuffled_js": evidence.shuffled_js}
-    for ending, radius in endings(radii).items():
-        other = reread(evidence.model, evidence.trace, radius**0.5 * noise)
+    others = [reread(evidence.model, evidence.trace, radius**0.5 * noise) for radius in radii]
+    for ending, other in zip(endings(radii), others, strict=True):
         values |= {f"{name}{ending}": value for name, value in moves(evidence, other).items()}
-    return Findings(undefined_where(evidence.count < 2, values))
+    where = items_with(evidence.trace, (noise != 0).any(-1))
+    shown = {"noisy_attention": others[0].attention.cpu(), "noisy": where.double().cpu()}
+    return Findings(undefined_where(evidence.count < 2, values), items=shown)
 
 
 def noise_on_one_word(trace: Trace, generator: torch.Generator) -> Float[Tensor, "batch time embed"]:

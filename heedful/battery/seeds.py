@@ -15,7 +15,7 @@ def seeds(trace: Trace, others: Sequence[Trace]) -> Findings:
 
     Over the other seeds: `max_js` and `mean_js` of attention, `max_tvd` and `mean_tvd` of the prediction, `flips`, the
     share that decide otherwise, and `overlap`, the mean share of the TOP most attended items that both have; and
-    `shuffled_js`, what shuffled attention would be at, in exact expectation.
+    `shuffled_js`, what shuffled attention would be at, in exact expectation. Of items: the first other's attention.
 
     Wiegreffe and Pinter (2019, section 3.2); Hu et al. (2023, Figure 2).
     """
@@ -34,4 +34,4 @@ def seeds(trace: Trace, others: Sequence[Trace]) -> Findings:
         "overlap": overlap.mean(0),
         "shuffled_js": expected_permuted_js(trace.attention.cpu(), trace.encoded.items.cpu()).to(js.device),
     }
-    return Findings(values, "exact")
+    return Findings(values, "exact", {"seed_attention": others[0].attention.cpu()})

@@ -17,7 +17,8 @@ def moves(evidence: Evidence, other: Trace) -> dict[str, Float[Tensor, " batch"]
     """Between what the model makes of its texts and of the same texts changed: the four measures of Hu et al. (2023).
 
     `js` of attention, `tvd` of the prediction, `flips` (0 or 1), and `overlap`: the share of the TOP most attended
-    items (all, in a shorter text) that stay among them.
+    items (all, in a shorter text) that stay among them. And `drop`, how much less likely the decision has become (of
+    two classes, tvd with a sign).
     """
     attention, logits, items = other.attention.cpu(), other.logits.cpu(), evidence.items
     return {
@@ -25,6 +26,7 @@ def moves(evidence: Evidence, other: Trace) -> dict[str, Float[Tensor, " batch"]
         "tvd": total_variation(logits.softmax(-1), evidence.probabilities),
         "flips": (logits.argmax(-1) != evidence.predicted).double(),
         "overlap": top_k_overlap(attention, evidence.attention, items, TOP),
+        "drop": evidence.probabilities.amax(-1) - logits.softmax(-1).gather(1, evidence.predicted[:, None])[:, 0],
     }
 
 

@@ -11,6 +11,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from heedful.battery.evidence import Evidence, undefined_where
 from heedful.battery.steadiness import endings, moves
+from heedful.importance.items import items_are_tokens
 from heedful.model import AttentionModel, trace
 from heedful.text import SPECIAL
 from heedful.types import Batch, Findings, Model
@@ -35,7 +36,8 @@ def word_substitution(
     its synonyms where these are given, else among all words. `js`, `tvd`, `flips`, `overlap` (see `moves`) for the
     first count, `js_2` ... for further ones; and `shuffled_js`, what shuffled attention would be at, in exact
     expectation. NaN in texts with fewer words that can be replaced, and for a model that has no `nn.Embedding` named
-    `embedding`.
+    `embedding`. Of items: attention for the first count and, where items are words, the token in the place of each
+    that was replaced.
 
     Hu et al. (2023, section 5.2, their K and N), who look for neighbours in fastText's vectors.
 
@@ -49,10 +51,15 @@ def word_substitution(
     else:
         changed = _replaced(batch, table, _first_word(model), synonyms, counts, generator)
     values = {"shuffled_js": evidence.shuffled_js}
-    for ending, (other, done) in zip(endings(counts), changed, strict=True):
-        found = moves(evidence, trace(model, other))
+    read = [trace(model, other) for other, _ in changed]
+    for ending, seen, (_, done) in zip(endings(counts), read, changed, strict=True):
+        found = moves(evidence, seen)
         values |= {f"{name}{ending}": value.where(done.cpu(), torch.nan) for name, value in found.items()}
-    return Findings(undefined_where(evidence.count < 2, values))
+    shown = {"replaced_attention": read[0].attention.where(changed[0][1][:, None], torch.nan).cpu()}
+    if items_are_tokens(evidence.trace):
+        new = changed[0][0].tokens
+        shown["replacement"] = new.double().where(new != batch.tokens, torch.nan).cpu()
+    return Findings(undefined_where(evidence.count < 2, values), items=shown)
 
 
 def embedding_table(model: Model) -> Table | None:

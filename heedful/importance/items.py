@@ -1,7 +1,7 @@
 """What an item of a trace is made of: the token itself, or all the tokens of a sentence."""
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 from torch import Tensor
 
 from heedful.errors import SettingError
@@ -29,3 +29,10 @@ def item_of_token(trace: Trace) -> Int[Tensor, "batch time"]:
             "Set `Batch.sentence` to the number of the item that each token is part of."
         )
     return batch.sentence.where(batch.mask, -1)
+
+
+def items_with(trace: Trace, tokens: Bool[Tensor, "batch time"]) -> Bool[Tensor, "batch item"]:
+    """The items that some of these tokens are part of."""
+    owner = item_of_token(trace)
+    found = torch.zeros_like(trace.encoded.items, dtype=torch.long)
+    return found.scatter_add(1, owner.clamp_min(0), (tokens & (owner >= 0)).long()) > 0

@@ -15,9 +15,12 @@ MAPS = {
     "adversary_attention": "Same answer, other attention",
     "input_gradient": "Input gradient",
     "leave_one_out": "Leaving the word out",
+    "noisy_attention": "Noise on a word",
+    "replaced_attention": "A similar word",
+    "seed_attention": "Another seed",
 }
 """The rows of a heat map by the name of their measure; the first two are shown from the start."""
-SETS = {"minimal_set": "flip", "rationale": "rationale"}
+SETS = {"minimal_set": "flip", "rationale": "rationale", "noisy": "noisy"}
 MOST_EXAMPLES = 200
 MOST_CHARACTERS = 1_500_000
 STEPS = 1000
@@ -35,9 +38,10 @@ def example_data(audits: Sequence[AuditFiles], names: Sequence[str]) -> dict[str
     length = sum(len(json.dumps(example, ensure_ascii=False)) for example in examples)
     if length > MOST_CHARACTERS:
         examples = _evenly(examples, max(1, len(examples) * MOST_CHARACTERS // length))
+    drawn = {key for example in examples for run in example["runs"] if run for key in run["maps"]}
     return {
         "runs": list(names),
-        "maps": [{"key": key, "name": name} for key, name in MAPS.items()],
+        "maps": [{"key": key, "name": name} for key, name in MAPS.items() if key in drawn],
         "steps": STEPS,
         "examples": examples,
         "known": len(known),
@@ -96,6 +100,9 @@ def _run(text: dict[str, Any], values: dict[str, list[float]], first: dict[str, 
     found |= {
         said: [at for at, value in enumerate(values[key]) if value == 1] for key, said in SETS.items() if key in values
     }
+    if text["replaced"] and len(text["replaced"]) == len(text["items"]):
+        places = enumerate(zip(text["items"], text["replaced"], strict=True))
+        found["replaced"] = {at: new for at, (old, new) in places if old != new}
     # A sentence model has other items than a word model on the same text.
     return found if text["items"] == first["items"] else {**found, "items": text["items"]}
 

@@ -57,12 +57,23 @@
     return value === null ? "" : "answers " + run.predicted + " with " + value.toFixed(2);
   }
 
+  // What was done to the text before attention was read again.
+  function done(items, run, key) {
+    const quoted = (word) => "“" + cut(word) + "”";
+    if (key === "noisy_attention" && run.noisy) return "noise on " + run.noisy.map((at) => quoted(items[at])).join(", ");
+    if (key !== "replaced_attention" || !run.replaced) return "";
+    return Object.entries(run.replaced).map(([at, word]) => quoted(items[at]) + " became " + quoted(word)).join(", ");
+  }
+
   function mapRow(kind, items, run) {
     const head = make("th", { scope: "row" }, kind.name), map = run.maps[kind.key];
     if (!map) return make("tr", {}, head, make("td", { className: "soft", textContent: "not known for this text" }));
     if (kind.key === "attention" || kind.key === "adversary_attention") head.append(make("small", { textContent: answered(run, kind.key) }));
-    head.append(make("small", { textContent: heaviest(items, map) }));
-    return make("tr", {}, head, words(items, map, run));
+    const what = done(items, run, kind.key);
+    if (what) head.append(make("small", { textContent: what }));
+    const read = kind.key === "replaced_attention" && run.replaced ? items.map((item, at) => run.replaced[at] ?? item) : items;
+    head.append(make("small", { textContent: heaviest(read, map) }));
+    return make("tr", {}, head, words(read, map, run));
   }
 
   function reading(example, run, name) {

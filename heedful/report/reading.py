@@ -40,9 +40,9 @@ EXAMPLE_COLUMNS: Columns = pl.Schema(
         "adversary_probability": pl.Float64(),
     }
 )
-OPTIONAL: Columns = pl.Schema({"query": pl.String()})
+OPTIONAL: Columns = pl.Schema({"query": pl.String(), "replaced": pl.List(pl.String())})
 """Columns that not every audit has: filled with nothing where they are missing."""
-NULLABLE = ("item", "value", "probability", "adversary_probability", "query")
+NULLABLE = ("item", "value", "probability", "adversary_probability", "query", "replaced")
 
 
 def _finite(number: float | None) -> float | None:

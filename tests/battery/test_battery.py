@@ -77,9 +77,9 @@ DRAWING = {
     "erase_one": ("delta",),
     "erase_until_flip": ("random",),
     "adversary": ("search",),
-    "embedding_noise": ("js", "tvd", "flips", "overlap"),
-    "embedding_attack": ("js", "tvd", "flips", "overlap"),
-    "word_substitution": ("js", "tvd", "flips", "overlap"),
+    "embedding_noise": ("js", "tvd", "flips", "overlap", "drop"),
+    "embedding_attack": ("js", "tvd", "flips", "overlap", "drop"),
+    "word_substitution": ("js", "tvd", "flips", "overlap", "drop"),
     "rationale": ("random",),
     "sensitivity": ("random",),
 }

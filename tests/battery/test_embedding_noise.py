@@ -47,6 +47,15 @@ def test_each_radius_is_the_variance_of_the_same_noise():
     assert (found["js_0.25"][:2] > found["js"][:2]).all()
 
 
+def test_what_is_shown_is_attention_at_the_first_radius_and_the_noisy_word():
+    evidence = evidence_of(make())
+    with torch.no_grad():
+        found = embedding_noise(evidence, draw(), radii=(0.25, 0.04))
+    js = js_divergence(found.items["noisy_attention"], evidence.attention, evidence.items)
+    torch.testing.assert_close(js[:2], found.values["js"][:2])
+    assert torch.equal(found.items["noisy"] == 1, (noise_on_one_word(evidence.trace, draw()) != 0).any(-1))
+
+
 def test_the_floor_is_the_mean_over_all_ways_to_deal_the_weights_out():
     evidence = evidence_of(make())
     weights = evidence.attention[1, :4]

@@ -24,5 +24,7 @@ def test_the_four_measures_by_hand():
         found = moves(Evidence(model, seen), other)
     p, q = (one.logits.softmax(-1) for one in (seen, other))
     torch.testing.assert_close(found["tvd"], (p - q).abs().sum(-1) / 2)
+    torch.testing.assert_close(found["drop"].abs(), found["tvd"])  # two classes
+    assert torch.equal(found["drop"] > 0, q.gather(1, p.argmax(-1, keepdim=True))[:, 0] < p.amax(-1))
     assert found["flips"].tolist() == (p.argmax(-1) != q.argmax(-1)).double().tolist()
     torch.testing.assert_close(found["js"], js_divergence(other.attention, seen.attention, seen.encoded.items))

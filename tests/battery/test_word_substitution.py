@@ -54,6 +54,19 @@ def test_so_many_words_are_replaced_each_among_those_of_the_larger_count():
     assert (changed[0][0] <= changed[1][0]).all() and (changed[1][0] <= changed[2][0]).all()
 
 
+def test_what_is_shown_is_attention_for_the_first_count_and_the_new_word():
+    batch = a_batch()
+    evidence = evidence_of(make(), batch)
+    with torch.no_grad():
+        found = word_substitution(evidence, draw(), counts=(1, 2))
+        table = make().embedding.weight.detach()
+        other, _ = _replaced(batch, table, FIRST, None, (1, 2), draw())[0]
+        torch.testing.assert_close(found.items["replaced_attention"], trace(make(), other).attention)
+    new = found.items["replacement"]
+    assert torch.equal(~new.isnan(), other.tokens != batch.tokens)
+    assert torch.equal(new[~new.isnan()], other.tokens[other.tokens != batch.tokens].double())
+
+
 def test_every_word_has_its_turn_and_nothing_else():
     batch = a_batch()
     hit = torch.stack([replaced(batch, seed=seed)[0][0].tokens != batch.tokens for seed in range(60)]).any(0)

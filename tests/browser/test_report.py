@@ -118,6 +118,16 @@ def test_rows_are_switched_on_and_off(page):
     assert [row.split("\n")[0] for row in rows.all_inner_texts()] == ["Attention", "Leaving the word out"]
 
 
+def test_attention_is_shown_under_noise_a_similar_word_and_another_seed(page):
+    for name in ("Attention", "Same answer, other attention"):
+        page.get_by_label(name, exact=True).uncheck()
+    for name in ("Noise on a word", "A similar word", "Another seed"):
+        page.get_by_label(name).check()
+    noisy, replaced, other = page.locator(".reading").first.locator("tbody tr").all_inner_texts()
+    assert "noise on “" in noisy and "became “<i>similar</i>”" in replaced
+    assert replaced.rstrip().endswith("<i>similar</i>") and "similar" not in noisy + other
+
+
 def test_the_smallest_set_and_the_rationale_are_marked(page):
     for _ in range(10):
         if page.locator("#shown .token.flip").count():

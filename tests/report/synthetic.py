@@ -29,6 +29,8 @@ POLARITY = {
 }
 FILLERS = ["the", "a", "of", "and", "film", "story", ",", "with", "its", "actors", "is", "evening", "camera", "ending"]
 LABELS = ["negative", "positive"]
+SIMILAR = "<i>similar</i>"
+"""What stands in the place of a text's last word where one is replaced."""
 EXAMPLE_SCHEMA = {
     "run": pl.String,
     "split": pl.String,
@@ -39,6 +41,7 @@ EXAMPLE_SCHEMA = {
     "predicted": pl.String,
     "adversary_probability": pl.Float64,
     "probability": pl.Float64,
+    "replaced": pl.List(pl.String),
 }
 
 
@@ -152,6 +155,10 @@ def measure(draw, words, label, attention, scores, gradient):
         "adversary_attention": other,
         "minimal_set": smallest,
         "rationale": np.array([float(w in POLARITY) for w in words]),
+        "noisy": np.eye(size)[0],
+        "noisy_attention": (attention + np.eye(size)[0]) / 2,
+        "replaced_attention": (attention + np.eye(size)[-1]) / 2,
+        "seed_attention": attention[::-1],
     }
     return values, items, sigmoid(other @ scores)
 
@@ -272,6 +279,7 @@ def make_audit(folder: Path, texts=60, encoder="average", shown=20, seed=0, labe
                 "predicted": labels[predicted],
                 "adversary_probability": kept if predicted else 1 - kept,
                 "probability": values["prediction"]["probability"],
+                "replaced": [*words[:-1], SIMILAR],
             }
         )
     folder.mkdir(parents=True, exist_ok=True)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from heedful.report import heatmap
 from heedful.report.heatmap import STEPS, embedded_json, example_data
+from report.synthetic import SIMILAR
 
 NAMES = ["average", "bilstm"]
 
@@ -31,6 +32,18 @@ def test_marks_are_places_of_words(audits):
     example = example_data(audits, NAMES)["examples"][3]
     told = audits[0].rows.filter((pl.col("example") == 3) & (pl.col("measure") == "rationale") & (pl.col("value") == 1))
     assert example["runs"][0]["rationale"] == sorted(told["item"].to_list())
+
+
+def test_what_was_done_to_a_text_is_carried(audits):
+    example = example_data(audits, NAMES)["examples"][3]
+    assert example["runs"][0]["noisy"] == [0]
+    assert example["runs"][0]["replaced"] == {len(example["items"]) - 1: SIMILAR}
+
+
+def test_only_rows_that_some_text_has_can_be_chosen(audits):
+    assert [one["key"] for one in example_data(audits, NAMES)["maps"]] == list(heatmap.MAPS)
+    alone = [replace(audit, rows=audit.rows.filter(pl.col("measure") != "seed_attention")) for audit in audits]
+    assert "seed_attention" not in [one["key"] for one in example_data(alone, NAMES)["maps"]]
 
 
 def test_a_run_with_other_items_brings_its_own(audits):
