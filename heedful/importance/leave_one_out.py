@@ -18,6 +18,9 @@ from heedful.importance.scoring import SCORINGS, scoring_of
 from heedful.model import AttentionModel, LinearAttentionModel
 from heedful.types import LinearModel, Model, Trace
 
+TOKENS = 2**13
+"""Read at once where every shortened text is: hundreds of short ones or a few long ones."""
+
 
 @dataclass(frozen=True)
 class Way:
@@ -61,7 +64,10 @@ def leave_one_out(model: Model, trace: Trace) -> Float[Tensor, "batch item class
 @torch.no_grad()
 def leave_one_out_plainly(model: Model, trace: Trace) -> Float[Tensor, "batch item classes"]:
     """The same by running every shortened text."""
-    return _settled(model, trace, logits_by_deletion(model, trace, trace.encoded.items & _is_left(trace)))
+    items = trace.encoded.items
+    all_but_one = items[:, None] & ~torch.eye(items.shape[1], dtype=torch.bool, device=items.device)
+    chosen = items & _is_left(trace)
+    return _settled(model, trace, logits_by_deletion(model, trace, all_but_one, chosen, tokens=TOKENS))
 
 
 def _is_left(trace: Trace) -> Bool[Tensor, "batch item"]:
@@ -81,9 +87,15 @@ def _settled(
     model: Model, trace: Trace, logits: Float[Tensor, "batch item classes"]
 ) -> Float[Tensor, "batch item classes"]:
     """The logits, with the answer to nothing where nothing is left, and NaN where there is no item."""
+    return or_of_nothing(model, trace, logits, _is_left(trace)).masked_fill(~trace.encoded.items[..., None], torch.nan)
+
+
+def or_of_nothing(
+    model: Model, trace: Trace, logits: Float[Tensor, "batch part classes"], is_left: Bool[Tensor, "batch part"]
+) -> Float[Tensor, "batch part classes"]:
+    """The logits, and where nothing is left to weigh what the model says of nothing: NaN if it can not say."""
     empty = model.empty_logits(trace.encoded) if isinstance(model, LinearModel) else trace.logits * torch.nan
-    settled = logits.where(_is_left(trace)[..., None], empty[:, None])
-    return settled.masked_fill(~trace.encoded.items[..., None], torch.nan)
+    return logits.where(is_left[..., None], empty[:, None])
 
 
 def _way(model: AttentionModel) -> Way | None:

@@ -18,7 +18,7 @@ from test_model import BATCH, HIDDEN, LENGTHS, NETWORK, TIME, VOCABULARY, cases,
 
 @pytest.fixture
 def no_plain_way(monkeypatch):
-    def refuse(model, seen, chosen):
+    def refuse(model, seen, keep, chosen, tokens):
         raise AssertionError("a shortened text was run")
 
     # The package's attribute of this name is the function.

@@ -1,17 +1,13 @@
 """Parts of texts against texts that are written out shorter."""
 
-import sys
-from dataclasses import replace
-
 import pytest
 import torch
 
 from four_verbs import FourVerbs
-from heedful.importance import leave_one_out, logits_of_parts, logits_of_zeroed
-from heedful.importance.selection import only_items
+from heedful.importance import deletion, leave_one_out, logits_of_parts, logits_of_zeroed
 from heedful.model import trace
 from heedful.types import Batch
-from test_model import BATCH, LENGTHS, TIME, cases, cut, give_attention, make, make_batch
+from test_model import BATCH, LENGTHS, TIME, cases, give_attention, make, make_batch
 
 
 def seen_by(model, batch):
@@ -85,32 +81,8 @@ def test_a_head_that_is_not_linear_reads_parts_too():
 
 def test_where_no_state_depends_on_another_nothing_is_read_again(monkeypatch):
     model, seen = of_case("average", "additive", 2, False)
-    monkeypatch.setattr(sys.modules["heedful.importance.selection"], "trace_of", lambda *_: pytest.fail("was read"))
+    monkeypatch.setattr(deletion, "trace_of", lambda *_: pytest.fail("was read"))
     logits_of_parts(model, seen, seen.encoded.items[:, None])
-
-
-def test_symbols_stay_and_the_rest_moves_up():
-    framed = cut(make_batch(), [0, 1], TIME)
-    inner = (torch.arange(TIME) > 0) & (torch.arange(TIME) < LENGTHS[:2, None] - 1)
-    seen = seen_by(make("bilstm"), replace(framed, attendable=inner))
-    keep = torch.zeros(2, TIME, dtype=torch.bool)
-    keep[0, [2, 4]], keep[1, 1] = True, True
-    short = only_items(seen, torch.tensor([0, 1]), keep)
-    tokens = framed.tokens
-    assert (short.tokens * short.mask).tolist() == [
-        tokens[0, [0, 2, 4, 6]].tolist(),
-        [*tokens[1, [0, 1, 3]].tolist(), 0],
-    ]
-    assert short.attendable.tolist() == [[False, True, True, False], [False, True, False, False]]
-
-
-def test_sentences_are_numbered_anew_and_imposed_weights_sum_to_one():
-    batch = give_attention(make_batch(), hierarchical=True)
-    seen = seen_by(make("hierarchical", "frozen"), batch)
-    keep = torch.tensor([[True, False, True]])
-    short = only_items(seen, torch.tensor([0]), keep)
-    assert short.sentence.tolist() == [[0, 0, 0, 1]]
-    close(short.given[0], batch.given[0, [0, 2]] / batch.given[0, [0, 2]].sum())
 
 
 @pytest.mark.parametrize("encoder", ["bilstm", "hierarchical"])
