@@ -282,3 +282,14 @@ def expected_seconds(run: Run, finished: Iterable[RunFile]) -> float | None:
             similar.append(one.seconds)
     times = alike or similar
     return median(times) if times else None
+
+
+def span(seconds: float) -> str:
+    """Seconds as a person says them.
+
+    >>> span(42.4), span(754.0), span(7_500.0)
+    ('42 s', '13 min', '2.1 h')
+    """
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7_200 else f"{seconds / 3_600:.1f} h"

@@ -69,6 +69,8 @@ def _counts(standing: "Standing", began: float) -> "Table":
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
+    from heedful.sweep import span
+
     passed, ended = time.perf_counter() - began, standing.done + standing.failed
     remaining = span(passed / ended * standing.left) if ended else "-"
     table = Table(box=SIMPLE_HEAD)
@@ -80,17 +82,6 @@ def _counts(standing: "Standing", began: float) -> "Table":
     if not standing.running and standing.left:
         table.caption = "waiting for a worker"
     return table
-
-
-def span(seconds: float) -> str:
-    """Seconds as a person says them.
-
-    >>> span(42.4), span(754.0), span(7_500.0)
-    ('42 s', '13 min', '2.1 h')
-    """
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7_200 else f"{seconds / 3_600:.1f} h"
 
 
 def cores() -> int:

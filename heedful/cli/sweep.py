@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from heedful.cli import options
-from heedful.cli.progress import cores, live_counts, span
+from heedful.cli.progress import cores, live_counts
 from heedful.errors import SettingError
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _write(rows: "pl.DataFrame", out: Path) -> None:
 
 
 def _estimate(planned: "dict[str, Run]", store: "Store", workers: int) -> str:
-    from heedful.sweep import expected_seconds
+    from heedful.sweep import expected_seconds, span
 
     finished = list(store.listing()[0].values())
     times = [expected_seconds(run, finished) for run in planned.values() if run not in store]

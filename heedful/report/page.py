@@ -37,10 +37,9 @@ def render_page(audits: Sequence[AuditFiles]) -> str:
     """The whole page. Every word that comes from the files is escaped; the page asks for nothing from any network."""
     texts = gather_texts(audits)
     script = (HERE / "page.js").read_text(encoding="utf-8")
-    environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined)
-    environment.trim_blocks = environment.lstrip_blocks = True
     examples = example_data(audits, texts.runs)
-    return environment.get_template("page.html").render(
+    page = templates(HERE).get_template("page.html")
+    return page.render(
         weak=WEAK,
         audits=list(zip(texts.runs, (audit.verdict for audit in audits), strict=True)),
         answers=[answer_of(audit.verdict, name) for audit, name in zip(audits, texts.runs, strict=True)],
@@ -55,13 +54,19 @@ def render_page(audits: Sequence[AuditFiles]) -> str:
         proven=all(set(audit.rows.filter(test="adversary")["solver"]) <= {"exact"} for audit in audits),
         examples=examples,
         payload=embedded_json(examples),
-        style=Markup((HERE / "page.css").read_text(encoding="utf-8")),
-        dark=DARK,
         script=Markup(script),
         # Only the script whose hash is named here may run, so not one that a text smuggled in.
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        version=__version__,
     )
+
+
+def templates(folder: Path) -> Environment:
+    """The templates of a folder, and the frame that all of them fill; every word put into them is escaped."""
+    environment = Environment(loader=FileSystemLoader([folder, HERE]), autoescape=True, undefined=StrictUndefined)
+    environment.trim_blocks = environment.lstrip_blocks = True
+    style = Markup((HERE / "page.css").read_text(encoding="utf-8"))
+    environment.globals |= {"style": style, "dark": DARK, "version": __version__}
+    return environment
 
 
 def _facts(verdicts: Sequence[Verdict], names: Sequence[str]) -> list[tuple[str, str]]:

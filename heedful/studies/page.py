@@ -4,32 +4,26 @@ import json
 import re
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from heedful import __version__
-from heedful.report.drawing import DARK
 from heedful.report.figure import inline_svg
+from heedful.report.page import templates
 from heedful.studies.told import HOW, Told, as_json, cells_of, markdown, said_estimate, said_number
 
 HERE = Path(__file__).parent
-STYLE = HERE.parent / "report" / "page.css"
 MARKS = ((re.compile(r"\*\*(.+?)\*\*"), r"<b>\1</b>"), (re.compile(r"\*(.+?)\*"), r"<em>\1</em>"))
 
 
 def render_study(told: Told) -> str:
     """The whole HTML page; every word in it is escaped, and it asks for nothing from any network."""
-    environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined)
-    environment.trim_blocks = environment.lstrip_blocks = True
+    environment = templates(HERE)
     environment.filters |= {"estimate": said_estimate, "number": said_number, "marked": _marked}
     return environment.get_template("study.html").render(
         told=told,
+        facts=told.facts.items(),
         how=HOW,
         tables=[(table, *cells_of(table)) for table in told.tables],
         figures=[(figure, inline_svg(figure)) for figure in told.figures],
-        style=Markup(STYLE.read_text(encoding="utf-8")),
-        dark=DARK,
-        version=__version__,
     )
 
 

@@ -12,6 +12,7 @@ from heedful.measures import Estimate
 from heedful.report.figure import Figure
 from heedful.settings import key_of
 from heedful.studies.contract import Claim, Entry, Results, Study, Table
+from heedful.sweep import span
 
 HOW = (
     "Ours: the mean over texts and its 95 % bootstrap interval (texts resampled; seeds too from five on); scores of "
@@ -49,7 +50,7 @@ def tell(study: Study, results: Results, command: str, workers: int) -> Told:
     facts = {
         "Scale": f"{results.scale}: {study.scales[results.scale]}",
         "Runs": f"{len(runs)}, and their audits",
-        "Computing time": f"{_span(seconds)} of one core; with {workers} workers about {_span(seconds / workers)}",
+        "Computing time": f"{span(seconds)} of one core; with {workers} workers about {span(seconds / workers)}",
         "Versions": ", ".join(f"{name} {version}" for name, version in {"heedful": __version__, **versions}.items()),
     }
     return Told(
@@ -84,15 +85,11 @@ def _ran(results: Results) -> list[dict[str, str]]:
             "training texts": f"{limit:,} at most" if (limit := cell.runs[0].run.data.train_limit) else "all",
             "words a text": f"{most} at most" if (most := cell.runs[0].run.text.max_tokens) else "all",
             "epochs": f"{', '.join(str(run.chosen_epoch) for run in cell.runs)} of {cell.runs[0].run.training.epochs}",
-            "training": _span(sum(run.seconds for run in (*cell.runs, *cell.beside))),
-            "audit": _span(cell.seconds) if cell.columns else "-",
+            "training": span(sum(run.seconds for run in (*cell.runs, *cell.beside))),
+            "audit": span(cell.seconds) if cell.columns else "-",
         }
         for cell in results.cells.values()
     ]
-
-
-def _span(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def said_number(value: float | None) -> str:
