@@ -121,6 +121,13 @@ class Store:
             tokens=tokens,
         )
 
+    def history(self, key: str) -> pl.DataFrame:
+        """epoch, split, measure and value of that run's training."""
+        try:
+            return pl.read_parquet(self.folder / key / "history.parquet")
+        except UNREADABLE as error:
+            raise StoreError(f"{self.folder / key} has no history that can be read: {_first_line(error)}.") from error
+
     def tokens(self, key: str) -> pl.DataFrame:
         """What was recorded of tokens along the training of that run."""
         try:

@@ -28,8 +28,9 @@ def rationale(
     predicted class; both signed. A rationale is necessary where the first is large, and suffices where the second is
     small. For rationales of each size `comprehensiveness_attention_3` ..., and without a size their mean over sizes
     (AOPC); the same for words drawn at random (`_random`) and for the words whose leaving out moves the prediction most
-    (`_leave_one_out`). NaN at a size that takes the whole text. DeYoung et al. (2020, section 4.2); Hu et al. (2023,
-    appendix), whose code takes away the top words of all texts of a batch in each.
+    (`_leave_one_out`). NaN at a size that takes the whole text. And `emptied`, how much less sure it is with zeros for
+    all embeddings: what all words together are worth. DeYoung et al. (2020, section 4.2); Hu et al. (2023, appendix),
+    whose code takes away the top words of all texts of a batch in each, so that what it measures is nearly `emptied`.
 
     Args:
         erase: "delete", or "zero" as in Hu et al.'s code.
@@ -52,6 +53,8 @@ def rationale(
         for name, by_size in zip(orders, by_order.unbind(1), strict=True):
             values[f"{kind}_{name}"] = by_size.nanmean(1)
             values |= {f"{kind}_{name}_{said(size)}": one for size, one in zip(sizes, by_size.unbind(1), strict=True)}
+    nothing = torch.zeros_like(parts[:, :1])
+    values["emptied"] = sure_less(evidence, logits_of_zeroed(evidence.model, evidence.trace, nothing).cpu())[:, 0]
     return Findings(undefined_where(count < 2, values))
 
 

@@ -73,9 +73,11 @@ def intervals(lines: Mapping[tuple[str, str], Estimate], axis: str, mark: float 
         {
             "row": [row for row, _ in lines],
             "series": [name for _, name in lines],
-            "value": [round(one.value, 4) for one in lines.values()],
-            "low": [round(one.low, 4) for one in lines.values()],
-            "high": [round(one.high, 4) for one in lines.values()],
+            # By digits, not by places: some differences are small and sure.
+            **{
+                part: [float(f"{getattr(one, part):.4g}") for one in lines.values()]
+                for part in ("value", "low", "high")
+            },
         }
     )
     base = alt.Chart().encode(
@@ -90,18 +92,48 @@ def intervals(lines: Mapping[tuple[str, str], Estimate], axis: str, mark: float 
     return alt.LayerChart(data=frame, layer=[rule, reach, points]).properties(width=430, height=height)
 
 
-def curves(frame: pl.DataFrame, x: str, y: str, series: Sequence[str], *, log_x: bool = False) -> Chart:
-    """Lines (`x`, `y`) with their points, one a `series`, in a panel for each data set."""
+def curves(
+    frame: pl.DataFrame,
+    x: str,
+    y: str,
+    series: Sequence[str],
+    *,
+    log_x: bool = False,
+    columns: int | None = None,
+    dots: bool = True,
+) -> Chart:
+    """Lines (`x`, `y`), one a `series`, in a panel for each data set, so many beside each other (None: all)."""
     scale = alt.Scale(type="log") if log_x else alt.Scale(zero=False)
     base = alt.Chart().encode(
         x=alt.X("x:Q", title=x, scale=scale, axis=alt.Axis(tickCount=5)),
         y=alt.Y("y:Q", title=y, scale=alt.Scale(zero=False)),
         color=alt.Color("series:N", scale=colour_scale(series), sort=list(series), legend=alt.Legend(title=None)),
     )
-    marks = [base.mark_line(strokeWidth=1.6, aria=False), base.mark_circle(size=30, opacity=1, aria=False)]
+    marks = [base.mark_line(strokeWidth=1.6, aria=False)]
+    marks += [base.mark_circle(size=30, opacity=1, aria=False)] if dots else []
     header = alt.Header(title=None, labelFontWeight=600, labelColor=STRONG)
+    panels = list(dict.fromkeys(frame["data"]))
     panel = alt.LayerChart(data=frame, layer=marks).properties(width=240, height=160)
-    return panel.facet(column=alt.Column("data:N", sort=list(dict.fromkeys(frame["data"])), header=header))
+    return panel.facet(facet=alt.Facet("data:N", sort=panels, header=header), columns=columns or len(panels))
+
+
+def heat_maps(frame: pl.DataFrame, rows: Sequence[str]) -> Chart:
+    """A text as each model reads it: `word` on a ground as dark as its `weight`, by `place` and by the way of reading.
+
+    A panel for each model, a row for each way of reading.
+    """
+    models = list(dict.fromkeys(frame["model"]))
+    base = alt.Chart().encode(
+        x=alt.X("place:O", axis=None), y=alt.Y("read:N", sort=list(rows), title=None, axis=alt.Axis(ticks=False))
+    )
+    ground = base.mark_rect(color=COLOURS[1], aria=False).encode(
+        opacity=alt.Opacity("weight:Q", scale=alt.Scale(domain=[0, 1], range=[0, 0.85], clamp=True), legend=None)
+    )
+    words = base.mark_text(color=STRONG, fontSize=10.5, limit=66, aria=False).encode(text="word:N")
+    width = 68 * frame["place"].n_unique()
+    panel = alt.LayerChart(data=frame, layer=[ground, words]).properties(width=width, height=22 * len(rows))
+    header = alt.Header(title=None, labelFontWeight=600, labelColor=STRONG, labelAnchor="start")
+    return panel.facet(facet=alt.Facet("model:N", sort=models, header=header), columns=1)
 
 
 def points(frame: pl.DataFrame, x: str, y: str, series: Sequence[str], *, columns: int = 4) -> Chart:

@@ -8,8 +8,9 @@ import polars as pl
 from distributed import Client
 
 from heedful.engine import Inspection
+from heedful.methods import METHODS
 from heedful.plan import Planned, named
-from heedful.report import read_audit
+from heedful.report import AuditFiles, read_audit
 from heedful.settings import Run, key_of
 from heedful.store import Store
 from heedful.studies.contract import Cell, Results, Wanted
@@ -76,11 +77,30 @@ def gather(scale: str, prepared: Prepared, store: Store, folder: Path, errors: M
         columns = columns_of([one.rows for one in audits]) if audits else {}
         seconds = sum((one.verdict.seconds or 0.0 for one in audits), 0.0)
         tokens = tuple(store.tokens(key) for key, _ in done if prepared.runs[key].training.record_flow)
+        history = tuple(store.history(key) for key, _ in done if _follows(prepared.runs[key]))
+        shown = shown_words(audits[0]) if audits else pl.DataFrame()
         others = dict.fromkeys(key for _, asked in done if asked for key in prepared.audits[asked].needs[1:])
         beside = tuple(store.read(key) for key in others if prepared.runs[key] in store)
         runs = tuple(store.read(key) for key, _ in done)
-        cells[data, model] = Cell(data, model, runs, columns, beside, seconds, tokens)
+        cells[data, model] = Cell(data, model, runs, columns, beside, seconds, tokens, history, shown)
     return Results(scale, cells, dict(errors))
+
+
+def shown_words(audit: AuditFiles) -> pl.DataFrame:
+    """The texts that an audit shows, a line a word and measure: example, item, word, replaced, measure, value.
+
+    `replaced` is the word that stood there when similar words took the place of some.
+    """
+    texts = audit.examples.with_columns(replaced=pl.coalesce("replaced", "items"))
+    words = texts.select(
+        "example", pl.int_ranges(pl.col("items").list.len()).alias("item"), pl.col("items").alias("word"), "replaced"
+    ).explode("item", "word", "replaced")
+    items = audit.rows.filter(pl.col("item").is_not_null()).select("example", "item", "measure", "value")
+    return items.join(words.with_columns(pl.col("item").cast(pl.Int32)), on=["example", "item"], how="left")
+
+
+def _follows(run: Run) -> bool:
+    return METHODS[run.training.method].follows is not None
 
 
 def text_frame(results: Results, columns: Mapping[str, str], model: str | None = None) -> pl.DataFrame:

@@ -1,7 +1,7 @@
 """What a study is: the runs it needs, its tables beside the paper's, its claims tested, its figures redrawn."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import polars as pl
 
@@ -48,6 +48,8 @@ class Cell:
         beside: the runs that the audits compared them with: other seeds, adversaries.
         seconds: that the audits took.
         tokens: what was recorded of tokens along training, one table a seed; empty where nothing was.
+        history: epoch, split, measure, value, one table a seed; empty where the method follows nothing.
+        shown: texts of the first seed's audit word by word: example, item, word, replaced, measure, value.
     """
 
     data: str
@@ -57,6 +59,8 @@ class Cell:
     beside: tuple[RunFile, ...] = ()
     seconds: float = 0.0
     tokens: tuple[pl.DataFrame, ...] = ()
+    history: tuple[pl.DataFrame, ...] = ()
+    shown: pl.DataFrame = field(default_factory=pl.DataFrame)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,9 @@ from heedful.studies.contract import Claim, Results
 LARGEST = "prediction.max_attention"
 BINS = ("[0, .25)", "[.25, .5)", "[.5, .75)", "[.75, 1]")
 
+MOST_SAID = 24
+"""Panels whose means are all told to those who can not see the figure."""
+
 study_figure = partial(Figure, group="Figures", columns=6)
 
 
@@ -86,7 +89,7 @@ def claims_figure(claims: Sequence[Claim], axis: str, *, name: str, title: str, 
     }
     if not lines:
         return []
-    said = "; ".join(f"{part}: {one.value:.2f}" for (part, _), one in lines.items())
+    said = "; ".join(f"{part}: {one.value:.2g}" for (part, _), one in lines.items())
     return [
         study_figure(
             name=name,
@@ -105,5 +108,13 @@ def _defined(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _means(frame: pl.DataFrame, *more: str) -> str:
-    means = frame.group_by("data", "model", *more, maintain_order=True).agg(pl.col("value").mean().round(2)).rows()
-    return "Means: " + "; ".join(f"{', '.join(names)}: {mean}" for *names, mean in means) + "."
+    """The mean of every panel, or where these are many the smallest and the largest of each measure."""
+    means = frame.group_by("data", "model", *more, maintain_order=True).agg(pl.col("value").mean())
+    if len(means) <= MOST_SAID:
+        return "Means: " + "; ".join(f"{', '.join(names)}: {mean:.2g}" for *names, mean in means.rows()) + "."
+    parts = []
+    for (*names,), group in means.group_by(more, maintain_order=True) if more else [((), means)]:
+        (*least, low), (*most, high) = group.sort("value").select("data", "model", "value").rows()[:: len(group) - 1]
+        of = f"{', '.join(map(str, names))}: " if names else ""
+        parts.append(f"{of}from {low:.2g} ({', '.join(least)}) to {high:.2g} ({', '.join(most)})")
+    return "Means: " + "; ".join(parts) + "."

@@ -80,3 +80,16 @@ def test_top_items_are_the_first_of_the_order():
     items = torch.tensor([[True, True, True, False]])
     found = top_items(torch.tensor([[2, 0, 1, 3]]), items, torch.tensor([[1.0, 2.0]]))
     assert found.long().tolist() == [[[0, 0, 1, 0], [1, 0, 1, 0]]]
+
+
+def test_emptied_is_the_text_with_zeros_for_every_word():
+    evidence = of_kind("recurrent")
+    with torch.no_grad():
+        found = rationale(evidence, draw(), sizes=(1,)).values["emptied"]
+        blank = torch.zeros_like(evidence.trace.embedded)
+        said = evidence.model.decode(
+            encoded := evidence.model.encode(blank, evidence.trace.batch),
+            evidence.model.attend(encoded, evidence.trace.batch)[1],
+        ).softmax(-1)
+    lost = evidence.probabilities.amax(-1) - said.gather(1, evidence.predicted[:, None])[:, 0]
+    torch.testing.assert_close(found[:2], lost[:2])

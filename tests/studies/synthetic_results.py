@@ -5,9 +5,10 @@ from itertools import combinations_with_replacement
 import polars as pl
 import torch
 
+from heedful.methods import METHODS
 from heedful.settings import Run
 from heedful.store import RunFile
-from heedful.studies.contract import Cell, Results, Study
+from heedful.studies.contract import Cell, Results, Study, Wanted
 from heedful.tokens.recording import RECORD
 
 TEXTS = 60
@@ -22,6 +23,8 @@ SHARES = (
     "adversary.without_top_1",
     "prediction.max_attention",
     "prediction.correct",
+    "prediction.probability",
+    "prediction.items",
     "seeds.max_js",
     "seeds.mean_js",
     "seeds.flips",
@@ -34,14 +37,15 @@ SHARES = (
         f"{test}.{name}{end}"
         for test, names in (
             ("embedding_noise", ("js", "tvd")),
-            ("embedding_attack", ("js_answer", "tvd_answer")),
+            ("embedding_attack", ("js_answer", "tvd_answer", "drop_answer")),
         )
         for name in names
         for end in ("", "_0.005", "_0.01", "_0.05")
     ),
     *(f"word_substitution.{name}{end}" for name in ("js", "tvd", "flips", "overlap") for end in ("", "_2", "_3")),
     *(f"rationale.{name}_{by}" for name in ("comprehensiveness", "sufficiency") for by in ("attention", "random")),
-    *(f"certificate.{norm}_zero_sum" for norm in ("l1", "l2", "linf")),
+    "rationale.emptied",
+    *(f"certificate.{norm}_simplex" for norm in ("l1", "l2", "linf")),
     *(
         f"erase_until_flip.{what}_{ranking}"
         for what in ("fraction", "mass")
@@ -81,6 +85,30 @@ def recorded(run: Run, generator: torch.Generator) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=RECORD, orient="row")
 
 
+def followed(run: Run) -> pl.DataFrame:
+    """What the training of the run would have followed."""
+    epochs = range(1, run.training.epochs + 1)
+    rows = [
+        (n, split, name, 1 / n) for n in epochs for split in ("train", "dev") for name in ("top_k_gap", "top_k_overlap")
+    ]
+    return pl.DataFrame(rows, schema=["epoch", "split", "measure", "value"], orient="row")
+
+
+def shown(wanted: Wanted) -> pl.DataFrame:
+    """Two texts word by word, of which the second is short enough to be drawn; empty where the audit shows none."""
+    if wanted.audit is None or not wanted.audit.shown:
+        return pl.DataFrame()
+    measures = ("attention", "noisy_attention", "replaced_attention", "seed_attention")
+    rows = [
+        (example, item, f"w{item}", f"w{item}" if item else "<b>", measure, 1 / count)
+        for example, count in {3: 40, 5: 8}.items()
+        for measure in measures
+        for item in range(count)
+    ]
+    names = ["example", "item", "word", "replaced", "measure", "value"]
+    return pl.DataFrame(rows, schema=names, orient="row")
+
+
 def family_columns(adversaries: int, columns: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """What the audit of a model with so many adversaries would add; nothing without any."""
     if not adversaries:
@@ -100,7 +128,9 @@ def results_of(study: Study, scale: str = "small") -> Results:
     """Every cell of the study with all columns that any study reads."""
     runs: dict[tuple[str, str], list[Run]] = {}
     beside: dict[tuple[str, str], tuple[Run, ...]] = {}
+    words: dict[tuple[str, str], pl.DataFrame] = {}
     for one in study.runs(scale):
+        words[one.data, one.model] = shown(one)
         runs.setdefault((one.data, one.model), []).append(one.run)
         beside[one.data, one.model] = one.adversaries
     cells = {}
@@ -116,5 +146,8 @@ def results_of(study: Study, scale: str = "small") -> Results:
         columns |= family_columns(len(beside[data, model]), columns)
         tokens = tuple(recorded(run, generator) for run in some if run.training.record_flow)
         others = tuple(map(described, beside[data, model]))
-        cells[data, model] = Cell(data, model, tuple(map(described, some)), columns, others, 5.0, tokens)
+        history = tuple(followed(run) for run in some if METHODS[run.training.method].follows)
+        cells[data, model] = Cell(
+            data, model, tuple(map(described, some)), columns, others, 5.0, tokens, history, words[data, model]
+        )
     return Results(scale, cells, {})
