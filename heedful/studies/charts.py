@@ -20,6 +20,8 @@ from heedful.report.drawing import (
 )
 
 BINS = 25
+SMALL = 1e-3
+"""Below it, numbers along an axis are written with an exponent."""
 MOST_POINTS = 150
 """Points drawn in one panel of a scatter plot."""
 
@@ -83,13 +85,20 @@ def intervals(lines: Mapping[tuple[str, str], Estimate], axis: str, mark: float 
     base = alt.Chart().encode(
         y=alt.Y("row:N", sort=rows, title=None),
         yOffset=alt.YOffset("series:N", sort=series, scale=alt.Scale(domain=series)),
-        color=colour_of(series, "series"),
+        color=alt.Color("series:N", scale=colour_scale(series), sort=series, legend=_whole_names(series)),
     )
-    reach = base.mark_rule(strokeWidth=1.6, aria=False).encode(x=alt.X("low:Q", title=axis), x2="high:Q")
+    small = max(abs(one) for part in ("low", "high") for one in frame[part]) < SMALL
+    ticks = alt.Axis(tickCount=5, format="~e") if small else alt.Axis()
+    reach = base.mark_rule(strokeWidth=1.6, aria=False).encode(x=alt.X("low:Q", title=axis, axis=ticks), x2="high:Q")
     points = base.mark_circle(size=46, opacity=1, aria=False).encode(x="value:Q")
     rule = alt.Chart().mark_rule(strokeDash=[3, 3], color=INK, aria=False).encode(x=alt.datum(mark))
     height = len(rows) * (15 * len(series) + 12)
     return alt.LayerChart(data=frame, layer=[rule, reach, points]).properties(width=430, height=height)
+
+
+def _whole_names(series: Sequence[str]) -> alt.Legend | None:
+    """A legend of long names, one below the other; None where there is one series only."""
+    return alt.Legend(title=None, orient="top", columns=1, labelLimit=0) if len(series) > 1 else None
 
 
 def curves(
@@ -120,18 +129,24 @@ def curves(
 def heat_maps(frame: pl.DataFrame, rows: Sequence[str]) -> Chart:
     """A text as each model reads it: `word` on a ground as dark as its `weight`, by `place` and by the way of reading.
 
-    A panel for each model, a row for each way of reading.
+    A panel for each model, a row for each way of reading; words that were `touched` stand out.
     """
     models = list(dict.fromkeys(frame["model"]))
     base = alt.Chart().encode(
         x=alt.X("place:O", axis=None), y=alt.Y("read:N", sort=list(rows), title=None, axis=alt.Axis(ticks=False))
     )
     ground = base.mark_rect(color=COLOURS[1], aria=False).encode(
-        opacity=alt.Opacity("weight:Q", scale=alt.Scale(domain=[0, 1], range=[0, 0.85], clamp=True), legend=None)
+        opacity=alt.Opacity("weight:Q", scale=alt.Scale(domain=[0, 1], range=[0, 0.6], clamp=True), legend=None)
     )
     words = base.mark_text(color=STRONG, fontSize=10.5, limit=66, aria=False).encode(text="word:N")
+    line = (
+        alt.Chart().transform_filter("datum.touched").mark_rule(color=COLOURS[0], strokeWidth=2, yOffset=8, aria=False)
+    )
+    under = line.encode(
+        x=alt.X("place:O", axis=None, bandPosition=0.1), x2=alt.X2("place:O", bandPosition=0.9), y=base.encoding.y
+    )
     width = 68 * frame["place"].n_unique()
-    panel = alt.LayerChart(data=frame, layer=[ground, words]).properties(width=width, height=22 * len(rows))
+    panel = alt.LayerChart(data=frame, layer=[ground, words, under]).properties(width=width, height=22 * len(rows))
     header = alt.Header(title=None, labelFontWeight=600, labelColor=STRONG, labelAnchor="start")
     return panel.facet(facet=alt.Facet("model:N", sort=models, header=header), columns=1)
 

@@ -1,6 +1,7 @@
 """The figures of Hu et al. (2023): heat maps under perturbations, seeds, the course of training; and certificates."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import polars as pl
 
@@ -8,7 +9,7 @@ from heedful.report.figure import Figure
 from heedful.studies.charts import curves, heat_maps
 from heedful.studies.contract import Cell, Claim, Results
 from heedful.studies.figures import by_largest_figure, claims_figure, measures_figure, study_figure
-from heedful.studies.seat_tables import RADII, ending
+from heedful.studies.seat_tables import AGAINST, RADII, ending
 
 PAPER = "Hu et al. 2023, {}".format
 READ_AS = {
@@ -28,7 +29,7 @@ RADIUS_STEPS = 40
 
 def figures(results: Results, claims: Sequence[Claim]) -> list[Figure]:
     """Figures 1 to 5, what the tables show of stability, and what is certified."""
-    beside_seeds = Results(results.scale, {key: c for key, c in results.cells.items() if "against" in key[1]}, {})
+    beside_seeds = _beside_seeds(results)
     return [
         *_heat_maps(beside_seeds),
         *by_largest_figure(
@@ -59,6 +60,16 @@ def figures(results: Results, claims: Sequence[Claim]) -> list[Figure]:
     ]
 
 
+def _beside_seeds(results: Results) -> Results:
+    """The cells in which a model stands beside the same from other seeds, under the model's own name."""
+    named = {
+        (data, model.partition(",")[0]): replace(cell, model=model.partition(",")[0])
+        for (data, model), cell in results.cells.items()
+        if model.endswith(AGAINST(""))
+    }
+    return Results(results.scale, named, {})
+
+
 def _heat_maps(results: Results) -> list[Figure]:
     """One text of each data set, the first that is short enough, as each model reads it under each perturbation."""
     found = []
@@ -83,21 +94,26 @@ def _short_text(cell: Cell) -> int | None:
 
 
 def _map(cell: Cell, example: int) -> pl.DataFrame:
-    """model, read (how the text was read), place, word and weight of one text."""
-    rows = cell.shown.filter(pl.col("example") == example, pl.col("measure").is_in(list(READ_AS)))
-    similar = pl.col("measure") == "replaced_attention"
+    """model, read (how the text was read), place, word, weight, and whether the word was touched, of one text."""
+    text = cell.shown.filter(pl.col("example") == example)
+    rows = text.filter(pl.col("measure").is_in(list(READ_AS)))
+    similar, noisy = pl.col("measure") == "replaced_attention", pl.col("measure") == "noisy_attention"
+    noise_on = text.filter(measure="noisy", value=1.0)["item"].to_list()
     return rows.select(
-        pl.lit(cell.model.partition(",")[0]).alias("model"),
+        pl.lit(cell.model).alias("model"),
         pl.col("measure").replace_strict(READ_AS, return_dtype=pl.String).alias("read"),
         pl.col("item").alias("place"),
         pl.when(similar).then("replaced").otherwise("word").alias("word"),
         pl.col("value").round(4).alias("weight"),
+        ((similar & (pl.col("word") != pl.col("replaced"))) | (noisy & pl.col("item").is_in(noise_on))).alias(
+            "touched"
+        ),
     )
 
 
 def _heat_map(frame: pl.DataFrame, data: str) -> Figure:
     top = frame.sort("weight", descending=True).group_by("model", "read", maintain_order=True).first()
-    said = "; ".join(f"{model}, {read}: {word} {weight:.2f}" for model, read, _, word, weight in top.rows())
+    said = "; ".join(f"{model}, {read}: {word} {weight:.2f}" for model, read, _, word, weight, _ in top.rows())
     return study_figure(
         name=f"heat_{data}",
         title=f"A text under three perturbations, {data}",
@@ -106,7 +122,7 @@ def _heat_map(frame: pl.DataFrame, data: str) -> Figure:
             f"Attention of each model (seed 0) to the first test text of {SHORTEST} to {LONGEST} words "
             f"that the audit shows: as it is, with Gaussian noise of variance {RADII[-1]:g} on one word, with one "
             "word replaced by its nearest neighbour, and of the same model from another seed. "
-            "The colour is the weight, from 0 to 1."
+            "The colour is the weight, from 0 to 1; a line marks the word that was touched."
         ),
         alt=f"Heat maps. Most attended: {said}.",
         chart=heat_maps(frame, list(READ_AS.values())),
@@ -175,7 +191,7 @@ def _certified(results: Results) -> list[Figure]:
         study_figure(
             name="certified",
             title="Decisions that are certain",
-            source="none of the papers",
+            source="Not in the paper",
             caption=(
                 "Share of texts in which no other attention, as long as no weight differs by more than the radius, "
                 "changes the decision: exact."

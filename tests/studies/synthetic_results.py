@@ -98,7 +98,7 @@ def shown(wanted: Wanted) -> pl.DataFrame:
     """Two texts word by word, of which the second is short enough to be drawn; empty where the audit shows none."""
     if wanted.audit is None or not wanted.audit.shown:
         return pl.DataFrame()
-    measures = ("attention", "noisy_attention", "replaced_attention", "seed_attention")
+    measures = ("attention", "noisy", "noisy_attention", "replaced_attention", "seed_attention")
     rows = [
         (example, item, f"w{item}", f"w{item}" if item else "<b>", measure, 1 / count)
         for example, count in {3: 40, 5: 8}.items()
