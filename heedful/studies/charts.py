@@ -151,19 +151,20 @@ def heat_maps(frame: pl.DataFrame, rows: Sequence[str]) -> Chart:
     return panel.facet(facet=alt.Facet("model:N", sort=models, header=header), columns=1)
 
 
-def points(frame: pl.DataFrame, x: str, y: str, series: Sequence[str], *, columns: int = 4) -> Chart:
-    """Points (`x`, `y`) coloured by `series`, in a panel for each data set."""
-    marks = (
-        alt.Chart()
-        .mark_circle(size=46, opacity=0.8, aria=False)
-        .encode(
-            x=alt.X("x:Q", title=x, axis=alt.Axis(tickCount=4)),
-            y=alt.Y("y:Q", title=y, axis=alt.Axis(tickCount=4)),
-            color=colour_of(series, "series"),
-        )
+def planes(
+    frame: pl.DataFrame, lines: pl.DataFrame, x: str, y: str, series: Sequence[str], *, columns: int = 4
+) -> Chart:
+    """Points (`x`, `y`) coloured by `series`, and lines beside them, in a panel for each data set."""
+    both = pl.concat([frame.with_columns(kind=pl.lit("point")), lines.with_columns(kind=pl.lit("line"))])
+    base = alt.Chart().encode(
+        x=alt.X("x:Q", title=x, axis=alt.Axis(tickCount=4)),
+        y=alt.Y("y:Q", title=y, axis=alt.Axis(tickCount=4)),
+        color=colour_of(series, "series"),
     )
+    joined = base.transform_filter("datum.kind == 'line'").mark_line(strokeWidth=1.4, opacity=0.8, aria=False)
+    dots = base.transform_filter("datum.kind == 'point'").mark_circle(size=46, opacity=0.8, aria=False)
     header = alt.Header(title=None, labelFontWeight=600, labelColor=STRONG)
-    panel = alt.LayerChart(data=frame, layer=[marks]).properties(width=150, height=120)
+    panel = alt.LayerChart(data=both, layer=[joined, dots]).properties(width=150, height=120)
     return panel.facet(
         facet=alt.Facet("data:N", sort=list(dict.fromkeys(frame["data"])), header=header), columns=columns
     )
