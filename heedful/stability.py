@@ -6,6 +6,9 @@ import torch
 
 from heedful.question import Columns, Question, Triple, mean, percent
 
+EVEN = 0.01
+"""Divergence (nats) below which dealing the weights out at random changes so little that they must be nearly even."""
+
 
 def _steady(test: str, js: str = "js") -> Callable[[Columns], Triple]:
     def measured(columns: Columns) -> Triple:
@@ -33,9 +36,12 @@ def _of_shuffled(value: float, floor: float) -> str:
 
     >>> _of_shuffled(0.03, 0.3)
     '10 % as far as dealing it out at random would'
+    >>> _of_shuffled(0.0, 0.0004)
+    '0 % as far as dealing it out at random would (but attention is nearly even, so that there is little to move)'
     """
     share = 100 * value / floor if floor > 0 else 0.0
-    return f"{share:.0f} % as far as dealing it out at random would"
+    even = " (but attention is nearly even, so that there is little to move)" if floor < EVEN else ""
+    return f"{share:.0f} % as far as dealing it out at random would{even}"
 
 
 def _sure(lost: float) -> str:
