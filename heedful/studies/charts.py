@@ -116,7 +116,7 @@ def curves(
     base = alt.Chart().encode(
         x=alt.X("x:Q", title=x, scale=scale, axis=alt.Axis(tickCount=5)),
         y=alt.Y("y:Q", title=y, scale=alt.Scale(zero=False)),
-        color=alt.Color("series:N", scale=colour_scale(series), sort=list(series), legend=alt.Legend(title=None)),
+        color=colour_of(series, "series"),
     )
     marks = [base.mark_line(strokeWidth=1.6, aria=False)]
     marks += [base.mark_circle(size=30, opacity=1, aria=False)] if dots else []

@@ -1,6 +1,6 @@
 """The figures of Hu et al. (2023): heat maps under perturbations, seeds, the course of training; and certificates."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import polars as pl
@@ -29,26 +29,14 @@ RADIUS_STEPS = 40
 
 def figures(results: Results, claims: Sequence[Claim]) -> list[Figure]:
     """Figures 1 to 5, what the tables show of stability, and what is certified."""
-    beside_seeds = _beside_seeds(results)
+    beside_seeds = _only(results, lambda model: model.endswith(AGAINST("")))
+    alone = _only(results, lambda model: not model.endswith(AGAINST("")))
+    encoders = dict.fromkeys(model.split()[0] for model in results.models)
     return [
-        *_heat_maps(beside_seeds),
-        *by_largest_figure(
-            beside_seeds,
-            "seeds.max_js",
-            "largest JSD to another seed",
-            name="figure_2",
-            title="Seeds",
-            source=PAPER("Figure 2"),
-        ),
-        *_course(results),
-        *measures_figure(
-            results,
-            {f"embedding_attack.js_answer{ending(RADII[0], radius)}": f"{radius:g}" for radius in RADII},
-            "JSD of attention under the attack, by its radius",
-            name="noise",
-            title="Noise on embeddings",
-            source=PAPER("Tables 1 and 8"),
-        ),
+        *_heat_maps(_of_encoder(beside_seeds, DRAWN_ENCODER)),
+        *(figure for encoder in encoders for figure in _seeds(_of_encoder(beside_seeds, encoder), encoder)),
+        *_course(alone),
+        *(figure for encoder in encoders for figure in _noise(_of_encoder(alone, encoder), encoder)),
         *claims_figure(
             [claim for claim in claims if "vanilla less" in claim.measured and "sufficiency" not in claim.measured],
             "steadier than vanilla by",
@@ -56,26 +44,51 @@ def figures(results: Results, claims: Sequence[Claim]) -> list[Figure]:
             title="Stable attention less vanilla",
             source=PAPER("Tables 1 and 3"),
         ),
-        *_certified(results),
+        *_certified(alone),
     ]
 
 
-def _beside_seeds(results: Results) -> Results:
-    """The cells in which a model stands beside the same from other seeds, under the model's own name."""
-    named = {
-        (data, model.partition(",")[0]): replace(cell, model=model.partition(",")[0])
-        for (data, model), cell in results.cells.items()
-        if model.endswith(AGAINST(""))
-    }
-    return Results(results.scale, named, {})
+def _only(results: Results, is_wanted: Callable[[str], bool]) -> Results:
+    return replace(results, cells={key: cell for key, cell in results.cells.items() if is_wanted(cell.model)})
+
+
+def _of_encoder(results: Results, encoder: str) -> Results:
+    """The cells with that encoder, called by the method alone."""
+    cells = {}
+    for (data, model), cell in results.cells.items():
+        method = model.partition(",")[0].removeprefix(f"{encoder} ")
+        if model.startswith(f"{encoder} "):
+            cells[data, method] = replace(cell, model=method)
+    return replace(results, cells=cells)
+
+
+def _seeds(results: Results, encoder: str) -> list[Figure]:
+    return by_largest_figure(
+        results,
+        "seeds.max_js",
+        "largest JSD to another seed",
+        name=f"figure_2_{encoder}",
+        title=f"Seeds, {encoder}",
+        source=PAPER("Figure 2"),
+    )
+
+
+def _noise(results: Results, encoder: str) -> list[Figure]:
+    return measures_figure(
+        _only(results, lambda method: method in DRAWN[:5]),
+        {f"embedding_attack.js_answer{ending(RADII[0], radius)}": f"{radius:g}" for radius in RADII},
+        "JSD of attention under the attack, by its radius",
+        name=f"noise_{encoder}",
+        title=f"Noise on embeddings, {encoder}",
+        source=PAPER("Tables 1 and 8"),
+    )
 
 
 def _heat_maps(results: Results) -> list[Figure]:
     """One text of each data set, the first that is short enough, as each model reads it under each perturbation."""
     found = []
     for data in results.datasets:
-        of_data = [cell for cell in results.cells.values() if cell.data == data and not cell.shown.is_empty()]
-        cells = [cell for cell in of_data if cell.model.startswith(f"{DRAWN_ENCODER} ")]
+        cells = [cell for cell in results.cells.values() if cell.data == data and not cell.shown.is_empty()]
         example = _short_text(cells[0]) if cells else None
         if example is not None:
             found.append(_heat_map(pl.concat([_map(cell, example) for cell in cells]), data))
@@ -116,7 +129,7 @@ def _heat_map(frame: pl.DataFrame, data: str) -> Figure:
     said = "; ".join(f"{model}, {read}: {word} {weight:.2f}" for model, read, _, word, weight, _ in top.rows())
     return study_figure(
         name=f"heat_{data}",
-        title=f"A text under three perturbations, {data}",
+        title=f"A text under three perturbations, {data}, {DRAWN_ENCODER}",
         source=PAPER("Figures 1, 3 and 4"),
         caption=(
             f"Attention of each model (seed 0) to the first test text of {SHORTEST} to {LONGEST} words "
@@ -163,7 +176,7 @@ def _course_of(frame: pl.DataFrame, measure: str, name: str) -> Figure:
         source=PAPER("Figure 5"),
         caption="Means over texts and seeds: on training texts as they are trained on, on others after the epoch.",
         alt=f"Curves over epochs. {said}.",
-        chart=curves(own, "epoch", name, series, columns=4),
+        chart=curves(own, "epoch", name, series, columns=3),
     )
 
 
@@ -202,7 +215,7 @@ def _certified(results: Results) -> list[Figure]:
                 "radius (largest change of a weight)",
                 "share",
                 DRAWN,
-                columns=4,
+                columns=3,
                 dots=False,
             ),
         )

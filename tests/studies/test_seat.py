@@ -1,6 +1,7 @@
 """What the SEAT study makes of rows: the paper's scale by hand, texts chosen to be drawn."""
 
 import math
+import re
 from dataclasses import replace
 
 import polars as pl
@@ -62,7 +63,22 @@ def test_a_short_text_in_which_a_word_was_replaced_is_drawn_for_each_data_set():
     drawn = {figure.name: figure for figure in STUDY.figures(results)}
     for data in ("sst2", "rotten_tomatoes"):
         assert "seat_code, a similar word: <b> 0.12" in drawn[f"heat_{data}"].alt
-    assert {"figure_2", "figure_5_top_k_gap", "figure_5_top_k_overlap", "noise", "certified"} <= set(drawn)
+    assert {"figure_2_bilstm", "figure_5_top_k_gap", "figure_5_top_k_overlap", "noise_bilstm", "certified"} <= set(
+        drawn
+    )
+
+
+def test_a_model_beside_other_seeds_does_not_stand_for_the_model_itself():
+    results = results_of(STUDY)
+    cells = {
+        key: replace(one, columns={name: values for name, values in one.columns.items() if "attack" not in name})
+        if one.model.endswith("seeds")
+        else one
+        for key, one in results.cells.items()
+    }
+    drawn = {figure.name: figure for figure in STUDY.figures(replace(results, cells=cells))}
+    drawn_models = set(re.findall(r'"model": "(\w+)"', drawn["noise_bilstm"].chart.to_json()))
+    assert drawn_models == {"vanilla", "word_at", "seat", "seat_all", "seat_code"}
 
 
 def test_texts_that_are_too_long_are_not_drawn():
