@@ -113,17 +113,19 @@ def ascend(
     ball: Ball,
     *,
     steps: int = 10,
+    length: float | None = None,
     keep: Callable[[Tensor], Tensor] = lambda point: point,
 ) -> Float[Tensor, "batch *place"]:
     """The perturbation that projected gradient ascent ends with: a lower bound on the worst in the ball.
 
-    point <- keep(project(point + 2 radius / steps x steepest)), where steepest is the direction of length 1 in the
+    point <- keep(project(point + length x radius x steepest)), where steepest is the direction of length 1 in the
     ball's norm along which the gradient rises most: its sign (linf), itself at length 1 (l2), one coordinate (l1).
 
     Madry et al. (2018, arXiv:1706.06083, section 2.1), with the step size of Hu et al.'s (2023) published code.
 
     Args:
         start: where the ascent begins: no perturbation where the gradient is not 0 there, or one from `draw`.
+        length: of a step, in radii; 2 / steps if not given.
         keep: what every iterate must satisfy beyond the ball.
 
     >>> fall = lambda point: point @ torch.tensor([1.0, -3.0])
@@ -132,8 +134,9 @@ def ascend(
     """
     mask, point = movable.flatten(1), start.detach()
     for _ in range(steps):
+        stride = 2 / steps if length is None else length
         direction = steepest_free(slope(objective, point).flatten(1), mask, 1.0, ball.norm)
-        moved = point.flatten(1) + 2 * _radius_of(ball, direction) / steps * direction
+        moved = point.flatten(1) + stride * _radius_of(ball, direction) * direction
         point = keep(project(moved.reshape(point.shape), ball))
     return point
 

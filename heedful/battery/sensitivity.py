@@ -1,21 +1,36 @@
 """How small a change of the top words' embeddings changes the decision?"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.battery.evidence import Evidence, undefined_where
 from heedful.battery.rationale import SIZES, rationale_sizes, said, top_items
 from heedful.exact import random_orders
+from heedful.importance.deletion import only_items
 from heedful.importance.items import item_of_token
+from heedful.importance.reading import of_similar_length
 from heedful.model import LinearAttentionModel
-from heedful.perturbation import Ball, ascend, reread, slope
+from heedful.perturbation import Ball, Objective, ascend, slope
 from heedful.types import Findings, Model, Trace
 
+STEP = 0.25
+"""Length of a step of ascent, in radii: longer ones leap over what is not straight."""
+
 WIDER = 2.0
-"""By which factor a radius grows until the decision changes, and shrinks until it does not."""
+"""By which factor a radius grows until the decision changes."""
+
+WORTHWHILE = 0.02
+"""The share by which a change must have become shorter for the search to go on."""
+
+TRIES = 4
+"""Readings by which a change is scaled back."""
+
+TOKENS = 2**11
+"""Searched at once: some sixty short texts. Larger batches are no faster, and take memory."""
 
 
 def sensitivity(
@@ -24,74 +39,184 @@ def sensitivity(
     *,
     sizes: Sequence[int | float] = SIZES,
     by: Sequence[str] = ("attention", "random", "leave_one_out"),
-    probes: int = 8,
-    steps: int = 10,
+    probes: int = 6,
+    steps: int = 4,
 ) -> Findings:
     """The smallest change of the rationale's embeddings that changes the decision: the smaller, the more it matters.
 
-    For rationales of each size `radius_attention_3` ..., the least Frobenius norm that projected gradient ascent with
-    a binary search finds (so the true one may be smaller; NaN where none was found), and `auc_attention`, the area
-    under their curve over the share of the text, divided by its width; the same for words drawn at random (`_random`)
-    and for the words whose leaving out moves the prediction most (`_leave_one_out`). Beside each `held_attention_3` ...
-    and `held_auc_attention`: the same in closed form, of hidden states and with attention held where it is (see
+    For rationales of each size `radius_attention_3` ..., the least Frobenius norm that projected gradient ascent finds
+    (see `smallest_flips`; the true one may be smaller; NaN where none was found), and `auc_attention`, the area under
+    their curve over the share of the text, divided by its width; the same for words drawn at random (`_random`) and for
+    the words whose leaving out moves the prediction most (`_leave_one_out`). Beside each `held_attention_3` ... and
+    `held_auc_attention`: the same in closed form, of hidden states and with attention held where it is (see
     `held_radius`). Yin et al. (2022, section 3.1); Hu et al. (2023, appendix), whose code searches for nothing and
     changes all words.
 
     Args:
-        probes: radii that are tried in turn.
-        steps: of ascent at each.
+        probes: balls in which a change of the decision is looked for in turn, and at most as many to shorten it.
+        steps: of ascent in each.
     """
     trace, items, count = evidence.trace, evidence.items, evidence.count
     wanted, owner = rationale_sizes(count, sizes), item_of_token(trace).cpu()
+    orders = [random_orders(items, generator, 1)[:, 0] if name == "random" else evidence.ranking(name) for name in by]
+    tops = torch.cat([top_items(order, items, wanted) for order in orders], 1)
+    words = tops.gather(2, owner.clamp_min(0)[:, None].expand(-1, tops.shape[1], -1)) & (owner >= 0)[:, None]
+    radii = smallest_flips(evidence.model, trace, words.to(trace.attention.device), probes, steps).cpu()
     slopes = head_slopes(evidence)
+    held = torch.stack([held_radius(evidence, slopes, one) for one in tops.unbind(1)], 1)
     values: dict[str, Tensor] = {}
-    for name in by:
-        order = random_orders(items, generator, 1)[:, 0] if name == "random" else evidence.ranking(name)
-        tops = top_items(order, items, wanted)
-        words = tops.gather(2, owner.clamp_min(0)[:, None].expand(-1, len(sizes), -1)) & (owner >= 0)[:, None]
-        radii = [
-            smallest_flip(evidence.model, trace, one.to(trace.attention.device), probes, steps)
-            for one in words.unbind(1)
-        ]
-        held = [held_radius(evidence, slopes, one) for one in tops.unbind(1)]
-        for kind, found in {"": radii, "held_": held}.items():
-            curve = torch.stack(found, 1).cpu()
+    for kind, prefix, found in (("", "radius_", radii), ("held_", "held_", held)):
+        for name, curve in zip(by, found.split(len(sizes), 1), strict=True):
             values[f"{kind}auc_{name}"] = area(curve, wanted / count[:, None])
-            prefix = kind or "radius_"
             values |= {f"{prefix}{name}_{said(size)}": one for size, one in zip(sizes, curve.unbind(1), strict=True)}
     return Findings(undefined_where(count < 2, values), "search")
 
 
-def smallest_flip(
-    model: Model, trace: Trace, words: Bool[Tensor, "batch time"], probes: int, steps: int
-) -> Float[Tensor, " batch"]:
-    """The least Frobenius norm of a change of these words' embeddings that was found to change the decision.
+@torch.no_grad()
+def smallest_flips(
+    model: Model, trace: Trace, words: Bool[Tensor, "batch rationale time"], probes: int, steps: int
+) -> Float[Tensor, "batch rationale"]:
+    """The least Frobenius norms of changes of these words' embeddings that were found to change the decision.
 
-    Starts where the margin would be gone if it fell as it does at first, doubles the radius until ascent finds a change
-    of the decision (halves it until it finds none), then halves the interval, on a logarithmic scale. All texts at
-    once, each with a radius of its own. NaN where nothing was found.
+    Ascent in balls that widen until the decision changes, the first reaching to where the margin would be gone if it
+    fell as it does at first. Then, in turn, the change is scaled back along its own line, and ascent in the ball that
+    this leaves looks for a better line. What no longer gets shorter leaves the search. NaN where nothing was found.
+
+    The papers' binary search over radii, with an ascent from nothing at each, takes several times as long for norms
+    that are no smaller in the mean (`benchmarks/sensitivity.py`).
     """
-    decided, blank = trace.logits.argmax(-1, keepdim=True), torch.zeros_like(trace.embedded)
-    movable = words.unsqueeze(-1).expand_as(blank)
+    texts = Rationales(model, trace, torch.arange(len(words), device=words.device), trace.batch.mask)
+    blank = torch.zeros_like(trace.embedded)
+    first, margin = slope(texts.lead, blank), -texts.lead(blank)
+    found = margin.new_full(words.shape[:2], torch.nan)
+    text, which = words.any(-1).nonzero(as_tuple=True)
+    for some in of_similar_length(trace.batch.mask.sum(1)[text], TOKENS):
+        row, own = text[some], words[text[some], which[some]]
+        radius = margin[row] / norms(first[row] * own[..., None])
+        rationales = Rationales(model, trace, row, own)
+        change = widen(rationales, radius, probes, steps)
+        found[row, which[some]] = tighten(rationales, change, margin[row], probes, steps)
+    return found
 
-    def lead(logits: Float[Tensor, "batch classes"]) -> Float[Tensor, " batch"]:
-        """Of the best rival over the decision."""
+
+@dataclass(frozen=True)
+class Rationales:
+    """Rows, each a text and those of its words that may change.
+
+    Args:
+        text: which row of the trace it is; many may be the same.
+    """
+
+    model: Model
+    trace: Trace
+    text: Int[Tensor, " row"]
+    words: Bool[Tensor, "row time"]
+
+    @property
+    def movable(self) -> Bool[Tensor, "row time embed"]:
+        """What of the embeddings may change."""
+        return self.words[..., None].expand(-1, -1, self.trace.embedded.shape[-1])
+
+    def some(self, rows: Int[Tensor, " some"]) -> "Rationales":
+        """The chosen rows."""
+        return replace(self, text=self.text[rows], words=self.words[rows])
+
+    def lead(self, change: Float[Tensor, "row time embed"]) -> Float[Tensor, " row"]:
+        """By how much the logit of the best rival exceeds that of the decision when the embeddings change so."""
+        trace, text = self.trace, self.text
+        # With every item kept this chooses rows, and drops padding that only the others need.
+        batch = only_items(trace, item_of_token(trace), text, trace.encoded.items[text])
+        encoded = self.model.encode((trace.embedded[text] + change)[:, : batch.tokens.shape[1]], batch)
+        logits = self.model.decode(encoded, self.model.attend(encoded, batch)[1])
+        decided = trace.logits[text].argmax(-1, keepdim=True)
         return logits.scatter(1, decided, -torch.inf).amax(1) - logits.gather(1, decided)[:, 0]
 
-    def objective(change: Float[Tensor, "batch time embed"]) -> Float[Tensor, " batch"]:
-        return lead(reread(model, trace, change).logits)
 
-    steep = slope(objective, blank).where(movable, 0.0).flatten(1).norm(dim=1)
-    radius = (-lead(trace.logits) / steep).where(steep > 0, 1.0)
-    low, high = torch.zeros_like(radius), torch.full_like(radius, torch.inf)
+def widen(
+    rationales: Rationales, radius: Float[Tensor, " row"], probes: int, steps: int
+) -> Float[Tensor, "row time embed"]:
+    """Changes of the decision, each from the first ball in which ascent finds one; others where it finds none.
+
+    Args:
+        radius: of the first ball; infinite where the lead has no slope.
+    """
+    change, radius = radius.new_zeros(rationales.movable.shape), radius.clone()
+    left = radius.isfinite().nonzero()[:, 0]
     for _ in range(probes):
-        change = ascend(objective, blank, movable, Ball(radius, "l2"), steps=steps)
-        flips = reread(model, trace, change).logits.argmax(-1) != decided[:, 0]
-        high = torch.minimum(high, change.flatten(1).norm(dim=1)).where(flips, high)
-        low = torch.maximum(low, radius).where(~flips, low)
-        between = (low * high).sqrt()
-        radius = torch.where(high.isinf(), WIDER * low, torch.where(low > 0, between, high / WIDER))
-    return high.where(high.isfinite(), torch.nan)
+        if not len(left):
+            break
+        some = rationales.some(left)
+        change[left] = climb(some, change[left], radius[left], steps)
+        left = left[~(some.lead(change[left]) > 0)]
+        radius[left] *= WIDER
+    return change
+
+
+def tighten(
+    rationales: Rationales,
+    change: Float[Tensor, "row time embed"],
+    margin: Float[Tensor, " row"],
+    probes: int,
+    steps: int,
+) -> Float[Tensor, " row"]:
+    """Norms of the shortest changes that change the decision, found by scaling back and ascent in turn; NaN for none.
+
+    Args:
+        change: where it does not change the decision there is nothing to shorten.
+        margin: by how much the decision leads.
+    """
+    found, rows = torch.full_like(margin, torch.inf), torch.arange(len(margin), device=margin.device)
+    for _ in range(probes):
+        change = scaled(change, scale_back(rationales.some(rows).lead, change, margin[rows]))
+        size = norms(change)
+        goes_on = size < (1 - WORTHWHILE) * found[rows]
+        found[rows] = found[rows].fmin(size)
+        rows, change = rows[goes_on], change[goes_on]
+        if not len(rows):
+            break
+        change = climb(rationales.some(rows), change, found[rows], steps)
+    return found.where(found.isfinite(), torch.nan)
+
+
+def climb(
+    rationales: Rationales, change: Float[Tensor, "row time embed"], radius: Float[Tensor, " row"], steps: int
+) -> Float[Tensor, "row time embed"]:
+    """The change that projected gradient ascent on the lead ends with, from this one, in a ball of that radius."""
+    return ascend(rationales.lead, change, rationales.movable, Ball(radius, "l2"), steps=steps, length=STEP)
+
+
+def scale_back(
+    lead: Objective, change: Float[Tensor, "row *place"], margin: Float[Tensor, " row"]
+) -> Float[Tensor, " row"]:
+    """The smallest factor found at which each change still changes the decision; NaN where it does not as it is.
+
+    A binary search between nothing, where the lead is -margin, and the whole, which looks not in the middle but halfway
+    from there to where a straight line would cross 0.
+
+    >>> scale_back(lambda change: change[:, 0] - 1, torch.tensor([[4.0], [0.5]]), torch.ones(2))  # crosses at 1/4
+    tensor([0.2734,    nan])
+    """
+    whole = lead(change)
+    below, above = -margin, whole.clamp_min(0)
+    low, high = torch.zeros_like(whole), torch.ones_like(whole)
+    for _ in range(TRIES):
+        crossing = low + (high - low) * below / (below - above)
+        factor = (crossing + (low + high) / 2) / 2
+        value = lead(scaled(change, factor))
+        flips = value > 0
+        low, below = factor.where(~flips, low), value.where(~flips, below)
+        high, above = factor.where(flips, high), value.where(flips, above)
+    return high.where(whole > 0, torch.nan)
+
+
+def scaled(change: Float[Tensor, "row *place"], factor: Float[Tensor, " row"]) -> Float[Tensor, "row *place"]:
+    """Each change times its factor."""
+    return change * factor.reshape(-1, *[1] * (change.dim() - 1))
+
+
+def norms(change: Float[Tensor, "row *place"]) -> Float[Tensor, " row"]:
+    """The Frobenius norm of each change."""
+    return change.flatten(1).norm(dim=1)
 
 
 def head_slopes(evidence: Evidence) -> Float[Tensor, "batch classes"] | None:

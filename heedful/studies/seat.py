@@ -10,7 +10,7 @@ from heedful.studies.contract import Cell, Claim, Results, Study, Wanted
 from heedful.studies.estimates import judge, paired
 from heedful.studies.lineage import MOST_WORDS, TRAIN_LIMIT, VECTORS
 from heedful.studies.seat_figures import figures
-from heedful.studies.seat_tables import AGAINST, RADII, WORDS, evenness, tables
+from heedful.studies.seat_tables import AGAINST, RADII, SENSITIVE, WORDS, evenness, tables
 
 SETS: dict[str, tuple[str, ...]] = {
     "sst2": (),
@@ -39,14 +39,14 @@ LEAST_JSD = 1e-12
 
 
 def wanted(scale: str) -> list[Wanted]:
-    """Every method on every set, each beside the vanilla run of its seed; and four of them beside other seeds."""
+    """Every method on every set, each beside the vanilla run of its seed; four beside other seeds, too."""
     sets = ("sst2", "rotten_tomatoes") if scale == "small" else tuple(SETS)
     encoders = ("bilstm",) if scale == "small" else ("rnn", "bilstm")
     seeds = range(5 if scale == "paper" else 3)
     tests = ("embedding_noise", "embedding_attack", "word_substitution", "rationale", "certificate")
-    tests += ("sensitivity",) if scale == "paper" else ()
-    examples = 500 if scale == "paper" else 100
+    examples, few = (500, 500) if scale == "paper" else (100, 50)
     audit = AuditSettings(tests=tests, radii=RADII, substitutions=WORDS, examples=examples, shown=0)
+    search = AuditSettings(tests=("sensitivity",), examples=few, shown=0)
     look = AuditSettings(tests=("embedding_noise", "word_substitution"), radii=RADII[-1:], shown=SHOWN)
     found = []
     for source in sets:
@@ -61,6 +61,8 @@ def wanted(scale: str) -> list[Wanted]:
                 for seed, one in enumerate(planned):
                     beside = () if name == "vanilla" else (vanilla[seed],)
                     found.append(Wanted(source, f"{encoder} {name}", one.run, one.base, audit, seeds=beside))
+                sensitive = SENSITIVE(f"{encoder} {name}")
+                found.append(Wanted(source, sensitive, planned[0].run, planned[0].base, search))
             for name in LOOKED_AT:
                 first, *others = runs[name]
                 model = AGAINST(f"{encoder} {name}")
@@ -107,7 +109,7 @@ def _compared(results: Results, column: str, method: str, compare: Compared) -> 
 
 def _of(results: Results, method: str, column: str, measure: Callable[[Cell], Values]) -> dict[str, Values]:
     """A measure of the method, wherever the column was measured."""
-    cells = [one for one in results.having(column) if one.model.split(maxsplit=1)[1] == method]
+    cells = [one for one in results.having(column) if one.model.partition(" ")[2] == method]
     return {f"{one.data}, {one.model.split()[0]}": measure(one) for one in cells}
 
 
@@ -207,9 +209,10 @@ STUDY = Study(
     paper="Hu et al. (2023), SEAT: Stable and Explainable Attention, AAAI, arXiv:2211.12290",
     scales={
         "small": "SST and Rotten Tomatoes; BiLSTM; vanilla, six baselines, SEAT as defined (attention alone, and all), "
-        "its two ablations, SEAT as published; 3 seeds; 2,000 training texts of at most 100 words; 100 test texts",
+        "its two ablations, SEAT as published; 3 seeds; 2,000 training texts of at most 100 words; 100 test "
+        "texts, 50 for sensitivity (one seed)",
         "medium": "Emotion and Hate as well; RNN as well; 3,000 training texts of at most 120 words",
-        "paper": "all four sets, whole; RNN and BiLSTM; 20 epochs, 5 seeds; 500 test texts; and sensitivity",
+        "paper": "all four sets, whole; RNN and BiLSTM; 20 epochs, 5 seeds; 500 test texts (sensitivity: one seed)",
     },
     wanted=wanted,
     tables=tables,

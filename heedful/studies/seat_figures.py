@@ -30,8 +30,8 @@ RADIUS_STEPS = 40
 def figures(results: Results, claims: Sequence[Claim]) -> list[Figure]:
     """Figures 1 to 5, what the tables show of stability, and what is certified."""
     beside_seeds = _only(results, lambda model: model.endswith(AGAINST("")))
-    alone = _only(results, lambda model: not model.endswith(AGAINST("")))
-    encoders = dict.fromkeys(model.split()[0] for model in results.models)
+    alone = _only(results, lambda model: "," not in model)
+    encoders = dict.fromkeys(model.split()[0] for model in alone.models)
     return [
         *_heat_maps(_of_encoder(beside_seeds, DRAWN_ENCODER)),
         *(figure for encoder in encoders for figure in _seeds(_of_encoder(beside_seeds, encoder), encoder)),

@@ -45,6 +45,7 @@ SHARES = (
     *(f"word_substitution.{name}{end}" for name in ("js", "tvd", "flips", "overlap") for end in ("", "_2", "_3")),
     *(f"rationale.{name}_{by}" for name in ("comprehensiveness", "sufficiency") for by in ("attention", "random")),
     "rationale.emptied",
+    *(f"sensitivity.auc_{by}" for by in ("attention", "random")),
     *(f"certificate.{norm}_simplex" for norm in ("l1", "l2", "linf")),
     *(
         f"erase_until_flip.{what}_{ranking}"
