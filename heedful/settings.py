@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 TRAINING_VERSION = 1
 """Bumped when the same settings give other weights on purpose; part of every run's key."""
 
-AUDIT_VERSION = 1
+AUDIT_VERSION = 2
 """Bumped when the same model and audit settings give other rows on purpose; part of every audit's key."""
 
 Share = Annotated[float, Field(ge=0, lt=1)]
