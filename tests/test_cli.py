@@ -98,7 +98,7 @@ def test_a_finished_run_can_be_audited_reported_and_compared(tmp_path):
 
 def test_seeds_are_audited_together(tmp_path):
     output = audit(tmp_path, "mock-1", *SMALL, *QUICK, "--seeds", "2", "--tests", "uniform")
-    assert "2 seeds" in output
+    assert "2 seeds" in output and "Is it stable?" in output and "(seeds)" in output
     assert len(list((tmp_path / "runs").iterdir())) == 2
 
 

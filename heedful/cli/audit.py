@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from heedful.report import AuditFiles
+    from heedful.trained import Trained
 
 Data = Annotated[
     str | None,
@@ -28,7 +29,9 @@ Data = Annotated[
 Model = Annotated[str | None, typer.Option("--model", help="Key of a finished run to audit, instead of training one.")]
 Tests = Annotated[str | None, typer.Option(help="Only these tests, with commas between; `heedful list tests`.")]
 Examples = Annotated[int | None, typer.Option(min=1, help="At most so many texts, drawn at random.")]
-Seeds = Annotated[int, typer.Option(min=1, help="Train so many models, seeds one apart, and report across them.")]
+Seeds = Annotated[
+    int, typer.Option(min=1, help="Train so many models, seeds one apart, report across them, and compare them.")
+]
 Deep = Annotated[
     bool,
     typer.Option(
@@ -191,31 +194,42 @@ def _adversaries(run: Run, job: _Job) -> list[Run]:
 def _audit_all(console: "Console", planned: list[Run], job: _Job) -> "list[AuditFiles]":
     """Train what is not there, audit what is not there, and read what was found."""
     with progress_bar(console) as bar:
-        return [_audit_one(bar, run, job) for run in planned]
+        return [_audit_one(bar, run, _of_other_seeds(run, planned), job) for run in planned]
 
 
-def _audit_one(bar: "Progress", run: Run, job: _Job) -> "AuditFiles":
+def _of_other_seeds(run: Run, planned: list[Run]) -> list[Run]:
+    """Those of the runs that differ from this one in the seed alone."""
+    return [one for one in planned if one.seed != run.seed and one.model_copy(update={"seed": run.seed}) == run]
+
+
+def _audit_one(bar: "Progress", run: Run, others: list[Run], job: _Job) -> "AuditFiles":
     from heedful.audits import ensure_audit
     from heedful.company import Company
     from heedful.engine import ensure_on, load_data
     from heedful.report import read_audit
     from heedful.store import Store
 
-    store, name = Store(job.runs), f"{run.network.encoder}, seed {run.seed}: "
+    store = Store(job.runs)
     run, dataset = load_data(run)
-    _, trained, _ = ensure_on(run, dataset, store, device=job.device, report=reporter(bar, name))
+
+    def trained_now(one: Run) -> "Trained":
+        report = reporter(bar, f"{one.network.encoder}, seed {one.seed}: ")
+        return ensure_on(one, dataset, store, device=job.device, report=report)[1]
+
+    trained = trained_now(run)
+    seeds = tuple(trained_now(one.model_copy(update={"data": run.data})) for one in others)
     retrained = store.load(job.uniform) if job.uniform else None
     if job.deep and retrained is None:
         retrained = store.load(key_of(_without_attention(run)))
     against = tuple(store.load(key_of(one)) for one in _adversaries(run, job))
     reference = store.load(run.reference) if run.reference else None
-    task = bar.add_task(f"{name}auditing", total=None)
+    task = bar.add_task(f"{run.network.encoder}, seed {run.seed}: auditing", total=None)
     place = ensure_audit(
         trained,
         dataset,
         job.how,
         job.audits,
-        Company(retrained, reference, adversaries=against),
+        Company(retrained, reference, seeds, against),
         device=job.device,
         report=lambda done, total: bar.update(task, completed=done, total=total),
         command=shlex.join(["heedful", *sys.argv[1:]]),

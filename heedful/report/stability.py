@@ -125,7 +125,7 @@ def certified_share(texts: Texts) -> Figure | None:
             "the decision: exact, nothing was tried out. The farther to the right a curve stays up, the less the "
             "decision hangs on the weights. All that attention can be is a distribution." + texts.left_out(CERTIFICATE)
         ),
-        source="none of the papers; the worst case of Hu et al. 2023 turned round",
+        source="In none of the papers; the worst case of Hu et al. 2023 turned round",
         alt=f"Falling curves for three norms. Median radius by the largest single weight, on the simplex: {said}.",
         chart=base.mark_line(strokeWidth=1.6, aria=False)
         .properties(width=190, height=150)
