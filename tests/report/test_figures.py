@@ -31,7 +31,14 @@ NAMES = [
     "certified_share",
     "token_weights",
 ]
-PAPERS = ("Jain & Wallace 2019", "Serrano & Smith 2019", "Amini & Kosseim", "Hu et al. 2023", "Sun & Lu 2020", "none")
+PAPERS = (
+    "Jain & Wallace 2019",
+    "Serrano & Smith 2019",
+    "Amini & Kosseim",
+    "Hu et al. 2023",
+    "Sun & Lu 2020",
+    "In none of the papers",
+)
 
 
 @pytest.fixture(scope="module")
