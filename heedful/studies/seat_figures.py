@@ -21,6 +21,8 @@ READ_AS = {
 DRAWN_ENCODER = "bilstm"
 DRAWN = ("vanilla", "seat", "seat_all", "seat_code", "word_at", "attention_at")
 """As many methods as there are colours."""
+SIDE_BY_SIDE = DRAWN[:5]
+"""As many as fit beside each other."""
 SHORTEST, LONGEST = 6, 12
 """Words of a text that is drawn as a heat map."""
 COURSE = {"top_k_gap": "surrogate", "top_k_overlap": "top-7 overlap"}
@@ -75,7 +77,7 @@ def _seeds(results: Results, encoder: str) -> list[Figure]:
 
 def _noise(results: Results, encoder: str) -> list[Figure]:
     return measures_figure(
-        _only(results, lambda method: method in DRAWN[:5]),
+        _only(results, lambda method: method in SIDE_BY_SIDE),
         {f"embedding_attack.js_answer{ending(RADII[0], radius)}": f"{radius:g}" for radius in RADII},
         "JSD of attention under the attack, by its radius",
         name=f"noise_{encoder}",
