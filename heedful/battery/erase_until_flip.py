@@ -6,8 +6,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.battery.evidence import RANKINGS, Evidence, renormalised, undefined_where
+from heedful.battery.evidence import RANKINGS, Evidence, undefined_where
 from heedful.exact import FirstFlip, first_flip, minimal_flip_set, random_orders
+from heedful.importance.deletion import summing_to_one
 from heedful.types import Findings
 
 BLOCK = 4_000_000
@@ -53,7 +54,7 @@ def _first_flip(evidence: Evidence, order: Int[Tensor, "batch item"]) -> FirstFl
     count, mass, kept = never, never, attention
     for done, column in enumerate(order.unbind(1), start=1):
         kept = kept.scatter(1, column[:, None], 0.0)
-        changed = evidence.decode(renormalised(kept)).argmax(-1) != evidence.predicted
+        changed = evidence.decode(summing_to_one(kept)).argmax(-1) != evidence.predicted
         now = changed & count.isnan() & (evidence.count >= done)
         count, mass = count.where(~now, done), torch.where(now, 1 - kept.sum(1), mass)
     return FirstFlip(count, count / evidence.count, mass)

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from heedful.exact import expected_permuted_js, single_erasure_logits
 from heedful.importance import input_gradient, leave_one_out, weight_gradient
+from heedful.importance.deletion import summing_to_one
 from heedful.measures import rank_descending, total_variation
 from heedful.types import LinearModel, Model, Solver, Trace
 
@@ -87,7 +88,7 @@ class Evidence:
         if self.item_logits is not None:
             return single_erasure_logits(self.attention, self.item_logits, self.empty_logits)
         keep = ~torch.eye(self.attention.shape[1], dtype=torch.bool)
-        return torch.stack([self.decode(renormalised(self.attention * one)) for one in keep.unbind(0)], 1)
+        return torch.stack([self.decode(summing_to_one(self.attention * one)) for one in keep.unbind(0)], 1)
 
     def decode(self, weights: Weights) -> Float[Tensor, "batch classes"]:
         """The logits under any other weights."""
@@ -106,17 +107,6 @@ RANKINGS: dict[str, Callable[[Evidence], Weights]] = {
     "leave_one_out": lambda evidence: evidence.leave_one_out,
 }
 """Importances to rank items by; the first three are Serrano and Smith's."""
-
-
-def renormalised(weights: Weights) -> Weights:
-    """The weights divided by their sum; all 0 stays so: nothing is left.
-
-    >>> renormalised(torch.tensor([[0.2, 0.0, 0.6], [0.0, 0.0, 0.0]]))
-    tensor([[0.2500, 0.0000, 0.7500],
-            [0.0000, 0.0000, 0.0000]])
-    """
-    total = weights.sum(-1, keepdim=True)
-    return weights / total.where(total > 0, 1.0)
 
 
 def undefined_where(
