@@ -107,14 +107,12 @@ def curves(
     y: str,
     series: Sequence[str],
     *,
-    log_x: bool = False,
     columns: int | None = None,
     dots: bool = True,
 ) -> Chart:
     """Lines (`x`, `y`), one a `series`, in a panel for each data set, so many beside each other (None: all)."""
-    scale = alt.Scale(type="log") if log_x else alt.Scale(zero=False)
     base = alt.Chart().encode(
-        x=alt.X("x:Q", title=x, scale=scale, axis=alt.Axis(tickCount=5)),
+        x=alt.X("x:Q", title=x, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5)),
         y=alt.Y("y:Q", title=y, scale=alt.Scale(zero=False)),
         color=colour_of(series, "series"),
     )

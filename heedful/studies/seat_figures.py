@@ -78,7 +78,7 @@ def _seeds(results: Results, encoder: str) -> list[Figure]:
 def _noise(results: Results, encoder: str) -> list[Figure]:
     return measures_figure(
         _only(results, lambda method: method in SIDE_BY_SIDE),
-        {f"embedding_attack.js_answer{ending(RADII[0], radius)}": f"{radius:g}" for radius in RADII},
+        {f"embedding_attack.js_answer{ending(RADII, radius)}": f"{radius:g}" for radius in RADII},
         "JSD of attention under the attack, by its radius",
         name=f"noise_{encoder}",
         title=f"Noise on embeddings, {encoder}",

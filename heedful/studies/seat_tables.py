@@ -1,8 +1,11 @@
 """The tables of Hu et al. (2023): ours as means over texts, and beside them on the scale that the paper prints."""
 
+from collections.abc import Sequence
+
 import torch
 from torch.nn.functional import softplus
 
+from heedful.battery.steadiness import endings
 from heedful.questions import Values
 from heedful.studies.contract import Cell, Entry, Results, Table
 from heedful.studies.estimates import entry, score_estimate
@@ -31,13 +34,13 @@ def tables(results: Results) -> list[Table]:
     ]
 
 
-def ending(first: int | float, one: int | float) -> str:
-    """What stands behind a measure's name at that radius or number of words.
+def ending(asked: Sequence[int | float], one: int | float) -> str:
+    """What stands behind a measure's name at one of the radii, or numbers of words, that were asked for.
 
-    >>> ending(0.001, 0.001), ending(0.001, 0.05)
+    >>> ending(RADII, 0.001), ending(RADII, 0.05)
     ('', '_0.05')
     """
-    return "" if one == first else f"_{one:g}"
+    return next(end for end, value in endings(asked).items() if value == one)
 
 
 def printed_tvd(cell: Cell, radius: float) -> Values | None:
@@ -47,7 +50,7 @@ def printed_tvd(cell: Cell, radius: float) -> Values | None:
     cross-entropy that takes the new probability for a logit: 16 for a batch in which nothing moves, if half of its
     texts are surely of each class.
     """
-    drop = cell.columns.get(f"embedding_attack.drop_answer{ending(RADII[0], radius)}")
+    drop = cell.columns.get(f"embedding_attack.drop_answer{ending(RADII, radius)}")
     if drop is None:
         return None
     if not cell.model.endswith(" vanilla"):
@@ -84,7 +87,7 @@ def _embeddings(results: Results) -> Table:
     rows = []
     for cell in _cells(results, "embedding_attack.js_answer", "embedding_noise.js"):
         for radius in RADII:
-            end, name = ending(RADII[0], radius), f"{cell.data} {cell.model} {radius:g}"
+            end, name = ending(RADII, radius), f"{cell.data} {cell.model} {radius:g}"
             js, tvd, f1 = (
                 _paper(cell, f"{measure} radius={radius:g}", "Table 1", "Table 8")
                 for measure in ("embedding_jsd", "embedding_tvd", "f1")
@@ -147,7 +150,7 @@ def _words(results: Results) -> Table:
     rows = []
     for cell in _cells(results, "word_substitution.js"):
         for count in WORDS:
-            name, end = f"{cell.data} {cell.model} words {count}", ending(WORDS[0], count)
+            name, end = f"{cell.data} {cell.model} words {count}", ending(WORDS, count)
             entries = tuple(
                 entry(cell.columns[f"word_substitution.{measure}{end}"], f"{name} {measure}")
                 for measure in ("js", "tvd", "flips", "overlap")
@@ -159,7 +162,7 @@ def _words(results: Results) -> Table:
 
 
 def _ablation(results: Results) -> Table:
-    end, at = ending(RADII[0], ABLATION_RADIUS), f" radius={ABLATION_RADIUS:g}"
+    end, at = ending(RADII, ABLATION_RADIUS), f" radius={ABLATION_RADIUS:g}"
     rows = []
     for cell in _cells(results, f"embedding_attack.js_answer{end}", "rationale.comprehensiveness_attention"):
         method = cell.model.split(maxsplit=1)[1]
