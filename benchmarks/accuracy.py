@@ -11,10 +11,10 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from heedful.engine import ensure
+from heedful.runs.store import Store
+from heedful.runs.worker import ensure
 from heedful.settings import DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
-from heedful.store import Store
-from heedful.studies.sun_lu import ADAGRAD, DROPOUT, NETWORK
+from heedful.studies.sun_lu.study import ADAGRAD, DROPOUT, NETWORK
 
 JAIN_WALLACE = TextSettings(words="alphanumeric", start_end=True)
 SST = JAIN_WALLACE.model_copy(update={"longer_than": 5})

@@ -16,10 +16,10 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from heedful.datasets import load
+from heedful.data import load
 from heedful.settings import DataSettings, NetworkSettings, Run, TrainingSettings
-from heedful.trained import Progress, Trained
-from heedful.training import train
+from heedful.training.loop import train
+from heedful.training.trained import Progress, Trained
 from heedful.types import Dataset
 
 ROUNDS, EPOCHS = 3, 3

@@ -14,21 +14,21 @@ from collections.abc import Callable
 import leave_one_out
 import torch
 from accuracy import plan
-from plainly import TESTS, read
+from reference import TESTS, read
 from rich.console import Console
 from rich.table import Table
-from training import ours
 
-from heedful.batches import collate, in_order, number
+from heedful.auditing.rows import audit_rows
+from heedful.auditing.subject import measurable, subject_of
 from heedful.battery import BATTERY, Evidence
-from heedful.engine import ensure_on, load_data
-from heedful.model import build_model
-from heedful.rows import audit_rows
+from heedful.data.batching import collate, in_order, number
+from heedful.models.attention_model import build_model
+from heedful.runs.store import Store
+from heedful.runs.worker import ensure_on, load_data
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
-from heedful.store import Store
-from heedful.subject import measurable, subject_of
-from heedful.trained import Trained
+from heedful.training.trained import Trained
 from heedful.types import Batch, Dataset, Trace
+from training import ours
 
 AIMS = {"adversary": 100, "permutation": 20, "erase_until_flip": 50}
 IMDB = Run(

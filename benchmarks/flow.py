@@ -14,12 +14,12 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from heedful.batches import number
-from heedful.datasets import load
+from heedful.data import load
+from heedful.data.batching import number
 from heedful.settings import DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
-from heedful.tokens import flow, measurements, token_classes, token_counts
-from heedful.trained import Progress
-from heedful.training import train
+from heedful.token_scores import flow, measurements, token_classes, token_counts
+from heedful.training.loop import train
+from heedful.training.trained import Progress
 from heedful.types import Dataset
 
 EPOCHS, ROUNDS = 4, 5

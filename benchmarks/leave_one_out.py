@@ -19,10 +19,11 @@ from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 
-from heedful.importance import leave_one_out, leave_one_out_plainly
-from heedful.model import AttentionModel, build_model, trace
+from heedful.attribution import leave_one_out, leave_one_out_plainly
+from heedful.data.tokenizer import PAD
+from heedful.models.attention_model import AttentionModel, build_model
+from heedful.models.trace import trace
 from heedful.settings import NetworkSettings
-from heedful.text import PAD
 from heedful.types import Batch
 
 VOCABULARY = 5000

@@ -16,18 +16,18 @@ from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 from torch.nn.functional import kl_div
-from training import TEXT
 
-from heedful.batches import collate, in_order, number
-from heedful.datasets import load
+from heedful.attacks import Ball, ascend, draw
+from heedful.data import load
+from heedful.data.batching import collate, in_order, number
 from heedful.exact import Norm
-from heedful.methods.seat import worst_move
-from heedful.model import trace
-from heedful.perturbation import Ball, ascend, detached, draw
+from heedful.models.trace import detached, trace
 from heedful.settings import DataSettings, Run, TrainingSettings
-from heedful.trained import Progress, Trained
-from heedful.training import train
+from heedful.training.loop import train
+from heedful.training.methods.seat import worst_move
+from heedful.training.trained import Progress, Trained
 from heedful.types import Dataset, LinearModel, Trace
+from training import TEXT
 
 EPOCHS = 3
 BATCHES, REPEATS = 9, 10

@@ -18,17 +18,17 @@ from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 
-from heedful.batches import collate, in_order, number
+from heedful.attacks import Ball, ascend, slope
+from heedful.attribution.items import item_of_token
+from heedful.auditing.subject import measurable
 from heedful.battery import Evidence
-from heedful.battery.rationale import SIZES, rationale_sizes, top_items
+from heedful.battery.comprehensiveness_sufficiency import SIZES, rationale_sizes, top_items
 from heedful.battery.sensitivity import sensitivity, smallest_flips
-from heedful.datasets import load
-from heedful.importance.items import item_of_token
-from heedful.model import trace
-from heedful.perturbation import Ball, ascend, reread, slope
+from heedful.data import load
+from heedful.data.batching import collate, in_order, number
+from heedful.models.trace import reread, trace
 from heedful.settings import DataSettings, NetworkSettings, Run, TrainingSettings
-from heedful.subject import measurable
-from heedful.training import train
+from heedful.training.loop import train
 from heedful.types import Batch, Model, Trace
 
 TEXTS, PROBES, STEPS = 32, 8, 10

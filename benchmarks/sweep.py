@@ -13,10 +13,10 @@ from tempfile import TemporaryDirectory
 from rich.console import Console
 from rich.table import Table
 
-from heedful.cluster import connected
-from heedful.plan import plan, prepare
-from heedful.store import Store
-from heedful.sweep import sweep
+from heedful.runs.cluster import connected
+from heedful.runs.grid import plan, prepare
+from heedful.runs.store import Store
+from heedful.runs.sweep import sweep
 
 MOST_RATIO, MOST_OVERHEAD = 0.65, 0.050
 ROUNDS = 3

@@ -16,11 +16,11 @@ from rich.table import Table
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
 
-from heedful.batches import number
-from heedful.datasets import load
+from heedful.data import load
+from heedful.data.batching import number
 from heedful.settings import DataSettings, Run, TextSettings, TrainingSettings
-from heedful.trained import Progress
-from heedful.training import train
+from heedful.training.loop import train
+from heedful.training.trained import Progress
 
 EPOCHS = 4
 TEXT = TextSettings(words="alphanumeric", start_end=True, longer_than=5)

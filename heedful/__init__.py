@@ -4,11 +4,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from heedful.audits import Audit, audit
-    from heedful.company import Company
+    from heedful.auditing.audit import Audit, audit
+    from heedful.auditing.companions import Company
     from heedful.settings import AuditSettings, Run
-    from heedful.trained import Trained
-    from heedful.training import train
+    from heedful.training.loop import train
+    from heedful.training.trained import Trained
     from heedful.types import Batch, Dataset, Encoded, Example
 
 __version__ = "0.1.0"
@@ -28,11 +28,11 @@ __all__ = [
 ]
 
 _HOMES = {
-    "audits": ("Audit", "audit"),
-    "company": ("Company",),
+    "auditing.audit": ("Audit", "audit"),
+    "auditing.companions": ("Company",),
     "settings": ("AuditSettings", "Run"),
-    "trained": ("Trained",),
-    "training": ("train",),
+    "training.trained": ("Trained",),
+    "training.loop": ("train",),
     "types": ("Batch", "Dataset", "Encoded", "Example"),
 }
 

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from heedful.cli import app, main
 from heedful.cli.options import make_run
-from heedful.encoders import ENCODERS
 from heedful.errors import HeedfulError, SettingError
+from heedful.models.encoders import ENCODERS
 
 SMALL = ["--encoder", "average", "--epochs", "1", "--set", "data.train_limit=60", "--set", "data.test_limit=20"]
 SMALL += ["--set", "network.embed_size=8", "--set", "network.hidden_size=5"]

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 
-from heedful.battery.adversary import adversary
+from heedful.battery.adversarial_attention import adversary
 from heedful.battery.certificate import certificate
+from heedful.battery.comprehensiveness_sufficiency import rationale
 from heedful.battery.embedding_attack import embedding_attack
 from heedful.battery.embedding_noise import embedding_noise
 from heedful.battery.erase_one import erase_one
@@ -13,7 +14,6 @@ from heedful.battery.gradient_agreement import gradient_agreement
 from heedful.battery.leave_one_out_agreement import leave_one_out_agreement
 from heedful.battery.permutation import permutation
 from heedful.battery.prediction import prediction
-from heedful.battery.rationale import rationale
 from heedful.battery.seeds import seeds
 from heedful.battery.sensitivity import sensitivity
 from heedful.battery.token_scores import token_scores

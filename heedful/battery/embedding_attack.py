@@ -7,10 +7,11 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from heedful.attacks import ascend, ball_of, draw
 from heedful.battery.evidence import Evidence, undefined_where
-from heedful.battery.steadiness import endings, moves
+from heedful.battery.stability_measures import endings, moves
 from heedful.measures import js_divergence
-from heedful.perturbation import ascend, ball_of, draw, reread
+from heedful.models.trace import reread
 from heedful.types import Findings, Trace
 
 Aim = Callable[[Trace, Trace], Float[Tensor, " batch"]]

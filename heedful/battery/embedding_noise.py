@@ -6,10 +6,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from heedful.attribution.items import items_with
 from heedful.battery.evidence import Evidence, undefined_where
-from heedful.battery.steadiness import endings, moves
-from heedful.importance.items import items_with
-from heedful.perturbation import reread
+from heedful.battery.stability_measures import endings, moves
+from heedful.models.trace import reread
 from heedful.types import Findings, Trace
 
 

@@ -6,9 +6,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from heedful.attribution.deletion import summing_to_one
 from heedful.battery.evidence import RANKINGS, Evidence, undefined_where
 from heedful.exact import FirstFlip, first_flip, minimal_flip_set, random_orders
-from heedful.importance.deletion import summing_to_one
 from heedful.types import Findings
 
 BLOCK = 4_000_000

@@ -7,9 +7,9 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
+from heedful.attribution import input_gradient, leave_one_out, weight_gradient
+from heedful.attribution.deletion import summing_to_one
 from heedful.exact import expected_permuted_js, single_erasure_logits
-from heedful.importance import input_gradient, leave_one_out, weight_gradient
-from heedful.importance.deletion import summing_to_one
 from heedful.measures import rank_descending, total_variation
 from heedful.types import LinearModel, Model, Solver, Trace
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import torch
 
-from heedful.battery.steadiness import TOP
+from heedful.battery.stability_measures import TOP
 from heedful.exact import expected_permuted_js
 from heedful.measures import js_divergence, top_k_overlap, total_variation
 from heedful.types import Findings, Trace

@@ -7,14 +7,14 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from heedful.attacks import Ball, Objective, ascend, slope
+from heedful.attribution.deletion import only_items
+from heedful.attribution.items import item_of_token
+from heedful.attribution.reading import of_similar_length
+from heedful.battery.comprehensiveness_sufficiency import SIZES, rationale_sizes, said, top_items
 from heedful.battery.evidence import Evidence, undefined_where
-from heedful.battery.rationale import SIZES, rationale_sizes, said, top_items
 from heedful.exact import random_orders
-from heedful.importance.deletion import only_items
-from heedful.importance.items import item_of_token
-from heedful.importance.reading import of_similar_length
-from heedful.model import LinearAttentionModel
-from heedful.perturbation import Ball, Objective, ascend, slope
+from heedful.models.attention_model import LinearAttentionModel
 from heedful.types import Findings, Model, Trace
 
 STEP = 0.25

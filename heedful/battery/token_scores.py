@@ -6,10 +6,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from heedful.attribution.items import items_are_tokens
 from heedful.battery.evidence import Evidence, undefined_where
-from heedful.importance.items import items_are_tokens
 from heedful.measures import shares_below
-from heedful.tokens.classes import NEUTRAL, OTHER
+from heedful.token_scores.classes import NEUTRAL, OTHER
 from heedful.types import Findings
 
 MOST_LABELS = 5

@@ -9,13 +9,14 @@ from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 from torch.nn.utils.rnn import pad_sequence
 
+from heedful.attribution.items import items_are_tokens
 from heedful.battery.evidence import Evidence, undefined_where
-from heedful.battery.steadiness import endings, moves
-from heedful.importance.items import items_are_tokens
-from heedful.model import AttentionModel, trace
-from heedful.text import SPECIAL
+from heedful.battery.stability_measures import endings, moves
+from heedful.data.tokenizer import SPECIAL
+from heedful.data.word_vectors import nearest_rows
+from heedful.models.attention_model import AttentionModel
+from heedful.models.trace import trace
 from heedful.types import Batch, Findings, Model
-from heedful.vectors import nearest_rows
 
 Synonyms = Mapping[int, Sequence[int]]
 """For each token that may be replaced, the tokens that may stand in its place."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from heedful.report import AuditFiles
-    from heedful.trained import Trained
+    from heedful.training.trained import Trained
 
 Data = Annotated[
     str | None,
@@ -139,7 +139,7 @@ def audit_settings(tests: str | None, examples: int | None, search: bool, own: d
 
 
 def _finished(key: str, runs: str) -> Run:
-    from heedful.store import Store
+    from heedful.runs.store import Store
 
     return Store(runs).read(key).run
 
@@ -159,11 +159,11 @@ class _Job:
 
 def _train_deep(console: "Console", planned: list[Run], job: _Job) -> list[Run]:
     """Do the runs, the same without attention, and their adversaries, on all cores; the runs with their data's hash."""
-    from heedful.cluster import connected
-    from heedful.engine import load_data
-    from heedful.plan import prepare
-    from heedful.store import Store
-    from heedful.sweep import sweep
+    from heedful.runs.cluster import connected
+    from heedful.runs.grid import prepare
+    from heedful.runs.store import Store
+    from heedful.runs.sweep import sweep
+    from heedful.runs.worker import load_data
 
     store, bases = Store(job.runs), [load_data(run)[0] for run in planned]
     beside = [other for run in bases for other in (_without_attention(run), *_adversaries(run, job))]
@@ -186,7 +186,7 @@ def _without_attention(run: Run) -> Run:
 
 
 def _adversaries(run: Run, job: _Job) -> list[Run]:
-    from heedful.plan import ADVERSARY_SEEDS, adversary_of
+    from heedful.runs.grid import ADVERSARY_SEEDS, adversary_of
 
     return [adversary_of(run, seed) for seed in ADVERSARY_SEEDS[: job.adversaries]]
 
@@ -203,11 +203,11 @@ def _of_other_seeds(run: Run, planned: list[Run]) -> list[Run]:
 
 
 def _audit_one(bar: "Progress", run: Run, others: list[Run], job: _Job) -> "AuditFiles":
-    from heedful.audits import ensure_audit
-    from heedful.company import Company
-    from heedful.engine import ensure_on, load_data
+    from heedful.auditing.audit import ensure_audit
+    from heedful.auditing.companions import Company
     from heedful.report import read_audit
-    from heedful.store import Store
+    from heedful.runs.store import Store
+    from heedful.runs.worker import ensure_on, load_data
 
     store = Store(job.runs)
     run, dataset = load_data(run)

@@ -68,6 +68,6 @@ def check(
 
 
 def _load(data: str, text: str | None, label: str | None, query: str | None, settings: list[str] | None) -> "Dataset":
-    from heedful.engine import load_data
+    from heedful.runs.worker import load_data
 
     return load_data(make_run({"data": data, "text": text, "label": label, "query": query}, settings))[1]

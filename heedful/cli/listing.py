@@ -9,7 +9,7 @@ from heedful.cli import options
 from heedful.errors import pick
 
 if TYPE_CHECKING:
-    from heedful.store import RunFile
+    from heedful.runs.store import RunFile
 
 
 def list_names(
@@ -48,37 +48,37 @@ def _tests() -> dict[str, str]:
 
 
 def _encoders() -> dict[str, str]:
-    from heedful.encoders import ENCODERS
+    from heedful.models.encoders import ENCODERS
 
     return _first_lines(dict(ENCODERS))
 
 
 def _attentions() -> dict[str, str]:
-    from heedful.attention import ATTENTIONS
+    from heedful.models.attention import ATTENTIONS
 
     return _first_lines(dict(ATTENTIONS))
 
 
 def _heads() -> dict[str, str]:
-    from heedful.model import HEADS
+    from heedful.models.heads import HEADS
 
     return _first_lines(dict(HEADS))
 
 
 def _methods() -> dict[str, str]:
-    from heedful.methods import METHODS
+    from heedful.training.methods import METHODS
 
     return _first_lines({name: method.loss for name, method in METHODS.items()})
 
 
 def _metrics() -> dict[str, str]:
-    from heedful.evaluation import METRICS
+    from heedful.training.metrics import METRICS
 
     return dict.fromkeys(METRICS, "")
 
 
 def _datasets() -> dict[str, str]:
-    from heedful.datasets import DATASETS, named_sets
+    from heedful.data import DATASETS, named_sets
 
     return {name: built_in.description for name, built_in in DATASETS.items()} | named_sets()
 
@@ -90,7 +90,7 @@ def _studies() -> dict[str, str]:
 
 
 def _runs(folder: str) -> dict[str, str]:
-    from heedful.store import Store
+    from heedful.runs.store import Store
 
     found, problems = Store(folder).listing()
     for problem in problems:

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.table import Table
 
-    from heedful.sweep import Report, Standing
-    from heedful.trained import Progress
+    from heedful.runs.sweep import Report, Standing
+    from heedful.training.trained import Progress
 
 
 def progress_bar(console: "Console") -> "Bar":
@@ -69,7 +69,7 @@ def _counts(standing: "Standing", began: float) -> "Table":
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from heedful.sweep import span
+    from heedful.runs.sweep import span
 
     passed, ended = time.perf_counter() - began, standing.done + standing.failed
     remaining = span(passed / ended * standing.left) if ended else "-"

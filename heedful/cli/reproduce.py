@@ -14,10 +14,10 @@ from heedful.cli.sweep import Scheduler, Workers
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from heedful.store import Store
-    from heedful.studies.conduct import Prepared
-    from heedful.studies.contract import Claim
-    from heedful.studies.told import Told
+    from heedful.runs.store import Store
+    from heedful.studies.pipeline import Prepared
+    from heedful.studies.render import Told
+    from heedful.studies.study import Claim
 
 Paper = Annotated[str, typer.Argument(metavar="PAPER", help="A study; `heedful list studies` names them.")]
 Scale = Annotated[str, typer.Option(help="small (minutes on two cores), medium (an hour or two), paper (all of it).")]
@@ -39,13 +39,13 @@ def reproduce(
     """Repeat a paper: do what is missing of its runs, print its tables beside ours and its claims with a verdict."""
     from rich.console import Console
 
-    from heedful.cluster import connected
     from heedful.errors import pick
-    from heedful.store import Store
+    from heedful.runs.cluster import connected
+    from heedful.runs.store import Store
     from heedful.studies import STUDIES
-    from heedful.studies.conduct import do_study, gather, prepare_study
     from heedful.studies.page import write_study
-    from heedful.studies.told import tell
+    from heedful.studies.pipeline import do_study, gather, prepare_study
+    from heedful.studies.render import tell
 
     console, store, folder = Console(highlight=False, width=_width()), Store(runs), Path(audits)
     study = pick("study", paper.replace("_", "-"), STUDIES)
@@ -96,7 +96,7 @@ def print_study(console: "Console", told: "Told") -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from heedful.studies.told import cells_of
+    from heedful.studies.render import cells_of
 
     for table in told.tables:
         head, lines = cells_of(table)
@@ -116,7 +116,7 @@ def print_study(console: "Console", told: "Told") -> None:
 def _print_claim(console: "Console", claim: "Claim") -> None:
     from rich.markup import escape
 
-    from heedful.studies.told import said_estimate, said_number
+    from heedful.studies.render import said_estimate, said_number
 
     colour = {"confirmed": "green", "contradicted": "red"}.get(claim.verdict, "yellow")
     console.print(f"[bold {colour}]{claim.verdict:>13}[/]  {escape(claim.statement)} [dim]({escape(claim.source)})[/]")

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.console import Console
 
-    from heedful.plan import Planned
+    from heedful.runs.grid import Planned
+    from heedful.runs.store import Store
     from heedful.settings import Run
-    from heedful.store import Store
 
 File = Annotated[str, typer.Argument(metavar="FILE.toml", help="Settings, and a table `grid` of lists to combine.")]
 Scheduler = Annotated[
@@ -41,11 +41,11 @@ def sweep(
         raise SettingError(f"--out must be a file ending in .csv or .parquet; it was '{out}'.")
     from rich.console import Console
 
-    from heedful.cluster import connected
-    from heedful.plan import prepare
-    from heedful.store import Store
-    from heedful.sweep import sweep as sweep_runs
-    from heedful.sweep import table
+    from heedful.runs.cluster import connected
+    from heedful.runs.grid import prepare
+    from heedful.runs.store import Store
+    from heedful.runs.sweep import sweep as sweep_runs
+    from heedful.runs.sweep import table
 
     # A file or pipe has no width: there the table need not be squeezed into eighty columns.
     console, store = Console(highlight=False, width=None if sys.stdout.isatty() else 200), Store(runs)
@@ -71,7 +71,7 @@ def sweep(
 def _plan(file: str) -> "list[Planned]":
     from pydantic import ValidationError
 
-    from heedful.plan import read_plan
+    from heedful.runs.grid import read_plan
     from heedful.settings import Run
 
     try:
@@ -110,7 +110,7 @@ def _write(rows: "pl.DataFrame", out: Path) -> None:
 
 
 def _estimate(planned: "dict[str, Run]", store: "Store", workers: int) -> str:
-    from heedful.sweep import expected_seconds, span
+    from heedful.runs.sweep import expected_seconds, span
 
     finished = list(store.listing()[0].values())
     times = [expected_seconds(run, finished) for run in planned.values() if run not in store]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from heedful.comparison import Side
     from heedful.report import AuditFiles
-    from heedful.report.reading import Line
+    from heedful.report.audit_files import Line
+    from heedful.verdict.comparison import Side
 
 
 def print_verdicts(console: "Console", found: "Sequence[AuditFiles]", seeds: int = 1) -> None:
@@ -31,8 +31,8 @@ def print_verdicts(console: "Console", found: "Sequence[AuditFiles]", seeds: int
 
 
 def _across(group: "list[AuditFiles]") -> "list[Line]":
-    from heedful.audits import line_json, lines_across
-    from heedful.report.reading import Line
+    from heedful.auditing.audit import line_json, lines_across
+    from heedful.report.audit_files import Line
 
     return [Line.model_validate(line_json(line)) for line in lines_across([one.rows for one in group])]
 
@@ -84,7 +84,7 @@ def print_comparison(console: "Console", found: "Sequence[AuditFiles]") -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from heedful.comparison import compared
+    from heedful.verdict.comparison import compared
 
     groups = _models(found)
     table = Table(box=SIMPLE_HEAD)

@@ -9,7 +9,7 @@ from heedful.cli.progress import progress_bar, reporter
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from heedful.trained import Trained
+    from heedful.training.trained import Trained
 
 
 def train(
@@ -37,8 +37,8 @@ def train(
     from rich.console import Console
     from rich.markup import escape
 
-    from heedful.engine import ensure
-    from heedful.store import Store
+    from heedful.runs.store import Store
+    from heedful.runs.worker import ensure
 
     console = Console(highlight=False)
     with progress_bar(console) as bar:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from heedful.report.reading import AuditFiles, Line, Verdict
+from heedful.report.audit_files import AuditFiles, Line, Verdict
 
 PERCENT = ("without_top", "erase_one", "erase_until_flip", "uniform", "uniform_retrained")
 """Lines whose numbers are shares of texts or words."""

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
-from heedful.report.reading import AuditFiles
+from heedful.report.audit_files import AuditFiles
 
 MAPS = {
     "attention": "Attention",

@@ -12,13 +12,13 @@ from markupsafe import Markup
 
 from heedful import __version__
 from heedful.report.answers import WEAK, answer_of, table_rows
+from heedful.report.audit_files import AuditFiles, Verdict, Word, Words
 from heedful.report.drawing import DARK
 from heedful.report.erasure import RANKINGS
 from heedful.report.figure import Figure, inline_svg
 from heedful.report.figures import draw_figures
 from heedful.report.heatmap import embedded_json, example_data
 from heedful.report.names import flatten
-from heedful.report.reading import AuditFiles, Verdict, Word, Words
 from heedful.report.texts import gather_texts
 
 HERE = Path(__file__).parent

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from heedful.report.audit_files import AuditFiles
 from heedful.report.names import distinct_names, printable
-from heedful.report.reading import AuditFiles
 
 MOST_CLASSES = 5
 """Classes told apart in a figure; the rarer ones are drawn as one."""

@@ -1,7 +1,12 @@
 """Papers, repeated: tables beside ours, claims tested; one name here is one choice of `heedful reproduce`."""
 
-from heedful.studies import attefa, jain_wallace, seat, serrano_smith, sun_lu, wiegreffe_pinter
-from heedful.studies.contract import SCALES, Results, Study
+from heedful.studies.attefa import study as attefa
+from heedful.studies.jain_wallace import study as jain_wallace
+from heedful.studies.seat import study as seat
+from heedful.studies.serrano_smith import study as serrano_smith
+from heedful.studies.study import SCALES, Results, Study
+from heedful.studies.sun_lu import study as sun_lu
+from heedful.studies.wiegreffe_pinter import study as wiegreffe_pinter
 
 __all__ = ["SCALES", "STUDIES", "Results", "Study"]
 

@@ -8,8 +8,8 @@ import polars as pl
 from heedful.measures import Estimate
 from heedful.report.figure import Figure
 from heedful.studies.charts import box_plots, histograms, intervals
-from heedful.studies.conduct import text_frame
-from heedful.studies.contract import Claim, Results
+from heedful.studies.pipeline import text_frame
+from heedful.studies.study import Claim, Results
 
 LARGEST = "prediction.max_attention"
 BINS = ("[0, .25)", "[.25, .5)", "[.5, .75)", "[.75, 1]")

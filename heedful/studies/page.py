@@ -8,7 +8,7 @@ from markupsafe import Markup, escape
 
 from heedful.report.figure import inline_svg
 from heedful.report.page import templates
-from heedful.studies.told import HOW, Told, as_json, cells_of, markdown, said_estimate, said_number
+from heedful.studies.render import HOW, Told, as_json, cells_of, markdown, said_estimate, said_number
 
 HERE = Path(__file__).parent
 MARKS = ((re.compile(r"\*\*(.+?)\*\*"), r"<b>\1</b>"), (re.compile(r"\*(.+?)\*"), r"<em>\1</em>"))

@@ -1,6 +1,6 @@
 """The numbers that the papers printed, to stand beside ours.
 
-One file a paper in `numbers/`, one number a row, with these columns:
+One file `published.csv` in each paper's folder, one number a row, with these columns:
 
 item, page      where it is printed: "Table 2", "Figure 13", "section 5.4"; the page only where we could see it
 data            our name of the data set, else the paper's own in lower case; "all" for a statement about all of them
@@ -109,7 +109,7 @@ def published(paper: str) -> pl.DataFrame:
     ('Table 2', 'sst2', 'dp', 'accuracy lambda=0.001', 0.553)
     """
     pick("paper", paper, PAPERS)
-    file = resources.files("heedful.studies") / "numbers" / f"{paper}.csv"
+    file = resources.files("heedful.studies") / paper / "published.csv"
     return pl.read_csv(file.read_bytes(), schema=_COLUMNS).with_columns(pl.col("model", "note").fill_null(""))
 
 

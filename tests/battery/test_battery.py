@@ -7,21 +7,12 @@ import pytest
 import torch
 
 import heedful.battery
-from four_verbs import FourVerbs
 from heedful.battery import PAIRS, TESTS, Evidence
-from heedful.model import trace
-from test_model import BATCH, LENGTHS, TIME, VOCABULARY, cut, give_attention, make, make_batch
+from support.evidence import KINDS
+from support.evidence import evidence_of_kind as evidence_of
+from support.four_verbs import FourVerbs
+from support.models import BATCH, LENGTHS, TIME, VOCABULARY, cut, make_batch
 
-KINDS = {
-    "token-wise": {"encoder": "average"},
-    "recurrent": {"encoder": "bilstm"},
-    "five classes": {"encoder": "cnn", "classes": 5},
-    "sentences": {"encoder": "hierarchical"},
-    "query": {"encoder": "bilstm", "classes": 5, "has_query": True, "attention": "dot"},
-    "not linear": {"encoder": "bilstm", "has_query": True, "head": "tanh"},
-    "uniform": {"encoder": "identity", "attention": "uniform"},
-    "frozen": {"encoder": "rnn", "attention": "frozen"},
-}
 OPTIONS = {
     "permutation": {"count": 11},
     "erase_until_flip": {"rankings": 7},
@@ -31,16 +22,6 @@ OPTIONS = {
     "token_scores": {"classes": torch.arange(VOCABULARY) % 4 - 2, "labels": ("bad", "good")},
     "sensitivity": {"sizes": (1, 0.4), "by": ("attention", "random"), "probes": 3, "steps": 2},
 }
-
-
-def evidence_of(kind: str, batch=None) -> Evidence:
-    choice = KINDS[kind]
-    model = make(**choice)
-    batch = batch or make_batch(choice.get("has_query", False))
-    if choice.get("attention") == "frozen" and batch.given is None:
-        batch = give_attention(batch, hierarchical=False)
-    with torch.no_grad():
-        return Evidence(model, trace(model, batch))
 
 
 def run(name: str, evidence: Evidence):

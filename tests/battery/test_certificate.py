@@ -3,10 +3,10 @@ import math
 import pytest
 import torch
 
-from battery.test_battery import evidence_of
-from battery.test_by_hand import found
+from heedful.attacks import Ball, draw
 from heedful.battery.certificate import certificate
-from heedful.perturbation import Ball, draw
+from support.by_hand import found
+from support.evidence import evidence_of_kind as evidence_of
 
 
 def test_radii_by_hand():

@@ -1,12 +1,13 @@
 import pytest
 import torch
 
-from battery.test_embedding_noise import evidence_of
+from heedful.attacks import Ball, draw
 from heedful.battery.embedding_attack import embedding_attack
-from heedful.battery.steadiness import moves
+from heedful.battery.stability_measures import moves
 from heedful.errors import SettingError
-from heedful.perturbation import Ball, draw, reread
-from test_model import make
+from heedful.models.trace import reread
+from support.evidence import evidence_of
+from support.models import make
 
 SOME = 40
 

@@ -3,20 +3,11 @@ from itertools import permutations
 import pytest
 import torch
 
-from heedful.battery import Evidence
 from heedful.battery.embedding_noise import embedding_noise, noise_on_one_word
 from heedful.measures import js_divergence
-from heedful.model import trace
-from test_model import BATCH, make, make_batch
-
-
-def evidence_of(model, batch=None):
-    with torch.no_grad():
-        return Evidence(model, trace(model, batch or make_batch()))
-
-
-def draw(seed=0):
-    return torch.Generator().manual_seed(seed)
+from support.evidence import evidence_of
+from support.evidence import seeded as draw
+from support.models import BATCH, make
 
 
 def test_noise_falls_on_one_word_of_each_text():

@@ -6,8 +6,8 @@ import torch
 from heedful.battery import PAIRS
 from heedful.exact import expected_permuted_js
 from heedful.measures import js_divergence
-from heedful.model import trace
-from test_model import make, make_batch
+from heedful.models.trace import trace
+from support.models import make, make_batch
 
 
 @pytest.fixture(scope="module")

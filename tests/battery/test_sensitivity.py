@@ -4,10 +4,7 @@ from importlib import import_module
 import pytest
 import torch
 
-from battery.test_battery import evidence_of as of_kind
-from battery.test_embedding_noise import draw, evidence_of
-from four_verbs import FourVerbs
-from heedful.battery.rationale import rationale_sizes, top_items
+from heedful.battery.comprehensiveness_sufficiency import rationale_sizes, top_items
 from heedful.battery.sensitivity import (
     Rationales,
     area,
@@ -18,8 +15,12 @@ from heedful.battery.sensitivity import (
     smallest_flips,
     tighten,
 )
-from heedful.model import trace
-from test_model import LENGTHS, cut, give_attention, make, make_batch
+from heedful.models.trace import trace
+from support.evidence import evidence_of
+from support.evidence import evidence_of_kind as of_kind
+from support.evidence import seeded as draw
+from support.four_verbs import FourVerbs
+from support.models import LENGTHS, cut, give_attention, make, make_batch
 
 
 def flat(classes=2):

@@ -3,10 +3,10 @@ import torch
 
 from heedful.battery import Evidence
 from heedful.battery.token_scores import token_scores
-from heedful.model import trace
-from heedful.tokens import NEUTRAL, OTHER
+from heedful.models.trace import trace
+from heedful.token_scores import NEUTRAL, OTHER
 from heedful.types import Batch
-from test_model import give_attention, make, make_batch
+from support.models import give_attention, make, make_batch
 
 LABELS = ("bad", "good")
 CLASSES = torch.tensor([OTHER, OTHER, OTHER, OTHER, 0, 1, NEUTRAL, NEUTRAL, OTHER, OTHER, OTHER])

@@ -2,13 +2,14 @@ from dataclasses import replace
 
 import torch
 
-from battery.test_embedding_noise import draw, evidence_of
-from four_verbs import FourVerbs
 from heedful.battery import Evidence
-from heedful.battery.steadiness import moves
+from heedful.battery.stability_measures import moves
 from heedful.battery.word_substitution import _replaced, similar_words, word_substitution
-from heedful.model import trace
-from test_model import BATCH, LENGTHS, VOCABULARY, make, make_batch
+from heedful.models.trace import trace
+from support.evidence import evidence_of
+from support.evidence import seeded as draw
+from support.four_verbs import FourVerbs
+from support.models import BATCH, LENGTHS, VOCABULARY, make, make_batch
 
 FIRST = 4
 

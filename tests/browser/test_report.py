@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from heedful.report import FIGURES, read_audit, write_report
-from report.synthetic import make_audit
+from support.synthetic_audit import make_audit
 
 api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium")

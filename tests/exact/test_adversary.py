@@ -13,8 +13,8 @@ import heedful.exact.adversary as adversary
 from heedful.exact import answer_stands_without_top, eps_max_js
 from heedful.exact.adversary import js_of_single, slab, without_top
 from heedful.measures import js_divergence
-from tests.exact import golden
-from tests.exact.strategies import any_rows, one_row, padded, random_rows
+from support import exact_golden as golden
+from support.exact_strategies import any_rows, one_row, padded, random_rows
 
 EPS = 0.01
 

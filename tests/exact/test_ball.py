@@ -14,7 +14,7 @@ from heedful.exact.ball import (
     steepest_on_simplex,
     steepest_zero_sum,
 )
-from tests.exact.strategies import any_rows, padded
+from support.exact_strategies import any_rows, padded
 
 NORMS = ["l1", "l2", "linf"]
 SETS = ["free", "zero_sum", "box", "simplex"]

@@ -13,7 +13,7 @@ from heedful.exact import (
     eps_max_js_bracket,
 )
 from heedful.measures import js_divergence
-from tests.exact.strategies import Rows, any_rows, one_row, padded, random_rows
+from support.exact_strategies import Rows, any_rows, one_row, padded, random_rows
 
 EPS = 0.05
 

@@ -8,6 +8,7 @@ from scipy.optimize import linprog
 from torch import Tensor
 from torch.testing import assert_close
 
+from heedful.attacks import Ball, ascend, draw
 from heedful.exact import (
     Norm,
     certified_radius,
@@ -24,8 +25,7 @@ from heedful.exact.ball import (
     steepest_on_simplex,
     steepest_zero_sum,
 )
-from heedful.perturbation import Ball, ascend, draw
-from tests.exact.strategies import Rows, any_rows, one_row, padded, random_rows
+from support.exact_strategies import Rows, any_rows, one_row, padded, random_rows
 
 NORMS: list[Norm] = ["l1", "l2", "linf"]
 TRIES = 1000

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from heedful.exact.adversary import loss_of_overlap
 from heedful.exact.corners import most_different_corner
 from heedful.exact.polytope import Limits, inner_limits, outer_limits
-from tests.exact.test_polytope import attentions, keeps, some_row
+from support.polytopes import attentions, keeps, some_row
 
 
 @pytest.mark.parametrize("limits_of", [inner_limits, outer_limits])

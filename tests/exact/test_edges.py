@@ -8,7 +8,7 @@ from heedful.exact.adversary import js_of_pair
 from heedful.exact.edges import best_edge
 from heedful.exact.polytope import is_within, outer_limits
 from heedful.measures import js_divergence
-from tests.exact.test_polytope import some_row
+from support.polytopes import some_row
 
 
 def listed_pairs(row, steps: int = 401):

@@ -6,7 +6,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from heedful.exact import expectation_over_others, first_flip, prefix_logits, single_erasure_logits
-from tests.exact.strategies import Rows, any_rows, one_row, padded, random_rows
+from support.exact_strategies import Rows, any_rows, one_row, padded, random_rows
 
 
 def erased(gone: list[int], weight: Tensor, logits: Tensor, empty: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from heedful.exact import first_flip, minimal_flip_set
-from tests.exact.strategies import Rows, lattice_rows, one_row, padded, random_rows, smooth_rows
+from support.exact_strategies import Rows, lattice_rows, one_row, padded, random_rows, smooth_rows
 
 
 def decision_without(gone: tuple[int, ...], weight: Tensor, logits: Tensor, empty: Tensor) -> int:

@@ -9,8 +9,8 @@ from torch.testing import assert_close
 import heedful.exact.adversary as adversary
 import heedful.exact.frozen as frozen
 from heedful.exact import eps_max_js, frozen_optimum
-from tests.exact import golden
-from tests.exact.strategies import any_rows, one_row, padded, random_rows
+from support import exact_golden as golden
+from support.exact_strategies import any_rows, one_row, padded, random_rows
 
 
 def loss(points: Tensor, weight: Tensor, logits: Tensor) -> Tensor:

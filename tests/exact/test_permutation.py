@@ -17,8 +17,8 @@ from heedful.exact import (
     some_permutation_flips,
 )
 from heedful.measures import js_divergence
-from tests.exact import golden
-from tests.exact.strategies import any_rows, lattice_rows, padded, random_rows
+from support import exact_golden as golden
+from support.exact_strategies import any_rows, lattice_rows, padded, random_rows
 
 
 def every_permutation(weight: Tensor) -> Tensor:

@@ -2,11 +2,9 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
 
 from heedful.exact.polytope import (
     Limits,
-    Row,
     inner_limits,
     is_within,
     largest_weights,
@@ -19,29 +17,10 @@ from heedful.exact.polytope import (
     within_limits,
 )
 from heedful.measures import total_variation
-from tests.exact.strategies import random_rows
+from support.exact_strategies import random_rows
+from support.polytopes import attentions, keeps, some_row
 
 EPS = [0.01, 0.1]
-
-
-def some_row(count: int, classes: int, seed: int, eps: float) -> Row:
-    rows = random_rows(batch=1, count=count, classes=classes, seed=seed)
-    return row_of(rows.attention[0], rows.item_logits[0], eps)
-
-
-def attentions(row: Row, seed: int, number: int = 4000) -> Tensor:
-    """Random ones, from sparse to even, near the base and far from it."""
-    generator = torch.Generator().manual_seed(seed)
-    drawn = torch.rand(number, row.weight.numel(), generator=generator, dtype=torch.float64).log().neg()
-    drawn = drawn ** torch.tensor([1.0, 5.0]).repeat(number // 2).unsqueeze(-1)
-    near = torch.rand(number, 1, generator=generator, dtype=torch.float64) ** 4
-    return row.weight + near * (drawn / drawn.sum(-1, keepdim=True) - row.weight)
-
-
-def keeps(row: Row, limits: Limits, attention: Tensor, slack: float = 1e-9) -> Tensor:
-    """Whether some c puts every u - c between the limits."""
-    logits = attention @ row.logits
-    return (logits - limits.high).amax(-1) <= (logits - limits.low).amin(-1) + slack
 
 
 def test_both_kinds_of_prediction_are_met():

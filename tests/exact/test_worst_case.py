@@ -16,7 +16,7 @@ from heedful.exact import (
     worst_case_zero_sum,
 )
 from heedful.exact.ball import project_on_simplex, steepest_free, steepest_zero_sum
-from tests.exact.strategies import any_rows, one_row, padded, random_rows
+from support.exact_strategies import any_rows, one_row, padded, random_rows
 
 NORMS = ["l1", "l2", "linf"]
 ORDERS = {"l1": 1, "l2": 2, "linf": torch.inf}

@@ -13,7 +13,7 @@ from scipy.stats import entropy as scipy_entropy
 from torch.testing import assert_close
 
 from heedful.measures import entropy, js_divergence, kl_divergence, total_variation
-from strategies import distribution_pairs, padded
+from support.strategies import distribution_pairs, padded
 
 DIVERGENCES = [js_divergence, kl_divergence, total_variation]
 SYMMETRIC = [js_divergence, total_variation]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from heedful.measures import Estimate, bootstrap_interval, interval, paired_ratio_interval
-from strategies import text_values
+from support.strategies import text_values
 
 
 def seeded(number: int = 0) -> torch.Generator:

@@ -14,7 +14,7 @@ from scipy.stats import kendalltau
 from torch.testing import assert_close
 
 from heedful.measures import kendall_tau, kendall_top_k_distance, rank_descending, ties_within, top_k_overlap
-from strategies import masks, padded, score_pairs, scores
+from support.strategies import masks, padded, score_pairs, scores
 
 # Every measure of two rankings, as one number a row.
 MEASURES = {

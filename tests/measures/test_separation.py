@@ -4,7 +4,7 @@ from sklearn.metrics import roc_auc_score
 from torch.testing import assert_close
 
 from heedful.measures import shares_below
-from strategies import score_pairs
+from support.strategies import score_pairs
 
 
 def plainly(values: list[float], others: list[bool]) -> list[float]:

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from heedful.report import read_audit
-from report.synthetic import make_audit
+from support.synthetic_audit import make_audit
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 import pytest
 
 from heedful.report.answers import answer_of, cell_of, holds, table_rows
-from heedful.report.reading import Line, ShowInstead, Verdict
+from heedful.report.audit_files import Line, ShowInstead, Verdict
 
 
 def line(score=0.5, score_low=0.4, score_high=0.6, **changes):

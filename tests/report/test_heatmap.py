@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from heedful.report import heatmap
 from heedful.report.heatmap import STEPS, embedded_json, example_data
-from report.synthetic import SIMILAR
+from support.synthetic_audit import SIMILAR
 
 NAMES = ["average", "bilstm"]
 

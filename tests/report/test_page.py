@@ -6,7 +6,7 @@ import pytest
 
 from heedful.report import FIGURES, read_audit, write_report
 from heedful.report.page import render_page
-from report.synthetic import make_audit
+from support.synthetic_audit import make_audit
 
 VOID = {"meta", "link", "input", "br"}
 SCRIPT = "<script>alert(1)</script>"

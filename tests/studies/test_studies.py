@@ -6,13 +6,13 @@ import pytest
 
 from heedful.battery import PAIRS, TESTS
 from heedful.errors import SettingError
-from heedful.plan import Planned, named
+from heedful.runs.grid import Planned, named
 from heedful.settings import key_of
 from heedful.studies import SCALES, STUDIES
-from heedful.studies.contract import Results
 from heedful.studies.page import render_study, write_study
-from heedful.studies.told import cells_of, tell, words_of
-from studies.synthetic_results import SHARES, results_of
+from heedful.studies.render import cells_of, tell, words_of
+from heedful.studies.study import Results
+from support.synthetic_results import SHARES, results_of
 
 every_study = pytest.mark.parametrize("study", STUDIES.values(), ids=STUDIES)
 

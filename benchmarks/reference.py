@@ -1,0 +1,111 @@
+"""The tests of the battery as one would first write them: one text and one change at a time, the model run for each.
+
+What `benchmarks/audit.py` measures us against. Each takes a model, the batch of a single text, and what the model said
+of it.
+"""
+
+from dataclasses import replace
+
+import torch
+from scipy.stats import kendalltau
+
+from heedful.battery.adversarial_search import draw_start, search_adversary
+from heedful.models.attention_model import AttentionModel
+from heedful.models.trace import trace
+from heedful.types import Batch, Trace
+
+
+def read(model: AttentionModel, batch: Batch) -> Trace:
+    with torch.no_grad():
+        return trace(model, batch)
+
+
+def places(batch: Batch) -> list[int]:
+    """Where the items of the text stand."""
+    return batch.attendable[0].nonzero()[:, 0].tolist()
+
+
+def gradient_agreement(model: AttentionModel, batch: Batch, seen: Trace) -> float:
+    embedded = model.embed(batch).detach().requires_grad_()
+    encoded = model.encode(embedded, batch)
+    _, attention = model.attend(encoded, batch)
+    model.decode(encoded, attention.detach()).softmax(-1).max().backward()
+    importance = (embedded.grad * embedded).sum(-1).abs()[0]
+    model.zero_grad()
+    own = places(batch)
+    return kendalltau(attention[0, own].detach().numpy(), importance[own].detach().numpy()).statistic
+
+
+def leave_one_out(model: AttentionModel, batch: Batch, seen: Trace) -> float:
+    before, importance = seen.logits.softmax(-1), []
+    for place in places(batch):
+        keep = [i for i in range(batch.tokens.shape[1]) if i != place]
+        cut = {name: getattr(batch, name)[:, keep] for name in ("tokens", "mask", "attendable")}
+        importance.append((read(model, replace(batch, **cut)).logits.softmax(-1) - before).abs().sum().item() / 2)
+    return kendalltau(seen.attention[0, places(batch)].numpy(), importance).statistic
+
+
+def permutation(model: AttentionModel, batch: Batch, seen: Trace, count: int = 100) -> float:
+    own = places(batch)
+    before, moved = seen.logits.softmax(-1), []
+    with torch.no_grad():
+        for _ in range(count):
+            attention = seen.attention.clone()
+            attention[0, own] = attention[0, own][torch.randperm(len(own))]
+            moved.append((model.decode(seen.encoded, attention).softmax(-1) - before).abs().sum().item() / 2)
+    return sorted(moved)[count // 2]
+
+
+def adversary(model: AttentionModel, batch: Batch, seen: Trace) -> float:
+    start = draw_start(seen.encoded.items, torch.Generator().manual_seed(0)).float()
+    found = search_adversary(lambda w: model.decode(seen.encoded, w), seen.attention, seen.encoded.items, start)
+    return found.best(0.01)[0].item()
+
+
+def decide_without(model: AttentionModel, seen: Trace, erased: list[int]) -> int:
+    with torch.no_grad():
+        attention = seen.attention.clone()
+        attention[0, erased] = 0
+        return int(model.decode(seen.encoded, attention / attention.sum().clamp_min(1e-12)).argmax())
+
+
+def erase_one(model: AttentionModel, batch: Batch, seen: Trace) -> list[bool]:
+    decided = int(seen.logits.argmax())
+    return [decide_without(model, seen, [place]) != decided for place in places(batch)]
+
+
+def erase_until_flip(model: AttentionModel, batch: Batch, seen: Trace, rankings: int = 100) -> list[int]:
+    """Items erased by attention, by the gradient of the weights, by their product, and by random rankings."""
+    own = places(batch)
+    weights = seen.attention.clone().requires_grad_()
+    model.decode(replace_hidden(seen), weights).softmax(-1).max().backward()
+    gradient, attention = weights.grad[0], seen.attention[0]
+    orders = [sorted(own, key=lambda i, by=by: -by[i].item()) for by in (attention, gradient, gradient * attention)]
+    orders += [[own[i] for i in torch.randperm(len(own)).tolist()] for _ in range(rankings)]
+    decided = int(seen.logits.argmax())
+    counts = []
+    for order in orders:
+        flipped = (n for n in range(1, len(order) + 1) if decide_without(model, seen, order[:n]) != decided)
+        counts.append(next(flipped, len(order)))
+    model.zero_grad()
+    return counts
+
+
+def replace_hidden(seen: Trace):
+    return replace(seen.encoded, hidden=seen.encoded.hidden.detach())
+
+
+def uniform(model: AttentionModel, batch: Batch, seen: Trace) -> int:
+    with torch.no_grad():
+        return int(model.decode(seen.encoded, seen.encoded.items / seen.encoded.items.sum()).argmax())
+
+
+TESTS = {
+    "gradient_agreement": gradient_agreement,
+    "leave_one_out_agreement": leave_one_out,
+    "permutation": permutation,
+    "adversary": adversary,
+    "erase_one": erase_one,
+    "erase_until_flip": erase_until_flip,
+    "uniform": uniform,
+}

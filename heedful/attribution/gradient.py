@@ -1,0 +1,86 @@
+"""Importance by gradients: of the prediction to an item's embeddings, and to its attention weight."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from heedful.attribution.items import item_of_token
+from heedful.types import LinearModel, Model, Trace
+
+
+def input_gradient(model: Model, trace: Trace) -> Float[Tensor, "batch item"]:
+    """How much the predicted class's probability changes as an item's embeddings grow; 0 where there is no item.
+
+    importance = |sum over the item's tokens t and dimensions d of (dp / d embedded[t, d]) embedded[t, d]|,
+    with attention held fixed and p the probability of the predicted class.
+
+    Jain and Wallace (2019, arXiv:1902.10186, section 4.1, algorithm 1): the derivative to the one entry that is 1 in
+    the word's one-hot vector, with the graph cut at attention. A sentence takes the sum over its tokens.
+    """
+    return signed_input_gradient(model, trace, trace.logits.argmax(-1)).abs()
+
+
+def signed_input_gradient(model: Model, trace: Trace, classes: Int[Tensor, " batch"]) -> Float[Tensor, "batch item"]:
+    """The same with its sign, for the probability of any class: positive where the item speaks for that class.
+
+    Args:
+        classes: whose probability, for each text.
+    """
+    with (
+        torch.enable_grad(),
+        torch.backends.cudnn.flags(enabled=False),
+    ):  # its recurrent layers go back only in training
+        embedded = trace.embedded.detach().requires_grad_()
+        logits = model.decode(model.encode(embedded, trace.batch), trace.attention.detach())
+        margin = _margin(logits, classes)
+        (gradient,) = torch.autograd.grad(margin, embedded, _slope(margin.detach()))
+    owner = item_of_token(trace)
+    # One place more than there are items takes what is part of none.
+    sums = gradient.new_zeros(owner.shape[0], trace.encoded.items.shape[1] + 1)
+    weighed = (gradient * trace.embedded.detach()).sum(-1)
+    return sums.scatter_add(1, owner.where(owner >= 0, sums.shape[1] - 1), weighed)[:, :-1]
+
+
+def weight_gradient(model: Model, trace: Trace) -> Float[Tensor, "batch item"]:
+    """How the predicted class's probability changes with each attention weight, signed; 0 where there is no item.
+
+    dp_y / d attention_i = p_y (s_iy - sum over k of p_k s_ik), with s = item_logits - empty_logits, y the prediction.
+
+    Each weight is free: neither the softmax that made it nor a renormalisation is differentiated. Serrano and Smith
+    (2019, arXiv:1906.03731, section 5.2) rank by it, and by its product with attention. A model that is not linear
+    after attention is differentiated through its `decode`.
+    """
+    predicted = trace.logits.argmax(-1)
+    if isinstance(model, LinearModel):
+        with torch.no_grad():
+            gradient = _closed_form(model, trace, predicted)
+    else:
+        gradient = _by_autograd(model, trace, predicted)
+    return gradient.where(trace.encoded.items, 0.0)
+
+
+def _closed_form(model: LinearModel, trace: Trace, predicted: Int[Tensor, " batch"]) -> Float[Tensor, "batch item"]:
+    p = trace.logits.softmax(-1)
+    scores = model.item_logits(trace.encoded) - model.empty_logits(trace.encoded)[:, None]
+    own = scores.gather(-1, predicted[:, None, None].expand(-1, scores.shape[1], 1))
+    # The predicted class's own term is 0 exactly, so nothing is lost where its probability is nearly 1.
+    return p.gather(-1, predicted[:, None]) * ((own - scores) @ p[..., None])[..., 0]
+
+
+def _by_autograd(model: Model, trace: Trace, predicted: Int[Tensor, " batch"]) -> Float[Tensor, "batch item"]:
+    with torch.enable_grad():
+        attention = trace.attention.detach().requires_grad_()
+        margin = _margin(model.decode(trace.encoded, attention), predicted)
+        (gradient,) = torch.autograd.grad(margin, attention, _slope(margin.detach()))
+    return gradient
+
+
+def _margin(logits: Float[Tensor, "batch classes"], classes: Int[Tensor, " batch"]) -> Float[Tensor, " batch"]:
+    """The m for which sigmoid(m) is the probability of that class: its logit less the log-sum-exp of the others."""
+    own = logits.gather(-1, classes[:, None])
+    return (own - logits.scatter(-1, classes[:, None], -torch.inf).logsumexp(-1, keepdim=True))[:, 0]
+
+
+def _slope(margin: Float[Tensor, " batch"]) -> Float[Tensor, " batch"]:
+    # The slope of the sigmoid, in a form that does not round to 0 (and all importances with it) for a sure prediction.
+    return margin.sigmoid() * (-margin).sigmoid()

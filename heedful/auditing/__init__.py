@@ -1,0 +1,1 @@
+"""An audit: what is audited, the tests over its texts, and the public function."""

@@ -1,0 +1,127 @@
+"""Examples as padded tensors, bucketed by length."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from heedful.data.tokenizer import END, PAD, START, WordTokenizer
+from heedful.types import Batch, Example
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """A split whose words are numbers: what batches are cut from.
+
+    Args:
+        texts: ids of each text, with its start and end symbols if the tokenizer adds them.
+        sentences: the number of each token's sentence; empty where the examples have no sentence boundaries.
+        framed: whether the first and the last id of each text are a start and an end symbol.
+    """
+
+    texts: tuple[Int[Tensor, " _"], ...]
+    queries: tuple[Int[Tensor, " _"], ...]
+    sentences: tuple[Int[Tensor, " _"], ...]
+    labels: Int[Tensor, " text"]
+    framed: bool
+
+    @property
+    def lengths(self) -> list[int]:
+        """How many ids each text has."""
+        return [len(text) for text in self.texts]
+
+
+def number(examples: Sequence[Example], words: WordTokenizer) -> Numbered:
+    """The examples with every token replaced by its id."""
+    framed = words.adds_start_end
+
+    def ids(tokens: Sequence[str]) -> Tensor:
+        numbers = words.ids(tokens)
+        return torch.tensor([START, *numbers, END] if framed else numbers)
+
+    return Numbered(
+        texts=tuple(ids(e.tokens) for e in examples),
+        queries=tuple(ids(e.query) for e in examples if e.query),
+        sentences=tuple(_sentence_numbers(e, framed) for e in examples if e.sentences),
+        labels=torch.tensor([e.label for e in examples], dtype=torch.long),
+        framed=framed,
+    )
+
+
+def _sentence_numbers(example: Example, framed: bool) -> Tensor:
+    begins = torch.zeros(len(example.tokens), dtype=torch.long)
+    begins[list(example.sentences[1:])] = 1
+    numbers = begins.cumsum(0)
+    return torch.cat([numbers[:1], numbers, numbers[-1:]]) if framed else numbers
+
+
+def collate(split: Numbered, index: Sequence[int], given: Sequence[Tensor] | None = None) -> Batch:
+    """The chosen texts as one padded batch.
+
+    Args:
+        given: attention to impose, for each text of the split.
+    """
+    tokens = pad_sequence([split.texts[i] for i in index], batch_first=True, padding_value=PAD)
+    lengths = torch.tensor([len(split.texts[i]) for i in index])
+    place = torch.arange(tokens.shape[1])
+    mask = place < lengths[:, None]
+    attendable = mask & (place > 0) & (place < lengths[:, None] - 1) if split.framed else mask
+    batch = Batch(torch.tensor(list(index)), tokens, mask, attendable, split.labels[list(index)])
+    if split.queries:
+        queries = pad_sequence([split.queries[i] for i in index], batch_first=True, padding_value=PAD)
+        query_lengths = torch.tensor([len(split.queries[i]) for i in index])
+        batch = replace(batch, query_tokens=queries, query_mask=torch.arange(queries.shape[1]) < query_lengths[:, None])
+    if split.sentences:
+        batch = replace(batch, sentence=pad_sequence([split.sentences[i] for i in index], batch_first=True))
+    if given is not None:
+        batch = replace(batch, given=pad_items([given[i] for i in index], batch))
+    return batch
+
+
+def pad_items(rows: Sequence[Float[Tensor, " _"]], batch: Batch) -> Float[Tensor, "batch item"]:
+    """Values of items, a ragged row for each text of the batch, as one tensor of the batch's number of items."""
+    items = batch.tokens.shape[1] if batch.sentence is None else int(batch.sentence.max()) + 1
+    padded = pad_sequence(list(rows), batch_first=True)
+    return torch.nn.functional.pad(padded, (0, items - padded.shape[1]))
+
+
+def bucketed(lengths: Sequence[int], size: int, generator: torch.Generator) -> list[list[int]]:
+    """Every text once, in batches of texts of similar length, in random order.
+
+    Lengths are jittered by up to a tenth before sorting, so that batches differ from epoch to epoch
+    (the scheme of Jain and Wallace's code).
+
+    >>> batches = bucketed([9, 1, 8, 2, 1], 2, torch.Generator().manual_seed(0))
+    >>> sorted(sorted(batch) for batch in batches)
+    [[0], [1, 4], [2, 3]]
+    """
+    known = torch.tensor(lengths, dtype=torch.float64)
+    jitter = 1 + 0.2 * (torch.rand(len(known), generator=generator, dtype=torch.float64) - 0.5)
+    order = (known * jitter).argsort(stable=True).tolist()
+    blocks = [order[start : start + size] for start in range(0, len(order), size)]
+    return [blocks[i] for i in torch.randperm(len(blocks), generator=generator).tolist()]
+
+
+def in_order(lengths: Sequence[int], size: int) -> list[list[int]]:
+    """Every text once, shortest first, in batches: the cheapest way to read a split.
+
+    >>> in_order([9, 1, 8, 2, 1], 2)
+    [[1, 4], [3, 2], [0]]
+    """
+    order = torch.tensor(lengths).argsort(stable=True).tolist()
+    return [order[start : start + size] for start in range(0, len(order), size)]
+
+
+def read(split: Numbered, size: int, device: torch.device, given: Sequence[Tensor] | None = None) -> Iterator[Batch]:
+    """The whole split in batches on a device, shortest texts first."""
+    for index in in_order(split.lengths, size):
+        yield to_device(collate(split, index, given), device)
+
+
+def to_device(batch: Batch, device: torch.device) -> Batch:
+    """The batch with every tensor on that device."""
+    tensors = {f.name: getattr(batch, f.name) for f in fields(batch)}
+    return replace(batch, **{name: tensor.to(device) for name, tensor in tensors.items() if tensor is not None})

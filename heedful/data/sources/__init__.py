@@ -1,0 +1,1 @@
+"""Where texts come from: one file a source, each with `load`."""

@@ -1,0 +1,91 @@
+"""Data sets in the format of the Hugging Face `datasets` library: from its hub, or a folder on this computer."""
+
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import polars
+
+from heedful.data.labelled_texts import Rows
+from heedful.data.sources.files import SPLIT_NAMES, rows_of
+from heedful.data.sources.records import Table, table_of
+from heedful.errors import DataError, SettingError
+from heedful.settings import DataSettings
+from heedful.types import Split
+
+if TYPE_CHECKING:
+    import datasets
+
+PREFIX = "hub:"
+
+
+def load(data: DataSettings) -> Rows:
+    """The rows of `hub:owner/name`, `hub:owner/name:config` or `hub:/a/folder`.
+
+    Splits are found by name; dev and test are taken from train where missing. Labels of the type ClassLabel get their
+    names.
+    """
+    name, config = address(data.source)
+    splits = _splits(name, config)
+    given: dict[Split, datasets.Dataset] = {}
+    for said, content in splits.items():
+        split = SPLIT_NAMES.get(said.lower())
+        if split is not None and split not in given:
+            given[split] = content
+    if "train" not in given:
+        raise DataError(f"{data.source} must have a split 'train'; it has: {', '.join(splits)}.")
+    tables: dict[Split, Table] = {
+        split: table_of(f"{data.source} ({split})", _frame(content)) for split, content in given.items()
+    }
+    known_as = Path(name).name if Path(name).exists() else data.source.removeprefix(PREFIX)
+    rows = rows_of(known_as, tables, data, _label_names(given["train"]))
+    unused = sorted(said for said in splits if said.lower() not in SPLIT_NAMES)
+    return replace(rows, notes=(*rows.notes, f"splits not read: {', '.join(unused)}")) if unused else rows
+
+
+def address(source: str) -> tuple[str, str | None]:
+    """The name or folder, and the configuration if one is asked for.
+
+    >>> address("hub:nyu-mll/glue:sst2"), address("hub:stanfordnlp/imdb")
+    (('nyu-mll/glue', 'sst2'), ('stanfordnlp/imdb', None))
+    """
+    said = source.removeprefix(PREFIX)
+    if not said:
+        raise SettingError("hub: needs a name behind it, such as hub:stanfordnlp/imdb or hub:nyu-mll/glue:sst2.")
+    if Path(said).exists():
+        return said, None
+    name, _, config = said.partition(":")
+    return name, config or None
+
+
+def _splits(name: str, config: str | None) -> "dict[str, datasets.Dataset]":
+    library = _library()
+    folder = Path(name)
+    is_saved = any((folder / file).is_file() for file in ("dataset_dict.json", "state.json"))
+    try:
+        content = library.load_from_disk(name) if is_saved else library.load_dataset(name, config)
+    except (OSError, ValueError, library.exceptions.DatasetsError) as error:
+        raise DataError(f"{PREFIX}{name} can not be loaded: {error}") from error
+    return {str(split): part for split, part in content.items()} if isinstance(content, dict) else {"train": content}
+
+
+def _library() -> ModuleType:
+    try:
+        return import_module("datasets")
+    except ImportError as error:
+        raise SettingError(
+            f"{PREFIX}NAME needs the datasets library. Install it: pip install 'heedful[hf]'."
+        ) from error
+
+
+def _frame(content: "datasets.Dataset") -> polars.DataFrame:
+    frame = content.to_polars()
+    assert isinstance(frame, polars.DataFrame)  # an iterator only if asked for batches
+    return frame
+
+
+def _label_names(content: "datasets.Dataset") -> dict[str, tuple[str, ...]]:
+    names = {column: getattr(feature, "names", None) for column, feature in content.features.items()}
+    return {column: tuple(labels) for column, labels in names.items() if labels}

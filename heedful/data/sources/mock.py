@@ -1,0 +1,173 @@
+"""The mock sets of Amini and Kosseim: opinion words of the label's own polarity among one filler word.
+
+What makes a mock text is four draws, each a function below: how long it is, where its informative words stand, which
+words of its own class these are, and which of them give way to words of another class. Texts that differ in `positions`
+or `agreement` alone have the same lengths and the same words of their own class.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import torch
+
+from heedful.data.draws import generator_of, labels_in_blocks
+from heedful.data.labelled_texts import Row, Rows
+from heedful.data.lexicon import Lexicon, opinion_words
+from heedful.data.tokenizer import WordTokenizer
+from heedful.errors import SettingError, pick
+from heedful.settings import DataSettings, TextSettings
+
+FILLER = "filler"
+LABELS = ("negative", "positive")
+TRAIN, TEST = 8_000, 1_000
+SHORTEST, LONGEST = 50, 100
+
+
+@dataclass(frozen=True)
+class Amount:
+    """How many words of a text are informative: a fixed count, or so many quarters of its length."""
+
+    count: int = 0
+    quarters: int = 0
+
+    def of(self, length: int) -> int:
+        """The number of informative words in a text of that length, halves rounded to even.
+
+        >>> Amount(count=5).of(50), Amount(quarters=1).of(50), Amount(quarters=1).of(51), Amount(quarters=4).of(51)
+        (5, 12, 13, 51)
+        """
+        return self.count + round(self.quarters * length / 4)
+
+
+AMOUNTS = {
+    "mock-1": Amount(count=1),
+    "mock-2": Amount(count=2),
+    "mock-5": Amount(count=5),
+    "mock-10": Amount(count=10),
+    "mock-1q": Amount(quarters=1),
+    "mock-2q": Amount(quarters=2),
+    "mock-3q": Amount(quarters=3),
+    "mock-4q": Amount(quarters=4),
+}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How the texts of one set are made: a label and a list of words for each class, and what the settings say."""
+
+    labels: tuple[str, ...]
+    lists: tuple[tuple[str, ...], ...]
+    amount: Amount
+    positions: str
+    agreement: float
+
+
+def load(data: DataSettings, text: TextSettings) -> Rows:
+    """The mock set that `data.source` names: 8,000 texts to train, 1,000 for dev and 1,000 for test, half positive.
+
+    Length uniform in 50..100; informative words drawn with replacement, their positions without; all else is one filler
+    word. The positions of the words of the text's own class are the rationale. Limits are met by drawing no more, and
+    the first texts of a larger set are those of a smaller one.
+
+    Amini and Kosseim (How (Un)Faithful is Attention?, section 4.1), who have no dev set and leave replacement and
+    rounding open. Not in the paper: `positions` other than scattered, `agreement` below 1, more than two `classes`.
+    """
+    recipe = _recipe(data, text)
+
+    def draw(split: str, most: int, limit: int | None) -> tuple[Row, ...]:
+        generator = generator_of(data.source, split, data.split_seed)
+        for_labels = generator_of(data.source, split, data.split_seed, "labels")
+        for_others = generator_of(data.source, split, data.split_seed, "others")
+        labels = labels_in_blocks((1,) * data.classes, min(most, limit or most), for_labels)
+        return tuple(_row(recipe, label, generator, for_others) for label in labels)
+
+    return Rows(
+        name=data.source,
+        task="classification",
+        labels=recipe.labels,
+        train=draw("train", TRAIN, data.train_limit),
+        dev=draw("dev", TEST, data.test_limit),
+        test=draw("test", TEST, data.test_limit),
+    )
+
+
+def _recipe(data: DataSettings, text: TextSettings) -> Recipe:
+    amount = pick("mock set", data.source, AMOUNTS)
+    opinions = opinion_words(data.lexicon, WordTokenizer.from_settings(text))
+    if not all(opinions):
+        raise SettingError(f"no word of lexicon='{data.lexicon}' is left whole by words='{text.words}'; use another.")
+    labels, lists = class_words(opinions, data.classes)
+    if not all(lists):
+        raise SettingError(
+            f"lexicon='{data.lexicon}' has too few words for {data.classes} classes: {sum(map(len, opinions))}. "
+            "Lower `classes`, or use another lexicon."
+        )
+    return Recipe(labels, lists, amount, data.positions, data.agreement)
+
+
+def class_words(opinions: Lexicon, classes: int) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """The label and the words of each class: the two polarities, or all words dealt out in turn to more groups.
+
+    Groups mix both polarities and mean nothing but that their words are their own. That is all that the two polarities
+    mean, too, to a model that learns its vectors from the mock texts; one with pretrained vectors has to learn more.
+
+    >>> class_words((("bad", "sad"), ("good", "glad")), 2)
+    (('negative', 'positive'), (('bad', 'sad'), ('good', 'glad')))
+    >>> class_words((("bad", "sad"), ("good", "glad")), 3)
+    (('group 1', 'group 2', 'group 3'), (('bad', 'glad'), ('sad',), ('good',)))
+    """
+    if classes == len(opinions):
+        return LABELS, opinions
+    words = tuple(chain(*opinions))
+    return tuple(f"group {n + 1}" for n in range(classes)), tuple(words[n::classes] for n in range(classes))
+
+
+def own_words(count: int, agreement: float) -> int:
+    """How many of so many informative words are of the text's own class: their share, and always more than half.
+
+    >>> own_words(10, 1.0), own_words(10, 0.8), own_words(10, 0.51), own_words(1, 0.51)
+    (10, 8, 6, 1)
+    """
+    return max(round(agreement * count), count // 2 + 1)
+
+
+def _row(recipe: Recipe, label: int, generator: torch.Generator, for_others: torch.Generator) -> Row:
+    length = _length(generator)
+    places = _places(length, recipe.amount.of(length), recipe.positions, generator)
+    own = dict(zip(places, _words(recipe.lists[label], len(places), generator), strict=True))
+    others = _others(recipe, label, places, for_others)
+    words = [FILLER] * length
+    for place, word in (own | others).items():
+        words[place] = word
+    rationale = tuple((place, place + 1) for place in places if place not in others)
+    return Row(" ".join(words), recipe.labels[label], rationale=rationale)
+
+
+def _length(generator: torch.Generator) -> int:
+    return int(torch.randint(SHORTEST, LONGEST + 1, (), generator=generator))
+
+
+def _places(length: int, count: int, positions: str, generator: torch.Generator) -> list[int]:
+    # Drawn also where it is not asked for, so that what is drawn next, the words, does not depend on positions.
+    scattered = sorted(torch.randperm(length, generator=generator)[:count].tolist())
+    if positions == "scattered":
+        return scattered
+    first = {"start": 0, "middle": (length - count) // 2, "end": length - count}[positions]
+    return [*range(first, first + count)]
+
+
+def _words(lexicon: Sequence[str], count: int, generator: torch.Generator) -> list[str]:
+    numbers: list[int] = torch.randint(len(lexicon), (count,), generator=generator).tolist()
+    return [lexicon[number] for number in numbers]
+
+
+def _others(recipe: Recipe, label: int, places: Sequence[int], generator: torch.Generator) -> dict[int, str]:
+    """The words that speak for another class, each for any of them, and where they stand."""
+    count = len(places) - own_words(len(places), recipe.agreement)
+    if not count:
+        return {}
+    order: list[int] = torch.randperm(len(places), generator=generator)[:count].tolist()
+    rivals = recipe.lists[:label] + recipe.lists[label + 1 :]
+    chosen: list[int] = torch.randint(len(rivals), (count,), generator=generator).tolist()
+    return {places[place]: _words(rivals[rival], 1, generator)[0] for place, rival in zip(order, chosen, strict=True)}

@@ -1,0 +1,277 @@
+"""Pretrained word vectors: read in bounded memory, laid out by vocabulary, and searched for neighbours."""
+
+import gzip
+import zipfile
+import zlib
+from array import array
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import chain
+from pathlib import Path
+from typing import Literal
+
+import numpy
+import torch
+from jaxtyping import Float, Int
+from numpy.lib.npyio import NpzFile
+from torch import Tensor
+
+from heedful.data.folder import data_folder
+from heedful.data.tokenizer import SPECIAL
+from heedful.errors import DataError, SettingError, pick
+
+FASTTEXT_MODEL = b"\xba\x16\x4f\x2f"
+CHUNK = 256
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """One vector a word, each word once."""
+
+    words: tuple[str, ...]
+    matrix: Float[Tensor, "word size"]
+
+
+def load_vectors(source: str, only: Collection[str] | None = None) -> Vectors:
+    """The vectors of a file, or of a name under HEEDFUL_DATA/embeddings; of a word that stands twice, the first.
+
+    Read are text files as word2vec, GloVe and fastText write them (word and numbers on a line, perhaps a first line
+    with count and size, perhaps gzipped), word2vec's `.bin` (with gensim) and our `.npz`: arrays `words`, `vectors` and
+    `row`, where the vector of `words[i]` is `vectors[row[i]]`.
+
+    Args:
+        only: the words wanted. Others are not kept, so a file larger than memory can be read (but not a `.bin`).
+    """
+    path = _find(source)
+    wanted = None if only is None else frozenset(only)
+    ending = path.suffix.lower()
+    if ending == ".npz":
+        return _read_npz(path, wanted)
+    if ending == ".bin":
+        return _read_binary(path, wanted)
+    if ending in (".kv", ".model", ".pkl", ".pickle"):
+        raise DataError(
+            f"{path} is a pickle, which may run any program when opened. Write it as text first, where you trust it: "
+            "KeyedVectors.load(FILE).save_word2vec_format('vectors.txt')."
+        )
+    return _read_text(path, wanted)
+
+
+def embedding_matrix(
+    words: Sequence[str],
+    vectors: Vectors,
+    *,
+    missing: Literal["normal", "zero"],
+    unit: bool,
+    generator: torch.Generator,
+) -> tuple[Float[Tensor, "vocab size"], float]:
+    """One row for each word of the vocabulary, and the share of the words (our symbols aside) that have a vector.
+
+    Row 0, the padding, is zero. Words without a vector are drawn from N(0, 1), as Jain and Wallace (2019) write, or
+    zero, as their code has it.
+
+    Args:
+        unit: scale every row but zero ones to length 1, as Serrano and Smith (2019) do.
+
+    >>> vectors = Vectors(("good", "bad"), torch.tensor([[3.0, 4.0], [0.0, -2.0]]))
+    >>> vocabulary = ["<pad>", "<unk>", "<start>", "<end>", "bad", "film"]
+    >>> matrix, coverage = embedding_matrix(
+    ...     vocabulary, vectors, missing="zero", unit=True, generator=torch.Generator().manual_seed(0)
+    ... )
+    >>> matrix[4:], coverage
+    (tensor([[ 0., -1.], [ 0.,  0.]]), 0.5)
+    """
+    size = vectors.matrix.shape[1]
+    drawn = torch.randn(len(words), size, generator=generator) if missing == "normal" else torch.zeros(len(words), size)
+    place = {word: number for number, word in enumerate(vectors.words)}
+    known = [number for number, word in enumerate(words) if word in place]
+    matrix = drawn.index_copy(
+        0, torch.tensor(known, dtype=torch.long), vectors.matrix[[place[words[n]] for n in known]]
+    )
+    matrix = torch.cat([torch.zeros(1, size), matrix[1:]])
+    if unit:
+        matrix = torch.nn.functional.normalize(matrix, dim=1)
+    real = [word for word in words if word not in SPECIAL]
+    return matrix, sum(word in place for word in real) / max(1, len(real))
+
+
+def nearest_neighbours(vectors: Vectors, words: Sequence[str], n: int) -> dict[str, tuple[tuple[str, float], ...]]:
+    """The n other words whose vectors make the smallest angle with that of each word, nearest first, with the cosine.
+
+    Words without a vector are left out; where there are fewer than n others, all are given.
+
+    >>> vectors = Vectors(("up", "high", "down"), torch.tensor([[0.0, 1.0], [0.6, 0.8], [0.0, -1.0]]))
+    >>> nearest_neighbours(vectors, ["up", "left"], 1)
+    {'up': (('high', 0.800000011920929),)}
+    """
+    if n < 1:
+        raise SettingError(f"n must be at least 1; it is {n}.")
+    place = {word: number for number, word in enumerate(vectors.words)}
+    known = [word for word in dict.fromkeys(words) if word in place]
+    cosines, rows = nearest_rows(vectors.matrix, torch.tensor([place[word] for word in known], dtype=torch.long), n)
+    return {
+        word: tuple((vectors.words[row], value) for row, value in zip(*near, strict=True))
+        for word, *near in zip(known, rows.tolist(), cosines.tolist(), strict=True)
+    }
+
+
+def nearest_rows(
+    matrix: Float[Tensor, "word size"], rows: Int[Tensor, " row"], n: int
+) -> tuple[Float[Tensor, "row n"], Int[Tensor, "row n"]]:
+    """Cosine and number of the n other rows that make the smallest angle with each of these, nearest first.
+
+    >>> nearest_rows(torch.tensor([[0.0, 1.0], [0.6, 0.8], [0.0, -1.0]]), torch.tensor([2]), 1)
+    (tensor([[-0.8000]]), tensor([[1]]))
+    """
+    # Lengths alone, and no table of unit vectors: a large one is written more slowly than it is multiplied.
+    length = matrix.norm(dim=1).clamp_min(1e-12)
+    most, near = min(n, len(matrix) - 1), []
+    for own in rows.split(CHUNK):
+        cosine = matrix[own] @ matrix.T / length / length[own, None]
+        near.append(cosine.scatter(1, own[:, None], -torch.inf).topk(most, dim=1))
+    return torch.cat([one.values for one in near]), torch.cat([one.indices for one in near])
+
+
+def _find(source: str) -> Path:
+    path = Path(source).expanduser()
+    if path.is_file():
+        return path
+    if len(path.parts) > 1:
+        raise DataError(f"there is no vector file {path}.")
+    folder = data_folder(f"vectors '{source}' (there is no such file here)") / "embeddings"
+    if (folder / source).is_file():
+        return folder / source
+    return pick("vectors", source, {file.stem: file for file in sorted(folder.glob("*")) if file.suffix != ".json"})
+
+
+def _read_npz(path: Path, only: frozenset[str] | None) -> Vectors:
+    try:
+        with path.open("rb") as file:
+            archive = numpy.load(file, allow_pickle=False)
+            arrays = dict(archive) if isinstance(archive, NpzFile) else {}
+    except (OSError, EOFError, ValueError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
+        raise _unreadable(path, error) from error
+    if not {"words", "vectors"} <= set(arrays):
+        raise DataError(f"{path} must hold the arrays words, vectors and row.")
+    words, vectors = arrays["words"], arrays["vectors"]
+    rows = arrays.get("row", numpy.arange(words.size))
+    _check_npz(path, words, rows, vectors)
+    places: dict[str, int] = {}
+    for word, row in zip(words.tolist(), rows.tolist(), strict=True):
+        if only is None or word in only:
+            places.setdefault(word, row)
+    matrix = (
+        vectors[list(places.values())].astype(numpy.float32) if places else numpy.zeros((0, vectors.shape[1]), "f4")
+    )
+    _check_finite(path, tuple(places), matrix)
+    return Vectors(tuple(places), torch.from_numpy(matrix))
+
+
+def _check_npz(path: Path, words: numpy.ndarray, rows: numpy.ndarray, vectors: numpy.ndarray) -> None:
+    problem = ""
+    if words.ndim != 1 or words.dtype.kind != "U":
+        problem = f"words must be one row of strings; it is {words.dtype} of shape {words.shape}"
+    elif vectors.ndim != 2 or vectors.dtype.kind != "f" or not vectors.size:
+        problem = f"vectors must be a table of decimal numbers; it is {vectors.dtype} of shape {vectors.shape}"
+    elif rows.shape != words.shape or rows.dtype.kind not in "iu":
+        problem = f"row must be one whole number a word; it is {rows.dtype} of shape {rows.shape}"
+    elif len(rows) and not 0 <= rows.min() <= rows.max() < len(vectors):
+        problem = f"row must lie in 0..{len(vectors) - 1}; it goes from {rows.min()} to {rows.max()}"
+    if problem:
+        raise DataError(f"{path}: {problem}.")
+
+
+def _read_binary(path: Path, only: frozenset[str] | None) -> Vectors:
+    with path.open("rb") as stream:
+        if stream.read(4) == FASTTEXT_MODEL:
+            raise DataError(
+                f"{path} is a fastText model, not a table of vectors; use the .vec file that comes with it."
+            )
+    try:
+        keyed_vectors = import_module("gensim.models").KeyedVectors
+    except ImportError as error:
+        raise SettingError(f"{path}: .bin files need gensim. Install it: pip install 'heedful[vectors]'.") from error
+    try:
+        found = keyed_vectors.load_word2vec_format(str(path), binary=True)
+    except (OSError, EOFError, ValueError) as error:
+        raise _unreadable(path, error) from error
+    words = tuple(word for word in found.index_to_key if only is None or word in only)
+    matrix = numpy.array(found.vectors[[found.key_to_index[word] for word in words]], dtype=numpy.float32)
+    _check_finite(path, words, matrix)
+    return Vectors(words, torch.from_numpy(matrix))
+
+
+def _read_text(path: Path, only: frozenset[str] | None) -> Vectors:
+    places: dict[str, None] = {}
+    numbers = array("f")
+    wanted = None if only is None else {word.encode() for word in only}
+    with _entries(path) as (count, size, lines):
+        seen = 0
+        for number, line in lines:
+            seen += 1
+            if wanted is not None and line.split(None, 1)[0] not in wanted:
+                continue
+            word, values = _entry(f"{path}, line {number}", line, size)
+            if word not in places and (only is None or word in only):
+                places[word] = None
+                numbers.extend(values)
+    if count is not None and seen < count:
+        raise DataError(f"{path} says that it has {count} words and has {seen}: it was cut short. Get it again.")
+    matrix = numpy.frombuffer(numbers, dtype=numpy.float32) if places else numpy.zeros(0, numpy.float32)
+    matrix = matrix.reshape(len(places), size)
+    _check_finite(path, tuple(places), matrix)
+    return Vectors(tuple(places), torch.from_numpy(matrix))
+
+
+@contextmanager
+def _entries(path: Path) -> Iterator[tuple[int | None, int, Iterator[tuple[int, bytes]]]]:
+    """How many words a text file says it has, how many numbers each, and its lines that are not blank, numbered."""
+    try:
+        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as stream:
+            first = stream.readline().removeprefix(b"\xef\xbb\xbf")
+            fields = first.split()
+            if len(fields) < 2:
+                raise DataError(
+                    f"{path}, line 1: must be a word and its numbers, or a count and a size; it is {first[:40]!r}."
+                )
+            has_header = len(fields) == 2 and fields[0].isdigit() and fields[1].isdigit() and int(fields[1]) > 0
+            count, size = (int(fields[0]), int(fields[1])) if has_header else (None, len(fields) - 1)
+            lines = enumerate(stream if has_header else chain([first], stream), start=2 if has_header else 1)
+            yield count, size, ((number, line) for number, line in lines if line.strip())
+    except (OSError, EOFError, zlib.error) as error:
+        raise _unreadable(path, error) from error
+
+
+def _entry(place: str, line: bytes, size: int) -> tuple[str, list[float]]:
+    """The word of a line and its numbers; what stands before the last numbers is the word, spaces and all."""
+    fields = line.split()
+    extra = fields[1:-size]
+    if len(fields) <= size or (extra and all(map(_is_number, extra))):
+        raise DataError(f"{place}: must have a word and {size} numbers; it has {len(fields)} fields.")
+    # Undecodable bytes occur in published files; such a word matches no token, and is not worth stopping for.
+    word = b" ".join(fields[:-size]).decode(errors="replace")
+    try:
+        return word, [float(field) for field in fields[-size:]]
+    except ValueError:
+        wrong = next(field for field in fields[-size:] if not _is_number(field))
+        raise DataError(f"{place}: {wrong.decode(errors='replace')!r} is not a number.") from None
+
+
+def _is_number(field: bytes) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
+
+
+def _check_finite(path: Path, words: Sequence[str], matrix: numpy.ndarray) -> None:
+    wrong = numpy.flatnonzero(~numpy.isfinite(matrix).all(axis=1))
+    if len(wrong):
+        raise DataError(f"{path}: the vector of {words[wrong[0]]!r} must be finite numbers; it is not.")
+
+
+def _unreadable(path: Path, error: Exception) -> DataError:
+    return DataError(f"{path} can not be read as word vectors: {error}")

@@ -1,0 +1,1 @@
+"""Models with attention: embedding, encoder, attention, head."""

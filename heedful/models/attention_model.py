@@ -1,0 +1,104 @@
+"""The attention model: embed, encode, attend, decode."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from heedful.data.tokenizer import PAD
+from heedful.errors import SettingError, pick
+from heedful.models.attention import ATTENTIONS, masked_softmax
+from heedful.models.encoders import Hierarchical, build_encoder
+from heedful.models.heads import HEADS
+from heedful.settings import NetworkSettings
+from heedful.types import Batch, Encoded
+
+
+class AttentionModel(nn.Module):
+    """Embedding, encoder, attention, head; with a second encoder for the query of NLI and QA."""
+
+    def __init__(self, settings: NetworkSettings, vocabulary: int, classes: int, has_query: bool):
+        super().__init__()
+        self.embedding = nn.Embedding(vocabulary, settings.embed_size, padding_idx=PAD)
+        self.encoder = build_encoder(settings.embed_size, settings)
+        if has_query and isinstance(self.encoder, Hierarchical):
+            raise SettingError(
+                "encoder 'hierarchical' takes texts without a query; choose a flat encoder for NLI and QA."
+            )
+        self.query_encoder = build_encoder(settings.embed_size, settings) if has_query else None
+        width = self.encoder.output_size
+        self.attention = pick("attention", settings.attention, ATTENTIONS)(width, settings, has_query)
+        self.head = pick("head", settings.head, HEADS)(width, classes, settings, has_query)
+        self.temperature = settings.temperature
+        self.embedding_dropout = nn.Dropout(settings.embedding_dropout)
+        self.context_dropout = nn.Dropout(settings.context_dropout)
+        self.logit_dropout = nn.Dropout(settings.logit_dropout)
+
+    def embed(self, batch: Batch) -> Float[Tensor, "batch time embed"]:
+        """The vector of each token."""
+        return self.embedding(batch.tokens)
+
+    def encode(self, embedded: Float[Tensor, "batch time embed"], batch: Batch) -> Encoded:
+        """The hidden state of each item, and of the query where there is one."""
+        embedded = self.embedding_dropout(embedded)
+        if isinstance(self.encoder, Hierarchical):
+            if batch.sentence is None:
+                raise SettingError(
+                    "encoder 'hierarchical' needs sentence boundaries: load the data with `sentences=True`."
+                )
+            return Encoded(*self.encoder(embedded, batch.mask, batch.attendable, batch.sentence))
+        return Encoded(self.encoder(embedded, batch.mask), batch.attendable, self._encode_query(batch))
+
+    def attend(self, encoded: Encoded, batch: Batch) -> tuple[Float[Tensor, "batch item"], Float[Tensor, "batch item"]]:
+        """Scores (0 where there is no item) and attention, their softmax at the temperature."""
+        scores = self.attention(encoded, batch).masked_fill(~encoded.items, 0.0)
+        return scores, masked_softmax(scores / self.temperature, encoded.items)
+
+    def decode(self, encoded: Encoded, attention: Float[Tensor, "batch item"]) -> Float[Tensor, "batch classes"]:
+        """Logits of the items weighed by any attention."""
+        context = (attention[:, None] @ encoded.hidden)[:, 0]
+        return self.logit_dropout(self.head(self.context_dropout(context), encoded.query))
+
+    def _encode_query(self, batch: Batch) -> Float[Tensor, "batch hidden"] | None:
+        if self.query_encoder is None or isinstance(self.query_encoder, Hierarchical):
+            return None
+        if batch.query_tokens is None or batch.query_mask is None:
+            raise SettingError("this model was made for texts with a query (NLI, QA); the batch has none.")
+        hidden = self.query_encoder(self.embedding_dropout(self.embedding(batch.query_tokens)), batch.query_mask)
+        return self.query_encoder.summary(hidden, batch.query_mask)
+
+
+class LinearAttentionModel(AttentionModel):
+    """An attention model whose logits are the sum over items of attention x item_logits: every test is exact on it."""
+
+    def item_logits(self, encoded: Encoded) -> Float[Tensor, "batch item classes"]:
+        """What the model would say if all weight were on that item."""
+        query = None if encoded.query is None else encoded.query[:, None].expand_as(encoded.hidden)
+        return self.head(encoded.hidden, query)
+
+    def empty_logits(self, encoded: Encoded) -> Float[Tensor, "batch classes"]:
+        """What the model says when nothing is left: the head applied to the zero vector."""
+        return self.head(torch.zeros_like(encoded.hidden[:, 0]), encoded.query)
+
+
+def build_model(settings: NetworkSettings, vocabulary: int, classes: int, *, has_query: bool = False) -> AttentionModel:
+    """A fresh model; linear in its attention where the head is."""
+    kind = LinearAttentionModel if settings.head == "linear" else AttentionModel
+    model = kind(settings, vocabulary, classes, has_query)
+    if settings.embedding_start == "uniform":
+        with torch.no_grad():
+            model.embedding.weight.uniform_(-0.1, 0.1)
+            model.embedding.weight[PAD] = 0
+    _start_layers(model, settings)
+    model.embedding.weight.requires_grad_(settings.trains_embedding)
+    return model
+
+
+def _start_layers(model: AttentionModel, settings: NetworkSettings) -> None:
+    """Draw the weights of attention and head anew, where the settings ask for other starts than torch's."""
+    looks_for = getattr(model.attention, "score", None) or getattr(model.attention, "query", None)
+    says = getattr(model.head, "linear", None)
+    with torch.no_grad():
+        if settings.attention_start == "normal" and isinstance(looks_for, nn.Linear):
+            looks_for.weight.normal_()
+        if settings.head_start == "uniform" and isinstance(says, nn.Linear):
+            says.weight.uniform_(-1, 1)

@@ -1,0 +1,44 @@
+"""From embeddings to hidden states; one name here is one choice of `--encoder`."""
+
+from collections.abc import Callable
+
+from heedful.errors import SettingError, pick
+from heedful.models.encoders.cnn import Cnn
+from heedful.models.encoders.encoder import Encoder
+from heedful.models.encoders.hierarchical import Hierarchical
+from heedful.models.encoders.recurrent import bigru, bilstm, gru, lstm, rnn
+from heedful.models.encoders.tokenwise import affine, average, identity
+from heedful.settings import NetworkSettings
+
+__all__ = ["ENCODERS", "FLAT", "Encoder", "Hierarchical", "build_encoder"]
+
+FLAT: dict[str, Callable[[int, NetworkSettings], Encoder]] = {
+    "identity": identity,
+    "affine": affine,
+    "average": average,
+    "rnn": rnn,
+    "gru": gru,
+    "bigru": bigru,
+    "lstm": lstm,
+    "bilstm": bilstm,
+    "cnn": Cnn,
+}
+
+
+def hierarchical(embed_size: int, settings: NetworkSettings) -> Hierarchical:
+    """Two of the others, one over the words of each sentence and one over the sentences: HAN."""
+    if "hierarchical" in (settings.words, settings.sentences):
+        raise SettingError(
+            "the encoders inside a hierarchical one must be flat; `words` or `sentences` was 'hierarchical'."
+        )
+    words = pick("words encoder", settings.words, FLAT)(embed_size, settings)
+    sentences = pick("sentences encoder", settings.sentences, FLAT)(words.output_size, settings)
+    return Hierarchical(words, sentences, settings)
+
+
+ENCODERS: dict[str, Callable[[int, NetworkSettings], Encoder | Hierarchical]] = {**FLAT, "hierarchical": hierarchical}
+
+
+def build_encoder(embed_size: int, settings: NetworkSettings) -> Encoder | Hierarchical:
+    """The encoder of that name."""
+    return pick("encoder", settings.encoder, ENCODERS)(embed_size, settings)

@@ -1,0 +1,1 @@
+"""Runs and audits on disk, and their workers."""

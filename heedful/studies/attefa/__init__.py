@@ -1,0 +1,1 @@
+"""Amini and Kosseim, How (Un)Faithful is Attention?"""

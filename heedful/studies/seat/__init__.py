@@ -1,0 +1,1 @@
+"""Hu et al. (2023), SEAT: Stable and Explainable Attention."""

@@ -1,0 +1,1 @@
+"""Serrano and Smith (2019), Is Attention Interpretable?"""

@@ -1,0 +1,1 @@
+"""Sun and Lu (2020), Understanding Attention for Text Classification."""

@@ -1,0 +1,1 @@
+"""One loop, and one file a way to train."""

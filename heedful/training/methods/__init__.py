@@ -1,0 +1,33 @@
+"""Ways to train; one name here is one choice of `--method`."""
+
+from heedful.training.methods import (
+    adversary,
+    alignment,
+    attention_at,
+    attention_iat,
+    attention_rp,
+    seat,
+    seat_code,
+    vanilla,
+    word_at,
+    word_iat,
+)
+from heedful.training.methods.method import Method, bind, bind_follows
+
+__all__ = ["METHODS", "Method", "bind", "bind_follows"]
+
+METHODS: dict[str, Method] = {
+    "vanilla": vanilla.METHOD,
+    "adversary": adversary.METHOD,
+    "adversary_kl": adversary.METHOD_KL,
+    "alignment": alignment.METHOD,
+    "word_at": word_at.METHOD,
+    "word_iat": word_iat.METHOD,
+    "attention_rp": attention_rp.METHOD,
+    "attention_at": attention_at.METHOD,
+    "attention_at_weights": attention_at.METHOD_WEIGHTS,
+    "attention_iat": attention_iat.METHOD,
+    "seat": seat.METHOD,
+    "seat_all": seat.METHOD_ALL,
+    "seat_code": seat_code.METHOD,
+}

@@ -1,0 +1,34 @@
+"""Random perturbation of attention: predict the label also where noise is added to the weights."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from heedful.attacks import ball_of, draw
+from heedful.training.methods.method import Method
+from heedful.training.methods.vanilla import vanilla
+from heedful.types import Model, Reference, Trace
+
+
+def attention_rp(
+    model: Model,
+    trace: Trace,
+    reference: Reference | None,
+    generator: torch.Generator,
+    *,
+    radius: float = 0.001,
+    norm: str = "linf",
+    weight: float = 1.0,
+) -> Float[Tensor, " batch"]:
+    """-ln p(label), plus weight x the same with attention weights moved by uniform noise from a ball.
+
+    Attention-RP of Hu et al. (2023), as their code has it: the noisy weights are not scaled to sum to 1 again.
+    """
+    noise = draw(trace.encoded.items, ball_of(radius, norm), generator, trace.attention.dtype)
+    logits = model.decode(trace.encoded, trace.attention + noise)
+    at_noise = cross_entropy(logits, trace.batch.labels, reduction="none")
+    return vanilla(model, trace, reference, generator) + weight * at_noise
+
+
+METHOD = Method(attention_rp)

@@ -1,0 +1,83 @@
+"""How well a model predicts: accuracy, F1 and ROC-AUC of a split."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
+from torch import Tensor
+
+from heedful.data.batching import Numbered, read
+from heedful.models.attention_model import AttentionModel
+from heedful.models.trace import trace
+
+READ_SIZE = 64
+"""Texts a batch when nothing is learnt: 32 to 128 rows stay in cache, larger batches are slower."""
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What a model says of every text of a split, in the split's own order."""
+
+    attention: tuple[Float[Tensor, " _"], ...]
+    logits: Float[Tensor, "text classes"]
+
+
+def outputs(model: AttentionModel, split: Numbered, given: Sequence[Tensor] | None = None) -> Outputs:
+    """Attention (one value a position, padding cut off) and logits of every text, computed in evaluation mode."""
+    device = model.embedding.weight.device
+    attention: dict[int, Tensor] = {}
+    logits: dict[int, Tensor] = {}
+    was_training = model.training
+    model.eval()
+    with torch.no_grad():
+        for batch in read(split, READ_SIZE, device, given):
+            seen = trace(model, batch)
+            last = seen.encoded.items.long().cumsum(1).argmax(1) + 1
+            for row, index in enumerate(batch.index.tolist()):
+                attention[index] = seen.attention[row, : last[row]].cpu()
+                logits[index] = seen.logits[row].cpu()
+    model.train(was_training)
+    order = range(len(split.texts))
+    return Outputs(tuple(attention[i] for i in order), torch.stack([logits[i] for i in order]))
+
+
+def _roc_auc(labels: np.ndarray, probabilities: np.ndarray) -> float:
+    present = np.unique(labels)
+    if len(present) < probabilities.shape[1]:
+        return math.nan  # undefined where a class is missing
+    if probabilities.shape[1] == 2:
+        return float(roc_auc_score(labels, probabilities[:, 1]))
+    return float(roc_auc_score(labels, probabilities, multi_class="ovr", labels=np.arange(probabilities.shape[1])))
+
+
+def _macro_f1(labels: np.ndarray, probabilities: np.ndarray) -> float:
+    return float(f1_score(labels, probabilities.argmax(1), average="macro", zero_division=0))  # pyright: ignore[reportArgumentType]
+
+
+def _f1(labels: np.ndarray, probabilities: np.ndarray) -> float:
+    if probabilities.shape[1] > 2:
+        return _macro_f1(labels, probabilities)
+    return float(f1_score(labels, probabilities.argmax(1), zero_division=0))  # pyright: ignore[reportArgumentType]
+
+
+METRICS: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
+    "accuracy": lambda labels, probabilities: float(accuracy_score(labels, probabilities.argmax(1))),
+    "f1": _f1,
+    "macro_f1": _macro_f1,
+    "roc_auc": _roc_auc,
+}
+"""Each takes labels [text] and probabilities [text classes]. f1 is of class 1 for two classes, macro for more."""
+
+
+def metrics(logits: Float[Tensor, "text classes"], labels: Int[Tensor, " text"]) -> dict[str, float]:
+    """Every metric by its name.
+
+    >>> metrics(torch.tensor([[0.0, 2.0], [0.0, -1.0], [0.0, 1.0], [0.0, -2.0]]), torch.tensor([1, 0, 0, 0]))
+    {'accuracy': 0.75, 'f1': 0.666..., 'macro_f1': 0.733..., 'roc_auc': 1.0}
+    """
+    probabilities = logits.double().softmax(-1).numpy()
+    return {name: metric(labels.numpy(), probabilities) for name, metric in METRICS.items()}

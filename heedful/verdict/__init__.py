@@ -1,0 +1,1 @@
+"""From rows to a verdict. Nothing is imported here: what reads a finished verdict needs no torch."""

@@ -1,0 +1,272 @@
+import sys
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from heedful.attribution import leave_one_out, leave_one_out_plainly
+from heedful.models.attention_model import LinearAttentionModel, build_model
+from heedful.models.encoders import ENCODERS, FLAT
+from heedful.models.trace import trace
+from heedful.settings import NetworkSettings
+from heedful.types import Batch, Encoded
+from support.four_verbs import FourVerbs
+from support.golden_models import NAMES, Golden, load_extract, load_full
+from support.models import (
+    BATCH,
+    HIDDEN,
+    LENGTHS,
+    NETWORK,
+    TIME,
+    VOCABULARY,
+    cases,
+    cut,
+    give_attention,
+    make,
+    make_batch,
+)
+
+
+@pytest.fixture
+def no_plain_way(monkeypatch):
+    def refuse(model, seen, keep, chosen, tokens):
+        raise AssertionError("a shortened text was run")
+
+    # The package's attribute of this name is the function.
+    monkeypatch.setattr(sys.modules["heedful.attribution.leave_one_out"], "logits_by_deletion", refuse)
+
+
+def framed(batch: Batch) -> Batch:
+    """The two longer texts, whose first and last tokens are now a start and an end symbol."""
+    both = cut(batch, [0, 1], TIME)
+    return replace(both, attendable=(torch.arange(TIME) > 0) & (torch.arange(TIME) < LENGTHS[:2, None] - 1))
+
+
+def assert_same(found, wanted, atol=1e-10):
+    torch.testing.assert_close(found, wanted, atol=atol, rtol=0, equal_nan=True)
+
+
+def assert_same_as_reference(golden: Golden) -> None:
+    seen = trace(golden.model, golden.batch)
+    items = seen.encoded.items
+    wanted = golden.results["loo_out_f64"][items.numpy()]
+    for way in (leave_one_out, leave_one_out_plainly):
+        ours = way(golden.model, seen).softmax(-1)[..., 1]
+        np.testing.assert_allclose(ours[items].numpy(), wanted, atol=1e-8, rtol=0)
+        assert ours[~items].isnan().all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_authors_weights_give_the_authors_outputs(name):
+    assert_same_as_reference(load_extract(name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_authors_weights_give_the_authors_outputs_on_all_texts(name):
+    assert_same_as_reference(load_full(name))
+
+
+def cases_and_heads():
+    for encoder, attention, classes, has_query in cases():
+        yield encoder, attention, classes, has_query, "linear"
+        if attention == "additive":
+            yield encoder, attention, classes, has_query, "tanh"
+
+
+@pytest.mark.parametrize(("encoder", "attention", "classes", "has_query", "head"), list(cases_and_heads()))
+def test_every_fast_way_equals_running_every_shortened_text(encoder, attention, classes, has_query, head):
+    temperature = 1.0 if attention == "frozen" else 0.5
+    model = make(encoder, attention, classes, has_query, head, temperature=temperature)
+    seen = trace(model, give_attention(make_batch(has_query), encoder == "hierarchical"))
+    found = leave_one_out(model, seen)
+    assert found.shape == (*seen.encoded.items.shape, classes)
+    assert_same(found, leave_one_out_plainly(model, seen))
+    several = seen.encoded.items & (seen.encoded.items.sum(1, keepdim=True) > 1)
+    assert (found[several] != seen.logits[several.nonzero()[:, 0]]).any(-1).all()
+
+
+@pytest.mark.parametrize("encoder", FLAT)
+@pytest.mark.parametrize("has_query", [False, True])
+def test_start_and_end_symbols_stay(encoder, has_query):
+    model = make(encoder, has_query=has_query)
+    batch = make_batch(has_query)
+    seen = trace(model, framed(batch))
+    found = leave_one_out(model, seen)
+    assert_same(found, leave_one_out_plainly(model, seen))
+    assert (found.isnan().any(-1) == ~seen.batch.attendable).all()
+    tokens = torch.cat([batch.tokens[:1, :2], batch.tokens[:1, 3:]], 1)
+    read = torch.ones(1, TIME - 1, dtype=torch.bool)
+    between = (torch.arange(TIME - 1) > 0) & (torch.arange(TIME - 1) < TIME - 2)
+    shorter = replace(cut(batch, [0], TIME), tokens=tokens, mask=read, attendable=between[None], sentence=None)
+    torch.testing.assert_close(found[0, 2], trace(model, shorter).logits[0], atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+@pytest.mark.parametrize("attention", ["additive", "frozen"])
+def test_models_of_ours_are_not_run_again(encoder, attention, no_plain_way):
+    model = make(encoder, attention)
+    leave_one_out(model, trace(model, give_attention(make_batch(), encoder == "hierarchical")))
+
+
+@pytest.mark.parametrize("words", ["identity", "bilstm"])
+@pytest.mark.parametrize("sentences", FLAT)
+def test_a_hierarchical_model_loses_whole_sentences(words, sentences):
+    """Against the model on texts written without that sentence, with sentences of unlike lengths and a start symbol."""
+    model = make("hierarchical", words=words, sentences=sentences)
+    sentence = torch.tensor([[0, 0, 0, 1, 2, 2, 2], [0, 0, 1, 1, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0]])
+    batch = replace(make_batch(), sentence=sentence)
+    batch = replace(batch, attendable=batch.mask & (torch.arange(TIME) > 0) | (LENGTHS == 1)[:, None] & batch.mask)
+    seen = trace(model, batch)
+    found = leave_one_out(model, seen)
+    assert_same(found, leave_one_out_plainly(model, seen))
+    for row, item in ((0, 0), (0, 1), (0, 2), (1, 0), (1, 1)):
+        kept = batch.mask[row] & (sentence[row] != item)
+        tokens, left = batch.tokens[row, kept], sentence[row, kept]
+        read = torch.ones(1, len(tokens), dtype=torch.bool)
+        renumbered = left - (left > item).long()
+        shorter = Batch(batch.index[:1], tokens[None], read, batch.attendable[row, kept][None], batch.labels[:1])
+        wanted = trace(model, replace(shorter, sentence=renumbered[None])).logits[0]
+        torch.testing.assert_close(found[row, item], wanted, atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_without_its_only_item_a_text_gets_the_answer_to_nothing(encoder):
+    linear, tanh = make(encoder, classes=5), make(encoder, classes=5, head="tanh")
+    for way in (leave_one_out, leave_one_out_plainly):
+        seen = trace(linear, make_batch())
+        assert_same(way(linear, seen)[2, 0], linear.empty_logits(seen.encoded)[2])
+        assert way(tanh, trace(tanh, make_batch()))[2, 0].isnan().all()
+
+
+@pytest.mark.parametrize("encoder", ["average", "gru", "bilstm", "cnn"])
+def test_without_all_its_imposed_weight_a_text_gets_the_answer_to_nothing(encoder):
+    model, batch = make(encoder, "frozen"), make_batch()
+    given = torch.zeros(BATCH, TIME).double()
+    given[:, 0] = 1.0
+    given[0, 3:5] = 0.5
+    given[0, 0] = 0.0
+    seen = trace(model, replace(batch, given=given))
+    found = leave_one_out(model, seen)
+    assert_same(found, leave_one_out_plainly(model, seen))
+    empty = model.empty_logits(seen.encoded)
+    assert_same(found[1:, 0], empty[1:])
+    assert (found[seen.encoded.items].isfinite()).all() and (found[1, 1] != empty[1]).any()
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+@pytest.mark.parametrize("has_query", [False, True])
+def test_padding_batch_size_and_order_change_nothing(encoder, has_query):
+    if has_query and encoder == "hierarchical":
+        pytest.skip("a hierarchical encoder takes no query")
+    model, batch = make(encoder, has_query=has_query), make_batch(has_query)
+    for way in (leave_one_out, leave_one_out_plainly):
+        together = way(model, trace(model, batch))
+        assert_same(way(model, trace(model, cut(batch, [2, 0, 1], TIME))), together[[2, 0, 1]], atol=1e-12)
+        for row, length in enumerate(LENGTHS.tolist()):
+            alone = way(model, trace(model, cut(batch, [row], length)))[0]
+            assert_same(alone, together[row, : len(alone)], atol=1e-12)
+            assert together[row, len(alone) :].isnan().all()
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_single_precision_is_near_double(encoder):
+    model, batch = make(encoder), make_batch()
+    exact = leave_one_out(model, trace(model, batch))
+    model.float()
+    rough = leave_one_out(model, trace(model, batch))
+    assert rough.dtype == torch.float32
+    assert_same(rough.double(), exact, atol=1e-6)
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_nothing_is_left_behind(encoder):
+    """The trace, the weights and their gradients are as they were, and what comes back hangs on no graph."""
+    model, batch = make(encoder), give_attention(make_batch(), encoder == "hierarchical")
+    seen = trace(model, batch)
+    holders = (seen, seen.batch, seen.encoded)
+    tensors = [getattr(holder, f.name) for holder in holders for f in fields(holder)]
+    tensors = [tensor for tensor in tensors if isinstance(tensor, torch.Tensor)] + list(model.parameters())
+    before = [tensor.detach().clone() for tensor in tensors]
+    for parameter in model.parameters():
+        parameter.grad = torch.full_like(parameter, 3.0)
+    for way in (leave_one_out, leave_one_out_plainly):
+        assert not way(model, seen).requires_grad
+    assert all(torch.equal(now.detach(), then) for now, then in zip(tensors, before, strict=True))
+    assert all((parameter.grad == 3).all() and parameter.requires_grad for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("encoder", ["bilstm", "hierarchical"])
+def test_any_object_with_the_four_verbs_will_do(encoder):
+    model = make(encoder)
+    seen = trace(model, make_batch())
+    found, wanted = leave_one_out(FourVerbs(model), seen), leave_one_out(model, seen)
+    assert_same(found[:2], wanted[:2])
+    assert found[2].isnan().all()  # it can not say what it makes of nothing
+
+
+def test_words_in_pieces_are_left_out_whole():
+    """A foreign model whose items are words: `sentence` numbers them, and -1 marks a symbol that is part of none."""
+
+    class Words(FourVerbs):
+        def encode(self, embedded, batch):
+            word = batch.sentence.where(batch.mask, -1)
+            belongs = torch.arange(int(word.max()) + 1)[:, None] == word[:, None]
+            return Encoded(belongs.double() @ embedded, belongs.any(-1))
+
+        def attend(self, encoded, batch):
+            return encoded.hidden[..., 0], encoded.items / encoded.items.sum(1, keepdim=True).double()
+
+        def decode(self, encoded, attention):
+            return (attention[:, None] @ encoded.hidden)[:, 0, :2]
+
+    words = Words(make("identity"))
+    mask = torch.ones(1, 5, dtype=torch.bool)
+    batch = Batch(torch.tensor([0]), torch.tensor([[2, 5, 6, 7, 3]]), mask, mask, torch.tensor([0]))
+    batch = replace(batch, sentence=torch.tensor([[-1, 0, 0, 1, -1]]))
+    found = leave_one_out(words, trace(words, batch))
+    embedded = words.embed(batch)[0, :, :2]
+    torch.testing.assert_close(found, torch.stack([embedded[3], embedded[1] + embedded[2]])[None])
+
+
+def test_a_model_that_does_something_else_is_not_taken_for_ours():
+    class Doubling(LinearAttentionModel):
+        def encode(self, embedded, batch):
+            encoded = super().encode(embedded, batch)
+            return replace(encoded, hidden=2 * encoded.hidden)
+
+    torch.manual_seed(0)
+    model = Doubling(NETWORK, VOCABULARY, 2, False).double().eval()
+    seen = trace(model, make_batch())
+    assert_same(leave_one_out(model, seen), leave_one_out_plainly(model, seen))
+
+
+def test_attention_that_is_not_ours_is_run_plainly():
+    class Largest(nn.Module):
+        """A score that depends on the other items."""
+
+        def forward(self, encoded, batch):
+            hidden = encoded.hidden.masked_fill(~encoded.items[..., None], -9.0)
+            return (hidden - hidden.amax(1, keepdim=True)).sum(-1)
+
+    model = make("average")
+    model.attention = Largest()
+    seen = trace(model, make_batch())
+    assert_same(leave_one_out(model, seen), leave_one_out_plainly(model, seen))
+
+
+@pytest.mark.parametrize("encoder", ["rnn", "bilstm", "cnn", "average"])
+def test_a_long_text_fits(encoder):
+    """More items than are read side by side, so in groups."""
+    settings = NetworkSettings(encoder=encoder, embed_size=3, hidden_size=HIDDEN, kernels=(3,))
+    torch.manual_seed(0)
+    model = build_model(settings, VOCABULARY, 2).double().eval()
+    tokens = torch.randint(1, VOCABULARY, (1, 1100), generator=torch.Generator().manual_seed(0))
+    read = torch.ones_like(tokens, dtype=torch.bool)
+    batch = Batch(torch.tensor([0]), tokens, read, read, torch.tensor([0]))
+    found = leave_one_out(model, trace(model, batch))
+    for item in (0, 500, 1023, 1024, 1025, 1099):
+        shorter = torch.cat([tokens[:, :item], tokens[:, item + 1 :]], 1)
+        short = replace(batch, tokens=shorter, mask=read[:, 1:], attendable=read[:, 1:])
+        torch.testing.assert_close(found[0, item], trace(model, short).logits[0], atol=1e-12, rtol=0)

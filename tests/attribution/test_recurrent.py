@@ -1,0 +1,54 @@
+import pytest
+import torch
+
+from heedful.attribution.reading import Reading
+from heedful.attribution.recurrent import contexts
+from heedful.attribution.scoring import scoring_of
+from heedful.models.trace import trace
+from support.models import LENGTHS, make, make_batch
+
+RECURRENT = ["rnn", "gru", "bigru", "lstm", "bilstm"]
+
+
+def reading_of(model, seen):
+    scoring = scoring_of(model.attention, model.temperature, seen.encoded, seen.scores)
+    batch = seen.batch
+    return Reading(seen.embedded, batch.mask, batch.attendable, seen.encoded.hidden, seen.scores, scoring)
+
+
+def one_by_one(model, seen):
+    """The context of each shortened text, encoded alone."""
+    found = torch.full_like(seen.encoded.hidden, torch.nan)
+    for row, length in enumerate(LENGTHS.tolist()):
+        for gap in range(length if length > 1 else 0):
+            kept = [place for place in range(length) if place != gap]
+            read = torch.ones(1, length - 1, dtype=torch.bool)
+            hidden = model.encoder(seen.embedded[row : row + 1, kept], read)
+            scores = model.attention.of(hidden) / model.temperature
+            found[row, gap] = scores[0].softmax(-1) @ hidden[0]
+    return found
+
+
+@pytest.mark.parametrize("encoder", RECURRENT)
+@pytest.mark.parametrize("rows", [1, 5, 6, 9, 1024])
+def test_groups_of_rows_of_any_size_give_the_same(encoder, rows):
+    model = make(encoder)
+    with torch.no_grad():
+        seen = trace(model, make_batch())
+        found, wanted = contexts(model.encoder, reading_of(model, seen), rows), one_by_one(model, seen)
+    several = seen.encoded.items & (LENGTHS > 1)[:, None]
+    torch.testing.assert_close(found[several], wanted[several], atol=1e-13, rtol=0)
+    assert found[2, 0].isnan().all()
+
+
+@pytest.mark.parametrize("encoder", RECURRENT)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_scores_too_far_apart_for_exponentials_are_summed_up_all_the_same(encoder, dtype):
+    model = make(encoder, temperature=1e-4).to(dtype)
+    with torch.no_grad():
+        seen = trace(model, make_batch())
+        assert (seen.scores.amax(1) - seen.scores.amin(1)).max() / 1e-4 > 800
+        found, wanted = contexts(model.encoder, reading_of(model, seen)), one_by_one(model, seen)
+    several = seen.encoded.items & (LENGTHS > 1)[:, None]
+    # At this temperature single precision's rounding of scores is a matter of 1e-3 of the weights.
+    torch.testing.assert_close(found[several], wanted[several], atol=1e-10 if dtype == torch.float64 else 0.02, rtol=0)

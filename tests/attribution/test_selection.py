@@ -1,0 +1,102 @@
+"""Parts of texts against texts that are written out shorter."""
+
+import pytest
+import torch
+
+from heedful.attribution import deletion, leave_one_out, logits_of_parts, logits_of_zeroed
+from heedful.models.trace import trace
+from heedful.types import Batch
+from support.four_verbs import FourVerbs
+from support.models import BATCH, LENGTHS, TIME, cases, give_attention, make, make_batch
+
+
+def seen_by(model, batch):
+    with torch.no_grad():
+        return trace(model, batch)
+
+
+def close(found, wanted):
+    torch.testing.assert_close(found, wanted, atol=1e-10, rtol=0, equal_nan=True)
+
+
+def of_case(encoder, attention, classes, has_query, head="linear"):
+    model = make(encoder, attention, classes, has_query, head)
+    batch = make_batch(has_query)
+    if attention == "frozen":
+        batch = give_attention(batch, hierarchical=encoder == "hierarchical")
+    return model, seen_by(model, batch)
+
+
+@pytest.mark.parametrize(("encoder", "attention", "classes", "has_query"), list(cases()))
+def test_all_items_but_one_are_what_leaving_it_out_leaves(encoder, attention, classes, has_query):
+    model, seen = of_case(encoder, attention, classes, has_query)
+    items = seen.encoded.items
+    keep = items[:, None] & ~torch.eye(items.shape[1], dtype=torch.bool)
+    found = logits_of_parts(model, seen, keep)
+    close(found.masked_fill(~items[..., None], torch.nan), leave_one_out(model, seen))
+
+
+@pytest.mark.parametrize("encoder", ["average", "bilstm", "cnn"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_part_is_read_as_a_text_of_its_own(encoder, seed):
+    model = make(encoder, classes=5)
+    batch = make_batch()
+    seen = seen_by(model, batch)
+    keep = torch.rand(BATCH, 5, TIME, generator=torch.Generator().manual_seed(seed)) < 0.5
+    found = logits_of_parts(model, seen, keep)
+    for row in range(BATCH):
+        for part in range(5):
+            tokens = [batch.tokens[row, i].item() for i in range(LENGTHS[row]) if keep[row, part, i]]
+            close(found[row, part], _plainly(model, tokens) if tokens else model.empty_logits(seen.encoded)[row])
+
+
+def _plainly(model, tokens):
+    tokens = torch.tensor([tokens])
+    mask = torch.ones_like(tokens, dtype=torch.bool)
+    return seen_by(model, Batch(torch.tensor([0]), tokens, mask, mask, torch.tensor([0]))).logits[0]
+
+
+@pytest.mark.parametrize("encoder", ["average", "bilstm", "hierarchical"])
+def test_the_whole_text_is_the_text_and_nothing_is_nothing(encoder):
+    model, seen = of_case(encoder, "additive", 2, False)
+    whole = torch.stack([seen.encoded.items, torch.zeros_like(seen.encoded.items)], 1)
+    found = logits_of_parts(model, seen, whole)
+    close(found[:, 0], seen.logits)
+    close(found[:, 1], model.empty_logits(seen.encoded))
+    assert logits_of_parts(FourVerbs(model), seen, whole)[:, 1].isnan().all()
+
+
+def test_any_model_gets_what_ours_get():
+    model, seen = of_case("average", "additive", 2, False)
+    keep = torch.rand(BATCH, 7, TIME, generator=torch.Generator().manual_seed(1)) < 0.6
+    left = (keep & seen.encoded.items[:, None]).any(-1)
+    close(logits_of_parts(FourVerbs(model), seen, keep)[left], logits_of_parts(model, seen, keep)[left])
+
+
+def test_a_head_that_is_not_linear_reads_parts_too():
+    model, seen = of_case("average", "additive", 2, False, head="tanh")
+    keep = torch.rand(BATCH, 7, TIME, generator=torch.Generator().manual_seed(1)) < 0.6
+    close(logits_of_parts(model, seen, keep), logits_of_parts(FourVerbs(model), seen, keep))
+
+
+def test_where_no_state_depends_on_another_nothing_is_read_again(monkeypatch):
+    model, seen = of_case("average", "additive", 2, False)
+    monkeypatch.setattr(deletion, "trace_of", lambda *_: pytest.fail("was read"))
+    logits_of_parts(model, seen, seen.encoded.items[:, None])
+
+
+@pytest.mark.parametrize("encoder", ["bilstm", "hierarchical"])
+def test_zeroed_words_have_no_embedding_and_stay_in_the_text(encoder):
+    model, seen = of_case(encoder, "additive", 2, False)
+    items = seen.encoded.items
+    keep = torch.rand(BATCH, 2, items.shape[1], generator=torch.Generator().manual_seed(1)) < 0.5
+    found = logits_of_zeroed(model, seen, keep)
+    for part in range(2):
+        embedded = seen.embedded.clone()
+        for row in range(BATCH):
+            for place in range(LENGTHS[row]):
+                item = place // 3 if encoder == "hierarchical" else place
+                if not keep[row, part, item]:
+                    embedded[row, place] = 0
+        encoded = model.encode(embedded, seen.batch)
+        close(found[:, part], model.decode(encoded, model.attend(encoded, seen.batch)[1]).detach())

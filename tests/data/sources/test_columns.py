@@ -1,0 +1,189 @@
+import math
+
+import pytest
+
+from heedful.data.labelled_texts import Row
+from heedful.data.sources.columns import Columns, choose_columns, label_name, row_of, usual_columns
+from heedful.data.sources.records import Table
+from heedful.errors import DataError, SettingError
+from heedful.settings import DataSettings
+
+
+def chosen(columns, records=(), **settings):
+    places = [f"line {number}" for number in range(2, 2 + len(records))]
+    return choose_columns(Table("a.csv", tuple(columns), records, places), DataSettings(source="a.csv", **settings))
+
+
+@pytest.mark.parametrize(
+    ("columns", "text", "label", "query", "task"),
+    [
+        (("text", "label"), "text", "label", None, "classification"),
+        (("id", "Sentence", "Class"), "Sentence", "Class", None, "classification"),
+        (("review", "sentiment"), "review", "sentiment", None, "classification"),
+        (("label", "content", "text"), "text", "label", None, "classification"),
+        (("premise", "hypothesis", "label"), "premise", "label", "hypothesis", "nli"),
+        (("sentence1", "sentence2", "gold_label"), "sentence1", "gold_label", "sentence2", "nli"),
+        (("context", "question", "answer", "rationale"), "context", "answer", "question", "qa"),
+        (("", "text", "target"), "text", "target", None, "classification"),
+        (("text", "stars"), "text", "stars", None, "classification"),
+        (("remark", "label"), "remark", "label", None, "classification"),
+        (("label", "question"), "question", "label", None, "classification"),
+    ],
+)
+def test_columns_are_guessed_by_their_names(columns, text, label, query, task):
+    found = chosen(columns)
+    assert (found.text, found.label, found.query, found.task) == (text, label, query, task)
+
+
+def test_of_two_unknown_columns_the_longer_is_the_text():
+    records = [{"p": "1", "q": "a long remark"}, {"p": "0", "q": "another one"}]
+    assert (chosen(("p", "q"), records).text, chosen(("q", "p"), records).text) == ("q", "q")
+
+
+@pytest.mark.parametrize(("columns", "role"), [(("id", "label", "date"), "text"), (("id", "text", "date"), "label")])
+def test_an_unclear_column_is_asked_for_with_all_columns(columns, role):
+    names = ", ".join(columns)
+    with pytest.raises(
+        DataError, match=rf"a\.csv: can not tell which column holds the {role}s; name it by `{role}`. .*{names}"
+    ):
+        chosen(columns)
+
+
+@pytest.mark.parametrize("role", ["text", "label", "query"])
+def test_a_named_column_that_is_not_there_is_answered_with_all_columns(role):
+    with pytest.raises(
+        DataError, match=f"`{role}` names column 'body', which is not there. Its columns are: text, label"
+    ):
+        chosen(("text", "label"), **{role: "body"})
+
+
+def test_named_columns_are_taken():
+    found = chosen(("text", "label", "body", "stars", "title"), text="body", label="stars", query="title")
+    assert (found.text, found.label, found.query, found.task) == ("body", "stars", "title", "qa")
+
+
+def test_one_column_can_not_be_two_things():
+    with pytest.raises(SettingError, match="must name different columns; they name text, text"):
+        chosen(("text", "label"), text="text", label="text")
+
+
+def test_the_hypothesis_alone_can_be_the_text():
+    found = chosen(("premise", "hypothesis", "label"), text="hypothesis", task="classification")
+    assert (found.text, found.query, found.task) == ("hypothesis", None, "classification")
+    assert chosen(("premise", "hypothesis", "label"), text="hypothesis").task == "classification"
+    assert chosen(("premise", "hypothesis", "label"), text="hypothesis", query="premise", task="nli").query == "premise"
+
+
+def test_classification_has_no_query():
+    with pytest.raises(SettingError, match="`query` names column 'title', but task='classification' has no query"):
+        chosen(("text", "label", "title"), query="title", task="classification")
+
+
+@pytest.mark.parametrize("task", ["nli", "qa"])
+def test_a_task_with_a_query_needs_its_column(task):
+    with pytest.raises(DataError, match=f"task='{task}' needs a query column .*columns are: text, label"):
+        chosen(("text", "label"), task=task)
+
+
+def test_the_task_asked_for_is_taken():
+    assert chosen(("text", "label", "question"), task="nli").task == "nli"
+
+
+def test_a_rationale_is_read_only_with_the_text_it_speaks_of():
+    columns = ("context", "question", "answer", "rationale")
+    assert chosen(columns).rationale == "rationale"
+    assert chosen(columns, text="context").rationale == "rationale"
+    assert chosen(columns, text="question").rationale is None
+    assert chosen(("one", "two", "label", "rationale"), text="one").rationale == "rationale"
+    assert chosen(("text", "rationale"), label="rationale").rationale is None
+
+
+def test_usual_columns_may_be_unknown():
+    assert usual_columns(Table("a.csv", ("one", "two", "three"), [], [])) == (None, None)
+
+
+COLUMNS = Columns("text", "label", None, "rationale", "classification")
+
+
+def read(**record):
+    return row_of({"text": "one two three", "label": "a", **record}, COLUMNS, "a.csv, line 7")
+
+
+def test_a_record_becomes_a_row():
+    assert read(rationale=[[0, 1], [2, 3]]) == Row("one two three", "a", "", ((0, 1), (2, 3)))
+    assert read() == Row("one two three", "a")
+
+
+@pytest.mark.parametrize("value", [None, "", " "])
+def test_no_rationale_is_unknown(value):
+    assert read(rationale=value).rationale is None
+
+
+@pytest.mark.parametrize("value", [[], "[]"])
+def test_an_empty_rationale_is_known_to_be_empty(value):
+    assert read(rationale=value).rationale == ()
+
+
+def test_a_rationale_may_be_written_as_text():
+    assert read(rationale="[[1, 3]]").rationale == ((1, 3),)
+    with pytest.raises(DataError, match=r"a\.csv, line 7: column 'rationale' is not a JSON list"):
+        read(rationale="1 to 3")
+
+
+@pytest.mark.parametrize(
+    "value", [[[0, 4]], [[2, 1]], [[-1, 2]], [[0, 1, 2]], [[0, 1.5]], [1], "word", {"a": 1}, [[True, 2]], 3]
+)
+def test_a_rationale_must_be_spans_over_the_words(value):
+    expected = r"rationale' (must be a list of \[start, end\) spans over the 3 words|is not a JSON list)"
+    with pytest.raises(DataError, match=expected):
+        read(rationale=value)
+
+
+@pytest.mark.parametrize("column", ["text", "label"])
+def test_a_missing_column_of_one_record_is_named(column):
+    record = {"text": "x", "label": "a", "id": 1}
+    del record[column]
+    with pytest.raises(DataError, match=rf"a\.csv, line 7: column '{column}' is missing. The columns there are: .*id"):
+        row_of(record, COLUMNS, "a.csv, line 7")
+
+
+@pytest.mark.parametrize(("value", "said"), [(None, "null"), (5, "5"), (["a"], r"\[\"a\"\]"), (float("nan"), "NaN")])
+def test_a_text_must_be_a_string(value, said):
+    with pytest.raises(DataError, match=f"a.csv, line 7: column 'text' must be a string; it is {said}"):
+        read(text=value)
+
+
+def test_a_query_must_be_a_string():
+    columns = Columns("text", "label", "question", None, "qa")
+    assert row_of({"text": "x", "label": "a", "question": "y"}, columns, "p").query == "y"
+    with pytest.raises(DataError, match="column 'question' must be a string"):
+        row_of({"text": "x", "label": "a", "question": None}, columns, "p")
+
+
+@pytest.mark.parametrize("role", ["text", "label"])
+def test_half_a_character_is_refused(role):
+    with pytest.raises(DataError, match=rf"column '{role}' holds half of a character \(\\ud83d\) at position 1"):
+        read(**{role: "a\ud83d b"})
+
+
+@pytest.mark.parametrize(
+    ("value", "name"), [(0, "0"), (-1, "-1"), (2.0, "2"), (True, "true"), (" a b ", "a b"), ("1.0", "1.0")]
+)
+def test_labels_are_names(value, name):
+    assert label_name(value, "label", "line 1") == name
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [(None, "is null"), (math.nan, "is null"), ("", "is empty"), (" ", "is empty")]
+)
+def test_a_missing_label_is_refused(value, said):
+    with pytest.raises(DataError, match=f"line 1: column 'label' {said}; every text needs a label"):
+        label_name(value, "label", "line 1")
+
+
+@pytest.mark.parametrize("value", [0.37, math.inf, ["a"], {"a": 1}])
+def test_a_label_must_be_a_class(value):
+    with pytest.raises(
+        DataError, match="column 'label' must be a class: a string, a whole number or a truth value; it is"
+    ):
+        label_name(value, "label", "line 1")

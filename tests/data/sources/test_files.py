@@ -1,0 +1,201 @@
+import json
+from collections import Counter
+
+import polars
+import pytest
+
+from heedful.data import load
+from heedful.errors import DataError, SettingError
+from heedful.settings import DataSettings, TextSettings
+
+TEXT = TextSettings()
+
+
+def jsonl(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def rows(count, start=0, labels="aab"):
+    return [{"text": f"text {number}", "label": labels[number % len(labels)]} for number in range(start, start + count)]
+
+
+def dataset(path, **settings):
+    return load(DataSettings(source=str(path), **settings), TEXT)
+
+
+def texts(split):
+    return [example.text for example in split]
+
+
+def test_one_file_is_split_by_the_shares_with_labels_in_proportion(tmp_path):
+    found = dataset(jsonl(tmp_path / "my.reviews.jsonl", rows(90)))
+    assert found.name == "my.reviews"
+    assert (len(found.train), len(found.dev), len(found.test)) == (63, 9, 18)
+    assert sorted(texts(found.train + found.dev + found.test)) == sorted(row["text"] for row in rows(90))
+    for split in (found.train, found.dev, found.test):
+        assert abs(Counter(example.label for example in split)[0] / len(split) - 2 / 3) < 0.06
+    assert found.notes[1:] == ("9 texts of train taken for dev", "18 texts of train taken for test")
+
+
+def test_the_seed_decides_the_split(tmp_path):
+    path = jsonl(tmp_path / "a.jsonl", rows(90))
+    first, again, other = (dataset(path, split_seed=seed) for seed in (0, 0, 1))
+    assert first == again
+    assert first.fingerprint != other.fingerprint
+    assert set(texts(first.test)) != set(texts(other.test))
+
+
+def test_a_label_of_one_row_goes_to_training(tmp_path):
+    path = jsonl(tmp_path / "a.jsonl", [*rows(30), {"text": "rare", "label": "z"}])
+    for seed in range(5):
+        assert "rare" in texts(dataset(path, split_seed=seed).train)
+
+
+def test_small_files_give_at_least_one_text_to_each_split(tmp_path):
+    found = dataset(jsonl(tmp_path / "a.jsonl", rows(4, labels="ab")))
+    assert (len(found.train), len(found.dev), len(found.test)) == (2, 1, 1)
+
+
+def test_too_few_rows_to_split_are_refused(tmp_path):
+    with pytest.raises(DataError, match="2 rows are too few to take 1 for dev and 1 for test from"):
+        dataset(jsonl(tmp_path / "a.jsonl", rows(2)))
+    with pytest.raises(DataError, match="20 rows are too few to take 10 for dev and 10 for test from"):
+        dataset(jsonl(tmp_path / "a.jsonl", rows(20)), dev_share=0.5, test_share=0.5)
+
+
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_a_share_of_nothing_is_refused_where_the_split_is_missing(tmp_path, split):
+    path = jsonl(tmp_path / "a.jsonl", rows(30))
+    with pytest.raises(SettingError, match=f"`{split}_share` must be above 0"):
+        dataset(path, **{f"{split}_share": 0.0})
+
+
+def folder_of(path, **splits):
+    path.mkdir()
+    for split, part in splits.items():
+        jsonl(path / f"{split}.jsonl", part)
+    return path
+
+
+@pytest.mark.parametrize("name", ["dev", "valid", "validation", "val", "DEV"])
+def test_a_folder_has_a_file_a_split(tmp_path, name):
+    folder = folder_of(tmp_path / "set", **{"train": rows(9), name: rows(5, 100), "test": rows(7, 200)})
+    found = dataset(folder, dev_share=0.0, test_share=0.0)
+    assert found.name == "set"
+    assert (len(found.train), len(found.dev), len(found.test)) == (9, 5, 7)
+    assert texts(found.dev)[0] == "text 100"
+    assert found.notes == ("texts are column 'text', labels 'label'",)
+
+
+def test_what_a_folder_lacks_is_taken_from_training(tmp_path):
+    found = dataset(folder_of(tmp_path / "no-dev", train=rows(60), test=rows(7, 200)))
+    assert (len(found.train), len(found.dev), len(found.test)) == (54, 6, 7)
+    assert "6 texts of train taken for dev" in found.notes
+    found = dataset(folder_of(tmp_path / "no-test", train=rows(60), dev=rows(7, 200)))
+    assert (len(found.train), len(found.dev), len(found.test)) == (48, 7, 12)
+    assert "12 texts of train taken for test" in found.notes
+
+
+def test_a_folder_without_training_texts_is_refused(tmp_path):
+    with pytest.raises(DataError, match=r"must have a file train\{\.jsonl,\.csv,\.tsv,\.parquet\}; it has none"):
+        dataset(folder_of(tmp_path / "set", test=rows(7), other=rows(7)))
+
+
+def test_two_files_for_one_split_are_refused(tmp_path):
+    folder = folder_of(tmp_path / "set", train=rows(9), dev=rows(5), valid=rows(5))
+    with pytest.raises(DataError, match=r"two files for dev: dev\.jsonl and valid\.jsonl"):
+        dataset(folder)
+
+
+def test_splits_may_have_different_formats_but_need_the_columns(tmp_path):
+    folder = folder_of(tmp_path / "set", train=rows(9))
+    polars.DataFrame(rows(5)).write_parquet(folder / "dev.parquet")
+    (folder / "test.csv").write_text("text,klass\nx,a\n", encoding="utf-8")
+    with pytest.raises(
+        DataError, match=r"test\.csv, line 2: column 'label' is missing. The columns there are: text, klass"
+    ):
+        dataset(folder)
+    (folder / "test.csv").write_text("label,text\na,x\n", encoding="utf-8")
+    assert [len(split) for split in (dataset(folder).train, dataset(folder).dev, dataset(folder).test)] == [9, 5, 1]
+
+
+def test_the_same_content_has_the_same_fingerprint_wherever_and_however_it_is_kept(tmp_path):
+    plain = rows(30)
+    here = jsonl(tmp_path / "a.jsonl", plain)
+    other = tmp_path / "b.parquet"
+    polars.DataFrame(plain).write_parquet(other)
+    comma = tmp_path / "c.csv"
+    polars.DataFrame(plain).write_csv(comma)
+    assert len({dataset(path).fingerprint for path in (here, other, comma)}) == 1
+    jsonl(here, [*plain[:-1], {"text": "edited", "label": "a"}])
+    assert dataset(here).fingerprint != dataset(other).fingerprint
+
+
+def meta(folder, content):
+    (folder / "meta.json").write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+
+
+def test_label_names_of_meta_are_used_for_numbers_of_the_usual_column(tmp_path):
+    numbered = [{"text": f"x {n}", "label": n % 2, "stars": n % 3 + 1} for n in range(30)]
+    folder = folder_of(tmp_path / "set", train=numbered)
+    meta(folder, {"label_names": ["zero", "absent one"]})
+    assert dataset(folder).labels == ("zero", "absent one")
+    assert dataset(folder, label="label").labels == ("zero", "absent one")
+    assert dataset(folder, label="stars").labels == ("1", "2", "3")
+    assert dataset(folder, only_labels=("zero", "absent one")).labels == ("zero", "absent one")
+
+
+@pytest.mark.parametrize(
+    "content", [{"label_names": ["only"]}, {"label_names": ["a", "a"]}, {"label_names": "ab"}, {}, [1]]
+)
+def test_label_names_that_do_not_fit_are_left_aside(tmp_path, content):
+    folder = folder_of(tmp_path / "set", train=[{"text": "x", "label": n % 2} for n in range(30)])
+    meta(folder, content)
+    assert dataset(folder).labels == ("0", "1")
+
+
+def test_a_broken_meta_is_named(tmp_path):
+    folder = folder_of(tmp_path / "set", train=rows(30))
+    meta(folder, "{")
+    with pytest.raises(DataError, match=r"meta\.json is not valid JSON"):
+        dataset(folder)
+
+
+@pytest.mark.parametrize(
+    ("values", "names"), [((True, False), ("false", "true")), ((10, 9), ("9", "10")), ((0.0, 1.0), ("0", "1"))]
+)
+def test_labels_may_be_truth_values_or_numbers(tmp_path, values, names):
+    path = jsonl(tmp_path / "a.jsonl", [{"text": "x", "label": values[n % 2]} for n in range(20)])
+    assert dataset(path).labels == names
+
+
+def test_rationales_reach_the_tokens(tmp_path):
+    marked = [{"text": "It isn't good , is it", "label": n % 2, "rationale": [[1, 3]]} for n in range(20)]
+    for example in dataset(jsonl(tmp_path / "a.jsonl", marked)).train:
+        assert [example.tokens[position] for position in example.rationale] == ["isn", "'", "t", "good"]
+
+
+def test_a_rationale_that_is_not_read_is_noted(tmp_path):
+    marked = [{"text": "a b", "title": "c d", "label": n % 2, "rationale": [[1, 2]]} for n in range(20)]
+    found = dataset(jsonl(tmp_path / "a.jsonl", marked), text="title")
+    assert found.train[0].rationale is None
+    assert found.notes[0].endswith("'rationale' is not read, since it speaks of another column")
+
+
+def test_a_bad_row_is_named_by_file_and_line(tmp_path):
+    path = jsonl(tmp_path / "a.jsonl", [*rows(3), {"text": None, "label": "a"}])
+    with pytest.raises(DataError, match=r"a\.jsonl, line 4: column 'text' must be a string; it is null"):
+        dataset(path)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(DataError, match=r"there is no file or folder .*none\.csv"):
+        dataset(tmp_path / "none.csv")
+
+
+def test_questions_make_a_question_answering_set(tmp_path):
+    asked = [{"context": "He is here .", "question": "Where is he", "answer": "ab"[n % 2]} for n in range(20)]
+    found = dataset(jsonl(tmp_path / "a.jsonl", asked))
+    assert (found.task, found.train[0].query) == ("qa", ("where", "is", "he"))
+    assert found.notes[0] == "texts are column 'context', queries 'question', labels 'answer'"

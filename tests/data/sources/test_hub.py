@@ -1,0 +1,144 @@
+import sys
+
+import pytest
+
+from heedful.data import load
+from heedful.data.sources.hub import address
+from heedful.errors import DataError, SettingError
+from heedful.settings import DataSettings, TextSettings
+
+TEXT = TextSettings()
+
+
+@pytest.fixture(autouse=True)
+def offline(tmp_path, monkeypatch):
+    for name, value in {
+        "HF_HUB_OFFLINE": "1",
+        "HF_DATASETS_OFFLINE": "1",
+        "HF_HOME": str(tmp_path / "home"),
+        "HF_DATASETS_CACHE": str(tmp_path / "cache"),
+    }.items():
+        monkeypatch.setenv(name, value)
+    library = pytest.importorskip("datasets", reason="needs the hf extra")
+    # The library reads its environment once, when first imported.
+    monkeypatch.setattr(library.config, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(library.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    library.disable_progress_bars()
+
+
+def dataset(source, **settings):
+    return load(DataSettings(source=f"hub:{source}", **settings), TEXT)
+
+
+def saved(path, **splits):
+    import datasets
+
+    features = datasets.Features(
+        {
+            "text": datasets.Value("string"),
+            "label": datasets.ClassLabel(names=["pos", "neg"]),
+            "stars": datasets.Value("int64"),
+        }
+    )
+    parts = {
+        split: datasets.Dataset.from_dict(
+            {
+                "text": [f"{split} {number}" for number in range(count)],
+                "label": [number % 2 for number in range(count)],
+                "stars": [number % 3 + 3 for number in range(count)],
+            },
+            features=features,
+        )
+        for split, count in splits.items()
+    }
+    datasets.DatasetDict(parts).save_to_disk(str(path))
+    return path
+
+
+def test_a_saved_set_is_read_with_its_splits_and_label_names_in_order(tmp_path):
+    found = dataset(saved(tmp_path / "set", train=11, validation=5, test=7, unsupervised=3))
+    assert (len(found.train), len(found.dev), len(found.test)) == (11, 5, 7)
+    assert (found.name, found.labels) == ("set", ("pos", "neg"))
+    assert [example.label for example in found.dev] == [0, 1, 0, 1, 0]
+    assert found.notes[-1] == "splits not read: unsupervised"
+
+
+def test_other_columns_can_be_named(tmp_path):
+    assert dataset(saved(tmp_path / "set", train=30), label="stars").labels == ("3", "4", "5")
+
+
+def test_missing_splits_are_taken_from_training(tmp_path):
+    found = dataset(saved(tmp_path / "set", train=30))
+    assert (len(found.train), len(found.dev), len(found.test)) == (21, 3, 6)
+
+
+def test_a_saved_set_without_splits_is_for_training(tmp_path):
+    import datasets
+
+    datasets.Dataset.from_dict({"text": ["x", "y"] * 10, "label": ["a", "b"] * 10}).save_to_disk(str(tmp_path / "one"))
+    assert len(dataset(tmp_path / "one").train) == 14
+
+
+def test_a_folder_of_files_goes_through_the_library(tmp_path):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / "train.csv").write_text("text,label\n" + "a b,1\nc d,0\n" * 10, encoding="utf-8")
+    found = dataset(folder)
+    assert found.labels == ("0", "1")
+    assert len(found.train) == 14
+
+
+def test_the_fingerprint_does_not_depend_on_the_place(tmp_path):
+    first, second = (dataset(saved(tmp_path / name, train=20)) for name in ("one", "two"))
+    assert first.fingerprint == second.fingerprint
+
+
+def test_a_set_without_training_texts_is_refused(tmp_path):
+    with pytest.raises(DataError, match="must have a split 'train'; it has: test, other"):
+        dataset(saved(tmp_path / "set", test=5, other=3))
+
+
+def test_hidden_test_labels_are_refused(tmp_path):
+    import datasets
+
+    parts = {
+        split: datasets.Dataset.from_dict({"text": ["x"] * 10, "label": labels})
+        for split, labels in (("train", [0, 1] * 5), ("validation", [0, 1] * 5), ("test", [-1] * 10))
+    }
+    datasets.DatasetDict(parts).save_to_disk(str(tmp_path / "set"))
+    with pytest.raises(DataError, match="label '-1' is on 10 texts of test and on none of train"):
+        dataset(tmp_path / "set")
+
+
+def test_a_row_is_named_by_set_split_and_number(tmp_path):
+    import datasets
+
+    parts = datasets.Dataset.from_dict({"text": ["x", "y", None], "label": ["a", "b", "a"]})
+    parts.save_to_disk(str(tmp_path / "set"))
+    with pytest.raises(DataError, match=r"\(train\), row 3: column 'text' must be a string; it is null"):
+        dataset(tmp_path / "set")
+
+
+@pytest.mark.parametrize("name", ["nobody/nothing", "nobody/nothing:config"])
+def test_what_can_not_be_reached_is_named(name):
+    with pytest.raises(DataError, match="hub:nobody/nothing can not be loaded: .*(reach|cache)"):
+        dataset(name)
+
+
+def test_an_unknown_configuration_is_named(tmp_path):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / "train.csv").write_text("text,label\na b,1\n", encoding="utf-8")
+    with pytest.raises(DataError, match="can not be loaded: BuilderConfig 'other' not found"):
+        dataset(f"{folder}:other")
+
+
+def test_a_name_is_needed():
+    with pytest.raises(SettingError, match="hub: needs a name behind it"):
+        address("hub:")
+
+
+def test_the_library_is_asked_for_where_it_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(SettingError, match=r"needs the datasets library. Install it: pip install 'heedful\[hf\]'"):
+        dataset("owner/name")

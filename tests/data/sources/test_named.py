@@ -1,0 +1,217 @@
+"""Sets under HEEDFUL_DATA: made-up ones in their format, and the real ones where they are to hand."""
+
+import gzip
+import json
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from heedful.data import load, named, named_sets
+from heedful.data.folder import data_folder
+from heedful.errors import DataError, SettingError
+from heedful.settings import DataSettings, TextSettings
+
+TEXT = TextSettings()
+DATA = Path(os.environ.get("HEEDFUL_DATA", ""))
+QUICK = {"imdb_small", "sst2", "tweeteval_emotion"}
+REAL = [
+    "ag_news",
+    "ag_news_titled",
+    "babi_task1",
+    "babi_task2",
+    "babi_task3",
+    "dbpedia14_small",
+    "eraser_movies",
+    "hatexplain",
+    "imdb",
+    "imdb_small",
+    "newsgroups_20",
+    "newsgroups_sports",
+    "newsgroups_topics3",
+    "rotten_tomatoes",
+    "snli",
+    "sst2",
+    "tweeteval_emotion",
+    "tweeteval_hate",
+]
+
+
+def real(*names):
+    """A parameter for each real set: skipped where it is not there, slow where it takes more than about two seconds."""
+    parameters = []
+    for name in names:
+        is_absent = not (DATA / name / "meta.json").is_file()
+        marks = [pytest.mark.skipif(is_absent, reason=f"no {name} under HEEDFUL_DATA")]
+        parameters.append(pytest.param(name, marks=marks if name in QUICK else [*marks, pytest.mark.slow]))
+    return parameters
+
+
+@pytest.fixture
+def made_up(tmp_path, monkeypatch):
+    monkeypatch.setenv("HEEDFUL_DATA", str(tmp_path))
+    (tmp_path / "embeddings").mkdir()
+    (tmp_path / "README.md").write_text("sets", encoding="utf-8")
+    for name, parts in {
+        "letters": [{"text": f"t {n}", "label": n % 2, "fine": n % 3} for n in range(12)],
+        "pairs": [{"premise": f"p {n}", "hypothesis": f"h {n}", "label": n % 2} for n in range(12)],
+    }.items():
+        (tmp_path / name).mkdir()
+        for split in ("train", "dev", "test"):
+            with gzip.open(tmp_path / name / f"{split}.jsonl.gz", "wt", encoding="utf-8") as file:
+                file.writelines(json.dumps(row) + "\n" for row in parts)
+    meta = {"name": "Letters", "task": "binary", "label_names": ["zero", "one"]}
+    (tmp_path / "letters" / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
+    return tmp_path
+
+
+def test_the_sets_are_the_folders_with_training_texts(made_up):
+    assert named_sets() == {"letters": "Letters: binary", "pairs": ""}
+
+
+def test_without_a_data_folder_there_are_no_named_sets(monkeypatch, tmp_path):
+    monkeypatch.delenv("HEEDFUL_DATA", raising=False)
+    assert named_sets() == {}
+    monkeypatch.setenv("HEEDFUL_DATA", str(tmp_path / "none"))
+    assert named_sets() == {}
+
+
+def test_a_set_is_found_by_its_folder_with_its_label_names(made_up):
+    found = load(DataSettings(source="letters"), TEXT)
+    assert (found.name, found.labels, len(found.train)) == ("letters", ("zero", "one"), 12)
+    assert load(DataSettings(source="letters", label="fine"), TEXT).labels == ("0", "1", "2")
+
+
+def test_a_set_by_name_and_by_path_is_the_same(made_up):
+    assert load(DataSettings(source="letters"), TEXT) == load(DataSettings(source=str(made_up / "letters")), TEXT)
+
+
+def test_pairs_are_read_as_premise_and_hypothesis_or_by_the_hypothesis_alone(made_up):
+    both = load(DataSettings(source="pairs"), TEXT)
+    assert (both.task, both.train[3].tokens, both.train[3].query) == ("nli", ("p", "3"), ("h", "3"))
+    alone = load(DataSettings(source="pairs", text="hypothesis", task="classification"), TEXT)
+    assert (alone.task, alone.train[3].tokens, alone.train[3].query) == ("classification", ("h", "3"), ())
+
+
+def test_an_unknown_set_is_answered_with_the_nearest(made_up):
+    with pytest.raises(SettingError, match="unknown named data set 'leters'. Did you mean 'letters'"):
+        named.load(DataSettings(source="leters"))
+
+
+def test_a_name_can_not_leave_the_data_folder(made_up):
+    with pytest.raises(SettingError, match="unknown named data set"):
+        named.load(DataSettings(source=f"../{made_up.name}/letters"))
+
+
+def test_a_set_needs_the_data_folder(monkeypatch):
+    monkeypatch.delenv("HEEDFUL_DATA", raising=False)
+    with pytest.raises(DataError, match="sst2 needs the environment variable HEEDFUL_DATA"):
+        data_folder("sst2")
+
+
+def raw(name, split):
+    with gzip.open(DATA / name / f"{split}.jsonl.gz", "rt", encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+@pytest.mark.parametrize("name", real(*REAL))
+def test_rows_and_labels_of_a_real_set_are_counted_as_its_record_says(name):
+    meta = json.loads((DATA / name / "meta.json").read_text(encoding="utf-8"))
+    found = named.load(DataSettings(source=name))
+    names = meta.get("label_names")
+    assert found.labels == tuple(names or ())
+    for split in ("train", "dev", "test"):
+        said = meta["splits"][split]
+        expected = said["answers"] if names is None else {names[int(n)]: count for n, count in said["labels"].items()}
+        assert Counter(row.label for row in getattr(found, split)) == expected
+        assert len(getattr(found, split)) == said["rows"]
+
+
+@pytest.mark.parametrize("name", real("tweeteval_hate"))
+def test_the_empty_texts_of_a_real_set_are_dropped_and_counted(name):
+    found = load(DataSettings(source=name), TEXT)
+    assert (len(found.train), len(found.dev), len(found.test)) == (9000 - 7, 1000 - 1, 2970)
+    assert found.notes[1:] == ("7 empty texts dropped from train", "1 empty texts dropped from dev")
+
+
+@pytest.mark.parametrize("name", real("babi_task1"))
+def test_answers_are_the_classes(name):
+    found = load(DataSettings(source=name, train_limit=50, test_limit=20), TEXT)
+    assert (found.task, found.labels) == ("qa", ("bathroom", "bedroom", "garden", "hallway", "kitchen", "office"))
+    assert all(example.query[0] == "where" for example in found.train)
+
+
+@pytest.mark.parametrize("name", real("babi_task1", "babi_task2", "babi_task3", "eraser_movies", "hatexplain"))
+def test_the_tokens_of_a_real_rationale_spell_its_words(name):
+    found = load(DataSettings(source=name), TEXT)
+    for split in ("train", "dev", "test"):
+        for row, example in zip(raw(name, split), getattr(found, split), strict=True):
+            words = example.text.split(" ")
+            marked = sorted({word for start, end in row["rationale"] for word in range(start, end)})
+            assert (
+                "".join(example.tokens[position] for position in example.rationale)
+                == "".join(words[word] for word in marked).lower()
+            )
+
+
+@pytest.mark.parametrize("name", real("babi_task1"))
+def test_sentences_of_a_real_set_end_where_its_statements_end(name):
+    found = load(DataSettings(source=name, train_limit=200, test_limit=2), TEXT, sentences=True)
+    for example in found.train:
+        ends = [position + 1 for position, token in enumerate(example.tokens) if token == "."]
+        assert example.sentences == (0, *ends[:-1])
+
+
+@pytest.mark.parametrize("name", real("sst2"))
+def test_jain_and_wallaces_counts_of_sst_are_met(name):
+    """Their table has 3,034 + 3,321 and 863 + 862: they also drop the longest text of each split."""
+    found = load(DataSettings(source=name), TextSettings(words="alphanumeric", longer_than=5))
+    counts = [sorted(Counter(e.label for e in split).items()) for split in (found.train, found.dev, found.test)]
+    assert counts[0] == [(0, 3035), (1, 3321)]
+    assert counts[2] == [(0, 863), (1, 863)]
+    assert len(found.dev) == 822
+
+
+@pytest.mark.parametrize("name", real("sst2"))
+def test_sun_and_lus_counts_of_polar_tokens_of_sst_are_met(name):
+    found = load(DataSettings(source=name), TextSettings(words="alphanumeric"))
+    negative, positive = (
+        Counter(token for example in found.train if example.label == label for token in example.tokens)
+        for label in (0, 1)
+    )
+    signs = Counter()
+    for token in negative | positive:
+        n, p = negative[token], positive[token]
+        share = (p - n) / (p + n)
+        signs["positive"] += share > 0.5 and p > 5
+        signs["negative"] += share < -0.5 and n > 5
+        signs["neutral"] += abs(share) < 0.1 and abs(p - n) < 5
+    assert signs == {"positive": 412, "negative": 265, "neutral": 1384}
+
+
+@pytest.mark.parametrize("name", real("sst2"))
+def test_other_labels_of_a_real_set_can_be_read(name):
+    data = DataSettings(source=name, label="fine_label", train_limit=50, test_limit=20)
+    assert load(data, TEXT).labels == ("0", "1", "3", "4")
+
+
+@pytest.mark.parametrize("name", real("imdb_small"))
+def test_ratings_are_labels_in_order_of_number(name):
+    found = load(DataSettings(source=name, label="rating", train_limit=100, test_limit=50), TEXT)
+    assert found.labels == ("1", "2", "3", "4", "7", "8", "9", "10")
+
+
+@pytest.mark.parametrize("name", real("tweeteval_emotion"))
+def test_seats_two_emotions_are_counted_as_in_the_paper(name):
+    found = load(DataSettings(source=name, only_labels=("anger", "joy")), TEXT)
+    assert Counter(example.label for example in found.train) == {0: 1400, 1: 708}
+    assert Counter(example.label for example in found.test) == {0: 558, 1: 358}
+
+
+@pytest.mark.parametrize("name", real("snli"))
+def test_the_hypothesis_alone_can_be_read_of_a_real_set(name):
+    data = DataSettings(source=name, text="hypothesis", task="classification", train_limit=60, test_limit=30)
+    found = load(data, TEXT)
+    assert (found.task, found.labels) == ("classification", ("neutral", "contradiction", "entailment"))
+    assert found.train[0].text in {row["hypothesis"] for row in raw(name, "train")}

@@ -1,0 +1,330 @@
+import gzip
+import os
+import struct
+import sys
+from pathlib import Path
+
+import numpy
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heedful.data.tokenizer import SPECIAL
+from heedful.data.word_vectors import CHUNK, Vectors, embedding_matrix, load_vectors, nearest_neighbours
+from heedful.errors import DataError, SettingError
+
+GLOVE = Path(os.environ.get("HEEDFUL_DATA", "")) / "embeddings" / "glove_6b_50d.npz"
+WORDS = ("the", "café", ". . .", "at name@domain.com")
+ROWS = [[0.5, -1.0, 2e-3], [1.0, 2.0, 3.0], [0.0, 0.0, 0.25], [4.0, 5.0, 6.0]]
+
+
+def written(folder, content, name="vectors.txt"):
+    path = folder / name
+    data = content if isinstance(content, bytes) else content.encode()
+    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    return str(path)
+
+
+def lines(separator=" ", end="\n"):
+    return "".join(separator.join([word, *map(str, row)]) + end for word, row in zip(WORDS, ROWS, strict=True))
+
+
+@pytest.mark.parametrize("header", ["", "4 3\n", "\ufeff4 3\n", "\ufeff"])
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (lines(), "a.txt"),
+        (lines(), "a.vec"),
+        (lines(), "a.txt.gz"),
+        (lines(end=" \r\n"), "a.txt"),
+        (lines("\t"), "a.tsv"),
+    ],
+    ids=["plain", "vec", "gzip", "trailing space", "tabs"],
+)
+def test_text_files_are_read_with_and_without_a_header(tmp_path, header, content, name):
+    found = load_vectors(written(tmp_path, header + content + "\n", name))
+    assert found.words == WORDS
+    assert found.matrix.dtype == torch.float32
+    torch.testing.assert_close(found.matrix, torch.tensor(ROWS))
+
+
+def test_only_the_wanted_words_are_kept(tmp_path):
+    path = written(tmp_path, "5 3\n" + lines() + ". 7 8 9\n")
+    found = load_vectors(path, only={"café", ".", "absent"})
+    assert found.words == ("café", ".")
+    assert found.matrix.tolist() == [[1, 2, 3], [7, 8, 9]]
+
+
+def test_nothing_wanted_gives_no_rows_of_the_right_size(tmp_path):
+    assert load_vectors(written(tmp_path, lines()), only={"absent"}).matrix.shape == (0, 3)
+
+
+def test_of_a_word_that_stands_twice_the_first_is_kept(tmp_path):
+    found = load_vectors(written(tmp_path, "a 1 2\nb 3 4\na 5 6\n"))
+    assert (found.words, found.matrix.tolist()) == (("a", "b"), [[1, 2], [3, 4]])
+
+
+def test_bytes_that_are_no_characters_do_not_stop_the_reading(tmp_path):
+    assert load_vectors(written(tmp_path, b"a 1 2\n\xff\xfe 3 4\nb 5 6\n"), only={"a", "b"}).words == ("a", "b")
+
+
+def test_other_line_separators_are_part_of_words(tmp_path):
+    assert load_vectors(written(tmp_path, "a\u2028b 1 2\n\u00a0 3 4\n")).words == ("a\u2028b", "\u00a0")
+
+
+@pytest.mark.parametrize(("row", "count"), [("b 1", 2), ("b", 1), ("b 1 2 3", 4)])
+def test_a_ragged_row_is_named_by_its_line(tmp_path, row, count):
+    with pytest.raises(DataError, match=rf"line 3: must have a word and 2 numbers; it has {count} fields"):
+        load_vectors(written(tmp_path, f"a 1 2\n\n{row}\n"))
+    with pytest.raises(DataError, match="line 2: must have a word and 2 numbers"):
+        load_vectors(written(tmp_path, f"1 2\n{row}\n"))
+
+
+@pytest.mark.parametrize("only", [None, {"b"}])
+def test_what_is_no_number_is_named_by_its_line(tmp_path, only):
+    with pytest.raises(DataError, match=r"vectors\.txt, line 2: 'x1' is not a number"):
+        load_vectors(written(tmp_path, "a 1 2\nb 1 x1\n"), only=only)
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1e300"])
+def test_numbers_must_be_finite(tmp_path, value):
+    with pytest.raises(DataError, match="the vector of 'b' must be finite numbers"):
+        load_vectors(written(tmp_path, f"a 1 2\nb 1 {value}\n"))
+
+
+def test_a_file_cut_short_is_noticed(tmp_path):
+    with pytest.raises(DataError, match="says that it has 3 words and has 2: it was cut short"):
+        load_vectors(written(tmp_path, "3 2\na 1 2\nb 3 4\n"))
+    packed = gzip.compress(b"a 1 2\n" * 100)[:-9]
+    path = tmp_path / "a.vec.gz"
+    path.write_bytes(packed)
+    with pytest.raises(DataError, match=r"a\.vec\.gz can not be read as word vectors"):
+        load_vectors(str(path))
+
+
+@pytest.mark.parametrize("content", ["", "\n", "word\n"])
+def test_the_first_line_must_be_a_word_and_numbers(tmp_path, content):
+    with pytest.raises(DataError, match="line 1: must be a word and its numbers, or a count and a size"):
+        load_vectors(written(tmp_path, content))
+
+
+def npz(folder, **arrays):
+    path = folder / "vectors.npz"
+    numpy.savez(path, **arrays)
+    return str(path)
+
+
+NPZ = {
+    "words": numpy.array(["b", "a", "c"]),
+    "row": numpy.array([1, 0, 1], dtype=numpy.int32),
+    "vectors": numpy.array([[1.0, 2.0], [3.0, 4.0]], dtype=numpy.float16),
+}
+
+
+def test_our_own_format_shares_rows(tmp_path):
+    found = load_vectors(npz(tmp_path, **NPZ))
+    assert (found.words, found.matrix.tolist()) == (("b", "a", "c"), [[3, 4], [1, 2], [3, 4]])
+    assert found.matrix.dtype == torch.float32
+    assert load_vectors(npz(tmp_path, **NPZ), only={"a"}).matrix.tolist() == [[1, 2]]
+    assert load_vectors(npz(tmp_path, **NPZ), only=set()).matrix.shape == (0, 2)
+
+
+def test_of_a_word_that_stands_twice_in_our_format_the_first_is_kept(tmp_path):
+    found = load_vectors(npz(tmp_path, **{**NPZ, "words": numpy.array(["a", "a", "b"])}))
+    assert (found.words, found.matrix.tolist()) == (("a", "b"), [[3, 4], [3, 4]])
+
+
+def test_without_row_there_is_one_vector_a_word(tmp_path):
+    found = load_vectors(npz(tmp_path, words=numpy.array(["b", "a"]), vectors=NPZ["vectors"]))
+    assert found.matrix.tolist() == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"words": numpy.array([["a", "b", "c"]])}, "words must be one row of strings"),
+        ({"words": numpy.array([1, 2, 3])}, "words must be one row of strings"),
+        ({"vectors": numpy.zeros(3)}, "vectors must be a table of decimal numbers"),
+        ({"vectors": numpy.zeros((2, 0))}, "vectors must be a table of decimal numbers"),
+        ({"vectors": numpy.zeros((2, 3), int)}, "vectors must be a table of decimal numbers"),
+        ({"row": numpy.array([0, 1])}, "row must be one whole number a word"),
+        ({"row": numpy.array([0.0, 1.0, 1.0])}, "row must be one whole number a word"),
+        ({"row": numpy.array([0, 1, 2])}, r"row must lie in 0\.\.1; it goes from 0 to 2"),
+        ({"row": numpy.array([0, 1, -1])}, r"row must lie in 0\.\.1; it goes from -1 to 1"),
+        ({"vectors": numpy.array([[1.0, 2.0], [3.0, numpy.nan]])}, "the vector of 'b' must be finite"),
+    ],
+)
+def test_shapes_and_ranges_of_our_format_are_checked(tmp_path, change, said):
+    with pytest.raises(DataError, match=said):
+        load_vectors(npz(tmp_path, **{**NPZ, **change}))
+
+
+def test_arrays_that_are_missing_or_pickled_are_refused(tmp_path):
+    with pytest.raises(DataError, match="must hold the arrays words, vectors and row"):
+        load_vectors(npz(tmp_path, words=NPZ["words"]))
+    with pytest.raises(DataError, match="can not be read as word vectors: .*pickle"):
+        load_vectors(npz(tmp_path, **{**NPZ, "words": numpy.array(["a", "b", None], dtype=object)}))
+
+
+def test_a_file_that_is_no_archive_is_refused(tmp_path):
+    with pytest.raises(DataError, match="can not be read as word vectors"):
+        load_vectors(written(tmp_path, b"PK\x03\x04 nothing", "a.npz"))
+    with pytest.raises(DataError, match="can not be read as word vectors"):
+        load_vectors(written(tmp_path, b"", "a.npz"))
+    numpy.save(tmp_path / "b.npy", numpy.zeros(3))
+    with pytest.raises(DataError, match="must hold the arrays"):
+        load_vectors(str((tmp_path / "b.npy").rename(tmp_path / "b.npz")))
+
+
+def test_pickles_are_refused(tmp_path):
+    with pytest.raises(DataError, match=r"is a pickle, which may run any program when opened.*save_word2vec_format"):
+        load_vectors(written(tmp_path, b"", "a.kv"))
+
+
+def binary(folder, cut=None):
+    content = b"2 3\n" + b"".join(
+        word.encode() + b" " + struct.pack("<3f", *row) + b"\n" for word, row in zip(WORDS[:2], ROWS, strict=False)
+    )
+    return written(folder, content[:cut], "vectors.bin")
+
+
+def test_word2vecs_binary_format_is_read(tmp_path):
+    pytest.importorskip("gensim", reason="needs the vectors extra")
+    found = load_vectors(binary(tmp_path))
+    assert found.words == WORDS[:2]
+    torch.testing.assert_close(found.matrix, torch.tensor(ROWS[:2]))
+    assert load_vectors(binary(tmp_path), only={"café"}).matrix.tolist() == [[1, 2, 3]]
+    assert load_vectors(binary(tmp_path), only={"absent"}).matrix.shape == (0, 3)
+    with pytest.raises(DataError, match=r"vectors\.bin can not be read as word vectors"):
+        load_vectors(binary(tmp_path, cut=-9))
+
+
+def test_a_fasttext_model_is_told_from_vectors(tmp_path):
+    with pytest.raises(DataError, match=r"is a fastText model.*use the \.vec file"):
+        load_vectors(written(tmp_path, struct.pack("<ii", 793712314, 12), "cc.en.300.bin"))
+
+
+def test_gensim_is_asked_for_where_it_is_missing(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "gensim.models", None)
+    with pytest.raises(SettingError, match=r"\.bin files need gensim. Install it: pip install 'heedful\[vectors\]'"):
+        load_vectors(binary(tmp_path))
+
+
+def test_vectors_are_found_by_name_under_the_data_folder(tmp_path, monkeypatch):
+    (tmp_path / "embeddings").mkdir()
+    written(tmp_path / "embeddings", lines(), "own.3d.txt")
+    written(tmp_path / "embeddings", "{}", "meta.json")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HEEDFUL_DATA", str(tmp_path))
+    assert load_vectors("own.3d").words == load_vectors("own.3d.txt").words == WORDS
+    with pytest.raises(SettingError, match=r"unknown vectors 'own\.3'. Did you mean 'own\.3d'\? Known: own\.3d\."):
+        load_vectors("own.3")
+
+
+def test_vectors_that_are_nowhere_are_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HEEDFUL_DATA", raising=False)
+    with pytest.raises(DataError, match=r"vectors 'glove' \(there is no such file here\) needs .* HEEDFUL_DATA"):
+        load_vectors("glove")
+    with pytest.raises(DataError, match=r"there is no vector file .*none\.txt"):
+        load_vectors(str(tmp_path / "none.txt"))
+
+
+VECTORS = Vectors(("good", "bad", "<pad>", "<unk>"), torch.tensor([[3.0, 4.0], [0.0, -2.0], [9.0, 9.0], [1.0, 0.0]]))
+VOCABULARY = [*SPECIAL, "bad", "film", "good"]
+
+
+def generator():
+    return torch.Generator().manual_seed(7)
+
+
+@pytest.mark.parametrize("missing", ["normal", "zero"])
+def test_known_words_get_their_vectors_and_padding_is_zero(missing):
+    matrix, coverage = embedding_matrix(VOCABULARY, VECTORS, missing=missing, unit=False, generator=generator())
+    assert matrix.shape == (7, 2)
+    assert matrix[[0, 1, 4, 6]].tolist() == [[0, 0], [1, 0], [0, -2], [3, 4]]
+    assert coverage == pytest.approx(2 / 3)
+
+
+def test_missing_words_are_zero_or_drawn():
+    zero, _ = embedding_matrix(VOCABULARY, VECTORS, missing="zero", unit=False, generator=generator())
+    assert zero[[2, 3, 5]].tolist() == [[0, 0]] * 3
+    words = [*SPECIAL, *(f"new{number}" for number in range(2000))]
+    first, coverage = embedding_matrix(words, VECTORS, missing="normal", unit=False, generator=generator())
+    again, _ = embedding_matrix(words, VECTORS, missing="normal", unit=False, generator=generator())
+    assert torch.equal(first, again)
+    assert coverage == 0
+    # 4,000 draws of N(0, 1): standard error of the mean .016, of the standard deviation .011; four of those.
+    assert abs(first[4:].mean()) < 0.064
+    assert abs(first[4:].std() - 1) < 0.045
+
+
+def test_unit_rows_have_length_1_and_zero_rows_stay_zero():
+    matrix, _ = embedding_matrix(VOCABULARY, VECTORS, missing="zero", unit=True, generator=generator())
+    torch.testing.assert_close(matrix.norm(dim=1), torch.tensor([0.0, 1, 0, 0, 1, 0, 1]))
+    torch.testing.assert_close(matrix[6], torch.tensor([0.6, 0.8]))
+
+
+def test_no_vector_at_all_is_no_error():
+    none = Vectors((), torch.zeros(0, 5))
+    matrix, coverage = embedding_matrix(VOCABULARY, none, missing="zero", unit=True, generator=generator())
+    assert (matrix.shape, coverage) == ((7, 5), 0.0)
+    assert embedding_matrix(list(SPECIAL), VECTORS, missing="zero", unit=False, generator=generator())[1] == 0.0
+
+
+def test_the_vectors_are_left_as_they_were():
+    before = VECTORS.matrix.clone()
+    embedding_matrix(VOCABULARY, VECTORS, missing="normal", unit=True, generator=generator())
+    nearest_neighbours(VECTORS, ["good"], 2)
+    assert torch.equal(VECTORS.matrix, before)
+
+
+@given(st.integers(2, 11), st.integers(1, 12), st.integers(0, 100))
+def test_neighbours_are_those_of_a_plain_loop(count, n, seed):
+    matrix = torch.randn(count, 3, generator=torch.Generator().manual_seed(seed))
+    vectors = Vectors(tuple(f"w{number}" for number in range(count)), matrix)
+    found = nearest_neighbours(vectors, vectors.words, n)
+    for number, word in enumerate(vectors.words):
+        others = [other for other in range(count) if other != number]
+        cosines = {
+            vectors.words[other]: float(torch.cosine_similarity(matrix[number], matrix[other], dim=0))
+            for other in others
+        }
+        expected = sorted(others, key=lambda other: -cosines[vectors.words[other]])[:n]
+        assert [cosine for _, cosine in found[word]] == pytest.approx(
+            [cosines[vectors.words[other]] for other in expected], abs=1e-5
+        )
+        assert all(cosine == pytest.approx(cosines[other], abs=1e-5) for other, cosine in found[word])
+        assert word not in dict(found[word])
+
+
+def test_chunks_do_not_show():
+    count = CHUNK + 5
+    matrix = torch.randn(count, 3, generator=generator(), dtype=torch.float32)
+    vectors = Vectors(tuple(f"w{number}" for number in range(count)), matrix)
+    whole = nearest_neighbours(vectors, vectors.words, 2)
+    assert len(whole) == count
+    for word in vectors.words[CHUNK - 2 : CHUNK + 2]:
+        alone = nearest_neighbours(vectors, [word], 2)[word]
+        assert [name for name, _ in alone] == [name for name, _ in whole[word]]
+
+
+def test_a_word_of_the_same_vector_is_a_neighbour_and_unknown_words_are_left_out():
+    vectors = Vectors(("a", "b", "c"), torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 0.0]]))
+    assert nearest_neighbours(vectors, ["a", "x", "a"], 1) == {"a": (("b", 1.0),)}
+    assert nearest_neighbours(vectors, ["c"], 1)["c"][0][1] == 0.0
+    assert nearest_neighbours(Vectors(("a",), torch.ones(1, 2)), ["a"], 3) == {"a": ()}
+
+
+def test_at_least_one_neighbour_must_be_asked_for():
+    with pytest.raises(SettingError, match="n must be at least 1; it is 0"):
+        nearest_neighbours(VECTORS, ["good"], 0)
+
+
+@pytest.mark.skipif(not GLOVE.is_file(), reason="no embeddings under HEEDFUL_DATA")
+def test_real_vectors_put_like_words_together():
+    vectors = load_vectors("glove_6b_50d")
+    assert vectors.matrix.shape == (83657, 50)
+    neighbours = dict(nearest_neighbours(vectors, ["terrible"], 5)["terrible"])
+    assert {"horrible", "awful"} <= set(neighbours)

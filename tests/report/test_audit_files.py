@@ -1,0 +1,165 @@
+import json
+import shutil
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heedful.errors import StoreError
+from heedful.report.audit_files import read_audit
+from support.synthetic_audit import make_audit
+
+
+@pytest.fixture
+def folder(folders, tmp_path):
+    """A copy that a test may break."""
+    return shutil.copytree(folders[0], tmp_path / "audit")
+
+
+def change_verdict(folder, **changes):
+    path = folder / "verdict.json"
+    said = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(said | changes), encoding="utf-8")
+
+
+def change_rows(folder, change):
+    path = folder / "rows.parquet"
+    change(pl.read_parquet(path)).write_parquet(path)
+
+
+def test_a_whole_audit_is_read(folder):
+    audit = read_audit(folder)
+    assert audit.verdict.texts == 40
+    assert audit.examples.height == 11
+    assert audit.rows.filter(pl.col("item").is_null())["example"].n_unique() == 40
+    assert audit.name == "average"
+
+
+def test_a_given_name_is_kept(folder):
+    assert read_audit(folder, "ours").name == "ours"
+
+
+def test_an_audit_that_shows_no_text_is_read(tmp_path):
+    assert read_audit(make_audit(tmp_path, texts=3, shown=0)).examples.is_empty()
+
+
+def test_a_missing_folder_is_named(tmp_path):
+    with pytest.raises(StoreError, match="nowhere must be the folder of an audit"):
+        read_audit(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("name", ["rows.parquet", "examples.parquet", "verdict.json"])
+def test_a_missing_file_is_named(folder, name):
+    (folder / name).unlink()
+    with pytest.raises(StoreError, match=f"{name} is missing"):
+        read_audit(folder)
+
+
+@pytest.mark.parametrize("name", ["rows.parquet", "examples.parquet", "verdict.json"])
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"\xff\xfe not a file", b"[1, 2]", b"\x80" * 100])
+def test_a_file_of_something_else_is_named(folder, name, content):
+    (folder / name).write_bytes(content)
+    with pytest.raises(StoreError, match=name):
+        read_audit(folder)
+
+
+@given(place=st.floats(0, 1, exclude_max=True), byte=st.integers(0, 255), cut=st.booleans())
+def test_a_damaged_table_is_read_or_named(folders, tmp_path_factory, place, byte, cut):
+    folder = shutil.copytree(folders[0], tmp_path_factory.mktemp("damaged") / "audit")
+    path = folder / "rows.parquet"
+    content = bytearray(path.read_bytes())
+    at = int(place * len(content))
+    content[at] = byte
+    path.write_bytes(content[:at] if cut else content)
+    try:
+        read_audit(folder)
+    except StoreError as error:
+        assert "rows.parquet" in str(error)
+
+
+def test_a_panic_inside_polars_is_an_error_of_the_file(folder, monkeypatch):
+    def panic(path, **options):
+        raise pl.exceptions.PanicException("called unwrap on a damaged page")
+
+    monkeypatch.setattr(pl, "read_parquet", panic)
+    with pytest.raises(StoreError, match=r"rows.parquet can not be read as Parquet: called unwrap"):
+        read_audit(folder)
+
+
+@pytest.mark.parametrize("column", ["example", "item", "measure", "value"])
+def test_a_missing_column_is_named(folder, column):
+    change_rows(folder, lambda rows: rows.drop(column))
+    with pytest.raises(StoreError, match=f"rows.parquet must have the columns .* it lacks {column}"):
+        read_audit(folder)
+
+
+def test_a_column_of_the_wrong_kind_is_named(folder):
+    change_rows(folder, lambda rows: rows.with_columns(value=pl.lit("much")))
+    with pytest.raises(StoreError, match=r"rows.parquet: column value must hold Float64; it holds String"):
+        read_audit(folder)
+
+
+def test_empty_cells_are_counted(folder):
+    change_rows(folder, lambda rows: rows.with_columns(test=pl.when(pl.col("example") > 0).then("test")))
+    with pytest.raises(StoreError, match=r"column test must have no empty cells; it has \d+"):
+        read_audit(folder)
+
+
+def test_a_row_that_stands_twice_is_refused(folder):
+    change_rows(folder, lambda rows: pl.concat([rows, rows.head(1)]))
+    with pytest.raises(StoreError, match="must name each example, item, test, measure once"):
+        read_audit(folder)
+
+
+def test_an_item_beyond_the_words_is_refused(folder):
+    change_rows(folder, lambda rows: rows.with_columns(item=pl.col("item") + 1))
+    with pytest.raises(StoreError, match=r"rows.parquet speaks of item \d+ of example 0"):
+        read_audit(folder)
+
+
+def test_rows_of_other_splits_are_left_out(folder):
+    change_rows(folder, lambda rows: pl.concat([rows, rows.with_columns(split=pl.lit("dev"))]))
+    assert set(read_audit(folder).rows["split"]) == {"test"}
+
+
+def test_a_split_without_rows_is_refused(folder):
+    change_verdict(folder, split="dev")
+    with pytest.raises(StoreError, match=r"rows.parquet must have rows of the split 'dev'"):
+        read_audit(folder)
+
+
+@pytest.mark.parametrize("written", ["NaN", "Infinity", "-Infinity", "null"])
+def test_an_undefined_number_is_none_however_it_was_written(folder, written):
+    path = folder / "verdict.json"
+    said = json.loads(path.read_text(encoding="utf-8"))
+    said["lines"][0]["score"] = 424242
+    path.write_text(json.dumps(said).replace("424242", written), encoding="utf-8")
+    assert read_audit(folder).verdict.lines[0].score is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "where"),
+    [({"lines": [{"name": "a"}]}, "lines.0.question"), ({"texts": -1}, "texts"), ({"labels": "ab"}, "labels")],
+)
+def test_a_wrong_verdict_says_where(folder, changes, where):
+    change_verdict(folder, **changes)
+    with pytest.raises(StoreError, match=f"verdict.json is not a verdict: {where}"):
+        read_audit(folder)
+
+
+def test_a_verdict_that_could_not_be_written_again_is_refused(folder):
+    change_verdict(folder, data="\ud800")
+    with pytest.raises(StoreError, match=r"verdict.json can not be read"):
+        read_audit(folder)
+
+
+def test_endless_nesting_is_refused(folder):
+    (folder / "verdict.json").write_text("[" * 100_000, encoding="utf-8")
+    with pytest.raises(StoreError, match=r"verdict.json can not be read"):
+        read_audit(folder)
+
+
+def test_unknown_fields_are_no_error(folder):
+    change_verdict(folder, something={"new": [1]})
+    assert read_audit(folder).verdict.texts == 40

@@ -1,0 +1,62 @@
+"""Tiny models with random weights, and a batch of random texts: each axis has another size."""
+
+from dataclasses import replace
+
+import torch
+
+from heedful.models.attention import ATTENTIONS
+from heedful.models.attention_model import build_model
+from heedful.models.encoders import ENCODERS
+from heedful.settings import NetworkSettings
+from heedful.types import Batch
+
+BATCH, TIME, QUERY, VOCABULARY, HIDDEN = 3, 7, 5, 11, 2
+
+
+LENGTHS = torch.tensor([7, 4, 1])
+
+
+NETWORK = NetworkSettings(embed_size=5, hidden_size=HIDDEN, kernels=(1, 3), words="bigru", sentences="rnn")
+
+
+def make_batch(has_query: bool = False) -> Batch:
+    draw = torch.Generator().manual_seed(0)
+    mask = torch.arange(TIME) < LENGTHS[:, None]
+    tokens = torch.randint(1, VOCABULARY, (BATCH, TIME), generator=draw) * mask
+    batch = Batch(torch.arange(BATCH), tokens, mask, mask, torch.tensor([0, 1, 1]))
+    sentence = (torch.arange(TIME) // 3).expand(BATCH, TIME) * mask
+    batch = replace(batch, sentence=sentence)
+    if has_query:
+        query_mask = torch.arange(QUERY) < torch.tensor([5, 2, 3])[:, None]
+        query = torch.randint(1, VOCABULARY, (BATCH, QUERY), generator=draw) * query_mask
+        batch = replace(batch, query_tokens=query, query_mask=query_mask)
+    return batch
+
+
+def give_attention(batch: Batch, hierarchical: bool) -> Batch:
+    given = torch.rand(BATCH, 3 if hierarchical else TIME, generator=torch.Generator().manual_seed(2)).double()
+    items = torch.arange(given.shape[1]) < (((LENGTHS - 1) // 3 + 1) if hierarchical else LENGTHS)[:, None]
+    given = given * items
+    return replace(batch, given=given / given.sum(1, keepdim=True))
+
+
+def make(encoder="bilstm", attention="additive", classes=2, has_query=False, head="linear", **changes):
+    update = {"encoder": encoder, "attention": attention, "head": head, **changes}
+    torch.manual_seed(0)
+    return build_model(NETWORK.model_copy(update=update), VOCABULARY, classes, has_query=has_query).double().eval()
+
+
+def cases():
+    for encoder in ENCODERS:
+        for attention in ATTENTIONS:
+            for classes, has_query in ((2, False), (5, False), (2, True), (5, True)):
+                if not (has_query and encoder == "hierarchical"):
+                    yield encoder, attention, classes, has_query
+
+
+def cut(batch: Batch, rows: list[int], time: int) -> Batch:
+    pick = {name: getattr(batch, name)[rows] for name in ("index", "labels")}
+    pick |= {name: getattr(batch, name)[rows, :time] for name in ("tokens", "mask", "attendable", "sentence")}
+    if batch.query_tokens is not None and batch.query_mask is not None:
+        pick |= {"query_tokens": batch.query_tokens[rows], "query_mask": batch.query_mask[rows]}
+    return Batch(**pick)

@@ -1,0 +1,45 @@
+"""Data small enough to train on in a second, and runs on it."""
+
+import torch
+
+from heedful.settings import NetworkSettings, Run, TrainingSettings
+from heedful.training.trained import Trained
+from heedful.types import Dataset, Example
+
+NETWORK = NetworkSettings(encoder="average", embed_size=5, hidden_size=3)
+
+
+RUN = Run(network=NETWORK, training=TrainingSettings(epochs=3, learning_rate=0.05, batch_size=4))
+
+
+def toy(task="classification", labels=("bad", "good"), sentences=False) -> Dataset:
+    """Texts whose label is one word among fillers; the query, where there is one, says nothing."""
+    fillers = ("the", "film", "was", "so")
+
+    def example(number: int) -> Example:
+        label = number % len(labels)
+        tokens = list(fillers[: 2 + number % 3])
+        tokens.insert(number % 2, labels[label])
+        query = ("why",) if task != "classification" else ()
+        return Example(tuple(tokens), label, query, (0, 2) if sentences else (), text=" ".join(tokens))
+
+    examples = tuple(example(number) for number in range(60))
+    return Dataset("toy", "f", task, labels, examples[:36], examples[36:48], examples[48:])
+
+
+def changed(**changes) -> Run:
+    """RUN with settings named by part and name, as in network__encoder."""
+    run = RUN
+    for place, value in changes.items():
+        part, _, name = place.partition("__")
+        update = {part: getattr(run, part).model_copy(update={name: value})} if name else {part: value}
+        run = run.model_copy(update=update)
+    return run
+
+
+def weights(trained: Trained) -> dict[str, torch.Tensor]:
+    return trained.model.state_dict()
+
+
+def same(one: Trained, other: Trained) -> bool:
+    return all(torch.equal(a, b) for a, b in zip(weights(one).values(), weights(other).values(), strict=True))

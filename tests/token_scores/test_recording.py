@@ -1,0 +1,57 @@
+import torch
+
+from heedful.data.batching import number
+from heedful.data.tokenizer import WordTokenizer
+from heedful.models.attention_model import build_model
+from heedful.settings import NetworkSettings, TextSettings
+from heedful.token_scores import measurements, token_classes, token_counts
+from heedful.token_scores.recording import RECORD, Recorder
+from heedful.types import Example
+
+TEXTS = [(("good", "film"), 1), (("bad", "film"), 0), (("so", "good", "good"), 1), (("bad", "so"), 0)]
+EXAMPLES = [Example(tokens, label) for tokens, label in TEXTS]
+WORDS = WordTokenizer.from_settings(TextSettings()).learn(tokens for tokens, _ in TEXTS)
+SPLIT = number(EXAMPLES, WORDS)
+LABELS = ("bad", "good")
+
+
+def make(encoder="identity", attention="dot", head="linear"):
+    network = NetworkSettings(encoder=encoder, attention=attention, head=head, embed_size=5, hidden_size=2)
+    return build_model(network, WORDS.size, 2)
+
+
+def recorder(model, epochs):
+    return Recorder(model, SPLIT, WORDS, LABELS, epochs)
+
+
+def test_the_table_holds_every_measurement_of_every_word():
+    model = make("identity", "dot")
+    one = recorder(model, (0, 2))
+    for epoch in range(3):
+        one.record(epoch)
+    table = one.table
+    assert table.schema == RECORD
+    classes = token_classes(token_counts(SPLIT, WORDS.size, 2))
+    found = measurements(model, SPLIT, classes, LABELS)
+    for epoch in (0, 2):
+        for measure, value in found.items():
+            rows = table.filter(epoch=epoch, measure=measure)
+            wanted = value[4:] if value.dim() else value[None]
+            torch.testing.assert_close(torch.tensor(rows["value"].to_numpy()), wanted, equal_nan=True)
+            assert rows["token"].to_list() == (WORDS.words[4:] if value.dim() else [None])
+    assert set(table["epoch"]) == {0, 2}
+
+
+def test_the_class_of_each_word_stands_under_the_first_epoch():
+    one = recorder(make("bilstm"), (1, 2))
+    one.record(1)
+    one.record(2)
+    rows = one.table.filter(measure="class")
+    assert rows["epoch"].to_list() == [1] * 4
+    assert dict(rows.select("token", "value").iter_rows()).keys() == {"good", "film", "bad", "so"}
+
+
+def test_without_epochs_nothing_is_recorded_of_any_model():
+    one = recorder(make(head="tanh"), ())
+    one.record(0)
+    assert one.table is None

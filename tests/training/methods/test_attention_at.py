@@ -1,0 +1,69 @@
+"""Adversarial training for attention against one text at a time."""
+
+import pytest
+import torch
+
+from heedful.attacks import Ball, draw
+from heedful.models.attention import masked_softmax
+from heedful.models.trace import trace
+from heedful.training.methods.attention_at import attention_at, attention_at_weights, score_slope
+from support.models import make, make_batch
+from support.reference_methods import label_loss, read, texts
+
+KINDS = [{"encoder": "average"}, {"temperature": 0.5}, {"classes": 5}, {"head": "tanh"}, {"attention": "dot"}]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_loss_is_that_of_the_text_and_of_one_step_of_the_scores(kind):
+    model, batch = make(**kind), make_batch()
+    found = attention_at(model, trace(model, batch), None, torch.Generator(), size=1.5, weight=0.7)
+    for row, length, text in texts(batch):
+        encoded, scores, _, _ = read(model, model.embed(text), text)
+        leaf = torch.zeros(1, length).double().requires_grad_()
+
+        def loss(change, encoded=encoded, scores=scores, text=text):
+            attention = (scores / model.temperature + change).softmax(-1)
+            return label_loss(model.decode(encoded, attention), text.labels[0])
+
+        clean = loss(leaf)
+        (gradient,) = torch.autograd.grad(clean, leaf, retain_graph=True)
+        step = 1.5 * gradient / gradient.norm() if length > 1 else torch.zeros_like(gradient)
+        torch.testing.assert_close(found[row], clean + 0.7 * loss(step), atol=1e-10, rtol=0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_weights_climb_by_signs(kind):
+    model, batch = make(**kind), make_batch()
+    found = attention_at_weights(
+        model, trace(model, batch), None, torch.Generator().manual_seed(0), radius=0.2, steps=5, weight=0.7
+    )
+    start = draw(batch.mask, Ball(0.2, "linf"), torch.Generator().manual_seed(0), torch.float64)
+    for row, length, text in texts(batch):
+        encoded, _, attention, logits = read(model, model.embed(text), text)
+        change = start[row : row + 1, :length]
+        for _ in range(5):
+            leaf = change.clone().requires_grad_()
+            loss = label_loss(model.decode(encoded, attention + leaf), text.labels[0])
+            (gradient,) = torch.autograd.grad(loss, leaf, retain_graph=True)
+            change = (change + 0.4 / 5 * gradient.sign()).clamp(-0.2, 0.2)
+        worst = label_loss(model.decode(encoded, attention + change), text.labels[0])
+        wanted = label_loss(logits, text.labels[0]) + 0.7 * worst
+        torch.testing.assert_close(found[row], wanted, atol=1e-10, rtol=0)
+
+
+def test_the_slope_of_scores_is_that_through_the_softmax():
+    model, batch = make(), make_batch()
+    seen = trace(model, batch)
+    scores = seen.scores.detach().requires_grad_()
+    logits = model.decode(seen.encoded, masked_softmax(scores, batch.mask))
+    loss = torch.nn.functional.cross_entropy(logits, batch.labels, reduction="sum")
+    (wanted,) = torch.autograd.grad(loss, scores)
+    torch.testing.assert_close(score_slope(model, seen), wanted, atol=1e-12, rtol=0)
+
+
+def test_the_step_raises_the_loss():
+    model, batch = make(), make_batch()
+    seen = trace(model, batch)
+    still = attention_at(model, seen, None, torch.Generator(), size=0.0)
+    moved = attention_at(model, seen, None, torch.Generator(), size=0.1)
+    assert (moved[:2] > still[:2]).all() and moved[2] == still[2]  # the third text has one word

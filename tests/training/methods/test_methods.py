@@ -1,0 +1,132 @@
+"""What every method must do, over the whole dict, for models of every kind."""
+
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+import torch
+
+import heedful.training.methods
+from heedful.errors import SettingError
+from heedful.models.trace import trace
+from heedful.training.methods import METHODS, bind
+from heedful.types import Batch, Reference
+from support.models import BATCH, LENGTHS, cut, make, make_batch
+
+KINDS = {
+    "token-wise": {"encoder": "average"},
+    "recurrent": {"encoder": "bilstm"},
+    "five classes": {"encoder": "cnn", "classes": 5},
+    "sentences": {"encoder": "hierarchical"},
+    "query": {"encoder": "bilstm", "classes": 5, "has_query": True, "attention": "dot"},
+    "not linear": {"encoder": "bilstm", "has_query": True, "head": "tanh"},
+}
+REFUSED = {("alignment", "query"), ("alignment", "not linear")}
+"""Methods that say they do not take a kind of model."""
+DRAWING = {"word_at", "attention_rp", "attention_at_weights", "seat_code"}
+"""Methods that draw noise: a text alone has other noise than in company."""
+TAKEN = [(name, kind) for name in METHODS for kind in KINDS if (name, kind) not in REFUSED]
+
+
+def batch_for(kind: str) -> Batch:
+    return make_batch(KINDS[kind].get("has_query", False))
+
+
+def reference_for(kind: str, batch: Batch) -> Reference:
+    """What a model of the same kind with other weights says."""
+    base = make(**KINDS[kind])
+    draw = torch.Generator().manual_seed(3)
+    with torch.no_grad():
+        for parameter in base.parameters():
+            parameter.add_(torch.randn(parameter.shape, generator=draw, dtype=parameter.dtype))
+        seen = trace(base, batch)
+    return Reference(seen.attention, seen.logits)
+
+
+def losses(name: str, kind: str, batch: Batch | None = None, model=None):
+    batch = batch or batch_for(kind)
+    model = model or make(**KINDS[kind])
+    seen = trace(model, batch)
+    loss = bind(METHODS[name].loss, {})
+    return loss(model, seen, reference_for(kind, batch), torch.Generator().manual_seed(0))
+
+
+@pytest.mark.parametrize(("name", "kind"), TAKEN)
+def test_a_loss_is_one_finite_number_a_text_and_repeats(name, kind):
+    once, again = losses(name, kind), losses(name, kind)
+    assert once.shape == (BATCH,) and once.isfinite().all()
+    assert torch.equal(once, again)
+
+
+@pytest.mark.parametrize(("name", "kind"), TAKEN)
+def test_the_gradient_is_finite_and_reaches_every_part_that_is_trained(name, kind):
+    model = make(**KINDS[kind])
+    losses(name, kind, model=model).sum().backward()
+    parts = {"attention": model.attention, "head": model.head, "encoder": model.encoder, "embedding": model.embedding}
+    for part, module in parts.items():
+        gradients = [p.grad for p in module.parameters() if p.grad is not None]
+        assert all(gradient.isfinite().all() for gradient in gradients)
+        # dot-product attention with a query has no weights of its own
+        if list(module.parameters()) and (part == "attention" or METHODS[name].trains == "all"):
+            assert any(gradient.any() for gradient in gradients), part
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [(n, k) for n, k in TAKEN if k not in ("sentences", "not linear") and n not in DRAWING]
+)
+def test_padding_and_neighbours_change_nothing(name, kind):
+    together, batch = losses(name, kind), batch_for(kind)
+    for row, length in enumerate(LENGTHS.tolist()):
+        alone = losses(name, kind, cut(batch, [row], length))
+        torch.testing.assert_close(alone[0], together[row], atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_nothing_of_the_trace_or_the_reference_is_changed(name):
+    model, batch = make(), make_batch()
+    seen, reference = trace(model, batch), reference_for("recurrent", batch)
+    kept = [(one, f.name, getattr(one, f.name)) for one in (seen, reference) for f in fields(one)]
+    before = [(one, part, tensor.clone()) for one, part, tensor in kept if torch.is_tensor(tensor)]
+    METHODS[name].loss(model, seen, reference, torch.Generator().manual_seed(0))
+    assert all(torch.equal(getattr(one, part), tensor) for one, part, tensor in before)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_an_attention_weight_that_underflowed_leaves_loss_and_gradient_finite(name):
+    """All weight of each text on its first item, in the model, in the reference and in both."""
+    model, batch = make(), make_batch()
+    reference = reference_for("recurrent", batch)
+    first = torch.zeros_like(reference.attention)
+    first[:, 0] = 1
+    for underflowed in (False, True):
+        seen = trace(model, batch)
+        weights = (first if underflowed else seen.attention.detach()).clone().requires_grad_()
+        seen = replace(seen, attention=weights, logits=model.decode(seen.encoded, weights))
+        for base in (reference, replace(reference, attention=first)):
+            found = METHODS[name].loss(model, seen, base, torch.Generator().manual_seed(0))
+            (gradient,) = torch.autograd.grad(found.sum(), weights, retain_graph=True)
+            assert found.isfinite().all() and gradient.isfinite().all()
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_unknown_options_are_refused(name):
+    with pytest.raises(SettingError, match="unknown option 'radus' of this method"):
+        bind(METHODS[name].loss, {"radus": 1})
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if METHODS[name].needs_reference])
+def test_a_method_that_needs_a_reference_says_so(name):
+    model, batch = make(), make_batch()
+    with pytest.raises(SettingError, match="needs a reference run"):
+        METHODS[name].loss(model, trace(model, batch), None, torch.Generator())
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_says_what_it_minimises_in_a_line(name):
+    assert (METHODS[name].loss.__doc__ or "").strip()
+
+
+def test_every_file_of_the_folder_is_listed():
+    folder = Path(heedful.training.methods.__file__).parent
+    files = {path.stem for path in folder.glob("*.py")} - {"__init__", "method"}
+    assert files == {method.loss.__module__.rpartition(".")[2] for method in METHODS.values()}
