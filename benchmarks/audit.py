@@ -21,7 +21,7 @@ from rich.table import Table
 from heedful.auditing.rows import audit_rows
 from heedful.auditing.subject import measurable, subject_of
 from heedful.battery import BATTERY, Evidence
-from heedful.data.batching import collate, in_order, number
+from heedful.data.batching import collate, encode_split, in_order
 from heedful.models.attention_model import build_model
 from heedful.runs.store import Store
 from heedful.runs.worker import ensure_on, load_data
@@ -51,7 +51,7 @@ def per_test(trained: Trained, dataset: Dataset, texts: int) -> dict[str, tuple[
 
     What the model says of a text is given to both; a test that encodes again is charged for that.
     """
-    split = number(dataset.test, trained.words)
+    split = encode_split(dataset.test, trained.words)
     blocks = in_order(split.lengths, 32)  # as the audit reads a split; from these, two of middling length
     index = blocks[len(blocks) // 3] + blocks[2 * len(blocks) // 3]
     model, plain_model = measurable(trained.model), trained.model.eval()

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from heedful.data import load
-from heedful.data.batching import number
+from heedful.data.batching import encode_split
 from heedful.settings import DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
 from heedful.token_scores import flow, measurements, token_classes, token_counts
 from heedful.training.loop import train
@@ -53,7 +53,7 @@ def race(encoder: str, attention: str, dataset: Dataset) -> tuple[float, float, 
     )
     # The clock of an epoch starts after its first batch: add that batch back. The first epoch warms up.
     epochs = [(ticks[-1] - ticks[0]) * len(ticks) / (len(ticks) - 1) for epoch, ticks in clock.items() if epoch > 1]
-    split = number(dataset.train, trained.words)
+    split = encode_split(dataset.train, trained.words)
     classes = token_classes(token_counts(split, trained.words.size, len(dataset.labels)))
     terms, everything = [], []
     for _ in range(ROUNDS):

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 
-from heedful.attribution import leave_one_out, leave_one_out_plainly
+from heedful.attribution import leave_one_out, leave_one_out_reference
 from heedful.data.tokenizer import PAD
 from heedful.models.attention_model import AttentionModel, build_model
 from heedful.models.trace import trace
@@ -95,7 +95,7 @@ def race(encoder: str, length: int) -> tuple[str, dict[str, float]]:
     settings, captum = fastest_captum(model, batch)
     contenders = {
         "captum": captum,
-        "plain": lambda: ours(model, batch, leave_one_out_plainly),
+        "plain": lambda: ours(model, batch, leave_one_out_reference),
         "ours": lambda: ours(model, batch),
     }
     torch.testing.assert_close(contenders["ours"](), captum(), atol=1e-5, rtol=0)

@@ -19,7 +19,7 @@ from torch.nn.functional import kl_div
 
 from heedful.attacks import Ball, ascend, draw
 from heedful.data import load
-from heedful.data.batching import collate, in_order, number
+from heedful.data.batching import collate, encode_split, in_order
 from heedful.exact import Norm
 from heedful.models.trace import detached, trace
 from heedful.settings import DataSettings, Run, TrainingSettings
@@ -82,7 +82,7 @@ def race(trained: Trained, dataset: Dataset, norm: Norm, radius: float) -> tuple
 
     In float64, where "more" means more than rounding.
     """
-    split = number(dataset.test, trained.words)
+    split = encode_split(dataset.test, trained.words)
     blocks = in_order(split.lengths, 32)
     model = trained.model.double().eval()
     assert isinstance(model, LinearModel)

@@ -25,7 +25,7 @@ from heedful.battery import Evidence
 from heedful.battery.comprehensiveness_sufficiency import SIZES, rationale_sizes, top_items
 from heedful.battery.sensitivity import sensitivity, smallest_flips
 from heedful.data import load
-from heedful.data.batching import collate, in_order, number
+from heedful.data.batching import collate, encode_split, in_order
 from heedful.models.trace import reread, trace
 from heedful.settings import DataSettings, NetworkSettings, Run, TrainingSettings
 from heedful.training.loop import train
@@ -68,7 +68,7 @@ def trained_on(source: str) -> tuple[Model, Batch]:
     )
     dataset = load(run.data, run.text)
     trained = train(run, dataset)
-    split = number(dataset.test, trained.words)
+    split = encode_split(dataset.test, trained.words)
     blocks = in_order(split.lengths, TEXTS)
     return measurable(trained.model), collate(split, blocks[len(blocks) // 2])
 

@@ -17,7 +17,7 @@ from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
 
 from heedful.data import load
-from heedful.data.batching import number
+from heedful.data.batching import encode_split
 from heedful.settings import DataSettings, Run, TextSettings, TrainingSettings
 from heedful.training.loop import train
 from heedful.training.trained import Progress
@@ -67,7 +67,7 @@ class PlainModel(nn.Module):
 def plainly(dataset, words) -> tuple[list[float], list[float]]:
     """Seconds and training loss of each epoch of the plain loop."""
     torch.manual_seed(0)
-    split = number(dataset.train, words)
+    split = encode_split(dataset.train, words)
     model = PlainModel(words.size)
     attention = [*model.hidden.parameters(), *model.score.parameters()]
     rest = [*model.embedding.parameters(), *model.lstm.parameters(), *model.output.parameters()]

@@ -64,7 +64,7 @@ class Batch:
         mask: what the encoder reads: all but padding.
         attendable: what attention may weigh: never padding, nor a start or end symbol.
         sentence: the number of the sentence that each token is in, counted from 0; hierarchical models only.
-        given: attention imposed from outside; frozen attention only.
+        imposed_attention: attention imposed from outside; frozen attention only.
     """
 
     index: Int[Tensor, " batch"]
@@ -75,7 +75,7 @@ class Batch:
     query_tokens: Int[Tensor, "batch query"] | None = None
     query_mask: Bool[Tensor, "batch query"] | None = None
     sentence: Int[Tensor, "batch time"] | None = None
-    given: Float[Tensor, "batch item"] | None = None
+    imposed_attention: Float[Tensor, "batch item"] | None = None
 
 
 @dataclass(frozen=True)

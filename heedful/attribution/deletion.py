@@ -61,7 +61,9 @@ def only_items(
         query_tokens=None if batch.query_tokens is None else batch.query_tokens[text],
         query_mask=None if batch.query_mask is None else batch.query_mask[text],
         sentence=None if sentence is None else sentence.where(mask, 0),
-        given=None if batch.given is None else summing_to_one((batch.given[text] * keep).gather(1, left)),
+        imposed_attention=None
+        if batch.imposed_attention is None
+        else summing_to_one((batch.imposed_attention[text] * keep).gather(1, left)),
     )
 
 

@@ -51,7 +51,7 @@ def leave_one_out(model: Model, trace: Trace) -> Float[Tensor, "batch item class
         trace: what this model, in evaluation mode, computed of a batch.
     """
     if not isinstance(model, AttentionModel) or (way := _way(model)) is None:
-        return leave_one_out_plainly(model, trace)
+        return leave_one_out_reference(model, trace)
     reading = _reading(model, trace)
     logits = trace.logits.new_full((*reading.items.shape, trace.logits.shape[-1]), torch.nan)
     for some in of_similar_length(reading.mask.sum(1), way.at_once):
@@ -62,7 +62,7 @@ def leave_one_out(model: Model, trace: Trace) -> Float[Tensor, "batch item class
 
 
 @torch.no_grad()
-def leave_one_out_plainly(model: Model, trace: Trace) -> Float[Tensor, "batch item classes"]:
+def leave_one_out_reference(model: Model, trace: Trace) -> Float[Tensor, "batch item classes"]:
     """The same by running every shortened text."""
     items = trace.encoded.items
     all_but_one = items[:, None] & ~torch.eye(items.shape[1], dtype=torch.bool, device=items.device)
@@ -78,9 +78,9 @@ def _is_left(trace: Trace) -> Bool[Tensor, "batch item"]:
 
 def weighed_items(trace: Trace) -> Bool[Tensor, "batch item"]:
     """The items that have, or could have, some weight: all but those to which imposed attention gives none."""
-    items, given = trace.encoded.items, trace.batch.given
+    items, imposed = trace.encoded.items, trace.batch.imposed_attention
     # A batch may carry weights that this model's attention makes no use of: then its zeros are elsewhere.
-    return items & (given > 0) if given is not None and torch.equal(given > 0, trace.attention > 0) else items
+    return items & (imposed > 0) if imposed is not None and torch.equal(imposed > 0, trace.attention > 0) else items
 
 
 def _settled(

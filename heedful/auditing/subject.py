@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from heedful.data.batching import collate, in_order, number, to_device
+from heedful.data.batching import collate, encode_split, in_order, to_device
 from heedful.errors import HeedfulError, SettingError
 from heedful.settings import AuditSettings
 from heedful.token_scores import counts_of_batches, token_counts
@@ -63,20 +63,20 @@ def subject_of(
         reference: the run whose attention a model with frozen attention imposes.
     """
     examples = getattr(dataset, settings.split)
-    split, where = number(examples, trained.words), torch.device(device)
-    given = None
+    split, where = encode_split(examples, trained.words), torch.device(device)
+    imposed_attention = None
     if trained.run.network.attention == "frozen" and reference is not None:
-        given = outputs(reference.model, number(examples, reference.words)).attention
+        imposed_attention = outputs(reference.model, encode_split(examples, reference.words)).attention
     most = settings.examples or (len(examples) if len(dataset.labels) == 2 else SOME)
     texts = sorted(drawn(len(examples), settings.seed)[:most])
 
     def batches() -> Iterator[Batch]:
         for block in in_order([len(split.texts[i]) for i in texts], BATCH):
-            yield to_device(collate(split, [texts[place] for place in block], given), where)
+            yield to_device(collate(split, [texts[place] for place in block], imposed_attention), where)
 
     @cache
     def counts() -> Int[Tensor, "token classes"]:
-        return token_counts(number(dataset.train, trained.words), trained.words.size, len(dataset.labels))
+        return token_counts(encode_split(dataset.train, trained.words), trained.words.size, len(dataset.labels))
 
     model, words = trained.model.to(where), trained.words.words
     return Subject(name, model, settings.split, texts, batches, dataset.labels, counts, words, examples, dataset.task)

@@ -9,7 +9,7 @@ from torch.nn.functional import cross_entropy
 
 from heedful.attacks import ascend, ball_of, draw
 from heedful.battery.evidence import Evidence, undefined_where
-from heedful.battery.stability_measures import endings, moves
+from heedful.battery.stability_measures import moves, suffixes
 from heedful.measures import js_divergence
 from heedful.models.trace import reread
 from heedful.types import Findings, Trace
@@ -37,7 +37,7 @@ def embedding_attack(
     """
     trace, values = evidence.trace, {"shuffled_js": evidence.shuffled_js}
     movable = trace.batch.mask.unsqueeze(-1).expand_as(trace.embedded)
-    for ending, radius in endings(radii).items():
+    for ending, radius in suffixes(radii).items():
         ball = ball_of(radius, norm)
         start = draw(movable, ball, generator, trace.embedded.dtype)
         for name, aim in AIMS.items():

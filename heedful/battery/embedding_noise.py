@@ -8,7 +8,7 @@ from torch import Tensor
 
 from heedful.attribution.items import items_with
 from heedful.battery.evidence import Evidence, undefined_where
-from heedful.battery.stability_measures import endings, moves
+from heedful.battery.stability_measures import moves, suffixes
 from heedful.models.trace import reread
 from heedful.types import Findings, Trace
 
@@ -27,7 +27,7 @@ def embedding_noise(evidence: Evidence, generator: torch.Generator, *, radii: Se
     noise = noise_on_one_word(evidence.trace, generator)
     values = {"shuffled_js": evidence.shuffled_js}
     others = [reread(evidence.model, evidence.trace, radius**0.5 * noise) for radius in radii]
-    for ending, other in zip(endings(radii), others, strict=True):
+    for ending, other in zip(suffixes(radii), others, strict=True):
         values |= {f"{name}{ending}": value for name, value in moves(evidence, other).items()}
     where = items_with(evidence.trace, (noise != 0).any(-1))
     shown = {"noisy_attention": others[0].attention.cpu(), "noisy": where.double().cpu()}

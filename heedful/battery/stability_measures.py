@@ -30,10 +30,10 @@ def moves(evidence: Evidence, other: Trace) -> dict[str, Float[Tensor, " batch"]
     }
 
 
-def endings(radii: Sequence[int | float]) -> dict[str, int | float]:
+def suffixes(radii: Sequence[int | float]) -> dict[str, int | float]:
     """What stands behind the name of a measure at each radius: nothing at the first, of which the verdict speaks.
 
-    >>> endings((0.01, 0.001, 0.05))
+    >>> suffixes((0.01, 0.001, 0.05))
     {'': 0.01, '_0.001': 0.001, '_0.05': 0.05}
     """
     return {"" if place == 0 else f"_{radius:g}": radius for place, radius in enumerate(radii)}

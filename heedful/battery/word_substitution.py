@@ -11,7 +11,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from heedful.attribution.items import items_are_tokens
 from heedful.battery.evidence import Evidence, undefined_where
-from heedful.battery.stability_measures import endings, moves
+from heedful.battery.stability_measures import moves, suffixes
 from heedful.data.tokenizer import SPECIAL
 from heedful.data.word_vectors import nearest_rows
 from heedful.models.attention_model import AttentionModel
@@ -53,7 +53,7 @@ def word_substitution(
         changed = _replaced(batch, table, _first_word(model), synonyms, counts, generator)
     values = {"shuffled_js": evidence.shuffled_js}
     read = [trace(model, other) for other, _ in changed]
-    for ending, seen, (_, done) in zip(endings(counts), read, changed, strict=True):
+    for ending, seen, (_, done) in zip(suffixes(counts), read, changed, strict=True):
         found = moves(evidence, seen)
         values |= {f"{name}{ending}": value.where(done.cpu(), torch.nan) for name, value in found.items()}
     shown = {"replaced_attention": read[0].attention.where(changed[0][1][:, None], torch.nan).cpu()}

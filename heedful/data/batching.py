@@ -13,7 +13,7 @@ from heedful.types import Batch, Example
 
 
 @dataclass(frozen=True)
-class Numbered:
+class EncodedSplit:
     """A split whose words are numbers: what batches are cut from.
 
     Args:
@@ -34,7 +34,7 @@ class Numbered:
         return [len(text) for text in self.texts]
 
 
-def number(examples: Sequence[Example], words: WordTokenizer) -> Numbered:
+def encode_split(examples: Sequence[Example], words: WordTokenizer) -> EncodedSplit:
     """The examples with every token replaced by its id."""
     framed = words.adds_start_end
 
@@ -42,7 +42,7 @@ def number(examples: Sequence[Example], words: WordTokenizer) -> Numbered:
         numbers = words.ids(tokens)
         return torch.tensor([START, *numbers, END] if framed else numbers)
 
-    return Numbered(
+    return EncodedSplit(
         texts=tuple(ids(e.tokens) for e in examples),
         queries=tuple(ids(e.query) for e in examples if e.query),
         sentences=tuple(_sentence_numbers(e, framed) for e in examples if e.sentences),
@@ -58,11 +58,11 @@ def _sentence_numbers(example: Example, framed: bool) -> Tensor:
     return torch.cat([numbers[:1], numbers, numbers[-1:]]) if framed else numbers
 
 
-def collate(split: Numbered, index: Sequence[int], given: Sequence[Tensor] | None = None) -> Batch:
+def collate(split: EncodedSplit, index: Sequence[int], imposed_attention: Sequence[Tensor] | None = None) -> Batch:
     """The chosen texts as one padded batch.
 
     Args:
-        given: attention to impose, for each text of the split.
+        imposed_attention: attention to impose, for each text of the split.
     """
     tokens = pad_sequence([split.texts[i] for i in index], batch_first=True, padding_value=PAD)
     lengths = torch.tensor([len(split.texts[i]) for i in index])
@@ -76,8 +76,8 @@ def collate(split: Numbered, index: Sequence[int], given: Sequence[Tensor] | Non
         batch = replace(batch, query_tokens=queries, query_mask=torch.arange(queries.shape[1]) < query_lengths[:, None])
     if split.sentences:
         batch = replace(batch, sentence=pad_sequence([split.sentences[i] for i in index], batch_first=True))
-    if given is not None:
-        batch = replace(batch, given=pad_items([given[i] for i in index], batch))
+    if imposed_attention is not None:
+        batch = replace(batch, imposed_attention=pad_items([imposed_attention[i] for i in index], batch))
     return batch
 
 
@@ -115,10 +115,12 @@ def in_order(lengths: Sequence[int], size: int) -> list[list[int]]:
     return [order[start : start + size] for start in range(0, len(order), size)]
 
 
-def read(split: Numbered, size: int, device: torch.device, given: Sequence[Tensor] | None = None) -> Iterator[Batch]:
+def read(
+    split: EncodedSplit, size: int, device: torch.device, imposed_attention: Sequence[Tensor] | None = None
+) -> Iterator[Batch]:
     """The whole split in batches on a device, shortest texts first."""
     for index in in_order(split.lengths, size):
-        yield to_device(collate(split, index, given), device)
+        yield to_device(collate(split, index, imposed_attention), device)
 
 
 def to_device(batch: Batch, device: torch.device) -> Batch:

@@ -95,11 +95,11 @@ class Frozen(nn.Module):
 
     def forward(self, encoded: Encoded, batch: Batch) -> Float[Tensor, "batch item"]:
         """The logarithm of the given attention."""
-        if batch.given is None:
+        if batch.imposed_attention is None:
             raise SettingError(
-                "attention 'frozen' needs the attention to impose: name a reference run, or set `Batch.given`."
+                "attention 'frozen' needs the attention to impose: name a reference run, or set `Batch.imposed_attention`."
             )
-        return batch.given.to(encoded.hidden).log()
+        return batch.imposed_attention.to(encoded.hidden).log()
 
 
 ATTENTIONS: dict[str, Callable[[int, NetworkSettings, bool], nn.Module]] = {

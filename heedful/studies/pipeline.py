@@ -100,7 +100,7 @@ def shown_words(audit: AuditFiles) -> pl.DataFrame:
 
 
 def _follows(run: Run) -> bool:
-    return METHODS[run.training.method].follows is not None
+    return METHODS[run.training.method].logs is not None
 
 
 def text_frame(results: Results, columns: Mapping[str, str], model: str | None = None) -> pl.DataFrame:

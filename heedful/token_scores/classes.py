@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from heedful.data.batching import Numbered
+from heedful.data.batching import EncodedSplit
 from heedful.data.tokenizer import SPECIAL
 from heedful.errors import SettingError
 from heedful.types import Batch
@@ -16,12 +16,12 @@ NEUTRAL, OTHER = -1, -2
 """The classes of a token that speaks for no label: it occurs evenly under all of them, or nothing can be said."""
 
 
-def token_counts(split: Numbered, vocabulary: int, classes: int) -> Int[Tensor, "token classes"]:
+def token_counts(split: EncodedSplit, vocabulary: int, classes: int) -> Int[Tensor, "token classes"]:
     """How often each token occurs in the texts of each label; our own symbols, being no words, never.
 
     Occurrences are counted, not texts. Queries are not.
 
-    >>> split = Numbered((torch.tensor([4, 5, 4]), torch.tensor([5])), (), (), torch.tensor([0, 1]), framed=False)
+    >>> split = EncodedSplit((torch.tensor([4, 5, 4]), torch.tensor([5])), (), (), torch.tensor([0, 1]), framed=False)
     >>> token_counts(split, 6, 2)[4:]
     tensor([[2, 0],
             [1, 1]])
@@ -38,7 +38,7 @@ def counts_of_batches(batches: Sequence[Batch], classes: int) -> Int[Tensor, "to
     texts = tuple(row[kept].cpu() for one in batches for row, kept in zip(one.tokens, one.attendable, strict=True))
     labels = torch.cat([one.labels.cpu() for one in batches])
     vocabulary = 1 + max(int(one.tokens.max()) for one in batches)
-    return token_counts(Numbered(texts, (), (), labels, framed=False), vocabulary, classes)
+    return token_counts(EncodedSplit(texts, (), (), labels, framed=False), vocabulary, classes)
 
 
 def token_classes(

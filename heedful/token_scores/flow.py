@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.data.batching import Numbered
+from heedful.data.batching import EncodedSplit
 from heedful.errors import SettingError
 from heedful.models.attention_model import AttentionModel
 from heedful.token_scores.token_gradients import Pulls, pulls
@@ -73,7 +73,7 @@ class Flow:
         return {letter: term for letter, term in terms.items() if term is not None}
 
 
-def flow(model: AttentionModel, split: Numbered) -> Flow:
+def flow(model: AttentionModel, split: EncodedSplit) -> Flow:
     """The terms of d s_e / d tau and d a_e / d tau for every token e of the vocabulary.
 
     Over texts t and places j, with attention alpha, errors r_t = onehot(label) - p and s_t = sum_j alpha_tj s_tj,
@@ -102,7 +102,7 @@ def flow(model: AttentionModel, split: Numbered) -> Flow:
     >>> network = NetworkSettings(encoder="identity", attention="dot", embed_size=1, head_bias=False)
     >>> model = build_model(network, vocabulary=5, classes=2)
     >>> _ = [parameter.data.fill_(1.0) for parameter in model.parameters()]
-    >>> text = Numbered((torch.tensor([4]),), (), (), torch.tensor([1]), framed=False)
+    >>> text = EncodedSplit((torch.tensor([4]),), (), (), torch.tensor([1]), framed=False)
     >>> flow(model, text).polarity.total[4]  # B + C = 2 (1 - sigmoid(1)): the token is all of the text, so A = 0
     tensor(0.5379, dtype=torch.float64)
     """

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.data.batching import Numbered, read
+from heedful.data.batching import EncodedSplit, read
 from heedful.errors import SettingError
 from heedful.models.attention_model import AttentionModel, LinearAttentionModel
 from heedful.token_scores.classes import NEUTRAL
@@ -24,7 +24,7 @@ NEUTRALS = "(neutral)"
 
 
 def measurements(
-    model: AttentionModel, split: Numbered, classes: Int[Tensor, " token"], labels: Sequence[str]
+    model: AttentionModel, split: EncodedSplit, classes: Int[Tensor, " token"], labels: Sequence[str]
 ) -> dict[str, Float[Tensor, ""] | Float[Tensor, " token"]]:
     """Every measure by its name: one number, or one a token.
 
@@ -84,7 +84,7 @@ def _directions(model: AttentionModel) -> dict[str, Float[Tensor, " rows"]]:
     return found if matrix is None else found | {"V'.W'": (head @ matrix) @ (attention @ matrix)}
 
 
-def _token_values(model: LinearAttentionModel, split: Numbered) -> dict[str, Float[Tensor, "token *classes"]]:
+def _token_values(model: LinearAttentionModel, split: EncodedSplit) -> dict[str, Float[Tensor, "token *classes"]]:
     weight = model.embedding.weight
     alone = global_scores(model, len(weight), framed=split.framed, device=weight.device)
     found = {"polarity": alone.polarity, "attention": alone.attention}

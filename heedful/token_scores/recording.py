@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 import polars as pl
 
-from heedful.data.batching import Numbered
+from heedful.data.batching import EncodedSplit
 from heedful.data.tokenizer import SPECIAL, WordTokenizer
 from heedful.models.attention_model import AttentionModel
 from heedful.token_scores.classes import token_classes, token_counts
@@ -27,7 +27,7 @@ class Recorder:
     def __init__(
         self,
         model: AttentionModel,
-        split: Numbered,
+        split: EncodedSplit,
         words: WordTokenizer,
         labels: Sequence[str],
         epochs: Collection[int],

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from heedful.data.batching import Numbered, read
+from heedful.data.batching import EncodedSplit, read
 from heedful.models.attention import masked_softmax
 from heedful.models.heads import with_both_classes
 from heedful.types import Batch
@@ -30,7 +30,7 @@ class Pulls:
 
 
 def pulls(
-    split: Numbered,
+    split: EncodedSplit,
     polarity: Float[Tensor, "token rows"],
     scores: Float[Tensor, " token"],
     bias: Float[Tensor, " rows"],

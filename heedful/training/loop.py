@@ -9,13 +9,13 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from heedful.data.batching import Numbered, bucketed, collate, number, pad_items, read, to_device
+from heedful.data.batching import EncodedSplit, bucketed, collate, encode_split, pad_items, read, to_device
 from heedful.errors import HeedfulError, pick
 from heedful.models.attention_model import AttentionModel
 from heedful.models.trace import trace
 from heedful.settings import Run, TrainingSettings
 from heedful.token_scores.recording import Recorder
-from heedful.training.methods import METHODS, Method, bind, bind_follows
+from heedful.training.methods import METHODS, Method, bind, bind_logs
 from heedful.training.methods.method import Loss
 from heedful.training.metrics import METRICS, READ_SIZE, Outputs, metrics, outputs
 from heedful.training.start import check_reference, said, start
@@ -58,7 +58,7 @@ def train(
         torch.manual_seed(run.seed)
         generator = torch.Generator().manual_seed(run.seed)
         words, model, coverage = start(run, dataset, method, reference, generator)
-        splits = {name: number(getattr(dataset, name), words) for name in SPLITS}
+        splits = {name: encode_split(getattr(dataset, name), words) for name in SPLITS}
         recorder = Recorder(model.to(where), splits["train"], words, dataset.labels, run.training.record_flow)
         loop = _Loop(run, method, model, splits, said(reference, dataset, SPLITS, where), generator, recorder)
         with trained_alone(model, method.trains):
@@ -78,14 +78,14 @@ class _Loop:
         run: Run,
         method: Method,
         model: AttentionModel,
-        splits: dict[str, Numbered],
+        splits: dict[str, EncodedSplit],
         said: dict[str, Outputs],
         generator: torch.Generator,
         recorder: Recorder,
     ):
         self.settings, self.method, self.model, self.splits, self.said = run.training, method, model, splits, said
         self.loss: Loss = bind(method.loss, run.training.options)
-        self.follows = bind_follows(method, run.training.options)
+        self.logs = bind_logs(method, run.training.options)
         self.frozen = run.network.attention == "frozen"
         self.generator, self.device, self.recorder = generator, model.embedding.weight.device, recorder
         self.optimizer = make_optimizer(model, run.training, method.trains)
@@ -131,7 +131,7 @@ class _Loop:
         batches = bucketed(train.lengths, self.settings.batch_size, self.generator)
         sums: dict[str, Tensor] = {}
         for done, index in enumerate(batches, start=1):
-            batch = to_device(collate(train, index, self.given("train")), self.device)
+            batch = to_device(collate(train, index, self.imposed_attention("train")), self.device)
             for measure, value in self.step(batch).items():
                 sums[measure] = sums.get(measure, torch.zeros_like(value)) + value
             if report:
@@ -164,16 +164,18 @@ class _Loop:
 
     def score(self, split: str) -> dict[str, float]:
         """Every metric of the model as it now is."""
-        return metrics(outputs(self.model, self.splits[split], self.given(split)).logits, self.splits[split].labels)
+        return metrics(
+            outputs(self.model, self.splits[split], self.imposed_attention(split)).logits, self.splits[split].labels
+        )
 
     def own(self, split: str) -> dict[str, float]:
         """Means on a split of what the method follows, and of its own loss where epochs are selected by it."""
-        if self.method.selects == "metric" and self.method.follows is None:
+        if self.method.selects == "metric" and self.method.logs is None:
             return {}
         self.model.eval()
         sums: dict[str, float] = {}
         with torch.no_grad():
-            for batch in read(self.splits[split], READ_SIZE, self.device, self.given(split)):
+            for batch in read(self.splits[split], READ_SIZE, self.device, self.imposed_attention(split)):
                 seen, reference = trace(self.model, batch), self.reference(split, batch)
                 found = self.followed(seen, reference)
                 if self.method.selects == "loss":
@@ -183,12 +185,12 @@ class _Loop:
 
     def followed(self, seen: Trace, reference: Reference | None) -> dict[str, Tensor]:
         """Sums over a batch of what the method follows beside its loss."""
-        if self.follows is None:
+        if self.logs is None:
             return {}
         with torch.no_grad():
-            return {measure: value.sum() for measure, value in self.follows(seen, reference).items()}
+            return {measure: value.sum() for measure, value in self.logs(seen, reference).items()}
 
-    def given(self, split: str) -> tuple[Tensor, ...] | None:
+    def imposed_attention(self, split: str) -> tuple[Tensor, ...] | None:
         """The attention to impose on a split, where attention is frozen."""
         return self.said[split].attention if self.frozen else None
 

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
 from torch import Tensor
 
-from heedful.data.batching import Numbered, read
+from heedful.data.batching import EncodedSplit, read
 from heedful.models.attention_model import AttentionModel
 from heedful.models.trace import trace
 
@@ -26,7 +26,7 @@ class Outputs:
     logits: Float[Tensor, "text classes"]
 
 
-def outputs(model: AttentionModel, split: Numbered, given: Sequence[Tensor] | None = None) -> Outputs:
+def outputs(model: AttentionModel, split: EncodedSplit, imposed_attention: Sequence[Tensor] | None = None) -> Outputs:
     """Attention (one value a position, padding cut off) and logits of every text, computed in evaluation mode."""
     device = model.embedding.weight.device
     attention: dict[int, Tensor] = {}
@@ -34,7 +34,7 @@ def outputs(model: AttentionModel, split: Numbered, given: Sequence[Tensor] | No
     was_training = model.training
     model.eval()
     with torch.no_grad():
-        for batch in read(split, READ_SIZE, device, given):
+        for batch in read(split, READ_SIZE, device, imposed_attention):
             seen = trace(model, batch)
             last = seen.encoded.items.long().cumsum(1).argmax(1) + 1
             for row, index in enumerate(batch.index.tolist()):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import torch
 
-from heedful.data.batching import number
+from heedful.data.batching import encode_split
 from heedful.data.tokenizer import WordTokenizer, learn_vocabulary
 from heedful.data.word_vectors import embedding_matrix, load_vectors
 from heedful.errors import SettingError
@@ -43,7 +43,7 @@ def said(base: Trained | None, dataset: Dataset, splits: Sequence[str], device: 
     """What the reference run says of every text: computed once, not every epoch."""
     if base is None:
         return {}
-    return {name: outputs(base.model.to(device), number(getattr(dataset, name), base.words)) for name in splits}
+    return {name: outputs(base.model.to(device), encode_split(getattr(dataset, name), base.words)) for name in splits}
 
 
 def check_reference(run: Run, method: Method, reference: Trained | None) -> None:

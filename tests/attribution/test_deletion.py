@@ -37,7 +37,7 @@ def shortened(seen, text: list[int], keep: list[list[int]]) -> Batch:
 
 def test_tokens_are_cut_out_the_rest_moves_up_and_symbols_stay():
     given = written([[0, 1, 2, 3, 4], [0, 1, 2, 5]], 7).double()
-    seen = trace(make("bilstm"), replace(a_batch(), given=given))
+    seen = trace(make("bilstm"), replace(a_batch(), imposed_attention=given))
     shorter = shortened(seen, [1, 0, 0], [[2, 3], [1, 2, 4], [3]])
     assert (shorter.tokens * shorter.mask).tolist() == [[2, 10, 4, 3, 0], [2, 5, 6, 8, 3], [2, 7, 3, 0, 0]]
     assert shorter.mask.sum(1).tolist() == [4, 5, 3]
@@ -46,19 +46,19 @@ def test_tokens_are_cut_out_the_rest_moves_up_and_symbols_stay():
     assert shorter.query_tokens is not None and shorter.query_tokens.tolist() == [[7, 0], [5, 6], [5, 6]]
     assert shorter.query_mask is not None and shorter.query_mask.long().tolist() == [[1, 0], [1, 1], [1, 1]]
     wanted = torch.tensor([[0, 2 / 7, 5 / 7, 0, 0], [0, 1 / 7, 2 / 7, 4 / 7, 0], [0, 1, 0, 0, 0]]).double()
-    torch.testing.assert_close(shorter.given, wanted)
+    torch.testing.assert_close(shorter.imposed_attention, wanted)
 
 
 def test_sentences_are_cut_out_and_those_behind_them_are_renumbered():
     sentence = written([[0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 1]], 7)
     given = torch.tensor([[0.2, 0.3, 0.5], [0.4, 0.6, 0.0]]).double()
-    seen = trace(make("hierarchical"), replace(a_batch(), sentence=sentence, given=given))
+    seen = trace(make("hierarchical"), replace(a_batch(), sentence=sentence, imposed_attention=given))
     shorter = shortened(seen, [0, 0, 1, 0], [[0, 2], [1, 2], [0], [2]])
     assert (shorter.tokens * shorter.mask).tolist() == [[2, 5, 8, 3], [6, 7, 8, 3], [2, 9, 0, 0], [8, 3, 0, 0]]
     assert shorter.sentence is not None
     assert shorter.sentence.tolist() == [[0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 0, 0], [0, 0, 0, 0]]
     wanted = torch.tensor([[2 / 7, 5 / 7], [0.375, 0.625], [1, 0], [1, 0]]).double()
-    torch.testing.assert_close(shorter.given, wanted)
+    torch.testing.assert_close(shorter.imposed_attention, wanted)
 
 
 def test_a_token_that_is_part_of_no_word_stays_so():

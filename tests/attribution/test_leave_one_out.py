@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from heedful.attribution import leave_one_out, leave_one_out_plainly
+from heedful.attribution import leave_one_out, leave_one_out_reference
 from heedful.models.attention_model import LinearAttentionModel, build_model
 from heedful.models.encoders import ENCODERS, FLAT
 from heedful.models.trace import trace
@@ -52,7 +52,7 @@ def assert_same_as_reference(golden: Golden) -> None:
     seen = trace(golden.model, golden.batch)
     items = seen.encoded.items
     wanted = golden.results["loo_out_f64"][items.numpy()]
-    for way in (leave_one_out, leave_one_out_plainly):
+    for way in (leave_one_out, leave_one_out_reference):
         ours = way(golden.model, seen).softmax(-1)[..., 1]
         np.testing.assert_allclose(ours[items].numpy(), wanted, atol=1e-8, rtol=0)
         assert ours[~items].isnan().all()
@@ -82,7 +82,7 @@ def test_every_fast_way_equals_running_every_shortened_text(encoder, attention, 
     seen = trace(model, give_attention(make_batch(has_query), encoder == "hierarchical"))
     found = leave_one_out(model, seen)
     assert found.shape == (*seen.encoded.items.shape, classes)
-    assert_same(found, leave_one_out_plainly(model, seen))
+    assert_same(found, leave_one_out_reference(model, seen))
     several = seen.encoded.items & (seen.encoded.items.sum(1, keepdim=True) > 1)
     assert (found[several] != seen.logits[several.nonzero()[:, 0]]).any(-1).all()
 
@@ -94,7 +94,7 @@ def test_start_and_end_symbols_stay(encoder, has_query):
     batch = make_batch(has_query)
     seen = trace(model, framed(batch))
     found = leave_one_out(model, seen)
-    assert_same(found, leave_one_out_plainly(model, seen))
+    assert_same(found, leave_one_out_reference(model, seen))
     assert (found.isnan().any(-1) == ~seen.batch.attendable).all()
     tokens = torch.cat([batch.tokens[:1, :2], batch.tokens[:1, 3:]], 1)
     read = torch.ones(1, TIME - 1, dtype=torch.bool)
@@ -120,7 +120,7 @@ def test_a_hierarchical_model_loses_whole_sentences(words, sentences):
     batch = replace(batch, attendable=batch.mask & (torch.arange(TIME) > 0) | (LENGTHS == 1)[:, None] & batch.mask)
     seen = trace(model, batch)
     found = leave_one_out(model, seen)
-    assert_same(found, leave_one_out_plainly(model, seen))
+    assert_same(found, leave_one_out_reference(model, seen))
     for row, item in ((0, 0), (0, 1), (0, 2), (1, 0), (1, 1)):
         kept = batch.mask[row] & (sentence[row] != item)
         tokens, left = batch.tokens[row, kept], sentence[row, kept]
@@ -134,7 +134,7 @@ def test_a_hierarchical_model_loses_whole_sentences(words, sentences):
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_without_its_only_item_a_text_gets_the_answer_to_nothing(encoder):
     linear, tanh = make(encoder, classes=5), make(encoder, classes=5, head="tanh")
-    for way in (leave_one_out, leave_one_out_plainly):
+    for way in (leave_one_out, leave_one_out_reference):
         seen = trace(linear, make_batch())
         assert_same(way(linear, seen)[2, 0], linear.empty_logits(seen.encoded)[2])
         assert way(tanh, trace(tanh, make_batch()))[2, 0].isnan().all()
@@ -147,9 +147,9 @@ def test_without_all_its_imposed_weight_a_text_gets_the_answer_to_nothing(encode
     given[:, 0] = 1.0
     given[0, 3:5] = 0.5
     given[0, 0] = 0.0
-    seen = trace(model, replace(batch, given=given))
+    seen = trace(model, replace(batch, imposed_attention=given))
     found = leave_one_out(model, seen)
-    assert_same(found, leave_one_out_plainly(model, seen))
+    assert_same(found, leave_one_out_reference(model, seen))
     empty = model.empty_logits(seen.encoded)
     assert_same(found[1:, 0], empty[1:])
     assert (found[seen.encoded.items].isfinite()).all() and (found[1, 1] != empty[1]).any()
@@ -161,7 +161,7 @@ def test_padding_batch_size_and_order_change_nothing(encoder, has_query):
     if has_query and encoder == "hierarchical":
         pytest.skip("a hierarchical encoder takes no query")
     model, batch = make(encoder, has_query=has_query), make_batch(has_query)
-    for way in (leave_one_out, leave_one_out_plainly):
+    for way in (leave_one_out, leave_one_out_reference):
         together = way(model, trace(model, batch))
         assert_same(way(model, trace(model, cut(batch, [2, 0, 1], TIME))), together[[2, 0, 1]], atol=1e-12)
         for row, length in enumerate(LENGTHS.tolist()):
@@ -191,7 +191,7 @@ def test_nothing_is_left_behind(encoder):
     before = [tensor.detach().clone() for tensor in tensors]
     for parameter in model.parameters():
         parameter.grad = torch.full_like(parameter, 3.0)
-    for way in (leave_one_out, leave_one_out_plainly):
+    for way in (leave_one_out, leave_one_out_reference):
         assert not way(model, seen).requires_grad
     assert all(torch.equal(now.detach(), then) for now, then in zip(tensors, before, strict=True))
     assert all((parameter.grad == 3).all() and parameter.requires_grad for parameter in model.parameters())
@@ -239,7 +239,7 @@ def test_a_model_that_does_something_else_is_not_taken_for_ours():
     torch.manual_seed(0)
     model = Doubling(NETWORK, VOCABULARY, 2, False).double().eval()
     seen = trace(model, make_batch())
-    assert_same(leave_one_out(model, seen), leave_one_out_plainly(model, seen))
+    assert_same(leave_one_out(model, seen), leave_one_out_reference(model, seen))
 
 
 def test_attention_that_is_not_ours_is_run_plainly():
@@ -253,7 +253,7 @@ def test_attention_that_is_not_ours_is_run_plainly():
     model = make("average")
     model.attention = Largest()
     seen = trace(model, make_batch())
-    assert_same(leave_one_out(model, seen), leave_one_out_plainly(model, seen))
+    assert_same(leave_one_out(model, seen), leave_one_out_reference(model, seen))
 
 
 @pytest.mark.parametrize("encoder", ["rnn", "bilstm", "cnn", "average"])

@@ -47,10 +47,10 @@ def test_a_part_is_read_as_a_text_of_its_own(encoder, seed):
     for row in range(BATCH):
         for part in range(5):
             tokens = [batch.tokens[row, i].item() for i in range(LENGTHS[row]) if keep[row, part, i]]
-            close(found[row, part], _plainly(model, tokens) if tokens else model.empty_logits(seen.encoded)[row])
+            close(found[row, part], _reference(model, tokens) if tokens else model.empty_logits(seen.encoded)[row])
 
 
-def _plainly(model, tokens):
+def _reference(model, tokens):
     tokens = torch.tensor([tokens])
     mask = torch.ones_like(tokens, dtype=torch.bool)
     return seen_by(model, Batch(torch.tensor([0]), tokens, mask, mask, torch.tensor([0]))).logits[0]

@@ -16,7 +16,7 @@ def found(tokens, attention, classes=CLASSES, labels=LABELS):
     """What the test says of one text with that attention."""
     tokens, given = torch.tensor([tokens]), torch.tensor([attention], dtype=torch.float64)
     everything = torch.ones_like(tokens, dtype=torch.bool)
-    batch = Batch(torch.tensor([0]), tokens, everything, everything, torch.tensor([1]), given=given)
+    batch = Batch(torch.tensor([0]), tokens, everything, everything, torch.tensor([1]), imposed_attention=given)
     model = make(encoder="identity", attention="frozen")
     with torch.no_grad():
         evidence = Evidence(model, trace(model, batch))

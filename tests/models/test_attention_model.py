@@ -85,7 +85,7 @@ def test_the_scale_divides_dot_scores():
 def test_frozen_attention_is_used_as_given():
     batch = give_attention(make_batch(), hierarchical=False)
     seen = trace(make(attention="frozen"), batch)
-    torch.testing.assert_close(seen.attention, batch.given)
+    torch.testing.assert_close(seen.attention, batch.imposed_attention)
 
 
 def test_frozen_attention_must_be_given():

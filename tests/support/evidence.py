@@ -22,7 +22,7 @@ def evidence_of_kind(kind: str, batch=None) -> Evidence:
     choice = KINDS[kind]
     model = make(**choice)
     batch = batch or make_batch(choice.get("has_query", False))
-    if choice.get("attention") == "frozen" and batch.given is None:
+    if choice.get("attention") == "frozen" and batch.imposed_attention is None:
         batch = give_attention(batch, hierarchical=False)
     with torch.no_grad():
         return Evidence(model, trace(model, batch))

@@ -37,7 +37,7 @@ def give_attention(batch: Batch, hierarchical: bool) -> Batch:
     given = torch.rand(BATCH, 3 if hierarchical else TIME, generator=torch.Generator().manual_seed(2)).double()
     items = torch.arange(given.shape[1]) < (((LENGTHS - 1) // 3 + 1) if hierarchical else LENGTHS)[:, None]
     given = given * items
-    return replace(batch, given=given / given.sum(1, keepdim=True))
+    return replace(batch, imposed_attention=given / given.sum(1, keepdim=True))
 
 
 def make(encoder="bilstm", attention="additive", classes=2, has_query=False, head="linear", **changes):

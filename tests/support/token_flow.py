@@ -2,7 +2,7 @@
 
 import torch
 
-from heedful.data.batching import Numbered
+from heedful.data.batching import EncodedSplit
 from heedful.data.tokenizer import END, PAD, START
 from heedful.models.attention_model import build_model
 from heedful.settings import NetworkSettings
@@ -25,4 +25,4 @@ def problem(encoder="identity", attention="dot", classes=2, seed=0, framed=False
         words = torch.randint(4, VOCABULARY - 1, (length,), generator=draw)
         texts.append(torch.tensor([START, *words.tolist(), END]) if framed else words)
     labels = torch.randint(0, classes, (TEXTS,), generator=draw)
-    return model, Numbered(tuple(texts), (), (), labels, framed)
+    return model, EncodedSplit(tuple(texts), (), (), labels, framed)

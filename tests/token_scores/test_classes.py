@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.data import load
-from heedful.data.batching import Numbered, number
+from heedful.data.batching import EncodedSplit, encode_split
 from heedful.data.tokenizer import END, START, WordTokenizer, learn_vocabulary
 from heedful.errors import SettingError
 from heedful.settings import DataSettings, TextSettings
@@ -61,7 +61,7 @@ def test_a_share_by_which_no_token_or_two_labels_could_be_meant_is_refused(share
 
 def test_occurrences_are_counted_and_symbols_are_not():
     texts = (torch.tensor([START, 4, 5, 4, END]), torch.tensor([START, 6, 1, END]), torch.tensor([START, 4, END]))
-    counts = token_counts(Numbered(texts, (), (), torch.tensor([2, 0, 0]), framed=True), 7, 3)
+    counts = token_counts(EncodedSplit(texts, (), (), torch.tensor([2, 0, 0]), framed=True), 7, 3)
     assert counts[:4].sum() == 0
     assert counts[4:].tolist() == [[1, 0, 2], [0, 0, 1], [1, 0, 0]]
 
@@ -71,7 +71,7 @@ def counted(source: str, words: str) -> list[int]:
     text = TextSettings(words=words, lowercase=True)
     dataset = load(DataSettings(source=source), text)
     tokenizer = learn_vocabulary(WordTokenizer.from_settings(text), dataset.train, 1)
-    counts = token_counts(number(dataset.train, tokenizer), tokenizer.size, len(dataset.labels))
+    counts = token_counts(encode_split(dataset.train, tokenizer), tokenizer.size, len(dataset.labels))
     found = token_classes(counts)
     return [int((found == one).sum()) for one in (*range(len(dataset.labels)), NEUTRAL)]
 

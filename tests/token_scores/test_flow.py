@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from heedful.data.batching import Numbered, collate
+from heedful.data.batching import EncodedSplit, collate
 from heedful.errors import SettingError
 from heedful.models.attention_model import AttentionModel, build_model
 from heedful.models.trace import trace
@@ -23,7 +23,7 @@ FORMS = [(encoder, attention) for encoder in ("identity", "affine") for attentio
 SEEDS = st.integers(0, 10_000)
 
 
-def mean_loss(model: AttentionModel, split: Numbered) -> Tensor:
+def mean_loss(model: AttentionModel, split: EncodedSplit) -> Tensor:
     batch = collate(split, range(TEXTS))
     return cross_entropy(trace(model, batch).logits, batch.labels)
 
@@ -36,7 +36,7 @@ def scores(model: AttentionModel) -> tuple[Tensor, Tensor]:
     return item_polarity(model, seen.encoded)[:, 0], seen.scores[:, 0]
 
 
-def rates(model: AttentionModel, split: Numbered) -> list[Tensor]:
+def rates(model: AttentionModel, split: EncodedSplit) -> list[Tensor]:
     """The derivative of each score along minus the gradient of the mean loss, score by score."""
     parameters = list(model.parameters())
     loss = torch.autograd.grad(mean_loss(model, split), parameters)
@@ -48,7 +48,7 @@ def rates(model: AttentionModel, split: Numbered) -> list[Tensor]:
     return [torch.stack([rate(one) for one in score.flatten()]).reshape(score.shape) for score in scores(model)]
 
 
-def assert_is_autograds(model: AttentionModel, split: Numbered) -> None:
+def assert_is_autograds(model: AttentionModel, split: EncodedSplit) -> None:
     found = flow(model, split)
     for terms, wanted in zip((found.polarity, found.attention), rates(model, split), strict=True):
         assert wanted.abs().max() > 1e-4
@@ -64,7 +64,7 @@ def test_every_form_is_what_autograd_finds(encoder, attention, classes, seed, fr
     assert_is_autograds(*problem(encoder, attention, classes, seed, framed, **changes))
 
 
-def for_more_labels(model: AttentionModel, split: Numbered, *, printed: bool) -> tuple[Tensor, Tensor]:
+def for_more_labels(model: AttentionModel, split: EncodedSplit, *, printed: bool) -> tuple[Tensor, Tensor]:
     """ds and da of the supplement's form for more than two labels: as printed there, or with its two slips mended."""
     e, W, V = (
         model.embedding.weight.detach(),

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from heedful.data.batching import Numbered, collate
+from heedful.data.batching import EncodedSplit, collate
 from heedful.models.attention_model import AttentionModel
 from heedful.models.trace import trace
 from heedful.token_scores import flow, item_polarity
@@ -14,7 +14,7 @@ from support.token_flow import VOCABULARY, problem
 class Plainly:
     """The paper's sums over texts and places for two labels, written as loops over a real trace."""
 
-    def __init__(self, model: AttentionModel, split: Numbered, token: int):
+    def __init__(self, model: AttentionModel, split: EncodedSplit, token: int):
         self.texts = []
         with torch.no_grad():
             for number, text in enumerate(split.texts):

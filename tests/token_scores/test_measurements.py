@@ -3,7 +3,7 @@ from itertools import combinations, product
 import pytest
 import torch
 
-from heedful.data.batching import Numbered, read
+from heedful.data.batching import EncodedSplit, read
 from heedful.errors import SettingError
 from heedful.models.attention_model import build_model
 from heedful.settings import NetworkSettings
@@ -14,7 +14,7 @@ from support.models import VOCABULARY, make
 LABELS = ("bad", "good")
 CLASSES = torch.tensor([OTHER, OTHER, OTHER, OTHER, 0, 0, 1, NEUTRAL, NEUTRAL, NEUTRAL, OTHER])
 TEXTS = (torch.tensor([4, 7, 6]), torch.tensor([5]), torch.tensor([8, 9, 4, 4, 10]))
-SPLIT = Numbered(TEXTS, (), (), torch.tensor([0, 1, 1]), framed=False)
+SPLIT = EncodedSplit(TEXTS, (), (), torch.tensor([0, 1, 1]), framed=False)
 OF_THE_MODEL = {"V.W", "norm_V", "norm_W"}
 PRODUCTS = {f"product[{a},{b}]" for a, b in combinations(("bad", "good", "(neutral)"), 2)}
 PRODUCTS |= {f"product[{a},{a}]" for a in ("bad", "good", "(neutral)")}
@@ -64,7 +64,9 @@ def test_values_are_those_of_the_functions_they_are_named_for():
 
 def test_context_adds_means_over_the_texts_read_as_they_are():
     model = make("bilstm")
-    framed = Numbered(tuple(torch.tensor([2, *text.tolist(), 3]) for text in TEXTS), (), (), SPLIT.labels, framed=True)
+    framed = EncodedSplit(
+        tuple(torch.tensor([2, *text.tolist(), 3]) for text in TEXTS), (), (), SPLIT.labels, framed=True
+    )
     found = measurements(model, framed, CLASSES, LABELS)
     means = local_scores(model, read(framed, 2, torch.device("cpu")), VOCABULARY)
     torch.testing.assert_close(found["attention_local"], means.attention, equal_nan=True)

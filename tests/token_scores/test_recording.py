@@ -1,6 +1,6 @@
 import torch
 
-from heedful.data.batching import number
+from heedful.data.batching import encode_split
 from heedful.data.tokenizer import WordTokenizer
 from heedful.models.attention_model import build_model
 from heedful.settings import NetworkSettings, TextSettings
@@ -11,7 +11,7 @@ from heedful.types import Example
 TEXTS = [(("good", "film"), 1), (("bad", "film"), 0), (("so", "good", "good"), 1), (("bad", "so"), 0)]
 EXAMPLES = [Example(tokens, label) for tokens, label in TEXTS]
 WORDS = WordTokenizer.from_settings(TextSettings()).learn(tokens for tokens, _ in TEXTS)
-SPLIT = number(EXAMPLES, WORDS)
+SPLIT = encode_split(EXAMPLES, WORDS)
 LABELS = ("bad", "good")
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from heedful.data.batching import collate, number
+from heedful.data.batching import collate, encode_split
 from heedful.errors import HeedfulError, SettingError
 from heedful.models.trace import trace
 from heedful.settings import TextSettings, TrainingSettings
@@ -94,7 +94,7 @@ def test_one_step_is_the_step_written_out_by_hand():
     rest = [p for n, p in model.named_parameters() if not n.startswith("attention")]
     groups = [{"params": rest, "weight_decay": 0.1}, {"params": list(model.attention.parameters())}]
     optimizer = torch.optim.SGD(groups, lr=0.05)
-    split = number(dataset.train, start.words)
+    split = encode_split(dataset.train, start.words)
     batch = collate(split, range(len(split.texts)))
     logits = trace(model, batch).logits
     weight = (split.labels == 0).sum() / (split.labels == 1).sum()

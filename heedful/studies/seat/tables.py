@@ -6,7 +6,7 @@ import torch
 from torch.nn.functional import softplus
 
 from heedful.battery.questions import Values
-from heedful.battery.stability_measures import endings
+from heedful.battery.stability_measures import suffixes
 from heedful.studies.claims import entry, score_estimate
 from heedful.studies.published import number
 from heedful.studies.study import Cell, Entry, Results, Table
@@ -40,7 +40,7 @@ def ending(asked: Sequence[int | float], one: int | float) -> str:
     >>> ending(RADII, 0.001), ending(RADII, 0.05)
     ('', '_0.05')
     """
-    return next(end for end, value in endings(asked).items() if value == one)
+    return next(end for end, value in suffixes(asked).items() if value == one)
 
 
 def printed_tvd(cell: Cell, radius: float) -> Values | None:

@@ -12,9 +12,9 @@ from heedful.training.methods import (
     word_at,
     word_iat,
 )
-from heedful.training.methods.method import Method, bind, bind_follows
+from heedful.training.methods.method import Method, bind, bind_logs
 
-__all__ = ["METHODS", "Method", "bind", "bind_follows"]
+__all__ = ["METHODS", "Method", "bind", "bind_logs"]
 
 METHODS: dict[str, Method] = {
     "vanilla": vanilla.METHOD,

@@ -17,7 +17,7 @@ from heedful.types import Model, Reference, Trace
 Loss = Callable[[Model, Trace, Reference | None, torch.Generator], Float[Tensor, " batch"]]
 """What a method minimises, with its options set: one number an example."""
 
-Follows = Callable[[Trace, Reference | None], Mapping[str, Float[Tensor, " batch"]]]
+Logs = Callable[[Trace, Reference | None], Mapping[str, Float[Tensor, " batch"]]]
 """What is told of a method's course beside its loss, with its options set: numbers of each example, by name."""
 
 
@@ -33,7 +33,7 @@ class Method:
         needs_reference: whether the loss looks at a reference run.
         weighs: what class weights multiply, where a run has them: each example's own loss, the whole batch's by their
             sum (as Wiegreffe and Pinter's code does), or nothing: a loss that looks at no label has no use for them.
-        follows: what is recorded after every epoch beside the metrics: a `Follows` that may take some of the options.
+        logs: what is recorded after every epoch beside the metrics: a `Logs` that may take some of the options.
     """
 
     loss: Callable[..., Float[Tensor, " batch"]]
@@ -42,7 +42,7 @@ class Method:
     selects: Literal["metric", "loss"] = "metric"
     needs_reference: bool = False
     weighs: Literal["examples", "batch", "nothing"] = "examples"
-    follows: Callable[..., Mapping[str, Float[Tensor, " batch"]]] | None = None
+    logs: Callable[..., Mapping[str, Float[Tensor, " batch"]]] | None = None
 
 
 def bind(loss: Callable[..., Tensor], options: Mapping[str, Option]) -> Loss:
@@ -59,12 +59,12 @@ def bind(loss: Callable[..., Tensor], options: Mapping[str, Option]) -> Loss:
     return partial(loss, **options)
 
 
-def bind_follows(method: Method, options: Mapping[str, Option]) -> Follows | None:
-    """What the method follows, with those of its options set that this takes."""
-    if method.follows is None:
+def bind_logs(method: Method, options: Mapping[str, Option]) -> Logs | None:
+    """What the method logs, with those of its options set that this takes."""
+    if method.logs is None:
         return None
-    known = _options(method.follows)
-    return partial(method.follows, **{name: value for name, value in options.items() if name in known})
+    known = _options(method.logs)
+    return partial(method.logs, **{name: value for name, value in options.items() if name in known})
 
 
 def _options(function: Callable[..., object]) -> list[str]:

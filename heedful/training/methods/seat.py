@@ -155,5 +155,5 @@ def _given(reference: Reference | None) -> Reference:
     return reference
 
 
-METHOD_ALL = Method(seat, start="reference", needs_reference=True, weighs="nothing", follows=top_k_course)
+METHOD_ALL = Method(seat, start="reference", needs_reference=True, weighs="nothing", logs=top_k_course)
 METHOD = replace(METHOD_ALL, trains="attention")

@@ -11,7 +11,7 @@ from scipy.spatial.distance import jensenshannon
 
 from heedful.battery.attefa_family import constant_adversary
 from heedful.data import load
-from heedful.data.batching import number
+from heedful.data.batching import encode_split
 from heedful.measures import js_divergence, total_variation
 from heedful.models.trace import trace
 from heedful.settings import DataSettings, NetworkSettings, Run, TrainingSettings
@@ -254,7 +254,7 @@ RUN = Run(
 
 def moved(trained: Trained, base: Trained, dataset: Dataset, split: str = "test") -> tuple[float, float]:
     """Mean divergence of attention and mean TVD of predictions, on the texts of a split."""
-    ours, other = (outputs(t.model, number(getattr(dataset, split), t.words)) for t in (trained, base))
+    ours, other = (outputs(t.model, encode_split(getattr(dataset, split), t.words)) for t in (trained, base))
     pairs = zip(ours.attention, other.attention, strict=True)
     js = torch.stack([js_divergence(p, q) for p, q in pairs]).mean()
     return float(js), float(total_variation(ours.logits.softmax(-1), other.logits.softmax(-1)).mean())
@@ -275,7 +275,7 @@ def test_an_adversary_on_mock_1_attends_elsewhere_and_pays_little_more_than_a_co
 
     trained, start = against(), against(learning_rate=1e-30, epochs=1)
     (js, tvd), (js_at_start, tvd_at_start) = moved(trained, base, dataset), moved(start, base, dataset)
-    p = outputs(base.model, number(dataset.test, base.words)).logits.softmax(-1)
+    p = outputs(base.model, encode_split(dataset.test, base.words)).logits.softmax(-1)
     assert js > js_at_start + growth
     assert tvd < tvd_at_start and tvd < float(constant_adversary(p).mean()) + 0.1
     own = [r.value for r in trained.history if (r.split, r.measure) == ("dev", "loss")]

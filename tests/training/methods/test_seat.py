@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 from torch.nn.functional import softplus
 
 from heedful.attacks import Ball, ascend, draw
-from heedful.data.batching import number
+from heedful.data.batching import encode_split
 from heedful.errors import SettingError
 from heedful.exact import Norm
 from heedful.measures import top_k_overlap
@@ -259,8 +259,8 @@ def test_the_surrogate_and_the_true_overlap_are_recorded_after_every_epoch():
     for split in ("train", "dev"):
         for measure in ("top_k_gap", "top_k_overlap"):
             assert [r.epoch for r in trained.history if (r.split, r.measure) == (split, measure)] == [1, 2, 3]
-    dev = outputs(trained.model, number(toy().dev, trained.words)).attention
-    said = outputs(base.model, number(toy().dev, base.words)).attention
+    dev = outputs(trained.model, encode_split(toy().dev, trained.words)).attention
+    said = outputs(base.model, encode_split(toy().dev, base.words)).attention
     own = [top_k_gap(a[None], b[None], torch.ones(1, len(a)).bool(), 2).item() for a, b in zip(dev, said, strict=True)]
     wanted = next(
         r.value for r in trained.history if (r.epoch, r.split, r.measure) == (trained.chosen_epoch, "dev", "top_k_gap")
