@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from heedful.auditing.audit import Audit, audit
-    from heedful.auditing.companions import Company
+    from heedful.auditing.companions import Companions
     from heedful.settings import AuditSettings, Run
     from heedful.training.loop import train
     from heedful.training.trained import Trained
@@ -17,7 +17,7 @@ __all__ = [
     "Audit",
     "AuditSettings",
     "Batch",
-    "Company",
+    "Companions",
     "Dataset",
     "Encoded",
     "Example",
@@ -29,7 +29,7 @@ __all__ = [
 
 _HOMES = {
     "auditing.audit": ("Audit", "audit"),
-    "auditing.companions": ("Company",),
+    "auditing.companions": ("Companions",),
     "settings": ("AuditSettings", "Run"),
     "training.trained": ("Trained",),
     "training.loop": ("train",),

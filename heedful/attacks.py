@@ -1,7 +1,7 @@
-"""Perturbations of embeddings, of attention weights and of scores: drawn from a ball, or the worst that ascent finds.
+"""Perturbations of embeddings, attention weights and scores: sampled from a ball, or the worst that ascent finds.
 
-A ball is that of a whole text: all coordinates of its embeddings, or of its weights, count as one vector. Whatever is
-not `movable` (padding, say) stays where it is.
+A ball bounds a whole text: all coordinates of its embeddings, or of its weights, count as one vector. What is not
+`movable` (padding, for example) stays as it is.
 """
 
 from collections.abc import Callable
@@ -20,8 +20,8 @@ Objective = Callable[[Float[Tensor, "batch *place"]], Float[Tensor, " batch"]]
 
 NORMS: dict[str, Norm] = {"l1": "l1", "l2": "l2", "linf": "linf"}
 _ORDERS = {"l1": 1.0, "l2": 2.0, "linf": torch.inf}
-# Laplace and normal numbers, scaled to length 1, lie uniformly on the surface of the l1 and of the l2 ball.
-_DRAWN: dict[str, Callable[[Tensor, torch.Generator], Tensor]] = {
+# Laplace and normal samples, scaled to length 1, lie uniformly on the surface of the l1 and of the l2 ball.
+_SAMPLERS: dict[str, Callable[[Tensor, torch.Generator], Tensor]] = {
     "l1": lambda blank, generator: (
         blank.exponential_(generator=generator) * (1 - 2 * torch.empty_like(blank).bernoulli_(generator=generator))
     ),
@@ -32,10 +32,10 @@ _DRAWN: dict[str, Callable[[Tensor, torch.Generator], Tensor]] = {
 
 @dataclass(frozen=True)
 class Ball:
-    """All perturbations of a text that are no larger than `radius`, in the norm.
+    """All perturbations of a text that are no larger than `radius` in the norm.
 
     Args:
-        radius: one for all texts, or one a text.
+        radius: one for all texts, or one per text.
     """
 
     radius: float | Float[Tensor, " batch"]
@@ -47,10 +47,10 @@ def ball_of(radius: float, norm: str) -> Ball:
 
     >>> ball_of(-1.0, "linf")
     Traceback (most recent call last):
-    heedful.errors.SettingError: radius must be 0 or more; it was -1.0. It bounds a perturbation, say 0.01.
+    heedful.errors.SettingError: radius must be 0 or more; it was -1.0. It bounds a perturbation; try 0.01.
     """
     if not radius >= 0:
-        raise SettingError(f"radius must be 0 or more; it was {radius}. It bounds a perturbation, say 0.01.")
+        raise SettingError(f"radius must be 0 or more; it was {radius}. It bounds a perturbation; try 0.01.")
     return Ball(radius, pick("norm", norm, NORMS))
 
 
@@ -75,21 +75,21 @@ def project(point: Float[Tensor, "batch *place"], ball: Ball) -> Float[Tensor, "
 def draw(
     movable: Bool[Tensor, "batch *place"], ball: Ball, generator: torch.Generator, dtype: torch.dtype
 ) -> Float[Tensor, "batch *place"]:
-    """Perturbations drawn uniformly from the ball of what may move; 0 elsewhere.
+    """Perturbations sampled uniformly from the ball over the movable coordinates; 0 elsewhere.
 
     >>> movable = torch.tensor([[True, True, False]])
-    >>> found = draw(movable, Ball(0.1, "l2"), torch.Generator().manual_seed(0), torch.float32)
-    >>> found[0, 2].item(), bool(found.norm() <= 0.1)
+    >>> sample = draw(movable, Ball(0.1, "l2"), torch.Generator().manual_seed(0), torch.float32)
+    >>> sample[0, 2].item(), bool(sample.norm() <= 0.1)
     (0.0, True)
     """
     mask = movable.flatten(1)
-    drawn = _DRAWN[ball.norm](torch.empty(mask.shape, dtype=dtype, device=generator.device), generator)
-    drawn = drawn.to(mask.device).where(mask, 0.0)
+    samples = _SAMPLERS[ball.norm](torch.empty(mask.shape, dtype=dtype, device=generator.device), generator)
+    samples = samples.to(mask.device).where(mask, 0.0)
     if ball.norm != "linf":
-        size = torch.linalg.vector_norm(drawn, _ORDERS[ball.norm], dim=-1, keepdim=True)
+        size = torch.linalg.vector_norm(samples, _ORDERS[ball.norm], dim=-1, keepdim=True)
         depth = torch.rand(len(mask), 1, generator=generator, dtype=dtype, device=generator.device).to(mask.device)
-        drawn = drawn / size.where(size > 0, 1.0) * depth ** (1 / mask.sum(-1, keepdim=True).clamp_min(1))
-    return (_radius_of(ball, drawn) * drawn).reshape(movable.shape)
+        samples = samples / size.where(size > 0, 1.0) * depth ** (1 / mask.sum(-1, keepdim=True).clamp_min(1))
+    return (_radius_of(ball, samples) * samples).reshape(movable.shape)
 
 
 def slope(objective: Objective, point: Float[Tensor, "batch *place"]) -> Float[Tensor, "batch *place"]:
@@ -98,7 +98,7 @@ def slope(objective: Objective, point: Float[Tensor, "batch *place"]) -> Float[T
     >>> slope(lambda point: point.square().sum(-1), torch.tensor([[1.0, -2.0]]))
     tensor([[ 2., -4.]])
     """
-    # cudnn's recurrent layers go back only in training mode
+    # cudnn's recurrent layers can run backward only in training mode.
     with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
         point = point.detach().requires_grad_()
         (gradient,) = torch.autograd.grad(objective(point).sum(), point)

@@ -3,7 +3,7 @@
 ValueError
 └── HeedfulError            shown as one line, exit code 2; anything else keeps its traceback
     ├── SettingError        an argument or option is not what it must be
-    ├── DataError           a file, row, column or text can not be used
+    ├── DataError           a file, row, column or text cannot be used
     └── StoreError          a run or audit folder is missing, corrupt or foreign
 """
 
@@ -15,7 +15,7 @@ Thing = TypeVar("Thing")
 
 
 class HeedfulError(ValueError):
-    """The user's input can not be used; the message says which, why, and what to do."""
+    """The user's input cannot be used; the message says which, why, and what to do."""
 
 
 class SettingError(HeedfulError):
@@ -23,7 +23,7 @@ class SettingError(HeedfulError):
 
 
 class DataError(HeedfulError):
-    """A file, row, column or text can not be used."""
+    """A file, row, column or text cannot be used."""
 
 
 class StoreError(HeedfulError):

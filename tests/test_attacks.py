@@ -29,9 +29,9 @@ def size(point: Tensor, norm: Norm) -> Tensor:
 @pytest.mark.parametrize("norm", NORMS)
 def test_a_projection_lies_in_its_own_texts_ball_and_what_lies_in_it_stays(norm):
     point, ball = normal(3, 7, 5), Ball(RADII, norm)
-    found = project(point, ball)
-    assert found.shape == point.shape
-    torch.testing.assert_close(size(found, norm), RADII, atol=1e-12, rtol=1e-12)
+    actual = project(point, ball)
+    assert actual.shape == point.shape
+    torch.testing.assert_close(size(actual, norm), RADII, atol=1e-12, rtol=1e-12)
     inside = point * (0.9 * RADII / size(point, norm))[:, None, None]
     torch.testing.assert_close(project(inside, ball), inside, atol=1e-15, rtol=1e-15)
 
@@ -40,24 +40,24 @@ def test_a_projection_lies_in_its_own_texts_ball_and_what_lies_in_it_stays(norm)
 def test_the_projection_is_the_nearest_point(norm):
     """Seen from the projection, no point of the ball lies on the side of what was projected."""
     point, ball = normal(3, 11), Ball(RADII, norm)
-    found = project(point, ball)
+    actual = project(point, ball)
     for seed in range(1, 100):
         other = project(10 * normal(3, 11, seed=seed), ball)
-        assert (((point - found) * (other - found)).sum(-1) <= 1e-12).all()
+        assert (((point - actual) * (other - actual)).sum(-1) <= 1e-12).all()
 
 
 @pytest.mark.parametrize("norm", NORMS)
 def test_draws_fill_the_ball_evenly(norm):
     """In n dimensions (size / radius)^n is uniform, so its mean is 1/2 (+- 4 standard errors of 20,000 draws)."""
     movable = torch.tensor([True, True, True, False, True]).expand(20_000, 5)
-    found = draw(movable, Ball(0.3, norm), torch.Generator().manual_seed(0), torch.float64)
-    depth = size(found, norm) / 0.3
-    assert (depth <= 1 + 1e-12).all() and not found[:, 3].any()
+    actual = draw(movable, Ball(0.3, norm), torch.Generator().manual_seed(0), torch.float64)
+    depth = size(actual, norm) / 0.3
+    assert (depth <= 1 + 1e-12).all() and not actual[:, 3].any()
     assert depth.pow(4).mean().item() == pytest.approx(0.5, abs=4 / (12 * 20_000) ** 0.5)
-    assert found.mean(0).abs().max() < 0.3 * 4 / 20_000**0.5
+    assert actual.mean(0).abs().max() < 0.3 * 4 / 20_000**0.5
     # E x^2 of one coordinate of the unit ball: 1/3 (linf), 1/(n + 2) (l2), 2/((n + 1)(n + 2)) (l1)
     wanted = {"linf": 1 / 3, "l2": 1 / 6, "l1": 2 / 30}[norm]
-    assert (found[:, 0] / 0.3).square().mean().item() == pytest.approx(wanted, rel=0.05)
+    assert (actual[:, 0] / 0.3).square().mean().item() == pytest.approx(wanted, rel=0.05)
 
 
 def test_draws_come_from_the_generator_alone_and_take_each_texts_radius():
@@ -69,8 +69,8 @@ def test_draws_come_from_the_generator_alone_and_take_each_texts_radius():
 
 def test_nothing_to_move_is_not_moved():
     for norm in NORMS:
-        found = draw(torch.zeros(2, 3).bool(), Ball(1.0, norm), torch.Generator(), torch.float64)
-        assert found.shape == (2, 3) and not found.any()
+        actual = draw(torch.zeros(2, 3).bool(), Ball(1.0, norm), torch.Generator(), torch.float64)
+        assert actual.shape == (2, 3) and not actual.any()
 
 
 @pytest.mark.parametrize("norm", NORMS)
@@ -82,11 +82,11 @@ def test_ascent_of_a_linear_function_ends_at_the_steepest_point(norm):
         return (point * gain).flatten(1).sum(-1)
 
     start = draw(MOVABLE, Ball(RADII, norm), torch.Generator().manual_seed(0), torch.float64)
-    found = ascend(objective, start, MOVABLE, Ball(RADII, norm), steps=200)
+    actual = ascend(objective, start, MOVABLE, Ball(RADII, norm), steps=200)
     best = steepest_free(gain.flatten(1), MOVABLE.flatten(1), 1.0, norm).reshape(gain.shape) * RADII[:, None, None]
-    assert not found[~MOVABLE].any()
-    assert (size(found, norm) <= RADII + 1e-12).all()
-    torch.testing.assert_close(objective(found), objective(best), atol=1e-9, rtol=1e-3)
+    assert not actual[~MOVABLE].any()
+    assert (size(actual, norm) <= RADII + 1e-12).all()
+    torch.testing.assert_close(objective(actual), objective(best), atol=1e-9, rtol=1e-3)
 
 
 def test_every_step_is_two_radii_over_the_number_of_steps_and_kept():
@@ -97,12 +97,12 @@ def test_every_step_is_two_radii_over_the_number_of_steps_and_kept():
         return point.clamp_max(0.3)
 
     gain = torch.tensor([[1.0, -2.0]]).double()
-    found = ascend(
+    actual = ascend(
         lambda point: (point * gain).sum(-1), torch.zeros(1, 2).double(), torch.ones(1, 2).bool(), Ball(0.5, "linf"),
         steps=5, keep=keep,
     )  # fmt: skip
     torch.testing.assert_close(seen[0], torch.tensor([[0.2, -0.2]]).double())
-    torch.testing.assert_close(found, torch.tensor([[0.3, -0.5]]).double())
+    torch.testing.assert_close(actual, torch.tensor([[0.3, -0.5]]).double())
 
 
 def test_texts_do_not_feel_their_neighbours_and_no_steps_leave_the_start():
@@ -124,17 +124,17 @@ def test_a_slope_is_found_without_gradients_switched_on_and_leaves_none():
     model, batch = make(), make_batch()
     with torch.no_grad():
         seen = trace(model, batch)
-        found = slope(lambda change: reread(model, seen, change).logits[:, 1], torch.zeros_like(seen.embedded))
-    assert found.any() and not found.requires_grad and not found[~batch.mask].any()
+        actual = slope(lambda change: reread(model, seen, change).logits[:, 1], torch.zeros_like(seen.embedded))
+    assert actual.any() and not actual.requires_grad and not actual[~batch.mask].any()
     assert all(parameter.grad is None for parameter in model.parameters())
 
 
 def test_tilted_attention_is_the_softmax_of_moved_scores_with_its_gradient():
     scores, change, items = normal(3, 7).requires_grad_(), 5 * normal(3, 7, seed=1), MOVABLE[..., 0]
-    found = tilt(masked_softmax(scores, items), change)
+    actual = tilt(masked_softmax(scores, items), change)
     wanted = masked_softmax(scores + change, items)
-    torch.testing.assert_close(found, wanted, atol=1e-12, rtol=0)
-    slopes = [torch.autograd.grad((one * normal(3, 7, seed=2)).sum(), scores)[0] for one in (found, wanted)]
+    torch.testing.assert_close(actual, wanted, atol=1e-12, rtol=0)
+    slopes = [torch.autograd.grad((weights * normal(3, 7, seed=2)).sum(), scores)[0] for weights in (actual, wanted)]
     torch.testing.assert_close(*slopes, atol=1e-12, rtol=0)
     assert tilt(torch.tensor([[0.5, 0.5]]), torch.tensor([[200.0, 0.0]])).tolist() == [[1.0, 0.0]]
 

@@ -1,12 +1,12 @@
-"""Texts of which some items are kept and the tokens of all others deleted: how they are made, and read by any model."""
+"""Texts with the tokens of some items deleted: how they are made, and what any model predicts for them."""
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import pad
 
+from heedful.attribution.chunks import of_similar_length
 from heedful.attribution.items import item_of_token, items_are_tokens
-from heedful.attribution.reading import of_similar_length
 from heedful.models.trace import trace as trace_of
 from heedful.types import Batch, Model, Trace
 
@@ -18,11 +18,11 @@ Parts = Bool[Tensor, "batch part item"]
 def logits_by_deletion(
     model: Model, trace: Trace, keep: Parts, chosen: Bool[Tensor, "batch part"], *, tokens: int
 ) -> Float[Tensor, "batch part classes"]:
-    """Logits of each chosen part of each text, written out and read as a text of its own; NaN for the others.
+    """Logits of each chosen part of each text, run as a text of its own; NaN for the others.
 
     Args:
-        chosen: parts that keep an item at least.
-        tokens: how many are read at once, or one text.
+        chosen: parts that keep at least one item.
+        tokens: how many are run in one batch, unless a single text is longer.
     """
     owner = item_of_token(trace)
     logits = trace.logits.new_full((*chosen.shape, trace.logits.shape[-1]), torch.nan)
@@ -36,10 +36,10 @@ def logits_by_deletion(
 def only_items(
     trace: Trace, owner: Int[Tensor, "batch time"], text: Int[Tensor, " variant"], keep: Bool[Tensor, "variant item"]
 ) -> Batch:
-    """The batch of these texts, each with the tokens of the kept items alone; what stood behind others moves up.
+    """The batch of these texts, each with the tokens of the kept items alone; later tokens move up.
 
     Args:
-        owner: the number of the item that each token is part of; tokens that are part of none stay.
+        owner: the number of the item that each token belongs to; tokens that belong to none stay.
         text: which row of the batch each variant is made from.
         keep: True on the items that stay.
     """
@@ -49,7 +49,7 @@ def only_items(
     mask = stays.gather(1, order)
     sentence = None if batch.sentence is None else batch.sentence[text].gather(1, order)
     if sentence is not None and not tokens_are_items:
-        # A token that is part of no item may be numbered -1, and stays so.
+        # A token that belongs to no item may be numbered -1, and stays so.
         sentence = (pad(keep.long(), (1, 0)).cumsum(1) - 1).gather(1, sentence + 1)
     left = order if tokens_are_items else _first(keep)
     return Batch(
@@ -68,12 +68,12 @@ def only_items(
 
 
 def is_kept(owner: Int[Tensor, "*batch time"], keep: Bool[Tensor, "*batch item"]) -> Bool[Tensor, "*batch time"]:
-    """Of each token, whether its item is kept, or it is part of none."""
+    """Whether each token stays: its item is kept, or it belongs to none."""
     return keep.gather(-1, owner.clamp_min(0)) | (owner < 0)
 
 
 def summing_to_one(weights: Float[Tensor, "*batch item"]) -> Float[Tensor, "*batch item"]:
-    """The weights of each row divided by their sum; where all are 0 they stay so.
+    """The weights of each row divided by their sum; where all are 0 they stay 0.
 
     >>> summing_to_one(torch.tensor([[1.0, 3.0], [0.0, 0.0]]))
     tensor([[0.2500, 0.7500],
@@ -87,11 +87,11 @@ def _tokens_left(trace: Trace, owner: Int[Tensor, "batch time"], keep: Parts) ->
     alone = (trace.batch.mask & (owner < 0)).sum(1)
     owned = torch.zeros(keep.shape[0], keep.shape[2], device=keep.device)
     owned = owned.scatter_add(1, owner.clamp_min(0), (trace.batch.mask & (owner >= 0)).float())
-    # Text by text: the parts of a batch are many, and as floats they would take much room.
+    # Text by text: a batch has many parts, which would take much memory as floats.
     left = [parts.float() @ tokens for parts, tokens in zip(keep, owned, strict=True)]
     return torch.stack(left).long() + alone[:, None]
 
 
 def _first(stays: Bool[Tensor, "variant place"]) -> Int[Tensor, "variant some"]:
-    """The places that stay, in their order, before those that do not; as many as the longest row needs."""
+    """The positions that stay, in order, before those that do not; as many as the longest variant needs."""
     return (~stays).byte().argsort(dim=1, stable=True)[:, : int(stays.sum(1).max())]

@@ -21,21 +21,19 @@ def input_gradient(model: Model, trace: Trace) -> Float[Tensor, "batch item"]:
 
 
 def signed_input_gradient(model: Model, trace: Trace, classes: Int[Tensor, " batch"]) -> Float[Tensor, "batch item"]:
-    """The same with its sign, for the probability of any class: positive where the item speaks for that class.
+    """The same with its sign, for the probability of any class: positive where the item is evidence for that class.
 
     Args:
-        classes: whose probability, for each text.
+        classes: the class of each text whose probability is differentiated.
     """
-    with (
-        torch.enable_grad(),
-        torch.backends.cudnn.flags(enabled=False),
-    ):  # its recurrent layers go back only in training
+    # cudnn's recurrent layers can run backward only in training mode.
+    with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
         embedded = trace.embedded.detach().requires_grad_()
         logits = model.decode(model.encode(embedded, trace.batch), trace.attention.detach())
         margin = _margin(logits, classes)
         (gradient,) = torch.autograd.grad(margin, embedded, _slope(margin.detach()))
     owner = item_of_token(trace)
-    # One place more than there are items takes what is part of none.
+    # An extra last column collects the tokens that belong to no item.
     sums = gradient.new_zeros(owner.shape[0], trace.encoded.items.shape[1] + 1)
     weighed = (gradient * trace.embedded.detach()).sum(-1)
     return sums.scatter_add(1, owner.where(owner >= 0, sums.shape[1] - 1), weighed)[:, :-1]
@@ -46,7 +44,7 @@ def weight_gradient(model: Model, trace: Trace) -> Float[Tensor, "batch item"]:
 
     dp_y / d attention_i = p_y (s_iy - sum over k of p_k s_ik), with s = item_logits - empty_logits, y the prediction.
 
-    Each weight is free: neither the softmax that made it nor a renormalisation is differentiated. Serrano and Smith
+    Each weight is a free variable: neither the softmax nor a renormalization is differentiated. Serrano and Smith
     (2019, arXiv:1906.03731, section 5.2) rank by it, and by its product with attention. A model that is not linear
     after attention is differentiated through its `decode`.
     """
@@ -76,11 +74,11 @@ def _by_autograd(model: Model, trace: Trace, predicted: Int[Tensor, " batch"]) -
 
 
 def _margin(logits: Float[Tensor, "batch classes"], classes: Int[Tensor, " batch"]) -> Float[Tensor, " batch"]:
-    """The m for which sigmoid(m) is the probability of that class: its logit less the log-sum-exp of the others."""
+    """The m for which sigmoid(m) is the probability of that class: its logit minus the log-sum-exp of the others."""
     own = logits.gather(-1, classes[:, None])
     return (own - logits.scatter(-1, classes[:, None], -torch.inf).logsumexp(-1, keepdim=True))[:, 0]
 
 
 def _slope(margin: Float[Tensor, " batch"]) -> Float[Tensor, " batch"]:
-    # The slope of the sigmoid, in a form that does not round to 0 (and all importances with it) for a sure prediction.
+    # The sigmoid's slope, in a form that for a confident prediction does not round to 0, and all importances with it.
     return margin.sigmoid() * (-margin).sigmoid()

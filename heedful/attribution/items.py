@@ -1,4 +1,4 @@
-"""What an item of a trace is made of: the token itself, or all the tokens of a sentence."""
+"""Which tokens make up each item of a trace: a single token, or all the tokens of a sentence."""
 
 import torch
 from jaxtyping import Bool, Int
@@ -9,14 +9,14 @@ from heedful.types import Trace
 
 
 def items_are_tokens(trace: Trace) -> bool:
-    """Whether items stand just where `Batch.attendable` says; else they are what `Batch.sentence` numbers."""
+    """Whether the items are exactly the tokens of `Batch.attendable`; if not, `Batch.sentence` numbers them."""
     return torch.equal(trace.encoded.items, trace.batch.attendable)
 
 
 def item_of_token(trace: Trace) -> Int[Tensor, "batch time"]:
-    """The number of the item that each token is part of; -1 for padding, and for what is part of none.
+    """The number of the item that each token belongs to; -1 for padding, and for tokens that belong to none.
 
-    A start or end symbol that is read inside a sentence is part of it; one that is read beside tokens is part of none.
+    A start or end symbol inside a sentence belongs to that sentence; where items are tokens it belongs to none.
     """
     batch, items = trace.batch, trace.encoded.items
     if items_are_tokens(trace):
@@ -26,13 +26,13 @@ def item_of_token(trace: Trace) -> Int[Tensor, "batch time"]:
         raise SettingError(
             "items of a trace must be the tokens that `Batch.attendable` marks, or be numbered by `Batch.sentence`; "
             f"the trace has {items.shape[1]} items, the batch {batch.tokens.shape[1]} tokens and {count} sentences. "
-            "Set `Batch.sentence` to the number of the item that each token is part of."
+            "Set `Batch.sentence` to the number of the item that each token belongs to."
         )
     return batch.sentence.where(batch.mask, -1)
 
 
 def items_with(trace: Trace, tokens: Bool[Tensor, "batch time"]) -> Bool[Tensor, "batch item"]:
-    """The items that some of these tokens are part of."""
+    """The items that contain at least one of these tokens."""
     owner = item_of_token(trace)
-    found = torch.zeros_like(trace.encoded.items, dtype=torch.long)
-    return found.scatter_add(1, owner.clamp_min(0), (tokens & (owner >= 0)).long()) > 0
+    counts = torch.zeros_like(trace.encoded.items, dtype=torch.long)
+    return counts.scatter_add(1, owner.clamp_min(0), (tokens & (owner >= 0)).long()) > 0

@@ -1,107 +1,121 @@
-"""Other models beside the audited one: from other seeds, without attention, or trained against it; and their rows."""
+"""Models beside the audited one: from other seeds, without attention, or trained against it; and their rows."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import polars as pl
 import torch
 from torch import Tensor
 
-from heedful.auditing.rows import audit_rows, batch_rows, item_rows, shown_texts
-from heedful.auditing.subject import Subject, checked, measurable
+from heedful.auditing.rows import ORDER, batch_rows, item_rows, shown_texts
+from heedful.auditing.subject import Subject, float64_eval_copy, validate_trace
 from heedful.battery import PAIRS
-from heedful.battery.attefa_family import adversary_rows, base_rows, constant_adversary
+from heedful.battery.adversarial_models import REACHABLE, TRAINED, distance_from_constant, reachable, reached
 from heedful.errors import pick
-from heedful.models.attention_model import AttentionModel
 from heedful.models.trace import trace
 from heedful.settings import AuditSettings
-from heedful.training.trained import Trained
-from heedful.types import Batch, Findings, LinearModel, Model, Trace
+from heedful.types import Batch, Findings, Model, Trace
+
+Companion = TypeVar("Companion")
+Other = TypeVar("Other")
 
 
 @dataclass(frozen=True)
-class Company:
-    """Other models that an audit looks at beside its own.
+class Companions(Generic[Companion]):
+    """The models beside an audited one: as keys, as runs to be trained, or as models at hand.
 
     Args:
         retrained: the same model trained with uniform attention, for the question whether attention is needed at all.
-        reference: the run whose attention a model of ours with frozen attention imposes.
         seeds: the same model trained from other seeds.
         adversaries: models trained to predict as it does and attend elsewhere.
+        reference: the run whose attention a model of ours with frozen attention imposes.
     """
 
-    retrained: Trained | Model | None = None
-    reference: Trained | None = None
-    seeds: tuple[Trained | Model, ...] = ()
-    adversaries: tuple[Trained | Model, ...] = ()
+    retrained: Companion | None = None
+    seeds: tuple[Companion, ...] = ()
+    adversaries: tuple[Companion, ...] = ()
+    reference: Companion | None = None
+
+    def by_role(self) -> dict[str, tuple[Companion, ...]]:
+        """Those that add rows of their own, in a fixed order."""
+        retrained = () if self.retrained is None else (self.retrained,)
+        return {"retrained": retrained, "seed": self.seeds, "adversary": self.adversaries}
+
+    def map(self, function: Callable[[Companion], Other]) -> "Companions[Other]":
+        """The same companions as something else."""
+        return Companions(
+            retrained=None if self.retrained is None else function(self.retrained),
+            seeds=tuple(map(function, self.seeds)),
+            adversaries=tuple(map(function, self.adversaries)),
+            reference=None if self.reference is None else function(self.reference),
+        )
+
+    def __iter__(self) -> Iterator[Companion]:
+        for companions in self.by_role().values():
+            yield from companions
+        if self.reference is not None:
+            yield self.reference
 
 
-def retrained_rows(subject: Subject, other: Subject, settings: AuditSettings) -> pl.DataFrame:
-    """Whether the model without attention is right, text by text: test `uniform_retrained`."""
-    only = settings.model_copy(update={"tests": ("prediction",), "shown": 0})
-    rows, _ = audit_rows(replace(other, name=subject.name), only)
-    return rows.filter(pl.col("measure") == "correct").with_columns(test=pl.lit("uniform_retrained"))
+def companion_rows(subject: Subject, companions: Companions[Subject], settings: AuditSettings) -> list[pl.DataFrame]:
+    """The rows of every test that compares the audited model with its companions."""
+    parts = []
+    if companions.retrained is not None:
+        parts.append(pair_rows("uniform_retrained", subject, [companions.retrained], settings))
+    if companions.seeds:
+        parts.append(pair_rows("seeds", subject, companions.seeds, settings))
+    if companions.adversaries:
+        parts.append(adversary_rows(subject, companions.adversaries))
+    return parts
 
 
 def pair_rows(test: str, subject: Subject, others: Sequence[Subject], settings: AuditSettings) -> pl.DataFrame:
     """The rows of a test that compares a model with others on the same texts."""
-    compare = pick("test of several models", test, PAIRS)
-    subjects, shown = (subject, *others), shown_texts(subject, settings)
+    compare = pick("test of several models", test, PAIRS).function
+    shown = shown_texts(subject, settings)
     parts = []
-    for seen, *beside in _seen(subjects, [measurable(one.model) for one in subjects]):
-        found = compare(seen, beside)
+    for seen, *traces in _traces((subject, *others)):
+        findings = compare(seen, traces)
         parts += [
-            batch_rows(subject, seen.batch, {test: found}),
-            item_rows(subject, seen, found.items, shown, found.solver),
+            batch_rows(subject, seen.batch, {test: findings}),
+            item_rows(subject, seen, findings.items, shown, findings.solver),
         ]
-    return pl.concat(parts).sort("example", "test", "measure", "item", nulls_last=False)
+    return pl.concat(parts).sort(ORDER, nulls_last=False)
 
 
-def adversaries_rows(subject: Subject, adversaries: Sequence[Subject]) -> pl.DataFrame:
-    """What an adversary could reach (test `attefa`) and what each trained one did (`adversaries`, numbered from 1).
+def adversary_rows(subject: Subject, adversaries: Sequence[Subject]) -> pl.DataFrame:
+    """What an adversary could reach, and what each trained one did, numbered from 1.
 
-    As `attefa.base_rows` and `attefa.adversary_rows` name them, from which `attefa.family` is made again.
+    As `attefa_family.base_rows` and `adversary_rows` name them, from which `attefa_family.family` is made again.
     """
-    subjects = (subject, *adversaries)
-    models = [measurable(one.model) for one in subjects]
-    reached: list[dict[str, Tensor]] = []
-    done: list[list[dict[str, Tensor]]] = []
-    said: list[list[Tensor]] = []
+    model = float64_eval_copy(subject.model)
     batches: list[Batch] = []
-    for base, *others in _seen(subjects, models):
+    base_measures: list[dict[str, Tensor]] = []
+    measures: list[list[dict[str, Tensor]]] = []
+    predictions: list[list[Tensor]] = []
+    for base, *others in _traces((subject, *adversaries)):
         batches.append(base.batch)
-        reached.append(_reached(models[0], base))
-        done.append([_done(base, other) for other in others])
-        said.append([one.logits.softmax(-1).cpu() for one in (base, *others)])
-    # The best constant answer is one for all texts, so it can not be found batch by batch.
-    sizes = [len(batch.labels) for batch in batches]
-    apart = [constant_adversary(torch.cat(column)).split(sizes) for column in zip(*said, strict=True)]
+        base_measures.append(reachable(model, base))
+        measures.append([reached(base, other) for other in others])
+        predictions.append([seen.logits.softmax(-1).cpu() for seen in (base, *others)])
+    constant, *apart = (distance_from_constant(column) for column in zip(*predictions, strict=True))
     parts = []
     for place, batch in enumerate(batches):
-        base = reached[place] | {"constant_tvd": apart[0][place]}
-        each = [one | {"apart": own[place]} for one, own in zip(done[place], apart[1:], strict=True)]
-        numbered = {f"{name}_{n}": value for n, one in enumerate(each, start=1) for name, value in one.items()}
-        found = {"attefa": Findings(base, "exact"), "adversaries": Findings(numbered, "search")}
-        parts.append(batch_rows(subject, batch, found))
-    return pl.concat(parts).sort("example", "test", "measure")
+        values = {
+            f"{name}_{n}": value
+            for n, (own, distance) in enumerate(zip(measures[place], apart, strict=True), start=1)
+            for name, value in {**own, "apart": distance[place]}.items()
+        }
+        base_values = base_measures[place] | {"constant_tvd": constant[place]}
+        findings = {REACHABLE: Findings(base_values, "exact"), TRAINED: Findings(values, "search")}
+        parts.append(batch_rows(subject, batch, findings))
+    return pl.concat(parts).sort(ORDER, nulls_last=False)
 
 
-def _reached(model: Model, base: Trace) -> dict[str, Tensor]:
-    """What needs no training, of one batch."""
-    item_logits = model.item_logits(base.encoded).cpu() if isinstance(model, LinearModel) else None
-    token_wise = isinstance(model, AttentionModel) and getattr(model.encoder, "token_wise", False)
-    types = base.batch.tokens.cpu() if token_wise else None  # such a model weighs equal tokens alike
-    return base_rows(base.attention.cpu(), base.logits.softmax(-1).cpu(), base.encoded.items.cpu(), item_logits, types)
-
-
-def _done(base: Trace, other: Trace) -> dict[str, Tensor]:
-    """How far an adversary went, of one batch."""
-    own, there = (one.logits.softmax(-1).cpu() for one in (other, base))
-    return adversary_rows(other.attention.cpu(), own, base.attention.cpu(), there, base.encoded.items.cpu())
-
-
-def _seen(subjects: Sequence[Subject], models: Sequence[Model]) -> Iterator[list[Trace]]:
+def _traces(subjects: Sequence[Subject]) -> Iterator[list[Trace]]:
     """Batch by batch, what each model makes of the same texts."""
-    for batches in zip(*(one.batches() for one in subjects), strict=True):
+    models: list[Model] = [float64_eval_copy(subject.model) for subject in subjects]
+    for batches in zip(*(subject.batches() for subject in subjects), strict=True):
         with torch.no_grad():
-            yield [checked(trace(model, batch)) for model, batch in zip(models, batches, strict=True)]
+            yield [validate_trace(trace(model, batch)) for model, batch in zip(models, batches, strict=True)]

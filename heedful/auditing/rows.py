@@ -1,9 +1,7 @@
 """Every test of the battery over the texts of a split, as rows: long, tidy, one number each."""
 
-import hashlib
 import math
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 import numpy
@@ -12,45 +10,18 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.auditing.subject import Subject, checked, drawn, measurable
-from heedful.battery import BATTERY, DEEP, TESTS, Evidence
-from heedful.battery.adversarial_attention import adversary_attention
-from heedful.battery.erase_until_flip import minimal_set
-from heedful.battery.evidence import RANKINGS
-from heedful.data.synonyms import wordnet_synonyms
-from heedful.errors import SettingError, pick
+from heedful.auditing.subject import Subject, float64_eval_copy, random_order, validate_trace
+from heedful.battery import BATTERY, Evidence
+from heedful.data.draws import seeded_generator
+from heedful.errors import pick
 from heedful.models.trace import trace
+from heedful.schema import EXAMPLES, ROWS
 from heedful.settings import AuditSettings
-from heedful.token_scores import token_classes
+from heedful.settings.validation import bind_options
 from heedful.types import Batch, Example, Findings, Solver, Trace
 
-ROW = pl.Schema(
-    {
-        "run": pl.String,
-        "split": pl.String,
-        "example": pl.Int32,
-        "item": pl.Int32,
-        "test": pl.String,
-        "measure": pl.String,
-        "value": pl.Float64,
-        "solver": pl.String,
-    }
-)
-EXAMPLE = pl.Schema(
-    {
-        "run": pl.String,
-        "split": pl.String,
-        "example": pl.Int32,
-        "text": pl.String,
-        "query": pl.String,
-        "items": pl.List(pl.String),
-        "label": pl.String,
-        "predicted": pl.String,
-        "probability": pl.Float64,
-        "adversary_probability": pl.Float64,
-        "replaced": pl.List(pl.String),
-    }
-)
+ORDER = ["example", "test", "measure", "item"]
+"""By what rows are sorted."""
 
 
 def audit_rows(
@@ -61,75 +32,52 @@ def audit_rows(
     The model is measured in float64 and evaluation mode, on a copy; the user's own is left as it is.
 
     Args:
-        report: told (texts done, texts in all) after every batch.
+        report: called with (texts done, texts in all) after every batch.
     """
-    tests, model = chosen_tests(subject, settings), measurable(subject.model)
-    generators = {name: _generator(settings.seed, name) for name in tests}
+    tests, model = chosen_tests(settings), float64_eval_copy(subject.model)
+    generators = {name: _generator(settings.seed, BATTERY[name].stream or name) for name in tests}
     shown = shown_texts(subject, settings)
     parts: list[pl.DataFrame] = []
     texts: list[pl.DataFrame] = []
     done = 0
     for batch in subject.batches():
         with torch.no_grad():
-            evidence = Evidence(model, checked(trace(model, batch)))
-            found = {name: test(evidence, generators[name]) for name, test in tests.items()}
-            items, examples = _items(subject, evidence, shown, _eps(subject, settings), found)
-        parts += [batch_rows(subject, batch, found), items]
+            evidence = Evidence(model, validate_trace(trace(model, batch)), subject.context)
+            findings = {name: test(evidence, generators[name]) for name, test in tests.items()}
+            items, examples = _shown_rows(subject, evidence, shown, findings)
+        parts += [batch_rows(subject, batch, findings), items]
         texts.append(examples)
         done += len(batch.labels)
         if report:
             report(done, len(subject.texts))
-    order = ["example", "test", "measure", "item"]
-    return pl.concat(parts).sort(order, nulls_last=False), pl.concat(texts).sort("example")
+    return pl.concat(parts).sort(ORDER, nulls_last=False), pl.concat(texts).sort("example")
 
 
 def shown_texts(subject: Subject, settings: AuditSettings) -> set[int]:
     """The texts whose items get rows of their own."""
-    return {subject.texts[i] for i in drawn(len(subject.texts), settings.seed + 1)[: settings.shown]}
+    return {subject.texts[i] for i in random_order(len(subject.texts), settings.seed + 1)[: settings.shown]}
 
 
-def chosen_tests(subject: Subject, settings: AuditSettings) -> dict[str, Callable[..., Findings]]:
-    """The tests by name, `prediction` always among them, with the audit's settings as their options."""
-    for name in settings.tests:
-        pick("test", name, TESTS)
-    for name in settings.erase_by:
-        pick("ranking", name, RANKINGS)
-    wanted = settings.tests or (*BATTERY, *(DEEP if settings.deep else ()))
-    names = ["prediction", *(name for name in TESTS if name != "prediction" and name in wanted)]
-    options: dict[str, dict[str, Any]] = {
-        "permutation": {"count": settings.permutations},
-        "adversary": {"eps": _eps(subject, settings), "search": settings.search},
-        "erase_until_flip": {"rankings": settings.rankings, "by": settings.erase_by or tuple(RANKINGS)},
-        "embedding_noise": {"radii": settings.radii},
-        "embedding_attack": {"radii": settings.radii},
-        "word_substitution": {"counts": settings.substitutions},
-        "rationale": {"sizes": settings.sizes, "erase": settings.erase},
-        "sensitivity": {"sizes": settings.sizes},
+def chosen_tests(settings: AuditSettings) -> dict[str, Callable[..., Findings]]:
+    """The tests by name, `prediction` always among them, with their options set."""
+    for name in (*settings.tests, *settings.options):
+        pick("test", name, BATTERY)
+    costs = ("default", "deep") if settings.deep else ("default",)
+    wanted = settings.tests or tuple(name for name, test in BATTERY.items() if test.cost in costs)
+    names = ["prediction", *(name for name in BATTERY if name != "prediction" and name in wanted)]
+    return {
+        name: bind_options(BATTERY[name].function, settings.options.get(name, {}), f"test '{name}'") for name in names
     }
-    if "word_substitution" in names and settings.synonyms == "wordnet":
-        options["word_substitution"] |= {"synonyms": _synonyms(subject)}
-    if "token_scores" in names:
-        options["token_scores"] = {"classes": token_classes(subject.counts()), "labels": subject.labels}
-    return {name: partial(TESTS[name], **options.get(name, {})) for name in names}
 
 
-def _synonyms(subject: Subject) -> dict[int, tuple[int, ...]]:
-    if not subject.words:
-        raise SettingError(
-            "synonyms='wordnet' needs a run of ours, whose words are known; of a model of your own only the numbers "
-            "are. Use synonyms='neighbours'."
-        )
-    return wordnet_synonyms(subject.words)
-
-
-def batch_rows(subject: Subject, batch: Batch, found: Mapping[str, Findings]) -> pl.DataFrame:
+def batch_rows(subject: Subject, batch: Batch, findings: Mapping[str, Findings]) -> pl.DataFrame:
     """What the tests found of one batch, a row a text and measure."""
     examples = batch.index.cpu().numpy()
-    named = [(test, measure, one.solver) for test, one in found.items() for measure in one.values]
-    values = torch.stack([value.double() for one in found.values() for value in one.values.values()])
-    tests, measures, solvers = (numpy.repeat(names, len(examples)) for names in zip(*named, strict=True))
-    columns = {"example": numpy.tile(examples, len(named)), "test": tests, "measure": measures, "solver": solvers}
-    return _framed(pl.DataFrame({**columns, "value": values.flatten().cpu().numpy()}), subject)
+    columns = [(test, measure, each.solver) for test, each in findings.items() for measure in each.values]
+    values = torch.stack([value.double() for each in findings.values() for value in each.values.values()])
+    tests, measures, solvers = (numpy.repeat(names, len(examples)) for names in zip(*columns, strict=True))
+    frame = {"example": numpy.tile(examples, len(columns)), "test": tests, "measure": measures, "solver": solvers}
+    return _framed(pl.DataFrame({**frame, "value": values.flatten().cpu().numpy()}), subject)
 
 
 def item_rows(
@@ -140,7 +88,7 @@ def item_rows(
     solver: Solver,
 ) -> pl.DataFrame:
     """A row for each item of the shown texts and each measure, as test `items`."""
-    frames = [pl.DataFrame(schema=ROW)]
+    frames = [pl.DataFrame(schema=ROWS)]
     for row, example in enumerate(trace.batch.index.tolist()):
         real = trace.encoded.items[row].cpu()
         if example in shown and values:
@@ -151,90 +99,93 @@ def item_rows(
     return pl.concat(frames)
 
 
-def _items(
-    subject: Subject, evidence: Evidence, shown: set[int], eps: float, found: Mapping[str, Findings]
+def _shown_rows(
+    subject: Subject, evidence: Evidence, shown: set[int], findings: Mapping[str, Findings]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Rows for each item of the shown texts, and those texts."""
     index = evidence.trace.batch.index.tolist()
-    rows = [row for row, example in enumerate(index) if example in shown]
-    if not rows:
-        return pl.DataFrame(schema=ROW), pl.DataFrame(schema=EXAMPLE)
-    values = _values_of_items(evidence, eps)
-    values |= {name: value for one in found.values() for name, value in one.items.items()}
-    other = values.get("adversary_attention")
-    said = None if other is None else evidence.decode(other).softmax(-1)
-    instead = values.pop("replacement", None)
-    texts = [
-        _text(subject, evidence, row, None if said is None else said[row], None if instead is None else instead[row])
-        for row in rows
-    ]
-    marked = item_rows(subject, evidence.trace, _rationales(subject, evidence), shown, evidence.solver)
-    all_rows = item_rows(subject, evidence.trace, values, shown, evidence.solver)
-    return pl.concat([all_rows, marked.drop_nans("value")]), pl.DataFrame(texts, schema=EXAMPLE)
-
-
-def _values_of_items(evidence: Evidence, eps: float) -> dict[str, Float[Tensor, "batch item"]]:
-    values: dict[str, Tensor | None] = {
+    places = [place for place, example in enumerate(index) if example in shown]
+    if not places:
+        return pl.DataFrame(schema=ROWS), pl.DataFrame(schema=EXAMPLES)
+    values: dict[str, Tensor] = {
         "attention": evidence.attention,
         "input_gradient": evidence.input_gradient,
         "weight_gradient": evidence.weight_gradient,
         "leave_one_out": evidence.leave_one_out,
-        "adversary_attention": adversary_attention(evidence, eps=eps),
-        "minimal_set": minimal_set(evidence),
     }
-    return {name: value for name, value in values.items() if value is not None}
+    values |= {name: value for each in findings.values() for name, value in each.items.items()}
+    replacement = values.pop("replacement", None)
+    adversarial = values.get("adversarial_attention")
+    predictions = None if adversarial is None else evidence.decode(adversarial).softmax(-1)
+    texts = [_text(subject, evidence, place, predictions, replacement) for place in places]
+    marked = item_rows(subject, evidence.trace, _rationales(subject, evidence), shown, evidence.solver)
+    rows = item_rows(subject, evidence.trace, values, shown, evidence.solver)
+    return pl.concat([rows, marked.drop_nans("value")]), pl.DataFrame(texts, schema=EXAMPLES)
 
 
 def _rationales(subject: Subject, evidence: Evidence) -> dict[str, Float[Tensor, "batch item"]]:
-    """1 at the words that a person says the label rests on, 0 at the others; NaN in texts of which nobody said."""
+    """1 at the words that a person says the label rests on, 0 at the others; NaN in texts without marks."""
     marks = torch.full(evidence.items.shape, torch.nan, dtype=torch.float64)
     for row, example in enumerate(evidence.trace.batch.index.tolist()):
-        known, places = subject.examples[example] if subject.examples else None, evidence.items[row].nonzero()[:, 0]
-        if known is not None and known.rationale is not None and _is_by_word(known, len(places)):
+        text, places = subject.examples[example] if subject.examples else None, evidence.items[row].nonzero()[:, 0]
+        if text is not None and text.rationale is not None and _is_by_word(text, len(places)):
             marks[row, places] = 0.0
-            marks[row, places[list(known.rationale)]] = 1.0
+            marks[row, places[list(text.rationale)]] = 1.0
     return {"rationale": marks}
 
 
-def _is_by_word(known: Example, count: int) -> bool:
+def _is_by_word(example: Example, count: int) -> bool:
     """Whether a model with so many items of this text attends to its words."""
-    return not known.sentences and count == len(known.tokens)
+    return not example.sentences and count == len(example.tokens)
 
 
 def _text(
-    subject: Subject, evidence: Evidence, row: int, said: Tensor | None, instead: Tensor | None
+    subject: Subject,
+    evidence: Evidence,
+    place: int,
+    adversarial: Float[Tensor, "batch classes"] | None,
+    replacement: Float[Tensor, "batch item"] | None,
 ) -> dict[str, Any]:
-    example, count = int(evidence.trace.batch.index[row]), int(evidence.items[row].sum())
-    predicted = int(evidence.predicted[row])
-    known = subject.examples[example] if subject.examples else None
-    words = words_of(known) if known else [f"item {place + 1}" for place in range(count)]
+    """One shown text, as `schema.EXAMPLES` has it.
+
+    Args:
+        adversarial: the predictions under the most different attention.
+        replacement: tokens that take the place of others.
+    """
+    number, items = int(evidence.trace.batch.index[place]), evidence.items[place]
+    predicted = int(evidence.predicted[place])
+    example = subject.examples[number] if subject.examples else None
+    names = item_names(example) if example else [f"item {position + 1}" for position in range(int(items.sum()))]
     return {
         "run": subject.name,
         "split": subject.split,
-        "example": example,
-        "text": known.text if known else "",
-        "query": " ".join(known.query) if known else "",
-        "items": words,
-        "label": subject.labels[int(evidence.trace.batch.labels[row])],
+        "example": number,
+        "text": example.text if example else "",
+        "query": " ".join(example.query) if example else "",
+        "items": names,
+        "label": subject.labels[int(evidence.trace.batch.labels[place])],
         "predicted": subject.labels[predicted],
-        "probability": evidence.probabilities[row, predicted].item(),
-        "adversary_probability": None if said is None else said[predicted].item(),
-        "replaced": None if instead is None else _replaced(subject, words, instead[evidence.items[row]]),
+        "probability": evidence.probabilities[place, predicted].item(),
+        "adversarial_probability": None if adversarial is None else adversarial[place, predicted].item(),
+        "replaced": None if replacement is None else _replaced(subject, names, replacement[place][items]),
     }
 
 
-def _replaced(subject: Subject, words: list[str], instead: Float[Tensor, " item"]) -> list[str] | None:
+def _replaced(subject: Subject, names: list[str], replacement: Float[Tensor, " item"]) -> list[str] | None:
     """The words of a text after others were put in the place of some; None where words are not known."""
-    if not subject.words or len(words) != len(instead):
+    vocabulary = subject.context.vocabulary
+    if not vocabulary or len(names) != len(replacement):
         return None
-    new = instead.tolist()
-    return [word if math.isnan(token) else subject.words[int(token)] for word, token in zip(words, new, strict=True)]
+    return [
+        name if math.isnan(token) else vocabulary[int(token)]
+        for name, token in zip(names, replacement.tolist(), strict=True)
+    ]
 
 
-def words_of(example: Example) -> list[str]:
+def item_names(example: Example) -> list[str]:
     """What the items of a text are called: its tokens, or its sentences where it has boundaries.
 
-    >>> words_of(Example(("so", "good", ".", "yes"), 1, sentences=(0, 3)))
+    >>> item_names(Example(("so", "good", ".", "yes"), 1, sentences=(0, 3)))
     ['so good .', 'yes']
     """
     if not example.sentences:
@@ -247,14 +198,9 @@ def _framed(rows: pl.DataFrame, subject: Subject) -> pl.DataFrame:
     """The rows with all columns, in their order and of their types."""
     constants = {"run": subject.name, "split": subject.split} | ({} if "item" in rows.columns else {"item": None})
     whole = rows.with_columns(**{name: pl.lit(value) for name, value in constants.items()})
-    return whole.select(pl.col(name).cast(kind) for name, kind in ROW.items())
+    return whole.select(pl.col(name).cast(kind) for name, kind in ROWS.items())
 
 
-def _eps(subject: Subject, settings: AuditSettings) -> float:
-    return settings.eps or (0.05 if subject.task == "qa" else 0.01)
-
-
-def _generator(seed: int, test: str) -> torch.Generator:
+def _generator(seed: int, stream: str) -> torch.Generator:
     """A stream of its own for each test: leaving one out changes no other's numbers."""
-    digest = hashlib.sha256(f"{seed} {test}".encode()).digest()
-    return torch.Generator().manual_seed(int.from_bytes(digest[:6], "big"))
+    return seeded_generator(f"{seed} {stream}", size=6)

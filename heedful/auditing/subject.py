@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
+from heedful.battery import Context
 from heedful.data.batching import collate, encode_split, in_order, to_device
 from heedful.errors import HeedfulError, SettingError
 from heedful.settings import AuditSettings
@@ -31,9 +32,7 @@ class Subject:
         texts: which examples of the split are read.
         batches: reads them anew, each once; `Batch.index` says which example a row is.
         examples: the whole split, for its words; empty where nobody has them.
-        labels: what the classes are called.
-        counts: how often each token occurs under each label, in the training texts where these are at hand.
-        words: of the vocabulary, by number; empty where nobody has them.
+        context: what tests may need to know beyond the batches: task, labels, vocabulary.
     """
 
     name: str
@@ -41,11 +40,18 @@ class Subject:
     split: str
     texts: Sequence[int]
     batches: Callable[[], Iterator[Batch]]
-    labels: tuple[str, ...]
-    counts: Callable[[], Int[Tensor, "token classes"]]
-    words: Sequence[str] = ()
+    context: Context
     examples: Sequence[Example] = ()
-    task: str = "classification"
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What the classes are called."""
+        return self.context.labels
+
+    @property
+    def item(self) -> str:
+        """What attention weighs: "word", or "sentence" where the examples have sentence boundaries."""
+        return "sentence" if self.examples and self.examples[0].sentences else "word"
 
 
 def subject_of(
@@ -68,7 +74,7 @@ def subject_of(
     if trained.run.network.attention == "frozen" and reference is not None:
         imposed_attention = outputs(reference.model, encode_split(examples, reference.words)).attention
     most = settings.examples or (len(examples) if len(dataset.labels) == 2 else SOME)
-    texts = sorted(drawn(len(examples), settings.seed)[:most])
+    texts = sorted(random_order(len(examples), settings.seed)[:most])
 
     def batches() -> Iterator[Batch]:
         for block in in_order([len(split.texts[i]) for i in texts], BATCH):
@@ -78,8 +84,8 @@ def subject_of(
     def counts() -> Int[Tensor, "token classes"]:
         return token_counts(encode_split(dataset.train, trained.words), trained.words.size, len(dataset.labels))
 
-    model, words = trained.model.to(where), trained.words.words
-    return Subject(name, model, settings.split, texts, batches, dataset.labels, counts, words, examples, dataset.task)
+    context = Context(dataset.task, dataset.labels, trained.words.words, counts)
+    return Subject(name, trained.model.to(where), settings.split, texts, batches, context, examples)
 
 
 def subject_of_batches(name: str, model: Model, batches: Sequence[Batch], labels: Sequence[str]) -> Subject:
@@ -87,21 +93,21 @@ def subject_of_batches(name: str, model: Model, batches: Sequence[Batch], labels
     texts = [index for batch in batches for index in batch.index.tolist()]
     if len(set(texts)) < len(texts):
         raise SettingError("`index` must number the texts of all batches, each once; some number stands twice.")
-    counts = partial(counts_of_batches, batches, len(labels))
-    return Subject(name, model, "test", texts, lambda: iter(batches), tuple(labels), counts)
+    context = Context(labels=tuple(labels), token_counts=partial(counts_of_batches, batches, len(labels)))
+    return Subject(name, model, "test", texts, lambda: iter(batches), context)
 
 
-def measurable(model: Model) -> Model:
+def float64_eval_copy(model: Model) -> Model:
     """A copy in float64 and evaluation mode, where the model is a module; weights that are no numbers are named."""
     if not isinstance(model, nn.Module):
         return model
     for name, tensor in model.named_parameters():
         if not tensor.isfinite().all():
-            raise HeedfulError(f"the model's parameter '{name}' holds NaN or infinite numbers: it can not be audited.")
+            raise HeedfulError(f"the model's parameter '{name}' holds NaN or infinite numbers: it cannot be audited.")
     return deepcopy(model).double().eval()
 
 
-def checked(seen: Trace) -> Trace:
+def validate_trace(seen: Trace) -> Trace:
     """The trace, if its attention is attention: numbers that sum to 1 over the items and are 0 elsewhere."""
     attention, items = seen.attention, seen.encoded.items
     total = attention.where(items, 0.0).sum(1)
@@ -119,6 +125,6 @@ def checked(seen: Trace) -> Trace:
     return seen
 
 
-def drawn(count: int, seed: int) -> list[int]:
+def random_order(count: int, seed: int) -> list[int]:
     """So many numbers from 0 on, in an order that the seed decides."""
     return torch.randperm(count, generator=torch.Generator().manual_seed(seed)).tolist()

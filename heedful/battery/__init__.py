@@ -1,54 +1,55 @@
 """Tests of attention; one name here is one choice of `--tests`."""
 
-from collections.abc import Callable
+from heedful.battery import (
+    adversarial_attention,
+    adversarial_models,
+    certificate,
+    comprehensiveness_sufficiency,
+    embedding_attack,
+    embedding_noise,
+    erase_one,
+    erase_until_flip,
+    gradient_agreement,
+    leave_one_out_agreement,
+    permutation,
+    prediction,
+    seeds,
+    sensitivity,
+    token_scores,
+    uniform,
+    uniform_retrained,
+    word_substitution,
+)
+from heedful.battery.evidence import Context, Evidence
+from heedful.battery.question import BatteryTest, Question
 
-from heedful.battery.adversarial_attention import adversary
-from heedful.battery.certificate import certificate
-from heedful.battery.comprehensiveness_sufficiency import rationale
-from heedful.battery.embedding_attack import embedding_attack
-from heedful.battery.embedding_noise import embedding_noise
-from heedful.battery.erase_one import erase_one
-from heedful.battery.erase_until_flip import erase_until_flip
-from heedful.battery.evidence import Evidence
-from heedful.battery.gradient_agreement import gradient_agreement
-from heedful.battery.leave_one_out_agreement import leave_one_out_agreement
-from heedful.battery.permutation import permutation
-from heedful.battery.prediction import prediction
-from heedful.battery.seeds import seeds
-from heedful.battery.sensitivity import sensitivity
-from heedful.battery.token_scores import token_scores
-from heedful.battery.uniform import uniform
-from heedful.battery.word_substitution import word_substitution
-from heedful.types import Findings
+__all__ = ["BATTERY", "PAIRS", "QUESTIONS", "BatteryTest", "Context", "Evidence", "Question"]
 
-__all__ = ["BATTERY", "DEEP", "NAMED", "PAIRS", "TESTS", "Evidence"]
-
-BATTERY: dict[str, Callable[..., Findings]] = {
-    "prediction": prediction,
-    "gradient_agreement": gradient_agreement,
-    "leave_one_out_agreement": leave_one_out_agreement,
-    "permutation": permutation,
-    "adversary": adversary,
-    "erase_one": erase_one,
-    "erase_until_flip": erase_until_flip,
-    "uniform": uniform,
-    "token_scores": token_scores,
-    "embedding_noise": embedding_noise,
-    "word_substitution": word_substitution,
-    "certificate": certificate,
+BATTERY: dict[str, BatteryTest] = {
+    "prediction": prediction.TEST,
+    "gradient_agreement": gradient_agreement.TEST,
+    "leave_one_out_agreement": leave_one_out_agreement.TEST,
+    "permutation": permutation.TEST,
+    "adversarial_attention": adversarial_attention.TEST,
+    "erase_one": erase_one.TEST,
+    "erase_until_flip": erase_until_flip.TEST,
+    "token_scores": token_scores.TEST,
+    "uniform": uniform.TEST,
+    "embedding_noise": embedding_noise.TEST,
+    "word_substitution": word_substitution.TEST,
+    "certificate": certificate.TEST,
+    "comprehensiveness_sufficiency": comprehensiveness_sufficiency.TEST,
+    "embedding_attack": embedding_attack.TEST,
+    "sensitivity": sensitivity.TEST,
 }
+"""In the order in which the verdict asks."""
 
-DEEP: dict[str, Callable[..., Findings]] = {
-    "rationale": rationale,
-    "embedding_attack": embedding_attack,
-}
-"""Tests that cost more than all of the battery: done where `--deep` asks for them, or where they are named."""
-
-NAMED: dict[str, Callable[..., Findings]] = {"sensitivity": sensitivity}
-"""Tests that are slow even on few texts: done only where they are named."""
-
-TESTS = BATTERY | DEEP | NAMED
-"""All that can be named."""
-
-PAIRS: dict[str, Callable[..., Findings]] = {"seeds": seeds}
+PAIRS: dict[str, BatteryTest] = {"uniform_retrained": uniform_retrained.TEST, "seeds": seeds.TEST}
 """Tests that compare a model with others on the same texts: (its trace, the others' traces) -> Findings."""
+
+QUESTIONS: tuple[Question, ...] = (
+    *(question for test in BATTERY.values() for question in test.questions if test.cost == "default"),
+    *(question for test in PAIRS.values() for question in test.questions),
+    *adversarial_models.QUESTIONS,
+    *(question for test in BATTERY.values() for question in test.questions if test.cost != "default"),
+)

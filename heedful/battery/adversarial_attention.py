@@ -1,11 +1,16 @@
 """How different can attention be for the same answer? And could the answer stand without the top words?"""
 
+from math import nan
+from typing import Annotated
+
 import torch
 from jaxtyping import Float
+from pydantic import Field
 from torch import Tensor
 
 from heedful.battery.adversarial_search import draw_start, search_adversary
 from heedful.battery.evidence import Evidence, undefined_where
+from heedful.battery.question import BatteryTest, Columns, Question, Triple, mean, of_100
 from heedful.exact import (
     answer_stands_without_top,
     answer_stands_without_top_bracket,
@@ -16,62 +21,125 @@ from heedful.exact import (
 from heedful.types import Findings, Solver
 
 TOPS = (1, 3)
+EPS, EPS_QA = 0.01, 0.05
+"""How far a prediction may move and still be the same answer, as in the papers."""
+
+Eps = Annotated[float, Field(gt=0, lt=1)]
 
 
-def adversary(
-    evidence: Evidence, generator: torch.Generator, *, eps: float = 0.01, search: bool = False, steps: int = 500
+def adversarial_attention(
+    evidence: Evidence,
+    generator: torch.Generator,
+    *,
+    eps: Eps | None = None,
+    search: bool = False,
+    steps: Annotated[int, Field(ge=1)] = 500,
 ) -> Findings:
     """The largest divergence from the model's attention that keeps the prediction within eps, and its cap for the text.
 
     `js` (and `js_upper`, a bound, the same for two classes); `cap`, the largest divergence from this attention at all;
     `without_top_1`, `without_top_3`: whether the answer can be kept with no weight on the most attended words (NaN
     where there are no others, or where it is not decided); with `search`, also `js_search`, what the authors' optimiser
-    finds.
+    finds. Of items: that attention, where the head is linear.
     Jain and Wallace (2019, algorithm 3), who search; exact for two classes, bracketed for more.
+
+    Args:
+        eps: how far the prediction may move; None: .01, and .05 for question answering, as in the papers.
+        search: also run the authors' search, beside the exact answer.
+        steps: of that search.
     """
+    eps = eps or (EPS_QA if evidence.context.task == "qa" else EPS)
     items, attention = evidence.items, evidence.attention
+    shown: dict[str, Tensor] = {}
     if evidence.item_logits is None:
         values, solver = _searched(evidence, generator, eps, steps), "search"
     else:
-        values, solver = _solved(evidence, evidence.item_logits, eps)
+        values, solver, shown["adversarial_attention"] = _solved(evidence, evidence.item_logits, eps)
         if search:
             values["js_search"] = _searched(evidence, generator, eps, steps)["js"]
-    few = {f"without_top_{top}": evidence.count <= top for top in TOPS}
-    values = {name: value.where(~few.get(name, evidence.count < 2), torch.nan) for name, value in values.items()}
+    too_few = {f"without_top_{top}": evidence.count <= top for top in TOPS}
+    values = {name: value.where(~too_few.get(name, evidence.count < 2), nan) for name, value in values.items()}
     values["cap"] = eps_max_js(attention, torch.zeros(*items.shape, 2), items, eps).cap
-    return Findings(undefined_where(evidence.count < 2, values), solver)
-
-
-def adversary_attention(evidence: Evidence, *, eps: float = 0.01) -> Float[Tensor, "batch item"] | None:
-    """The most different attention that keeps the answer, to be shown; None where the head is not linear."""
-    if evidence.item_logits is None:
-        return None
-    solve = eps_max_js if evidence.item_logits.shape[-1] == 2 else eps_max_js_bracket
-    return solve(evidence.attention, evidence.item_logits, evidence.items, eps).attention
+    return Findings(undefined_where(evidence.count < 2, values), solver, shown)
 
 
 def _solved(
     evidence: Evidence, item_logits: Float[Tensor, "batch item classes"], eps: float
-) -> tuple[dict[str, Tensor], Solver]:
-    given = (evidence.attention, item_logits, evidence.items)
+) -> tuple[dict[str, Tensor], Solver, Float[Tensor, "batch item"]]:
+    """The values, how they were solved, and the most different attention that keeps the answer."""
+    problem = (evidence.attention, item_logits, evidence.items)
     if item_logits.shape[-1] == 2:
-        best = eps_max_js(*given, eps)
-        stands = {f"without_top_{top}": answer_stands_without_top(*given, top, eps).double() for top in TOPS}
-        return {"js": best.js, "js_upper": best.js, **stands}, "exact"
-    bracket = eps_max_js_bracket(*given, eps)
-    stands = {f"without_top_{top}": answer_stands_without_top_bracket(*given, top, eps) for top in TOPS}
-    return {"js": bracket.lower, "js_upper": bracket.upper, **stands}, "bound"
+        best = eps_max_js(*problem, eps)
+        stands = {f"without_top_{top}": answer_stands_without_top(*problem, top, eps).double() for top in TOPS}
+        return {"js": best.js, "js_upper": best.js, **stands}, "exact", best.attention
+    bracket = eps_max_js_bracket(*problem, eps)
+    stands = {f"without_top_{top}": answer_stands_without_top_bracket(*problem, top, eps) for top in TOPS}
+    return {"js": bracket.lower, "js_upper": bracket.upper, **stands}, "bound", bracket.attention
 
 
 def _searched(evidence: Evidence, generator: torch.Generator, eps: float, steps: int) -> dict[str, Tensor]:
     """What the optimiser finds: over all items, and over those that are not the top ones."""
     attention = evidence.attention
     start = draw_start(evidence.items, generator)
-    found, _ = search_adversary(evidence.decode, attention, evidence.items, start, eps=eps, steps=steps).best(eps)
-    values = {"js": found, "js_upper": torch.full_like(found, torch.nan)}
+    largest, _ = search_adversary(evidence.decode, attention, evidence.items, start, eps=eps, steps=steps).best(eps)
+    values = {"js": largest, "js_upper": torch.full_like(largest, torch.nan)}
     for top in TOPS:
         rest = without_top(attention, evidence.items, top)
         rest = torch.where(rest.any(1, keepdim=True), rest, evidence.items)
         tried = search_adversary(evidence.decode, attention, rest, start, eps=eps, steps=steps)
         values[f"without_top_{top}"] = (tried.tvd <= eps).any(1).double()
     return values
+
+
+def _without_top(columns: Columns) -> Triple:
+    value = 1 - columns["adversarial_attention.without_top_1"]
+    return value, torch.zeros_like(value), torch.ones_like(value)
+
+
+def _closeness(columns: Columns) -> Triple:
+    cap = columns["adversarial_attention.cap"]
+    value = 1 - columns["adversarial_attention.js"] / cap.where(cap > 0, nan)
+    return value, torch.zeros_like(value), torch.ones_like(value)
+
+
+def _by_confidence(columns: Columns) -> dict[str, float]:
+    value, _, _ = _closeness(columns)
+    sure = columns["prediction.probability"]
+    bands = {"below .75": sure < 0.75, ".75 to .95": (sure >= 0.75) & (sure < 0.95), "above .95": sure >= 0.95}
+    return {f"confidence {name}": value.where(band, nan).nanmean().item() for name, band in bands.items()}
+
+
+TEST = BatteryTest(
+    adversarial_attention,
+    (
+        Question(
+            name="without_top",
+            wording=lambda item: f"Could the answer stand without the top {item}s?",
+            needs=("adversarial_attention",),
+            measured=_without_top,
+            best_kind="ceiling",
+            unit="share",
+            sentence=lambda answer: (
+                f"For {of_100(1 - answer.value)} texts the answer stands with no attention at all on the most attended "
+                f"{answer.item}; for {of_100(answer.details['stands without the top 3'])}, with none on the top three."
+            ),
+            details=lambda columns: {
+                "stands without the top 3": mean("adversarial_attention.without_top_3")(columns),
+            },
+        ),
+        Question(
+            name="adversarial_attention",
+            wording=lambda item: "How different can attention be for the same answer?",
+            needs=("adversarial_attention",),
+            measured=_closeness,
+            best_kind="ceiling",
+            sentence=lambda answer: (
+                f"Attention that gives the same answer can reach {100 * (1 - answer.value):.0f} % of the maximum "
+                "divergence."
+            ),
+            details=_by_confidence,
+            if_inexact="That much was found; attention may be more different still.",
+        ),
+    ),
+    stream="adversary",
+)

@@ -13,7 +13,7 @@ Decode = Callable[[Float[Tensor, "batch item"]], Float[Tensor, "batch classes"]]
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """What the search ended with: several candidates a text."""
 
     scores: Float[Tensor, "batch candidate item"]
@@ -36,7 +36,7 @@ def search_adversary(
     *,
     eps: float = 0.01,
     steps: int = 500,
-) -> Found:
+) -> SearchResult:
     """Attention far from the given one whose prediction stays within eps, by gradient descent from `start`.
 
     Minimises, over several candidates a text at once, the sum of -JSD(candidate, attention) + 500 relu(TVD - eps), less
@@ -61,7 +61,7 @@ def search_adversary(
     with torch.no_grad():
         moved = _moved(decode, candidates, probabilities)
     away = js_divergence(candidates, attention[:, None].expand_as(candidates))
-    return Found(final, candidates, moved, away)
+    return SearchResult(final, candidates, moved, away)
 
 
 def draw_start(
@@ -81,8 +81,8 @@ def _softmax(
 def _moved(
     decode: Decode, candidates: Float[Tensor, "batch candidate item"], probabilities: Float[Tensor, "batch classes"]
 ) -> Float[Tensor, "batch candidate"]:
-    said = torch.stack([decode(one).softmax(-1) for one in candidates.unbind(1)], 1)
-    return total_variation(said, probabilities[:, None].expand_as(said))
+    predictions = torch.stack([decode(candidate).softmax(-1) for candidate in candidates.unbind(1)], 1)
+    return total_variation(predictions, probabilities[:, None].expand_as(predictions))
 
 
 def _js(p: Tensor, q: Tensor) -> Tensor:

@@ -22,7 +22,7 @@ from heedful.measures import js_divergence, total_variation
 # Predictions this close to the best constant one, for all but this share of the texts, are the same for every text.
 SAME, STRAY = 0.1, 0.01
 
-Rows = Mapping[str, Float[Tensor, " text"]]
+Measures = Mapping[str, Float[Tensor, " text"]]
 """Measures by name, one value a text."""
 
 
@@ -251,23 +251,23 @@ def adversary_rows(
     return {"tvd": tvd, "js": js, "loss": tvd - js / log(2), "apart": constant_adversary(probabilities)}
 
 
-def family(base: Rows, seeds: Sequence[Rows]) -> Family:
+def family(base: Measures, seeds: Sequence[Measures]) -> Family:
     """The family from the rows of one base model and those of its adversaries, over the same texts.
 
     Args:
         base: as `base_rows` gives them.
         seeds: as `adversary_rows` gives them, at least one.
 
-    >>> said, attention = torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.tensor([[0.75, 0.25], [0.25, 0.75]])
-    >>> gone = adversary_rows(attention.flip(1), torch.full((2, 2), 0.5), attention, said, attention > 0)
-    >>> found = family(base_rows(attention, said, attention > 0), [gone])
-    >>> found.seeds[0].tvd, found.seeds[0].gave_up, found.constant.tvd, found.rescaled.tvd
+    >>> predictions, attention = torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.tensor([[0.75, 0.25], [0.25, 0.75]])
+    >>> gone = adversary_rows(attention.flip(1), torch.full((2, 2), 0.5), attention, predictions, attention > 0)
+    >>> members = family(base_rows(attention, predictions, attention > 0), [gone])
+    >>> members.seeds[0].tvd, members.seeds[0].gave_up, members.constant.tvd, members.rescaled.tvd
     (0.5, True, 0.5, 0.0)
     """
     caps = base.get("type_cap", base["cap"])
     is_asked = not _is_constant(base["constant_tvd"])
     trained = tuple(_member(r["tvd"], r["js"], caps, _is_constant(r["apart"]) if is_asked else None) for r in seeds)
-    values = torch.tensor([one.attefa for one in trained], dtype=torch.float64)
+    values = torch.tensor([member.attefa for member in trained], dtype=torch.float64)
     return Family(
         seeds=trained,
         best=min(range(len(trained)), key=lambda seed: trained[seed].loss),

@@ -3,6 +3,7 @@
 import torch
 
 from heedful.battery.evidence import Evidence, undefined_where
+from heedful.battery.question import BatteryTest
 from heedful.exact import Norm, certified_radius, certified_radius_on_simplex, certified_radius_zero_sum
 from heedful.types import Findings
 
@@ -29,10 +30,13 @@ def certificate(evidence: Evidence, generator: torch.Generator) -> Findings:
     for norm, most in APART.items():
         for name, radius in KINDS.items():
             if evidence.item_logits is None:
-                found = torch.full_like(evidence.count, torch.nan)
+                certified = torch.full_like(evidence.count, torch.nan)
             else:
-                found = radius(
+                certified = radius(
                     evidence.attention, evidence.item_logits, evidence.empty_logits, evidence.items, norm
                 ).clamp_max(most)
-            values[f"{norm}_{name}"] = found
+            values[f"{norm}_{name}"] = certified
     return Findings(undefined_where(evidence.count < 2, values), evidence.solver)
+
+
+TEST = BatteryTest(certificate)

@@ -1,39 +1,51 @@
 """Are the top words necessary, and do they suffice?"""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Annotated, Literal
 
 import torch
 from jaxtyping import Bool, Float, Int
+from pydantic import Field
 from torch import Tensor
 
 from heedful.attribution import logits_of_parts, logits_of_zeroed
 from heedful.battery.evidence import Evidence, undefined_where
+from heedful.battery.question import BatteryTest, Columns, Question, Triple
 from heedful.errors import pick
 from heedful.exact import random_orders
+from heedful.settings import Positive
 from heedful.types import Findings
 
 SIZES = (1, 3, 5, 10, 0.2)
-"""How many words make a rationale: so many, or, below 1, that share of the text's."""
+"""How many top words: so many, or, below 1, that share of the text's."""
+
+Sizes = Annotated[tuple[Positive, ...], Field(min_length=1)]
 
 ERASED = {"delete": logits_of_parts, "zero": logits_of_zeroed}
 """How the other words are taken away: deleted from the text, or left in it with zeros for an embedding."""
 
 
-def rationale(
-    evidence: Evidence, generator: torch.Generator, *, sizes: Sequence[int | float] = SIZES, erase: str = "delete"
+def comprehensiveness_sufficiency(
+    evidence: Evidence,
+    generator: torch.Generator,
+    *,
+    sizes: Sizes = SIZES,
+    erase: Literal["delete", "zero"] = "delete",
 ) -> Findings:
     """How much less sure the model is of its decision without its most attended words, and with them alone.
 
-    comprehensiveness = p(text) - p(text without the rationale), sufficiency = p(text) - p(rationale alone), of the
-    predicted class; both signed. A rationale is necessary where the first is large, and suffices where the second is
-    small. For rationales of each size `comprehensiveness_attention_3` ..., and without a size their mean over sizes
+    comprehensiveness = p(text) - p(text without the top words), sufficiency = p(text) - p(top words alone), of the
+    predicted class; both signed. The top words are necessary where the first is large, and suffice where the second is
+    small. For each number of words `comprehensiveness_attention_3` ..., and without a number the mean over all of them
     (AOPC); the same for words drawn at random (`_random`) and for the words whose leaving out moves the prediction most
     (`_leave_one_out`). NaN at a size that takes the whole text. And `emptied`, how much less sure it is with zeros for
     all embeddings: what all words together are worth. DeYoung et al. (2020, section 4.2); Hu et al. (2023, appendix),
     whose code takes away the top words of all texts of a batch in each, so that what it measures is nearly `emptied`.
 
     Args:
-        erase: "delete", or "zero" as in Hu et al.'s code.
+        sizes: how many words: so many, or, below 1, that share of the text's.
+        erase: how words are taken away: deleted from the text, or ("zero") their embeddings set to 0 as in Hu et al.'s
+            code.
     """
     items, count = evidence.items, evidence.count
     orders = {
@@ -41,7 +53,7 @@ def rationale(
         "random": random_orders(items, generator, 1)[:, 0],
         "leave_one_out": evidence.ranking("leave_one_out"),
     }
-    wanted = rationale_sizes(count, sizes)
+    wanted = top_sizes(count, sizes)
     tops = torch.cat([top_items(order, items, wanted) for order in orders.values()], 1)
     logits_of = pick("erase", erase, ERASED)
     parts = torch.cat([items[:, None] & ~tops, tops], 1).to(evidence.trace.attention.device)
@@ -52,7 +64,9 @@ def rationale(
     for kind, by_order in zip(("comprehensiveness", "sufficiency"), lost.unbind(1), strict=True):
         for name, by_size in zip(orders, by_order.unbind(1), strict=True):
             values[f"{kind}_{name}"] = by_size.nanmean(1)
-            values |= {f"{kind}_{name}_{said(size)}": one for size, one in zip(sizes, by_size.unbind(1), strict=True)}
+            values |= {
+                f"{kind}_{name}_{size_name(size)}": value for size, value in zip(sizes, by_size.unbind(1), strict=True)
+            }
     nothing = torch.zeros_like(parts[:, :1])
     values["emptied"] = sure_less(evidence, logits_of_zeroed(evidence.model, evidence.trace, nothing).cpu())[:, 0]
     return Findings(undefined_where(count < 2, values))
@@ -64,10 +78,10 @@ def sure_less(evidence: Evidence, logits: Float[Tensor, "batch part classes"]) -
     return evidence.probabilities.amax(-1)[:, None] - logits.softmax(-1).gather(-1, decided)[..., 0]
 
 
-def rationale_sizes(count: Float[Tensor, " batch"], sizes: Sequence[int | float]) -> Float[Tensor, "batch size"]:
+def top_sizes(count: Float[Tensor, " batch"], sizes: Sequence[int | float]) -> Float[Tensor, "batch size"]:
     """How many of a text's items each size is: all, where there are fewer; a share is rounded up.
 
-    >>> rationale_sizes(torch.tensor([4.0, 12.0]), (1, 5, 0.2))
+    >>> top_sizes(torch.tensor([4.0, 12.0]), (1, 5, 0.2))
     tensor([[1., 4., 1.],
             [1., 5., 3.]])
     """
@@ -83,10 +97,61 @@ def top_items(
     return (order.argsort(1)[:, None] < sizes[..., None]) & items[:, None]
 
 
-def said(size: int | float) -> str:
+def size_name(size: int | float) -> str:
     """A size as it stands in the name of a measure.
 
-    >>> said(3), said(0.2)
+    >>> size_name(3), size_name(0.2)
     ('3', '20%')
     """
     return f"{size:g}" if size >= 1 else f"{size:.0%}"
+
+
+def _between_random_and_leave_one_out(measure: str) -> Callable[[Columns], Triple]:
+    def measured(columns: Columns) -> Triple:
+        by = f"comprehensiveness_sufficiency.{measure}_{{}}".format
+        return columns[by("attention")], columns[by("random")], columns[by("leave_one_out")]
+
+    return measured
+
+
+def confidence_change(lost: float) -> str:
+    """A change of a probability in words.
+
+    >>> confidence_change(0.123), confidence_change(-0.02)
+    ('12 points less sure', '2 points surer')
+    """
+    return f"{100 * abs(lost):.0f} points {'surer' if lost < 0 else 'less sure'}"
+
+
+TEST = BatteryTest(
+    comprehensiveness_sufficiency,
+    (
+        Question(
+            name="comprehensiveness",
+            wording=lambda item: f"Are the top {item}s necessary?",
+            needs=("comprehensiveness_sufficiency",),
+            measured=_between_random_and_leave_one_out("comprehensiveness"),
+            best_kind="yardstick",
+            sentence=lambda answer: (
+                f"Without its most attended {answer.item}s the model is {confidence_change(answer.value)} of its "
+                f"answer; without as many {answer.item}s at random {confidence_change(answer.floor)}, and without "
+                f"those whose leaving out matters most {confidence_change(answer.best)}."
+            ),
+        ),
+        Question(
+            name="sufficiency",
+            wording=lambda item: f"Do the top {item}s suffice?",
+            needs=("comprehensiveness_sufficiency",),
+            measured=_between_random_and_leave_one_out("sufficiency"),
+            best_kind="yardstick",
+            sentence=lambda answer: (
+                f"From its most attended {answer.item}s alone the model is {confidence_change(answer.value)} of its "
+                f"answer than from the whole text; from as many {answer.item}s at random "
+                f"{confidence_change(answer.floor)}, and from those whose leaving out matters most "
+                f"{confidence_change(answer.best)}."
+            ),
+        ),
+    ),
+    cost="deep",
+    stream="rationale",
+)

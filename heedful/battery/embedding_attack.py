@@ -1,6 +1,6 @@
 """Is attention stable under the worst noise that its embeddings may have?"""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Float
@@ -9,9 +9,18 @@ from torch.nn.functional import cross_entropy
 
 from heedful.attacks import ascend, ball_of, draw
 from heedful.battery.evidence import Evidence, undefined_where
-from heedful.battery.stability_measures import moves, suffixes
+from heedful.battery.question import BatteryTest, Question, of_100
+from heedful.battery.stability_measures import (
+    Radii,
+    against_shuffled,
+    answer_moves,
+    moves,
+    relative_to_shuffled,
+    suffixes,
+)
 from heedful.measures import js_divergence
 from heedful.models.trace import reread
+from heedful.settings import Count
 from heedful.types import Findings, Trace
 
 Aim = Callable[[Trace, Trace], Float[Tensor, " batch"]]
@@ -22,14 +31,14 @@ def embedding_attack(
     evidence: Evidence,
     generator: torch.Generator,
     *,
-    radii: Sequence[float] = (0.01,),
+    radii: Radii = (0.01,),
     norm: str = "linf",
-    steps: int = 10,
+    steps: Count = 10,
 ) -> Findings:
     """How far the worst change of all embeddings in a ball, as projected gradient ascent finds it, moves things.
 
     Two attacks: on the answer (raising -ln p of the decision) and on attention (raising its divergence). After each
-    `js`, `tvd`, `flips`, `overlap` (see `moves`) with the ending `_answer` or `_attention`, then the radius where it is
+    `js`, `tvd`, `flips`, `overlap` (see `moves`) with the suffix `_answer` or `_attention`, then the radius where it is
     not the first; and `shuffled_js`, what shuffled attention would be at.
 
     What Hu et al. (2023) publish as their measurement of stability is the attack on the answer, with a clamp of every
@@ -37,7 +46,7 @@ def embedding_attack(
     """
     trace, values = evidence.trace, {"shuffled_js": evidence.shuffled_js}
     movable = trace.batch.mask.unsqueeze(-1).expand_as(trace.embedded)
-    for ending, radius in suffixes(radii).items():
+    for suffix, radius in suffixes(radii).items():
         ball = ball_of(radius, norm)
         start = draw(movable, ball, generator, trace.embedded.dtype)
         for name, aim in AIMS.items():
@@ -46,8 +55,8 @@ def embedding_attack(
                 return aim(trace, reread(evidence.model, trace, change))
 
             change = ascend(raised, start, movable, ball, steps=steps)
-            found = moves(evidence, reread(evidence.model, trace, change))
-            values |= {f"{measure}_{name}{ending}": value for measure, value in found.items()}
+            moved = moves(evidence, reread(evidence.model, trace, change))
+            values |= {f"{measure}_{name}{suffix}": value for measure, value in moved.items()}
     return Findings(undefined_where(evidence.count < 2, values), "search")
 
 
@@ -62,3 +71,25 @@ def _attention(trace: Trace, other: Trace) -> Float[Tensor, " batch"]:
 
 
 AIMS: dict[str, Aim] = {"answer": _answer, "attention": _attention}
+
+
+TEST = BatteryTest(
+    embedding_attack,
+    (
+        Question(
+            name="embedding_attack",
+            wording=lambda item: "Is it stable? (the worst embedding noise)",
+            needs=("embedding_attack",),
+            measured=against_shuffled("embedding_attack", "js_attention"),
+            best_kind="ceiling",
+            counts=False,  # attention that never changes is stable and explains nothing
+            sentence=lambda answer: (
+                "The worst noise that was found, small on each word but chosen to do harm, moves attention "
+                f"{relative_to_shuffled(answer.value, answer.floor)}; chosen against the answer, it changes "
+                f"{of_100(answer.details['answers change'])} answers."
+            ),
+            details=answer_moves("embedding_attack", "tvd_answer", "flips_answer"),
+        ),
+    ),
+    cost="deep",
+)

@@ -1,19 +1,25 @@
 """Is attention stable where a word's embedding is noisy?"""
 
-from collections.abc import Sequence
-
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from heedful.attribution.items import items_with
 from heedful.battery.evidence import Evidence, undefined_where
-from heedful.battery.stability_measures import moves, suffixes
+from heedful.battery.question import BatteryTest, Question, of_100
+from heedful.battery.stability_measures import (
+    Radii,
+    against_shuffled,
+    answer_moves,
+    moves,
+    relative_to_shuffled,
+    suffixes,
+)
 from heedful.models.trace import reread
 from heedful.types import Findings, Trace
 
 
-def embedding_noise(evidence: Evidence, generator: torch.Generator, *, radii: Sequence[float] = (0.01,)) -> Findings:
+def embedding_noise(evidence: Evidence, generator: torch.Generator, *, radii: Radii = (0.01,)) -> Findings:
     """How far Gaussian noise on the embedding of one word, drawn at random, moves attention and prediction.
 
     x' = x + N(0, radius I): `js`, `tvd`, `flips`, `overlap` (see `moves`) at the first radius, `js_0.05` ... at further
@@ -22,13 +28,13 @@ def embedding_noise(evidence: Evidence, generator: torch.Generator, *, radii: Se
     Hu et al. (2023, section 5.2); their published code does something else, see `embedding_attack`.
 
     Args:
-        radii: variances of the noise, of each coordinate.
+        radii: variances of the noise, of each coordinate; the verdict speaks of the first.
     """
     noise = noise_on_one_word(evidence.trace, generator)
     values = {"shuffled_js": evidence.shuffled_js}
     others = [reread(evidence.model, evidence.trace, radius**0.5 * noise) for radius in radii]
-    for ending, other in zip(suffixes(radii), others, strict=True):
-        values |= {f"{name}{ending}": value for name, value in moves(evidence, other).items()}
+    for suffix, other in zip(suffixes(radii), others, strict=True):
+        values |= {f"{name}{suffix}": value for name, value in moves(evidence, other).items()}
     where = items_with(evidence.trace, (noise != 0).any(-1))
     shown = {"noisy_attention": others[0].attention.cpu(), "noisy": where.double().cpu()}
     return Findings(undefined_where(evidence.count < 2, values), items=shown)
@@ -41,3 +47,24 @@ def noise_on_one_word(trace: Trace, generator: torch.Generator) -> Float[Tensor,
     noise = torch.randn(len(words), 1, trace.embedded.shape[-1], generator=generator, dtype=torch.float64)
     chosen = torch.zeros_like(luck).scatter(1, luck.argmax(1, keepdim=True), 1.0)
     return chosen[..., None].to(trace.embedded) * noise.to(trace.embedded)
+
+
+TEST = BatteryTest(
+    embedding_noise,
+    (
+        Question(
+            name="embedding_noise",
+            wording=lambda item: "Is it stable? (embedding noise)",
+            needs=("embedding_noise",),
+            measured=against_shuffled("embedding_noise"),
+            best_kind="ceiling",
+            counts=False,  # attention that never changes is stable and explains nothing
+            sentence=lambda answer: (
+                "A little noise on how the model sees one word moves attention "
+                f"{relative_to_shuffled(answer.value, answer.floor)}, and changes "
+                f"{of_100(answer.details['answers change'])} answers."
+            ),
+            details=answer_moves("embedding_noise"),
+        ),
+    ),
+)

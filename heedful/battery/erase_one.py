@@ -5,6 +5,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from heedful.battery.evidence import Evidence, undefined_where
+from heedful.battery.question import BatteryTest, Columns, Question, Triple, of_100
 from heedful.exact import expectation_over_others
 from heedful.measures import js_divergence
 from heedful.types import Findings
@@ -21,8 +22,8 @@ def erase_one(evidence: Evidence, generator: torch.Generator) -> Findings:
     `some_item_flips`, whether any single item changes the decision. Serrano and Smith (2019, section 4).
     """
     logits, items = evidence.erased_logits, evidence.items
-    said = logits.softmax(-1)
-    moved = js_divergence(said, evidence.probabilities[:, None].expand_as(said)).masked_fill(~items, 0.0)
+    erased = logits.softmax(-1)
+    moved = js_divergence(erased, evidence.probabilities[:, None].expand_as(erased)).masked_fill(~items, 0.0)
     flips = (logits.argmax(-1) != evidence.predicted[:, None]) & items
     values: dict[str, Tensor] = {"some_item_flips": flips.any(1)}
     for name in TOPS:
@@ -45,3 +46,28 @@ def draw_other(top: Int[Tensor, " batch"], evidence: Evidence, generator: torch.
 
 def _at(values: Float[Tensor, "batch item"], index: Int[Tensor, " batch"]) -> Float[Tensor, " batch"]:
     return values.gather(1, index[:, None])[:, 0]
+
+
+def _measured(columns: Columns) -> Triple:
+    flips = columns["erase_one.flips_attention"]
+    return flips, columns["erase_one.other_flips_attention"], columns["erase_one.some_item_flips"]
+
+
+TEST = BatteryTest(
+    erase_one,
+    (
+        Question(
+            name="erase_one",
+            wording=lambda item: f"Does the top {item} carry the decision?",
+            needs=("erase_one",),
+            measured=_measured,
+            best_kind="ceiling",
+            unit="share",
+            sentence=lambda answer: (
+                f"Erasing the most attended {answer.item} changes {of_100(answer.value)} decisions, any other "
+                f"{answer.item} at random {of_100(answer.floor)}; for {of_100(answer.best)} texts some single "
+                f"{answer.item} would."
+            ),
+        ),
+    ),
+)

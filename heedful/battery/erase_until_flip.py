@@ -8,7 +8,10 @@ from torch import Tensor
 
 from heedful.attribution.deletion import summing_to_one
 from heedful.battery.evidence import RANKINGS, Evidence, undefined_where
+from heedful.battery.question import BatteryTest, Columns, Question, Triple
+from heedful.errors import pick
 from heedful.exact import FirstFlip, first_flip, minimal_flip_set, random_orders
+from heedful.settings import Count
 from heedful.types import Findings
 
 BLOCK = 4_000_000
@@ -16,18 +19,22 @@ BLOCK = 4_000_000
 
 
 def erase_until_flip(
-    evidence: Evidence, generator: torch.Generator, *, rankings: int = 100, by: tuple[str, ...] = tuple(RANKINGS)
+    evidence: Evidence, generator: torch.Generator, *, rankings: Count = 100, by: tuple[str, ...] = tuple(RANKINGS)
 ) -> Findings:
     """What each ranking erases before the decision changes: `count`, `fraction` of the items, attention `mass`.
 
     For the rankings by attention, gradient, their product, input gradient and leave-one-out; `random`, the mean over so
     many random rankings; and `minimal`, the smallest set that changes the decision at all (exact for a linear head,
     else the best of the rankings). A ranking that misses a change that some set makes counts as all items erased; texts
-    that no set changes are NaN. Serrano and Smith (2019, section 5); the minimum is ours.
+    that no set changes are NaN. Of items: the smallest set, where the head is linear. Serrano and Smith (2019, section
+    5); the minimum is ours.
 
     Args:
-        by: only these of the named rankings.
+        rankings: random ones, that the others are held against.
+        by: only these of the named rankings; leave-one-out costs the most.
     """
+    for name in by:
+        pick("ranking", name, RANKINGS)
     flips = {name: _first_flip(evidence, evidence.ranking(name)) for name in by}
     smallest = _minimal(evidence, flips)
     never = smallest.count.isnan()
@@ -36,7 +43,9 @@ def erase_until_flip(
     for name, flip in {**flips, "minimal": smallest}.items():
         full = _missed(flip, evidence.count)
         values |= {f"{field.name}_{name}": getattr(full, field.name) for field in fields(full)}
-    return Findings(undefined_where(never | (evidence.count < 2), values), evidence.solver)
+    minimal = minimal_set(evidence)
+    shown = {} if minimal is None else {"minimal_set": minimal.double()}
+    return Findings(undefined_where(never | (evidence.count < 2), values), evidence.solver, shown)
 
 
 def minimal_set(evidence: Evidence) -> Bool[Tensor, "batch item"] | None:
@@ -85,8 +94,8 @@ def _several(evidence: Evidence, orders: Int[Tensor, "batch ranking item"]) -> l
     if evidence.item_logits is None:
         flip = _first_flip(evidence, orders[:, 0])
     else:
-        given = (evidence.attention, evidence.item_logits, evidence.empty_logits)
-        attention, item_logits, empty_logits = (tensor.repeat_interleave(several, 0) for tensor in given)
+        problem = (evidence.attention, evidence.item_logits, evidence.empty_logits)
+        attention, item_logits, empty_logits = (tensor.repeat_interleave(several, 0) for tensor in problem)
         items = evidence.items.repeat_interleave(several, 0)
         flip = first_flip(attention, item_logits, empty_logits, orders.flatten(0, 1), items)
     full = _missed(flip, evidence.count.repeat_interleave(several))
@@ -95,7 +104,33 @@ def _several(evidence: Evidence, orders: Int[Tensor, "batch ranking item"]) -> l
 
 def _missed(flip: FirstFlip, everything: Float[Tensor, " rows"]) -> FirstFlip:
     """The flip with misses counted as everything erased."""
-    missed, one = flip.count.isnan(), torch.ones_like(everything)
+    missed, whole = flip.count.isnan(), torch.ones_like(everything)
     return FirstFlip(
-        flip.count.where(~missed, everything), flip.fraction.where(~missed, one), flip.mass.where(~missed, one)
+        flip.count.where(~missed, everything), flip.fraction.where(~missed, whole), flip.mass.where(~missed, whole)
     )
+
+
+def _measured(columns: Columns) -> Triple:
+    fraction = "erase_until_flip.fraction"
+    return columns[f"{fraction}_attention"], columns[f"{fraction}_random"], columns[f"{fraction}_minimal"]
+
+
+TEST = BatteryTest(
+    erase_until_flip,
+    (
+        Question(
+            name="erase_until_flip",
+            wording=lambda item: "Does the ranking find what the decision rests on?",
+            needs=("erase_until_flip",),
+            measured=_measured,
+            best_kind="ceiling",
+            unit="share",
+            sentence=lambda answer: (
+                f"Erasing {answer.item}s from the most attended down takes {100 * answer.value:.0f} % of a text before "
+                f"the decision changes, in random order {100 * answer.floor:.0f} %; the smallest set that changes it "
+                f"is {100 * answer.best:.0f} %."
+            ),
+            if_inexact="The smallest set is the smallest that was found; a smaller one may exist.",
+        ),
+    ),
+)

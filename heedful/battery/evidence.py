@@ -1,7 +1,9 @@
 """What the tests look at: one batch through one model, and what several tests share, each computed at most once."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
@@ -14,6 +16,30 @@ from heedful.measures import rank_descending, total_variation
 from heedful.types import LinearModel, Model, Solver, Trace
 
 Weights = Float[Tensor, "batch item"]
+Known = TypeVar("Known")
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """What a test may need to know of the audit, beyond the batch at hand.
+
+    Args:
+        labels: what the classes are called.
+        vocabulary: words by number; empty where nobody has them.
+        token_counts: how often each token occurs under each label, in the training texts where these are at hand.
+    """
+
+    task: str = "classification"
+    labels: tuple[str, ...] = ()
+    vocabulary: Sequence[str] = ()
+    token_counts: Callable[[], Int[Tensor, "token classes"]] = lambda: torch.zeros(0, 2, dtype=torch.long)
+    computed: dict[Callable[..., object], object] = field(default_factory=dict, repr=False)
+
+    def once(self, function: "Callable[[Context], Known]") -> Known:
+        """What the function makes of this context, computed the first time that any batch asks for it."""
+        if function not in self.computed:
+            self.computed[function] = function(self)
+        return self.computed[function]  # pyright: ignore[reportReturnType]
 
 
 class Evidence:
@@ -23,9 +49,10 @@ class Evidence:
     where it is; what it says is brought to the processor, where the exact forms work.
     """
 
-    def __init__(self, model: Model, trace: Trace):
+    def __init__(self, model: Model, trace: Trace, context: Context | None = None):
         self.model = model
         self.trace = trace
+        self.context = context or Context()
         self.attention: Weights = trace.attention.cpu()
         self.items: Bool[Tensor, "batch item"] = trace.encoded.items.cpu()
         self.labels: Int[Tensor, " batch"] = trace.batch.labels.cpu()
@@ -73,13 +100,13 @@ class Evidence:
     @cached_property
     def leave_one_out(self) -> Weights:
         """How far the prediction moves when the item is deleted: total variation distance; 0 where there is none."""
-        said = leave_one_out(self.model, self.trace).cpu().softmax(-1)
-        moved = total_variation(said, self.probabilities[:, None].expand_as(said))
+        without = leave_one_out(self.model, self.trace).cpu().softmax(-1)
+        moved = total_variation(without, self.probabilities[:, None].expand_as(without))
         return moved.masked_fill(~self.items, 0.0)
 
     @cached_property
     def shuffled_js(self) -> Float[Tensor, " batch"]:
-        """How far attention is from itself with its weights dealt out at random, in exact expectation."""
+        """How far attention is from itself with its weights permuted at random, in exact expectation."""
         return expected_permuted_js(self.attention, self.items)
 
     @cached_property
@@ -88,7 +115,7 @@ class Evidence:
         if self.item_logits is not None:
             return single_erasure_logits(self.attention, self.item_logits, self.empty_logits)
         keep = ~torch.eye(self.attention.shape[1], dtype=torch.bool)
-        return torch.stack([self.decode(summing_to_one(self.attention * one)) for one in keep.unbind(0)], 1)
+        return torch.stack([self.decode(summing_to_one(self.attention * kept)) for kept in keep.unbind(0)], 1)
 
     def decode(self, weights: Weights) -> Float[Tensor, "batch classes"]:
         """The logits under any other weights."""

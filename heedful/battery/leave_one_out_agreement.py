@@ -3,6 +3,8 @@
 import torch
 
 from heedful.battery.evidence import Evidence
+from heedful.battery.gradient_agreement import agreement
+from heedful.battery.question import BatteryTest, Question
 from heedful.measures import kendall_tau, ties_within
 from heedful.types import Findings
 
@@ -18,3 +20,21 @@ def leave_one_out_agreement(evidence: Evidence, generator: torch.Generator) -> F
     tau, p = kendall_tau(ties_within(evidence.attention, items), left_out, items)
     yardstick, _ = kendall_tau(ties_within(evidence.input_gradient, items), left_out, items)
     return Findings({"tau": tau, "p": p, "tau_gradient": yardstick})
+
+
+TEST = BatteryTest(
+    leave_one_out_agreement,
+    (
+        Question(
+            name="leave_one_out_agreement",
+            wording=lambda item: f"Does it rank {item}s as leaving them out does?",
+            needs=("leave_one_out_agreement",),
+            measured=agreement("leave_one_out_agreement"),
+            best_kind="yardstick",
+            sentence=lambda answer: (
+                f"Attention and the effect of leaving a {answer.item} out order the {answer.item}s with an agreement "
+                f"of {answer.value:.2f}, where the gradient reaches {answer.best:.2f}."
+            ),
+        ),
+    ),
+)

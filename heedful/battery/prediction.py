@@ -3,6 +3,7 @@
 import torch
 
 from heedful.battery.evidence import Evidence
+from heedful.battery.question import BatteryTest
 from heedful.types import Findings
 
 
@@ -18,3 +19,6 @@ def prediction(evidence: Evidence, generator: torch.Generator) -> Findings:
         "max_attention": evidence.attention.amax(-1),
     }
     return Findings({name: value.double() for name, value in values.items()})
+
+
+TEST = BatteryTest(prediction)

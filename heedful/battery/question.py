@@ -1,10 +1,13 @@
-"""What a question of the verdict is."""
+"""What a test of the battery is, and what the verdict asks of it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
 from jaxtyping import Float
 from torch import Tensor
+
+from heedful.types import Findings
 
 Values = Float[Tensor, "seed text"]
 Columns = Mapping[str, Values]
@@ -15,21 +18,65 @@ Triple = tuple[Values, Values, Values]
 
 
 @dataclass(frozen=True)
+class Answer:
+    """The numbers of one question, for its sentence.
+
+    Args:
+        value, floor, best: means over the texts.
+        details: further numbers, by what they are.
+        item: what attention weighs: "word" or "sentence".
+    """
+
+    value: float
+    floor: float
+    best: float
+    details: Mapping[str, float] = field(default_factory=dict)
+    item: str = "word"
+
+
+@dataclass(frozen=True)
 class Question:
-    """How a line is made from columns: what is measured, against which floor and best, and how it is said."""
+    """How a line of the verdict is made from columns: what is measured, against which floor and best, in which words.
+
+    Args:
+        wording: the question, given what attention weighs ("word" or "sentence").
+        needs: tests, or single measures `test.measure`, without which it is not asked.
+        measured: value, floor and best of each text.
+        best_kind: whether the best is a `ceiling`, which nothing can beat, or a `yardstick`.
+        sentence: the answer as a reader understands it.
+        details: further numbers to show.
+        unit: how value, floor and best are shown.
+        counts: whether the answer can speak for or against attention.
+        if_inexact: what is added to the sentence where the test was not answered exactly; the best is a yardstick then.
+    """
 
     name: str
-    question: str
+    wording: Callable[[str], str]
     needs: tuple[str, ...]
-    """Tests, or single measures `test.measure`, without which it is not asked."""
     measured: Callable[[Columns], Triple]
-    best_kind: str
-    said: Callable[[float, float, float, dict[str, float]], str]
-    beside: Callable[[Columns], dict[str, float]] = lambda columns: {}
-    unless_exact: str = ""
-    """What must be added where the test was not answered exactly; the best is then a yardstick."""
-    is_of_words: bool = False
-    """Whether it speaks of words even where attention weighs sentences."""
+    best_kind: Literal["ceiling", "yardstick"]
+    sentence: Callable[[Answer], str]
+    details: Callable[[Columns], dict[str, float]] = lambda columns: {}
+    unit: Literal["number", "share"] = "number"
+    counts: bool = True
+    if_inexact: str = ""
+
+
+@dataclass(frozen=True)
+class BatteryTest:
+    """A test of attention: a function, whose keyword-only parameters are its options, and what the verdict asks of it.
+
+    Args:
+        function: from evidence and a generator to findings.
+        questions: none for a test that is measured and drawn only.
+        cost: `default` tests are always done, `deep` ones where they are asked for, `named` ones only by name.
+        stream: what the test's random numbers are seeded by, beside the audit's seed; its name if empty.
+    """
+
+    function: Callable[..., Findings]
+    questions: tuple[Question, ...] = ()
+    cost: Literal["default", "deep", "named"] = "default"
+    stream: str = ""
 
 
 def mean(name: str) -> Callable[[Columns], float]:
@@ -37,10 +84,10 @@ def mean(name: str) -> Callable[[Columns], float]:
     return lambda columns: columns[name].nanmean().item()
 
 
-def percent(share: float) -> str:
-    """A share as a reader says it.
+def of_100(share: float) -> str:
+    """A share in words.
 
-    >>> percent(0.881)
+    >>> of_100(0.881)
     '88 of 100'
     """
     return "none" if share != share else f"{100 * share:.0f} of 100"

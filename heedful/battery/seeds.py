@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import torch
 
-from heedful.battery.stability_measures import TOP
+from heedful.battery.question import BatteryTest, Question, of_100
+from heedful.battery.stability_measures import TOP, against_shuffled, answer_moves, relative_to_shuffled
 from heedful.exact import expected_permuted_js
 from heedful.measures import js_divergence, top_k_overlap, total_variation
 from heedful.types import Findings, Trace
@@ -19,12 +20,11 @@ def seeds(trace: Trace, others: Sequence[Trace]) -> Findings:
 
     Wiegreffe and Pinter (2019, section 3.2); Hu et al. (2023, Figure 2).
     """
-    said, decided = trace.logits.softmax(-1), trace.logits.argmax(-1)
-    js = torch.stack([js_divergence(one.attention, trace.attention, trace.encoded.items) for one in others])
-    tvd = torch.stack([total_variation(one.logits.softmax(-1), said) for one in others])
-    flips = torch.stack([(one.logits.argmax(-1) != decided).double() for one in others])
-    items = trace.encoded.items
-    overlap = torch.stack([top_k_overlap(one.attention, trace.attention, items, TOP) for one in others])
+    predicted, decided, items = trace.logits.softmax(-1), trace.logits.argmax(-1), trace.encoded.items
+    js = torch.stack([js_divergence(other.attention, trace.attention, items) for other in others])
+    tvd = torch.stack([total_variation(other.logits.softmax(-1), predicted) for other in others])
+    flips = torch.stack([(other.logits.argmax(-1) != decided).double() for other in others])
+    overlap = torch.stack([top_k_overlap(other.attention, trace.attention, items, TOP) for other in others])
     values = {
         "max_js": js.amax(0),
         "mean_js": js.mean(0),
@@ -35,3 +35,24 @@ def seeds(trace: Trace, others: Sequence[Trace]) -> Findings:
         "shuffled_js": expected_permuted_js(trace.attention.cpu(), trace.encoded.items.cpu()).to(js.device),
     }
     return Findings(values, "exact", {"seed_attention": others[0].attention.cpu()})
+
+
+TEST = BatteryTest(
+    seeds,
+    (
+        Question(
+            name="seeds",
+            wording=lambda item: "Is it stable? (seeds)",
+            needs=("seeds.shuffled_js",),
+            measured=against_shuffled("seeds", "mean_js"),
+            best_kind="ceiling",
+            counts=False,  # attention that never changes is stable and explains nothing
+            sentence=lambda answer: (
+                "Training the same model again with a different random seed moves attention "
+                f"{relative_to_shuffled(answer.value, answer.floor)}, and changes "
+                f"{of_100(answer.details['answers change'])} answers."
+            ),
+            details=answer_moves("seeds", "mean_tvd"),
+        ),
+    ),
+)

@@ -1,6 +1,5 @@
 """How small a change of the top words' embeddings changes the decision?"""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -8,13 +7,15 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.attacks import Ball, Objective, ascend, slope
+from heedful.attribution.chunks import of_similar_length
 from heedful.attribution.deletion import only_items
 from heedful.attribution.items import item_of_token
-from heedful.attribution.reading import of_similar_length
-from heedful.battery.comprehensiveness_sufficiency import SIZES, rationale_sizes, said, top_items
+from heedful.battery.comprehensiveness_sufficiency import SIZES, Sizes, size_name, top_items, top_sizes
 from heedful.battery.evidence import Evidence, undefined_where
+from heedful.battery.question import BatteryTest
 from heedful.exact import random_orders
 from heedful.models.attention_model import LinearAttentionModel
+from heedful.settings import Count
 from heedful.types import Findings, Model, Trace
 
 STEP = 0.25
@@ -37,14 +38,14 @@ def sensitivity(
     evidence: Evidence,
     generator: torch.Generator,
     *,
-    sizes: Sequence[int | float] = SIZES,
-    by: Sequence[str] = ("attention", "random", "leave_one_out"),
-    probes: int = 6,
-    steps: int = 4,
+    sizes: Sizes = SIZES,
+    by: tuple[str, ...] = ("attention", "random", "leave_one_out"),
+    probes: Count = 6,
+    steps: Count = 4,
 ) -> Findings:
-    """The smallest change of the rationale's embeddings that changes the decision: the smaller, the more it matters.
+    """The smallest change of the top words' embeddings that changes the decision: the smaller, the more they matter.
 
-    For rationales of each size `radius_attention_3` ..., the least Frobenius norm that projected gradient ascent finds
+    For each number of top words `radius_attention_3` ..., the least Frobenius norm that projected gradient ascent finds
     (see `smallest_flips`; the true one may be smaller; NaN where none was found), and `auc_attention`, the area under
     their curve over the share of the text, divided by its width; the same for words drawn at random (`_random`) and for
     the words whose leaving out moves the prediction most (`_leave_one_out`). Beside each `held_attention_3` ... and
@@ -57,25 +58,27 @@ def sensitivity(
         steps: of ascent in each.
     """
     trace, items, count = evidence.trace, evidence.items, evidence.count
-    wanted, owner = rationale_sizes(count, sizes), item_of_token(trace).cpu()
+    wanted, owner = top_sizes(count, sizes), item_of_token(trace).cpu()
     orders = [random_orders(items, generator, 1)[:, 0] if name == "random" else evidence.ranking(name) for name in by]
     tops = torch.cat([top_items(order, items, wanted) for order in orders], 1)
     words = tops.gather(2, owner.clamp_min(0)[:, None].expand(-1, tops.shape[1], -1)) & (owner >= 0)[:, None]
     radii = smallest_flips(evidence.model, trace, words.to(trace.attention.device), probes, steps).cpu()
     slopes = head_slopes(evidence)
-    held = torch.stack([held_radius(evidence, slopes, one) for one in tops.unbind(1)], 1)
+    held = torch.stack([held_radius(evidence, slopes, top) for top in tops.unbind(1)], 1)
     values: dict[str, Tensor] = {}
-    for kind, prefix, found in (("", "radius_", radii), ("held_", "held_", held)):
-        for name, curve in zip(by, found.split(len(sizes), 1), strict=True):
+    for kind, prefix, norms_by_size in (("", "radius_", radii), ("held_", "held_", held)):
+        for name, curve in zip(by, norms_by_size.split(len(sizes), 1), strict=True):
             values[f"{kind}auc_{name}"] = area(curve, wanted / count[:, None])
-            values |= {f"{prefix}{name}_{said(size)}": one for size, one in zip(sizes, curve.unbind(1), strict=True)}
+            values |= {
+                f"{prefix}{name}_{size_name(size)}": value for size, value in zip(sizes, curve.unbind(1), strict=True)
+            }
     return Findings(undefined_where(count < 2, values), "search")
 
 
 @torch.no_grad()
 def smallest_flips(
-    model: Model, trace: Trace, words: Bool[Tensor, "batch rationale time"], probes: int, steps: int
-) -> Float[Tensor, "batch rationale"]:
+    model: Model, trace: Trace, words: Bool[Tensor, "batch choice time"], probes: int, steps: int
+) -> Float[Tensor, "batch choice"]:
     """The least Frobenius norms of changes of these words' embeddings that were found to change the decision.
 
     Ascent in balls that widen until the decision changes, the first reaching to where the margin would be gone if it
@@ -85,22 +88,22 @@ def smallest_flips(
     The papers' binary search over radii, with an ascent from nothing at each, takes several times as long for norms
     that are no smaller in the mean (`benchmarks/sensitivity.py`).
     """
-    texts = Rationales(model, trace, torch.arange(len(words), device=words.device), trace.batch.mask)
+    texts = ChosenWords(model, trace, torch.arange(len(words), device=words.device), trace.batch.mask)
     blank = torch.zeros_like(trace.embedded)
     first, margin = slope(texts.lead, blank), -texts.lead(blank)
-    found = margin.new_full(words.shape[:2], torch.nan)
+    smallest = margin.new_full(words.shape[:2], torch.nan)
     text, which = words.any(-1).nonzero(as_tuple=True)
     for some in of_similar_length(trace.batch.mask.sum(1)[text], TOKENS):
         row, own = text[some], words[text[some], which[some]]
         radius = margin[row] / norms(first[row] * own[..., None])
-        rationales = Rationales(model, trace, row, own)
-        change = widen(rationales, radius, probes, steps)
-        found[row, which[some]] = tighten(rationales, change, margin[row], probes, steps)
-    return found
+        chosen = ChosenWords(model, trace, row, own)
+        change = widen(chosen, radius, probes, steps)
+        smallest[row, which[some]] = tighten(chosen, change, margin[row], probes, steps)
+    return smallest
 
 
 @dataclass(frozen=True)
-class Rationales:
+class ChosenWords:
     """Rows, each a text and those of its words that may change.
 
     Args:
@@ -117,7 +120,7 @@ class Rationales:
         """What of the embeddings may change."""
         return self.words[..., None].expand(-1, -1, self.trace.embedded.shape[-1])
 
-    def some(self, rows: Int[Tensor, " some"]) -> "Rationales":
+    def some(self, rows: Int[Tensor, " some"]) -> "ChosenWords":
         """The chosen rows."""
         return replace(self, text=self.text[rows], words=self.words[rows])
 
@@ -133,19 +136,19 @@ class Rationales:
 
 
 def widen(
-    rationales: Rationales, radius: Float[Tensor, " row"], probes: int, steps: int
+    chosen: ChosenWords, radius: Float[Tensor, " row"], probes: int, steps: int
 ) -> Float[Tensor, "row time embed"]:
     """Changes of the decision, each from the first ball in which ascent finds one; others where it finds none.
 
     Args:
         radius: of the first ball; infinite where the lead has no slope.
     """
-    change, radius = radius.new_zeros(rationales.movable.shape), radius.clone()
+    change, radius = radius.new_zeros(chosen.movable.shape), radius.clone()
     left = radius.isfinite().nonzero()[:, 0]
     for _ in range(probes):
         if not len(left):
             break
-        some = rationales.some(left)
+        some = chosen.some(left)
         change[left] = climb(some, change[left], radius[left], steps)
         left = left[~(some.lead(change[left]) > 0)]
         radius[left] *= WIDER
@@ -153,7 +156,7 @@ def widen(
 
 
 def tighten(
-    rationales: Rationales,
+    chosen: ChosenWords,
     change: Float[Tensor, "row time embed"],
     margin: Float[Tensor, " row"],
     probes: int,
@@ -165,24 +168,24 @@ def tighten(
         change: where it does not change the decision there is nothing to shorten.
         margin: by how much the decision leads.
     """
-    found, rows = torch.full_like(margin, torch.inf), torch.arange(len(margin), device=margin.device)
+    shortest, rows = torch.full_like(margin, torch.inf), torch.arange(len(margin), device=margin.device)
     for _ in range(probes):
-        change = scaled(change, scale_back(rationales.some(rows).lead, change, margin[rows]))
+        change = scaled(change, scale_back(chosen.some(rows).lead, change, margin[rows]))
         size = norms(change)
-        goes_on = size < (1 - WORTHWHILE) * found[rows]
-        found[rows] = found[rows].fmin(size)
+        goes_on = size < (1 - WORTHWHILE) * shortest[rows]
+        shortest[rows] = shortest[rows].fmin(size)
         rows, change = rows[goes_on], change[goes_on]
         if not len(rows):
             break
-        change = climb(rationales.some(rows), change, found[rows], steps)
-    return found.where(found.isfinite(), torch.nan)
+        change = climb(chosen.some(rows), change, shortest[rows], steps)
+    return shortest.where(shortest.isfinite(), torch.nan)
 
 
 def climb(
-    rationales: Rationales, change: Float[Tensor, "row time embed"], radius: Float[Tensor, " row"], steps: int
+    chosen: ChosenWords, change: Float[Tensor, "row time embed"], radius: Float[Tensor, " row"], steps: int
 ) -> Float[Tensor, "row time embed"]:
     """The change that projected gradient ascent on the lead ends with, from this one, in a ball of that radius."""
-    return ascend(rationales.lead, change, rationales.movable, Ball(radius, "l2"), steps=steps, length=STEP)
+    return ascend(chosen.lead, change, chosen.movable, Ball(radius, "l2"), steps=steps, length=STEP)
 
 
 def scale_back(
@@ -229,8 +232,8 @@ def head_slopes(evidence: Evidence) -> Float[Tensor, "batch classes"] | None:
         return None
     head, context = model.head, torch.zeros_like(encoded.hidden[:, 0])
     rows = [
-        slope(lambda point, one=one: head(point, encoded.query)[:, one], context)
-        for one in range(evidence.trace.logits.shape[-1])
+        slope(lambda point, label=label: head(point, encoded.query)[:, label], context)
+        for label in range(evidence.trace.logits.shape[-1])
     ]
     each = torch.stack(rows, 1).cpu()
     own = each.gather(1, evidence.predicted[:, None, None].expand(-1, 1, each.shape[-1]))
@@ -251,8 +254,8 @@ def held_radius(
     logits = evidence.trace.logits.cpu()
     margin = logits.gather(1, evidence.predicted[:, None]) - logits
     reach = slopes * evidence.attention.where(top, 0.0).norm(dim=1, keepdim=True)
-    found = (margin / reach).where(reach > 0, torch.inf).amin(1)
-    return found.where(found.isfinite(), torch.nan)
+    least = (margin / reach).where(reach > 0, torch.inf).amin(1)
+    return least.where(least.isfinite(), torch.nan)
 
 
 def area(curve: Float[Tensor, "batch size"], share: Float[Tensor, "batch size"]) -> Float[Tensor, " batch"]:
@@ -266,3 +269,6 @@ def area(curve: Float[Tensor, "batch size"], share: Float[Tensor, "batch size"])
     widths = share.diff(dim=1)
     total = ((heights[:, 1:] + heights[:, :-1]) / 2 * widths).sum(1)
     return torch.where(widths.sum(1) > 0, total / widths.sum(1), heights.mean(1))
+
+
+TEST = BatteryTest(sensitivity, cost="named")

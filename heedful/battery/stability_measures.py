@@ -1,16 +1,26 @@
 """How far attention and answer move when the model reads something a little different."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Annotated
 
+import torch
 from jaxtyping import Float
+from pydantic import Field
 from torch import Tensor
 
 from heedful.battery.evidence import Evidence
+from heedful.battery.question import Columns, Triple, mean
 from heedful.measures import js_divergence, top_k_overlap, total_variation
+from heedful.settings import Positive
 from heedful.types import Trace
 
 TOP = 7
 """Words at the top whose overlap is measured, as Hu et al. (2023) choose k."""
+
+Radii = Annotated[tuple[Positive, ...], Field(min_length=1)]
+
+NEARLY_UNIFORM = 0.01
+"""Divergence (nats) below which permuting the weights changes so little that attention must be nearly uniform."""
 
 
 def moves(evidence: Evidence, other: Trace) -> dict[str, Float[Tensor, " batch"]]:
@@ -37,3 +47,32 @@ def suffixes(radii: Sequence[int | float]) -> dict[str, int | float]:
     {'': 0.01, '_0.001': 0.001, '_0.05': 0.05}
     """
     return {"" if place == 0 else f"_{radius:g}": radius for place, radius in enumerate(radii)}
+
+
+def against_shuffled(test: str, js: str = "js") -> Callable[[Columns], Triple]:
+    """A divergence of attention between what shuffling the weights would make it and 0."""
+
+    def measured(columns: Columns) -> Triple:
+        value = columns[f"{test}.{js}"]
+        return value, columns[f"{test}.shuffled_js"], torch.zeros_like(value)
+
+    return measured
+
+
+def answer_moves(test: str, tvd: str = "tvd", flips: str = "flips") -> Callable[[Columns], dict[str, float]]:
+    """How far the answer moves, and how often it changes."""
+    measures = {"answer moves by": f"{test}.{tvd}", "answers change": f"{test}.{flips}"}
+    return lambda columns: {name: mean(column)(columns) for name, column in measures.items()}
+
+
+def relative_to_shuffled(value: float, floor: float) -> str:
+    """A divergence beside what permuting the weights at random would make it, in words.
+
+    >>> relative_to_shuffled(0.03, 0.3)
+    '10 % as far as permuting the weights at random would'
+    >>> relative_to_shuffled(0.0, 0.0004)
+    '0 % as far as permuting the weights at random would (but attention is nearly uniform: there is little to move)'
+    """
+    share = 100 * value / floor if floor > 0 else 0.0
+    nearly = " (but attention is nearly uniform: there is little to move)" if floor < NEARLY_UNIFORM else ""
+    return f"{share:.0f} % as far as permuting the weights at random would{nearly}"

@@ -1,41 +1,36 @@
-"""Do words that speak for a label get more attention than neutral ones?"""
-
-from collections.abc import Sequence
+"""Do label-indicative words, which mostly occur under one label, get more attention than neutral ones?"""
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.attribution.items import items_are_tokens
-from heedful.battery.evidence import Evidence, undefined_where
+from heedful.battery.evidence import Context, Evidence, undefined_where
+from heedful.battery.question import BatteryTest, Columns, Question, Triple, mean, of_100
 from heedful.measures import shares_below
-from heedful.token_scores.classes import NEUTRAL, OTHER
+from heedful.token_scores.classes import NEUTRAL, OTHER, token_classes
 from heedful.types import Findings
 
 MOST_LABELS = 5
-"""Up to so many labels, the weight on the words of each is told apart."""
+"""Up to so many labels, the weight on the words of each is measured."""
 
 
-def token_scores(
-    evidence: Evidence, generator: torch.Generator, *, classes: Int[Tensor, " token"], labels: Sequence[str]
-) -> Findings:
-    """How attention treats words that speak for a label (polar) and neutral ones, text by text.
+def token_scores(evidence: Evidence, generator: torch.Generator) -> Findings:
+    """How attention treats label-indicative (polar) words and neutral ones, text by text.
 
     `polar_above_neutral`: of the pairs of a polar and a neutral word of the text, the share in which the polar one has
     the more attention, equal ones counting half: AUROC within the text, .5 if attention knows nothing of polarity, NaN
     without such a pair. `weight_polar`, `weight_neutral` and, for a few labels, `weight[label]`: the mean weight of
-    these words in even shares, weight x number of words; NaN where there are none.
+    these words relative to uniform, weight x number of words; NaN where there are none.
 
     Within a text, order of weights is order of attention scores, which Sun and Lu (2020, section 5 and Figure 5)
-    compare over the whole vocabulary. Undefined where attention weighs sentences.
-
-    Args:
-        classes: of each token number, as `tokens.token_classes` says: by the training texts.
-        labels: what the classes are called.
+    compare over the whole vocabulary. Which words are polar the training texts say (`token_classes`). Undefined where
+    attention weighs sentences.
     """
-    seen, attention = evidence.trace, evidence.attention
+    seen, attention, labels = evidence.trace, evidence.attention, evidence.context.labels
     of_items = torch.full_like(evidence.items, OTHER, dtype=torch.long)
     if items_are_tokens(seen):
+        classes = evidence.context.once(_classes)
         of_items = classes[seen.batch.tokens.cpu()].where(evidence.items, OTHER)
     polar, neutral = of_items >= 0, of_items == NEUTRAL
     shares = evidence.count[:, None] * attention
@@ -52,3 +47,36 @@ def token_scores(
 def _mean(values: Float[Tensor, "batch item"], members: Bool[Tensor, "batch item"]) -> Float[Tensor, " batch"]:
     """The mean over the members of each row; NaN where there are none."""
     return values.where(members, 0.0).sum(1) / members.sum(1)
+
+
+def _classes(context: Context) -> Int[Tensor, " token"]:
+    return token_classes(context.token_counts())
+
+
+def _measured(columns: Columns) -> Triple:
+    value = columns["token_scores.polar_above_neutral"]
+    return value, torch.full_like(value, 0.5), torch.ones_like(value)
+
+
+TEST = BatteryTest(
+    token_scores,
+    (
+        Question(
+            name="token_scores",
+            wording=lambda item: "Do label-indicative words get more attention than neutral ones?",
+            needs=("token_scores",),
+            measured=_measured,
+            best_kind="ceiling",
+            sentence=lambda answer: (
+                "Compare a label-indicative word, which mostly occurs under one label, with a neutral word, which "
+                f"occurs under all alike: in {of_100(answer.value)} such pairs the label-indicative word has more "
+                f"attention (50 would be chance). It gets {answer.details['weight on label-indicative words']:.1f} "
+                f"times the uniform weight, a neutral word {answer.details['weight on neutral words']:.1f} times."
+            ),
+            details=lambda columns: {
+                "weight on label-indicative words": mean("token_scores.weight_polar")(columns),
+                "weight on neutral words": mean("token_scores.weight_neutral")(columns),
+            },
+        ),
+    ),
+)

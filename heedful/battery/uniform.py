@@ -1,8 +1,11 @@
 """Is attention needed at all?"""
 
+from collections.abc import Callable
+
 import torch
 
 from heedful.battery.evidence import Evidence
+from heedful.battery.question import BatteryTest, Columns, Question, Triple
 from heedful.measures import total_variation
 from heedful.types import Findings
 
@@ -22,3 +25,42 @@ def uniform(evidence: Evidence, generator: torch.Generator) -> Findings:
         "tvd_uniform": total_variation(logits.softmax(-1), evidence.probabilities),
     }
     return Findings({name: value.double() for name, value in values.items()})
+
+
+def accuracy_lost(correct_otherwise: str) -> Callable[[Columns], Triple]:
+    """Accuracy lost against another way to answer, between nothing and what always giving one answer loses."""
+
+    def measured(columns: Columns) -> Triple:
+        correct, label = columns["prediction.correct"], columns["prediction.label"]
+        constant = (label == label.flatten().mode().values).double()
+        return correct - columns[correct_otherwise], torch.zeros_like(correct), correct - constant
+
+    return measured
+
+
+def points(lost: float) -> str:
+    """Accuracy lost or gained, in words.
+
+    >>> points(0.021), points(-0.004)
+    ('loses 2.1 points', 'gains 0.4 points')
+    """
+    return f"{'gains' if lost < 0 else 'loses'} {100 * abs(lost):.1f} points"
+
+
+TEST = BatteryTest(
+    uniform,
+    (
+        Question(
+            name="uniform",
+            wording=lambda item: "Is attention needed at all? (same model)",
+            needs=("uniform",),
+            measured=accuracy_lost("uniform.correct_uniform"),
+            best_kind="ceiling",
+            unit="share",
+            sentence=lambda answer: (
+                f"With the same weight on every {answer.item} this model {points(answer.value)} of accuracy; always "
+                f"giving the most common answer would lose {100 * answer.best:.1f}."
+            ),
+        ),
+    ),
+)

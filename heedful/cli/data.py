@@ -37,17 +37,17 @@ def describe(
         examples = getattr(dataset, name)
         lengths = [len(example.tokens) for example in examples] or [0]
         counts = Counter(example.label for example in examples)
-        labels = ", ".join(f"{escape(said)} {counts[number]}" for number, said in enumerate(dataset.labels))
+        labels = ", ".join(f"{escape(name)} {counts[number]}" for number, name in enumerate(dataset.labels))
         mean = sum(lengths) / len(lengths)
         table.add_row(name, str(len(examples)), labels, str(min(lengths)), f"{mean:.1f}", str(max(lengths)))
     console.print(table)
     for note in dataset.notes:
         console.print(f"note: {escape(note)}")
-    for number, said in enumerate(dataset.labels):
+    for number, name in enumerate(dataset.labels):
         shown = [example for example in dataset.train if example.label == number][:show]
         for example in shown:
             query_shown = f"  |  {' '.join(example.query)}" if example.query else ""
-            console.print(f"[bold]{escape(said)}[/bold]: {escape(' '.join(example.tokens) + query_shown)}")
+            console.print(f"[bold]{escape(name)}[/bold]: {escape(' '.join(example.tokens) + query_shown)}")
     console.print(f"fingerprint {dataset.fingerprint}")
 
 

@@ -41,10 +41,11 @@ def _first_lines(things: dict[str, object]) -> dict[str, str]:
 
 
 def _tests() -> dict[str, str]:
-    from heedful.battery import BATTERY, DEEP, NAMED
+    from heedful.battery import BATTERY
 
-    when = {"": BATTERY, " [with --deep, or named]": DEEP, " [only where named in --tests]": NAMED}
-    return {name: said + how for how, tests in when.items() for name, said in _first_lines(dict(tests)).items()}
+    when = {"default": "", "deep": " [with --deep, or named]", "named": " [only where named in --tests]"}
+    lines = _first_lines({name: test.function for name, test in BATTERY.items()})
+    return {name: line + when[BATTERY[name].cost] for name, line in lines.items()}
 
 
 def _encoders() -> dict[str, str]:
@@ -92,13 +93,13 @@ def _studies() -> dict[str, str]:
 def _runs(folder: str) -> dict[str, str]:
     from heedful.runs.store import Store
 
-    found, problems = Store(folder).listing()
+    finished, problems = Store(folder).listing()
     for problem in problems:
         typer.secho(f"skipped: {problem}", fg="yellow", err=True)
-    return {key: _one_run(described) for key, described in found.items()}
+    return {key: _describe_run(described) for key, described in finished.items()}
 
 
-def _one_run(described: "RunFile") -> str:
+def _describe_run(described: "RunFile") -> str:
     run, test = described.run, described.scores["test"]
     scores = "  ".join(f"{name} {value:.3f}" for name, value in test.items() if value is not None)
     parts = (run.data.source, run.network.encoder, run.network.attention, run.training.method, f"seed {run.seed}")

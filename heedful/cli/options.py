@@ -2,15 +2,13 @@
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from heedful.errors import SettingError
 from heedful.settings import Run
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel, ValidationError
+from heedful.settings.validation import nest_settings, validate_settings
 
 Source = Annotated[
     str, typer.Argument(metavar="DATA", help="mock-1 ... mock-4q, planted, a named set, a file or folder, or hub:NAME.")
@@ -18,11 +16,11 @@ Source = Annotated[
 Text = Annotated[str | None, typer.Option(help="Column of the text.")]
 Label = Annotated[str | None, typer.Option(help="Column of the label.")]
 Query = Annotated[str | None, typer.Option(help="Column of the hypothesis or question.")]
-Encoder = Annotated[str | None, typer.Option(help="`heedful list encoders` names them. Default: bilstm.")]
+Encoder = Annotated[str | None, typer.Option(help="See `heedful list encoders`. Default: bilstm.")]
 Attention = Annotated[str | None, typer.Option(help="additive, dot, uniform or frozen. Default: additive.")]
-Method = Annotated[str | None, typer.Option(help="How to train; `heedful list methods`. Default: vanilla.")]
+Method = Annotated[str | None, typer.Option(help="How to train; see `heedful list methods`. Default: vanilla.")]
 Vectors = Annotated[str | None, typer.Option(help="Pretrained word vectors: a file, or a name under HEEDFUL_DATA.")]
-Seed = Annotated[int, typer.Option(help="Decides initial weights, batches and dropout.")]
+Seed = Annotated[int, typer.Option(help="Random seed of initial weights, batches and dropout.")]
 Epochs = Annotated[int | None, typer.Option(help="Passes over the training texts. Default: 8.")]
 RecordFlow = Annotated[
     str | None,
@@ -30,7 +28,9 @@ RecordFlow = Annotated[
         "--record-flow", metavar="EPOCHS", help="Record scores and flow of every token after these epochs: 0,1,5."
     ),
 ]
-Reference = Annotated[str | None, typer.Option(help="Key of a finished run that the method or frozen attention takes.")]
+Reference = Annotated[
+    str | None, typer.Option(help="Key of the finished run that the method or frozen attention refers to.")
+]
 Set = Annotated[
     list[str] | None,
     typer.Option(
@@ -59,53 +59,21 @@ PLACES = {
 """Where in a Run each option of a command goes."""
 
 
-def make_run(given: Mapping[str, Any], settings: list[str] | None) -> Run:
+def make_run(arguments: Mapping[str, Any], settings: list[str] | None) -> Run:
     """The run that a command's options describe, and its `--set`; what is None or not in PLACES leaves the default.
 
     >>> make_run({"encoder": "cnn", "seed": 3, "threads": 2}, ["text.min_count=5"]).text.min_count
     5
     """
-    changes: dict[str, Any] = {}
-    chosen = {place: given.get(name) for name, place in PLACES.items()}
-    for place, value in {**chosen, **dict(map(_parse, settings or []))}.items():
-        if value is not None:
-            *parts, name = place.split(".")
-            inner = changes
-            for part in parts:
-                inner = inner.setdefault(part, {})
-            inner[name] = value
-    return validated(changes)
+    chosen = {place: arguments.get(name) for name, place in PLACES.items()}
+    flat = {**chosen, **dict(map(_parse, settings or []))}
+    return validate_settings(Run, nest_settings({place: value for place, value in flat.items() if value is not None}))
 
 
 def split_settings(settings: list[str] | None, part: str) -> tuple[list[str], dict[str, Any]]:
     """The settings of a run, and apart from them those of one other part ("audit")."""
     own = [setting for setting in settings or [] if setting.startswith(f"{part}.")]
     return [s for s in settings or [] if s not in own], {p.removeprefix(f"{part}."): v for p, v in map(_parse, own)}
-
-
-def validated(changes: dict[str, Any]) -> Run:
-    """A Run of these settings; what is wrong with them is one clear error."""
-    from pydantic import ValidationError
-
-    try:
-        return Run.model_validate(changes)
-    except ValidationError as error:
-        raise explained(error, "", Run) from None
-
-
-def explained(error: "ValidationError", prefix: str, kind: "type[BaseModel]") -> SettingError:
-    """The first thing that is wrong, in one line: which setting, what it must be, what it was, and the known ones."""
-    first = error.errors()[0]
-    place = ".".join(str(part) for part in first["loc"])
-    message = first["msg"].removeprefix("Input ").removeprefix("Value error, ")
-    return SettingError(f"setting '{prefix}{place}' {message}; it was {first['input']!r}.{_known(place, kind)}")
-
-
-def _known(place: str, kind: "type[BaseModel]") -> str:
-    part, _, _ = place.rpartition(".")
-    inner = kind.model_fields[part].annotation if part in kind.model_fields else kind
-    fields = getattr(inner, "model_fields", {})
-    return f" Known in '{part}': {', '.join(fields)}." if part else f" Known: {', '.join(fields)}."
 
 
 def _parse(setting: str) -> tuple[str, Any]:

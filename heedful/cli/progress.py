@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.table import Table
 
-    from heedful.runs.sweep import Report, Standing
+    from heedful.runs.sweep import Report, SweepStatus
     from heedful.training.trained import Progress
 
 
@@ -22,7 +22,7 @@ def progress_bar(console: "Console") -> "Bar":
     return Progress(*columns, console=console, transient=True)
 
 
-def reporter(bar: "Bar", name: str = "") -> "Callable[[Progress], None]":
+def training_reporter(bar: "Bar", name: str = "") -> "Callable[[Progress], None]":
     """What to call with the progress of training: a bar over batches, the last epoch's scores in front."""
     task = bar.add_task(f"{name}reading data", total=None)
     last = ""
@@ -42,50 +42,43 @@ def reporter(bar: "Bar", name: str = "") -> "Callable[[Progress], None]":
 
 
 @contextmanager
-def live_counts(console: "Console", errors: dict[str, str], said: Callable[[str], str]) -> "Iterator[Report]":
-    """What to call with the standing of a sweep: a live table of counts, and a line for each run that ended.
+def live_counts(console: "Console", errors: dict[str, str], describe: Callable[[str], str]) -> "Iterator[Report]":
+    """What to call with the status of a sweep: a live table of counts, and a line for each run that ended.
 
     Args:
         errors: filled as they come, so that Ctrl-C loses none.
-        said: of the key of what was done, what the line says.
+        describe: from the key of what was done to what its line says.
     """
     from rich.live import Live
 
     began = time.perf_counter()
     with Live(console=console, transient=True, refresh_per_second=2) as live:
 
-        def report(standing: "Standing", key: str | None, error: str | None) -> None:
+        def report(status: "SweepStatus", key: str | None, error: str | None) -> None:
             if key is not None and error is not None:
                 errors[key] = error
                 console.print(f"failed {key}: {error}", markup=False)
             elif key is not None:
-                console.print(f"done   {said(key)}", markup=False)
-            live.update(_counts(standing, began))
+                console.print(f"done   {describe(key)}", markup=False)
+            live.update(_counts(status, began))
 
         yield report
 
 
-def _counts(standing: "Standing", began: float) -> "Table":
+def _counts(status: "SweepStatus", began: float) -> "Table":
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from heedful.runs.sweep import span
+    from heedful.formatting import format_seconds
 
-    passed, ended = time.perf_counter() - began, standing.done + standing.failed
-    remaining = span(passed / ended * standing.left) if ended else "-"
+    passed, ended = time.perf_counter() - began, status.done + status.failed
+    remaining = format_seconds(passed / ended * status.left) if ended else "-"
     table = Table(box=SIMPLE_HEAD)
-    cells = {"found": standing.found, "done": standing.done, "failed": standing.failed, "running": standing.running}
-    cells |= {"left": standing.left, "so far": span(passed), "time left": remaining}
-    for name in cells:
+    counts = {"cached": status.cached, "done": status.done, "failed": status.failed, "running": status.running}
+    counts |= {"left": status.left, "so far": format_seconds(passed), "time left": remaining}
+    for name in counts:
         table.add_column(name, justify="right")
-    table.add_row(*map(str, cells.values()))
-    if not standing.running and standing.left:
+    table.add_row(*map(str, counts.values()))
+    if not status.running and status.left:
         table.caption = "waiting for a worker"
     return table
-
-
-def cores() -> int:
-    """How many processes this machine runs at a time."""
-    from dask.system import CPU_COUNT
-
-    return CPU_COUNT

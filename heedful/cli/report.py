@@ -25,11 +25,11 @@ def report(
     """Write the HTML page of finished audits again, or their figures."""
     from heedful.report import write_figures, write_report
 
-    found = [find_audit(name, Path(audits)) for name in names]
+    chosen = [find_audit(name, Path(audits)) for name in names]
     if figures is None:
-        typer.echo(f"report: {write_report(found, out)}")
+        typer.echo(f"report: {write_report(chosen, out)}")
         return
-    for path in write_figures(found, figures):
+    for path in write_figures(chosen, figures):
         typer.echo(str(path))
 
 
@@ -45,12 +45,12 @@ def compare(
 
     from heedful.cli.tables import print_comparison
 
-    found = [find_audit(name, Path(audits)) for name in names]
-    print_comparison(Console(highlight=False), found)
+    chosen = [find_audit(name, Path(audits)) for name in names]
+    print_comparison(Console(highlight=False), chosen)
     if out is not None:
         from heedful.report import write_report
 
-        typer.echo(f"report: {write_report(found, out)}")
+        typer.echo(f"report: {write_report(chosen, out)}")
 
 
 def find_audit(name: str, folder: Path) -> "AuditFiles":
@@ -63,7 +63,7 @@ def find_audit(name: str, folder: Path) -> "AuditFiles":
         return read_audit(folder / name)
     newest = sorted(folder.glob("*/verdict.json"), key=lambda path: path.stat().st_mtime, reverse=True)
     for path in newest:
-        one = read_audit(path.parent)
-        if one.verdict.run == name:
-            return one
+        audit = read_audit(path.parent)
+        if audit.verdict.run == name:
+            return audit
     raise SettingError(f"no audit of '{name}' in {folder}/: run `heedful audit --model {name}` first.")

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from heedful.cli import options
-from heedful.cli.progress import cores, live_counts
+from heedful.cli.progress import live_counts
 from heedful.errors import SettingError
 
 if TYPE_CHECKING:
     import polars as pl
     from rich.console import Console
 
-    from heedful.runs.grid import Planned
     from heedful.runs.store import Store
     from heedful.settings import Run
 
@@ -41,20 +40,20 @@ def sweep(
         raise SettingError(f"--out must be a file ending in .csv or .parquet; it was '{out}'.")
     from rich.console import Console
 
-    from heedful.runs.cluster import connected
-    from heedful.runs.grid import prepare
+    from heedful.runs.cluster import connected, cores
+    from heedful.runs.grid import read_grid, unique_runs
+    from heedful.runs.results import result_table
     from heedful.runs.store import Store
     from heedful.runs.sweep import sweep as sweep_runs
-    from heedful.runs.sweep import table
 
     # A file or pipe has no width: there the table need not be squeezed into eighty columns.
     console, store = Console(highlight=False, width=None if sys.stdout.isatty() else 200), Store(runs)
-    planned = prepare(_plan(file), store)
-    found = [key for key, run in planned.items() if run in store]
-    missing = len(planned) - len(found)
+    planned = unique_runs(read_grid(file), store)
+    cached = [key for key, run in planned.items() if run in store]
+    missing = len(planned) - len(cached)
     count = min(workers or cores(), max(missing, 1))
     if dry_run or not missing:
-        _finish(console, table(planned, store, {}, found), out)
+        _finish(console, result_table(planned, store, {}, cached), out)
         console.print(_estimate(planned, store, count))
         return
     errors: dict[str, str] = {}
@@ -63,21 +62,9 @@ def sweep(
             with live_counts(console, errors, lambda key: f"{key} in {store.read(key).seconds:.1f} s") as report:
                 sweep_runs(planned, store, client, device=device, report=report)
         finally:
-            _finish(console, table(planned, store, errors, found), out)
+            _finish(console, result_table(planned, store, errors, cached), out)
     if errors:
         raise typer.Exit(1)
-
-
-def _plan(file: str) -> "list[Planned]":
-    from pydantic import ValidationError
-
-    from heedful.runs.grid import read_plan
-    from heedful.settings import Run
-
-    try:
-        return read_plan(file)
-    except ValidationError as error:
-        raise SettingError(f"{file}: {options.explained(error, '', Run)}") from None
 
 
 def _finish(console: "Console", rows: "pl.DataFrame", out: str | None) -> None:
@@ -110,7 +97,8 @@ def _write(rows: "pl.DataFrame", out: Path) -> None:
 
 
 def _estimate(planned: "dict[str, Run]", store: "Store", workers: int) -> str:
-    from heedful.runs.sweep import expected_seconds, span
+    from heedful.formatting import format_seconds
+    from heedful.runs.results import expected_seconds
 
     finished = list(store.listing()[0].values())
     times = [expected_seconds(run, finished) for run in planned.values() if run not in store]
@@ -118,7 +106,7 @@ def _estimate(planned: "dict[str, Run]", store: "Store", workers: int) -> str:
     if not times:
         return "All are done."
     if not known:
-        return f"{len(times)} runs to do; no finished run is like them, so their time is not known."
+        return f"{len(times)} runs to do; no finished run resembles them, so their time is unknown."
     guess = sum(known) / len(known) * len(times) / workers
-    basis = "" if len(known) == len(times) else f" (by the {len(known)} that a finished run is like)"
-    return f"{len(times)} runs to do: about {span(guess)} on {workers} workers{basis}."
+    basis = "" if len(known) == len(times) else f" (judging by the {len(known)} that resemble a finished run)"
+    return f"{len(times)} runs to do: about {format_seconds(guess)} on {workers} workers{basis}."

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from heedful.cli import options
 from heedful.cli.options import make_run, use_threads
-from heedful.cli.progress import progress_bar, reporter
+from heedful.cli.progress import progress_bar, training_reporter
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,7 +42,7 @@ def train(
 
     console = Console(highlight=False)
     with progress_bar(console) as bar:
-        key, trained, found = ensure(run, Store(runs), device=device, report=reporter(bar))
+        key, trained, is_cached = ensure(run, Store(runs), device=device, report=training_reporter(bar))
     for note in trained.notes:
         console.print(f"note: {escape(note)}")
     print_scores(console, trained)
@@ -50,7 +50,7 @@ def train(
     if trained.tokens is not None:
         after = ", ".join(str(epoch) for epoch in trained.tokens["epoch"].unique().sort())
         console.print(f"scores of tokens after epochs {after}: {where}/tokens.parquet")
-    console.print(f"found in {where}" if found else f"trained in {trained.seconds:.1f} s, stored in {where}")
+    console.print(f"cached in {where}" if is_cached else f"trained in {trained.seconds:.1f} s, stored in {where}")
 
 
 def print_scores(console: "Console", trained: "Trained") -> None:

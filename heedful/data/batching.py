@@ -14,7 +14,7 @@ from heedful.types import Batch, Example
 
 @dataclass(frozen=True)
 class EncodedSplit:
-    """A split whose words are numbers: what batches are cut from.
+    """A split with its words encoded as ids, from which batches are made.
 
     Args:
         texts: ids of each text, with its start and end symbols if the tokenizer adds them.
@@ -106,7 +106,7 @@ def bucketed(lengths: Sequence[int], size: int, generator: torch.Generator) -> l
 
 
 def in_order(lengths: Sequence[int], size: int) -> list[list[int]]:
-    """Every text once, shortest first, in batches: the cheapest way to read a split.
+    """Every text once, shortest first, in batches: the cheapest order for reading a split.
 
     >>> in_order([9, 1, 8, 2, 1], 2)
     [[1, 4], [3, 2], [0]]

@@ -1,4 +1,4 @@
-"""Seeded draws that data sets share: generators, class labels in fixed proportion, and an order fair to every label."""
+"""Seeded sampling that data sets share: generators, class labels in a fixed ratio, and a stratified order."""
 
 import hashlib
 from collections import Counter
@@ -7,37 +7,40 @@ from collections.abc import Sequence
 import torch
 
 
-def generator_of(*parts: str | int) -> torch.Generator:
-    """A generator seeded by all the parts: another data set, split or seed draws independently.
+def seeded_generator(*parts: str | int, size: int = 8) -> torch.Generator:
+    """A generator seeded by a hash of all the parts: another data set, split, test or seed draws independently.
 
-    >>> first, again, other = generator_of("mock-1", 0), generator_of("mock-1", 0), generator_of("mock-1", 1)
+    Args:
+        size: bytes of the hash that make the seed.
+
+    >>> first, again, other = (seeded_generator("mock-1", seed) for seed in (0, 0, 1))
     >>> first.initial_seed() == again.initial_seed(), first.initial_seed() == other.initial_seed()
     (True, False)
     """
-    said = "|".join(map(str, parts))
-    return torch.Generator().manual_seed(int.from_bytes(hashlib.sha256(said.encode()).digest()[:8]))
+    digest = hashlib.sha256("|".join(map(str, parts)).encode()).digest()
+    return torch.Generator().manual_seed(int.from_bytes(digest[:size]))
 
 
 def labels_in_blocks(ratio: Sequence[int], count: int, generator: torch.Generator) -> list[int]:
-    """So many class numbers in the given ratio: every block of sum(ratio) labels has it exactly, in random order.
+    """`count` class numbers in the given ratio: every block of sum(ratio) labels has it exactly, in random order.
 
-    What comes first does not depend on count, so a smaller set is the beginning of a larger one.
+    The first labels do not depend on `count`, so a smaller set is a prefix of a larger one.
 
     >>> sorted(labels_in_blocks((1, 2), 6, torch.Generator().manual_seed(0)))
     [0, 0, 1, 1, 1, 1]
     """
     block = [label for label, times in enumerate(ratio) for _ in range(times)]
-    drawn: list[int] = []
-    while len(drawn) < count:
-        drawn += [block[place] for place in torch.randperm(len(block), generator=generator).tolist()]
-    return drawn[:count]
+    labels: list[int] = []
+    while len(labels) < count:
+        labels += [block[place] for place in torch.randperm(len(block), generator=generator).tolist()]
+    return labels[:count]
 
 
 def stratified_order(labels: Sequence[str], generator: torch.Generator) -> list[int]:
-    """The places of labels in a random order of which every beginning has the labels in about their own proportion.
+    """The positions of the labels in a random order; every prefix of it has the labels in about their own proportion.
 
-    The j-th of the n places of one label is put at j / n, so the first of each label come first of all: a beginning as
-    long as there are labels misses none.
+    The j-th of the n positions of a label is ranked j / n, so the first of every label come before all others: a prefix
+    as long as the number of labels misses none.
 
     >>> order = stratified_order(["a"] * 6 + ["b"] * 3, torch.Generator().manual_seed(0))
     >>> sorted("aaaaaabbb"[place] for place in order[:3]), sorted("aaaaaabbb"[place] for place in order[:6])

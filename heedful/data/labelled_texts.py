@@ -11,7 +11,7 @@ from itertools import accumulate
 from sys import intern
 from typing import get_args
 
-from heedful.data.draws import generator_of, stratified_order
+from heedful.data.draws import seeded_generator, stratified_order
 from heedful.data.sentences import sentence_starts
 from heedful.data.tokenizer import Span, WordTokenizer
 from heedful.errors import DataError, SettingError
@@ -22,8 +22,8 @@ SPLITS: tuple[Split, ...] = get_args(Split)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One labelled text.
+class LabelledText:
+    """A text and its label, before tokenization.
 
     Args:
         rationale: [start, end) spans over `text.split(" ")` that the label rests on; None where unknown.
@@ -36,57 +36,56 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Rows:
+class LabelledTexts:
     """All labelled texts of a source.
 
     Args:
-        labels: the names of the labels in their order, where the source says; else they are sorted.
+        labels: the names of the labels in their order, where the source gives one; otherwise they are sorted.
     """
 
     name: str
     task: Task
-    train: Sequence[Row]
-    dev: Sequence[Row]
-    test: Sequence[Row]
+    train: Sequence[LabelledText]
+    dev: Sequence[LabelledText]
+    test: Sequence[LabelledText]
     labels: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-def to_dataset(rows: Rows, data: DataSettings, text: TextSettings, *, sentences: bool = False) -> Dataset:
-    """The rows as examples, with a note on all that was left out or cut.
+def to_dataset(source: LabelledTexts, data: DataSettings, text: TextSettings, *, sentences: bool = False) -> Dataset:
+    """The texts as tokenized examples, with a note on everything that was dropped or truncated.
 
-    In this order: other labels than `only_labels` go; the content is hashed; then, split by split, texts without a
-    token and texts outside the length limits go, and longer ones are cut to `max_tokens`, until there are `train_limit`
-    or `test_limit` texts. A limited split is a sample with the labels in their proportion, seeded by `split_seed`, in
-    the source's order; a smaller limit gives a part of what a larger one gives.
+    In this order: labels other than `only_labels` are dropped; the content is hashed; then, split by split, empty texts
+    and texts outside the length limits are dropped, and longer ones are truncated to `max_tokens`, until there are
+    `train_limit` or `test_limit` texts. A limited split is a stratified sample, seeded by `split_seed`, in the source's
+    order; a smaller limit gives a subset of what a larger one gives.
     """
-    rows = _with_labels(rows, data.only_labels)
-    labels = _label_order(rows)
-    reader = _Reader(WordTokenizer.from_settings(text), text, labels, rows.task != "classification", sentences)
+    source = _with_labels(source, data.only_labels)
+    labels = _label_order(source)
+    reader = _Reader(WordTokenizer.from_settings(text), text, labels, source.task != "classification", sentences)
     examples: dict[Split, tuple[Example, ...]] = {}
-    notes = list(rows.notes)
+    notes = list(source.notes)
     for split in SPLITS:
         limit = data.train_limit if split == "train" else data.test_limit
-        kept = _sample(getattr(rows, split), reader, limit, f"{split}|{data.split_seed}")
+        kept = _sample(getattr(source, split), reader, limit, f"{split}|{data.split_seed}")
         examples[split] = tuple(example for example, _ in kept if example is not None)
-        notes += _told(split, Counter(outcome for _, outcome in kept))
-    _check_examples(rows.name, labels, examples)
-    return Dataset(rows.name, fingerprint_of(rows, labels), rows.task, labels, **examples, notes=tuple(notes))
+        notes += _notes(split, Counter(outcome for _, outcome in kept))
+    _check_examples(source.name, labels, examples)
+    return Dataset(source.name, fingerprint_of(source, labels), source.task, labels, **examples, notes=tuple(notes))
 
 
-def fingerprint_of(rows: Rows, labels: Sequence[str]) -> str:
-    """A hash of what the rows say and of the labels' order, whatever file they came from and however they are cut."""
-    digest = hashlib.sha256(json.dumps([rows.task, labels]).encode())
+def fingerprint_of(source: LabelledTexts, labels: Sequence[str]) -> str:
+    """A hash of the content and the order of the labels, whatever the file format and the tokenization."""
+    digest = hashlib.sha256(json.dumps([source.task, labels]).encode())
     for split in SPLITS:
-        for row in getattr(rows, split):
-            digest.update(
-                json.dumps([split, row.text, row.label, row.query, row.rationale], ensure_ascii=False).encode()
-            )
+        for text in getattr(source, split):
+            content = [split, text.text, text.label, text.query, text.rationale]
+            digest.update(json.dumps(content, ensure_ascii=False).encode())
     return digest.hexdigest()
 
 
 def rationale_positions(text: str, rationale: Iterable[Span], spans: Sequence[Span]) -> tuple[int, ...]:
-    """The tokens, given by their characters, that share a character with a span over `text.split(" ")`.
+    """The tokens, given by their character spans, that share a character with a span over `text.split(" ")`.
 
     >>> rationale_positions("it isn't bad", [(1, 2)], [(0, 2), (3, 6), (6, 7), (7, 8), (9, 12)])
     (1, 2, 3)
@@ -102,22 +101,22 @@ def rationale_positions(text: str, rationale: Iterable[Span], spans: Sequence[Sp
     return tuple(sorted(positions))
 
 
-def _with_labels(rows: Rows, wanted: Sequence[str]) -> Rows:
+def _with_labels(source: LabelledTexts, wanted: Sequence[str]) -> LabelledTexts:
     if not wanted:
-        return rows
-    known = {row.label for split in SPLITS for row in getattr(rows, split)}
+        return source
+    known = {text.label for split in SPLITS for text in getattr(source, split)}
     if unknown := [label for label in wanted if label not in known]:
         raise SettingError(
-            f"only_labels must name labels of {rows.name}; {', '.join(map(repr, unknown))} is none of them. "
+            f"only_labels must name labels of {source.name}; unknown: {', '.join(map(repr, unknown))}. "
             f"It has: {', '.join(sort_labels(known))}."
         )
-    kept = {split: tuple(row for row in getattr(rows, split) if row.label in wanted) for split in SPLITS}
-    said = ", ".join(f"{len(kept[split])} of {len(getattr(rows, split))} in {split}" for split in SPLITS)
-    return replace(rows, **kept, notes=(*rows.notes, f"only labels {', '.join(wanted)} kept: {said}"))
+    kept = {split: tuple(text for text in getattr(source, split) if text.label in wanted) for split in SPLITS}
+    counts = ", ".join(f"{len(kept[split])} of {len(getattr(source, split))} in {split}" for split in SPLITS)
+    return replace(source, **kept, notes=(*source.notes, f"only labels {', '.join(wanted)} kept: {counts}"))
 
 
 def sort_labels(names: Iterable[str]) -> list[str]:
-    """The names in order: by number where all are whole numbers, else by alphabet.
+    """The names in order: numerically if all are integers, otherwise alphabetically.
 
     >>> sort_labels({"10", "9"}), sort_labels({"10", "9", "b"})
     (['9', '10'], ['10', '9', 'b'])
@@ -128,24 +127,24 @@ def sort_labels(names: Iterable[str]) -> list[str]:
     return sorted(names)
 
 
-def _label_order(rows: Rows) -> tuple[str, ...]:
-    counts = Counter(row.label for row in rows.train)
+def _label_order(source: LabelledTexts) -> tuple[str, ...]:
+    counts = Counter(text.label for text in source.train)
     if len(counts) < 2:
-        found = "none" if not counts else f"'{next(iter(counts))}' alone"
-        raise DataError(f"{rows.name}: the training texts must have at least two labels; they have {found}.")
-    if len(counts) > max(50, len(rows.train) / 2):
+        present = "none" if not counts else f"only '{next(iter(counts))}'"
+        raise DataError(f"{source.name}: the training texts must have at least two labels; they have {present}.")
+    if len(counts) > max(50, len(source.train) / 2):
         raise DataError(
-            f"{rows.name}: the label must be a class, but the {len(rows.train)} training texts have {len(counts)} "
-            "different ones. Is it the right column? Name it by `label`."
+            f"{source.name}: the label must be a class, but the {len(source.train)} training texts have {len(counts)} "
+            "different labels. Is it the right column? Name it by `label`."
         )
     for split in ("dev", "test"):
-        if unseen := Counter(row.label for row in getattr(rows, split) if row.label not in counts):
+        if unseen := Counter(text.label for text in getattr(source, split) if text.label not in counts):
             label, count = unseen.most_common(1)[0]
             raise DataError(
-                f"{rows.name}: label '{label}' is on {count} texts of {split} and on none of train (labels there: "
+                f"{source.name}: label '{label}' is on {count} texts of {split} and on none of train (labels there: "
                 f"{', '.join(sort_labels(counts))}). Correct the labels, or choose some by `only_labels`."
             )
-    return tuple(label for label in (rows.labels or sort_labels(counts)) if label in counts)
+    return tuple(label for label in (source.labels or sort_labels(counts)) if label in counts)
 
 
 @dataclass(frozen=True)
@@ -156,25 +155,25 @@ class _Reader:
     needs_query: bool
     sentences: bool
 
-    def read(self, row: Row) -> tuple[Example | None, str]:
-        """The example, if the row may become one, and what happened to it."""
-        tokens, spans = self.tokenizer.split(row.text)
-        query = self.tokenizer.split(row.query)[0] if self.needs_query else ()
-        if refused := self._refusal(len(tokens), len(query)):
-            return None, refused
+    def read(self, labelled: LabelledText) -> tuple[Example | None, str]:
+        """The example, or None if the text is dropped, and a note on what was done to it."""
+        tokens, spans = self.tokenizer.split(labelled.text)
+        query = self.tokenizer.split(labelled.query)[0] if self.needs_query else ()
+        if reason := self._reason_to_drop(len(tokens), len(query)):
+            return None, reason
         kept = len(tokens) if self.text.max_tokens is None else self.text.max_tokens
         spans = spans[:kept]
         example = Example(
             tokens=tuple(map(intern, tokens[:kept])),
-            label=self.labels.index(row.label),
+            label=self.labels.index(labelled.label),
             query=tuple(map(intern, query)),
-            sentences=sentence_starts(row.text, spans) if self.sentences else (),
-            rationale=None if row.rationale is None else rationale_positions(row.text, row.rationale, spans),
-            text=row.text,
+            sentences=sentence_starts(labelled.text, spans) if self.sentences else (),
+            rationale=_rationale(labelled, spans),
+            text=labelled.text,
         )
         return example, f"texts cut to {kept} tokens in" if kept < len(tokens) else ""
 
-    def _refusal(self, length: int, query_length: int) -> str:
+    def _reason_to_drop(self, length: int, query_length: int) -> str:
         if not length:
             return "empty texts dropped from"
         if self.needs_query and not query_length:
@@ -186,20 +185,28 @@ class _Reader:
         return ""
 
 
-def _sample(rows: Sequence[Row], reader: _Reader, limit: int | None, seed: str) -> list[tuple[Example | None, str]]:
-    """What became of the rows that were looked at until there were enough, in the source's order."""
-    if limit is None or limit >= len(rows):
-        return [reader.read(row) for row in rows]
-    found: dict[int, tuple[Example | None, str]] = {}
-    for place in stratified_order([row.label for row in rows], generator_of(seed)):
-        found[place] = reader.read(rows[place])
-        limit -= found[place][0] is not None
+def _rationale(labelled: LabelledText, spans: Sequence[Span]) -> tuple[int, ...] | None:
+    if labelled.rationale is None:
+        return None
+    return rationale_positions(labelled.text, labelled.rationale, spans)
+
+
+def _sample(
+    texts: Sequence[LabelledText], reader: _Reader, limit: int | None, seed: str
+) -> list[tuple[Example | None, str]]:
+    """What `reader` makes of the texts, sampled until `limit` are kept; in the source's order."""
+    if limit is None or limit >= len(texts):
+        return [reader.read(text) for text in texts]
+    outcomes: dict[int, tuple[Example | None, str]] = {}
+    for place in stratified_order([text.label for text in texts], seeded_generator(seed)):
+        outcomes[place] = reader.read(texts[place])
+        limit -= outcomes[place][0] is not None
         if not limit:
             break
-    return [found[place] for place in sorted(found)]
+    return [outcomes[place] for place in sorted(outcomes)]
 
 
-def _told(split: Split, outcomes: Counter[str]) -> list[str]:
+def _notes(split: Split, outcomes: Counter[str]) -> list[str]:
     return [f"{count} {outcome} {split}" for outcome, count in outcomes.items() if outcome]
 
 

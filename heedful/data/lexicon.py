@@ -1,4 +1,4 @@
-"""Words that show an opinion, for the mock sets: our own 150 + 150, or Hu and Liu's list where the user has it."""
+"""Opinion words for the mock sets: our own 150 + 150, or Hu and Liu's list where the user has it."""
 
 from collections.abc import Iterable
 from importlib import resources
@@ -41,7 +41,7 @@ def _hu_liu(folder: Path) -> Lexicon:
         if not file.is_file():
             raise DataError(
                 f"lexicon='hu_liu' needs {file}, which is not there. Put the opinion lexicon of Hu and Liu in that "
-                "folder (one word a line), or use lexicon='heedful'."
+                "folder (one word per line), or use lexicon='heedful'."
             )
         lines = file.read_text(encoding="utf-8").splitlines()
         lists.append(tuple(line.strip() for line in lines if line.strip() and not line.startswith(";")))

@@ -26,7 +26,7 @@ _SELDOM_LAST = frozenset((
 
 
 def sentence_starts(text: str, spans: Sequence[Span]) -> tuple[int, ...]:
-    r"""The position, among the tokens at these spans, at which each sentence begins: 0 first, then ever larger.
+    r"""The position, among the tokens at these spans, at which each sentence begins: increasing, from 0.
 
     A sentence ends at . ! ? or an ellipsis (with the quotes and brackets that close behind it), and at a blank line.
     Not at an abbreviation, an initial or inside a number; not at an ellipsis, or a quotation, that goes on in lower
@@ -66,7 +66,7 @@ def _breaks(text: str) -> Iterator[int]:
         if words[number].rstrip(_CLOSING).endswith(tuple(_ENDS)):
             while after < len(words) and _trails(words[after], quotes[after]):
                 after += 1
-            # The last three words tell all that matters, also whether the one before the mark is the first.
+            # The last three words suffice, also to see whether the word before the mark is the sentence's first.
             end = words[max(first, number - 2) : number + 1]
             if after < len(words) and _is_end(end, words[number + 1 : after], words[after]):
                 yield places[after].start()

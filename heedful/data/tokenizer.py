@@ -1,4 +1,4 @@
-"""From characters to tokens to ids, on the `tokenizers` library; what is saved as `tokenizer.json` is all there is."""
+"""From characters to tokens to ids, by the `tokenizers` library; all of its state is saved in `tokenizer.json`."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ Span = tuple[int, int]
 
 
 class WordTokenizer:
-    """Cuts texts into words and gives each word of its vocabulary an id.
+    """Splits texts into words and gives each word of its vocabulary an id.
 
     >>> words = WordTokenizer.from_settings(TextSettings())
     >>> words.split("It isn't BAD!")
@@ -35,7 +35,7 @@ class WordTokenizer:
 
     @classmethod
     def from_settings(cls, settings: TextSettings) -> "WordTokenizer":
-        """A tokenizer that cuts as the settings say and knows no word yet."""
+        """A tokenizer that splits texts as the settings ask; its vocabulary is still empty."""
         changes: list[normalizers.Normalizer] = []
         if settings.lowercase:
             changes.append(normalizers.Lowercase())
@@ -60,7 +60,7 @@ class WordTokenizer:
         try:
             tokenizer = Tokenizer.from_str(content)
         except Exception as error:  # the library raises bare Exception
-            raise StoreError(f"tokenizer.json can not be read: {error}") from error
+            raise StoreError(f"tokenizer.json cannot be read: {error}") from error
         if not isinstance(tokenizer.model, WordLevel) or tuple(map(tokenizer.id_to_token, range(4))) != SPECIAL:
             raise StoreError(
                 "tokenizer.json is not one of Heedful's: it must be a word-level tokenizer with our four symbols."
@@ -68,11 +68,11 @@ class WordTokenizer:
         return cls(tokenizer)
 
     def to_json(self) -> str:
-        """Everything needed to cut and number texts again, in the library's own format."""
+        """Everything needed to split and encode texts again, in the library's own format."""
         return self._tokenizer.to_str()
 
     def split(self, text: str) -> tuple[tuple[str, ...], tuple[Span, ...]]:
-        """The words of a text and where in the text each stands, as [start, end) characters."""
+        """The words of a text and the [start, end) characters of each."""
         pieces = PreTokenizedString(text)
         if self._tokenizer.normalizer is not None:
             pieces.normalize(self._tokenizer.normalizer.normalize)
@@ -80,14 +80,14 @@ class WordTokenizer:
         splits = pieces.get_splits(offset_referential="original", offset_type="char")
         spans: list[Span] = []
         for _, (start, end), _ in splits:
-            # The library places a mapped number on its last digit only; take the others back in.
+            # The library gives a mapped number the span of its last digit only; extend it to the others.
             while start > (spans[-1][1] if spans else 0) and text[start - 1].isdecimal():
                 start -= 1
             spans.append((start, end))
         return tuple(word for word, _, _ in splits), tuple(spans)
 
     def learn(self, texts: Iterable[Sequence[str]], min_count: int = 1) -> "WordTokenizer":
-        """The same tokenizer with the words that occur at least min_count times: frequent first, then by alphabet."""
+        """The same tokenizer with the words that occur at least min_count times: by frequency, then alphabetically."""
         counts = Counter(chain.from_iterable(texts))
         kept = (word for word, count in counts.items() if count >= min_count and word not in SPECIAL)
         words = sorted(kept, key=lambda word: (-counts[word], word))
@@ -96,7 +96,7 @@ class WordTokenizer:
         return WordTokenizer(tokenizer)
 
     def ids(self, tokens: Sequence[str]) -> list[int]:
-        """The number of each token; words outside the vocabulary, and any that look like our symbols, are unknown."""
+        """The id of each token; words outside the vocabulary, and any that look like our symbols, are unknown."""
         return [self._lookup.get(token, UNKNOWN) for token in tokens]
 
     @property

@@ -1,4 +1,4 @@
-"""Pretrained word vectors: read in bounded memory, laid out by vocabulary, and searched for neighbours."""
+"""Pretrained word vectors: read in bounded memory, arranged by vocabulary, and searched for neighbours."""
 
 import gzip
 import zipfile
@@ -28,14 +28,14 @@ CHUNK = 256
 
 @dataclass(frozen=True)
 class Vectors:
-    """One vector a word, each word once."""
+    """One vector per word, each word once."""
 
     words: tuple[str, ...]
     matrix: Float[Tensor, "word size"]
 
 
 def load_vectors(source: str, only: Collection[str] | None = None) -> Vectors:
-    """The vectors of a file, or of a name under HEEDFUL_DATA/embeddings; of a word that stands twice, the first.
+    """The vectors of a file, or of a name under HEEDFUL_DATA/embeddings; of a repeated word, the first.
 
     Read are text files as word2vec, GloVe and fastText write them (word and numbers on a line, perhaps a first line
     with count and size, perhaps gzipped), word2vec's `.bin` (with gensim) and our `.npz`: arrays `words`, `vectors` and
@@ -46,14 +46,14 @@ def load_vectors(source: str, only: Collection[str] | None = None) -> Vectors:
     """
     path = _find(source)
     wanted = None if only is None else frozenset(only)
-    ending = path.suffix.lower()
-    if ending == ".npz":
+    suffix = path.suffix.lower()
+    if suffix == ".npz":
         return _read_npz(path, wanted)
-    if ending == ".bin":
+    if suffix == ".bin":
         return _read_binary(path, wanted)
-    if ending in (".kv", ".model", ".pkl", ".pickle"):
+    if suffix in (".kv", ".model", ".pkl", ".pickle"):
         raise DataError(
-            f"{path} is a pickle, which may run any program when opened. Write it as text first, where you trust it: "
+            f"{path} is a pickle, which may run any program when opened. If you trust it, save it as text first: "
             "KeyedVectors.load(FILE).save_word2vec_format('vectors.txt')."
         )
     return _read_text(path, wanted)
@@ -84,10 +84,12 @@ def embedding_matrix(
     (tensor([[ 0., -1.], [ 0.,  0.]]), 0.5)
     """
     size = vectors.matrix.shape[1]
-    drawn = torch.randn(len(words), size, generator=generator) if missing == "normal" else torch.zeros(len(words), size)
+    initial = (
+        torch.randn(len(words), size, generator=generator) if missing == "normal" else torch.zeros(len(words), size)
+    )
     place = {word: number for number, word in enumerate(vectors.words)}
     known = [number for number, word in enumerate(words) if word in place]
-    matrix = drawn.index_copy(
+    matrix = initial.index_copy(
         0, torch.tensor(known, dtype=torch.long), vectors.matrix[[place[words[n]] for n in known]]
     )
     matrix = torch.cat([torch.zeros(1, size), matrix[1:]])
@@ -125,13 +127,13 @@ def nearest_rows(
     >>> nearest_rows(torch.tensor([[0.0, 1.0], [0.6, 0.8], [0.0, -1.0]]), torch.tensor([2]), 1)
     (tensor([[-0.8000]]), tensor([[1]]))
     """
-    # Lengths alone, and no table of unit vectors: a large one is written more slowly than it is multiplied.
+    # Only the lengths, not a matrix of unit vectors: a large one takes longer to write than to multiply.
     length = matrix.norm(dim=1).clamp_min(1e-12)
     most, near = min(n, len(matrix) - 1), []
     for own in rows.split(CHUNK):
         cosine = matrix[own] @ matrix.T / length / length[own, None]
         near.append(cosine.scatter(1, own[:, None], -torch.inf).topk(most, dim=1))
-    return torch.cat([one.values for one in near]), torch.cat([one.indices for one in near])
+    return torch.cat([top.values for top in near]), torch.cat([top.indices for top in near])
 
 
 def _find(source: str) -> Path:
@@ -172,11 +174,11 @@ def _read_npz(path: Path, only: frozenset[str] | None) -> Vectors:
 def _check_npz(path: Path, words: numpy.ndarray, rows: numpy.ndarray, vectors: numpy.ndarray) -> None:
     problem = ""
     if words.ndim != 1 or words.dtype.kind != "U":
-        problem = f"words must be one row of strings; it is {words.dtype} of shape {words.shape}"
+        problem = f"words must be a one-dimensional array of strings; it is {words.dtype} of shape {words.shape}"
     elif vectors.ndim != 2 or vectors.dtype.kind != "f" or not vectors.size:
-        problem = f"vectors must be a table of decimal numbers; it is {vectors.dtype} of shape {vectors.shape}"
+        problem = f"vectors must be a matrix of floating-point numbers; it is {vectors.dtype} of shape {vectors.shape}"
     elif rows.shape != words.shape or rows.dtype.kind not in "iu":
-        problem = f"row must be one whole number a word; it is {rows.dtype} of shape {rows.shape}"
+        problem = f"row must be one integer per word; it is {rows.dtype} of shape {rows.shape}"
     elif len(rows) and not 0 <= rows.min() <= rows.max() < len(vectors):
         problem = f"row must lie in 0..{len(vectors) - 1}; it goes from {rows.min()} to {rows.max()}"
     if problem:
@@ -186,19 +188,17 @@ def _check_npz(path: Path, words: numpy.ndarray, rows: numpy.ndarray, vectors: n
 def _read_binary(path: Path, only: frozenset[str] | None) -> Vectors:
     with path.open("rb") as stream:
         if stream.read(4) == FASTTEXT_MODEL:
-            raise DataError(
-                f"{path} is a fastText model, not a table of vectors; use the .vec file that comes with it."
-            )
+            raise DataError(f"{path} is a fastText model, not a file of vectors; use the .vec file that comes with it.")
     try:
         keyed_vectors = import_module("gensim.models").KeyedVectors
     except ImportError as error:
         raise SettingError(f"{path}: .bin files need gensim. Install it: pip install 'heedful[vectors]'.") from error
     try:
-        found = keyed_vectors.load_word2vec_format(str(path), binary=True)
+        loaded = keyed_vectors.load_word2vec_format(str(path), binary=True)
     except (OSError, EOFError, ValueError) as error:
         raise _unreadable(path, error) from error
-    words = tuple(word for word in found.index_to_key if only is None or word in only)
-    matrix = numpy.array(found.vectors[[found.key_to_index[word] for word in words]], dtype=numpy.float32)
+    words = tuple(word for word in loaded.index_to_key if only is None or word in only)
+    matrix = numpy.array(loaded.vectors[[loaded.key_to_index[word] for word in words]], dtype=numpy.float32)
     _check_finite(path, words, matrix)
     return Vectors(words, torch.from_numpy(matrix))
 
@@ -218,7 +218,9 @@ def _read_text(path: Path, only: frozenset[str] | None) -> Vectors:
                 places[word] = None
                 numbers.extend(values)
     if count is not None and seen < count:
-        raise DataError(f"{path} says that it has {count} words and has {seen}: it was cut short. Get it again.")
+        raise DataError(
+            f"{path} should have {count} words by its first line, but has {seen}: it was truncated. Download it again."
+        )
     matrix = numpy.frombuffer(numbers, dtype=numpy.float32) if places else numpy.zeros(0, numpy.float32)
     matrix = matrix.reshape(len(places), size)
     _check_finite(path, tuple(places), matrix)
@@ -227,7 +229,7 @@ def _read_text(path: Path, only: frozenset[str] | None) -> Vectors:
 
 @contextmanager
 def _entries(path: Path) -> Iterator[tuple[int | None, int, Iterator[tuple[int, bytes]]]]:
-    """How many words a text file says it has, how many numbers each, and its lines that are not blank, numbered."""
+    """The word count in a text file's header, the size of its vectors, and its non-blank lines, numbered."""
     try:
         with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as stream:
             first = stream.readline().removeprefix(b"\xef\xbb\xbf")
@@ -245,12 +247,12 @@ def _entries(path: Path) -> Iterator[tuple[int | None, int, Iterator[tuple[int, 
 
 
 def _entry(place: str, line: bytes, size: int) -> tuple[str, list[float]]:
-    """The word of a line and its numbers; what stands before the last numbers is the word, spaces and all."""
+    """The word of a line and its numbers; all that precedes the last `size` fields is the word, spaces included."""
     fields = line.split()
     extra = fields[1:-size]
     if len(fields) <= size or (extra and all(map(_is_number, extra))):
         raise DataError(f"{place}: must have a word and {size} numbers; it has {len(fields)} fields.")
-    # Undecodable bytes occur in published files; such a word matches no token, and is not worth stopping for.
+    # Undecodable bytes occur in published files; such a word matches no token, so it does no harm.
     word = b" ".join(fields[:-size]).decode(errors="replace")
     try:
         return word, [float(field) for field in fields[-size:]]
@@ -274,4 +276,4 @@ def _check_finite(path: Path, words: Sequence[str], matrix: numpy.ndarray) -> No
 
 
 def _unreadable(path: Path, error: Exception) -> DataError:
-    return DataError(f"{path} can not be read as word vectors: {error}")
+    return DataError(f"{path} cannot be read as word vectors: {error}")

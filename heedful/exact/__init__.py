@@ -18,16 +18,16 @@ from heedful.exact.erasure import (
 from heedful.exact.flip_set import FlipSet, minimal_flip_set
 from heedful.exact.frozen import FrozenOptimum, frozen_optimum
 from heedful.exact.permutation import (
-    HarmfulPermutation,
     Moments,
+    WorstPermutation,
     draw_permutations,
     expected_permuted_js,
     logits_of_permutations,
-    most_harmful_permutation,
     permutation_moments,
     permuted_logits,
     random_orders,
     some_permutation_flips,
+    worst_permutation,
 )
 from heedful.exact.worst_case import (
     WorstCase,
@@ -43,7 +43,7 @@ __all__ = [
     "FirstFlip",
     "FlipSet",
     "FrozenOptimum",
-    "HarmfulPermutation",
+    "WorstPermutation",
     "Moments",
     "Norm",
     "WorstCase",
@@ -61,7 +61,7 @@ __all__ = [
     "frozen_optimum",
     "logits_of_permutations",
     "minimal_flip_set",
-    "most_harmful_permutation",
+    "worst_permutation",
     "permutation_moments",
     "permuted_logits",
     "prefix_logits",

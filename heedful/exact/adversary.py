@@ -1,8 +1,8 @@
 """The most different attention with the same answer, for two classes: exact, by listing the corners of what is allowed.
 
-Two classes, so one margin z an item and p = sigmoid(sum of attention x z). The attentions that keep p within eps are
-the simplex cut by a slab; the Jensen-Shannon divergence is convex; its maximum over a polytope is at a corner; and a
-corner of a simplex cut by a slab lies on one of the simplex's edges. So at most two items have weight.
+With two classes there is one margin z per item and p = sigmoid(sum of attention x z). The attentions that keep p within
+eps are the simplex cut by a slab; the Jensen-Shannon divergence is convex; its maximum over a polytope is at a corner;
+and a corner of a simplex cut by a slab lies on an edge of the simplex. So at most two items have weight.
 
 The divergence of an attention q from the base splits over the items: JSD = ln 2 + sum of loss(base, q), where
 loss(a, t) = (a ln a + t ln t - (a + t) ln(a + t)) / 2 is 0 where t = 0, falls in a, and is convex in t.
@@ -19,18 +19,18 @@ from torch import Tensor
 from heedful.exact.linear_form import normalised_attention, two_class_margin
 from heedful.measures import js_divergence
 
-# Pairs looked at in one step: some megabytes, so that long texts fit whatever the batch.
+# Pairs evaluated at once: a few megabytes, so that long texts fit whatever the batch size.
 PAIRS_AT_ONCE = 2**18
 
 
 @dataclass(frozen=True)
 class Adversary:
-    """Attention that says the same and attends elsewhere.
+    """Attention that gives the same answer but attends elsewhere.
 
     Args:
-        js: its divergence from the base attention; the largest there is. NaN where there is one item, and so no other.
-        cap: the largest divergence if the answer were of no matter: g(least base weight); 0 where there is one item.
-        attention: one that attains `js`; at most two weights are not 0.
+        js: its divergence from the base attention; the largest possible. NaN where there is a single item.
+        cap: the largest divergence if the answer did not matter: g(least base weight); 0 where there is a single item.
+        attention: an attention that attains `js`; at most two weights are not 0.
     """
 
     js: Float[Tensor, " batch"]
@@ -39,7 +39,7 @@ class Adversary:
 
 
 class Corner(NamedTuple):
-    """The best corner found so far, by `value`: `share` of the weight on item `first`, the rest on item `second`."""
+    """The best corner so far, by `value`: `share` of the weight on item `first`, the rest on item `second`."""
 
     value: Float[Tensor, " batch"]
     first: Int[Tensor, " batch"]
@@ -53,17 +53,17 @@ def eps_max_js(
     items: Bool[Tensor, "batch item"],
     eps: float,
 ) -> Adversary:
-    """The largest divergence from `attention` of any attention that keeps p within eps, and one that attains it.
+    """The largest divergence from `attention` of any attention that keeps p within eps, and where it is attained.
 
     max over q of JSD(attention, q), subject to |p(q) - p(attention)| <= eps.
 
-    Between 0 and the cap, which is below ln 2. High means that quite other weights would have given the same answer.
+    Between 0 and the cap, which is below ln 2. High means that very different weights would have given the same answer.
     Jain and Wallace (2019, arXiv:1902.10186, section 4.2.2, equation 1 and algorithm 3) search for it by gradient and
     so report a lower bound. An attention at the edge of what is allowed decodes to eps within rounding.
 
     >>> agreeing = torch.tensor([[[0.0, 2.0], [0.0, 2.0]]])  # all weight may move to the lighter item
-    >>> found = eps_max_js(torch.tensor([[0.75, 0.25]]), agreeing, torch.tensor([[True, True]]), eps=0.01)
-    >>> found.js, found.attention
+    >>> adversary = eps_max_js(torch.tensor([[0.75, 0.25]]), agreeing, torch.tensor([[True, True]]), eps=0.01)
+    >>> adversary.js, adversary.attention
     (tensor([0.3804], dtype=torch.float64), tensor([[0., 1.]], dtype=torch.float64))
     """
     base, margin = normalised_attention(attention, items), two_class_margin(item_logits, items)
@@ -71,11 +71,11 @@ def eps_max_js(
     best = _best_single(base, margin, items, low, high)
     for level in (low, high):
         best = best_pair_at(level, base, margin, items, best)
-    found = spread(best, base.shape[-1])
+    furthest = spread(best, base.shape[-1])
     lightest = base.where(items, torch.inf).argmin(-1, keepdim=True)
     cap = js_divergence(base, torch.zeros_like(base).scatter(-1, lightest, 1.0), items)
-    js = js_divergence(base, found, items)
-    return Adversary(js.where(items.sum(-1) > 1, torch.nan), cap, found)
+    js = js_divergence(base, furthest, items)
+    return Adversary(js.where(items.sum(-1) > 1, torch.nan), cap, furthest)
 
 
 def answer_stands_without_top(
@@ -88,10 +88,10 @@ def answer_stands_without_top(
     """Whether some attention with no weight at all on the m most attended items keeps p within eps.
 
     It does if and only if [least z, largest z] of the other items meets [logit(p - eps), logit(p + eps)]. Of equally
-    attended items the first counts as more attended. False where m items or fewer are there: nothing is left to
+    attended items the first counts as more attended. False for texts of m items or fewer: nothing is left to
     attend to, so nothing can give the answer.
 
-    >>> logits = torch.tensor([[[0.0, 2.0], [0.0, 2.0], [0.0, -2.0]]])  # the second item says what the first says
+    >>> logits = torch.tensor([[[0.0, 2.0], [0.0, 2.0], [0.0, -2.0]]])  # the first two items agree
     >>> three = torch.ones(1, 3, dtype=torch.bool)
     >>> answer_stands_without_top(torch.tensor([[1.0, 0.0, 0.0]]), logits, three, m=1, eps=0.01)
     tensor([True])
@@ -110,7 +110,7 @@ def answer_stands_without_top(
 def without_top(
     attention: Float[Tensor, "batch item"], items: Bool[Tensor, "batch item"], m: int
 ) -> Bool[Tensor, "batch item"]:
-    """The items but for the m most attended; of equally attended ones the first counts as more attended.
+    """The items but for the m most attended; of equally attended items the first counts as more attended.
 
     >>> without_top(torch.tensor([[0.25, 0.5, 0.25]]), torch.tensor([[True, True, True]]), m=2)
     tensor([[False, False,  True]])
@@ -133,7 +133,7 @@ def slab(logit: Float[Tensor, " batch"], eps: float) -> tuple[Float[Tensor, " ba
 
 
 def loss_of_overlap(weight: Float[Tensor, "*#shape"], share: Float[Tensor, "*#shape"]) -> Float[Tensor, "*#shape"]:
-    """What an item with base weight `weight` and other weight `share` takes from ln 2 (never positive)."""
+    """The contribution (never positive) to JSD - ln 2 of an item with base weight `weight` and other weight `share`."""
     both = weight + share
     return (torch.xlogy(weight, weight) + torch.xlogy(share, share) - torch.xlogy(both, both)) / 2
 
@@ -141,17 +141,17 @@ def loss_of_overlap(weight: Float[Tensor, "*#shape"], share: Float[Tensor, "*#sh
 def js_of_pair(
     weight: Float[Tensor, "*#shape"], other: Float[Tensor, "*#shape"], share: Float[Tensor, "*#shape"]
 ) -> Float[Tensor, "*#shape"]:
-    """The divergence of `share` on an item of base weight `weight` and the rest on one of base weight `other`."""
+    """The divergence of `share` on an item of base weight `weight` and the rest on another of base weight `other`."""
     return log(2) + loss_of_overlap(weight, share) + loss_of_overlap(other, 1 - share)
 
 
 def js_of_single(weight: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """g(weight): the divergence of all weight on one item of that base weight; falls from ln 2 at 0 to 0 at 1."""
+    """g(weight): the divergence of all weight on an item of that base weight; falls from ln 2 at 0 to 0 at 1."""
     return log(2) + loss_of_overlap(weight, torch.ones_like(weight))
 
 
 def spread(corner: Corner, width: int) -> Float[Tensor, "batch {width}"]:
-    """The attention that a corner stands for."""
+    """The attention that a corner represents."""
     empty = corner.share.new_zeros(corner.share.shape[0], width)
     placed = torch.stack([corner.first, corner.second], -1)
     return empty.scatter_add(-1, placed, torch.stack([corner.share, 1 - corner.share], -1))
@@ -164,9 +164,9 @@ def best_pair_at(
     items: Bool[Tensor, "batch item"],
     best: Corner,
 ) -> Corner:
-    """`best`, or a better pair of items, one below and one above `level`, weighed to decode to `level` exactly.
+    """`best`, or a better pair of items on either side of `level`, weighted to decode to `level` exactly.
 
-    Items below are taken in the order of what any partner could make of them, until that falls to the best found.
+    Items below are taken in descending order of their upper bound over all partners, until it falls to `best`.
     """
     bound, order = bound_of_pairs_at(level, base, margin, items).sort(dim=-1, descending=True, stable=True)
     level = level.unsqueeze(-1)
@@ -192,11 +192,11 @@ def bound_of_pairs_at(
     margin: Float[Tensor, "batch item"],
     items: Bool[Tensor, "batch item"],
 ) -> Float[Tensor, "batch item"]:
-    """What no pair of each item below `level` with one above, weighed to `level`, exceeds; minus infinity for others.
+    """A bound on the pairs of each item below `level` with items above, weighted to `level`; -infinity for the others.
 
     The partner is at least as heavy as the lightest above, and leaves the item a share between what the nearest and
-    the furthest above would leave it. The divergence falls in the partner's weight and is convex in the share, so one
-    of those two shares beside the lightest is the bound. It is sharper than g of the lighter item.
+    the furthest above would leave it. The divergence falls in the partner's weight and is convex in the share, so
+    the bound is at either of those shares, with the lightest partner. It is sharper than g of the lighter item.
     """
     level = level.unsqueeze(-1)
     below, above = items & (margin < level) & level.isfinite(), items & (margin > level) & level.isfinite()

@@ -1,9 +1,9 @@
-"""The perturbation of the weights, within a ball, that raises a weighed sum the most: one closed form for each norm.
+"""The perturbation of the weights, within a ball, that raises a weighted sum the most: a closed form for each norm.
 
 Four sets of perturbations: free; zero-sum, so that the weights keep their sum (and may turn negative); keeping every
-weight in [0, 1]; keeping the weights on the simplex. Each function takes `direction`, what a unit more of each weight
-adds to the sum, and returns the perturbation that adds most; it is 0 where there is no item. What it adds at radius 1
-in a free or zero-sum ball is the norm dual to the ball's.
+weight in [0, 1]; keeping the weights on the simplex. Each function takes `direction`, the increase of the sum per
+unit of each weight, and returns the perturbation that adds most; it is 0 where there is no item. What it adds at
+radius 1 in a free or zero-sum ball is the norm dual to the ball's.
 """
 
 from collections.abc import Callable
@@ -14,11 +14,11 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 Norm = Literal["l1", "l2", "linf"]
-Rows = Float[Tensor, "*batch item"]
+ItemValues = Float[Tensor, "*batch item"]
 Mask = Bool[Tensor, "*batch item"]
 
 
-def steepest_free(direction: Rows, items: Mask, radius: float, norm: Norm) -> Rows:
+def steepest_free(direction: ItemValues, items: Mask, radius: float, norm: Norm) -> ItemValues:
     """The perturbation in the ball that adds most.
 
     >>> steepest_free(torch.tensor([[3.0, -4.0]]), torch.tensor([[True, True]]), 1.0, "l2")
@@ -27,7 +27,7 @@ def steepest_free(direction: Rows, items: Mask, radius: float, norm: Norm) -> Ro
     return _FREE[norm](direction.where(items, 0.0), items, _checked(radius))
 
 
-def steepest_zero_sum(direction: Rows, items: Mask, radius: float, norm: Norm) -> Rows:
+def steepest_zero_sum(direction: ItemValues, items: Mask, radius: float, norm: Norm) -> ItemValues:
     """The perturbation in the ball that adds most among those that sum to 0.
 
     >>> steepest_zero_sum(torch.tensor([[3.0, 5.0, 1.0]]), torch.tensor([[True, True, True]]), 1.0, "l1")
@@ -36,7 +36,7 @@ def steepest_zero_sum(direction: Rows, items: Mask, radius: float, norm: Norm) -
     return _ZERO_SUM[norm](direction.where(items, 0.0), items, _checked(radius))
 
 
-def steepest_in_box(direction: Rows, attention: Rows, items: Mask, radius: float, norm: Norm) -> Rows:
+def steepest_in_box(direction: ItemValues, attention: ItemValues, items: Mask, radius: float, norm: Norm) -> ItemValues:
     """The perturbation in the ball that adds most and leaves every weight between 0 and 1.
 
     >>> two = torch.tensor([[True, True]])
@@ -48,7 +48,9 @@ def steepest_in_box(direction: Rows, attention: Rows, items: Mask, radius: float
     return direction.sign() * _BOX[norm](direction.abs(), room, _checked(radius))
 
 
-def steepest_on_simplex(direction: Rows, attention: Rows, items: Mask, radius: float, norm: Norm) -> Rows:
+def steepest_on_simplex(
+    direction: ItemValues, attention: ItemValues, items: Mask, radius: float, norm: Norm
+) -> ItemValues:
     """The perturbation in the ball that adds most, keeps the sum of the weights, and leaves none negative.
 
     >>> three = torch.tensor([[True, True, True]])
@@ -58,7 +60,7 @@ def steepest_on_simplex(direction: Rows, attention: Rows, items: Mask, radius: f
     return _SIMPLEX[norm](direction.where(items, 0.0), attention.where(items, 0.0), items, _checked(radius))
 
 
-def project_on_simplex(point: Rows, items: Mask, total: Float[Tensor, "*batch 1"]) -> Rows:
+def project_on_simplex(point: ItemValues, items: Mask, total: Float[Tensor, "*batch 1"]) -> ItemValues:
     """The nearest point that has no negative entry and sums to `total`; 0 where there is no item.
 
     >>> project_on_simplex(torch.tensor([[1.0, 0.5, -3.0]]), torch.tensor([[True, True, True]]), torch.ones(1, 1))
@@ -77,51 +79,51 @@ def _checked(radius: float) -> float:
     return radius
 
 
-def _one_place(direction: Rows, highest: Rows) -> Rows:
+def _one_hot_at_max(direction: ItemValues, highest: ItemValues) -> ItemValues:
     """1 at the first largest entry of `highest`, in the dtype of `direction`."""
     return torch.zeros_like(direction).scatter(-1, highest.argmax(-1, keepdim=True), 1.0)
 
 
-def _centred(direction: Rows, items: Mask) -> Rows:
+def _centred(direction: ItemValues, items: Mask) -> ItemValues:
     mean = direction.where(items, 0.0).sum(-1, keepdim=True) / items.sum(-1, keepdim=True)
     return (direction - mean).where(items, 0.0)
 
 
-def _scaled(direction: Rows, radius: float) -> Rows:
+def _scaled(direction: ItemValues, radius: float) -> ItemValues:
     length = torch.linalg.vector_norm(direction, dim=-1, keepdim=True)
     return radius * direction / length.where(length > 0, 1.0)
 
 
-def _free_l1(direction: Rows, items: Mask, radius: float) -> Rows:
-    return radius * direction.sign() * _one_place(direction, direction.abs())
+def _free_l1(direction: ItemValues, items: Mask, radius: float) -> ItemValues:
+    return radius * direction.sign() * _one_hot_at_max(direction, direction.abs())
 
 
-def _free_l2(direction: Rows, items: Mask, radius: float) -> Rows:
+def _free_l2(direction: ItemValues, items: Mask, radius: float) -> ItemValues:
     return _scaled(direction, radius)
 
 
-def _free_linf(direction: Rows, items: Mask, radius: float) -> Rows:
+def _free_linf(direction: ItemValues, items: Mask, radius: float) -> ItemValues:
     return radius * direction.sign()
 
 
-def _zero_sum_l1(direction: Rows, items: Mask, radius: float) -> Rows:
-    top = _one_place(direction, direction.where(items, -torch.inf))
-    bottom = _one_place(direction, -direction.where(items, torch.inf))
+def _zero_sum_l1(direction: ItemValues, items: Mask, radius: float) -> ItemValues:
+    top = _one_hot_at_max(direction, direction.where(items, -torch.inf))
+    bottom = _one_hot_at_max(direction, -direction.where(items, torch.inf))
     return radius / 2 * (top - bottom)
 
 
-def _zero_sum_l2(direction: Rows, items: Mask, radius: float) -> Rows:
+def _zero_sum_l2(direction: ItemValues, items: Mask, radius: float) -> ItemValues:
     return _scaled(_centred(direction, items), radius)
 
 
-def _zero_sum_linf(direction: Rows, items: Mask, radius: float) -> Rows:
+def _zero_sum_linf(direction: ItemValues, items: Mask, radius: float) -> ItemValues:
     """Up for the items above the median, down for those below; by rank, so that ties still sum to 0."""
     rank = direction.where(items, torch.inf).argsort(dim=-1, stable=True).argsort(dim=-1)
     side = (2 * rank - (items.sum(-1, keepdim=True) - 1)).sign()
     return radius * side.to(direction.dtype).where(items, 0.0)
 
 
-def _filled(value: Rows, room: Rows, budget: Float[Tensor, "*#batch 1"] | float) -> Rows:
+def _filled(value: ItemValues, room: ItemValues, budget: Float[Tensor, "*#batch 1"] | float) -> ItemValues:
     """How much goes to each place if the most valuable are filled first, until the budget is spent (a knapsack)."""
     order = value.argsort(dim=-1, descending=True, stable=True)
     ordered = room.gather(-1, order)
@@ -129,11 +131,11 @@ def _filled(value: Rows, room: Rows, budget: Float[Tensor, "*#batch 1"] | float)
     return torch.zeros_like(room).scatter(-1, order, torch.minimum((budget - spent).clamp_min(0), ordered))
 
 
-def _box_l1(value: Rows, room: Rows, radius: float) -> Rows:
+def _box_l1(value: ItemValues, room: ItemValues, radius: float) -> ItemValues:
     return _filled(value, room, radius)
 
 
-def _box_l2(value: Rows, room: Rows, radius: float) -> Rows:
+def _box_l2(value: ItemValues, room: ItemValues, radius: float) -> ItemValues:
     """In proportion to value, but for the places that are full: step x value, cut at room, with length `radius`.
 
     Places fill up in the order of room / value. With the first j of them full the step follows from the length that
@@ -150,20 +152,20 @@ def _box_l2(value: Rows, room: Rows, radius: float) -> Rows:
     return torch.minimum(step * value, room).where(value > 0, 0.0)
 
 
-def _box_linf(value: Rows, room: Rows, radius: float) -> Rows:
+def _box_linf(value: ItemValues, room: ItemValues, radius: float) -> ItemValues:
     return room.clamp_max(radius)
 
 
-def _simplex_l1(direction: Rows, attention: Rows, items: Mask, radius: float) -> Rows:
+def _simplex_l1(direction: ItemValues, attention: ItemValues, items: Mask, radius: float) -> ItemValues:
     """Half the radius is taken from the places of least value and given to that of most."""
     taken = _filled(-direction, attention, radius / 2)
-    return taken.sum(-1, keepdim=True) * _one_place(direction, direction.where(items, -torch.inf)) - taken
+    return taken.sum(-1, keepdim=True) * _one_hot_at_max(direction, direction.where(items, -torch.inf)) - taken
 
 
-def _simplex_l2(direction: Rows, attention: Rows, items: Mask, radius: float) -> Rows:
+def _simplex_l2(direction: ItemValues, attention: ItemValues, items: Mask, radius: float) -> ItemValues:
     """The projection of attention + step x direction on the simplex, at the step whose projection is `radius` away.
 
-    The distance grows with the step, so the step is found by bisection, on a logarithmic scale: for the shortest step
+    The distance grows with the step, so the step follows by bisection, on a logarithmic scale: for the shortest step
     that can be needed nothing is cut off, and past the longest all weight is on the places of most value.
     """
     # Measured from its largest entry: however long the step, the entries near the top keep their digits.
@@ -180,7 +182,7 @@ def _simplex_l2(direction: Rows, attention: Rows, items: Mask, radius: float) ->
     return project_on_simplex(attention + low.exp() * direction, items, total) - attention
 
 
-def _simplex_linf(direction: Rows, attention: Rows, items: Mask, radius: float) -> Rows:
+def _simplex_linf(direction: ItemValues, attention: ItemValues, items: Mask, radius: float) -> ItemValues:
     """All is taken that may be, and given back to the places of most value, up to radius above where they were."""
     taken = attention.clamp_max(radius)
     room = (taken + radius).where(items, 0.0)
@@ -188,11 +190,15 @@ def _simplex_linf(direction: Rows, attention: Rows, items: Mask, radius: float) 
     return given - taken
 
 
-_Free = Callable[[Rows, Mask, float], Rows]
+_Free = Callable[[ItemValues, Mask, float], ItemValues]
 _FREE: dict[str, _Free] = {"l1": _free_l1, "l2": _free_l2, "linf": _free_linf}
 _ZERO_SUM: dict[str, _Free] = {"l1": _zero_sum_l1, "l2": _zero_sum_l2, "linf": _zero_sum_linf}
-_BOX: dict[str, Callable[[Rows, Rows, float], Rows]] = {"l1": _box_l1, "l2": _box_l2, "linf": _box_linf}
-_SIMPLEX: dict[str, Callable[[Rows, Rows, Mask, float], Rows]] = {
+_BOX: dict[str, Callable[[ItemValues, ItemValues, float], ItemValues]] = {
+    "l1": _box_l1,
+    "l2": _box_l2,
+    "linf": _box_linf,
+}
+_SIMPLEX: dict[str, Callable[[ItemValues, ItemValues, Mask, float], ItemValues]] = {
     "l1": _simplex_l1,
     "l2": _simplex_l2,
     "linf": _simplex_linf,

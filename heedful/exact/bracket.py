@@ -1,8 +1,9 @@
 """The most different attention with the same answer, for three classes or more: between two bounds.
 
-No list of corners is enough, since the predictions within eps are not a convex set of logits; but they lie between
-two polytopes (see polytope.py). Over the outer one the divergence is bounded from above: for three classes and a
-short text by listing the corners, else by a linear program. Whatever decodes to within eps bounds it from below.
+Listing corners is not enough, since the predictions within eps are not a convex set of logits; but they lie between
+two polytopes (see polytope.py). Over the outer polytope the divergence is bounded from above: for three classes and a
+short text by listing the corners, else by a linear program. Any attention that decodes to within eps bounds it from
+below.
 """
 
 from dataclasses import dataclass
@@ -19,34 +20,34 @@ from heedful.exact.linear_form import checked_item_logits, normalised_attention
 from heedful.exact.polytope import (
     Limits,
     Polytope,
-    Row,
     Solution,
+    TextProblem,
     inner_limits,
     is_within,
     largest_weights,
     least_violation,
     maximise,
-    nearest_found,
+    nearest_attention,
     outer_limits,
     outer_polytope,
-    row_of,
+    text_problem,
     within_limits,
 )
 from heedful.measures import js_divergence
 
-# Up to so many items the corners for three classes are listed: some 250,000, in hundredths of a second.
+# Up to this many items the corners for three classes are listed: about 250,000, in hundredths of a second.
 LISTED = 64
 
 
 @dataclass(frozen=True)
 class Bracket:
-    """The largest divergence lies between `lower` and `upper`; all three numbers are NaN where there is one item.
+    """The largest divergence lies between `lower` and `upper`; all three numbers are NaN where there is a single item.
 
     Args:
         lower: the divergence of `attention`, which is within eps when decoded.
         upper: no attention within eps is further from the base.
         gap: upper - lower.
-        attention: the most different that was found.
+        attention: the most different attention that the search reached.
     """
 
     lower: Float[Tensor, " batch"]
@@ -66,25 +67,25 @@ def eps_max_js_bracket(
     max over q of JSD(attention, q), subject to TVD(softmax(q), softmax(attention)) <= eps.
 
     For two classes `eps_max_js` gives it exactly and faster. Jain and Wallace (2019, arXiv:1902.10186, section 4.2.2)
-    search for it by gradient; for question answering they take eps = 0.05. Texts are taken one by one, in hundredths
-    of a second each. For three classes the gap is small; for five and a text of ten items it is a third of the value.
+    search for it by gradient; for question answering they take eps = 0.05. Texts are solved in turn, in hundredths of
+    a second each. For three classes the gap is small; for five and a text of ten items it is a third of the value.
 
     >>> agreeing = torch.tensor([[[0.0, 2.0, 1.0], [0.0, 2.0, 1.0]]])  # all weight may move to the lighter item
-    >>> found = eps_max_js_bracket(torch.tensor([[0.75, 0.25]]), agreeing, torch.tensor([[True, True]]), eps=0.01)
-    >>> found.lower, found.attention
+    >>> bracket = eps_max_js_bracket(torch.tensor([[0.75, 0.25]]), agreeing, torch.tensor([[True, True]]), eps=0.01)
+    >>> bracket.lower, bracket.attention
     (tensor([0.3804], dtype=torch.float64), tensor([[0., 1.]], dtype=torch.float64))
     """
     base, logits = normalised_attention(attention, items), checked_item_logits(item_logits, items)
     _check(eps)
-    lower, upper, found = torch.full_like(base[:, 0], nan), torch.full_like(base[:, 0], nan), base.clone()
+    lower, upper, furthest = torch.full_like(base[:, 0], nan), torch.full_like(base[:, 0], nan), base.clone()
     for text in (items.sum(-1) > 1).nonzero().flatten().tolist():
         real = items[text]
-        row = row_of(base[text, real], logits[text, real], eps)
-        found[text, real], upper[text] = _bracketed(row)
-        lower[text] = js_divergence(base[text], found[text])
-    # The two are computed in two ways; where they meet, rounding must not turn them round.
+        problem = text_problem(base[text, real], logits[text, real], eps)
+        furthest[text, real], upper[text] = _bracketed(problem)
+        lower[text] = js_divergence(base[text], furthest[text])
+    # The two are computed differently; where they meet, rounding must not swap them.
     upper = torch.maximum(upper, lower)
-    return Bracket(lower, upper, upper - lower, found)
+    return Bracket(lower, upper, upper - lower, furthest)
 
 
 def answer_stands_without_top_bracket(
@@ -96,8 +97,8 @@ def answer_stands_without_top_bracket(
 ) -> Float[Tensor, " batch"]:
     """1 where some attention with no weight on the m most attended items keeps the prediction within eps, 0 where none.
 
-    1 where an attention was found that decodes to within eps; 0 where not even the outer polytope can be reached; NaN
-    where neither is known, which is seldom. Ties and texts of m items or fewer as in `answer_stands_without_top`.
+    1 where the search reaches an attention that decodes to within eps; 0 where even the outer polytope is out of reach;
+    NaN where neither is known, which is rare. Ties and texts of m items or fewer as in `answer_stands_without_top`.
 
     >>> logits = torch.tensor([[[0.0, 2.0, 0.0], [0.0, 2.0, 0.0], [2.0, 0.0, 0.0]]])
     >>> three = torch.ones(1, 3, dtype=torch.bool)
@@ -112,7 +113,7 @@ def answer_stands_without_top_bracket(
     stands = torch.zeros_like(base[:, 0])
     for text in rest.any(-1).nonzero().flatten().tolist():
         real = items[text]
-        stands[text] = _stands(row_of(base[text, real], logits[text, real], eps), rest[text, real])
+        stands[text] = _stands(text_problem(base[text, real], logits[text, real], eps), rest[text, real])
     return stands
 
 
@@ -123,62 +124,64 @@ def _check(eps: float) -> None:
         )
 
 
-def _bracketed(row: Row) -> tuple[Float[Tensor, " item"], float]:
-    """The most different attention found within eps, and the upper bound."""
-    outer, inner = outer_limits(row), inner_limits(row)
-    furthest, upper = _most_different(row, outer, outer_polytope(row))
-    nearer, _ = _most_different(row, inner, within_limits(row.logits, inner))
-    candidates = [row.weight, nearer, *_singles(row)]
-    best = _best_within(row, torch.stack(candidates))
+def _bracketed(problem: TextProblem) -> tuple[Float[Tensor, " item"], float]:
+    """The most different attention known within eps, and the upper bound."""
+    outer, inner = outer_limits(problem), inner_limits(problem)
+    furthest, upper = _most_different(problem, outer, outer_polytope(problem))
+    nearer, _ = _most_different(problem, inner, within_limits(problem.logits, inner))
+    candidates = [problem.weight, nearer, *_singles(problem)]
+    best = _best_within(problem, torch.stack(candidates))
     # From the best so far towards the corner of the outer polytope, as far as eps allows.
-    best = _best_within(row, torch.stack([best, _last_within(row, best, furthest)]))
-    edge = best_edge(row, outer, float(js_divergence(row.weight, best)))
-    return (best if edge is None else _best_within(row, torch.stack([best, edge]))), upper
+    best = _best_within(problem, torch.stack([best, _last_within(problem, best, furthest)]))
+    edge = best_edge(problem, outer, float(js_divergence(problem.weight, best)))
+    return (best if edge is None else _best_within(problem, torch.stack([best, edge]))), upper
 
 
-def _most_different(row: Row, limits: Limits, polytope: Polytope) -> Solution:
+def _most_different(problem: TextProblem, limits: Limits, polytope: Polytope) -> Solution:
     """An attention within the limits far from the base, and a bound on how far any in the polytope is."""
-    if row.p.numel() == 3 and row.weight.numel() <= LISTED:
-        corner = most_different_corner(row.weight, row.logits, limits)
+    if problem.p.numel() == 3 and problem.weight.numel() <= LISTED:
+        corner = most_different_corner(problem.weight, problem.logits, limits)
         if corner is not None:
             return corner
-    # Up to its largest weight an item takes from ln 2 at least in proportion to what it takes there, by convexity.
-    largest = largest_weights(row.logits, limits).clamp_min(1e-12)
-    slopes = log(2) + loss_of_overlap(row.weight, largest) / largest
+    # By convexity, an item's loss of overlap up to its largest weight is at most the chord to the loss there.
+    largest = largest_weights(problem.logits, limits).clamp_min(1e-12)
+    slopes = log(2) + loss_of_overlap(problem.weight, largest) / largest
     return maximise(slopes, polytope)
 
 
-def _singles(row: Row) -> list[Float[Tensor, " item"]]:
+def _singles(problem: TextProblem) -> list[Float[Tensor, " item"]]:
     """The lightest item that is within eps alone, if any is."""
-    alone = torch.eye(row.weight.numel(), dtype=row.weight.dtype)
-    js = js_of_single(row.weight).where(is_within(row, alone), -torch.inf)
+    alone = torch.eye(problem.weight.numel(), dtype=problem.weight.dtype)
+    js = js_of_single(problem.weight).where(is_within(problem, alone), -torch.inf)
     return [alone[js.argmax()]] if js.max() > -torch.inf else []
 
 
-def _best_within(row: Row, candidates: Float[Tensor, "n item"]) -> Float[Tensor, " item"]:
-    """The candidate furthest from the base among those that decode to within eps, of which the base is one or was."""
-    js = js_divergence(row.weight.expand_as(candidates), candidates)
-    return candidates[js.where(is_within(row, candidates), -torch.inf).argmax()]
+def _best_within(problem: TextProblem, candidates: Float[Tensor, "n item"]) -> Float[Tensor, " item"]:
+    """The candidate furthest from the base among those that decode to within eps; at least one candidate must."""
+    js = js_divergence(problem.weight.expand_as(candidates), candidates)
+    return candidates[js.where(is_within(problem, candidates), -torch.inf).argmax()]
 
 
-def _last_within(row: Row, start: Float[Tensor, " item"], end: Float[Tensor, " item"]) -> Float[Tensor, " item"]:
-    """A point on the way from `start`, which is within eps, to `end`, beyond which it is left."""
-    if is_within(row, end):
+def _last_within(
+    problem: TextProblem, start: Float[Tensor, " item"], end: Float[Tensor, " item"]
+) -> Float[Tensor, " item"]:
+    """The last point known to be within eps on the way from `start`, which is within eps, to `end`."""
+    if is_within(problem, end):
         return end
     inside, outside = 0.0, 1.0
     for _ in range(50):
         middle = (inside + outside) / 2
-        inside, outside = (middle, outside) if is_within(row, start + middle * (end - start)) else (inside, middle)
+        inside, outside = (middle, outside) if is_within(problem, start + middle * (end - start)) else (inside, middle)
     return start + inside * (end - start)
 
 
-def _stands(row: Row, rest: Bool[Tensor, " item"]) -> float:
-    """1 where attention on `rest` alone was found within eps, 0 where there is none, else NaN."""
-    row = row._replace(weight=row.weight[rest], logits=row.logits[rest])
-    if is_within(row, torch.eye(row.weight.numel(), dtype=row.weight.dtype)).any():
+def _stands(problem: TextProblem, rest: Bool[Tensor, " item"]) -> float:
+    """1 where some attention on `rest` alone is within eps, 0 where none is, NaN where neither is known."""
+    problem = problem._replace(weight=problem.weight[rest], logits=problem.logits[rest])
+    if is_within(problem, torch.eye(problem.weight.numel(), dtype=problem.weight.dtype)).any():
         return 1.0
     # Rounding in the bound's own sums is near 1e-15; the margin keeps a tie from being called impossible.
-    if least_violation(outer_polytope(row)).bound > 1e-12:
+    if least_violation(outer_polytope(problem)).bound > 1e-12:
         return 0.0
-    central = least_violation(within_limits(row.logits, inner_limits(row))).attention
-    return 1.0 if is_within(row, nearest_found(row, central)) else nan
+    central = least_violation(within_limits(problem.logits, inner_limits(problem))).attention
+    return 1.0 if is_within(problem, nearest_attention(problem, central)) else nan

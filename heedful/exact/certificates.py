@@ -1,7 +1,7 @@
-"""The radius within which no perturbation of the weights changes the decision, and beyond which one does.
+"""The radius within which no perturbation of the weights changes the decision, and beyond which some perturbation does.
 
 Three sets of perturbed weights, as in `worst_case`: free; of the same sum; on the simplex. Each is exact for any number
-of classes, for the decision changes as soon as one rival draws level, and for one rival the set is convex.
+of classes, since the decision changes as soon as a rival draws level, and for a single rival the set is convex.
 """
 
 from collections.abc import Callable
@@ -18,13 +18,13 @@ Weights = Float[Tensor, "batch item"]
 ItemLogits = Float[Tensor, "batch item classes"]
 EmptyLogits = Float[Tensor, "batch classes"]
 Items = Bool[Tensor, "batch item"]
-Rows = Float[Tensor, "row item"]
+ItemValues = Float[Tensor, "row item"]
 Margins = Float[Tensor, " row"]
 
 HALVINGS = 60
-"""Of an interval, until nothing is left of it in double precision."""
+"""Bisection steps, enough to exhaust double precision."""
 LONGEST = 42.0
-"""Logarithm of how much longer a step may have to be since weights are cut off at 0: to the last digit of a double."""
+"""Logarithm of how much longer a step may have to be because weights are clipped at 0: up to a double's precision."""
 
 
 def certified_radius(
@@ -62,8 +62,8 @@ def certified_radius_on_simplex(
 ) -> Float[Tensor, " batch"]:
     """The radius for weights that stay a distribution, as all attention is: at least as large again.
 
-    The distance to the nearest distribution under which a rival draws level: a knapsack (l1), or a search for the one
-    number that it hangs on (l2, linf), to the last digit. Infinite where no distribution gives another decision.
+    The distance to the nearest distribution under which a rival draws level: a knapsack (l1), or a bisection over a
+    single number (l2, linf), to the last digit. Infinite where no distribution gives another decision.
 
     >>> logits, empty = torch.tensor([[[0.0, 4.0], [0.0, -2.0]]]), torch.zeros(1, 2)  # 0.4167 must go over
     >>> weights, two = torch.tensor([[0.75, 0.25]]), torch.tensor([[True, True]])
@@ -77,15 +77,15 @@ def certified_radius_on_simplex(
     reached = leads.margin < (leads.gap * leads.base.unsqueeze(1)).sum(-1) - lowest * total
     at_least = at_least.where(reached, torch.inf)
     best = torch.full_like(at_least[:, 0], torch.inf)
-    # The most promising rivals first: most texts need only one or two of them.
+    # The most promising rivals first: most texts need only the first or second.
     for rival in at_least.argsort(-1).unbind(-1):
         bound = at_least.gather(1, rival[:, None])[:, 0]
         row = (bound < best).nonzero()[:, 0]
         if not len(row):
             break
         gap, margin = leads.gap[row, rival[row]], leads.margin[row, rival[row]]
-        found = _NEAREST[norm](gap, margin, leads.base[row], items[row], bound[row])
-        best[row] = torch.minimum(best[row], found)
+        distance = _NEAREST[norm](gap, margin, leads.base[row], items[row], bound[row])
+        best[row] = torch.minimum(best[row], distance)
     return best
 
 
@@ -123,7 +123,9 @@ def _leads(attention: Weights, item_logits: ItemLogits, empty_logits: EmptyLogit
     return _Leads(base, gap, margin, rival, items.unsqueeze(1).expand_as(gap))
 
 
-def _nearest_l1(gap: Rows, margin: Margins, base: Rows, items: Bool[Tensor, "row item"], bound: Margins) -> Margins:
+def _nearest_l1(
+    gap: ItemValues, margin: Margins, base: ItemValues, items: Bool[Tensor, "row item"], bound: Margins
+) -> Margins:
     """Weight goes to the place of the least gap, from the places of the largest gap first."""
     worth = (gap - gap.where(items, torch.inf).amin(-1, keepdim=True)).where(items, 0.0)
     worth, order = worth.sort(-1, descending=True)
@@ -133,7 +135,9 @@ def _nearest_l1(gap: Rows, margin: Margins, base: Rows, items: Bool[Tensor, "row
     return 2 * taken.sum(-1)
 
 
-def _nearest_l2(gap: Rows, margin: Margins, base: Rows, items: Bool[Tensor, "row item"], bound: Margins) -> Margins:
+def _nearest_l2(
+    gap: ItemValues, margin: Margins, base: ItemValues, items: Bool[Tensor, "row item"], bound: Margins
+) -> Margins:
     """The projection of attention - step x gap on the simplex, at the step where the margin is gone.
 
     The margin falls as the step grows. Were nothing cut off, it would be gone at step = bound^2 / margin; what is cut
@@ -143,7 +147,7 @@ def _nearest_l2(gap: Rows, margin: Margins, base: Rows, items: Bool[Tensor, "row
     # Measured from its least entry: however long the step, the entries near the bottom keep their digits.
     gap = (gap - gap.where(items, torch.inf).amin(-1, keepdim=True)).where(items, 0.0)
 
-    def moved(step: Float[Tensor, "row 1"]) -> Rows:
+    def moved(step: Float[Tensor, "row 1"]) -> ItemValues:
         return project_on_simplex(base - step * gap, items, total) - base
 
     low = (bound.square() / margin).where(margin > 0, 0.0).log().unsqueeze(-1)
@@ -155,10 +159,12 @@ def _nearest_l2(gap: Rows, margin: Margins, base: Rows, items: Bool[Tensor, "row
     return torch.linalg.vector_norm(moved(high.exp()), dim=-1)
 
 
-def _nearest_linf(gap: Rows, margin: Margins, base: Rows, items: Bool[Tensor, "row item"], bound: Margins) -> Margins:
-    """All is taken that a radius lets, and given back where the gap is least; the radius is found by halving."""
+def _nearest_linf(
+    gap: ItemValues, margin: Margins, base: ItemValues, items: Bool[Tensor, "row item"], bound: Margins
+) -> Margins:
+    """All is taken that a radius allows, and given back where the gap is least; the radius follows by bisection."""
     order = gap.where(items, torch.inf).argsort(-1)
-    gap, base, real = (one.gather(-1, order) for one in (gap.where(items, 0.0), base, items))
+    gap, base, real = (values.gather(-1, order) for values in (gap.where(items, 0.0), base, items))
     low, high = bound.unsqueeze(-1), torch.ones_like(bound).unsqueeze(-1)
     for _ in range(HALVINGS):
         middle = (low + high) / 2

@@ -1,7 +1,7 @@
 """The corners of a polytope of attentions for three classes, listed: its most different attention, exactly.
 
 Three classes leave a plane of logits, in which the limits are up to six sides of a polygon. A corner of the polytope
-is an item inside the polygon, a pair of items weighed to lie on a side, or three items weighed to lie on a corner of
+is an item inside the polygon, a pair of items weighted to lie on a side, or three items weighted to lie on a corner of
 the polygon. The divergence is convex, so the corner where it is largest is the attention where it is largest.
 """
 
@@ -37,8 +37,8 @@ def most_different_corner(
     Solution(attention=tensor([0., 1.]), bound=0.3803...)
     """
     polygon, points = _polygon(limits), logits[:, :2] - logits[:, 2:]
-    found = [_singles(points, polygon), _pairs(points, polygon), _triples(points, polygon)]
-    places, shares = (torch.cat(parts) for parts in zip(*found, strict=True))
+    corners = [_singles(points, polygon), _pairs(points, polygon), _triples(points, polygon)]
+    places, shares = (torch.cat(parts) for parts in zip(*corners, strict=True))
     if not shares.numel():
         return None
     js = log(2) + loss_of_overlap(weight[places], shares).sum(-1)
@@ -49,8 +49,8 @@ def most_different_corner(
 def _polygon(limits: Limits) -> Polygon:
     """u[k] - u[l] <= high[k] - low[l] for every two classes, in the plane of (u[0] - u[2], u[1] - u[2])."""
     axes = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]], dtype=limits.high.dtype)
-    one, other = torch.tensor(list(permutations(range(3), 2))).unbind(-1)
-    normals, reach = axes[one] - axes[other], limits.high[one] - limits.low[other]
+    above, below = torch.tensor(list(permutations(range(3), 2))).unbind(-1)
+    normals, reach = axes[above] - axes[below], limits.high[above] - limits.low[below]
     return Polygon(normals[reach.isfinite()], reach[reach.isfinite()])
 
 
@@ -64,13 +64,13 @@ def _singles(points: Float[Tensor, "item 2"], polygon: Polygon) -> tuple[Int[Ten
 
 
 def _pairs(points: Float[Tensor, "item 2"], polygon: Polygon) -> tuple[Int[Tensor, "n 3"], Float[Tensor, "n 3"]]:
-    one, other = torch.triu_indices(points.shape[0], points.shape[0], 1)
+    first, second = torch.triu_indices(points.shape[0], points.shape[0], 1)
     height = points @ polygon.normals.T
-    share = (polygon.reach - height[other]) / (height[one] - height[other])
-    between = points[one].unsqueeze(1) * share.unsqueeze(-1) + points[other].unsqueeze(1) * (1 - share).unsqueeze(-1)
+    share = (polygon.reach - height[second]) / (height[first] - height[second])
+    between = points[first].unsqueeze(1) * share.unsqueeze(-1) + points[second].unsqueeze(1) * (1 - share).unsqueeze(-1)
     pair, side = ((share >= 0) & (share <= 1) & _inside(between, polygon)).nonzero(as_tuple=True)
     share = share[pair, side]
-    places = torch.stack([one[pair], other[pair], other[pair]], -1)
+    places = torch.stack([first[pair], second[pair], second[pair]], -1)
     return places, torch.stack([share, 1 - share, torch.zeros_like(share)], -1)
 
 

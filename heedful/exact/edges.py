@@ -1,9 +1,8 @@
-"""Pairs of items whose prediction stays within eps, for any number of classes: the most different that are found.
+"""Pairs of items whose prediction stays within eps, for any number of classes: a search for the most different pair.
 
-Along a pair the divergence is convex in the share, so the best share is at an end of a stretch that is within eps.
-The outer limits are linear in the share and fence the stretch in; inside the fence it is looked for at evenly spaced
-shares, and its ends are then found by bisection. So every pair returned is within eps, and a better one may be
-missed.
+Along a pair the divergence is convex in the share, so the best share is at an end of an interval that is within eps.
+The outer limits are linear in the share and enclose the interval; inside them evenly spaced shares are tried, and the
+ends are then located by bisection. So every pair returned is within eps, but a better pair may be missed.
 """
 
 from typing import NamedTuple
@@ -13,7 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from heedful.exact.adversary import js_of_pair, js_of_single
-from heedful.exact.polytope import SAFETY, Limits, Row
+from heedful.exact.polytope import SAFETY, Limits, TextProblem
 from heedful.measures import total_variation
 
 # Only pairs of the lightest items, which are the most different: a text of thousands of items has millions of pairs.
@@ -21,11 +20,11 @@ from heedful.measures import total_variation
 LIGHTEST_TIMES_CLASSES = 2**10
 SHARES = 9
 HALVINGS = 40
-CELLS_AT_ONCE = 2**20
+NUMBERS_AT_ONCE = 2**20
 
 
 class Pairs(NamedTuple):
-    """Pairs of items, with the shares of the first that the limits leave."""
+    """Pairs of items, with the range of the first item's share that the limits allow."""
 
     first: Int[Tensor, " n"]
     second: Int[Tensor, " n"]
@@ -33,43 +32,47 @@ class Pairs(NamedTuple):
     most: Float[Tensor, " n"]
 
 
-def best_edge(row: Row, limits: Limits, at_least: float) -> Float[Tensor, " item"] | None:
-    """The most different pair of items found within eps; None where none is more different than `at_least`.
+def best_edge(problem: TextProblem, limits: Limits, at_least: float) -> Float[Tensor, " item"] | None:
+    """The most different pair of items, of those tried, within eps; None where none is more different than `at_least`.
 
-    >>> row = Row(torch.tensor([0.5, 0.5]), torch.tensor([[2.0, 0.0], [-2.0, 0.0]]), torch.tensor([0.5, 0.5]), 0.01)
-    >>> best_edge(row, Limits(torch.tensor([0.49, 0.49]).log(), torch.tensor([0.51, 0.51]).log()), 0.0)
+    >>> logits = torch.tensor([[2.0, 0.0], [-2.0, 0.0]])
+    >>> problem = TextProblem(torch.tensor([0.5, 0.5]), logits, torch.tensor([0.5, 0.5]), 0.01)
+    >>> best_edge(problem, Limits(torch.tensor([0.49, 0.49]).log(), torch.tensor([0.51, 0.51]).log()), 0.0)
     tensor([0.5100, 0.4900])
     """
-    order = row.weight.argsort(stable=True)[: max(2, LIGHTEST_TIMES_CLASSES // row.p.numel())]
-    alone = js_of_single(row.weight[order])
-    best, found = at_least, None
-    block = max(1, CELLS_AT_ONCE // (order.numel() * row.p.numel() ** 2))
+    order = problem.weight.argsort(stable=True)[: max(2, LIGHTEST_TIMES_CLASSES // problem.p.numel())]
+    alone = js_of_single(problem.weight[order])
+    best, attention = at_least, None
+    block = max(1, NUMBERS_AT_ONCE // (order.numel() * problem.p.numel() ** 2))
     for start in range(0, order.numel(), block):
         # No pair beats its lighter item alone, and from here on all are heavier.
         if alone[start] <= best:
             break
-        pairs = _fenced(row, limits, order, start, block)
-        ends = torch.stack([_js(row, pairs, pairs.least), _js(row, pairs, pairs.most)]).amax(0)
+        pairs = _pairs_within_limits(problem, limits, order, start, block)
+        ends = torch.stack([_js(problem, pairs, pairs.least), _js(problem, pairs, pairs.most)]).amax(0)
         pairs = Pairs(*(part[ends > best] for part in pairs))
-        js, share, place = _furthest(row, pairs)
+        js, share, place = _furthest(problem, pairs)
         if js > best:
             best = js
-            found = torch.zeros_like(row.weight)
-            found[pairs.first[place]], found[pairs.second[place]] = share, 1 - share
-    return found
+            attention = torch.zeros_like(problem.weight)
+            attention[pairs.first[place]], attention[pairs.second[place]] = share, 1 - share
+    return attention
 
 
-def _fenced(row: Row, limits: Limits, order: Int[Tensor, " light"], start: int, block: int) -> Pairs:
-    """The pairs of `block` items with any later one, where some share keeps the limits."""
-    one, other = row.logits[order[start : start + block]].unsqueeze(1), row.logits[order].unsqueeze(0)
+def _pairs_within_limits(
+    problem: TextProblem, limits: Limits, order: Int[Tensor, " light"], start: int, block: int
+) -> Pairs:
+    """The pairs of `block` items with any later item, where some share keeps the limits."""
+    first_logits = problem.logits[order[start : start + block]].unsqueeze(1)
+    second_logits = problem.logits[order].unsqueeze(0)
     # For every two classes k, l: (u_k - u_l) at share 0, plus share x slope, is at most high_k - low_l.
-    slope = _differences(one - other)
-    room = (limits.high.unsqueeze(-1) - limits.low) - _differences(other)
+    slope = _differences(first_logits - second_logits)
+    room = (limits.high.unsqueeze(-1) - limits.low) - _differences(second_logits)
     ratio = room / slope
     most = ratio.where(slope > 0, torch.inf).amin((-1, -2)).clamp_max(1)
     least = ratio.where(slope < 0, -torch.inf).amax((-1, -2)).clamp_min(0)
     never = ((slope == 0) & (room < 0)).any(-1).any(-1)
-    later = torch.arange(order.numel()) > torch.arange(start, start + one.shape[0]).unsqueeze(-1)
+    later = torch.arange(order.numel()) > torch.arange(start, start + first_logits.shape[0]).unsqueeze(-1)
     first, second = ((least <= most) & later & ~never).nonzero(as_tuple=True)
     return Pairs(order[first + start], order[second], least[first, second], most[first, second])
 
@@ -78,40 +81,40 @@ def _differences(logits: Float[Tensor, "*n classes"]) -> Float[Tensor, "*n class
     return logits.unsqueeze(-1) - logits.unsqueeze(-2)
 
 
-def _js(row: Row, pairs: Pairs, share: Float[Tensor, "*n pairs"]) -> Float[Tensor, "*n pairs"]:
-    return js_of_pair(row.weight[pairs.first], row.weight[pairs.second], share)
+def _js(problem: TextProblem, pairs: Pairs, share: Float[Tensor, "*n pairs"]) -> Float[Tensor, "*n pairs"]:
+    return js_of_pair(problem.weight[pairs.first], problem.weight[pairs.second], share)
 
 
-def _excess(row: Row, pairs: Pairs, share: Float[Tensor, "*n pairs"]) -> Float[Tensor, "*n pairs"]:
+def _excess(problem: TextProblem, pairs: Pairs, share: Float[Tensor, "*n pairs"]) -> Float[Tensor, "*n pairs"]:
     """How far the prediction of each pair at a share is beyond eps; 0 or below where it is within."""
     share = share.unsqueeze(-1)
-    p = (share * row.logits[pairs.first] + (1 - share) * row.logits[pairs.second]).softmax(-1)
-    return total_variation(p, row.p.expand_as(p)) - row.eps * (1 - SAFETY)
+    p = (share * problem.logits[pairs.first] + (1 - share) * problem.logits[pairs.second]).softmax(-1)
+    return total_variation(p, problem.p.expand_as(p)) - problem.eps * (1 - SAFETY)
 
 
-def _furthest(row: Row, pairs: Pairs) -> tuple[float, float, int]:
+def _furthest(problem: TextProblem, pairs: Pairs) -> tuple[float, float, int]:
     """The largest divergence of a pair within eps, its share and its place; minus infinity where none is."""
     if not pairs.first.numel():
         return -torch.inf, 0.0, 0
-    steps = torch.linspace(0, 1, SHARES, dtype=row.weight.dtype).unsqueeze(-1)
+    steps = torch.linspace(0, 1, SHARES, dtype=problem.weight.dtype).unsqueeze(-1)
     shares = pairs.least + steps * (pairs.most - pairs.least)
-    within = _excess(row, pairs, shares) <= 0
+    within = _excess(problem, pairs, shares) <= 0
     forward = within.int().argmax(0)
     backward = SHARES - 1 - within.flip(0).int().argmax(0)
-    ends = torch.stack([_edge_of(row, pairs, shares, forward, -1), _edge_of(row, pairs, shares, backward, 1)])
-    js = _js(row, pairs, ends).where(within.any(0), -torch.inf)
+    ends = torch.stack([_edge_of(problem, pairs, shares, forward, -1), _edge_of(problem, pairs, shares, backward, 1)])
+    js = _js(problem, pairs, ends).where(within.any(0), -torch.inf)
     place = int(js.argmax())
     return float(js.max()), float(ends.flatten()[place]), place % pairs.first.numel()
 
 
 def _edge_of(
-    row: Row, pairs: Pairs, shares: Float[Tensor, "steps pairs"], step: Int[Tensor, " pairs"], way: int
+    problem: TextProblem, pairs: Pairs, shares: Float[Tensor, "steps pairs"], step: Int[Tensor, " pairs"], way: int
 ) -> Float[Tensor, " pairs"]:
     """The last share within eps on the way from a step that is to its neighbour that is not."""
     inside = shares.gather(0, step.unsqueeze(0)).squeeze(0)
     outside = shares.gather(0, (step + way).clamp(0, SHARES - 1).unsqueeze(0)).squeeze(0)
     for _ in range(HALVINGS):
         middle = (inside + outside) / 2
-        within = _excess(row, pairs, middle) <= 0
+        within = _excess(problem, pairs, middle) <= 0
         inside, outside = middle.where(within, inside), outside.where(within, middle)
     return inside

@@ -1,4 +1,4 @@
-"""What the model says when items are erased and the weights left divided by their sum: all prefixes, all singles."""
+"""Logits after items are erased and the remaining weights renormalised: all prefixes of a ranking, all single items."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from torch import Tensor
 
 from heedful.exact.linear_form import checked_attention, checked_item_logits, decode
 
-# A weight below this counts as none, so what is left is either nothing or enough to divide by.
+# A weight below this counts as 0, so the remaining sum is either 0 or large enough to divide by.
 WEIGHT_FLOOR = 1e-12
 
 
@@ -39,7 +39,7 @@ def prefix_logits(
     nothing is left, or only weights below 1e-12.
 
     Item logits have the bias folded in, which is right because the weights are made to sum to 1 again. All prefixes
-    come from one reversed cumulative sum, which subtracts nothing. Serrano and Smith (2019, arXiv:1906.03731,
+    come from a reversed cumulative sum, which subtracts nothing. Serrano and Smith (2019, arXiv:1906.03731,
     sections 2.1 and 5.1) erase and renormalise step by step.
 
     Args:
@@ -50,9 +50,9 @@ def prefix_logits(
     tensor([[[ 0., -4.],
              [ 1.,  0.]]], dtype=torch.float64)
     """
-    weighed = _weighed(attention, item_logits)
-    weighed = weighed.gather(1, ranking.unsqueeze(-1).expand_as(weighed))
-    return _divided(_after_here(weighed), empty_logits)
+    weighted = _weighted(attention, item_logits)
+    weighted = weighted.gather(1, ranking.unsqueeze(-1).expand_as(weighted))
+    return _divided(_after_here(weighted), empty_logits)
 
 
 def single_erasure_logits(
@@ -60,19 +60,19 @@ def single_erasure_logits(
     item_logits: Float[Tensor, "batch item classes"],
     empty_logits: Float[Tensor, "batch classes"],
 ) -> Float[Tensor, "batch item classes"]:
-    """Logits after erasing each item alone; the unchanged ones where there is no item to erase.
+    """Logits after erasing each item alone; the unchanged logits where there is no item to erase.
 
     What is left of an item is the sum of all before it and all after it, so nothing is subtracted and no digits are
-    lost where one item has nearly all the weight. Serrano and Smith (2019, section 4) erase the top item and a random
-    one.
+    lost where an item has nearly all the weight. Serrano and Smith (2019, section 4) erase the top item and a random
+    item.
 
     >>> logits = torch.tensor([[[0.0, 4.0], [0.0, -4.0]]])
     >>> single_erasure_logits(torch.tensor([[0.75, 0.25]]), logits, torch.tensor([[1.0, 0.0]]))
     tensor([[[ 0., -4.],
              [ 0.,  4.]]], dtype=torch.float64)
     """
-    weighed = _weighed(attention, item_logits)
-    return _divided(_after_here(weighed.flip(1)).flip(1) + _after_here(weighed), empty_logits)
+    weighted = _weighted(attention, item_logits)
+    return _divided(_after_here(weighted.flip(1)).flip(1) + _after_here(weighted), empty_logits)
 
 
 def first_flip(
@@ -107,10 +107,9 @@ def expectation_over_others(
     chosen: Int[Tensor, " batch"],
     items: Bool[Tensor, "batch item"],
 ) -> Float[Tensor, " batch"]:
-    """The mean of `values` over the items other than the chosen one; NaN where there is no other.
+    """The mean of `values` over the items other than the chosen item; NaN where there is no other.
 
-    What a draw of one other item, uniformly, gives on average: exact, where Serrano and Smith (2019, section 4) draw
-    once.
+    The expectation over another item drawn uniformly: exact, where Serrano and Smith (2019, section 4) draw once.
 
     >>> flips = torch.tensor([[True, True, False, False]])
     >>> expectation_over_others(flips, torch.tensor([0]), torch.tensor([[True, True, True, False]]))
@@ -120,17 +119,17 @@ def expectation_over_others(
     return values.double().where(others, 0.0).sum(-1) / others.sum(-1)
 
 
-def without_dust(attention: Float[Tensor, "batch item"]) -> Float[Tensor, "batch item"]:
-    """Attention in float64 with every weight below the floor made 0."""
+def zero_below_floor(attention: Float[Tensor, "batch item"]) -> Float[Tensor, "batch item"]:
+    """Attention in float64 with every weight below the floor set to 0."""
     weight = attention.double()
     return weight.where(weight >= WEIGHT_FLOOR, 0.0)
 
 
-def _weighed(
+def _weighted(
     attention: Float[Tensor, "batch item"], item_logits: Float[Tensor, "batch item classes"]
 ) -> Float[Tensor, "batch item classes+1"]:
-    """Weights x item logits, and the weights beside them as if one more class; 0 where there is no weight."""
-    weight = without_dust(attention).unsqueeze(-1)
+    """Weights x item logits, with the weights themselves appended as an extra class; 0 where there is no weight."""
+    weight = zero_below_floor(attention).unsqueeze(-1)
     return torch.cat([weight * item_logits.double().where(weight > 0, 0.0), weight], -1)
 
 
@@ -140,15 +139,15 @@ def _after_here(values: Float[Tensor, "batch item any"]) -> Float[Tensor, "batch
 
 
 def _divided(
-    weighed: Float[Tensor, "batch item classes_and_weight"], empty_logits: Float[Tensor, "batch classes"]
+    weighted: Float[Tensor, "batch item classes_and_weight"], empty_logits: Float[Tensor, "batch classes"]
 ) -> Float[Tensor, "batch item classes"]:
-    """The weighed logits divided by the weights beside them; empty logits where these are 0."""
-    left = weighed[..., -1:]
-    return (weighed[..., :-1] / left.where(left > 0, 1.0)).where(left > 0, empty_logits.double().unsqueeze(1))
+    """The weighted logits divided by the weights appended to them; empty logits where these are 0."""
+    left = weighted[..., -1:]
+    return (weighted[..., :-1] / left.where(left > 0, 1.0)).where(left > 0, empty_logits.double().unsqueeze(1))
 
 
 def _check_items_first(ranking: Int[Tensor, "batch item"], items: Bool[Tensor, "batch item"]) -> None:
-    # After a place without an item there must be no place with one.
+    # A place without an item must not be followed by a place with an item.
     ranked = items.gather(-1, ranking).int()
     wrong = (ranked.diff(dim=-1) > 0).any(-1)
     if wrong.any():

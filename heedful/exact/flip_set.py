@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.exact.erasure import without_dust
+from heedful.exact.erasure import zero_below_floor
 from heedful.exact.linear_form import checked_attention, checked_item_logits, decode
 
 
@@ -39,7 +39,7 @@ def minimal_flip_set(
 
     or = 0 where k comes before y, as the first of equal logits wins; dividing by the weight left changes no sign. So
     for each k erase the largest terms first and stop at the first sum that does it; then take the best k. Erasing every
-    weight leaves empty_logits, which may say otherwise too. O(K T log T), where Serrano and Smith (2019,
+    weight leaves empty_logits, which may change the decision too. O(K T log T), where Serrano and Smith (2019,
     arXiv:1906.03731, section 5.1) call the search over subsets prohibitive.
 
     >>> logits = torch.tensor([[[0.0, 4.0], [0.0, 3.0], [0.0, -2.0]]])  # 2 + 0.75 - 0.5; without the first, 0.75 - 0.5
@@ -48,7 +48,7 @@ def minimal_flip_set(
     FlipSet(size=tensor([2.], ...), erased=tensor([[ True,  True, False]]), mass=tensor([0.7500], ...))
     """
     base, logits = checked_attention(attention, items), checked_item_logits(item_logits, items)
-    weight = without_dust(base)
+    weight = zero_below_floor(base)
     decision = decode(base, logits).argmax(-1)
     size, order = _smallest_for_each_class(weight, logits, decision)
     size, rival = size.min(-1)
@@ -58,8 +58,8 @@ def minimal_flip_set(
     by_emptying = (empty_logits.argmax(-1) != decision) & (everything < size)
     size = everything.where(by_emptying, size)
     erased = torch.where(by_emptying.unsqueeze(-1), weight > 0, erased)
-    found = size.isfinite()
-    return FlipSet(size.where(found, torch.nan), erased, base.where(erased, 0.0).sum(-1).where(found, torch.nan))
+    exists = size.isfinite()
+    return FlipSet(size.where(exists, torch.nan), erased, base.where(erased, 0.0).sum(-1).where(exists, torch.nan))
 
 
 def _smallest_for_each_class(
@@ -67,10 +67,10 @@ def _smallest_for_each_class(
     logits: Float[Tensor, "batch item classes"],
     decision: Int[Tensor, " batch"],
 ) -> tuple[Float[Tensor, "batch classes"], Int[Tensor, "batch item classes"]]:
-    """How many items must go for each class to win (infinite where it can not), and the order in which they go."""
+    """How many items must go for each class to win (infinite where it cannot), and the order in which they go."""
     chosen = logits.gather(-1, decision[:, None, None].expand(-1, logits.shape[1], 1))
     terms, order = (weight.unsqueeze(-1) * (chosen - logits)).sort(dim=1, descending=True, stable=True)
-    # Summed from the far end: the sums that decide are short of terms that cancel.
+    # Summed from the far end: the sums that decide then hold few terms that cancel.
     left = terms.flip(1).cumsum(1).flip(1)
     weight_left = weight.unsqueeze(-1).expand_as(logits).gather(1, order).flip(1).cumsum(1).flip(1)
     classes = torch.arange(logits.shape[-1])

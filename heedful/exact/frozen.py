@@ -1,11 +1,11 @@
 """The best that an adversary could do with the encoder and the head frozen, for two classes: exact.
 
 The loss |p(q) - p(base)| - JSD(base, q) / ln 2 depends on q through its logit and its divergence. For each logit the
-largest divergence is at a corner with at most two items (see adversary.py), so only pairs of items need be looked at,
-each with one free number: the logit that the pair is weighed to decode to. Along a pair the divergence is convex. The
-move |p(q) - p(base)| is concave outside the stretch between the base's logit and 0, so there the least loss is at an
-end: an item alone, or the base's logit. Within the stretch it is convex, and a tangent to it with a chord of the
-divergence bounds the loss from below; halving the stretches that could still win ends in the optimum.
+largest divergence is at a corner with at most two items (see adversary.py), so only pairs of items need be considered,
+each with a single free number: the logit that the pair is weighted to decode to. Along a pair the divergence is convex.
+The move |p(q) - p(base)| is concave outside the interval between the base's logit and 0, so there the least loss is at
+an end: an item alone, or the base's logit. Within the interval it is convex, and a tangent to it with a chord of the
+divergence bounds the loss from below; bisecting the intervals that could still win converges to the optimum.
 """
 
 from dataclasses import dataclass
@@ -58,8 +58,8 @@ class Problem(NamedTuple):
     logit: Float[Tensor, " batch"]
 
 
-class Stretches(NamedTuple):
-    """Pairs of items, each with the logits from `left` to `right` that the pair might be weighed to decode to."""
+class PairIntervals(NamedTuple):
+    """Pairs of items, each with the logits from `left` to `right` that the pair might be weighted to decode to."""
 
     row: Int[Tensor, " n"]
     first: Int[Tensor, " n"]
@@ -89,10 +89,10 @@ def frozen_optimum(
     base, margin = normalised_attention(attention, items), two_class_margin(item_logits, items)
     problem = Problem(base, margin, items, (base * margin).sum(-1))
     best = best_pair_at(problem.logit, base, margin, items, _best_single(problem))
-    found = spread(_best_between(problem, best), base.shape[-1])
-    moved = _moved((found * margin).sum(-1), problem.logit)
-    js = js_divergence(base, found, items)
-    return FrozenOptimum(moved - js / log(2), moved, js, found)
+    best_attention = spread(_best_between(problem, best), base.shape[-1])
+    moved = _moved((best_attention * margin).sum(-1), problem.logit)
+    js = js_divergence(base, best_attention, items)
+    return FrozenOptimum(moved - js / log(2), moved, js, best_attention)
 
 
 def _moved(logit: Float[Tensor, "*shape"], base: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
@@ -111,24 +111,26 @@ def _best_single(problem: Problem) -> Corner:
 
 
 def _best_between(problem: Problem, best: Corner) -> Corner:
-    """`best`, or a better pair weighed to a logit between the base's and 0; items with most promise first."""
+    """`best`, or a better pair weighted to a logit between the base's and 0; items with the largest bound first."""
     far = _last_worthwhile(problem, best)
     low, high = torch.minimum(problem.logit, far), torch.maximum(problem.logit, far)
-    promise, order = _promise(problem, far).sort(dim=-1, descending=True, stable=True)
+    bound, order = _bound_of_pairs(problem, far).sort(dim=-1, descending=True, stable=True)
     best = Corner(*(part.clone() for part in best))
-    width = promise.shape[-1]
-    rows, start, block = torch.arange(promise.shape[0]), 0, 2
-    while start < width and (rows := rows[promise[rows, start] > best.value[rows] + TOLERANCE]).numel():
+    width = bound.shape[-1]
+    rows, start, block = torch.arange(bound.shape[0]), 0, 2
+    while start < width and (rows := rows[bound[rows, start] > best.value[rows] + TOLERANCE]).numel():
         block = max(1, min(2 * block, PAIRS_AT_ONCE // (rows.numel() * width)))
         first = order[rows, start : start + block]
-        one, other = problem.margin[rows].gather(-1, first).unsqueeze(-1), problem.margin[rows].unsqueeze(1)
-        left = torch.minimum(one, other).maximum(low[rows, None, None])
-        right = torch.maximum(one, other).minimum(high[rows, None, None])
+        own, partner = problem.margin[rows].gather(-1, first).unsqueeze(-1), problem.margin[rows].unsqueeze(1)
+        left = torch.minimum(own, partner).maximum(low[rows, None, None])
+        right = torch.maximum(own, partner).minimum(high[rows, None, None])
         real = problem.items[rows].gather(-1, first).unsqueeze(-1) & problem.items[rows].unsqueeze(1)
         row, place, second = (real & (left < right)).nonzero(as_tuple=True)
-        stretches = Stretches(rows[row], first[row, place], second, left[row, place, second], right[row, place, second])
-        while stretches.row.numel():
-            stretches = _halve(problem, stretches, best)
+        intervals = PairIntervals(
+            rows[row], first[row, place], second, left[row, place, second], right[row, place, second]
+        )
+        while intervals.row.numel():
+            intervals = _bisect(problem, intervals, best)
         start += block
     return best
 
@@ -143,11 +145,11 @@ def _last_worthwhile(problem: Problem, best: Corner) -> Float[Tensor, " batch"]:
     return torch.where(problem.logit < 0, far.maximum(problem.logit), far.minimum(problem.logit))
 
 
-def _promise(problem: Problem, far: Float[Tensor, " batch"]) -> Float[Tensor, "batch item"]:
-    """What no pair of the item, weighed to a logit from the base's to `far`, exceeds.
+def _bound_of_pairs(problem: Problem, far: Float[Tensor, " batch"]) -> Float[Tensor, "batch item"]:
+    """For each item, a bound on its pairs weighted to a logit from the base's to `far`.
 
     The value along a pair is at most its chord plus ln 2 times the most that the move sags below its own chord. A chord
-    is highest at an end: the base's logit, `far`, or an item in between, alone. For the first two, one item of the pair
+    is highest at an end: the base's logit, `far`, or an item in between, alone. For the first two, an item of the pair
     is below, and its bound counts; for the last, that item's own value does.
     """
     low, high = torch.minimum(problem.logit, far), torch.maximum(problem.logit, far)
@@ -173,34 +175,34 @@ def _slope(logit: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     return logit.sigmoid() * (-logit).sigmoid()
 
 
-def _halve(problem: Problem, stretches: Stretches, best: Corner) -> Stretches:
-    """The halves of the stretches that could still beat `best`, which takes over what their ends and middles give."""
-    row, first, second, left, right = stretches
+def _bisect(problem: Problem, intervals: PairIntervals, best: Corner) -> PairIntervals:
+    """The halves of the intervals that could still beat `best`, which is updated with their ends and midpoints."""
+    row, first, second, left, right = intervals
     middle, base = (left + right) / 2, problem.logit[row]
     points = torch.stack([left, middle, right])
-    one, other = problem.margin[row, first], problem.margin[row, second]
-    shares = ((other - points) / (other - one)).clamp(0, 1)
+    own, partner = problem.margin[row, first], problem.margin[row, second]
+    shares = ((partner - points) / (partner - own)).clamp(0, 1)
     js = js_of_pair(problem.weight[row, first], problem.weight[row, second], shares)
     moved = _moved(points, base.expand_as(points))
-    _keep_better(best, stretches, js - log(2) * moved, shares)
+    _keep_better(best, intervals, js - log(2) * moved, shares)
     slope = -base.sign() * _slope(middle)
     tangent = moved[1] + slope * (points[[0, 2]] - middle)
     alive = (js[[0, 2]] - log(2) * tangent).amax(0) > best.value[row] + TOLERANCE
     halves = [(row, first, second, left, middle), (row, first, second, middle, right)]
-    return Stretches(*(torch.cat([half[alive] for half in parts]) for parts in zip(*halves, strict=True)))
+    return PairIntervals(*(torch.cat([half[alive] for half in parts]) for parts in zip(*halves, strict=True)))
 
 
 def _keep_better(
-    best: Corner, stretches: Stretches, value: Float[Tensor, "point n"], shares: Float[Tensor, "point n"]
+    best: Corner, intervals: PairIntervals, value: Float[Tensor, "point n"], shares: Float[Tensor, "point n"]
 ) -> None:
     """Write the best of many points into `best`, which `_best_between` copied for itself."""
     value, point = value.max(0)
-    top = best.value.scatter_reduce(0, stretches.row, value, "amax")
-    winners = ((value == top[stretches.row]) & (value > best.value[stretches.row])).nonzero().squeeze(-1)
-    # Several points of one row may tie; take the first, so that first, second and share belong together.
-    place = torch.full_like(best.first, value.numel()).scatter_reduce(0, stretches.row[winners], winners, "amin")
+    top = best.value.scatter_reduce(0, intervals.row, value, "amax")
+    winners = ((value == top[intervals.row]) & (value > best.value[intervals.row])).nonzero().squeeze(-1)
+    # Several points of a row may tie; take the first, so that first, second and share belong together.
+    place = torch.full_like(best.first, value.numel()).scatter_reduce(0, intervals.row[winners], winners, "amin")
     rows = (place < value.numel()).nonzero().squeeze(-1)
     place = place[rows]
     best.value[rows] = value[place]
-    best.first[rows], best.second[rows] = stretches.first[place], stretches.second[place]
+    best.first[rows], best.second[rows] = intervals.first[place], intervals.second[place]
     best.share[rows] = shares[point[place], place]

@@ -59,7 +59,7 @@ def checked_item_logits(
 def two_class_margin(
     item_logits: Float[Tensor, "batch item classes"], items: Bool[Tensor, "batch item"]
 ) -> Float[Tensor, "batch item"]:
-    """Each item's logit of class 1 less that of class 0; 0 where there is no item.
+    """Each item's logit of class 1 minus that of class 0; 0 where there is no item.
 
     >>> two_class_margin(torch.tensor([[[0.0, 2.0], [1.0, 0.5]]]), torch.tensor([[True, True]]))
     tensor([[ 2.0000, -0.5000]], dtype=torch.float64)
@@ -68,7 +68,7 @@ def two_class_margin(
     if classes != 2:
         raise ValueError(
             f"item_logits must have 2 classes for an exact answer; it has {classes}. "
-            "Use the function whose name ends in _bracket, or one that takes any number of classes."
+            "Use the function whose name ends in _bracket, or a function that takes any number of classes."
         )
     logits = checked_item_logits(item_logits, items)
     return logits[..., 1] - logits[..., 0]
@@ -77,7 +77,7 @@ def two_class_margin(
 def decode(
     attention: Float[Tensor, "batch item"], item_logits: Float[Tensor, "batch item classes"]
 ) -> Float[Tensor, "batch classes"]:
-    """Logits of the items weighed by attention.
+    """Logits of the items weighted by attention.
 
     >>> decode(torch.tensor([[0.75, 0.25]]), torch.tensor([[[0.0, 4.0], [0.0, -4.0]]]))
     tensor([[0., 2.]])

@@ -1,4 +1,4 @@
-"""What the model says when its attention weights are permuted among the items: drawn, in the mean, and at the worst."""
+"""Predictions when attention weights are permuted among the items: random, expected and worst permutations."""
 
 from dataclasses import dataclass
 
@@ -11,14 +11,14 @@ from heedful.measures import js_divergence, total_variation
 from heedful.types import Solver
 
 BLOCK = 4_000_000
-"""Most numbers that one block of pairs of items may hold."""
+"""The most numbers that a block of pairs of items may hold."""
 
 
 @dataclass(frozen=True)
 class Moments:
     """Mean and covariance of the logits over all permutations of the weights.
 
-    The variance of a logit is on the diagonal; that of a difference is the two variances less twice the covariance.
+    The variance of a logit is on the diagonal; that of a difference is both variances minus twice the covariance.
     """
 
     mean: Float[Tensor, "batch classes"]
@@ -26,11 +26,11 @@ class Moments:
 
 
 @dataclass(frozen=True)
-class HarmfulPermutation:
+class WorstPermutation:
     """Permuted attention and how far it moves the prediction.
 
     Args:
-        solver: `exact` for two classes, where no permutation moves it further; `search` for more, where one may.
+        solver: `exact` for two classes, where no permutation moves it further; `search` for more, where another may.
     """
 
     attention: Float[Tensor, "batch item"]
@@ -106,7 +106,7 @@ def logits_of_permutations(
     items: Bool[Tensor, "batch item"],
     permutations: Int[Tensor, "batch count item"],
 ) -> Float[Tensor, "batch count classes"]:
-    """Logits under given permutations, by one product.
+    """Logits under given permutations, by a single matrix product.
 
     Args:
         permutations: position t takes the weight of position permutations[t].
@@ -157,27 +157,26 @@ def expected_permuted_js(
     """
     weight = checked_attention(attention, items)
     total = weight.new_zeros(len(weight))
-    for some in torch.arange(weight.shape[-1]).split(max(1, BLOCK // max(1, weight.numel()))):
-        own, others = torch.broadcast_tensors(weight.unsqueeze(1), weight[:, some].unsqueeze(-1))
-        total = total + js_divergence(own, others, items.unsqueeze(1) & items[:, some].unsqueeze(-1)).sum(-1)
+    for block in torch.arange(weight.shape[-1]).split(max(1, BLOCK // max(1, weight.numel()))):
+        own, others = torch.broadcast_tensors(weight.unsqueeze(1), weight[:, block].unsqueeze(-1))
+        total = total + js_divergence(own, others, items.unsqueeze(1) & items[:, block].unsqueeze(-1)).sum(-1)
     return total / items.sum(-1)
 
 
-def most_harmful_permutation(
+def worst_permutation(
     attention: Float[Tensor, "batch item"],
     item_logits: Float[Tensor, "batch item classes"],
     items: Bool[Tensor, "batch item"],
-) -> HarmfulPermutation:
-    """The permutation of the weights found to move the prediction furthest, by total variation.
+) -> WorstPermutation:
+    """The worst permutation of the weights: that which moves the prediction furthest, by total variation.
 
     For each ordered pair of classes the weights are sorted with the items' margin between the two, which moves that
-    margin as far as any permutation can. Two classes: one of the two arrangements is the worst of all, and both are
-    decoded, since the one away from the decision boundary may be it. Three or more: the best of these is what was
-    found, not the maximum.
+    margin as far as any permutation can. Two classes: the worst permutation is among these two, and both are decoded,
+    since either may move the prediction further. Three or more: the worst of these is a lower bound on the maximum.
 
     >>> logits = torch.tensor([[[0.0, 4.0], [0.0, -4.0]]])
-    >>> found = most_harmful_permutation(torch.tensor([[0.75, 0.25]]), logits, torch.tensor([[True, True]]))
-    >>> found.attention, found.tvd, found.solver  # sigmoid(2) - sigmoid(-2)
+    >>> worst = worst_permutation(torch.tensor([[0.75, 0.25]]), logits, torch.tensor([[True, True]]))
+    >>> worst.attention, worst.tvd, worst.solver  # sigmoid(2) - sigmoid(-2)
     (tensor([[0.2500, 0.7500]], dtype=torch.float64), tensor([0.7616], dtype=torch.float64), 'exact')
     """
     weight, logits = checked_attention(attention, items), checked_item_logits(item_logits, items)
@@ -190,7 +189,7 @@ def most_harmful_permutation(
         better = tvd > best_tvd
         best = torch.where(better.unsqueeze(-1), arranged[torch.arange(rival.numel()), rival], best)
         best_tvd = torch.maximum(tvd, best_tvd)
-    return HarmfulPermutation(best, best_tvd, "exact" if logits.shape[-1] == 2 else "search")
+    return WorstPermutation(best, best_tvd, "exact" if logits.shape[-1] == 2 else "search")
 
 
 def some_permutation_flips(

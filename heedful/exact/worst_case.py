@@ -28,7 +28,7 @@ Items = Bool[Tensor, "batch item"]
 
 @dataclass(frozen=True)
 class WorstCase:
-    """What perturbed weights reach, for two classes; u is the logit of class 1 less that of class 0, p its sigmoid.
+    """What perturbed weights reach, for two classes; u is the logit of class 1 minus that of class 0, p its sigmoid.
 
     Args:
         low: the least u that is reached; every u up to `high` is.
@@ -50,7 +50,7 @@ def worst_case_free(
 ) -> WorstCase:
     """The worst perturbation of the weights in a ball, where their sum may change.
 
-    u moves by at most radius x the dual norm of s, either way, and the worse end is the one towards the decision
+    u moves by at most radius x the dual norm of s, either way, and the worse end lies towards the decision
     boundary.
 
     All but `perturbation` is differentiable in attention and in the logits, so a method that trains against the worst
@@ -59,8 +59,8 @@ def worst_case_free(
     perturbation.
 
     >>> logits, empty = torch.tensor([[[0.0, 4.0], [0.0, -4.0]]]), torch.zeros(1, 2)  # u = 2; linf: 0.1 x (4 + 4)
-    >>> found = worst_case_free(torch.tensor([[0.75, 0.25]]), logits, empty, torch.tensor([[True, True]]), 0.1, "linf")
-    >>> found.low, found.high, found.perturbation
+    >>> worst = worst_case_free(torch.tensor([[0.75, 0.25]]), logits, empty, torch.tensor([[True, True]]), 0.1, "linf")
+    >>> worst.low, worst.high, worst.perturbation
     (tensor([1.2000], ...), tensor([2.8000], ...), tensor([[-0.1000,  0.1000]], ...))
     """
     _, score, logit = _unfolded(attention, item_logits, empty_logits, items)
@@ -90,7 +90,7 @@ def worst_case_in_box(
 ) -> WorstCase:
     """The worst perturbation in a ball that leaves every weight between 0 and 1; their sum may change.
 
-    What u reaches is not symmetric about u, so both ends are compared: the worse is often the one away from the
+    What u reaches is not symmetric about u, so both ends are compared: the worse end often lies away from the
     decision boundary. The gradient does not know that the bounds move with the attention.
 
     >>> logits, empty = torch.tensor([[[0.0, 4.0], [0.0, -4.0]]]), torch.zeros(1, 2)  # nothing to take from the second
@@ -137,12 +137,12 @@ def _assessed(
     """The two ends, and which is worse.
 
     The perturbations are constants to autograd, and yet the gradient of score x perturbation is that of the largest
-    shift: the largest of linear functions has the gradient of the one that attains it.
+    shift: the maximum of linear functions has the gradient of the function that attains it.
     """
     rise, fall = (score * up).sum(-1), (score * down).sum(-1)
     p, high, low = logit.sigmoid(), logit + rise, logit + fall
     at_base, at_high, at_low = (_cross_entropy(p, reached) for reached in (logit, high, low))
-    # Of two ends equally far the one towards the boundary is worse, but for small shifts only by less than rounding.
+    # Of two equally distant ends the end towards the boundary is worse, but for small shifts by less than rounding.
     even = torch.isclose(rise, -fall, rtol=1e-9, atol=0.0)
     low_is_worse = torch.where(even, logit >= 0, at_low >= at_high)
     bce = torch.where(low_is_worse, at_low, at_high)

@@ -1,4 +1,4 @@
-"""Pure measures on tensors: divergences of distributions, agreement of rankings, groups apart, intervals of means."""
+"""Pure measures on tensors: divergences, rank agreement, separation of groups (AUROC), bootstrap intervals."""
 
 from heedful.measures.divergence import entropy, js_divergence, kl_divergence, total_variation
 from heedful.measures.interval import Estimate, bootstrap_interval, paired_ratio_interval, pooled_interval

@@ -1,8 +1,8 @@
-"""How far two distributions are apart, and how spread one is.
+"""Divergences between distributions, and entropy.
 
 All are exact, with 0 ln 0 = 0 and no epsilon inside a logarithm. Where the true derivative of x ln x is minus infinity
-(at 0), autograd is given the logarithm of the smallest normal number instead, so that one weight that underflowed does
-not turn a whole gradient into NaN.
+(at 0), autograd is given the logarithm of the smallest normal number instead, so that a single weight that underflowed
+does not turn the whole gradient into NaN.
 """
 
 import torch
@@ -74,11 +74,11 @@ def total_variation(
     TVD(p, q) = 1/2 sum over classes of |p - q|.
 
     Symmetric; 0 exactly where p = q; at most 1. For two classes it is |p_1 - q_1|. Jain and Wallace (2019, section 4)
-    measure by it how far an output moved. Sums over one sigmoid unit alone, as in Amini and Kosseim (section 3.2,
+    measure by it how far an output moved. Sums over a single sigmoid unit, as in Amini and Kosseim (section 3.2,
     equation 1), are half of ours.
 
     Args:
-        p: probabilities, one for each class (also of a binary task); not logits.
+        p: probabilities of all classes (two for a binary task); not logits.
 
     >>> total_variation(torch.tensor([[0.75, 0.25], [1.0, 0.0]]), torch.tensor([[0.25, 0.75], [1.0, 0.0]]))
     tensor([0.5000, 0.0000])
@@ -94,7 +94,7 @@ def entropy(
 
     H(p) = - sum over items of p ln p.
 
-    0 where one item has all the weight; at most ln of the number of items, reached where all weigh the same.
+    0 where an item has all the weight; at most ln of the number of items, reached by uniform weights.
 
     Args:
         mask: True on real items; whatever stands elsewhere counts for nothing, in the value and in the gradient.

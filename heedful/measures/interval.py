@@ -1,8 +1,9 @@
-"""How sure a mean over texts is: percentile bootstrap intervals, of a mean and of a score between a floor and a best.
+"""Percentile bootstrap intervals of a mean over texts, and of a score relative to a floor and a best value.
 
-Values are one a text, or one a seed and a text (several runs of one model on the same texts). Texts are drawn with
-replacement, and seeds too where there is a seed axis. All drawn seeds of a resample see the same draw of texts, as the
-real ones did: texts drawn afresh for each seed would average away the luck of the texts, which more seeds can not do.
+There is a value per text, or per seed and text (several runs of the same model on the same texts). Texts are drawn with
+replacement, and seeds too where there is a seed axis. All drawn seeds of a resample share the same draw of texts, as
+the real seeds did: texts drawn afresh for each seed would average away the sampling error of the texts, which more
+seeds cannot reduce.
 """
 
 from collections.abc import Iterator, Sequence
@@ -46,8 +47,8 @@ def bootstrap_interval(
     """The mean of the values and its percentile bootstrap interval.
 
     Draw as many texts (and seeds) as there are, with replacement, and take the mean; from `resamples` such means cut
-    (1 - level) / 2 off each end. NaN values are left out before drawing; `n` says how many texts remain. With one text
-    nothing is known of the spread: low and high are NaN. With seeds, the mean is over all cells that are not NaN.
+    (1 - level) / 2 off each end. NaN values are left out before drawing; `n` is how many texts remain. With a single
+    text the spread is unknown: low and high are NaN. With seeds, the mean is over all cells that are not NaN.
     Efron (1979, Bootstrap methods: another look at the jackknife).
 
     >>> bootstrap_interval(torch.tensor([2.0, 2.0, 2.0, torch.nan]), torch.Generator().manual_seed(0))
@@ -64,7 +65,7 @@ def bootstrap_interval(
 def pooled_interval(
     parts: Sequence[Float[Tensor, "..."]], generator: torch.Generator, *, resamples: int = 1000, level: float = 0.95
 ) -> Estimate:
-    """The mean of the means of several sets of texts, each counting alike, and its percentile bootstrap interval.
+    """The mean of the means of several sets of texts, equally weighted, and its percentile bootstrap interval.
 
     Each set is resampled by itself, as in `bootstrap_interval`; sets without a value are left out.
 
@@ -96,7 +97,7 @@ def paired_ratio_interval(
     score = (mean value - mean floor) / (mean best - mean floor): a ratio of means.
 
     0 at the floor, 1 at the best; not clipped, since a yardstick can be beaten. All three means are taken over the same
-    texts, and anew over the same draw in each resample; a text (of a seed) with a NaN in one of the three counts in
+    texts, and anew over the same draw in each resample; a text (of a seed) with a NaN in any of the three counts in
     none. Undefined (NaN, with the number of texts that count) where the interval of best - floor contains 0, for then
     there is nothing to measure, and with fewer than two texts. A resample in which best and floor come out the same has
     an infinite score, or none (0 / 0), which counts as beyond both ends.
@@ -124,7 +125,7 @@ def paired_ratio_interval(
 def _defined(columns: Float[Tensor, "*seed text column"]) -> tuple[Float[Tensor, "cell_seed cell_text column"], int]:
     """The columns, without texts and seeds of which nothing counts, and how many texts are left.
 
-    A cell with a NaN in one column is NaN in all. There is always a seed axis; without one in, it has length 1.
+    A cell with a NaN in any column is NaN in all. There is always a seed axis; if the input has none, it has length 1.
     """
     columns = columns.detach().cpu().double()
     columns = columns.unsqueeze(0) if columns.ndim == 2 else columns
@@ -144,7 +145,7 @@ def _resampled_means(
 ) -> Float[Tensor, "resample column"]:
     """The mean of each column over each draw of seeds and texts; NaN where a draw holds no cell that counts.
 
-    How often a text was drawn is all that matters, so a draw is a row of counts and the sums are one matrix product.
+    How often a text was drawn is all that matters, so a draw is a row of counts and the sums are a matrix product.
     """
     seeds, texts, width = columns.shape
     counted = torch.cat([columns.nan_to_num(), (~columns[..., :1].isnan()).double()], dim=-1)

@@ -1,4 +1,4 @@
-"""How two rankings of the same items agree: ties, Kendall's tau with its p-value, and the top k.
+"""Agreement of two rankings of the same items: ties, Kendall's tau with its p-value, and the top k.
 
 Every function takes a ragged batch at once: mask is True on real items, which may stand anywhere in the row. A row with
 a NaN among its real items has no ranking, and its answer is NaN. Pairs are counted by sorting, never listed, so memory
@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Bool, Float, Int, Real
 from torch import Tensor
 
-# Up to so many untied items the p-value of tau is always exact; scipy.stats.kendalltau draws the line here too.
+# Up to this many untied items the p-value of tau is always exact; scipy.stats.kendalltau draws the line here too.
 EXACT_UP_TO = 33
 
 
@@ -39,10 +39,10 @@ def ties_within(
     mask: Bool[Tensor, "*batch item"] | None = None,
     tolerance: float = 1e-6,
 ) -> Float[Tensor, "*batch item"]:
-    """Dense ranks (1 the smallest; 0 where there is no item), all but equal values sharing one rank.
+    """Dense ranks (1 the smallest; 0 where there is no item), nearly equal values sharing a rank.
 
     Sort the row; two neighbours are tied where they are equal, or closer than tolerance x the row's largest magnitude.
-    A longest run of tied neighbours has one rank. So the order of the items does not matter, values are tied exactly
+    A maximal run of tied neighbours shares a rank. So the order of the items does not matter, values are tied exactly
     where a chain of close neighbours joins them, and the ends of a long chain may be further apart than the tolerance.
 
     Without it rounding decides: the importances of equal tokens differ in the last digit, and so does their order. Give
@@ -70,7 +70,7 @@ def kendall_tau(
 
     From -1 (reversed) to 1 (the same order); NaN, with its p, where undefined: fewer than two items, or all of a or all
     of b tied. p is the probability of a tau at least as far from 0 if all orders are equally likely: exact where there
-    are no ties and at most 33 items (or at most one pair out of line, or in line), else by the normal approximation
+    are no ties and at most 33 items (or at most one pair discordant, or concordant), else by the normal approximation
     with its variance corrected for ties. Both equal scipy.stats.kendalltau, row by row.
     Jain and Wallace (2019, arXiv:1902.10186, algorithm 1) compare attention with other importances by it. Kendall
     (1945, The treatment of ties in ranking problems).
@@ -130,11 +130,11 @@ def kendall_top_k_distance(
 ) -> Float[Tensor, "*batch"]:
     """Kendall's distance with penalty, K^(p), between the top k lists of each row of a and of b, in float64.
 
-    It is the sum over all pairs of items that are in a list:
+    It is the sum over all pairs (i, j) of items that are in a list:
     1. both in both lists: 1 if the lists order them differently;
-    2. both in one list, one of them in the other: 1 if the one that is in the other is the lower in the first;
-    3. one in the first list alone, the other in the second alone: 1;
-    4. both in one list alone: the penalty (the other list does not say how it orders them).
+    2. both in one list, only i in the other: 1 if the list that has both ranks i below j;
+    3. i only in the first list, j only in the second: 1;
+    4. both in the same list only: the penalty (how the other list would order them is unknown).
 
     Symmetric; 0 where the lists are the same; at most k^2 + penalty k (k - 1), where they share nothing; the number of
     discordant pairs where k is at least the number of items. Not normalised. Of equal values the lower position comes
@@ -224,7 +224,7 @@ def _pairs_in_order(
 def _is_in_top(
     order: Int[Tensor, "*batch item"], mask: Bool[Tensor, "*batch item"], k: int
 ) -> Bool[Tensor, "*batch item"]:
-    """Whether an item is one of the first k of its row's order."""
+    """Whether an item is among the first k of its row's order."""
     return (order.argsort(dim=-1) < k) & mask
 
 
@@ -234,7 +234,7 @@ def _group_sizes(groups: Int[Tensor, "batch item"], mask: Bool[Tensor, "batch it
 
 
 def _pairs_within(sizes: Int[Tensor, "batch group"]) -> Int[Tensor, " batch"]:
-    """The number of pairs of which both are in one group."""
+    """The number of pairs of which both are in the same group."""
     return (sizes * (sizes - 1) // 2).sum(-1)
 
 
@@ -256,9 +256,9 @@ def _asymptotic_p(
 
 
 def _exact_p(n: Int[Tensor, " batch"], fewest: Int[Tensor, " batch"]) -> Float[Tensor, " batch"]:
-    """The two-sided p of at most `fewest` pairs out of line (or as few in line) among n untied items.
+    """The two-sided p of at most `fewest` discordant (or concordant) pairs among n untied items.
 
-    Beyond the table only 0 and 1 are asked for: 1 order of n! has none, n have at most one.
+    Beyond the table only 0 and 1 are needed: 1 order of n! has no such pair, n have at most one.
     """
     table = _exact_p_table().to(n.device)
     listed = table[n.clamp_max(EXACT_UP_TO), fewest.clamp(0, table.shape[1] - 1)]
@@ -271,7 +271,7 @@ def _exact_p_table() -> Float[Tensor, "n pair"]:
     """min(1, 2 P(at most c of the pairs of n items are discordant)), for each n up to EXACT_UP_TO and each c.
 
     As many orders of n items have c discordant pairs as of n - 1 items have c, c - 1 ... or c - n + 1: the last item
-    adds one for each that it is put before. Integers, so that no digit is lost before the one division.
+    adds 1 for each item that it is put before. Integers, so that no digit is lost before the final division.
     """
     width = EXACT_UP_TO * (EXACT_UP_TO - 1) // 2 + 1
     orders = [1] + [0] * (width - 1)

@@ -1,4 +1,4 @@
-"""How one group of items stands above another."""
+"""Separation of two groups of items by a value (AUROC)."""
 
 import torch
 from jaxtyping import Bool, Float
@@ -10,9 +10,9 @@ def shares_below(
 ) -> Float[Tensor, "*batch item"]:
     """For each item the share of the other group's items with a smaller value; equal ones count half.
 
-    The mean over a group is the area under the ROC curve (AUROC): the chance that one of the group has a larger value
-    than one of the others. 1 where all of it stand above all of those, .5 where the two are mixed or all alike. NaN
-    where there is no other, or the item's value is NaN. In float64.
+    The mean over a group is the area under the ROC curve (AUROC): the probability that a member of the group has a
+    larger value than a member of the other. 1 where the group is entirely above the other, .5 where the two are mixed
+    or all equal. NaN where the other group is empty, or the item's value is NaN. In float64.
 
     Args:
         others: True on the other group's items.
@@ -23,7 +23,7 @@ def shares_below(
     """
     undefined = values.isnan()
     others = others & ~undefined
-    # Beyond every value, so that who is no other is below nobody; a value of infinity is at most equal to it.
+    # Infinity, so that items outside the other group are below nothing; an infinite value only ties with them.
     ranked = values.double().masked_fill(~others, torch.inf).sort(-1).values.contiguous()
     asked = values.double().masked_fill(undefined, 0.0).contiguous()
     count = others.sum(-1, keepdim=True).double()

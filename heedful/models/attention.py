@@ -1,4 +1,4 @@
-"""Ways to weigh items: from hidden states to scores to attention."""
+"""Attention mechanisms: from hidden states to scores to weights."""
 
 import math
 from collections.abc import Callable
@@ -26,7 +26,7 @@ def masked_softmax(
 class Additive(nn.Module):
     """score = v . tanh(A h + c), and with a query v . tanh(A h + c + B q); Jain and Wallace (2019), section 2.
 
-    The lineage of papers calls it tanh attention; A projects to half the width unless told otherwise.
+    The papers call it tanh attention; A projects to half the width unless `attention_size` is set.
     """
 
     def __init__(self, width: int, settings: NetworkSettings, has_query: bool):
@@ -37,7 +37,7 @@ class Additive(nn.Module):
         self.score = nn.Linear(size, 1, bias=False)
 
     def forward(self, encoded: Encoded, batch: Batch) -> Float[Tensor, "batch item"]:
-        """One score an item."""
+        """One score per item."""
         return self.of(encoded.hidden, encoded.query)
 
     def of(
@@ -51,7 +51,7 @@ class Additive(nn.Module):
 
 
 class Dot(nn.Module):
-    """score = h . V / lambda with a learnt query V, or h . q / lambda with the encoded one.
+    """score = h . V / lambda with a learnt query V, or h . q / lambda with the encoded query.
 
     lambda is `scale`: the square root of the width in Jain and Wallace; what Sun and Lu (2020, section 3) study.
     """
@@ -62,7 +62,7 @@ class Dot(nn.Module):
         self.query = None if has_query else nn.Linear(width, 1, bias=False)
 
     def forward(self, encoded: Encoded, batch: Batch) -> Float[Tensor, "batch item"]:
-        """One score an item."""
+        """One score per item."""
         if self.query is not None:
             return self.query(encoded.hidden)[..., 0] / self.scale
         assert encoded.query is not None
@@ -81,7 +81,7 @@ class Uniform(nn.Module):
 
 
 class Frozen(nn.Module):
-    """Attention given from outside, untouched by training; its logarithm is the score.
+    """Attention imposed from outside, untouched by training; its logarithm is the score.
 
     Wiegreffe and Pinter (2019, section 3.4) impose a contextual model's attention on a token-wise one.
     """
@@ -94,10 +94,11 @@ class Frozen(nn.Module):
             )
 
     def forward(self, encoded: Encoded, batch: Batch) -> Float[Tensor, "batch item"]:
-        """The logarithm of the given attention."""
+        """The logarithm of the imposed attention."""
         if batch.imposed_attention is None:
             raise SettingError(
-                "attention 'frozen' needs the attention to impose: name a reference run, or set `Batch.imposed_attention`."
+                "attention 'frozen' needs the attention to impose: name a reference run, or set "
+                "`Batch.imposed_attention`."
             )
         return batch.imposed_attention.to(encoded.hidden).log()
 

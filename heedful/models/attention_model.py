@@ -62,7 +62,7 @@ class AttentionModel(nn.Module):
         if self.query_encoder is None or isinstance(self.query_encoder, Hierarchical):
             return None
         if batch.query_tokens is None or batch.query_mask is None:
-            raise SettingError("this model was made for texts with a query (NLI, QA); the batch has none.")
+            raise SettingError("this model was built for texts with a query (NLI, QA); the batch has none.")
         hidden = self.query_encoder(self.embedding_dropout(self.embedding(batch.query_tokens)), batch.query_mask)
         return self.query_encoder.summary(hidden, batch.query_mask)
 
@@ -71,34 +71,34 @@ class LinearAttentionModel(AttentionModel):
     """An attention model whose logits are the sum over items of attention x item_logits: every test is exact on it."""
 
     def item_logits(self, encoded: Encoded) -> Float[Tensor, "batch item classes"]:
-        """What the model would say if all weight were on that item."""
+        """The logits if all weight were on that item."""
         query = None if encoded.query is None else encoded.query[:, None].expand_as(encoded.hidden)
         return self.head(encoded.hidden, query)
 
     def empty_logits(self, encoded: Encoded) -> Float[Tensor, "batch classes"]:
-        """What the model says when nothing is left: the head applied to the zero vector."""
+        """The logits when nothing is left to weigh: the head applied to the zero vector."""
         return self.head(torch.zeros_like(encoded.hidden[:, 0]), encoded.query)
 
 
 def build_model(settings: NetworkSettings, vocabulary: int, classes: int, *, has_query: bool = False) -> AttentionModel:
-    """A fresh model; linear in its attention where the head is."""
+    """A newly initialized model; a `LinearAttentionModel` if the head is linear."""
     kind = LinearAttentionModel if settings.head == "linear" else AttentionModel
     model = kind(settings, vocabulary, classes, has_query)
     if settings.embedding_start == "uniform":
         with torch.no_grad():
             model.embedding.weight.uniform_(-0.1, 0.1)
             model.embedding.weight[PAD] = 0
-    _start_layers(model, settings)
+    _initialize_layers(model, settings)
     model.embedding.weight.requires_grad_(settings.trains_embedding)
     return model
 
 
-def _start_layers(model: AttentionModel, settings: NetworkSettings) -> None:
-    """Draw the weights of attention and head anew, where the settings ask for other starts than torch's."""
-    looks_for = getattr(model.attention, "score", None) or getattr(model.attention, "query", None)
-    says = getattr(model.head, "linear", None)
+def _initialize_layers(model: AttentionModel, settings: NetworkSettings) -> None:
+    """Reinitialize the weights of attention and head, where the settings ask for other than torch's defaults."""
+    score_layer = getattr(model.attention, "score", None) or getattr(model.attention, "query", None)
+    output_layer = getattr(model.head, "linear", None)
     with torch.no_grad():
-        if settings.attention_start == "normal" and isinstance(looks_for, nn.Linear):
-            looks_for.weight.normal_()
-        if settings.head_start == "uniform" and isinstance(says, nn.Linear):
-            says.weight.uniform_(-1, 1)
+        if settings.attention_start == "normal" and isinstance(score_layer, nn.Linear):
+            score_layer.weight.normal_()
+        if settings.head_start == "uniform" and isinstance(output_layer, nn.Linear):
+            output_layer.weight.uniform_(-1, 1)

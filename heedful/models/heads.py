@@ -12,7 +12,7 @@ from heedful.settings import NetworkSettings
 class LinearHead(nn.Module):
     """logits = W context + b; with a query q, W [context ; q ; context * q] + b.
 
-    Linear in the context, so in attention. Two classes own one weight row: the logit of class 0 is the constant 0.
+    Linear in the context, so in attention. Two classes share one weight row: the logit of class 0 is the constant 0.
     """
 
     def __init__(self, width: int, classes: int, settings: NetworkSettings, has_query: bool):
@@ -31,7 +31,7 @@ class LinearHead(nn.Module):
 class TanhHead(nn.Module):
     """logits = W tanh(A context + B query) + b: the head of Jain and Wallace's NLI and QA models.
 
-    Not linear in attention, so its tests run by search.
+    Not linear in attention, so its tests are solved by search.
     """
 
     def __init__(self, width: int, classes: int, settings: NetworkSettings, has_query: bool):
@@ -52,7 +52,7 @@ class TanhHead(nn.Module):
 
 
 def with_both_classes(logits: Float[Tensor, "*items rows"]) -> Float[Tensor, "*items classes"]:
-    """Logits of every class: a single row is class 1, and class 0 the constant 0.
+    """Logits of every class: a single row is class 1, and class 0 is the constant 0.
 
     >>> with_both_classes(torch.tensor([[2.0]]))
     tensor([[0., 2.]])

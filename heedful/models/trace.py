@@ -1,4 +1,4 @@
-"""A batch through any model with the four verbs: everything that it computes on the way."""
+"""A batch run through any model: everything that it computes on the way."""
 
 from jaxtyping import Float
 from torch import Tensor
@@ -15,7 +15,7 @@ def trace(model: Model, batch: Batch) -> Trace:
 
 
 def reread(model: Model, trace: Trace, change: Float[Tensor, "batch time embed"]) -> Trace:
-    """Everything the model computes of the same texts when their embeddings are changed."""
+    """Everything the model computes for the same texts when `change` is added to their embeddings."""
     embedded = trace.embedded + change
     encoded = model.encode(embedded, trace.batch)
     scores, attention = model.attend(encoded, trace.batch)
@@ -23,6 +23,6 @@ def reread(model: Model, trace: Trace, change: Float[Tensor, "batch time embed"]
 
 
 def detached(encoded: Encoded) -> Encoded:
-    """The same states as constants, so that a search through them costs no way back into the encoder."""
+    """The same states as constants, so that a search over them does not backpropagate through the encoder."""
     query = None if encoded.query is None else encoded.query.detach()
     return Encoded(encoded.hidden.detach(), encoded.items, query)

@@ -6,7 +6,7 @@ from heedful.report.drawing import colour_of, histogram, panels, steps
 from heedful.report.figure import Figure
 from heedful.report.texts import Texts
 
-GROUP = "Does attention rank the words as other measures of importance do?"
+GROUP = "gradient_agreement"
 BINS = 40
 
 

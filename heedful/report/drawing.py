@@ -9,7 +9,7 @@ from heedful.report.texts import Texts
 
 PAPER, STRONG, INK, GRID = "#ffffff", "#1f2933", "#4b5664", "#e4e7eb"
 COLOURS = ("#0a6aa8", "#c9580b", "#1b8469", "#8b559f", "#867009", "#68717d")
-"""Told apart with any kind of colour vision, and by their lightness where two meet; after Okabe and Ito."""
+"""Distinguishable with any kind of colour vision, and by their lightness where two meet; after Okabe and Ito."""
 DARK = dict(
     zip(
         (PAPER, STRONG, INK, GRID, *COLOURS),

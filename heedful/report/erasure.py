@@ -18,8 +18,8 @@ from heedful.report.drawing import (
 from heedful.report.figure import Figure
 from heedful.report.texts import Texts
 
-ONE = "Does the top word carry the decision?"
-MANY = "Does the ranking find what the decision rests on?"
+SINGLE, PREFIXES = "erase_one", "erase_until_flip"
+"""The questions that the figures belong to."""
 MOST_POINTS = 2000
 RANKINGS = {
     "random": "random order",
@@ -44,16 +44,16 @@ def erase_one(texts: Texts) -> Figure | None:
     negative = points.filter(pl.col("y") < 0)
     # Those below 0 are drawn last, so that no others hide them.
     thin = _thinned(points).sort("y", descending=True, maintain_order=True)
-    said = f" {len(negative):,} of {len(points):,} texts lie there." if len(negative) else " No text lies there."
-    said += f" Drawn are {len(thin):,} of the texts, evenly chosen." if len(thin) < len(points) else ""
+    counted = f" {len(negative):,} of {len(points):,} texts lie there." if len(negative) else " No text lies there."
+    counted += f" Drawn are {len(thin):,} of the texts, evenly chosen." if len(thin) < len(points) else ""
     return Figure(
         name="erase_one",
-        group=ONE,
+        group=SINGLE,
         title="The top word against another",
         caption=(
             "Each point is a text: to the right the top word has more attention than another word drawn at random, "
             "upwards erasing it changes the answer more. "
-            "Points below 0 (orange): the word with less attention mattered more." + said + texts.left_out(more)
+            "Points below 0 (orange): the word with less attention mattered more." + counted + texts.left_out(more)
         ),
         source="Serrano & Smith 2019, Figure 3",
         alt=f"Scatter plot of {len(thin):,} texts; in {len(negative):,} of {len(points):,} the difference is negative.",
@@ -73,7 +73,7 @@ def erase_one_negative(texts: Texts) -> Figure | None:
     bars = histogram(negative, ["run"], 0.0, 1.0, 25)
     return Figure(
         name="erase_one_negative",
-        group=ONE,
+        group=SINGLE,
         title="Where the other word mattered more",
         caption=(
             f"The lead of the top word in the {len(negative):,} of {len(known):,} texts where erasing the other word "
@@ -97,7 +97,7 @@ def erase_one_flips(texts: Texts) -> Figure | None:
     both = cells.filter(pl.col("cell") == "only the top word").select("percent", "ranking", "run").rows()
     return Figure(
         name="erase_one_flips",
-        group=ONE,
+        group=SINGLE,
         title="Which erasures flip the decision",
         caption=(
             "Percent of texts in which erasing the top word (rows) and another word (columns; the exact average over "
@@ -170,11 +170,11 @@ def mass_erased(texts: Texts) -> Figure | None:
 
 
 def _erased(texts: Texts, measure: str, title: str, source: str, caption: str) -> Figure | None:
-    columns = {f"erase_until_flip.{measure}_{name}": said for name, said in RANKINGS.items()}
-    shown = {column: said for column, said in columns.items() if texts.has(column)}
+    columns = {f"erase_until_flip.{measure}_{name}": ranking for name, ranking in RANKINGS.items()}
+    shown = {column: ranking for column, ranking in columns.items() if texts.has(column)}
     if not shown:
         return None
-    values = pl.concat([texts.values(column).with_columns(ranking=pl.lit(said)) for column, said in shown.items()])
+    values = pl.concat([texts.values(column).with_columns(ranking=pl.lit(name)) for column, name in shown.items()])
     summary = five_numbers(values, ["run", "ranking"])
     order = list(shown.values())
     table = summary.sort(
@@ -189,7 +189,7 @@ def _erased(texts: Texts, measure: str, title: str, source: str, caption: str) -
     chart = boxes(summary, ("ranking", order, ""), ("run", texts.runs), title.lower() + " before the flip")
     return Figure(
         name=f"{measure}_erased",
-        group=MANY,
+        group=PREFIXES,
         title=title,
         caption=caption + texts.left_out(next(iter(shown))),
         source=source,

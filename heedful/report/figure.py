@@ -1,4 +1,4 @@
-"""One figure of the report: a chart, how to read it, where it comes from, and what it says to who can not see it."""
+"""One figure of the report: a chart, how to read it, its source, and what it shows in words and numbers."""
 
 import io
 import re
@@ -20,7 +20,7 @@ class Figure:
 
     Args:
         name: of its file.
-        group: the question under which it stands.
+        group: the name of the question that it belongs to.
         caption: one sentence on how to read it, and what was left out.
         source: the paper and figure that it repeats.
         alt: what it shows, in words and numbers.

@@ -5,14 +5,14 @@ from collections.abc import Callable
 from heedful.report.agreement import tau_gradient, tau_gradient_leave_one_out, tau_leave_one_out
 from heedful.report.erasure import erase_one, erase_one_flips, erase_one_negative, fraction_erased, mass_erased
 from heedful.report.figure import Figure
-from heedful.report.perturbation import adversary, adversary_by_largest, permutation
+from heedful.report.perturbation import adversarial_attention, adversarial_attention_by_largest, permutation
 from heedful.report.retrained import adversaries_plane, adversaries_seeds
 from heedful.report.stability import (
     certified_share,
     noise_by_largest,
-    rationale_curves,
     seeds_by_largest,
     substitution_by_largest,
+    top_word_curves,
 )
 from heedful.report.texts import Texts
 from heedful.report.words import token_weights
@@ -22,8 +22,8 @@ FIGURES: tuple[Callable[[Texts], Figure | None], ...] = (
     tau_leave_one_out,
     tau_gradient_leave_one_out,
     permutation,
-    adversary,
-    adversary_by_largest,
+    adversarial_attention,
+    adversarial_attention_by_largest,
     erase_one,
     erase_one_negative,
     erase_one_flips,
@@ -34,7 +34,7 @@ FIGURES: tuple[Callable[[Texts], Figure | None], ...] = (
     seeds_by_largest,
     noise_by_largest,
     substitution_by_largest,
-    rationale_curves,
+    top_word_curves,
     certified_share,
     token_weights,
 )

@@ -12,7 +12,7 @@ from heedful.report.audit_files import AuditFiles
 
 MAPS = {
     "attention": "Attention",
-    "adversary_attention": "Same answer, other attention",
+    "adversarial_attention": "Same answer, other attention",
     "input_gradient": "Input gradient",
     "leave_one_out": "Leaving the word out",
     "noisy_attention": "Noise on a word",
@@ -33,7 +33,7 @@ def example_data(audits: Sequence[AuditFiles], names: Sequence[str]) -> dict[str
     """The texts that have item rows, with each run's weights, as plain data; evenly thinned if there are too many."""
     maps = [_maps(audit) for audit in audits]
     texts = [_texts(audit) for audit in audits]
-    known = sorted({example for one in maps for example in one})
+    known = sorted({example for by_example in maps for example in by_example})
     examples = [_example(number, maps, texts) for number in _evenly(known, MOST_EXAMPLES)]
     length = sum(len(json.dumps(example, ensure_ascii=False)) for example in examples)
     if length > MOST_CHARACTERS:
@@ -60,13 +60,13 @@ def embedded_json(data: Any) -> Markup:
 
 def _maps(audit: AuditFiles) -> dict[int, dict[str, list[float]]]:
     """The item-level values of each example by measure, in the order of the items."""
-    found: dict[int, dict[str, list[float]]] = {}
+    maps: dict[int, dict[str, list[float]]] = {}
     wanted = audit.rows.filter(pl.col("item").is_not_null() & pl.col("measure").is_in([*MAPS, *SETS]))
     grouped = wanted.sort("example", "measure", "item").group_by("example", "measure", maintain_order=True)
     for example, measure, items, values in grouped.agg("item", "value").iter_rows():
         row = dict(zip(items, values, strict=True))
-        found.setdefault(example, {})[measure] = [row.get(place, math.nan) for place in range(max(row) + 1)]
-    return found
+        maps.setdefault(example, {})[measure] = [row.get(place, math.nan) for place in range(max(row) + 1)]
+    return maps
 
 
 def _texts(audit: AuditFiles) -> dict[int, dict[str, Any]]:
@@ -74,10 +74,10 @@ def _texts(audit: AuditFiles) -> dict[int, dict[str, Any]]:
 
 
 def _example(number: int, maps: Sequence[dict], texts: Sequence[dict]) -> dict[str, Any]:
-    first = next(one[number] for one in texts if number in one)
+    first = next(by_example[number] for by_example in texts if number in by_example)
     runs = [
-        _run(one[number], mine[number], first) if number in mine else None
-        for one, mine in zip(texts, maps, strict=True)
+        _run(own_texts[number], own_maps[number], first) if number in own_maps else None
+        for own_texts, own_maps in zip(texts, maps, strict=True)
     ]
     return {
         "index": number,
@@ -90,21 +90,21 @@ def _example(number: int, maps: Sequence[dict], texts: Sequence[dict]) -> dict[s
 
 
 def _run(text: dict[str, Any], values: dict[str, list[float]], first: dict[str, Any]) -> dict[str, Any]:
-    found = {
+    data = {
         "predicted": text["predicted"],
         "right": text["predicted"] == text["label"],
         "probability": _rounded(text["probability"]),
-        "adversary": _rounded(text["adversary_probability"]),
+        "adversary": _rounded(text["adversarial_probability"]),
         "maps": {key: _scaled(values[key]) for key in MAPS if key in values and _peak(values[key]) > 0},
     }
-    found |= {
-        said: [at for at, value in enumerate(values[key]) if value == 1] for key, said in SETS.items() if key in values
+    data |= {
+        name: [at for at, value in enumerate(values[key]) if value == 1] for key, name in SETS.items() if key in values
     }
     if text["replaced"] and len(text["replaced"]) == len(text["items"]):
         places = enumerate(zip(text["items"], text["replaced"], strict=True))
-        found["replaced"] = {at: new for at, (old, new) in places if old != new}
+        data["replaced"] = {at: new for at, (old, new) in places if old != new}
     # A sentence model has other items than a word model on the same text.
-    return found if text["items"] == first["items"] else {**found, "items": text["items"]}
+    return data if text["items"] == first["items"] else {**data, "items": text["items"]}
 
 
 def _peak(values: Sequence[float]) -> float:

@@ -1,25 +1,23 @@
 """What the reader calls an audited model: by the settings that tell it from the others."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from heedful.settings.validation import flatten_settings
 
 UNNAMED = ("fingerprint", "reference")
 """Settings that name a run to a machine, not to a reader."""
-TELLING = ("encoder", "attention", "method", "source")
+SPEAKING = ("encoder", "attention", "method", "source")
 """Settings whose value says enough without their name, in the order in which they are said."""
 
 
-def flatten(settings: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+def shown_settings(settings: Mapping[str, Any]) -> dict[str, str]:
     """Each setting by its dotted name, as the reader would write it.
 
-    >>> list(flatten({"network": {"encoder": "cnn", "kernels": [1, 3]}, "seed": 0, "vectors": None}))
-    [('network.encoder', 'cnn'), ('network.kernels', '1, 3'), ('seed', '0'), ('vectors', 'none')]
+    >>> shown_settings({"network": {"encoder": "cnn", "kernels": [1, 3]}, "seed": 0, "vectors": None})
+    {'network.encoder': 'cnn', 'network.kernels': '1, 3', 'seed': '0', 'vectors': 'none'}
     """
-    for name, value in settings.items():
-        if isinstance(value, dict):
-            yield from flatten(value, f"{before}{name}.")
-        else:
-            yield f"{before}{name}", _said(value)
+    return {name: _shown(value) for name, value in flatten_settings(settings).items()}
 
 
 def short_name(settings: Mapping[str, Any], otherwise: str) -> str:
@@ -29,7 +27,7 @@ def short_name(settings: Mapping[str, Any], otherwise: str) -> str:
     'cnn, seed 2'
     """
     run = settings.get("run")
-    flat = {_last(key): value for key, value in flatten(run if isinstance(run, dict) else {})}
+    flat = {_last(key): value for key, value in shown_settings(run if isinstance(run, dict) else {}).items()}
     if "encoder" not in flat:
         return printable(otherwise)
     seed = flat.get("seed", "0")
@@ -44,11 +42,11 @@ def distinct_names(names: Sequence[str], settings: Sequence[Mapping[str, Any]]) 
     >>> distinct_names(["cnn", "cnn"], [{}, {}])
     ('cnn (1)', 'cnn (2)')
     """
-    flat = [dict(flatten(one)) for one in settings]
-    told = [
+    flat = [shown_settings(each) for each in settings]
+    distinct = [
         ", ".join([name, *_differences(flat, at)]) if names.count(name) > 1 else name for at, name in enumerate(names)
     ]
-    return tuple(f"{name} ({at})" if told.count(name) > 1 else name for at, name in enumerate(told, start=1))
+    return tuple(f"{name} ({at})" if distinct.count(name) > 1 else name for at, name in enumerate(distinct, start=1))
 
 
 def printable(name: str) -> str:
@@ -57,24 +55,24 @@ def printable(name: str) -> str:
 
 
 def _differences(flat: Sequence[dict[str, str]], at: int) -> list[str]:
-    """At most three settings in which this run differs from some other, the telling ones first."""
+    """At most three settings in which this run differs from some other, the speaking ones first."""
     differs = [
         key
         for key, value in flat[at].items()
         if _last(key) not in UNNAMED and any(other.get(key) != value for other in flat)
     ]
-    telling = sorted(differs, key=lambda key: TELLING.index(_last(key)) if _last(key) in TELLING else len(TELLING))
-    said = (flat[at][key] if _last(key) in TELLING else f"{_last(key)} {flat[at][key]}" for key in telling[:3])
-    return [printable(one) for one in said]
+    ordered = sorted(differs, key=lambda key: SPEAKING.index(_last(key)) if _last(key) in SPEAKING else len(SPEAKING))
+    shown = (flat[at][key] if _last(key) in SPEAKING else f"{_last(key)} {flat[at][key]}" for key in ordered[:3])
+    return [printable(name) for name in shown]
 
 
 def _last(key: str) -> str:
     return key.rsplit(".", 1)[-1]
 
 
-def _said(value: Any) -> str:
+def _shown(value: Any) -> str:
     if isinstance(value, list):
-        return ", ".join(_said(one) for one in value) or "none"
+        return ", ".join(map(_shown, value)) or "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return "none" if value is None else str(value)
+    return "none" if value is None or value == {} else str(value)

@@ -53,7 +53,7 @@
   }
 
   function answered(run, key) {
-    const value = key === "adversary_attention" ? run.adversary : run.probability;
+    const value = key === "adversarial_attention" ? run.adversary : run.probability;
     return value === null ? "" : "answers " + run.predicted + " with " + value.toFixed(2);
   }
 
@@ -68,7 +68,7 @@
   function mapRow(kind, items, run) {
     const head = make("th", { scope: "row" }, kind.name), map = run.maps[kind.key];
     if (!map) return make("tr", {}, head, make("td", { className: "soft", textContent: "not known for this text" }));
-    if (kind.key === "attention" || kind.key === "adversary_attention") head.append(make("small", { textContent: answered(run, kind.key) }));
+    if (kind.key === "attention" || kind.key === "adversarial_attention") head.append(make("small", { textContent: answered(run, kind.key) }));
     const what = done(items, run, kind.key);
     if (what) head.append(make("small", { textContent: what }));
     const read = kind.key === "replaced_attention" && run.replaced ? items.map((item, at) => run.replaced[at] ?? item) : items;

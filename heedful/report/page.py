@@ -11,18 +11,26 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from heedful import __version__
-from heedful.report.answers import WEAK, answer_of, table_rows
-from heedful.report.audit_files import AuditFiles, Verdict, Word, Words
+from heedful.formatting import UNDEFINED
+from heedful.report.answers import question_rows
+from heedful.report.audit_files import AuditFiles
 from heedful.report.drawing import DARK
 from heedful.report.erasure import RANKINGS
 from heedful.report.figure import Figure, inline_svg
 from heedful.report.figures import draw_figures
 from heedful.report.heatmap import embedded_json, example_data
-from heedful.report.names import flatten
+from heedful.report.names import shown_settings
 from heedful.report.texts import gather_texts
+from heedful.schema import Verdict, Word, Words
+from heedful.verdict.counting import WEAK, headline
 
 HERE = Path(__file__).parent
 MOST_LABELS = 6
+TITLES = {
+    "stability": "Is attention stable?",
+    "certificate": "How far may the weights be off before the decision can change?",
+}
+"""Titles of groups of figures that belong to no single question."""
 
 
 @dataclass(frozen=True)
@@ -42,16 +50,16 @@ def render_page(audits: Sequence[AuditFiles]) -> str:
     return page.render(
         weak=WEAK,
         audits=list(zip(texts.runs, (audit.verdict for audit in audits), strict=True)),
-        answers=[answer_of(audit.verdict, name) for audit, name in zip(audits, texts.runs, strict=True)],
-        rows=table_rows(audits),
-        groups=_grouped([Drawn(figure, inline_svg(figure)) for figure in draw_figures(texts)]),
+        answers=[(name, headline(audit.verdict)) for audit, name in zip(audits, texts.runs, strict=True)],
+        rows=question_rows(audits),
+        groups=_grouped([Drawn(figure, inline_svg(figure)) for figure in draw_figures(texts)], audits),
         instead=_instead(audits, texts.runs),
         words=_words(audits, texts.runs),
         facts=_facts([audit.verdict for audit in audits], texts.runs),
         commands=[command for command in dict.fromkeys(audit.verdict.command for audit in audits) if command],
         settings=_settings(audits),
         solvers=[_solvers(audit) for audit in audits],
-        proven=all(set(audit.rows.filter(test="adversary")["solver"]) <= {"exact"} for audit in audits),
+        proven=all(set(audit.rows.filter(test="adversarial_attention")["solver"]) <= {"exact"} for audit in audits),
         examples=examples,
         payload=embedded_json(examples),
         script=Markup(script),
@@ -81,13 +89,16 @@ def _facts(verdicts: Sequence[Verdict], names: Sequence[str]) -> list[tuple[str,
         "Accuracy": ["" if share is None else f"{100 * share:.1f} %" for share in accuracies],
         "Answers": [", ".join(labels[:MOST_LABELS]) + more],
     }
-    return [(name, " · ".join(dict.fromkeys(said))) for name, said in facts.items() if any(said)]
+    return [(name, " · ".join(dict.fromkeys(values))) for name, values in facts.items() if any(values)]
 
 
-def _grouped(drawn: Sequence[Drawn]) -> dict[str, list[Drawn]]:
+def _grouped(drawn: Sequence[Drawn], audits: Sequence[AuditFiles]) -> dict[str, list[Drawn]]:
+    """The figures by the question that they belong to, in the words of the verdict."""
+    questions = {line.name: line.question for audit in audits for line in audit.verdict.lines}
     groups: dict[str, list[Drawn]] = {}
-    for one in drawn:
-        groups.setdefault(one.figure.group, []).append(one)
+    for each in drawn:
+        title = questions.get(each.figure.group) or TITLES.get(each.figure.group, each.figure.group)
+        groups.setdefault(title, []).append(each)
     return groups
 
 
@@ -95,27 +106,30 @@ def _instead(
     audits: Sequence[AuditFiles], names: Sequence[str]
 ) -> list[tuple[str, str, list[tuple[str, float, bool]]]]:
     """For each audit its name, the advice, and the rankings by mean fraction erased: best first, the advised marked."""
-    found = []
+    shown = []
     for audit, name in zip(audits, names, strict=True):
         advice = audit.verdict.show_instead
         if advice is None:
             continue
         known = [(ranking, mean) for ranking, mean in advice.fractions.items() if mean is not None]
         bars = [(RANKINGS.get(ranking, ranking), mean, ranking == advice.ranking) for ranking, mean in known]
-        found.append((name, advice.sentence, sorted(bars, key=lambda bar: bar[1])))
-    return found
+        shown.append((name, advice.sentence, sorted(bars, key=lambda bar: bar[1])))
+    return shown
 
 
 def _words(audits: Sequence[AuditFiles], names: Sequence[str]) -> list[tuple[str, Words, list[tuple[Word, ...]]]]:
     """For each audit that has them: its name, the words it found, and most and least attended ones side by side."""
-    found = [(name, audit.verdict.words) for audit, name in zip(audits, names, strict=True)]
-    return [(name, one, list(zip(one.most, one.least, strict=False))) for name, one in found if one is not None]
+    pairs = [(name, audit.verdict.words) for audit, name in zip(audits, names, strict=True)]
+    return [
+        (name, words, list(zip(words.most, words.least, strict=False))) for name, words in pairs if words is not None
+    ]
 
 
 def _settings(audits: Sequence[AuditFiles]) -> list[tuple[str, list[str]]]:
     """Every setting of some audit, and what each says of it."""
-    flat = [dict(flatten(audit.verdict.settings)) for audit in audits]
-    return [(key, [one.get(key, "–") for one in flat]) for key in dict.fromkeys(key for one in flat for key in one)]
+    flat = [shown_settings(audit.verdict.settings) for audit in audits]
+    keys = dict.fromkeys(key for settings in flat for key in settings)
+    return [(key, [settings.get(key, UNDEFINED) for settings in flat]) for key in keys]
 
 
 def _solvers(audit: AuditFiles) -> str:

@@ -9,16 +9,16 @@ from heedful.report.drawing import boxes, colour_of, five_numbers, histogram, pa
 from heedful.report.figure import Figure
 from heedful.report.texts import Texts
 
-SHUFFLED = "Does it matter which words get the weight?"
-ADVERSARY = "How different can attention be for the same answer?"
+SHUFFLED, ADVERSARIAL = "permutation", "adversarial_attention"
+"""The questions that the figures belong to."""
 QUARTERS = ("below .25", ".25 to .5", ".5 to .75", ".75 and above")
 LARGEST = "prediction.max_attention"
 BINS = 35
 KINDS = {
-    "adversary.js": "same answer",
-    "adversary.cap": "any answer (cap)",
-    "adversary.js_search": "same answer, found by search",
-    "adversary.js_upper": "same answer, at most",
+    "adversarial_attention.js": "same answer",
+    "adversarial_attention.cap": "any answer (cap)",
+    "adversarial_attention.js_search": "same answer, found by search",
+    "adversarial_attention.js_upper": "same answer, at most",
 }
 
 
@@ -54,25 +54,25 @@ def permutation(texts: Texts) -> Figure | None:
     )
 
 
-def adversary(texts: Texts) -> Figure | None:
+def adversarial_attention(texts: Texts) -> Figure | None:
     """The largest divergence that keeps the answer, its cap, and what a search finds where it was run."""
-    if not texts.has("adversary.js"):
+    if not texts.has("adversarial_attention.js"):
         return None
     shown = {column: name for column, name in KINDS.items() if texts.has(column)}
-    if "adversary.js_upper" in shown and not _is_bracketed(texts):
-        del shown["adversary.js_upper"]
+    if "adversarial_attention.js_upper" in shown and not _is_bracketed(texts):
+        del shown["adversarial_attention.js_upper"]
     values = pl.concat([texts.values(column).with_columns(kind=pl.lit(name)) for column, name in shown.items()])
     bars = histogram(values, ["run", "kind"], 0.0, 0.7, BINS)
     colour = colour_of(list(shown.values()), "kind")
     means = values.group_by("run", "kind", maintain_order=True).agg(pl.col("value").mean().round(2)).rows()
     return Figure(
-        name="adversary",
-        group=ADVERSARY,
+        name="adversarial_attention",
+        group=ADVERSARIAL,
         title="The most different attention",
         caption=(
             "How far attention can move from the model's own without changing the answer; 0 is not at all, "
             f"ln 2 = {math.log(2):.3f} (dashed) is all weight on other words. The cap is how far it could move at all."
-            + texts.left_out("adversary.js")
+            + texts.left_out("adversarial_attention.js")
         ),
         source="Jain & Wallace 2019, Figure 7",
         alt="Histograms of Jensen-Shannon divergence. Means: "
@@ -82,15 +82,15 @@ def adversary(texts: Texts) -> Figure | None:
     )
 
 
-def adversary_by_largest(texts: Texts) -> Figure | None:
+def adversarial_attention_by_largest(texts: Texts) -> Figure | None:
     """The largest divergence that keeps the answer, against the largest attention weight."""
-    column = "adversary.js"
+    column = "adversarial_attention.js"
     if not texts.has(column, LARGEST):
         return None
     summary = by_largest(texts, column)
     return Figure(
-        name="adversary_by_max_attention",
-        group=ADVERSARY,
+        name="adversarial_attention_by_max_attention",
+        group=ADVERSARIAL,
         title="By the largest weight",
         caption=(
             "The same divergence in texts with a small or large top weight: where one word holds most of the "
@@ -114,7 +114,7 @@ def adversary_by_largest(texts: Texts) -> Figure | None:
 
 def _is_bracketed(texts: Texts) -> bool:
     """Whether the divergence is known between two bounds only, as with three classes or more."""
-    gap = texts.frame["adversary.js_upper"] - texts.frame["adversary.js"]
+    gap = texts.frame["adversarial_attention.js_upper"] - texts.frame["adversarial_attention.js"]
     return bool((gap > 1e-9).any())
 
 
@@ -136,7 +136,7 @@ def present(summary: pl.DataFrame) -> Sequence[str]:
 
 
 def medians(summary: pl.DataFrame) -> str:
-    """The medians in words, for who can not see them."""
+    """The medians in words, for those who cannot see them."""
     named = summary.select("median", "quarter", "class", "run").rows()
     return (
         "Medians: "

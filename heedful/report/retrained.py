@@ -9,7 +9,7 @@ from heedful.report.drawing import INK, colour_of
 from heedful.report.figure import Figure
 from heedful.report.texts import Texts
 
-GROUP = "Would a retrained model attend elsewhere?"
+GROUP = "attefa"
 SOURCE = "Amini & Kosseim, Figure {}".format
 KINDS = {"constant": "always says the same", "rescaled": "rescales", "frozen": "attention alone moves"}
 TRAINED = "trained"
@@ -18,10 +18,10 @@ LN2 = math.log(2)
 
 def adversaries_plane(texts: Texts) -> Figure | None:
     """Every member of the AtteFa family in the plane of JSD and TVD."""
-    if not texts.has("adversaries.tvd_1", "attefa.cap"):
+    if not texts.has("adversarial_models.tvd_1", "attefa.cap"):
         return None
     points = _members(texts)
-    said = "; ".join(f"{run}, {kind} {tvd:.2f} at {js:.2f}" for run, kind, tvd, js, _ in points.rows())
+    listed = "; ".join(f"{run}, {kind} {tvd:.2f} at {js:.2f}" for run, kind, tvd, js, _ in points.rows())
     kinds = [TRAINED, *KINDS.values()]
     base = alt.Chart(points).encode(
         x=alt.X("js:Q", title="JSD of attention (nats)", scale=alt.Scale(domain=[0, round(LN2, 3)])),
@@ -39,7 +39,7 @@ def adversaries_plane(texts: Texts) -> Figure | None:
         title="Adversaries: moved answers against moved attention",
         caption="Down and to the right the adversary wins. On the broken line AtteFa is .5; below it, less.",
         source=SOURCE(2),
-        alt=f"Mean TVD at mean JSD. {said}.",
+        alt=f"Mean TVD at mean JSD. {listed}.",
         chart=alt.layer(line, base.mark_point(size=70, filled=True, opacity=0.9, aria=False)).properties(
             width=330, height=230
         ),
@@ -49,10 +49,10 @@ def adversaries_plane(texts: Texts) -> Figure | None:
 
 def adversaries_seeds(texts: Texts) -> Figure | None:
     """AtteFa of each trained adversary, one a seed."""
-    if not texts.has("adversaries.tvd_1"):
+    if not texts.has("adversarial_models.tvd_1"):
         return None
     points = _members(texts).filter(pl.col("kind") == TRAINED)
-    said = "; ".join(f"{run}: {value:.2f}" for run, value in points.select("run", "attefa").rows())
+    listed = "; ".join(f"{run}: {value:.2f}" for run, value in points.select("run", "attefa").rows())
     base = alt.Chart(points).encode(
         y=alt.Y("run:N", sort=list(texts.runs), title=None, axis=alt.Axis(labels=len(texts.runs) > 1)),
         x=alt.X("attefa:Q", title="AtteFa", scale=alt.Scale(domain=[0, 1])),
@@ -65,7 +65,7 @@ def adversaries_seeds(texts: Texts) -> Figure | None:
         title="AtteFa over the adversaries' seeds",
         caption="Each point an adversary, the tick their mean. Values in two heaps: some adversaries gave up.",
         source=SOURCE(1),
-        alt=f"AtteFa of each adversary. {said}.",
+        alt=f"AtteFa of each adversary. {listed}.",
         chart=alt.layer(dots, means).properties(width=330, height=50 + 40 * len(texts.runs)),
         columns=3,
     )
@@ -74,11 +74,11 @@ def adversaries_seeds(texts: Texts) -> Figure | None:
 def _members(texts: Texts) -> pl.DataFrame:
     """run, kind, and the means tvd, js and attefa of each member of the family."""
     frame = texts.frame
-    numbers = sorted(int(name.split("_")[-1]) for name in frame.columns if name.startswith("adversaries.tvd_"))
-    pairs = [(TRAINED, f"adversaries.tvd_{n}", f"adversaries.js_{n}") for n in numbers]
+    numbers = sorted(int(name.split("_")[-1]) for name in frame.columns if name.startswith("adversarial_models.tvd_"))
+    pairs = [(TRAINED, f"adversarial_models.tvd_{n}", f"adversarial_models.js_{n}") for n in numbers]
     cap = "attefa.type_cap" if "attefa.type_cap" in frame.columns else "attefa.cap"
     pairs += [
-        (said, f"attefa.{kind}_tvd", "attefa.frozen_js" if kind == "frozen" else cap) for kind, said in KINDS.items()
+        (name, f"attefa.{kind}_tvd", "attefa.frozen_js" if kind == "frozen" else cap) for kind, name in KINDS.items()
     ]
     rows = []
     for run in texts.runs:

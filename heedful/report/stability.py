@@ -1,4 +1,4 @@
-"""Figures of stability, of rationales, and of what is certified."""
+"""Figures of stability, of the top words, and of what is certified."""
 
 import math
 
@@ -10,22 +10,21 @@ from heedful.report.figure import Figure
 from heedful.report.perturbation import LARGEST, by_largest, medians, present
 from heedful.report.texts import Texts
 
-STABLE = "Is it stable?"
-TOP = "Are the top words necessary? Do they suffice?"
-CERTIFIED = "How far may the weights be off before the decision can change?"
+STABLE, TOP, CERTIFIED = "stability", "comprehensiveness", "certificate"
+"""What the figures belong to: questions, or groups of figures that have a title of their own."""
 RANKINGS = {"attention": "attention", "random": "random words", "leave_one_out": "leave-one-out"}
 KINDS = {"comprehensiveness": "without them (comprehensiveness)", "sufficiency": "with them alone (sufficiency)"}
 NORMS = {"l1": ("l1", 2.0), "l2": ("l2", math.sqrt(2)), "linf": ("largest single weight (l∞)", 1.0)}
 """Norms as the reader calls them, and how far apart two distributions can be in each."""
 KEPT = {"simplex": "weights stay a distribution", "zero_sum": "they still sum to 1", "free": "they may be anything"}
-"""What perturbed weights may be, by the ending of the measure's name; the first is what attention can be."""
+"""What perturbed weights may be, by the suffix of the measure's name; the first is what attention can be."""
 CERTIFICATE = "certificate.linf_simplex"
 POINTS = 60
 
 
 def seeds_by_largest(texts: Texts) -> Figure | None:
     """The farthest that attention of another seed lies, against the largest attention weight."""
-    return _steady(
+    return _by_largest(
         texts,
         "seeds.max_js",
         "Other seeds",
@@ -36,7 +35,7 @@ def seeds_by_largest(texts: Texts) -> Figure | None:
 
 def noise_by_largest(texts: Texts) -> Figure | None:
     """What noise on one embedding does to attention, against the largest attention weight."""
-    return _steady(
+    return _by_largest(
         texts,
         "embedding_noise.js",
         "Noise on one word",
@@ -47,7 +46,7 @@ def noise_by_largest(texts: Texts) -> Figure | None:
 
 def substitution_by_largest(texts: Texts) -> Figure | None:
     """What a similar word does to attention, against the largest attention weight."""
-    return _steady(
+    return _by_largest(
         texts,
         "word_substitution.js",
         "A similar word",
@@ -56,17 +55,17 @@ def substitution_by_largest(texts: Texts) -> Figure | None:
     )
 
 
-def rationale_curves(texts: Texts) -> Figure | None:
+def top_word_curves(texts: Texts) -> Figure | None:
     """How much less sure the model is without the top words and with them alone, by how many they are."""
-    means = rationale_means(texts)
+    means = top_word_means(texts)
     if means is None:
         return None
-    said = ", ".join(
+    listed = ", ".join(
         f"{value:.2f} {kind} by {ranking}, {size} ({run})"
         for run, kind, ranking, size, value, _ in means.filter(pl.col("size") == means["size"][-1]).rows()
     )
     return Figure(
-        name="rationale",
+        name="comprehensiveness_sufficiency",
         group=TOP,
         title="The top words gone, and alone",
         caption=(
@@ -75,19 +74,19 @@ def rationale_curves(texts: Texts) -> Figure | None:
             "come close to leave-one-out, far from random words. Texts too short for a size are left out of it."
         ),
         source="Hu et al. 2023, Table 2, after DeYoung et al. 2020",
-        alt=f"Lines by size of the rationale. At the largest: {said}.",
+        alt=f"Lines by number of top words. At the largest: {listed}.",
         chart=_curves(means, texts),
         table=means.with_columns(pl.format("{}", pl.col("value").round(3)).alias("value")),
         columns=6,
     )
 
 
-def rationale_means(texts: Texts) -> pl.DataFrame | None:
+def top_word_means(texts: Texts) -> pl.DataFrame | None:
     """run, kind, ranking, size, value (the mean over texts) and texts, in the order of the figure."""
     parts = []
     for measure, kind in KINDS.items():
         for ranking, name in RANKINGS.items():
-            start = f"rationale.{measure}_{ranking}_"
+            start = f"comprehensiveness_sufficiency.{measure}_{ranking}_"
             columns = [column for column in texts.frame.columns if column.startswith(start) and texts.has(column)]
             for column in sorted(columns, key=lambda column: _place(column.removeprefix(start))):
                 size = pl.lit(column.removeprefix(start)).alias("size")
@@ -108,7 +107,7 @@ def certified_share(texts: Texts) -> Figure | None:
     curves = certified_curves(texts)
     known = texts.values(CERTIFICATE)
     halves = known.group_by("run", maintain_order=True).agg(pl.col("value").median())
-    said = ", ".join(f"{value:.2f} ({run})" for run, value in halves.rows())
+    listed = ", ".join(f"{value:.2f} ({run})" for run, value in halves.rows())
     rows = alt.Row("run:N", sort=list(texts.runs), header=_header()) if len(texts.runs) > 1 else alt.Undefined
     base = alt.Chart(curves).encode(
         x=alt.X("radius:Q", title="radius", axis=alt.Axis(tickCount=4)),
@@ -126,7 +125,7 @@ def certified_share(texts: Texts) -> Figure | None:
             "decision hangs on the weights. All that attention can be is a distribution." + texts.left_out(CERTIFICATE)
         ),
         source="In none of the papers; the worst case of Hu et al. 2023 turned round",
-        alt=f"Falling curves for three norms. Median radius by the largest single weight, on the simplex: {said}.",
+        alt=f"Falling curves for three norms. Median radius by the largest single weight, on the simplex: {listed}.",
         chart=base.mark_line(strokeWidth=1.6, aria=False)
         .properties(width=190, height=150)
         .facet(column=alt.Column("norm:N", sort=names, header=_header()), row=rows, spacing=22)
@@ -139,7 +138,7 @@ def certified_curves(texts: Texts) -> pl.DataFrame:
     """run, norm, kind, radius and share: of the texts with a certificate, those with at least that radius."""
     parts = []
     for norm, (name, most) in NORMS.items():
-        for kind, said in KEPT.items():
+        for kind, meaning in KEPT.items():
             values = texts.values(f"certificate.{norm}_{kind}")
             for step in range(POINTS + 1):
                 radius = step * most / POINTS
@@ -148,7 +147,7 @@ def certified_curves(texts: Texts) -> pl.DataFrame:
                     shares.select(
                         "run",
                         pl.lit(name).alias("norm"),
-                        pl.lit(said).alias("kind"),
+                        pl.lit(meaning).alias("kind"),
                         pl.lit(round(radius, 4)).alias("radius"),
                         pl.col("share").round(4),
                     )
@@ -156,7 +155,7 @@ def certified_curves(texts: Texts) -> pl.DataFrame:
     return pl.concat(parts)
 
 
-def _steady(texts: Texts, column: str, title: str, caption: str, source: str) -> Figure | None:
+def _by_largest(texts: Texts, column: str, title: str, caption: str, source: str) -> Figure | None:
     if not texts.has(column, LARGEST):
         return None
     summary = by_largest(texts, column)

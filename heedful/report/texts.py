@@ -9,7 +9,7 @@ from heedful.report.audit_files import AuditFiles
 from heedful.report.names import distinct_names, printable
 
 MOST_CLASSES = 5
-"""Classes told apart in a figure; the rarer ones are drawn as one."""
+"""Classes distinguished in a figure; the rarer ones are drawn together."""
 OTHER = "other classes"
 EVERY = "all texts"
 
@@ -21,7 +21,7 @@ class Texts:
     Args:
         frame: run, example, class (as predicted), and a column `test.measure` for each measure; NaN where undefined.
         runs: the audits' names, in the reader's order.
-        classes: the predicted classes told apart, in the order of the labels.
+        classes: the predicted classes that are distinguished, in the order of the labels.
     """
 
     frame: pl.DataFrame
@@ -59,10 +59,10 @@ def gather_texts(audits: Sequence[AuditFiles]) -> Texts:
     order = [printable(label) for audit in audits for label in audit.verdict.labels]
     counts = dict(wide["class"].value_counts().iter_rows())
     often = sorted(counts, key=lambda name: -counts[name])
-    told = often if len(often) <= MOST_CLASSES + 1 else often[:MOST_CLASSES]
-    rest = pl.when(pl.col("class").is_in(told)).then("class").otherwise(pl.lit(OTHER))
-    classes = sorted(told, key=lambda name: order.index(name) if name in order else len(order))
-    if len(told) < len(often):
+    named = often if len(often) <= MOST_CLASSES + 1 else often[:MOST_CLASSES]
+    rest = pl.when(pl.col("class").is_in(named)).then("class").otherwise(pl.lit(OTHER))
+    classes = sorted(named, key=lambda name: order.index(name) if name in order else len(order))
+    if len(named) < len(often):
         classes.append(OTHER)
     return Texts(wide.with_columns(rest.alias("class")), names, tuple(classes))
 

@@ -6,7 +6,7 @@ from heedful.report.drawing import boxes, five_numbers, panels
 from heedful.report.figure import Figure
 from heedful.report.texts import Texts
 
-GROUP = "Do telling words get more attention than neutral ones?"
+GROUP = "token_scores"
 POLAR, NEUTRAL = "token_scores.weight_polar", "token_scores.weight_neutral"
 
 
@@ -16,8 +16,8 @@ def token_weights(texts: Texts) -> Figure | None:
         return None
     columns = [name for name in texts.frame.columns if name.startswith("token_scores.weight[") and texts.has(name)]
     kinds = {name: name.partition("[")[2].removesuffix("]") for name in columns} or {POLAR: "some answer"}
-    said = {name: f"for {kind}" for name, kind in kinds.items()} | {NEUTRAL: "neutral"}
-    values = pl.concat([texts.values(column).with_columns(kind=pl.lit(kind)) for column, kind in said.items()])
+    named = {name: f"for {kind}" for name, kind in kinds.items()} | {NEUTRAL: "neutral"}
+    values = pl.concat([texts.values(column).with_columns(kind=pl.lit(kind)) for column, kind in named.items()])
     summary = five_numbers(values, ["run", "kind"]).with_columns(series=pl.lit("all"))
     medians = ", ".join(f"{m:.2f} {kind} ({run})" for run, kind, m in summary.select("run", "kind", "median").rows())
     return Figure(
@@ -25,15 +25,15 @@ def token_weights(texts: Texts) -> Figure | None:
         group=GROUP,
         title="Weights by kind of word",
         caption=(
-            "The mean attention weight, in even shares, of the words of a text that speak for each answer in the "
+            "The mean attention weight, relative to uniform, of the words of a text that speak for each answer in the "
             "training texts, and of those that speak for none: 1 is what each word would get were all alike. "
             "Box: the middle half of the texts; whiskers: 1.5 times its width; points beyond are not drawn."
             + texts.left_out(POLAR)
         ),
         source="Sun & Lu 2020, Figure 5",
-        alt=f"Box plots of attention weights in even shares. Medians: {medians}.",
+        alt=f"Box plots of attention weights relative to uniform. Medians: {medians}.",
         chart=panels(
-            boxes(summary, ("kind", list(said.values()), "words"), ("series", ["all"]), "weight, in even shares"),
+            boxes(summary, ("kind", list(named.values()), "words"), ("series", ["all"]), "weight relative to uniform"),
             texts,
             420,
         ),

@@ -49,3 +49,8 @@ def connected(scheduler: str | None = None, *, workers: int | None = None) -> It
         )
     with cluster, Client(cluster, set_as_default=False) as client:
         yield client
+
+
+def cores() -> int:
+    """How many processes this machine runs at a time."""
+    return CPU_COUNT

@@ -8,12 +8,8 @@ runs/<key>/  run.json            settings, labels, scores, versions
 """
 
 import json
-import os
 import platform
-import secrets
-import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -27,7 +23,9 @@ from heedful import __version__
 from heedful.data.tokenizer import WordTokenizer
 from heedful.errors import StoreError
 from heedful.models.attention_model import build_model
+from heedful.runs.folders import written_whole
 from heedful.settings import Run, key_of
+from heedful.settings.validation import update_settings
 from heedful.training.trained import Record, Trained
 
 # polars panics on some damaged files, and its panic is not an Exception.
@@ -98,13 +96,13 @@ class Store:
         """A finished run, ready to be used."""
         described, folder = self.read(key), self.folder / key
         words = WordTokenizer.from_json(_text(folder / "tokenizer.json"))
-        network = described.run.network.model_copy(update={"embed_size": described.embed_size})
+        network = update_settings(described.run.network, {"embed_size": described.embed_size})
         model = build_model(network, words.size, len(described.labels), has_query=described.has_query)
         try:
             model.load_state_dict(load_file(folder / "model.safetensors"))
             history = tuple(Record(**row) for row in pl.read_parquet(folder / "history.parquet").to_dicts())
         except UNREADABLE as error:
-            raise StoreError(f"{folder} can not be read: {_first_line(error)}") from error
+            raise StoreError(f"{folder} cannot be read: {_first_line(error)}") from error
         tokens = self.tokens(key) if described.run.training.record_flow else None
         scores = {s: {m: float("nan") if v is None else v for m, v in d.items()} for s, d in described.scores.items()}
         return Trained(
@@ -155,33 +153,6 @@ class Store:
         return runs, problems
 
 
-@contextmanager
-def written_whole(folder: Path) -> Iterator[Path]:
-    """A fresh folder to write in, renamed to its place once all is written; gone if anything goes wrong.
-
-    Two processes may write the same folder: the first to finish wins. What killed processes of this machine left is
-    cleared away.
-    """
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    host = platform.node() or "here"
-    for left in folder.parent.glob(f".part-{host}-*"):
-        if not _is_alive(int(left.name.split("-")[-2])):
-            shutil.rmtree(left, ignore_errors=True)
-    part = folder.parent / f".part-{host}-{os.getpid()}-{secrets.token_hex(4)}"
-    part.mkdir()
-    try:
-        yield part
-        for path in part.iterdir():
-            _to_disk(path)
-        try:
-            part.rename(folder)
-        except OSError:
-            if not folder.is_dir():
-                raise
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-
-
 def _describe(trained: Trained) -> RunFile:
     return RunFile(
         run=trained.run,
@@ -197,26 +168,11 @@ def _describe(trained: Trained) -> RunFile:
     )
 
 
-def _to_disk(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
-
-
 def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise StoreError(f"{path} can not be read: {error}") from error
+        raise StoreError(f"{path} cannot be read: {error}") from error
 
 
 def _first_line(error: BaseException) -> str:

@@ -1,29 +1,30 @@
-"""Many runs: those not yet in the store are done by a Dask cluster and stored as they arrive; all end in one table."""
+"""Many runs and audits: those not yet on disk are done by a Dask cluster and stored as they arrive."""
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import dask.config
-import polars as pl
 from distributed import Client, Future, as_completed, get_worker
 from distributed.scheduler import KilledWorker
 
+from heedful.auditing.request import AuditRequest
 from heedful.errors import HeedfulError
-from heedful.runs.store import RunFile, Store
-from heedful.runs.worker import Files, Inspection, files_of, inspect, keep, work
+from heedful.runs.folders import Files, files_in, write_files
+from heedful.runs.store import Store
+from heedful.runs.worker import audit_run, train_run
 from heedful.settings import Run
 
 
 @dataclass(frozen=True)
-class Standing:
-    """Where a sweep stands, told at its start and after every run."""
+class SweepStatus:
+    """Where a sweep stands, reported at its start and after every run."""
 
-    found: int
+    cached: int
+    """There before."""
     done: int
     failed: int
     running: int
@@ -31,8 +32,8 @@ class Standing:
     """Not yet done, those running included."""
 
 
-Report = Callable[[Standing, str | None, str | None], None]
-"""Called with the standing, the key of the run that just ended (None at the start), and why it failed if it did."""
+Report = Callable[[SweepStatus, str | None, str | None], None]
+"""Called with the status, the key of the run that just ended (None at the start), and why it failed if it did."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Task:
     Args:
         place: the folder that the answer is stored as.
         needs: keys of the runs whose files it takes.
-        settings: what to do, as JSON: a Run, or an `engine.Inspection`.
+        settings: what to do, as JSON: a Run, or an AuditRequest.
     """
 
     place: Path
@@ -52,17 +53,15 @@ class Task:
 
 
 def tasks_of(
-    runs: Mapping[str, Run], store: Store, audits: Mapping[str, Inspection] | None = None, folder: Path | None = None
+    runs: Mapping[str, Run], store: Store, audits: Mapping[str, AuditRequest] | None = None, folder: Path | None = None
 ) -> dict[str, Task]:
     """All that must be there in the end, by key: the runs, and the audits in their own folder."""
     tasks = {
         key: Task(store.folder / key, (run.reference,) if run.reference else (), _train, run.model_dump_json())
         for key, run in runs.items()
     }
-    for key, one in (audits or {}).items():
-        base = (runs[one.run] if one.run in runs else store.read(one.run).run).reference
-        needs = dict.fromkeys((*one.needs, *((base,) if base else ())))
-        tasks[key] = Task((folder or Path("audits")) / key, tuple(needs), _inspect, one.model_dump_json())
+    for key, request in (audits or {}).items():
+        tasks[key] = Task((folder or Path("audits")) / key, request.needs, _audit, request.model_dump_json())
     return tasks
 
 
@@ -71,7 +70,7 @@ def sweep(
     store: Store,
     client: Client,
     *,
-    audits: Mapping[str, Inspection] | None = None,
+    audits: Mapping[str, AuditRequest] | None = None,
     folder: Path | None = None,
     device: str = "cpu",
     report: Report | None = None,
@@ -82,26 +81,26 @@ def sweep(
     function early (Ctrl-C, a lost connection) stops what is running, and what was stored stays.
 
     Args:
-        runs: by key, as `plan.prepare` makes them.
-        audits: by key, as `engine.audit_key` makes them; each is done once its runs are.
+        runs: by key, as `grid.unique_runs` makes them.
+        audits: by key; each is done once its runs are.
         folder: where audits are stored; `audits` by default.
     """
-    going = _Sweep(tasks_of(runs, store, audits, folder), store, client, device)
-    told = report or (lambda standing, key, error: None)
+    state = _SweepState(tasks_of(runs, store, audits, folder), store, client, device)
+    notify = report or (lambda status, key, error: None)
     try:
-        going.start()
-        told(going.standing(), None, None)
-        for future in going.arriving:
-            ended = going.finish(future)
-            going.start()
+        state.start()
+        notify(state.status(), None, None)
+        for future in state.arriving:
+            ended = state.finish(future)
+            state.start()
             for key in ended:
-                told(going.standing(), key, going.errors.get(key))
+                notify(state.status(), key, state.errors.get(key))
     finally:
-        client.cancel(list(going.under_way), force=True)
-    return going.errors
+        client.cancel(list(state.under_way), force=True)
+    return state.errors
 
 
-class _Sweep:
+class _SweepState:
     """What is waiting, under way, done and failed."""
 
     def __init__(self, tasks: Mapping[str, Task], store: Store, client: Client, device: str):
@@ -113,7 +112,7 @@ class _Sweep:
         self.followers: dict[str, list[str]] = defaultdict(list)
         self.waits_for: dict[str, set[str]] = {}
         missing = [key for key, task in tasks.items() if not task.place.is_dir()]
-        self.found, self.done, self.left = len(tasks) - len(missing), 0, len(missing)
+        self.cached, self.done, self.left = len(tasks) - len(missing), 0, len(missing)
         for key in missing:
             self.waits_for[key] = set(tasks[key].needs) & set(missing)
             for base in self.waits_for[key]:
@@ -130,7 +129,7 @@ class _Sweep:
             task = self.tasks[key]
             for base in task.needs:
                 if base not in bases:
-                    bases[base] = self.submit(_given, files_of(base, self.store))
+                    bases[base] = self.submit(_unchanged, files_in(self.store.folder / base))
             needed = [bases[base] for base in task.needs]
             future = self.submit(task.function, task.settings, key, self.device, task.needs, *needed)
             self.under_way[future] = key
@@ -146,14 +145,14 @@ class _Sweep:
             return self.client.submit(function, *arguments, pure=False, priority=int(function is not _train))
 
     def finish(self, future: Future) -> list[str]:
-        """Store what arrived, or note why it failed; the key of that task, and of those that can not be done now."""
+        """Store what arrived, or note why it failed; the key of that task, and of those that cannot be done now."""
         key = self.under_way[future]
         files = self.received(future)
         del self.under_way[future]
         future.release()
         if isinstance(files, str):
             return self.fail(key, files)
-        keep(files, self.tasks[key].place)
+        write_files(files, self.tasks[key].place)
         self.done, self.left = self.done + 1, self.left - 1
         for follower in reversed(self.followers.pop(key, [])):
             self.waits_for[follower].discard(key)
@@ -183,20 +182,20 @@ class _Sweep:
             return []
         self.errors[key] = error
         self.left -= 1
-        failed = [self.fail(one, f"its base run {key} failed: {error}") for one in self.followers.pop(key, [])]
-        return [key, *(one for keys in failed for one in keys)]
+        failed = [self.fail(name, f"its base run {key} failed: {error}") for name in self.followers.pop(key, [])]
+        return [key, *(name for keys in failed for name in keys)]
 
     def threads(self) -> int:
         """How many tasks the cluster can do at a time, at this moment."""
         return sum(self.client.nthreads().values())  # pyright: ignore[reportAttributeAccessIssue]
 
-    def standing(self) -> Standing:
+    def status(self) -> SweepStatus:
         """The counts."""
         running = min(len(self.under_way), self.threads())
-        return Standing(self.found, self.done, len(self.errors), running, self.left)
+        return SweepStatus(self.cached, self.done, len(self.errors), running, self.left)
 
 
-def _given(files: Files) -> Files:
+def _unchanged(files: Files) -> Files:
     return files
 
 
@@ -205,16 +204,16 @@ class Stopped(Exception):
 
 
 def _train(settings: str, key: str, device: str, needs: tuple[str, ...], *files: Files) -> Files:
-    """As `engine.work`, given up between two batches once the client is gone or has cancelled."""
+    """As `worker.train_run`, given up between two batches once the client is gone or has cancelled."""
     stop = _stop_if_cancelled(key)
-    return work(settings, key, files[0] if files else None, device=device, report=lambda progress: stop())
+    return train_run(settings, key, files[0] if files else None, device=device, report=lambda progress: stop())
 
 
-def _inspect(settings: str, key: str, device: str, needs: tuple[str, ...], *files: Files) -> Files:
-    """As `engine.inspect`, given up likewise."""
+def _audit(settings: str, key: str, device: str, needs: tuple[str, ...], *files: Files) -> Files:
+    """As `worker.audit_run`, given up likewise."""
     stop = _stop_if_cancelled(key)
     runs = dict(zip(needs, files, strict=True))
-    return inspect(settings, key, runs, device=device, report=lambda done, texts: stop())
+    return audit_run(settings, key, runs, device=device, report=lambda done, texts: stop())
 
 
 def _stop_if_cancelled(key: str) -> Callable[[], None]:
@@ -226,70 +225,3 @@ def _stop_if_cancelled(key: str) -> Callable[[], None]:
             raise Stopped(f"{key} was cancelled")
 
     return stop
-
-
-def table(runs: Mapping[str, Run], store: Store, errors: Mapping[str, str], found: Iterable[str] = ()) -> pl.DataFrame:
-    """One row a run: key, the settings that vary, status (found, done, failed or left), error, test scores, seconds.
-
-    Args:
-        errors: why runs failed, as `sweep` tells.
-        found: keys of the runs that were there before.
-    """
-    there = set(found)
-    settings = {key: _flat(run.model_dump(mode="json")) for key, run in runs.items()}
-    vary = _varying(list(settings.values()))
-    rows = []
-    for key, run in runs.items():
-        described = store.read(key) if run in store else None
-        status = "failed" if key in errors else "left" if described is None else "found" if key in there else "done"
-        scores = described.scores["test"] if described else {}
-        chosen = {place: settings[key].get(place) for place in vary}
-        seconds = described.seconds if described else None
-        rows.append({"key": key, **chosen, "status": status, "error": errors.get(key), **scores, "seconds": seconds})
-    names = dict.fromkeys(name for row in rows for name in row if name != "seconds")
-    return pl.DataFrame({name: _column([row.get(name) for row in rows]) for name in (*names, "seconds")})
-
-
-def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for name, value in tree.items():
-        flat |= _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {f"{prefix}{name}": value}
-    return flat
-
-
-def _varying(settings: list[dict[str, Any]]) -> list[str]:
-    """Places where not all runs are alike; what follows from others (the data's hash) left out."""
-    places = dict.fromkeys(place for one in settings for place in one if place != "data.fingerprint")
-    return [place for place in places if any(one.get(place) != settings[0].get(place) for one in settings)]
-
-
-def _column(values: list[Any]) -> pl.Series:
-    """The values in one type: as text where they are lists or of several types."""
-    kinds = {type(value) for value in values if value is not None}
-    if list in kinds or not (len(kinds) <= 1 or kinds <= {int, float}):
-        return pl.Series([None if value is None else str(value) for value in values], dtype=pl.String)
-    return pl.Series(values, strict=False)
-
-
-def expected_seconds(run: Run, finished: Iterable[RunFile]) -> float | None:
-    """The time a run will take, by the median of those that differ in the seed alone, or share its data and encoder."""
-    alike: list[float] = []
-    similar: list[float] = []
-    for one in finished:
-        if one.run.model_copy(update={"seed": run.seed, "reference": run.reference}) == run:
-            alike.append(one.seconds)
-        if one.run.data == run.data and one.run.network.encoder == run.network.encoder:
-            similar.append(one.seconds)
-    times = alike or similar
-    return median(times) if times else None
-
-
-def span(seconds: float) -> str:
-    """Seconds as a person says them.
-
-    >>> span(42.4), span(754.0), span(7_500.0)
-    ('42 s', '13 min', '2.1 h')
-    """
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7_200 else f"{seconds / 3_600:.1f} h"

@@ -1,4 +1,4 @@
-"""A run, done once: found in the store, or trained now and stored; here, or by a worker that shares no disk with us."""
+"""A run or an audit, done once: found on disk, or done now; here, or by a worker that shares no disk with us."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -7,28 +7,31 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import torch
-from pydantic import BaseModel, ConfigDict
 
 from heedful import __version__
-from heedful.auditing.audit import audit, audit_key, save_audit
-from heedful.auditing.companions import Company
+from heedful.auditing.audit import audit
+from heedful.auditing.request import AuditRequest
 from heedful.data import load as load_dataset
 from heedful.errors import DataError, SettingError
-from heedful.runs.store import Store, written_whole
-from heedful.settings import AuditSettings, DataSettings, Run, TextSettings, key_of
+from heedful.runs.audits import save_audit
+from heedful.runs.folders import Files, files_in, write_files
+from heedful.runs.store import Store
+from heedful.settings import DataSettings, Run, TextSettings, key_of
+from heedful.settings.validation import update_settings
 from heedful.training.loop import train
 from heedful.training.trained import Progress, Trained
 from heedful.types import Dataset
 
-Files = dict[str, bytes]
-"""A finished run on its way between machines: the files of its folder."""
-
 
 def load_data(run: Run) -> tuple[Run, Dataset]:
     """The run's data, and the run with the fingerprint of that data."""
-    dataset = load_dataset(run.data, run.text, sentences=run.network.encoder == "hierarchical")
-    data = run.data.model_copy(update={"fingerprint": dataset.fingerprint})
-    return run.model_copy(update={"data": data}), dataset
+    dataset = load_dataset(run.data, run.text, sentences=reads_sentences(run))
+    return update_settings(run, {"data.fingerprint": dataset.fingerprint}), dataset
+
+
+def reads_sentences(run: Run) -> bool:
+    """Whether the run's model needs to know where sentences begin."""
+    return run.network.encoder == "hierarchical"
 
 
 def ensure(
@@ -49,7 +52,7 @@ def ensure_on(
     return store.save(trained), trained, False
 
 
-def work(
+def train_run(
     settings: str,
     key: str,
     reference: Files | None,
@@ -68,84 +71,47 @@ def work(
         raise SettingError(f"the worker's Heedful ({__version__}) trains otherwise than the one that asked: update it.")
     with _ONE_AT_A_TIME:
         torch.set_num_threads(1)
-        dataset = _data(run.data.model_dump_json(), run.text.model_dump_json(), run.network.encoder == "hierarchical")
-        base = None if run.reference is None or reference is None else _unpacked(run.reference, reference)
-        return packed(train(run, dataset, device=device, reference=base, report=report))
+        base = None if run.reference is None or reference is None else unpack(run.reference, reference)
+        return pack(train(run, _dataset_of(run), device=device, reference=base, report=report))
 
 
-class Inspection(BaseModel):
-    """An audit that is asked for: of which run, with which settings, beside which other runs, all by their keys.
-
-    Args:
-        data: fingerprint of the run's data.
-        seeds: runs that differ in the seed alone.
-        adversaries: runs trained to predict as this one does and attend elsewhere.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    run: str
-    data: str
-    settings: AuditSettings = AuditSettings()
-    retrained: str | None = None
-    seeds: tuple[str, ...] = ()
-    adversaries: tuple[str, ...] = ()
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Keys of the runs that must be there."""
-        return (self.run, *(key for keys in self._beside.values() for key in keys))
-
-    @property
-    def key(self) -> str:
-        """The audit's name on disk."""
-        return audit_key(self.run, self.data, self.settings, self._beside)
-
-    @property
-    def _beside(self) -> dict[str, tuple[str, ...]]:
-        retrained = (self.retrained,) if self.retrained else ()
-        return {"retrained": retrained, "seed": self.seeds, "adversary": self.adversaries}
-
-
-def inspect(
-    settings: str,
+def audit_run(
+    request: str,
     key: str,
     runs: Mapping[str, Files],
     *,
     device: str = "cpu",
     report: Callable[[int, int], None] | None = None,
 ) -> Files:
-    """What a worker does for an audit: make the one of this inspection (JSON), on one thread, and hand back its files.
+    """What a worker does for an audit: make the one that is requested (JSON), on one thread, and hand back its files.
 
     Args:
         key: what the audit is called where it was asked for.
-        runs: files of all runs that it needs, and of the one that the audited run refers to.
+        runs: files of all runs that it needs.
     """
-    asked = Inspection.model_validate_json(settings)
+    asked = AuditRequest.model_validate_json(request)
     if asked.key != key:
         raise SettingError(f"the worker's Heedful ({__version__}) audits otherwise than the one that asked: update it.")
-    there = {name: _unpacked(name, files) for name, files in runs.items()}
-    run = there[asked.run].run
+    trained = {name: unpack(name, files) for name, files in runs.items()}
     with _ONE_AT_A_TIME, TemporaryDirectory() as folder:
         torch.set_num_threads(1)
-        dataset = _data(run.data.model_dump_json(), run.text.model_dump_json(), run.network.encoder == "hierarchical")
-        company = Company(
-            retrained=there.get(asked.retrained or ""),
-            reference=there.get(run.reference or ""),
-            seeds=tuple(there[name] for name in asked.seeds),
-            adversaries=tuple(there[name] for name in asked.adversaries),
-        )
-        found = audit(there[asked.run], dataset, asked.settings, company, device=device, report=report)
-        save_audit(found, Path(folder) / key)
-        return _files(Path(folder) / key)
+        dataset = _dataset_of(trained[asked.run].run)
+        companions = asked.companions.map(trained.__getitem__)
+        finished = audit(trained[asked.run], dataset, asked.settings, companions, device=device, report=report)
+        save_audit(finished, Path(folder) / key)
+        return files_in(Path(folder) / key)
 
 
 _ONE_AT_A_TIME = threading.Lock()
 """Training seeds torch's own generator, which the threads of a worker share."""
 
 
+def _dataset_of(run: Run) -> Dataset:
+    return _cached_dataset(run.data.model_dump_json(), run.text.model_dump_json(), reads_sentences(run))
+
+
 @lru_cache(maxsize=2)
-def _data(data_settings: str, text_settings: str, sentences: bool) -> Dataset:
+def _cached_dataset(data_settings: str, text_settings: str, sentences: bool) -> Dataset:
     """The data as read before, where the settings (JSON, with the fingerprint) are those of a run before."""
     data, text = DataSettings.model_validate_json(data_settings), TextSettings.model_validate_json(text_settings)
     dataset = load_dataset(data, text, sentences=sentences)
@@ -157,30 +123,15 @@ def _data(data_settings: str, text_settings: str, sentences: bool) -> Dataset:
     return dataset
 
 
-def packed(trained: Trained) -> Files:
+def pack(trained: Trained) -> Files:
     """The files that a finished run is stored as."""
     with TemporaryDirectory() as folder:
         key = Store(folder).save(trained)
-        return files_of(key, Store(folder))
+        return files_in(Path(folder) / key)
 
 
-def files_of(key: str, store: Store) -> Files:
-    """The files of a stored run."""
-    return _files(store.folder / key)
-
-
-def _files(folder: Path) -> Files:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
-def keep(files: Files, place: Path) -> None:
-    """Store files as a folder, whole or not at all; what is there already stays as it is."""
-    with written_whole(place) as part:
-        for name, content in files.items():
-            (part / name).write_bytes(content)
-
-
-def _unpacked(key: str, files: Files) -> Trained:
+def unpack(key: str, files: Files) -> Trained:
+    """The finished run that these files hold."""
     with TemporaryDirectory() as folder:
-        keep(files, Path(folder) / key)
+        write_files(files, Path(folder) / key)
         return Store(folder).load(key)

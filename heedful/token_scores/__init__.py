@@ -1,6 +1,6 @@
-"""Tokens as types: which label each speaks for, its polarity and attention scores, and what training does to them."""
+"""Scores of token types: the label each indicates, its polarity and attention score, and how training moves them."""
 
-from heedful.token_scores.attended import Attended, Word, attended
+from heedful.token_scores.attended_words import AttendedWords, Word, attended_words
 from heedful.token_scores.classes import NEUTRAL, OTHER, counts_of_batches, token_classes, token_counts
 from heedful.token_scores.directions import attention_direction, head_alignment, head_rows
 from heedful.token_scores.flow import Flow, Terms, flow, has_flow
@@ -10,12 +10,12 @@ from heedful.token_scores.scores import TokenScores, global_scores, item_polarit
 __all__ = [
     "NEUTRAL",
     "OTHER",
-    "Attended",
+    "AttendedWords",
     "Flow",
     "Terms",
     "TokenScores",
     "Word",
-    "attended",
+    "attended_words",
     "attention_direction",
     "counts_of_batches",
     "flow",

@@ -1,4 +1,4 @@
-"""Which label a token speaks for, by where it occurs in the training texts."""
+"""Which label a token indicates, from its counts in the training texts."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -13,13 +13,13 @@ from heedful.errors import SettingError
 from heedful.types import Batch
 
 NEUTRAL, OTHER = -1, -2
-"""The classes of a token that speaks for no label: it occurs evenly under all of them, or nothing can be said."""
+"""Classes of a token that indicates no label: NEUTRAL if it occurs evenly under all of them, OTHER if undecided."""
 
 
 def token_counts(split: EncodedSplit, vocabulary: int, classes: int) -> Int[Tensor, "token classes"]:
-    """How often each token occurs in the texts of each label; our own symbols, being no words, never.
+    """How often each token occurs in the texts of each label; 0 for special symbols, which are not words.
 
-    Occurrences are counted, not texts. Queries are not.
+    Occurrences are counted, not texts. Queries are not counted.
 
     >>> split = EncodedSplit((torch.tensor([4, 5, 4]), torch.tensor([5])), (), (), torch.tensor([0, 1]), framed=False)
     >>> token_counts(split, 6, 2)[4:]
@@ -27,17 +27,19 @@ def token_counts(split: EncodedSplit, vocabulary: int, classes: int) -> Int[Tens
             [1, 1]])
     """
     labels = split.labels.repeat_interleave(torch.tensor(split.lengths))
-    cells = torch.cat(split.texts) * classes + labels
-    counts = cells.bincount(minlength=vocabulary * classes).unflatten(0, (vocabulary, classes))
+    pairs = torch.cat(split.texts) * classes + labels
+    counts = pairs.bincount(minlength=vocabulary * classes).unflatten(0, (vocabulary, classes))
     counts[: len(SPECIAL)] = 0
     return counts
 
 
 def counts_of_batches(batches: Sequence[Batch], classes: int) -> Int[Tensor, "token classes"]:
-    """As `token_counts`, of texts that are cut into batches already: of the places that attention may weigh."""
-    texts = tuple(row[kept].cpu() for one in batches for row, kept in zip(one.tokens, one.attendable, strict=True))
-    labels = torch.cat([one.labels.cpu() for one in batches])
-    vocabulary = 1 + max(int(one.tokens.max()) for one in batches)
+    """As `token_counts`, for texts that are batched already; only attendable positions are counted."""
+    texts = tuple(
+        row[kept].cpu() for batch in batches for row, kept in zip(batch.tokens, batch.attendable, strict=True)
+    )
+    labels = torch.cat([batch.labels.cpu() for batch in batches])
+    vocabulary = 1 + max(int(batch.tokens.max()) for batch in batches)
     return token_counts(EncodedSplit(texts, (), (), labels, framed=False), vocabulary, classes)
 
 
@@ -48,21 +50,21 @@ def token_classes(
     share: float = 0.75,
     least: int = 5,
 ) -> Int[Tensor, " token"]:
-    """The label that each token speaks for, or NEUTRAL, or OTHER.
+    """The label that each token indicates, or NEUTRAL, or OTHER.
 
-    A token speaks for label k if it has more than `share` of its occurrences there, f_k > share x f, and f_k > least.
-    It is neutral if every share is within .05 of an even one, |f_k / f - 1 / K| < .05, and the most and the least of
-    the f_k differ by less than 5.
+    A token indicates label k if more than `share` of its f occurrences are under k, f_k > share x f, and f_k > least.
+    It is neutral if each of its K shares is within .05 of uniform, |f_k / f - 1 / K| < .05, and its largest and
+    smallest f_k differ by less than 5.
 
     For two labels and gamma = (f+ - f-) / f that is gamma > .5 and f+ > 5 (positive), gamma < -.5 and f- > 5
-    (negative), |gamma| < .1 and |f+ - f-| < 5 (neutral): Sun and Lu (2020, section 5, equation 28), by whose code
-    SST has 412, 265 and 1384 of them. For more labels, where the paper gives no numbers (footnote 9), it is the same
+    (negative), |gamma| < .1 and |f+ - f-| < 5 (neutral): Sun and Lu (2020, section 5, equation 28), whose code
+    counts 412, 265 and 1384 of them in SST. For more labels the paper gives no numbers (footnote 9); we apply the same
     rule.
 
     Args:
-        rule: the paper writes open intervals, (.5, 1) and (-1, -.5), by which a token that occurs under one label alone
-            speaks for none; its code, like its counts, has no such bound.
-        share: below a half a token may speak for two labels.
+        rule: the paper writes open intervals, (.5, 1) and (-1, -.5), which exclude a token that occurs under one label
+            only; its code has no such bound, and its counts agree with the code.
+        share: below one half, a token could indicate two labels.
 
     >>> token_classes(torch.tensor([[1, 7], [0, 6], [3, 9], [10, 10], [4, 5]])).tolist()
     [1, 1, -2, -1, -2]
@@ -74,10 +76,10 @@ def token_classes(
     labels = counts.shape[1]
     total = counts.sum(1)
     most, label = counts.max(1)
-    speaks = (most > share * total.double()) & (most > least)
+    indicates = (most > share * total.double()) & (most > least)
     if rule == "paper":
-        speaks &= most < total
-    # In whole numbers, so that a share of exactly .55 is the same number from both sides.
+        indicates &= most < total
+    # In integers, so that a share of exactly .55 compares the same from both sides.
     even = (20 * (labels * counts - total[:, None]).abs() < labels * total[:, None]).all(1)
     neutral = even & (most - counts.amin(1) < 5)
-    return label.where(speaks, torch.where(neutral, NEUTRAL, OTHER))
+    return label.where(indicates, torch.where(neutral, NEUTRAL, OTHER))

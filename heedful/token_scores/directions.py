@@ -1,4 +1,4 @@
-"""What attention and the head look for: V and W, as directions in the space of the states."""
+"""The directions that attention (V) and the head (W) look for in the space of the hidden states."""
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -12,12 +12,12 @@ from heedful.types import Model
 
 
 def attention_direction(model: Model) -> Float[Tensor, " hidden"]:
-    """V: where a state must move for its attention score to grow.
+    """V, the direction in which a hidden state's attention score grows.
 
-    Dot attention scores h . V / lambda, and V is its learnt query. Additive attention scores v . tanh(A h + c), and
-    V = A' v is the direction for states so small that tanh is straight (Sun and Lu 2020, supplementary material).
+    Dot attention scores h . V / lambda, where V is its learnt query. Additive attention scores v . tanh(A h + c), where
+    V = A' v is the direction for states small enough that tanh is linear (Sun and Lu 2020, supplementary material).
     """
-    attention = _ours(model).attention
+    attention = _attention_model(model).attention
     if isinstance(attention, Dot) and attention.query is not None:
         return attention.query.weight[0]
     if isinstance(attention, Additive):
@@ -29,8 +29,8 @@ def attention_direction(model: Model) -> Float[Tensor, " hidden"]:
 
 
 def linear_head(model: Model) -> nn.Linear:
-    """The layer that turns a state into logits; refused where there is no such layer for the state alone."""
-    model = _ours(model)
+    """The layer that maps a hidden state to logits; raises if the logits depend on more than that linear layer."""
+    model = _attention_model(model)
     if not isinstance(model.head, LinearHead) or model.query_encoder is not None:
         raise SettingError(
             "the head must be 'linear', on texts without a query, to have a direction W in the space of the states; "
@@ -40,27 +40,27 @@ def linear_head(model: Model) -> nn.Linear:
 
 
 def head_rows(model: Model) -> Float[Tensor, "rows hidden"]:
-    """W: where a state must move for the logits to grow; one row for two labels, for more one a label."""
+    """W, the directions in which the logits grow: a single row for two labels, one row per label for more."""
     return linear_head(model).weight
 
 
 def affine_matrix(model: Model) -> Float[Tensor, "hidden embed"] | None:
-    """M, where the encoder is h = M e; None for every other encoder."""
-    encoder = _ours(model).encoder
+    """M, if the encoder is h = M e; None for every other encoder."""
+    encoder = _attention_model(model).encoder
     layers = encoder.layers if isinstance(encoder, TokenWise) else None
     return layers.weight if isinstance(layers, nn.Linear) else None
 
 
 def head_alignment(model: Model) -> Float[Tensor, " rows"]:
-    """V . W: how far attention looks where the head does; one number for two labels, for more one a label.
+    """V . W, how far attention and head look in the same direction: one number for two labels, one per label for more.
 
-    Where it is not 0, what makes a word more positive makes it more attended and what makes it more negative less, or
-    the other way round: terms A and D of Sun and Lu (2020, section 4).
+    If it is positive, training that makes a word more positive also raises its attention score, and training that makes
+    a word more negative lowers it; if it is negative, the reverse: terms A and D of Sun and Lu (2020, section 4).
     """
     return head_rows(model) @ attention_direction(model)
 
 
-def _ours(model: Model) -> AttentionModel:
+def _attention_model(model: Model) -> AttentionModel:
     if not isinstance(model, AttentionModel):
         raise SettingError(f"V and W are known of Heedful's own models; this one is a {type(model).__name__}.")
     return model

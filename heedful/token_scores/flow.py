@@ -1,8 +1,8 @@
 """Gradient flow: how fast training moves the scores of every token, term by term.
 
-Sun and Lu (2020, section 4 and supplementary material) take gradient descent in the limit of small steps, with
-d theta / d tau = -(gradient of the mean loss), and write what it does to a token's polarity s_e = W . h_e and to its
-attention score a_e as sums of terms. Here these are exact, for all tokens of the vocabulary at once.
+Sun and Lu (2020, section 4 and supplementary material) take gradient descent in the limit of small steps,
+d theta / d tau = -(gradient of the mean loss), and write the rates at which it changes a token's polarity s_e = W . h_e
+and attention score a_e as sums of terms. Here they are computed exactly, for all tokens of the vocabulary at once.
 """
 
 from dataclasses import dataclass, replace
@@ -13,20 +13,20 @@ from torch import Tensor
 from heedful.data.batching import EncodedSplit
 from heedful.errors import SettingError
 from heedful.models.attention_model import AttentionModel
-from heedful.token_scores.token_gradients import Pulls, pulls
-from heedful.token_scores.token_view import Sight, sight_of
+from heedful.token_scores.token_gradients import TokenGradients, token_gradients
+from heedful.token_scores.token_view import TokenView, token_view
 
 
 @dataclass(frozen=True)
 class Terms:
-    """The rate of change of one score of each token, by what it comes from; all in float64.
+    """The rate of change of one score of each token, split by cause; all in float64.
 
     Args:
-        label: the errors of the texts that the token is in move its own embedding so that it says more for their label.
-        weight: the same errors move its own embedding so that its weight suits them.
-        layer: the layer that the score is read with moves: the head for polarity, attention for the attention score.
-        encoder_label: as label, by the map before attention, which all tokens share; None where there is no such map.
-        encoder_weight: as weight, by that map.
+        label: the token's own embedding moves along the gradient to its polarity, towards the labels of its texts.
+        weight: the token's own embedding moves along the gradient to its attention score.
+        layer: the layer that computes the score moves: the head for polarity, attention for the attention score.
+        encoder_label: as label, through the map before attention, which all tokens share; None if there is no such map.
+        encoder_weight: as weight, through that map.
     """
 
     label: Float[Tensor, "token *classes"]
@@ -46,17 +46,18 @@ class Terms:
 
 @dataclass(frozen=True)
 class Flow:
-    """What training does to each token's two scores.
+    """How training changes each token's two scores.
 
     In the paper's letters (equations 19 and 27) A, B, C are weight, label and layer of polarity, and D, E, F are
-    label, weight and layer of attention. Polarity has one number a token for two labels, for more one a label.
+    label, weight and layer of attention. Polarity is one number per token for two labels, one per token and label for
+    more.
     """
 
     polarity: Terms
     attention: Terms
 
     def by_letter(self) -> dict[str, Float[Tensor, "token *classes"]]:
-        """Every term under the paper's letter; with an affine encoder those of its map as well, as "A_encoder"."""
+        """Every term under the paper's letter; an affine encoder adds the terms of its map, as "A_encoder"."""
         polarity, attention = self.polarity, self.attention
         terms = {
             "A": polarity.weight,
@@ -85,16 +86,16 @@ def flow(model: AttentionModel, split: EncodedSplit) -> Flow:
         ds_e = [(W V) rho(e) / lambda + W W' pi(e) + sum_u pi(u) (e . u)] / m                            A + B + C
         da_e = [(W V) . pi(e) / lambda + |V|^2 rho(e) / lambda^2 + sum_u rho(u) (e . u) / lambda^2] / m    D + E + F
 
-    since a sum over places is one over types: all terms take O(places + V d). The other forms replace V / lambda by
-    G_e = d a_e / d h_e, the last sum by that over attention's own parameters, and with h = M e add what M does.
+    since a sum over places is a sum over token types: all terms take O(places + V d). For other models, V / lambda
+    becomes G_e = d a_e / d h_e, the last sum runs over attention's own parameters, and h = M e adds the terms of M.
 
-    Covered are two or more labels, dot attention with any `scale` and additive attention (exact, where the paper's
-    supplement takes tanh x = x), with the encoders 'identity' and 'affine', any temperature T (which divides rho), with
-    or without a bias in the head and start and end symbols. The loss is the mean of -ln p(label) over the split, no
-    dropout, no weights of classes; every parameter is trained by the same step. Other models are refused.
+    Covers two or more labels; dot attention with any `scale` and additive attention (exactly, where the paper's
+    supplement takes tanh x = x); the encoders 'identity' and 'affine'; any temperature T (which divides rho); with or
+    without a bias in the head, and with or without start and end symbols. The loss is the mean of -ln p(label) over the
+    split, without dropout or class weights, and all parameters share one learning rate. Other models raise an error.
 
-    Differs from the supplement in two terms for more than two labels, which are misprinted there: it leaves out the
-    attention weight in pi and rho for the polarity, and divides F by lambda rather than lambda^2.
+    For more than two labels, two terms differ from the supplement, where they are misprinted: it omits the attention
+    weight in pi and rho for the polarity, and divides F by lambda rather than lambda^2.
 
     >>> import torch
     >>> from heedful.models.attention_model import build_model
@@ -106,46 +107,46 @@ def flow(model: AttentionModel, split: EncodedSplit) -> Flow:
     >>> flow(model, text).polarity.total[4]  # B + C = 2 (1 - sigmoid(1)): the token is all of the text, so A = 0
     tensor(0.5379, dtype=torch.float64)
     """
-    sight = sight_of(model)
-    found = pulls(split, sight.polarity, sight.reading.scores, sight.bias, model.temperature)
-    mean = Pulls(found.label / len(split.texts), found.weight / len(split.texts))
-    own = _own_moves(sight, mean)
-    return own if sight.matrix is None else _with_shared_moves(own, sight, mean)
+    view, texts = token_view(model), len(split.texts)
+    summed = token_gradients(split, view.polarity, view.attention.scores, view.bias, model.temperature)
+    mean = TokenGradients(summed.polarity / texts, summed.score / texts)
+    terms = _own_terms(view, mean)
+    return terms if view.matrix is None else _with_encoder_terms(terms, view, mean)
 
 
 def has_flow(model: AttentionModel) -> bool:
     """Whether `flow` covers the model."""
     try:
-        sight_of(model)
+        token_view(model)
     except SettingError:
         return False
     return True
 
 
-def _own_moves(sight: Sight, pull: Pulls) -> Flow:
-    """What comes through each token's own embedding and through the two layers after the encoder."""
-    head, slopes = sight.head, sight.reading.slopes
-    if sight.matrix is not None:  # as the embeddings see them: the paper's W' = M'W, V' = M'V
-        head, slopes = head @ sight.matrix, slopes @ sight.matrix
+def _own_terms(view: TokenView, gradients: TokenGradients) -> Flow:
+    """The terms through each token's own embedding and through the two layers after the encoder."""
+    head, slopes = view.head, view.attention.slopes
+    if view.matrix is not None:  # as the embeddings see them: the paper's W' = M'W, V' = M'V
+        head, slopes = head @ view.matrix, slopes @ view.matrix
     products = slopes @ head.T
     polarity = Terms(
-        label=_squeezed(pull.label @ (head @ head.T)),
-        weight=_squeezed(pull.weight[:, None] * products),
-        layer=_squeezed(_summed_products(sight.hidden, pull.label)),
+        label=_squeezed(gradients.polarity @ (head @ head.T)),
+        weight=_squeezed(gradients.score[:, None] * products),
+        layer=_squeezed(_gram_product(view.hidden, gradients.polarity)),
     )
     attention = Terms(
-        label=(pull.label * products).sum(-1),
-        weight=pull.weight * slopes.square().sum(-1),
-        layer=sight.reading.moves(pull.weight),
+        label=(gradients.polarity * products).sum(-1),
+        weight=gradients.score * slopes.square().sum(-1),
+        layer=view.attention.kernel_product(gradients.score),
     )
     return Flow(polarity, attention)
 
 
-def _with_shared_moves(own: Flow, sight: Sight, pull: Pulls) -> Flow:
-    """That, and what comes through the encoder's map: it moves every state by e . u of the pull on each u's."""
-    head, slopes = sight.head, sight.reading.slopes
-    label = _summed_products(sight.embedded, pull.label)
-    weight = _summed_products(sight.embedded, pull.weight[:, None] * slopes)
+def _with_encoder_terms(own: Flow, view: TokenView, gradients: TokenGradients) -> Flow:
+    """Those terms plus the ones through the encoder's map: h_e moves by the sum over u of (e . u) x gradient to h_u."""
+    head, slopes = view.head, view.attention.slopes
+    label = _gram_product(view.embedded, gradients.polarity)
+    weight = _gram_product(view.embedded, gradients.score[:, None] * slopes)
     polarity = replace(
         own.polarity, encoder_label=_squeezed(label @ (head @ head.T)), encoder_weight=_squeezed(weight @ head.T)
     )
@@ -157,11 +158,11 @@ def _with_shared_moves(own: Flow, sight: Sight, pull: Pulls) -> Flow:
     return Flow(polarity, attention)
 
 
-def _summed_products(
-    vectors: Float[Tensor, "token width"], pull: Float[Tensor, "token column"]
+def _gram_product(
+    vectors: Float[Tensor, "token width"], values: Float[Tensor, "token column"]
 ) -> Float[Tensor, "token column"]:
-    """Sum over tokens u of (e . u) pull(u), for every e: never the V x V products themselves."""
-    return vectors @ (vectors.T @ pull)
+    """Sum over tokens u of (e . u) values(u), for every e, without forming the V x V matrix of dot products."""
+    return vectors @ (vectors.T @ values)
 
 
 def _squeezed(term: Float[Tensor, "token rows"]) -> Float[Tensor, "token *classes"]:

@@ -1,4 +1,4 @@
-"""Scores of tokens along training, as a tidy table."""
+"""Token scores over the course of training, as a tidy table."""
 
 from collections.abc import Collection, Sequence
 
@@ -17,11 +17,11 @@ RECORD = pl.Schema({"epoch": pl.Int32, "token": pl.String, "measure": pl.String,
 class Recorder:
     """Takes `measurements` of a model after chosen epochs and keeps them.
 
-    A model that has no direction of attention, or no linear head, is refused at once.
+    Raises at once if the model has no direction of attention or no linear head.
 
     Args:
         split: the training texts.
-        epochs: after which to measure; 0: before training. Where there are none, nothing is ever computed.
+        epochs: after which to measure; 0 is before training. If empty, nothing is computed.
     """
 
     def __init__(
@@ -40,25 +40,25 @@ class Recorder:
             self._classes = token_classes(token_counts(split, words.size, len(labels)))
 
     def record(self, epoch: int) -> None:
-        """Measure, if it is time to."""
+        """Measure the model, if this is one of the chosen epochs."""
         if epoch not in self._epochs:
             return
-        found = measurements(self._model, self._split, self._classes, self._labels)
+        measured = measurements(self._model, self._split, self._classes, self._labels)
         if not self._parts:
-            found = {"class": self._classes.double(), **found}
-        for measure, value in found.items():
-            of_tokens = value.dim() == 1
-            values = value[len(SPECIAL) :].cpu().numpy() if of_tokens else [value.item()]
-            tokens = self._words[len(SPECIAL) :] if of_tokens else [None]
+            measured = {"class": self._classes.double(), **measured}
+        for measure, value in measured.items():
+            is_per_token = value.dim() == 1
+            values = value[len(SPECIAL) :].cpu().numpy() if is_per_token else [value.item()]
+            tokens = self._words[len(SPECIAL) :] if is_per_token else [None]
             columns = {"epoch": epoch, "token": tokens, "measure": measure, "value": values}
             self._parts.append(pl.DataFrame(columns, schema=RECORD))
 
     @property
     def table(self) -> pl.DataFrame | None:
-        """epoch, token, measure, value; None where nothing was recorded.
+        """Columns epoch, token, measure, value; None if nothing was recorded.
 
-        A measure of the whole model has no token (null). `class` is the number of the label that the token speaks for
-        in the training texts, -1 for neutral and -2 for none; it stands under the first epoch alone. The symbols that
-        are no words are left out.
+        A measure of the whole model has a null token. `class` is the number of the label that the token indicates in
+        the training texts, -1 for neutral and -2 for neither; it is recorded with the first epoch only. Special symbols
+        are left out.
         """
         return pl.concat(self._parts) if self._parts else None

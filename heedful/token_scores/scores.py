@@ -1,4 +1,4 @@
-"""Polarity and attention score of every token of the vocabulary: alone, and as it stands in the texts."""
+"""Polarity and attention score of every token of the vocabulary: on its own, and averaged over the texts."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,16 +15,17 @@ from heedful.models.trace import trace
 from heedful.types import Batch, Encoded, LinearModel
 
 CHUNK = 1024
-"""Tokens that are scored at once."""
+"""Tokens scored at once."""
 
 
 @dataclass(frozen=True)
 class TokenScores:
-    """What the model holds of each token type, in float64.
+    """The two scores of each token type, in float64.
 
     Args:
-        polarity: what a token says of the label, s_e = W . h_e: one number for two labels, for more one a label.
-        attention: its score before softmax and temperature, a_e.
+        polarity: the token's contribution to the logits, s_e = W . h_e: one number for two labels, one per label for
+            more.
+        attention: its attention score a_e, before softmax and temperature.
     """
 
     polarity: Float[Tensor, "token *classes"]
@@ -32,10 +33,10 @@ class TokenScores:
 
 
 def item_polarity(model: LinearModel, encoded: Encoded) -> Float[Tensor, "batch item *classes"]:
-    """What each item says of the label, the bias left out: W . h.
+    """The contribution of each item to the logits, without the bias: W . h.
 
-    For two labels one number, the logit of label 1 less that of label 0; for more one logit a label. Sun and Lu (2020,
-    equation 7).
+    For two labels one number, the logit of label 1 minus that of label 0; for more one logit per label. Sun and Lu
+    (2020, equation 7).
     """
     logits = model.item_logits(encoded) - model.empty_logits(encoded)[:, None]
     return logits[..., 1] - logits[..., 0] if logits.shape[-1] == 2 else logits
@@ -45,17 +46,17 @@ def item_polarity(model: LinearModel, encoded: Encoded) -> Float[Tensor, "batch 
 def global_scores(
     model: LinearModel, vocabulary: int, *, framed: bool = False, device: torch.device | None = None
 ) -> TokenScores:
-    """The scores of every token as the one word of a text.
+    """The scores of every token as the only word of a text.
 
-    Of a token-wise encoder these are its scores in every text. Sun and Lu (2020, supplementary material) show them
-    beside the local ones for their LSTM. The model must be in evaluation mode.
+    With a token-wise encoder these are its scores in every text. Sun and Lu (2020, supplementary material) show them
+    next to the local ones for their LSTM. The model must be in evaluation mode.
 
     Args:
-        framed: put the token between a start and an end symbol, as the model's texts are.
+        framed: put the token between a start and an end symbol, if the model's texts have them.
     """
     parts = []
-    for some in torch.arange(vocabulary, device=device).split(CHUNK):
-        seen = trace(model, _single(some, framed))
+    for tokens in torch.arange(vocabulary, device=device).split(CHUNK):
+        seen = trace(model, _one_token_texts(tokens, framed))
         parts.append((item_polarity(model, seen.encoded)[seen.encoded.items], seen.scores[seen.encoded.items]))
     polarity, attention = (torch.cat(part).double() for part in zip(*parts, strict=True))
     return TokenScores(polarity, attention)
@@ -65,7 +66,7 @@ def global_scores(
 def local_scores(model: LinearModel, batches: Iterable[Batch], vocabulary: int) -> TokenScores:
     """The mean score of every token over its occurrences in the texts; NaN for a token that never occurs.
 
-    Sun and Lu (2020, supplementary material). Occurrences are those that attention may weigh. The model must be in
+    Sun and Lu (2020, supplementary material). Only attendable positions count as occurrences. The model must be in
     evaluation mode.
     """
     sums = reduce(torch.add, (_sums(model, batch, vocabulary) for batch in batches))
@@ -75,7 +76,7 @@ def local_scores(model: LinearModel, batches: Iterable[Batch], vocabulary: int) 
 
 
 def _sums(model: LinearModel, batch: Batch, vocabulary: int) -> Float[Tensor, "token columns"]:
-    """Over the places of each token: the sum of its polarities (one or several columns), of its scores, and of 1."""
+    """Sums over the occurrences of each token: polarity (one or more columns), attention score, and 1 (the count)."""
     seen = trace(model, batch)
     if not items_are_tokens(seen):
         raise SettingError("local scores are of tokens; this model attends to sentences. Take its global scores.")
@@ -85,14 +86,14 @@ def _sums(model: LinearModel, batch: Batch, vocabulary: int) -> Float[Tensor, "t
     return columns.new_zeros(vocabulary, columns.shape[1]).index_add(0, batch.tokens[items], columns)
 
 
-def _single(tokens: Int[Tensor, " token"], framed: bool) -> Batch:
+def _one_token_texts(tokens: Int[Tensor, " token"], framed: bool) -> Batch:
     """Each token as a text of its own."""
     texts = tokens[:, None]
     if framed:
         texts = torch.cat([torch.full_like(texts, START), texts, torch.full_like(texts, END)], 1)
-    everything = torch.ones_like(texts, dtype=torch.bool)
-    inner = everything.clone()
+    mask = torch.ones_like(texts, dtype=torch.bool)
+    attendable = mask.clone()
     if framed:
-        inner[:, [0, 2]] = False
-    nothing = torch.zeros_like(tokens)
-    return Batch(tokens, texts, everything, inner, nothing, sentence=torch.zeros_like(texts))
+        attendable[:, [0, 2]] = False
+    labels = torch.zeros_like(tokens)  # never read
+    return Batch(tokens, texts, mask, attendable, labels, sentence=torch.zeros_like(texts))

@@ -1,4 +1,4 @@
-"""How the errors of the texts pull on each token: towards another polarity, and towards another weight."""
+"""Minus the gradient of the loss to each token's polarity and attention score, summed over the texts it occurs in."""
 
 from dataclasses import dataclass
 
@@ -13,61 +13,67 @@ from heedful.models.heads import with_both_classes
 from heedful.types import Batch
 
 SIZE = 256
-"""Texts whose pulls are summed at once."""
+"""Batch size: texts whose gradients are summed at once."""
 
 
 @dataclass(frozen=True)
-class Pulls:
-    """What the texts ask of each token, summed over its places: minus the gradient of the summed loss.
+class TokenGradients:
+    """Minus the gradients of a loss to the two scores of each token, summed over the token's occurrences.
+
+    Minus, so that they point where gradient descent goes.
 
     Args:
-        label: to its polarity at fixed attention: Sun and Lu's pi(e), equation 16.
-        weight: to its attention score: their rho(e), equation 20, divided by the temperature.
+        polarity: to its polarity at fixed attention: Sun and Lu's (2020) pi(e), equation 16.
+        score: to its attention score: their rho(e), equation 20, divided by the temperature.
     """
 
-    label: Float[Tensor, "token rows"]
-    weight: Float[Tensor, " token"]
+    polarity: Float[Tensor, "token rows"]
+    score: Float[Tensor, " token"]
 
 
-def pulls(
+def token_gradients(
     split: EncodedSplit,
     polarity: Float[Tensor, "token rows"],
     scores: Float[Tensor, " token"],
     bias: Float[Tensor, " rows"],
     temperature: float,
-) -> Pulls:
-    """The pulls of a split's texts on every token, for a model in which a token has the same scores in every text.
+) -> TokenGradients:
+    """Minus the gradients of the summed loss of a split to the polarity and attention score of every token.
 
-    So the model need not be run: what it makes of a text is looked up.
+    For a model without context: a token has the same two scores in every text, so they are looked up and the model need
+    not be run.
     """
-    label, weight = torch.zeros_like(polarity), torch.zeros_like(scores)
+    to_polarity, to_score = torch.zeros_like(polarity), torch.zeros_like(scores)
     for batch in read(split, SIZE, scores.device):
         attention = masked_softmax(scores[batch.tokens] / temperature, batch.attendable)
-        each = polarity[batch.tokens]
-        errors = _errors(batch, (attention[:, None] @ each)[:, 0] + bias)
-        on_label, on_weight = pulls_on_items(attention, each, errors)
+        item_polarity = polarity[batch.tokens]
+        errors = _errors(batch, (attention[:, None] @ item_polarity)[:, 0] + bias)
+        item_to_polarity, item_to_score = item_gradients(attention, item_polarity, errors)
         tokens = batch.tokens[batch.attendable]
-        label.index_add_(0, tokens, on_label[batch.attendable])
-        weight.index_add_(0, tokens, on_weight[batch.attendable] / temperature)
-    return Pulls(label, weight)
+        to_polarity.index_add_(0, tokens, item_to_polarity[batch.attendable])
+        to_score.index_add_(0, tokens, item_to_score[batch.attendable] / temperature)
+    return TokenGradients(to_polarity, to_score)
 
 
-def pulls_on_items(
+def item_gradients(
     attention: Float[Tensor, "batch item"],
     polarity: Float[Tensor, "batch item rows"],
     errors: Float[Tensor, "batch rows"],
 ) -> tuple[Float[Tensor, "batch item rows"], Float[Tensor, "batch item"]]:
-    """What each text asks of its items: minus the gradient of its loss to their polarities and their scores.
+    """Minus the gradients of each text's loss to the polarities and to the attention scores of its items.
 
-    alpha_j r, and alpha_j r . (s_j - s) with s = sum over items of alpha_j s_j, whose sum over the items is 0.
+    alpha_j r, and alpha_j r . (s_j - s) with s = sum over items of alpha_j s_j; the latter sum to 0 over the items.
+
+    Args:
+        errors: r, minus the gradient of the loss to the logits.
 
     >>> attention, polarity = torch.tensor([[0.75, 0.25]]), torch.tensor([[[1.0], [-1.0]]])
-    >>> pulls_on_items(attention, polarity, torch.tensor([[0.4]]))  # s = 0.5
+    >>> item_gradients(attention, polarity, torch.tensor([[0.4]]))  # s = 0.5
     (tensor([[[0.3000], [0.1000]]]), tensor([[ 0.1500, -0.1500]]))
     """
     mean = attention[:, None] @ polarity
-    on_label = attention[..., None] * errors[:, None]
-    return on_label, (on_label * (polarity - mean)).sum(-1)
+    to_polarity = attention[..., None] * errors[:, None]
+    return to_polarity, (to_polarity * (polarity - mean)).sum(-1)
 
 
 def _errors(batch: Batch, logits: Float[Tensor, "batch rows"]) -> Float[Tensor, "batch rows"]:

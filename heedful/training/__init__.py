@@ -1,1 +1,1 @@
-"""One loop, and one file a way to train."""
+"""Training: one loop, and one file per training method."""

@@ -15,19 +15,19 @@ from heedful.models.attention_model import AttentionModel
 from heedful.models.trace import trace
 
 READ_SIZE = 64
-"""Texts a batch when nothing is learnt: 32 to 128 rows stay in cache, larger batches are slower."""
+"""Batch size for evaluation: 32 to 128 rows stay in cache, larger batches are slower."""
 
 
 @dataclass(frozen=True)
 class Outputs:
-    """What a model says of every text of a split, in the split's own order."""
+    """Attention and logits of every text of a split, in the order of the split."""
 
     attention: tuple[Float[Tensor, " _"], ...]
     logits: Float[Tensor, "text classes"]
 
 
 def outputs(model: AttentionModel, split: EncodedSplit, imposed_attention: Sequence[Tensor] | None = None) -> Outputs:
-    """Attention (one value a position, padding cut off) and logits of every text, computed in evaluation mode."""
+    """Attention (one value per position, without padding) and logits of every text, computed in evaluation mode."""
     device = model.embedding.weight.device
     attention: dict[int, Tensor] = {}
     logits: dict[int, Tensor] = {}
@@ -70,11 +70,11 @@ METRICS: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
     "macro_f1": _macro_f1,
     "roc_auc": _roc_auc,
 }
-"""Each takes labels [text] and probabilities [text classes]. f1 is of class 1 for two classes, macro for more."""
+"""Each takes labels [text] and probabilities [text classes]. f1 is that of class 1 for two classes, macro for more."""
 
 
 def metrics(logits: Float[Tensor, "text classes"], labels: Int[Tensor, " text"]) -> dict[str, float]:
-    """Every metric by its name.
+    """Every metric by name.
 
     >>> metrics(torch.tensor([[0.0, 2.0], [0.0, -1.0], [0.0, 1.0], [0.0, -2.0]]), torch.tensor([1, 0, 0, 0]))
     {'accuracy': 0.75, 'f1': 0.666..., 'macro_f1': 0.733..., 'roc_auc': 1.0}

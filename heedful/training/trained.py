@@ -1,4 +1,4 @@
-"""What training gives: a model, how it came about, and word of it on the way."""
+"""The result of training, its history, and progress reports."""
 
 from dataclasses import dataclass
 
@@ -7,11 +7,12 @@ import polars as pl
 from heedful.data.tokenizer import WordTokenizer
 from heedful.models.attention_model import AttentionModel
 from heedful.settings import NetworkSettings, Run
+from heedful.settings.validation import update_settings
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where training stands: told after every batch, and with scores after every epoch."""
+    """How far training has come: reported after every batch, and with scores after every epoch."""
 
     epoch: int
     epochs: int
@@ -32,11 +33,11 @@ class Record:
 
 @dataclass(frozen=True)
 class Trained:
-    """A finished run: the model of the chosen epoch and how it came about.
+    """A finished run: the model of the chosen epoch and the history of its training.
 
     Args:
-        coverage: share of the vocabulary that the pretrained vectors know; None without vectors.
-        tokens: scores and flow of every token at the epochs that `record_flow` names; None where it names none.
+        coverage: share of the vocabulary that has a pretrained vector; None without vectors.
+        tokens: scores and flow of every token at the epochs in `record_flow`; None if that is empty.
     """
 
     run: Run
@@ -53,5 +54,5 @@ class Trained:
 
 
 def network_of(trained: Trained) -> NetworkSettings:
-    """The run's network settings with the embedding size that pretrained vectors gave it."""
-    return trained.run.network.model_copy(update={"embed_size": trained.model.embedding.embedding_dim})
+    """The run's network settings with the embedding size of its pretrained vectors, if it has any."""
+    return update_settings(trained.run.network, {"embed_size": trained.model.embedding.embedding_dim})

@@ -1,4 +1,4 @@
-"""Models side by side, each over its seeds: what each question measures, and which differences are sure."""
+"""Models side by side, each over its seeds: what each question measures, and which differences are significant."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.battery.questions import QUESTIONS
+from heedful.battery import QUESTIONS
 from heedful.measures import Estimate, bootstrap_interval
 from heedful.verdict.scoring import MANY_SEEDS, columns_of, is_asked
 
@@ -21,17 +21,17 @@ class Side:
 
     Args:
         value: the mean over texts and seeds, with its interval.
-        less_first: what it has more than the first model, text by text; None for the first, or where texts differ.
-        is_sure: whether that difference is: its interval leaves out 0, and every pair of seeds agrees on its sign.
+        difference_from_first: its value minus the first model's, text by text; None for the first, or on other texts.
+        is_significant: whether the interval of that difference excludes 0 and every pair of seeds agrees on its sign.
     """
 
     value: Estimate
-    less_first: Estimate | None = None
-    is_sure: bool = False
+    difference_from_first: Estimate | None = None
+    is_significant: bool = False
 
 
 @dataclass(frozen=True)
-class Compared:
+class Comparison:
     """One question, answered for each model; None for one that was not asked."""
 
     name: str
@@ -39,7 +39,7 @@ class Compared:
     sides: tuple[Side | None, ...]
 
 
-def compared(groups: Mapping[str, Sequence[pl.DataFrame]], seed: int = 0) -> list[Compared]:
+def compare(groups: Mapping[str, Sequence[pl.DataFrame]], seed: int = 0) -> list[Comparison]:
     """Every question that some model was asked, for each model.
 
     Args:
@@ -47,13 +47,13 @@ def compared(groups: Mapping[str, Sequence[pl.DataFrame]], seed: int = 0) -> lis
     """
     generator = torch.Generator().manual_seed(seed)
     columns = [columns_of(audits) for audits in groups.values()]
-    found = []
+    comparisons = []
     for question in QUESTIONS:
         values = [question.measured(own)[0] if is_asked(question, own) else None for own in columns]
-        if any(one is not None for one in values):
-            sides = tuple(_side(values[0], one, generator) for one in values)
-            found.append(Compared(question.name, question.question, sides))
-    return found
+        if any(measured is not None for measured in values):
+            sides = tuple(_side(values[0], measured, generator) for measured in values)
+            comparisons.append(Comparison(question.name, question.wording("word"), sides))
+    return comparisons
 
 
 def _side(first: Shaped | None, own: Shaped | None, generator: torch.Generator) -> Side | None:
@@ -63,11 +63,11 @@ def _side(first: Shaped | None, own: Shaped | None, generator: torch.Generator) 
     if first is None or first is own or first.shape[1] != own.shape[1]:
         return Side(value)
     seeds = min(len(first), len(own))
-    gained = own[:seeds] - first[:seeds]
-    less_first = bootstrap_interval(over_texts(gained), generator)
-    means = gained.nanmean(1)
+    difference = own[:seeds] - first[:seeds]
+    estimate = bootstrap_interval(over_texts(difference), generator)
+    means = difference.nanmean(1)
     agreed = bool((means > 0).all() or (means < 0).all())
-    return Side(value, less_first, agreed and (less_first.low > 0 or less_first.high < 0))
+    return Side(value, estimate, agreed and (estimate.low > 0 or estimate.high < 0))
 
 
 def over_texts(values: Shaped) -> Shaped:

@@ -1,55 +1,32 @@
-"""From rows to a verdict: each question's value between its floor and the best possible, with intervals, in words."""
+"""From columns to the lines of a verdict: each question's value between its floor and the best possible."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Sequence
 from math import nan
 
 import polars as pl
 import torch
-from jaxtyping import Float
 from torch import Tensor
 
-from heedful.battery.questions import QUESTIONS, Columns, Question, Values
+from heedful.battery import QUESTIONS
+from heedful.battery.question import Answer, Columns, Question, Values
 from heedful.measures import Estimate, bootstrap_interval, paired_ratio_interval
+from heedful.schema import Line
 
 MANY_SEEDS = 5
 """From so many seeds on, seeds are resampled; with fewer the range over them is shown."""
 
 UNANSWERED = "There is nothing to measure here: for no text does the question have an answer."
-
-
-@dataclass(frozen=True)
-class Line:
-    """One question answered.
-
-    Args:
-        value, low, high: the mean over texts and its interval (for two to four seeds: the range over seeds).
-        floor, best: what no information, and the best possible, would give on the same texts.
-        best_kind: `ceiling` where nothing can be better, `yardstick` where it can.
-        score: (value - floor) / (best - floor); NaN where there is nothing to measure.
-        texts, undefined: texts that count, and texts for which the value has no meaning.
-    """
-
-    name: str
-    question: str
-    value: Estimate
-    floor: float
-    best: float
-    best_kind: str
-    score: Estimate
-    undefined: int
-    sentence: str
-    beside: dict[str, float] = field(default_factory=dict)
+TOO_CLOSE = "There is nothing to measure here: the floor and the best possible are too close to tell apart."
 
 
 def columns_of(audits: Sequence[pl.DataFrame]) -> dict[str, Values]:
     """The rows of each text-level measure as one tensor, a row a seed: `test.measure` -> [seed text]."""
-    tables = [_table(rows) for rows in audits]
-    shared = [name for name in tables[0] if all(name in table for table in tables)]
-    return {name: torch.stack([table[name] for table in tables]) for name in shared}
+    by_seed = [_by_measure(rows) for rows in audits]
+    shared = [name for name in by_seed[0] if all(name in measures for measures in by_seed)]
+    return {name: torch.stack([measures[name] for measures in by_seed]) for name in shared}
 
 
-def _table(rows: pl.DataFrame) -> dict[str, Tensor]:
+def _by_measure(rows: pl.DataFrame) -> dict[str, Tensor]:
     texts = rows.filter(pl.col("item").is_null()).sort("example")
     return {
         f"{test}.{measure}": torch.tensor(part["value"].to_numpy())
@@ -67,6 +44,12 @@ def is_asked(question: Question, columns: Columns) -> bool:
     return ({name.split(".")[0] for name in columns} | set(columns)).issuperset(question.needs)
 
 
+def lines_across(audits: Sequence[pl.DataFrame], seed: int = 0, item: str = "word") -> tuple[Line, ...]:
+    """The verdict from the rows of several seeds: seeds resampled outside texts from five on, else their range."""
+    generator = torch.Generator().manual_seed(seed)
+    return tuple(verdict_lines(columns_of(audits), generator, inexact=inexact_tests(audits), item=item))
+
+
 def verdict_lines(
     columns: Columns, generator: torch.Generator, *, inexact: Collection[str] = (), item: str = "word"
 ) -> list[Line]:
@@ -77,41 +60,47 @@ def verdict_lines(
         item: what attention weighs, as the sentences call it.
     """
     asked = [question for question in QUESTIONS if is_asked(question, columns)]
-    lines = [_line(question, columns, generator, bool(set(inexact) & {*question.needs})) for question in asked]
-    return [line if asks.is_of_words else _about(item, line) for asks, line in zip(asked, lines, strict=True)]
+    return [_line(question, columns, generator, bool(set(inexact) & {*question.needs}), item) for question in asked]
 
 
-def _about(item: str, line: Line) -> Line:
-    question, sentence = (said.replace("word", item) for said in (line.question, line.sentence))
-    return replace(line, question=question, sentence=sentence)
-
-
-def _line(question: Question, columns: Columns, generator: torch.Generator, is_inexact: bool) -> Line:
+def _line(question: Question, columns: Columns, generator: torch.Generator, is_inexact: bool, item: str) -> Line:
     value, floor, best = question.measured(columns)
-    together = ~(value + floor + best).isnan()
-    mean, least, most = (part.where(together, nan).nanmean().item() for part in (value, floor, best))
+    defined = ~(value + floor + best).isnan()
     score = _estimate(lambda v, f, b: paired_ratio_interval(v, f, b, generator), value, floor, best)
-    interval = _estimate(lambda v: bootstrap_interval(v, generator), value.where(together, nan))
-    beside = question.beside(columns)
-    undefined = int((~together).all(0).sum())
-    sentence = question.said(mean, least, most, beside) if together.any() else UNANSWERED
-    best_kind = question.best_kind
-    if is_inexact and question.unless_exact and together.any():
-        sentence, best_kind = f"{sentence} {question.unless_exact}", "yardstick"
-    if score.value != score.value and together.any():
-        sentence += " There is nothing to measure here: the floor and the best possible are too close to tell apart."
+    interval = _estimate(lambda v: bootstrap_interval(v, generator), value.where(defined, nan))
+    means = [part.where(defined, nan).nanmean().item() for part in (value, floor, best)]
+    answer = Answer(*means, question.details(columns), item)
+    is_qualified = is_inexact and bool(question.if_inexact) and bool(defined.any())
     return Line(
         name=question.name,
-        question=question.question,
-        value=interval,
-        floor=least,
-        best=most,
-        best_kind=best_kind,
-        score=score,
-        undefined=undefined,
-        sentence=sentence,
-        beside=beside,
+        question=question.wording(item),
+        value=interval.value,
+        low=interval.low,
+        high=interval.high,
+        floor=answer.floor,
+        best=answer.best,
+        best_kind="yardstick" if is_qualified else question.best_kind,
+        score=score.value,
+        score_low=score.low,
+        score_high=score.high,
+        texts=interval.n,
+        undefined=int((~defined).all(0).sum()),
+        unit=question.unit,
+        counts=question.counts,
+        sentence=_sentence(question, answer, score, is_answered=bool(defined.any()), is_qualified=is_qualified),
+        details=dict(answer.details),
     )
+
+
+def _sentence(question: Question, answer: Answer, score: Estimate, *, is_answered: bool, is_qualified: bool) -> str:
+    if not is_answered:
+        return UNANSWERED
+    parts = [question.sentence(answer)]
+    if is_qualified:
+        parts.append(question.if_inexact)
+    if score.value != score.value:
+        parts.append(TOO_CLOSE)
+    return " ".join(parts)
 
 
 def _estimate(measure: Callable[..., Estimate], *parts: Values) -> Estimate:
@@ -121,55 +110,6 @@ def _estimate(measure: Callable[..., Estimate], *parts: Values) -> Estimate:
         return measure(*(part[0] for part in parts))
     if seeds >= MANY_SEEDS:
         return measure(*parts)
-    each = [measure(*(part[seed] for part in parts)) for seed in range(seeds)]
-    values = [estimate.value for estimate in each]
-    return Estimate(sum(values) / seeds, min(values), max(values), min(estimate.n for estimate in each))
-
-
-INSTEAD = {
-    "input_gradient": "input gradient",
-    "product": "attention x gradient",
-    "leave_one_out": "leave-one-out",
-    "attention": "attention",
-}
-"""Rankings that may be shown to a reader, in words."""
-
-
-MATERIAL = 0.01
-"""Share of a text that a ranking must save to be shown instead of attention."""
-
-TestColumns = Mapping[str, Float[Tensor, "test_seed test_text"]]
-"""Columns of other texts than dev's."""
-
-
-@dataclass(frozen=True)
-class Advice:
-    """The ranking to show: chosen on dev, reported on test."""
-
-    ranking: str
-    sentence: str
-    fractions: dict[str, float]
-
-
-def advise(dev: Columns, test: TestColumns, generator: torch.Generator) -> Advice | None:
-    """The ranking that finds a change of the decision soonest on dev, and how soon each does on test.
-
-    Attention stays unless another is better on dev, beyond doubt, by more than MATERIAL. None where no decision can be
-    changed.
-    """
-    fraction = "erase_until_flip.fraction_{}".format
-    on_dev = {name: dev[fraction(name)] for name in INSTEAD}
-    on_test = {name: test[fraction(name)].nanmean().item() for name in INSTEAD}
-    best = min(INSTEAD, key=lambda name: on_dev[name].nanmean().item())
-    if on_dev[best].isnan().all() or on_test[best] != on_test[best]:
-        return None
-    gain = bootstrap_interval((on_dev["attention"] - on_dev[best])[0], generator)
-    if best == "attention" or not gain.low > MATERIAL:
-        soon = f"{on_test['attention']:.0%} of a text"
-        sentence = f"No other ranking finds a change of the decision sooner than attention does ({soon})."
-        return Advice("attention", sentence, on_test)
-    sentence = (
-        f"Show {INSTEAD[best]} instead: it finds a change of the decision after {on_test[best]:.0%} of a text, "
-        f"attention after {on_test['attention']:.0%}."
-    )
-    return Advice(best, sentence, on_test)
+    by_seed = [measure(*(part[seed] for part in parts)) for seed in range(seeds)]
+    values = [estimate.value for estimate in by_seed]
+    return Estimate(sum(values) / seeds, min(values), max(values), min(estimate.n for estimate in by_seed))

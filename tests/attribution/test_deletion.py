@@ -84,8 +84,8 @@ def test_only_what_was_chosen_is_run():
     chosen = torch.zeros(BATCH, 5, dtype=torch.bool)
     chosen[0, 3] = chosen[1, 0] = True
     assert keep[chosen].any(-1).all()
-    found = logits_by_deletion(model, seen, keep, chosen, tokens=17)
-    assert (found.isnan().all(-1) == ~chosen).all()
+    actual = logits_by_deletion(model, seen, keep, chosen, tokens=17)
+    assert (actual.isnan().all(-1) == ~chosen).all()
 
 
 @pytest.mark.parametrize("encoder", ["bilstm", "hierarchical"])
@@ -97,5 +97,5 @@ def test_chunks_of_any_size_give_the_same(encoder, tokens):
     keep = some_parts()[..., : items.shape[-1]] & items
     chosen = keep.any(-1)
     wanted = logits_by_deletion(model, seen, keep, chosen, tokens=10**6)
-    found = logits_by_deletion(model, seen, keep, chosen, tokens=tokens)
-    torch.testing.assert_close(found, wanted, atol=1e-12, rtol=0, equal_nan=True)
+    actual = logits_by_deletion(model, seen, keep, chosen, tokens=tokens)
+    torch.testing.assert_close(actual, wanted, atol=1e-12, rtol=0, equal_nan=True)

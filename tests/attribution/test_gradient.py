@@ -80,15 +80,15 @@ def test_the_gradient_is_what_growing_an_items_embeddings_does(encoder, classes)
     seen = trace(model, batch)
     predicted = seen.logits.argmax(-1)
     owner = batch.sentence if encoder == "hierarchical" else torch.arange(TIME).expand(BATCH, TIME)
-    found = input_gradient(model, seen)
-    for item in range(found.shape[1]):
+    actual = input_gradient(model, seen)
+    for item in range(actual.shape[1]):
         grown = []
         for change in (1e-5, -1e-5):
             embedded = seen.embedded * (1 + change * ((owner == item) & batch.mask).double())[..., None]
             logits = model.decode(model.encode(embedded, batch), seen.attention)
             grown.append(logits.softmax(-1).gather(1, predicted[:, None])[:, 0])
         wanted = ((grown[0] - grown[1]) / 2e-5).abs() * seen.encoded.items[:, item]
-        torch.testing.assert_close(found[:, item], wanted, atol=1e-8, rtol=0)
+        torch.testing.assert_close(actual[:, item], wanted, atol=1e-8, rtol=0)
 
 
 @pytest.mark.parametrize(("encoder", "attention", "classes", "has_query"), list(cases()))
@@ -96,15 +96,15 @@ def test_the_closed_form_is_the_derivative_of_decode(encoder, attention, classes
     model = make(encoder, attention, classes, has_query)
     seen = trace(model, give_attention(make_batch(has_query), encoder == "hierarchical"))
     assert isinstance(model, LinearModel) and not isinstance(FourVerbs(model), LinearModel)
-    found, differentiated = weight_gradient(model, seen), weight_gradient(FourVerbs(model), seen)
-    torch.testing.assert_close(found, differentiated, atol=1e-12, rtol=0)
-    assert (found[~seen.encoded.items] == 0).all() and (found[seen.encoded.items] != 0).all()
+    actual, differentiated = weight_gradient(model, seen), weight_gradient(FourVerbs(model), seen)
+    torch.testing.assert_close(actual, differentiated, atol=1e-12, rtol=0)
+    assert (actual[~seen.encoded.items] == 0).all() and (actual[seen.encoded.items] != 0).all()
 
 
 def test_weight_gradients_of_a_tanh_head_are_what_a_small_change_does():
     model = make("bilstm", classes=5, has_query=True, head="tanh")
     seen = trace(model, make_batch(has_query=True))
-    predicted, found = seen.logits.argmax(-1, keepdim=True), weight_gradient(model, seen)
+    predicted, actual = seen.logits.argmax(-1, keepdim=True), weight_gradient(model, seen)
     for item in range(TIME):
         nudge = 1e-5 * torch.eye(TIME).double()[item]
         up, down = (
@@ -112,7 +112,7 @@ def test_weight_gradients_of_a_tanh_head_are_what_a_small_change_does():
             for change in (nudge, -nudge)
         )
         wanted = (up - down) / 2e-5 * seen.encoded.items[:, item]
-        torch.testing.assert_close(found[:, item], wanted, atol=1e-8, rtol=0)
+        torch.testing.assert_close(actual[:, item], wanted, atol=1e-8, rtol=0)
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)
@@ -132,8 +132,8 @@ def test_padding_batch_size_and_order_change_nothing(encoder):
 def test_start_and_end_symbols_have_no_importance():
     model, batch = make("bilstm"), cut(make_batch(), [0, 1], TIME)
     inner = (torch.arange(TIME) > 0) & (torch.arange(TIME) < LENGTHS[:2, None] - 1)
-    found = input_gradient(model, trace(model, replace(batch, attendable=inner)))
-    assert ((found != 0) == inner).all()
+    actual = input_gradient(model, trace(model, replace(batch, attendable=inner)))
+    assert ((actual != 0) == inner).all()
 
 
 def test_nothing_is_left_behind():
@@ -147,10 +147,10 @@ def test_nothing_is_left_behind():
     with torch.no_grad():
         seen = trace(model, batch)
         without = input_gradient(model, seen), weight_gradient(FourVerbs(model), seen)
-    found = input_gradient(model, with_graph), weight_gradient(FourVerbs(model), with_graph)
-    for one, other in zip(found, without, strict=True):
-        torch.testing.assert_close(one, other)
-        assert not one.requires_grad and not other.requires_grad
+    actual = input_gradient(model, with_graph), weight_gradient(FourVerbs(model), with_graph)
+    for gradient, expected in zip(actual, without, strict=True):
+        torch.testing.assert_close(gradient, expected)
+        assert not gradient.requires_grad and not expected.requires_grad
     assert all((parameter.grad == 3).all() for parameter in model.parameters())
     assert [parameter.requires_grad for parameter in model.parameters()] == flags
     assert not seen.embedded.requires_grad and not seen.attention.requires_grad
@@ -177,6 +177,6 @@ def test_a_sure_prediction_keeps_its_ranking(classes):
     wanted = [measure(model, exact) for measure in (input_gradient, weight_gradient)]
     model.float()
     for measure, want in zip((input_gradient, weight_gradient), wanted, strict=True):
-        found = measure(model, seen)
-        torch.testing.assert_close(found[sure].double(), want[sure], atol=0, rtol=1e-2)
-        assert (found[sure][seen.encoded.items[sure]] != 0).all()
+        actual = measure(model, seen)
+        torch.testing.assert_close(actual[sure].double(), want[sure], atol=0, rtol=1e-2)
+        assert (actual[sure][seen.encoded.items[sure]] != 0).all()

@@ -30,7 +30,7 @@ from support.models import (
 
 
 @pytest.fixture
-def no_plain_way(monkeypatch):
+def no_reference(monkeypatch):
     def refuse(model, seen, keep, chosen, tokens):
         raise AssertionError("a shortened text was run")
 
@@ -44,16 +44,16 @@ def framed(batch: Batch) -> Batch:
     return replace(both, attendable=(torch.arange(TIME) > 0) & (torch.arange(TIME) < LENGTHS[:2, None] - 1))
 
 
-def assert_same(found, wanted, atol=1e-10):
-    torch.testing.assert_close(found, wanted, atol=atol, rtol=0, equal_nan=True)
+def assert_same(actual, wanted, atol=1e-10):
+    torch.testing.assert_close(actual, wanted, atol=atol, rtol=0, equal_nan=True)
 
 
 def assert_same_as_reference(golden: Golden) -> None:
     seen = trace(golden.model, golden.batch)
     items = seen.encoded.items
     wanted = golden.results["loo_out_f64"][items.numpy()]
-    for way in (leave_one_out, leave_one_out_reference):
-        ours = way(golden.model, seen).softmax(-1)[..., 1]
+    for compute in (leave_one_out, leave_one_out_reference):
+        ours = compute(golden.model, seen).softmax(-1)[..., 1]
         np.testing.assert_allclose(ours[items].numpy(), wanted, atol=1e-8, rtol=0)
         assert ours[~items].isnan().all()
 
@@ -76,15 +76,15 @@ def cases_and_heads():
 
 
 @pytest.mark.parametrize(("encoder", "attention", "classes", "has_query", "head"), list(cases_and_heads()))
-def test_every_fast_way_equals_running_every_shortened_text(encoder, attention, classes, has_query, head):
+def test_every_fast_path_equals_running_every_shortened_text(encoder, attention, classes, has_query, head):
     temperature = 1.0 if attention == "frozen" else 0.5
     model = make(encoder, attention, classes, has_query, head, temperature=temperature)
     seen = trace(model, give_attention(make_batch(has_query), encoder == "hierarchical"))
-    found = leave_one_out(model, seen)
-    assert found.shape == (*seen.encoded.items.shape, classes)
-    assert_same(found, leave_one_out_reference(model, seen))
+    actual = leave_one_out(model, seen)
+    assert actual.shape == (*seen.encoded.items.shape, classes)
+    assert_same(actual, leave_one_out_reference(model, seen))
     several = seen.encoded.items & (seen.encoded.items.sum(1, keepdim=True) > 1)
-    assert (found[several] != seen.logits[several.nonzero()[:, 0]]).any(-1).all()
+    assert (actual[several] != seen.logits[several.nonzero()[:, 0]]).any(-1).all()
 
 
 @pytest.mark.parametrize("encoder", FLAT)
@@ -93,19 +93,19 @@ def test_start_and_end_symbols_stay(encoder, has_query):
     model = make(encoder, has_query=has_query)
     batch = make_batch(has_query)
     seen = trace(model, framed(batch))
-    found = leave_one_out(model, seen)
-    assert_same(found, leave_one_out_reference(model, seen))
-    assert (found.isnan().any(-1) == ~seen.batch.attendable).all()
+    actual = leave_one_out(model, seen)
+    assert_same(actual, leave_one_out_reference(model, seen))
+    assert (actual.isnan().any(-1) == ~seen.batch.attendable).all()
     tokens = torch.cat([batch.tokens[:1, :2], batch.tokens[:1, 3:]], 1)
     read = torch.ones(1, TIME - 1, dtype=torch.bool)
     between = (torch.arange(TIME - 1) > 0) & (torch.arange(TIME - 1) < TIME - 2)
     shorter = replace(cut(batch, [0], TIME), tokens=tokens, mask=read, attendable=between[None], sentence=None)
-    torch.testing.assert_close(found[0, 2], trace(model, shorter).logits[0], atol=1e-12, rtol=0)
+    torch.testing.assert_close(actual[0, 2], trace(model, shorter).logits[0], atol=1e-12, rtol=0)
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)
 @pytest.mark.parametrize("attention", ["additive", "frozen"])
-def test_models_of_ours_are_not_run_again(encoder, attention, no_plain_way):
+def test_models_of_ours_are_not_run_again(encoder, attention, no_reference):
     model = make(encoder, attention)
     leave_one_out(model, trace(model, give_attention(make_batch(), encoder == "hierarchical")))
 
@@ -119,8 +119,8 @@ def test_a_hierarchical_model_loses_whole_sentences(words, sentences):
     batch = replace(make_batch(), sentence=sentence)
     batch = replace(batch, attendable=batch.mask & (torch.arange(TIME) > 0) | (LENGTHS == 1)[:, None] & batch.mask)
     seen = trace(model, batch)
-    found = leave_one_out(model, seen)
-    assert_same(found, leave_one_out_reference(model, seen))
+    actual = leave_one_out(model, seen)
+    assert_same(actual, leave_one_out_reference(model, seen))
     for row, item in ((0, 0), (0, 1), (0, 2), (1, 0), (1, 1)):
         kept = batch.mask[row] & (sentence[row] != item)
         tokens, left = batch.tokens[row, kept], sentence[row, kept]
@@ -128,31 +128,31 @@ def test_a_hierarchical_model_loses_whole_sentences(words, sentences):
         renumbered = left - (left > item).long()
         shorter = Batch(batch.index[:1], tokens[None], read, batch.attendable[row, kept][None], batch.labels[:1])
         wanted = trace(model, replace(shorter, sentence=renumbered[None])).logits[0]
-        torch.testing.assert_close(found[row, item], wanted, atol=1e-12, rtol=0)
+        torch.testing.assert_close(actual[row, item], wanted, atol=1e-12, rtol=0)
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)
-def test_without_its_only_item_a_text_gets_the_answer_to_nothing(encoder):
+def test_without_its_only_item_a_text_gets_the_empty_logits(encoder):
     linear, tanh = make(encoder, classes=5), make(encoder, classes=5, head="tanh")
-    for way in (leave_one_out, leave_one_out_reference):
+    for compute in (leave_one_out, leave_one_out_reference):
         seen = trace(linear, make_batch())
-        assert_same(way(linear, seen)[2, 0], linear.empty_logits(seen.encoded)[2])
-        assert way(tanh, trace(tanh, make_batch()))[2, 0].isnan().all()
+        assert_same(compute(linear, seen)[2, 0], linear.empty_logits(seen.encoded)[2])
+        assert compute(tanh, trace(tanh, make_batch()))[2, 0].isnan().all()
 
 
 @pytest.mark.parametrize("encoder", ["average", "gru", "bilstm", "cnn"])
-def test_without_all_its_imposed_weight_a_text_gets_the_answer_to_nothing(encoder):
+def test_without_all_its_imposed_weight_a_text_gets_the_empty_logits(encoder):
     model, batch = make(encoder, "frozen"), make_batch()
     given = torch.zeros(BATCH, TIME).double()
     given[:, 0] = 1.0
     given[0, 3:5] = 0.5
     given[0, 0] = 0.0
     seen = trace(model, replace(batch, imposed_attention=given))
-    found = leave_one_out(model, seen)
-    assert_same(found, leave_one_out_reference(model, seen))
+    actual = leave_one_out(model, seen)
+    assert_same(actual, leave_one_out_reference(model, seen))
     empty = model.empty_logits(seen.encoded)
-    assert_same(found[1:, 0], empty[1:])
-    assert (found[seen.encoded.items].isfinite()).all() and (found[1, 1] != empty[1]).any()
+    assert_same(actual[1:, 0], empty[1:])
+    assert (actual[seen.encoded.items].isfinite()).all() and (actual[1, 1] != empty[1]).any()
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)
@@ -161,11 +161,11 @@ def test_padding_batch_size_and_order_change_nothing(encoder, has_query):
     if has_query and encoder == "hierarchical":
         pytest.skip("a hierarchical encoder takes no query")
     model, batch = make(encoder, has_query=has_query), make_batch(has_query)
-    for way in (leave_one_out, leave_one_out_reference):
-        together = way(model, trace(model, batch))
-        assert_same(way(model, trace(model, cut(batch, [2, 0, 1], TIME))), together[[2, 0, 1]], atol=1e-12)
+    for compute in (leave_one_out, leave_one_out_reference):
+        together = compute(model, trace(model, batch))
+        assert_same(compute(model, trace(model, cut(batch, [2, 0, 1], TIME))), together[[2, 0, 1]], atol=1e-12)
         for row, length in enumerate(LENGTHS.tolist()):
-            alone = way(model, trace(model, cut(batch, [row], length)))[0]
+            alone = compute(model, trace(model, cut(batch, [row], length)))[0]
             assert_same(alone, together[row, : len(alone)], atol=1e-12)
             assert together[row, len(alone) :].isnan().all()
 
@@ -191,8 +191,8 @@ def test_nothing_is_left_behind(encoder):
     before = [tensor.detach().clone() for tensor in tensors]
     for parameter in model.parameters():
         parameter.grad = torch.full_like(parameter, 3.0)
-    for way in (leave_one_out, leave_one_out_reference):
-        assert not way(model, seen).requires_grad
+    for compute in (leave_one_out, leave_one_out_reference):
+        assert not compute(model, seen).requires_grad
     assert all(torch.equal(now.detach(), then) for now, then in zip(tensors, before, strict=True))
     assert all((parameter.grad == 3).all() and parameter.requires_grad for parameter in model.parameters())
 
@@ -201,9 +201,9 @@ def test_nothing_is_left_behind(encoder):
 def test_any_object_with_the_four_verbs_will_do(encoder):
     model = make(encoder)
     seen = trace(model, make_batch())
-    found, wanted = leave_one_out(FourVerbs(model), seen), leave_one_out(model, seen)
-    assert_same(found[:2], wanted[:2])
-    assert found[2].isnan().all()  # it can not say what it makes of nothing
+    actual, wanted = leave_one_out(FourVerbs(model), seen), leave_one_out(model, seen)
+    assert_same(actual[:2], wanted[:2])
+    assert actual[2].isnan().all()  # it has no empty_logits
 
 
 def test_words_in_pieces_are_left_out_whole():
@@ -225,9 +225,9 @@ def test_words_in_pieces_are_left_out_whole():
     mask = torch.ones(1, 5, dtype=torch.bool)
     batch = Batch(torch.tensor([0]), torch.tensor([[2, 5, 6, 7, 3]]), mask, mask, torch.tensor([0]))
     batch = replace(batch, sentence=torch.tensor([[-1, 0, 0, 1, -1]]))
-    found = leave_one_out(words, trace(words, batch))
+    actual = leave_one_out(words, trace(words, batch))
     embedded = words.embed(batch)[0, :, :2]
-    torch.testing.assert_close(found, torch.stack([embedded[3], embedded[1] + embedded[2]])[None])
+    torch.testing.assert_close(actual, torch.stack([embedded[3], embedded[1] + embedded[2]])[None])
 
 
 def test_a_model_that_does_something_else_is_not_taken_for_ours():
@@ -242,7 +242,7 @@ def test_a_model_that_does_something_else_is_not_taken_for_ours():
     assert_same(leave_one_out(model, seen), leave_one_out_reference(model, seen))
 
 
-def test_attention_that_is_not_ours_is_run_plainly():
+def test_attention_that_is_not_ours_is_run_by_the_reference():
     class Largest(nn.Module):
         """A score that depends on the other items."""
 
@@ -265,8 +265,8 @@ def test_a_long_text_fits(encoder):
     tokens = torch.randint(1, VOCABULARY, (1, 1100), generator=torch.Generator().manual_seed(0))
     read = torch.ones_like(tokens, dtype=torch.bool)
     batch = Batch(torch.tensor([0]), tokens, read, read, torch.tensor([0]))
-    found = leave_one_out(model, trace(model, batch))
+    actual = leave_one_out(model, trace(model, batch))
     for item in (0, 500, 1023, 1024, 1025, 1099):
         shorter = torch.cat([tokens[:, :item], tokens[:, item + 1 :]], 1)
         short = replace(batch, tokens=shorter, mask=read[:, 1:], attendable=read[:, 1:])
-        torch.testing.assert_close(found[0, item], trace(model, short).logits[0], atol=1e-12, rtol=0)
+        torch.testing.assert_close(actual[0, item], trace(model, short).logits[0], atol=1e-12, rtol=0)

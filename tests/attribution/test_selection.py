@@ -15,8 +15,8 @@ def seen_by(model, batch):
         return trace(model, batch)
 
 
-def close(found, wanted):
-    torch.testing.assert_close(found, wanted, atol=1e-10, rtol=0, equal_nan=True)
+def close(actual, wanted):
+    torch.testing.assert_close(actual, wanted, atol=1e-10, rtol=0, equal_nan=True)
 
 
 def of_case(encoder, attention, classes, has_query, head="linear"):
@@ -32,8 +32,8 @@ def test_all_items_but_one_are_what_leaving_it_out_leaves(encoder, attention, cl
     model, seen = of_case(encoder, attention, classes, has_query)
     items = seen.encoded.items
     keep = items[:, None] & ~torch.eye(items.shape[1], dtype=torch.bool)
-    found = logits_of_parts(model, seen, keep)
-    close(found.masked_fill(~items[..., None], torch.nan), leave_one_out(model, seen))
+    actual = logits_of_parts(model, seen, keep)
+    close(actual.masked_fill(~items[..., None], torch.nan), leave_one_out(model, seen))
 
 
 @pytest.mark.parametrize("encoder", ["average", "bilstm", "cnn"])
@@ -43,11 +43,11 @@ def test_a_part_is_read_as_a_text_of_its_own(encoder, seed):
     batch = make_batch()
     seen = seen_by(model, batch)
     keep = torch.rand(BATCH, 5, TIME, generator=torch.Generator().manual_seed(seed)) < 0.5
-    found = logits_of_parts(model, seen, keep)
+    actual = logits_of_parts(model, seen, keep)
     for row in range(BATCH):
         for part in range(5):
             tokens = [batch.tokens[row, i].item() for i in range(LENGTHS[row]) if keep[row, part, i]]
-            close(found[row, part], _reference(model, tokens) if tokens else model.empty_logits(seen.encoded)[row])
+            close(actual[row, part], _reference(model, tokens) if tokens else model.empty_logits(seen.encoded)[row])
 
 
 def _reference(model, tokens):
@@ -60,9 +60,9 @@ def _reference(model, tokens):
 def test_the_whole_text_is_the_text_and_nothing_is_nothing(encoder):
     model, seen = of_case(encoder, "additive", 2, False)
     whole = torch.stack([seen.encoded.items, torch.zeros_like(seen.encoded.items)], 1)
-    found = logits_of_parts(model, seen, whole)
-    close(found[:, 0], seen.logits)
-    close(found[:, 1], model.empty_logits(seen.encoded))
+    actual = logits_of_parts(model, seen, whole)
+    close(actual[:, 0], seen.logits)
+    close(actual[:, 1], model.empty_logits(seen.encoded))
     assert logits_of_parts(FourVerbs(model), seen, whole)[:, 1].isnan().all()
 
 
@@ -90,7 +90,7 @@ def test_zeroed_words_have_no_embedding_and_stay_in_the_text(encoder):
     model, seen = of_case(encoder, "additive", 2, False)
     items = seen.encoded.items
     keep = torch.rand(BATCH, 2, items.shape[1], generator=torch.Generator().manual_seed(1)) < 0.5
-    found = logits_of_zeroed(model, seen, keep)
+    actual = logits_of_zeroed(model, seen, keep)
     for part in range(2):
         embedded = seen.embedded.clone()
         for row in range(BATCH):
@@ -99,4 +99,4 @@ def test_zeroed_words_have_no_embedding_and_stay_in_the_text(encoder):
                 if not keep[row, part, item]:
                     embedded[row, place] = 0
         encoded = model.encode(embedded, seen.batch)
-        close(found[:, part], model.decode(encoded, model.attend(encoded, seen.batch)[1]).detach())
+        close(actual[:, part], model.decode(encoded, model.attend(encoded, seen.batch)[1]).detach())

@@ -4,15 +4,15 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.data.draws import generator_of, labels_in_blocks, stratified_order
+from heedful.data.draws import seeded_generator, labels_in_blocks, stratified_order
 
 
 def test_a_generator_depends_on_every_part_and_takes_any_whole_number():
-    seeds = [generator_of(*parts).initial_seed() for parts in (("a", 0), ("a", 1), ("b", 0), ("a", -1), ("a", 10**40))]
+    seeds = [seeded_generator(*parts).initial_seed() for parts in (("a", 0), ("a", 1), ("b", 0), ("a", -1), ("a", 10**40))]
     assert len(set(seeds)) == 5
 
 
-def test_every_block_of_labels_has_the_ratio_and_the_order_is_drawn():
+def test_every_block_of_labels_has_the_ratio_and_the_order_is_random():
     labels = labels_in_blocks((5, 2), 700, torch.Generator().manual_seed(3))
     blocks = [tuple(labels[start : start + 7]) for start in range(0, 700, 7)]
     assert {tuple(sorted(block)) for block in blocks} == {(0, 0, 0, 0, 0, 1, 1)}
@@ -21,10 +21,10 @@ def test_every_block_of_labels_has_the_ratio_and_the_order_is_drawn():
 
 @given(st.integers(1, 40), st.integers(0, 40))
 def test_fewer_labels_are_the_beginning_of_more(few, further):
-    def drawn(count):
+    def labels(count):
         return labels_in_blocks((1, 2), count, torch.Generator().manual_seed(0))
 
-    assert drawn(few + further)[:few] == drawn(few)
+    assert labels(few + further)[:few] == labels(few)
 
 
 @given(st.lists(st.sampled_from("aaabc"), min_size=1, max_size=60), st.integers(0, 5))

@@ -24,5 +24,5 @@ def test_a_file_that_is_not_there_or_broken_is_named(folder):
     with pytest.raises(DataError, match=r"needs .*wordnet_synonyms\.json\.gz.*synonyms='neighbours'"):
         wordnet_synonyms(["film"])
     (folder / "wordnet_synonyms.json.gz").write_bytes(b"no gzip")
-    with pytest.raises(DataError, match="can not be read"):
+    with pytest.raises(DataError, match="cannot be read"):
         wordnet_synonyms(["film"])

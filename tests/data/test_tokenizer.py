@@ -64,10 +64,10 @@ def test_spans_count_characters_of_what_was_written(text, expected):
     ],
 )
 def test_a_mapped_number_stands_for_all_its_digits(text, expected):
-    found = pieces(text, digits="map")
-    assert [written for _, written in found] == expected
-    assert all("qqq" in token for token, written in found if any(c.isdecimal() for c in written))
-    assert not any(c.isdecimal() for token, _ in found for c in token)
+    cut = pieces(text, digits="map")
+    assert [written for _, written in cut] == expected
+    assert all("qqq" in token for token, written in cut if any(c.isdecimal() for c in written))
+    assert not any(c.isdecimal() for token, _ in cut for c in token)
 
 
 @given(
@@ -147,7 +147,7 @@ def test_start_and_end_are_added_only_if_asked_for():
 
 
 def test_what_is_no_tokenizer_is_refused():
-    with pytest.raises(StoreError, match=r"tokenizer\.json can not be read"):
+    with pytest.raises(StoreError, match=r"tokenizer\.json cannot be read"):
         WordTokenizer.from_json("{}")
 
 

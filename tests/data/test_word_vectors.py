@@ -43,17 +43,17 @@ def lines(separator=" ", end="\n"):
     ids=["plain", "vec", "gzip", "trailing space", "tabs"],
 )
 def test_text_files_are_read_with_and_without_a_header(tmp_path, header, content, name):
-    found = load_vectors(written(tmp_path, header + content + "\n", name))
-    assert found.words == WORDS
-    assert found.matrix.dtype == torch.float32
-    torch.testing.assert_close(found.matrix, torch.tensor(ROWS))
+    loaded = load_vectors(written(tmp_path, header + content + "\n", name))
+    assert loaded.words == WORDS
+    assert loaded.matrix.dtype == torch.float32
+    torch.testing.assert_close(loaded.matrix, torch.tensor(ROWS))
 
 
 def test_only_the_wanted_words_are_kept(tmp_path):
     path = written(tmp_path, "5 3\n" + lines() + ". 7 8 9\n")
-    found = load_vectors(path, only={"café", ".", "absent"})
-    assert found.words == ("café", ".")
-    assert found.matrix.tolist() == [[1, 2, 3], [7, 8, 9]]
+    loaded = load_vectors(path, only={"café", ".", "absent"})
+    assert loaded.words == ("café", ".")
+    assert loaded.matrix.tolist() == [[1, 2, 3], [7, 8, 9]]
 
 
 def test_nothing_wanted_gives_no_rows_of_the_right_size(tmp_path):
@@ -61,8 +61,8 @@ def test_nothing_wanted_gives_no_rows_of_the_right_size(tmp_path):
 
 
 def test_of_a_word_that_stands_twice_the_first_is_kept(tmp_path):
-    found = load_vectors(written(tmp_path, "a 1 2\nb 3 4\na 5 6\n"))
-    assert (found.words, found.matrix.tolist()) == (("a", "b"), [[1, 2], [3, 4]])
+    loaded = load_vectors(written(tmp_path, "a 1 2\nb 3 4\na 5 6\n"))
+    assert (loaded.words, loaded.matrix.tolist()) == (("a", "b"), [[1, 2], [3, 4]])
 
 
 def test_bytes_that_are_no_characters_do_not_stop_the_reading(tmp_path):
@@ -94,12 +94,12 @@ def test_numbers_must_be_finite(tmp_path, value):
 
 
 def test_a_file_cut_short_is_noticed(tmp_path):
-    with pytest.raises(DataError, match="says that it has 3 words and has 2: it was cut short"):
+    with pytest.raises(DataError, match="should have 3 words by its first line, but has 2: it was truncated"):
         load_vectors(written(tmp_path, "3 2\na 1 2\nb 3 4\n"))
     packed = gzip.compress(b"a 1 2\n" * 100)[:-9]
     path = tmp_path / "a.vec.gz"
     path.write_bytes(packed)
-    with pytest.raises(DataError, match=r"a\.vec\.gz can not be read as word vectors"):
+    with pytest.raises(DataError, match=r"a\.vec\.gz cannot be read as word vectors"):
         load_vectors(str(path))
 
 
@@ -123,54 +123,54 @@ NPZ = {
 
 
 def test_our_own_format_shares_rows(tmp_path):
-    found = load_vectors(npz(tmp_path, **NPZ))
-    assert (found.words, found.matrix.tolist()) == (("b", "a", "c"), [[3, 4], [1, 2], [3, 4]])
-    assert found.matrix.dtype == torch.float32
+    loaded = load_vectors(npz(tmp_path, **NPZ))
+    assert (loaded.words, loaded.matrix.tolist()) == (("b", "a", "c"), [[3, 4], [1, 2], [3, 4]])
+    assert loaded.matrix.dtype == torch.float32
     assert load_vectors(npz(tmp_path, **NPZ), only={"a"}).matrix.tolist() == [[1, 2]]
     assert load_vectors(npz(tmp_path, **NPZ), only=set()).matrix.shape == (0, 2)
 
 
 def test_of_a_word_that_stands_twice_in_our_format_the_first_is_kept(tmp_path):
-    found = load_vectors(npz(tmp_path, **{**NPZ, "words": numpy.array(["a", "a", "b"])}))
-    assert (found.words, found.matrix.tolist()) == (("a", "b"), [[3, 4], [3, 4]])
+    loaded = load_vectors(npz(tmp_path, **{**NPZ, "words": numpy.array(["a", "a", "b"])}))
+    assert (loaded.words, loaded.matrix.tolist()) == (("a", "b"), [[3, 4], [3, 4]])
 
 
 def test_without_row_there_is_one_vector_a_word(tmp_path):
-    found = load_vectors(npz(tmp_path, words=numpy.array(["b", "a"]), vectors=NPZ["vectors"]))
-    assert found.matrix.tolist() == [[1, 2], [3, 4]]
+    loaded = load_vectors(npz(tmp_path, words=numpy.array(["b", "a"]), vectors=NPZ["vectors"]))
+    assert loaded.matrix.tolist() == [[1, 2], [3, 4]]
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
-        ({"words": numpy.array([["a", "b", "c"]])}, "words must be one row of strings"),
-        ({"words": numpy.array([1, 2, 3])}, "words must be one row of strings"),
-        ({"vectors": numpy.zeros(3)}, "vectors must be a table of decimal numbers"),
-        ({"vectors": numpy.zeros((2, 0))}, "vectors must be a table of decimal numbers"),
-        ({"vectors": numpy.zeros((2, 3), int)}, "vectors must be a table of decimal numbers"),
-        ({"row": numpy.array([0, 1])}, "row must be one whole number a word"),
-        ({"row": numpy.array([0.0, 1.0, 1.0])}, "row must be one whole number a word"),
+        ({"words": numpy.array([["a", "b", "c"]])}, "words must be a one-dimensional array of strings"),
+        ({"words": numpy.array([1, 2, 3])}, "words must be a one-dimensional array of strings"),
+        ({"vectors": numpy.zeros(3)}, "vectors must be a matrix of floating-point numbers"),
+        ({"vectors": numpy.zeros((2, 0))}, "vectors must be a matrix of floating-point numbers"),
+        ({"vectors": numpy.zeros((2, 3), int)}, "vectors must be a matrix of floating-point numbers"),
+        ({"row": numpy.array([0, 1])}, "row must be one integer per word"),
+        ({"row": numpy.array([0.0, 1.0, 1.0])}, "row must be one integer per word"),
         ({"row": numpy.array([0, 1, 2])}, r"row must lie in 0\.\.1; it goes from 0 to 2"),
         ({"row": numpy.array([0, 1, -1])}, r"row must lie in 0\.\.1; it goes from -1 to 1"),
         ({"vectors": numpy.array([[1.0, 2.0], [3.0, numpy.nan]])}, "the vector of 'b' must be finite"),
     ],
 )
-def test_shapes_and_ranges_of_our_format_are_checked(tmp_path, change, said):
-    with pytest.raises(DataError, match=said):
+def test_shapes_and_ranges_of_our_format_are_checked(tmp_path, change, message):
+    with pytest.raises(DataError, match=message):
         load_vectors(npz(tmp_path, **{**NPZ, **change}))
 
 
 def test_arrays_that_are_missing_or_pickled_are_refused(tmp_path):
     with pytest.raises(DataError, match="must hold the arrays words, vectors and row"):
         load_vectors(npz(tmp_path, words=NPZ["words"]))
-    with pytest.raises(DataError, match="can not be read as word vectors: .*pickle"):
+    with pytest.raises(DataError, match="cannot be read as word vectors: .*pickle"):
         load_vectors(npz(tmp_path, **{**NPZ, "words": numpy.array(["a", "b", None], dtype=object)}))
 
 
 def test_a_file_that_is_no_archive_is_refused(tmp_path):
-    with pytest.raises(DataError, match="can not be read as word vectors"):
+    with pytest.raises(DataError, match="cannot be read as word vectors"):
         load_vectors(written(tmp_path, b"PK\x03\x04 nothing", "a.npz"))
-    with pytest.raises(DataError, match="can not be read as word vectors"):
+    with pytest.raises(DataError, match="cannot be read as word vectors"):
         load_vectors(written(tmp_path, b"", "a.npz"))
     numpy.save(tmp_path / "b.npy", numpy.zeros(3))
     with pytest.raises(DataError, match="must hold the arrays"):
@@ -191,16 +191,16 @@ def binary(folder, cut=None):
 
 def test_word2vecs_binary_format_is_read(tmp_path):
     pytest.importorskip("gensim", reason="needs the vectors extra")
-    found = load_vectors(binary(tmp_path))
-    assert found.words == WORDS[:2]
-    torch.testing.assert_close(found.matrix, torch.tensor(ROWS[:2]))
+    loaded = load_vectors(binary(tmp_path))
+    assert loaded.words == WORDS[:2]
+    torch.testing.assert_close(loaded.matrix, torch.tensor(ROWS[:2]))
     assert load_vectors(binary(tmp_path), only={"café"}).matrix.tolist() == [[1, 2, 3]]
     assert load_vectors(binary(tmp_path), only={"absent"}).matrix.shape == (0, 3)
-    with pytest.raises(DataError, match=r"vectors\.bin can not be read as word vectors"):
+    with pytest.raises(DataError, match=r"vectors\.bin cannot be read as word vectors"):
         load_vectors(binary(tmp_path, cut=-9))
 
 
-def test_a_fasttext_model_is_told_from_vectors(tmp_path):
+def test_a_fasttext_model_is_refused(tmp_path):
     with pytest.raises(DataError, match=r"is a fastText model.*use the \.vec file"):
         load_vectors(written(tmp_path, struct.pack("<ii", 793712314, 12), "cc.en.300.bin"))
 
@@ -284,7 +284,7 @@ def test_the_vectors_are_left_as_they_were():
 def test_neighbours_are_those_of_a_plain_loop(count, n, seed):
     matrix = torch.randn(count, 3, generator=torch.Generator().manual_seed(seed))
     vectors = Vectors(tuple(f"w{number}" for number in range(count)), matrix)
-    found = nearest_neighbours(vectors, vectors.words, n)
+    loaded = nearest_neighbours(vectors, vectors.words, n)
     for number, word in enumerate(vectors.words):
         others = [other for other in range(count) if other != number]
         cosines = {
@@ -292,11 +292,11 @@ def test_neighbours_are_those_of_a_plain_loop(count, n, seed):
             for other in others
         }
         expected = sorted(others, key=lambda other: -cosines[vectors.words[other]])[:n]
-        assert [cosine for _, cosine in found[word]] == pytest.approx(
+        assert [cosine for _, cosine in loaded[word]] == pytest.approx(
             [cosines[vectors.words[other]] for other in expected], abs=1e-5
         )
-        assert all(cosine == pytest.approx(cosines[other], abs=1e-5) for other, cosine in found[word])
-        assert word not in dict(found[word])
+        assert all(cosine == pytest.approx(cosines[other], abs=1e-5) for other, cosine in loaded[word])
+        assert word not in dict(loaded[word])
 
 
 def test_chunks_do_not_show():

@@ -29,23 +29,23 @@ def chance(attention: Tensor, logits: Tensor) -> Tensor:
 
 
 def listed_corners(weight: Tensor, logits: Tensor, eps: float) -> Tensor:
-    """Every corner of the simplex cut by the slab, one after the other."""
+    """Every corner of the simplex cut by the slab, listed."""
     margin, p = (logits[:, 1] - logits[:, 0]).numpy(), float(chance(weight, logits))
     ends = [np.log(q / (1 - q)) for q in (p - eps, p + eps) if 0 < q < 1]
-    unit, found = torch.eye(len(weight)).double(), []
+    unit, corners = torch.eye(len(weight)).double(), []
     for i in range(len(weight)):
         if abs(float(chance(unit[i], logits)) - p) <= eps * (1 + 1e-9):
-            found.append(unit[i])
+            corners.append(unit[i])
         for j in range(len(weight)):
             for end in ends:
                 if margin[i] < end < margin[j]:
                     share = (margin[j] - end) / (margin[j] - margin[i])
-                    found.append(share * unit[i] + (1 - share) * unit[j])
-    return torch.stack(found)
+                    corners.append(share * unit[i] + (1 - share) * unit[j])
+    return torch.stack(corners)
 
 
 def sampled_within(weight: Tensor, logits: Tensor, eps: float, generator: torch.Generator) -> Tensor:
-    """Random attentions that keep p within eps: sparse ones and full ones, pulled towards the base until they do."""
+    """Random attentions that keep p within eps: sparse and dense, pulled towards the base until they do."""
     keys = torch.rand(3000, len(weight), generator=generator, dtype=torch.float64)
     points = -(keys.log() ** torch.tensor([1.0, 4.0, 12.0]).repeat(1000).unsqueeze(-1))
     points = points / points.sum(-1, keepdim=True)
@@ -58,9 +58,9 @@ def sampled_within(weight: Tensor, logits: Tensor, eps: float, generator: torch.
 
 
 @given(any_rows(), st.sampled_from([0.01, 0.05, 0.3]))
-def test_it_is_the_best_of_all_corners_listed_one_by_one(rows, eps):
-    found = eps_max_js(*rows.linear(), eps)
-    for js, (weight, logits, _, _) in zip(found.js, rows.texts(), strict=True):
+def test_it_is_the_best_of_all_listed_corners(rows, eps):
+    result = eps_max_js(*rows.linear(), eps)
+    for js, (weight, logits, _, _) in zip(result.js, rows.texts(), strict=True):
         if len(weight) == 1:
             assert js.isnan()
         else:
@@ -71,32 +71,32 @@ def test_it_is_the_best_of_all_corners_listed_one_by_one(rows, eps):
 @given(any_rows(max_items=5, min_items=2), st.sampled_from([0.01, 0.1]))
 def test_no_attention_within_eps_is_further_away(rows, eps):
     generator = torch.Generator().manual_seed(0)
-    found = eps_max_js(*rows.linear(), eps)
-    for js, (weight, logits, _, _) in zip(found.js, rows.texts(), strict=True):
+    result = eps_max_js(*rows.linear(), eps)
+    for js, (weight, logits, _, _) in zip(result.js, rows.texts(), strict=True):
         points = sampled_within(weight, logits, eps, generator)
         assert plain_js(weight, points).max() <= js + 1e-12
 
 
 @given(any_rows(), st.sampled_from([0.0, 0.01, 0.3]))
 def test_its_attention_attains_it_with_two_weights_at_most_and_keeps_p(rows, eps):
-    found = eps_max_js(*rows.linear(), eps)
-    assert ((found.attention != 0).sum(-1) <= 2).all()
-    assert (found.attention[~rows.items] == 0).all()
-    assert_close(found.attention.sum(-1), torch.ones(len(rows.items)).double())
+    result = eps_max_js(*rows.linear(), eps)
+    assert ((result.attention != 0).sum(-1) <= 2).all()
+    assert (result.attention[~rows.items] == 0).all()
+    assert_close(result.attention.sum(-1), torch.ones(len(rows.items)).double())
     for row, (weight, logits, _, places) in enumerate(rows.texts()):
-        other = found.attention[row, places]
+        other = result.attention[row, places]
         assert (chance(other, logits) - chance(weight, logits)).abs() <= eps + 1e-12
         if len(weight) > 1:
-            assert_close(found.js[row], plain_js(weight, other), atol=1e-12, rtol=0)
+            assert_close(result.js[row], plain_js(weight, other), atol=1e-12, rtol=0)
 
 
 @given(any_rows())
 def test_the_cap_is_all_weight_on_the_lightest_item(rows):
-    found = eps_max_js(*rows.linear(), 0.999)
-    for cap, (weight, _, _, _) in zip(found.cap, rows.texts(), strict=True):
+    result = eps_max_js(*rows.linear(), 0.999)
+    for cap, (weight, _, _, _) in zip(result.cap, rows.texts(), strict=True):
         assert_close(cap, js_of_single(weight.min()), atol=1e-12, rtol=0)
     many = rows.items.sum(-1) > 1
-    assert (found.js[many] <= found.cap[many]).all()
+    assert (result.js[many] <= result.cap[many]).all()
 
 
 @given(any_rows(), st.sampled_from([0.01, 0.1]))
@@ -108,14 +108,14 @@ def test_more_freedom_is_never_less_far(rows, eps):
 
 @settings(max_examples=20)
 @given(any_rows())
-def test_padding_and_company_change_nothing(rows):
-    found, wide = eps_max_js(*rows.linear(), EPS), eps_max_js(*padded(rows).linear(), EPS)
-    assert_close(wide.js, found.js, atol=1e-14, rtol=0, equal_nan=True)
-    assert_close(wide.cap, found.cap, atol=1e-14, rtol=0)
+def test_padding_and_other_rows_change_nothing(rows):
+    result, wide = eps_max_js(*rows.linear(), EPS), eps_max_js(*padded(rows).linear(), EPS)
+    assert_close(wide.js, result.js, atol=1e-14, rtol=0, equal_nan=True)
+    assert_close(wide.cap, result.cap, atol=1e-14, rtol=0)
     assert (wide.attention[:, rows.items.shape[1] :] == 0).all()
     for row in range(len(rows.items)):
         alone = eps_max_js(*one_row(rows, row).linear(), EPS)
-        assert_close(alone.js[0], found.js[row], atol=1e-14, rtol=0, equal_nan=True)
+        assert_close(alone.js[0], result.js[row], atol=1e-14, rtol=0, equal_nan=True)
 
 
 @pytest.mark.parametrize("peak", [0.0, 0.3, 3.0])
@@ -123,19 +123,19 @@ def test_long_texts_lose_nothing_to_pruning(peak, monkeypatch):
     rows = random_rows(batch=5, count=97, classes=2, seed=3, peak=peak)
     # Two clusters, so that no item is within eps alone and pairs must do.
     rows.item_logits[2:, :, 1] += 9 * rows.item_logits[2:, :, 1].sign()
-    found = eps_max_js(*rows.linear(), EPS)
-    for js, (weight, logits, _, _) in zip(found.js, rows.texts(), strict=True):
+    result = eps_max_js(*rows.linear(), EPS)
+    for js, (weight, logits, _, _) in zip(result.js, rows.texts(), strict=True):
         assert_close(js, plain_js(weight, listed_corners(weight, logits, EPS)).max(), atol=1e-12, rtol=0)
     monkeypatch.setattr(adversary, "PAIRS_AT_ONCE", 1)
-    assert_close(eps_max_js(*rows.linear(), EPS).js, found.js, atol=1e-15, rtol=0)
+    assert_close(eps_max_js(*rows.linear(), EPS).js, result.js, atol=1e-15, rtol=0)
 
 
 def test_two_items_that_disagree_leave_only_a_little_way():
     # u = 0 and p = 1/2; p may rise to 0.6, where u = ln 1.5 = 2 share - (1 - share) x 2.
     logits = torch.tensor([[[0.0, 2.0], [0.0, -2.0]]]).double()
-    found = eps_max_js(torch.tensor([[0.5, 0.5]]).double(), logits, torch.ones(1, 2).bool(), 0.1)
+    result = eps_max_js(torch.tensor([[0.5, 0.5]]).double(), logits, torch.ones(1, 2).bool(), 0.1)
     share = (log(1.5) + 2) / 4
-    assert sorted(found.attention[0].tolist()) == pytest.approx([1 - share, share])
+    assert sorted(result.attention[0].tolist()) == pytest.approx([1 - share, share])
 
 
 @pytest.mark.parametrize("size", [40.0, 800.0])
@@ -143,9 +143,9 @@ def test_two_items_that_disagree_leave_only_a_little_way():
 def test_a_saturated_prediction_is_no_trouble(size, eps):
     logits = torch.tensor([[[0.0, size], [0.0, size + 1], [0.0, -size]]]).double()
     weights = torch.tensor([[0.7, 0.2, 0.1]], dtype=torch.float64)
-    found = eps_max_js(weights, logits, torch.ones(1, 3).bool(), eps)
+    result = eps_max_js(weights, logits, torch.ones(1, 3).bool(), eps)
     # With some freedom the second item alone gives the answer; with none, two items weighed to the same logit do.
-    assert found.js.item() >= (float(js_of_single(weights[0, 1])) - 1e-12 if eps else 0.1)
+    assert result.js.item() >= (float(js_of_single(weights[0, 1])) - 1e-12 if eps else 0.1)
 
 
 @given(any_rows(), st.integers(1, 3), st.sampled_from([0.01, 0.2]))
@@ -198,8 +198,8 @@ def test_float32_attention_is_taken_as_a_distribution():
 @pytest.mark.parametrize(("name", "mean", "standing"), [("lstm", 0.6301, 56), ("average", 0.6156, 64)])
 def test_on_the_authors_models_it_is_further_than_their_search_on_every_text(name, mean, standing):
     texts = golden.load(name)
-    found = eps_max_js(*texts.linear(), EPS)
-    assert (found.js >= texts.stored["emax_jsd_eps0.01_f64"] - 1e-9).all()
-    assert float(found.js.mean()) == pytest.approx(mean, abs=1e-4)
+    result = eps_max_js(*texts.linear(), EPS)
+    assert (result.js >= texts.stored["emax_jsd_eps0.01_f64"] - 1e-9).all()
+    assert float(result.js.mean()) == pytest.approx(mean, abs=1e-4)
     assert int(answer_stands_without_top(*texts.linear(), 1, EPS).sum()) == standing
-    assert_close(found.js, js_divergence(texts.attention, found.attention))
+    assert_close(result.js, js_divergence(texts.attention, result.attention))

@@ -59,14 +59,14 @@ def most_by_search(kind: str, direction: np.ndarray, weight: np.ndarray, radius:
         constraints.append({"type": "eq", "fun": lambda x: x.sum(), "jac": np.ones_like})
     start, bounds = np.zeros(len(weight)), bounds_of(kind, weight)
     scale = max(np.abs(direction).max(), 1e-9)
-    found = minimize(
+    solution = minimize(
         lambda x: -(direction / scale) @ x,
         start,
         jac=lambda x: -direction / scale,
         bounds=bounds,
         constraints=constraints,
     )
-    return -found.fun * scale
+    return -solution.fun * scale
 
 
 @pytest.mark.parametrize("kind", SETS)
@@ -75,14 +75,14 @@ def most_by_search(kind: str, direction: np.ndarray, weight: np.ndarray, radius:
 @given(rows=any_rows(max_items=6), radius=RADII)
 def test_it_is_in_its_set(kind, norm, rows, radius):
     direction = rows.item_logits[..., 1] - rows.item_logits[..., 0]
-    found = steepest(kind, direction, rows.attention, rows.items, radius, norm)
-    assert (found[~rows.items] == 0).all()
-    assert (torch.linalg.vector_norm(found, ORDERS[norm], dim=-1) <= radius * (1 + 1e-12) + 1e-15).all()
+    perturbation = steepest(kind, direction, rows.attention, rows.items, radius, norm)
+    assert (perturbation[~rows.items] == 0).all()
+    assert (torch.linalg.vector_norm(perturbation, ORDERS[norm], dim=-1) <= radius * (1 + 1e-12) + 1e-15).all()
     if kind in ("zero_sum", "simplex"):
-        assert_close(found.sum(-1), torch.zeros(len(found)).double(), atol=1e-12, rtol=0)
+        assert_close(perturbation.sum(-1), torch.zeros(len(perturbation)).double(), atol=1e-12, rtol=0)
     if kind in ("box", "simplex"):
-        assert (rows.attention + found >= -1e-12).all()
-        assert (rows.attention + found <= 1 + 1e-12).all()
+        assert (rows.attention + perturbation >= -1e-12).all()
+        assert (rows.attention + perturbation <= 1 + 1e-12).all()
 
 
 @pytest.mark.parametrize("kind", SETS)
@@ -91,9 +91,9 @@ def test_it_is_in_its_set(kind, norm, rows, radius):
 @given(rows=any_rows(max_items=6), radius=RADII)
 def test_it_adds_as_much_as_a_linear_program_finds(kind, norm, rows, radius):
     direction = rows.item_logits[..., 1] - rows.item_logits[..., 0]
-    found = steepest(kind, direction, rows.attention, rows.items, radius, norm)
+    perturbation = steepest(kind, direction, rows.attention, rows.items, radius, norm)
     for row, real in enumerate(rows.items):
-        ours = float(direction[row, real] @ found[row, real])
+        ours = float(direction[row, real] @ perturbation[row, real])
         program = most_by_program(kind, direction[row, real].numpy(), rows.attention[row, real].numpy(), radius, norm)
         assert ours == pytest.approx(program, abs=1e-7)
 
@@ -103,9 +103,9 @@ def test_it_adds_as_much_as_a_linear_program_finds(kind, norm, rows, radius):
 @given(rows=any_rows(max_items=5, min_items=2), radius=st.sampled_from([0.05, 0.4, 3.0]))
 def test_in_a_round_ball_it_adds_as_much_as_a_general_solver_finds(kind, rows, radius):
     direction = rows.item_logits[..., 1] - rows.item_logits[..., 0]
-    found = steepest(kind, direction, rows.attention, rows.items, radius, "l2")
+    perturbation = steepest(kind, direction, rows.attention, rows.items, radius, "l2")
     for row, real in enumerate(rows.items):
-        ours = float(direction[row, real] @ found[row, real])
+        ours = float(direction[row, real] @ perturbation[row, real])
         searched = most_by_search(kind, direction[row, real].numpy(), rows.attention[row, real].numpy(), radius)
         scale = max(1.0, float(direction[row, real].abs().max()))
         # The solver meets its own constraints to 1e-6 or so, and may stop short of the optimum by more.
@@ -118,9 +118,9 @@ def test_in_a_round_ball_it_adds_as_much_as_a_general_solver_finds(kind, rows, r
 def test_on_the_simplex_in_a_round_ball_the_conditions_of_the_optimum_hold(rows, radius):
     # Where weight is left, moved = step x (direction - level): two such items give the step, and no third disagrees.
     direction = rows.item_logits[..., 1] - rows.item_logits[..., 0]
-    found = steepest_on_simplex(direction, rows.attention, rows.items, radius, "l2")
+    perturbation = steepest_on_simplex(direction, rows.attention, rows.items, radius, "l2")
     for row, real in enumerate(rows.items):
-        moved, slope, weight = found[row, real], direction[row, real], rows.attention[row, real]
+        moved, slope, weight = perturbation[row, real], direction[row, real], rows.attention[row, real]
         if torch.linalg.vector_norm(moved) < radius * (1 - 1e-9):
             assert_close(slope @ (weight + moved), slope.max(), atol=1e-9, rtol=0)
             continue
@@ -142,22 +142,22 @@ def test_at_radius_1_it_adds_the_dual_norm(rows):
         summed = {"l1": np.ptp(slope) / 2, "l2": np.linalg.norm(centred), "linf": np.abs(middled).sum()}
         for norm in NORMS:
             for kind, dual in (("free", free), ("zero_sum", summed)):
-                found = steepest(kind, direction, rows.attention, rows.items, 1.0, norm)
-                assert float(direction[row] @ found[row]) == pytest.approx(dual[norm], abs=1e-9)
+                perturbation = steepest(kind, direction, rows.attention, rows.items, 1.0, norm)
+                assert float(direction[row] @ perturbation[row]) == pytest.approx(dual[norm], abs=1e-9)
 
 
 @given(any_rows(max_items=6), st.integers(0, 99))
 def test_the_projection_is_nearer_than_any_other_point_of_the_simplex(rows, seed):
     generator = torch.Generator().manual_seed(seed)
     point = torch.randn(rows.items.shape, generator=generator, dtype=torch.float64)
-    found = project_on_simplex(point, rows.items, torch.ones(len(point), 1).double())
-    assert_close(found.sum(-1), torch.ones(len(point)).double())
-    assert (found >= 0).all()
+    projected = project_on_simplex(point, rows.items, torch.ones(len(point), 1).double())
+    assert_close(projected.sum(-1), torch.ones(len(point)).double())
+    assert (projected >= 0).all()
     for row, real in enumerate(rows.items):
         others = torch.rand(500, int(real.sum()), generator=generator, dtype=torch.float64).log().neg()
         others = others / others.sum(-1, keepdim=True)
         nearest = torch.linalg.vector_norm(others - point[row, real], dim=-1).min()
-        assert torch.linalg.vector_norm(found[row, real] - point[row, real]) <= nearest + 1e-12
+        assert torch.linalg.vector_norm(projected[row, real] - point[row, real]) <= nearest + 1e-12
 
 
 @pytest.mark.parametrize("kind", SETS)
@@ -166,11 +166,11 @@ def test_the_projection_is_nearer_than_any_other_point_of_the_simplex(rows, seed
 @given(rows=any_rows())
 def test_padding_changes_nothing(kind, norm, rows):
     wide = padded(rows)
-    found = [
-        steepest(kind, one.item_logits[..., 1] - one.item_logits[..., 0], one.attention, one.items, 0.3, norm)
-        for one in (rows, wide)
+    perturbations = [
+        steepest(kind, batch.item_logits[..., 1] - batch.item_logits[..., 0], batch.attention, batch.items, 0.3, norm)
+        for batch in (rows, wide)
     ]
-    assert_close(found[1][:, : rows.items.shape[1]], found[0], atol=1e-9, rtol=0)
+    assert_close(perturbations[1][:, : rows.items.shape[1]], perturbations[0], atol=1e-9, rtol=0)
 
 
 @pytest.mark.parametrize("radius", [-0.1, float("nan")])
@@ -181,5 +181,5 @@ def test_a_negative_radius_is_refused(radius):
 
 def test_a_projection_stays_on_its_device():
     point = torch.empty(2, 3, device="meta")
-    found = project_on_simplex(point, torch.ones_like(point, dtype=torch.bool), torch.ones(2, 1, device="meta"))
-    assert found.device.type == "meta"
+    projected = project_on_simplex(point, torch.ones_like(point, dtype=torch.bool), torch.ones(2, 1, device="meta"))
+    assert projected.device.type == "meta"

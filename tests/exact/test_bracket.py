@@ -13,7 +13,7 @@ from heedful.exact import (
     eps_max_js_bracket,
 )
 from heedful.measures import js_divergence
-from support.exact_strategies import Rows, any_rows, one_row, padded, random_rows
+from support.exact_strategies import LinearBatch, any_rows, one_row, padded, random_rows
 
 EPS = 0.05
 
@@ -23,7 +23,7 @@ def moved(attention: Tensor, weight: Tensor, logits: Tensor) -> Tensor:
 
 
 def sampled(weight: Tensor, logits: Tensor, eps: float, seed: int) -> Tensor:
-    """Attentions within eps: random ones, sparse and full, pulled towards the base until they are."""
+    """Random attentions within eps: sparse and dense, pulled towards the base until they are."""
     generator = torch.Generator().manual_seed(seed)
     points = torch.rand(2000, len(weight), generator=generator, dtype=torch.float64).log().neg()
     points = points ** torch.tensor([1.0, 8.0]).repeat(1000).unsqueeze(-1)
@@ -40,27 +40,27 @@ def sampled(weight: Tensor, logits: Tensor, eps: float, seed: int) -> Tensor:
 @given(data=st.data(), eps=st.sampled_from([0.01, 0.1]))
 def test_what_is_found_is_within_eps_and_nothing_within_eps_is_above(classes, data, eps):
     rows = data.draw(any_rows(classes, max_items=6, min_items=2))
-    found = eps_max_js_bracket(*rows.linear(), eps)
-    assert (found.lower <= found.upper).all()
-    assert_close(found.gap, found.upper - found.lower)
-    assert (found.attention[~rows.items] == 0).all()
+    result = eps_max_js_bracket(*rows.linear(), eps)
+    assert (result.lower <= result.upper).all()
+    assert_close(result.gap, result.upper - result.lower)
+    assert (result.attention[~rows.items] == 0).all()
     for row, (weight, logits, _, places) in enumerate(rows.texts()):
-        own = found.attention[row, places]
+        own = result.attention[row, places]
         assert own.sum() == pytest.approx(1)
         assert (own >= 0).all()
         assert moved(own, weight, logits) <= eps
-        assert_close(js_divergence(weight, own), found.lower[row], atol=1e-12, rtol=0)
+        assert_close(js_divergence(weight, own), result.lower[row], atol=1e-12, rtol=0)
         points = sampled(weight, logits, eps, seed=row)
-        assert (js_divergence(weight.expand_as(points), points) <= found.upper[row] + 1e-9).all()
+        assert (js_divergence(weight.expand_as(points), points) <= result.upper[row] + 1e-9).all()
 
 
 @settings(max_examples=20)
 @given(any_rows(max_items=6, min_items=2))
 def test_for_two_classes_the_exact_answer_lies_between(rows):
-    exact, found = eps_max_js(*rows.linear(), EPS), eps_max_js_bracket(*rows.linear(), EPS)
-    # A pair is all that two classes need, and every pair is tried: what is found is the exact answer.
-    assert_close(found.lower, exact.js, atol=1e-6, rtol=0)
-    assert (exact.js <= found.upper + 1e-9).all()
+    exact, result = eps_max_js(*rows.linear(), EPS), eps_max_js_bracket(*rows.linear(), EPS)
+    # A pair is all that two classes need, and every pair is tried: the lower bound is the exact answer.
+    assert_close(result.lower, exact.js, atol=1e-6, rtol=0)
+    assert (exact.js <= result.upper + 1e-9).all()
 
 
 def test_for_three_classes_listing_corners_beats_the_linear_program(monkeypatch):
@@ -77,79 +77,79 @@ def test_for_three_classes_listing_corners_beats_the_linear_program(monkeypatch)
 def test_a_masked_class_changes_nothing():
     rows = random_rows(batch=3, count=7, classes=3, seed=1)
     masked = torch.cat([rows.item_logits, torch.full((3, 7, 2), -1e9).double()], -1)
-    found = eps_max_js_bracket(rows.attention, masked, rows.items, EPS)
+    result = eps_max_js_bracket(rows.attention, masked, rows.items, EPS)
     plain = eps_max_js_bracket(*rows.linear(), EPS)
-    assert_close(found.lower, plain.lower)
-    assert_close(found.upper, plain.upper)
+    assert_close(result.lower, plain.lower)
+    assert_close(result.upper, plain.upper)
 
 
 def test_an_item_that_gives_the_answer_alone_is_found_without_any_pair(monkeypatch):
-    monkeypatch.setattr(bracket, "best_edge", lambda row, limits, at_least: None)
-    # The lightest item says what all say together; others, as light or lighter together, would say otherwise.
+    monkeypatch.setattr(bracket, "best_edge", lambda problem, limits, at_least: None)
+    # The lightest item alone gives the answer of all; others, as light or lighter together, would give another.
     logits = torch.tensor([[[2.0, 0, 0, 0], [0, 2.0, 0, 0], [0, 0, 2.0, 0], [0.7, 0.7, 0.6, 0]]]).double()
     weight = torch.tensor([[0.33, 0.33, 0.29, 0.05]]).double()
-    found = eps_max_js_bracket(weight, logits, torch.ones(1, 4).bool(), EPS)
-    assert found.attention.tolist() == [[0, 0, 0, 1]]
+    result = eps_max_js_bracket(weight, logits, torch.ones(1, 4).bool(), EPS)
+    assert result.attention.tolist() == [[0, 0, 0, 1]]
 
 
 def test_one_item_leaves_it_undefined():
-    found = eps_max_js_bracket(torch.ones(1, 1), torch.zeros(1, 1, 3), torch.ones(1, 1).bool(), EPS)
-    assert all(number.isnan().all() for number in (found.lower, found.upper, found.gap))
-    assert found.attention.tolist() == [[1.0]]
+    result = eps_max_js_bracket(torch.ones(1, 1), torch.zeros(1, 1, 3), torch.ones(1, 1).bool(), EPS)
+    assert all(number.isnan().all() for number in (result.lower, result.upper, result.gap))
+    assert result.attention.tolist() == [[1.0]]
 
 
 @pytest.mark.parametrize("classes", [3, 5])
 @settings(max_examples=6)
 @given(data=st.data())
-def test_padding_and_company_change_nothing(classes, data):
+def test_padding_and_other_rows_change_nothing(classes, data):
     rows = data.draw(any_rows(classes, max_items=5))
-    found, wide = eps_max_js_bracket(*rows.linear(), EPS), eps_max_js_bracket(*padded(rows).linear(), EPS)
-    assert_close(wide.upper, found.upper, atol=1e-9, rtol=0, equal_nan=True)
-    assert_close(wide.lower, found.lower, atol=1e-9, rtol=0, equal_nan=True)
+    result, wide = eps_max_js_bracket(*rows.linear(), EPS), eps_max_js_bracket(*padded(rows).linear(), EPS)
+    assert_close(wide.upper, result.upper, atol=1e-9, rtol=0, equal_nan=True)
+    assert_close(wide.lower, result.lower, atol=1e-9, rtol=0, equal_nan=True)
     for row in range(len(rows.items)):
         alone = eps_max_js_bracket(*one_row(rows, row).linear(), EPS)
-        assert_close(alone.upper[0], found.upper[row], atol=1e-9, rtol=0, equal_nan=True)
+        assert_close(alone.upper[0], result.upper[row], atol=1e-9, rtol=0, equal_nan=True)
 
 
-def rest_of(rows: Rows, row: int, m: int) -> Tensor:
+def rest_of(rows: LinearBatch, row: int, m: int) -> Tensor:
     weight = rows.attention[row, rows.items[row]]
     return torch.tensor(sorted(range(len(weight)), key=lambda item: (-weight[item], item))[m:], dtype=torch.long)
 
 
 @settings(max_examples=25)
 @given(any_rows(max_items=6), st.integers(1, 2))
-def test_for_two_classes_whether_the_answer_stands_is_never_said_wrongly(rows, m):
+def test_for_two_classes_whether_the_answer_stands_is_never_wrong(rows, m):
     exact = answer_stands_without_top(*rows.linear(), m, EPS)
-    found = answer_stands_without_top_bracket(*rows.linear(), m, EPS)
-    known = ~found.isnan()
-    assert torch.equal(found[known] == 1, exact[known])
+    result = answer_stands_without_top_bracket(*rows.linear(), m, EPS)
+    known = ~result.isnan()
+    assert torch.equal(result[known] == 1, exact[known])
 
 
 @pytest.mark.parametrize("classes", [3, 5])
 @settings(max_examples=20)
 @given(data=st.data(), m=st.integers(1, 2))
-def test_the_answer_is_not_said_to_fall_where_it_can_be_kept(classes, data, m):
+def test_the_answer_is_not_reported_lost_where_it_can_be_kept(classes, data, m):
     rows = data.draw(any_rows(classes, max_items=6))
-    found = answer_stands_without_top_bracket(*rows.linear(), m, 0.2)
+    result = answer_stands_without_top_bracket(*rows.linear(), m, 0.2)
     generator = torch.Generator().manual_seed(0)
     for row, (weight, logits, _, _) in enumerate(rows.texts()):
         rest = rest_of(rows, row, m)
         if not len(rest):
-            assert found[row] == 0
+            assert result[row] == 0
             continue
         points = torch.zeros(3000, len(weight)).double()
         drawn = torch.rand(3000, len(rest), generator=generator, dtype=torch.float64).log().neg() ** 3
         points[:, rest] = drawn / drawn.sum(-1, keepdim=True)
         if (moved(points, weight, logits) <= 0.2).any():
-            assert found[row] != 0
+            assert result[row] != 0
 
 
-def test_most_texts_get_a_plain_answer():
+def test_most_texts_get_a_definite_answer():
     rows = random_rows(batch=31, count=7, classes=5, seed=2)
-    found = answer_stands_without_top_bracket(*rows.linear(), 1, EPS)
-    assert (found == 1).any()
-    assert (found == 0).any()
-    assert found.isnan().sum() <= 2
+    result = answer_stands_without_top_bracket(*rows.linear(), 1, EPS)
+    assert (result == 1).any()
+    assert (result == 0).any()
+    assert result.isnan().sum() <= 2
 
 
 @pytest.mark.parametrize("eps", [0.0, 1.0, -0.5])

@@ -1,4 +1,4 @@
-"""Certificates against attacks: a thousand tries inside the radius all fail, and one just outside succeeds."""
+"""Certificates against attacks: a thousand tries inside the radius all fail, and an attack just outside succeeds."""
 
 import numpy
 import pytest
@@ -25,7 +25,7 @@ from heedful.exact.ball import (
     steepest_on_simplex,
     steepest_zero_sum,
 )
-from support.exact_strategies import Rows, any_rows, one_row, padded, random_rows
+from support.exact_strategies import LinearBatch, any_rows, one_row, padded, random_rows
 
 NORMS: list[Norm] = ["l1", "l2", "linf"]
 TRIES = 1000
@@ -39,25 +39,25 @@ def shrink(change: Tensor, radius: float | Tensor, norm: Norm) -> Tensor:
     return change * (torch.as_tensor(radius)[..., None] / size.clamp_min(1e-300)).clamp_max(1)
 
 
-def scores_of(rows: Rows) -> Tensor:
+def scores_of(rows: LinearBatch) -> Tensor:
     return rows.item_logits - rows.empty_logits.unsqueeze(1)
 
 
-def logits_at(rows: Rows, change: Tensor) -> Tensor:
+def logits_at(rows: LinearBatch, change: Tensor) -> Tensor:
     """Logits under changes [batch try item] of the weights."""
     weights = rows.attention.unsqueeze(1) + change
     return torch.einsum("bti,bic->btc", weights, scores_of(rows)) + rows.empty_logits.unsqueeze(1)
 
 
-def decisions(rows: Rows) -> Tensor:
+def decisions(rows: LinearBatch) -> Tensor:
     return logits_at(rows, torch.zeros_like(rows.attention).unsqueeze(1)).argmax(-1)
 
 
-def flips(rows: Rows, change: Tensor) -> Tensor:
+def flips(rows: LinearBatch, change: Tensor) -> Tensor:
     return logits_at(rows, change).argmax(-1) != decisions(rows)
 
 
-def many(rows: Rows, radius: Tensor, norm: Norm, keeps_sum: bool) -> Tensor:
+def many(rows: LinearBatch, radius: Tensor, norm: Norm, keeps_sum: bool) -> Tensor:
     """A thousand attacks a text: drawn in the ball, pushed out to its surface, or climbed to from there."""
     batch, count = rows.attention.shape
     ball = Ball(radius.repeat_interleave(TRIES), norm)
@@ -99,12 +99,12 @@ def test_no_attack_inside_the_radius_succeeds_and_one_just_outside_does(certific
 
 @pytest.mark.parametrize("norm", ["l2", "linf"])
 def test_the_attacks_can_succeed_at_all(norm):
-    """Else that none does would say nothing. (Along l1 the climb goes one coordinate at a time, and may miss.)"""
+    """Otherwise their failure would prove nothing. (Along l1 the ascent moves single coordinates, and may miss.)"""
     rows = random_rows(batch=5, count=7, classes=2, seed=2)
     assert flips(rows, many(rows, 1.01 * certified_radius(*rows.full(), norm), norm, False)).any(-1).all()
 
 
-def on_the_simplex(rows: Rows, radius: float, norm: Norm) -> Tensor:
+def on_the_simplex(rows: LinearBatch, radius: float, norm: Norm) -> Tensor:
     """A thousand other distributions a text, no further from its attention than the radius."""
     batch, count = rows.attention.shape
     draw_ = torch.Generator().manual_seed(1)
@@ -131,9 +131,9 @@ STEEPEST = {
 def test_a_worst_case_on_the_decisions_side_is_a_certificate_and_one_beyond_is_an_attack(worst_case, norm, radius):
     """Two classes, at a given radius: this also certifies weights that stay a distribution."""
     rows = random_rows(batch=11, count=7, classes=2, seed=5)
-    found = worst_case(*rows.full(), radius, norm)
+    worst = worst_case(*rows.full(), radius, norm)
     decided = decisions(rows)[:, 0] == 1
-    certified = torch.where(decided, found.low > 0, found.high < 0)
+    certified = torch.where(decided, worst.low > 0, worst.high < 0)
     tried = flips(rows, on_the_simplex(rows, radius, norm))
     assert not tried[certified].any()
     margin = scores_of(rows) @ torch.tensor([-1.0, 1.0]).double()
@@ -145,8 +145,8 @@ def test_a_worst_case_on_the_decisions_side_is_a_certificate_and_one_beyond_is_a
 def test_the_radius_that_keeps_the_sum_also_certifies_distributions(norm):
     rows = random_rows(batch=11, count=7, classes=3, seed=7)
     for row, radius in enumerate(certified_radius_zero_sum(*rows.full(), norm).tolist()):
-        one = one_row(rows, row)
-        assert not flips(one, on_the_simplex(one, radius * (1 - 1e-9), norm)).any()
+        single = one_row(rows, row)
+        assert not flips(single, on_the_simplex(single, radius * (1 - 1e-9), norm)).any()
 
 
 @pytest.mark.parametrize("norm", NORMS)
@@ -159,12 +159,12 @@ def test_the_radius_is_where_the_worst_case_reaches_the_boundary(norm):
         (certified_radius_on_simplex, worst_case_on_simplex),
     ):
         for row, radius in enumerate(certificate(*rows.full(), norm).tolist()):
-            found = worst_case(*rows.full(), radius, norm)
-            end = found.low[row] if decided[row] else found.high[row]
+            worst = worst_case(*rows.full(), radius, norm)
+            end = worst.low[row] if decided[row] else worst.high[row]
             assert_close(end, torch.zeros(()).double(), atol=1e-12, rtol=0)
 
 
-def rivals_gain(rows: Rows) -> Tensor:
+def rivals_gain(rows: LinearBatch) -> Tensor:
     """What a unit of weight on each item adds to each class's lead over the decision: [batch classes item]."""
     scores = scores_of(rows).transpose(1, 2)
     return scores - scores.gather(1, decisions(rows).unsqueeze(-1).expand(-1, -1, scores.shape[-1]))
@@ -177,20 +177,20 @@ def test_no_distribution_inside_the_radius_changes_the_decision_and_one_just_out
     radii = certified_radius_on_simplex(*rows.full(), norm)
     assert radii.isfinite().sum() > 5
     for row, radius in enumerate(radii.tolist()):
-        one = one_row(rows, row)
-        assert not flips(one, on_the_simplex(one, min(radius, 2.0) * (1 - 1e-9), norm)).any()
+        single = one_row(rows, row)
+        assert not flips(single, on_the_simplex(single, min(radius, 2.0) * (1 - 1e-9), norm)).any()
         if radius < torch.inf:
-            gain, items = rivals_gain(one)[0], one.items.expand(classes, -1)
-            attack = steepest_on_simplex(gain, one.attention.expand_as(gain), items, radius * (1 + 1e-6), norm)
-            assert flips(one, attack.unsqueeze(0)).any()
+            gain, items = rivals_gain(single)[0], single.items.expand(classes, -1)
+            attack = steepest_on_simplex(gain, single.attention.expand_as(gain), items, radius * (1 + 1e-6), norm)
+            assert flips(single, attack.unsqueeze(0)).any()
 
 
 def by_linear_programme(weights: Tensor, gain: Tensor, margin: float, norm: Norm) -> float:
     """The least change, in the norm, from these weights to a distribution that makes up for the margin."""
     n = len(weights)
-    sizes = numpy.eye(n) if norm == "l1" else numpy.ones((n, 1))  # l1: a bound for each change; linf: one for all
+    sizes = numpy.eye(n) if norm == "l1" else numpy.ones((n, 1))  # l1: a bound for each change; linf: a common bound
     m = sizes.shape[1]
-    found = linprog(
+    solution = linprog(
         numpy.concatenate([numpy.zeros(n), numpy.ones(m)]),
         A_ub=numpy.block([[numpy.eye(n), -sizes], [-numpy.eye(n), -sizes], [-gain.numpy()[None], numpy.zeros((1, m))]]),
         b_ub=numpy.concatenate([numpy.zeros(2 * n), [-margin]]),
@@ -198,7 +198,7 @@ def by_linear_programme(weights: Tensor, gain: Tensor, margin: float, norm: Norm
         b_eq=[0.0],
         bounds=[(-weight, None) for weight in weights.tolist()] + [(0, None)] * m,
     )
-    return found.fun if found.success else float("inf")
+    return solution.fun if solution.success else float("inf")
 
 
 @pytest.mark.parametrize("norm", ["l1", "linf"])
@@ -215,8 +215,8 @@ def test_the_radius_on_the_simplex_is_that_of_a_linear_programme(norm, peak):
         )
         for row, y in enumerate(decided)
     ]
-    found = certified_radius_on_simplex(*rows.full(), norm)
-    assert_close(found, torch.tensor(wanted, dtype=torch.float64), atol=1e-9, rtol=0)
+    radii = certified_radius_on_simplex(*rows.full(), norm)
+    assert_close(radii, torch.tensor(wanted, dtype=torch.float64), atol=1e-9, rtol=0)
 
 
 @pytest.mark.parametrize("norm", NORMS)
@@ -234,8 +234,8 @@ def test_the_more_a_perturbation_must_keep_the_larger_its_radius(norm, rows):
 def test_within_the_radius_the_worst_distribution_is_on_the_decisions_side(norm, rows):
     radii = certified_radius_on_simplex(*rows.full(), norm)
     for row, radius in enumerate(radii.clamp_max(2.0).tolist()):
-        one = one_row(rows, row)
-        inside = worst_case_on_simplex(*one.full(), radius * (1 - 1e-6), norm)
+        single = one_row(rows, row)
+        inside = worst_case_on_simplex(*single.full(), radius * (1 - 1e-6), norm)
         # A tie is decided for the first class, and logits up to 10 carry rounding of that size.
         assert inside.low >= -1e-9 or inside.high <= 1e-9
 
@@ -250,6 +250,8 @@ def test_padding_changes_no_radius(norm):
 @pytest.mark.parametrize("norm", NORMS)
 def test_where_every_item_speaks_for_the_decision_no_distribution_changes_it(norm):
     rows = random_rows(batch=3, count=5, classes=2, seed=0)
-    one_sided = Rows(rows.attention, rows.item_logits.abs() * torch.tensor([-1.0, 1.0]), rows.empty_logits, rows.items)
+    one_sided = LinearBatch(
+        rows.attention, rows.item_logits.abs() * torch.tensor([-1.0, 1.0]), rows.empty_logits, rows.items
+    )
     assert certified_radius_on_simplex(*one_sided.full(), norm).isinf().all()
     assert certified_radius(*one_sided.full(), norm).isfinite().all()

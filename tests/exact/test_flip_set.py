@@ -9,11 +9,11 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from heedful.exact import first_flip, minimal_flip_set
-from support.exact_strategies import Rows, lattice_rows, one_row, padded, random_rows, smooth_rows
+from support.exact_strategies import LinearBatch, lattice_rows, one_row, padded, random_rows, smooth_rows
 
 
 def decision_without(gone: tuple[int, ...], weight: Tensor, logits: Tensor, empty: Tensor) -> int:
-    """Argmax after erasing, as written: zero, divide by what is left, decode."""
+    """Argmax after erasing, literally: zero, renormalise, decode."""
     left = weight.clone()
     left[list(gone)] = 0
     return int((empty if left.sum() == 0 else left @ logits).argmax())
@@ -28,18 +28,18 @@ def smallest_of_all_subsets(weight: Tensor, logits: Tensor, empty: Tensor) -> in
     return None
 
 
-def agrees_with_all_subsets(rows: Rows) -> None:
-    found = minimal_flip_set(*rows.full())
+def agrees_with_all_subsets(rows: LinearBatch) -> None:
+    flip_set = minimal_flip_set(*rows.full())
     for row, (weight, logits, empty, places) in enumerate(rows.texts()):
         size = smallest_of_all_subsets(weight, logits, empty)
-        gone = tuple(found.erased[row, places].nonzero().flatten().tolist())
+        gone = tuple(flip_set.erased[row, places].nonzero().flatten().tolist())
         if size is None:
-            assert found.size[row].isnan()
-            assert found.mass[row].isnan()
+            assert flip_set.size[row].isnan()
+            assert flip_set.mass[row].isnan()
             assert not gone
             continue
-        assert found.size[row] == size == len(gone) == found.erased[row].sum()
-        assert_close(found.mass[row], weight[list(gone)].sum())
+        assert flip_set.size[row] == size == len(gone) == flip_set.erased[row].sum()
+        assert_close(flip_set.mass[row], weight[list(gone)].sum())
         assert decision_without(gone, weight, logits, empty) != decision_without((), weight, logits, empty)
 
 
@@ -62,11 +62,11 @@ def test_on_longer_rows_it_is_the_smallest_of_all_subsets(count, classes):
     agrees_with_all_subsets(random_rows(batch=7, count=count, classes=classes, seed=count))
 
 
-def rows_of(attention: list[float], margin: list[float], empty: list[float]) -> Rows:
+def rows_of(attention: list[float], margin: list[float], empty: list[float]) -> LinearBatch:
     """Two classes, class 0 at 0."""
     weight, other = torch.tensor([attention]).double(), torch.tensor([margin]).double()
     items = torch.ones_like(weight).bool()
-    return Rows(weight, torch.stack([torch.zeros_like(other), other], -1), torch.tensor([empty]).double(), items)
+    return LinearBatch(weight, torch.stack([torch.zeros_like(other), other], -1), torch.tensor([empty]).double(), items)
 
 
 def test_a_tie_goes_to_the_first_class():
@@ -77,36 +77,36 @@ def test_a_tie_goes_to_the_first_class():
 
 
 def test_erasing_everything_may_be_the_only_way():
-    found = minimal_flip_set(*rows_of([0.5, 0.5, 0.0], [2.0, 1.0, -5.0], [1.0, 0.0]).full())
-    # The third item has no weight: once the others are gone nothing is left, and the head says class 0 by itself.
-    assert (found.size.item(), found.erased.tolist(), found.mass.item()) == (2, [[True, True, False]], 1)
+    flip_set = minimal_flip_set(*rows_of([0.5, 0.5, 0.0], [2.0, 1.0, -5.0], [1.0, 0.0]).full())
+    # The third item has no weight: once the others are gone nothing is left, and the head alone gives class 0.
+    assert (flip_set.size.item(), flip_set.erased.tolist(), flip_set.mass.item()) == (2, [[True, True, False]], 1)
 
 
 def test_where_nothing_flips_size_and_mass_are_undefined():
-    found = minimal_flip_set(*rows_of([0.5, 0.5], [2.0, 1.0], [0.0, 1.0]).full())
-    assert isnan(found.size.item())
-    assert isnan(found.mass.item())
-    assert not found.erased.any()
+    flip_set = minimal_flip_set(*rows_of([0.5, 0.5], [2.0, 1.0], [0.0, 1.0]).full())
+    assert isnan(flip_set.size.item())
+    assert isnan(flip_set.mass.item())
+    assert not flip_set.erased.any()
 
 
 @given(smooth_rows(classes=3, max_items=7), st.randoms(use_true_random=False))
 def test_no_ranking_flips_sooner(rows, random):
-    found = minimal_flip_set(*rows.full())
+    flip_set = minimal_flip_set(*rows.full())
     n, width = rows.items.sum(-1), rows.items.shape[1]
     order = torch.argsort((~rows.items).int() * 2 + torch.tensor([[random.random() for _ in range(width)]] * len(n)))
     ranked = first_flip(*rows.full()[:3], order, rows.items)
-    assert ((found.size <= ranked.count) | ranked.count.isnan()).all()
+    assert ((flip_set.size <= ranked.count) | ranked.count.isnan()).all()
 
 
 @given(lattice_rows(classes=3))
-def test_padding_and_company_change_nothing(rows):
-    found, wide = minimal_flip_set(*rows.full()), minimal_flip_set(*padded(rows).full())
-    assert_close(wide.size, found.size, equal_nan=True)
-    assert torch.equal(wide.erased[:, : rows.items.shape[1]], found.erased)
+def test_padding_and_other_rows_change_nothing(rows):
+    flip_set, wide = minimal_flip_set(*rows.full()), minimal_flip_set(*padded(rows).full())
+    assert_close(wide.size, flip_set.size, equal_nan=True)
+    assert torch.equal(wide.erased[:, : rows.items.shape[1]], flip_set.erased)
     for row in range(len(rows.items)):
-        assert_close(minimal_flip_set(*one_row(rows, row).full()).size[0], found.size[row], equal_nan=True)
+        assert_close(minimal_flip_set(*one_row(rows, row).full()).size[0], flip_set.size[row], equal_nan=True)
 
 
 def test_a_weight_below_the_floor_counts_as_none():
-    found = minimal_flip_set(*rows_of([1.0 - 1e-13, 1e-13], [2.0, -1.0], [0.0, 1.0]).full())
-    assert found.size.isnan().all()
+    flip_set = minimal_flip_set(*rows_of([1.0 - 1e-13, 1e-13], [2.0, -1.0], [0.0, 1.0]).full())
+    assert flip_set.size.isnan().all()

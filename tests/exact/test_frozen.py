@@ -29,36 +29,36 @@ def pairs_on_a_grid(weight: Tensor, steps: int) -> Tensor:
 @settings(max_examples=25)
 @given(any_rows(max_items=5))
 def test_nothing_on_a_grid_of_pairs_or_drawn_at_random_is_better(rows):
-    found = frozen_optimum(*rows.linear())
+    optimum = frozen_optimum(*rows.linear())
     generator = torch.Generator().manual_seed(0)
     for row, (weight, logits, _, _) in enumerate(rows.texts()):
         keys = torch.rand(2000, len(weight), generator=generator, dtype=torch.float64)
         drawn = -(keys.log() ** torch.tensor([1.0, 6.0]).repeat(1000).unsqueeze(-1))
         grid = loss(pairs_on_a_grid(weight, 1001), weight, logits).min()
-        assert found.loss[row] <= loss(drawn / drawn.sum(-1, keepdim=True), weight, logits).min() + 1e-11
-        assert found.loss[row] <= grid + 1e-11
+        assert optimum.loss[row] <= loss(drawn / drawn.sum(-1, keepdim=True), weight, logits).min() + 1e-11
+        assert optimum.loss[row] <= grid + 1e-11
         # A grid of 1,001 shares misses the optimum by no more than the loss changes over half a step.
-        assert grid <= found.loss[row] + 0.02
+        assert grid <= optimum.loss[row] + 0.02
 
 
 @given(any_rows())
 def test_its_attention_attains_it_with_two_weights_at_most(rows):
-    found = frozen_optimum(*rows.linear())
-    assert ((found.attention != 0).sum(-1) <= 2).all()
-    assert (found.attention[~rows.items] == 0).all()
-    assert_close(found.loss, found.moved - found.js / log(2))
-    assert (found.loss <= 1e-15).all()
+    optimum = frozen_optimum(*rows.linear())
+    assert ((optimum.attention != 0).sum(-1) <= 2).all()
+    assert (optimum.attention[~rows.items] == 0).all()
+    assert_close(optimum.loss, optimum.moved - optimum.js / log(2))
+    assert (optimum.loss <= 1e-15).all()
     for row, (weight, logits, _, places) in enumerate(rows.texts()):
-        assert_close(found.loss[row], loss(found.attention[row, places], weight, logits), atol=1e-12, rtol=0)
+        assert_close(optimum.loss[row], loss(optimum.attention[row, places], weight, logits), atol=1e-12, rtol=0)
 
 
 @settings(max_examples=25)
 @given(any_rows(min_items=2))
 def test_the_eps_max_adversary_with_the_same_move_is_no_further(rows):
-    found = frozen_optimum(*rows.linear())
+    optimum = frozen_optimum(*rows.linear())
     for row in range(len(rows.items)):
-        alike = eps_max_js(*one_row(rows, row).linear(), min(float(found.moved[row]), 0.99))
-        assert_close(alike.js[0], found.js[row], atol=1e-9, rtol=0)
+        alike = eps_max_js(*one_row(rows, row).linear(), min(float(optimum.moved[row]), 0.99))
+        assert_close(alike.js[0], optimum.js[row], atol=1e-9, rtol=0)
 
 
 def test_the_optimum_is_sometimes_neither_an_item_alone_nor_at_the_base_logit():
@@ -66,48 +66,48 @@ def test_the_optimum_is_sometimes_neither_an_item_alone_nor_at_the_base_logit():
     alone = [loss(torch.eye(len(weight)).double(), weight, logits).min() for weight, logits, _, _ in rows.texts()]
     at_the_base = -eps_max_js(*rows.linear(), 0.0).js / log(2)
     better = frozen_optimum(*rows.linear()).loss < torch.minimum(torch.stack(alone), at_the_base) - 1e-4
-    # Seldom, but a search over those two kinds of points alone would be wrong.
+    # Rare, but a search over those two kinds of points alone would be wrong.
     assert 1 <= int(better.sum()) <= 20
 
 
 def test_two_items_are_searched_between_the_base_logit_and_0():
-    # With two items what any pair could reach at the base logit is what this one does, so only the sag leads further.
+    # With two items the bound at the base logit is what the only pair attains, so only the sag leads further.
     rows = random_rows(batch=300, count=2, classes=2, seed=3, peak=2.0)
-    found = frozen_optimum(*rows.linear())
-    inside = (found.moved > 1e-9) & ((found.attention != 0).sum(-1) == 2)
+    optimum = frozen_optimum(*rows.linear())
+    inside = (optimum.moved > 1e-9) & ((optimum.attention != 0).sum(-1) == 2)
     assert inside.any()
     for row, (weight, logits, _, _) in enumerate(rows.texts()):
-        assert found.loss[row] <= loss(pairs_on_a_grid(weight, 1001), weight, logits).min() + 1e-11
+        assert optimum.loss[row] <= loss(pairs_on_a_grid(weight, 1001), weight, logits).min() + 1e-11
 
 
 @pytest.mark.parametrize("peak", [0.0, 0.5, 3.0])
 def test_long_texts_lose_nothing_to_pruning(peak, monkeypatch):
     rows = random_rows(batch=3, count=41, classes=2, seed=5, peak=peak)
-    found = frozen_optimum(*rows.linear())
+    optimum = frozen_optimum(*rows.linear())
     for row, (weight, logits, _, _) in enumerate(rows.texts()):
-        assert found.loss[row] <= loss(pairs_on_a_grid(weight, 101), weight, logits).min() + 1e-11
+        assert optimum.loss[row] <= loss(pairs_on_a_grid(weight, 101), weight, logits).min() + 1e-11
     monkeypatch.setattr(adversary, "PAIRS_AT_ONCE", 1)
     monkeypatch.setattr(frozen, "PAIRS_AT_ONCE", 1)
-    assert_close(frozen_optimum(*rows.linear()).loss, found.loss, atol=1e-11, rtol=0)
+    assert_close(frozen_optimum(*rows.linear()).loss, optimum.loss, atol=1e-11, rtol=0)
 
 
 @settings(max_examples=20)
 @given(any_rows())
-def test_padding_and_company_change_nothing(rows):
-    found, wide = frozen_optimum(*rows.linear()), frozen_optimum(*padded(rows).linear())
-    assert_close(wide.loss, found.loss, atol=1e-11, rtol=0)
+def test_padding_and_other_rows_change_nothing(rows):
+    optimum, wide = frozen_optimum(*rows.linear()), frozen_optimum(*padded(rows).linear())
+    assert_close(wide.loss, optimum.loss, atol=1e-11, rtol=0)
     for row in range(len(rows.items)):
-        assert_close(frozen_optimum(*one_row(rows, row).linear()).loss[0], found.loss[row], atol=1e-11, rtol=0)
+        assert_close(frozen_optimum(*one_row(rows, row).linear()).loss[0], optimum.loss[row], atol=1e-11, rtol=0)
 
 
 def test_one_item_leaves_no_choice():
-    found = frozen_optimum(torch.ones(1, 1), torch.tensor([[[0.0, 3.0]]]), torch.ones(1, 1).bool())
-    assert (found.loss.item(), found.js.item(), found.moved.item()) == (0, 0, 0)
+    optimum = frozen_optimum(torch.ones(1, 1), torch.tensor([[[0.0, 3.0]]]), torch.ones(1, 1).bool())
+    assert (optimum.loss.item(), optimum.js.item(), optimum.moved.item()) == (0, 0, 0)
 
 
 @pytest.mark.parametrize("name", golden.NAMES)
 def test_on_the_authors_models_it_beats_every_eps(name):
     texts = golden.load(name)
-    found = frozen_optimum(*texts.linear())
+    optimum = frozen_optimum(*texts.linear())
     for eps in (0.0, 0.01, 0.05):
-        assert (found.loss <= eps - eps_max_js(*texts.linear(), eps).js / log(2) + 1e-12).all()
+        assert (optimum.loss <= eps - eps_max_js(*texts.linear(), eps).js / log(2) + 1e-12).all()

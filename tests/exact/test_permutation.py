@@ -11,7 +11,7 @@ from heedful.exact import (
     draw_permutations,
     expected_permuted_js,
     logits_of_permutations,
-    most_harmful_permutation,
+    worst_permutation,
     permutation_moments,
     permuted_logits,
     some_permutation_flips,
@@ -29,13 +29,13 @@ def seeded(number: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(number)
 
 
-def test_given_permutations_decode_as_one_by_one():
+def test_given_permutations_decode_as_in_a_loop():
     rows = random_rows(batch=3, count=5, classes=7, seed=0)
     drawn = draw_permutations(rows.items, seeded(), 11)
-    found = logits_of_permutations(*rows.linear(), drawn)
+    result = logits_of_permutations(*rows.linear(), drawn)
     for row, (weight, logits, _, _) in enumerate(rows.texts()):
         for number in range(11):
-            assert_close(found[row, number], weight[drawn[row, number]] @ logits)
+            assert_close(result[row, number], weight[drawn[row, number]] @ logits)
 
 
 @given(any_rows(classes=3), st.integers(0, 99))
@@ -49,9 +49,9 @@ def test_drawn_permutations_move_weights_among_items_alone(rows, seed):
 
 @given(any_rows(classes=3), st.integers(0, 99))
 def test_padding_changes_no_draw(rows, seed):
-    found = permuted_logits(*rows.linear(), seeded(seed), count=5)
-    assert_close(permuted_logits(*padded(rows).linear(), seeded(seed), count=5), found, atol=1e-13, rtol=1e-13)
-    assert_close(permuted_logits(*rows.linear(), seeded(seed), count=5), found, atol=0, rtol=0)
+    result = permuted_logits(*rows.linear(), seeded(seed), count=5)
+    assert_close(permuted_logits(*padded(rows).linear(), seeded(seed), count=5), result, atol=1e-13, rtol=1e-13)
+    assert_close(permuted_logits(*rows.linear(), seeded(seed), count=5), result, atol=0, rtol=0)
 
 
 def test_every_permutation_is_drawn_as_often():
@@ -74,47 +74,47 @@ def test_a_hundred_are_drawn_by_default_and_none_is_refused():
 @given(data=st.data())
 def test_the_moments_are_those_over_all_permutations(classes, data):
     rows = data.draw(any_rows(classes, max_items=4))
-    found = permutation_moments(*rows.linear())
+    result = permutation_moments(*rows.linear())
     for row, (weight, logits, _, _) in enumerate(rows.texts()):
         all_logits = every_permutation(weight) @ logits
         centred = all_logits - all_logits.mean(0)
-        assert_close(found.mean[row], all_logits.mean(0), atol=1e-12, rtol=1e-12)
-        assert_close(found.covariance[row], centred.T @ centred / len(centred), atol=1e-11, rtol=1e-11)
+        assert_close(result.mean[row], all_logits.mean(0), atol=1e-12, rtol=1e-12)
+        assert_close(result.covariance[row], centred.T @ centred / len(centred), atol=1e-11, rtol=1e-11)
 
 
 @settings(max_examples=25)
 @given(any_rows(max_items=5))
-def test_for_two_classes_no_permutation_is_more_harmful(rows):
-    found = most_harmful_permutation(*rows.linear())
-    assert found.solver == "exact"
+def test_for_two_classes_no_permutation_is_worse(rows):
+    result = worst_permutation(*rows.linear())
+    assert result.solver == "exact"
     for row, (weight, logits, _, places) in enumerate(rows.texts()):
         p = (weight @ logits).softmax(-1)
         moved = ((every_permutation(weight) @ logits).softmax(-1) - p).abs().sum(-1) / 2
-        assert_close(found.tvd[row], moved.max(), atol=1e-12, rtol=0)
-        own = found.attention[row, places]
+        assert_close(result.tvd[row], moved.max(), atol=1e-12, rtol=0)
+        own = result.attention[row, places]
         assert_close(own.sort().values, weight.sort().values, atol=0, rtol=0)
-        assert_close((own @ logits).softmax(-1)[1].sub(p[1]).abs(), found.tvd[row], atol=1e-12, rtol=0)
+        assert_close((own @ logits).softmax(-1)[1].sub(p[1]).abs(), result.tvd[row], atol=1e-12, rtol=0)
 
 
-def test_the_most_harmful_permutation_may_lead_away_from_the_boundary():
+def test_the_worst_permutation_may_lead_away_from_the_boundary():
     # u = 15/18; sorted with the margins 30/18, against them 9/18, which is nearer.
     logits = torch.tensor([[[0.0, 3.0], [0.0, 0.0], [0.0, 0.0]]]).double()
     weight = torch.tensor([[5, 3, 10]]).double() / 18
-    found = most_harmful_permutation(weight, logits, torch.ones(1, 3).bool())
-    assert found.attention[0, 0] == weight[0, 2]
+    result = worst_permutation(weight, logits, torch.ones(1, 3).bool())
+    assert result.attention[0, 0] == weight[0, 2]
 
 
 @settings(max_examples=25)
 @given(any_rows(classes=3, max_items=4))
 def test_for_three_classes_it_is_some_permutation_and_no_claim_is_made(rows):
-    found = most_harmful_permutation(*rows.linear())
-    assert found.solver == "search"
+    result = worst_permutation(*rows.linear())
+    assert result.solver == "search"
     for row, (weight, logits, _, places) in enumerate(rows.texts()):
-        own, p = found.attention[row, places], (weight @ logits).softmax(-1)
+        own, p = result.attention[row, places], (weight @ logits).softmax(-1)
         moved = ((every_permutation(weight) @ logits).softmax(-1) - p).abs().sum(-1) / 2
         assert_close(own.sort().values, weight.sort().values, atol=0, rtol=0)
-        assert_close(((own @ logits).softmax(-1) - p).abs().sum() / 2, found.tvd[row], atol=1e-12, rtol=0)
-        assert found.tvd[row] <= moved.max() + 1e-12
+        assert_close(((own @ logits).softmax(-1) - p).abs().sum() / 2, result.tvd[row], atol=1e-12, rtol=0)
+        assert result.tvd[row] <= moved.max() + 1e-12
 
 
 @pytest.mark.parametrize("classes", [2, 3, 5])
@@ -122,17 +122,17 @@ def test_for_three_classes_it_is_some_permutation_and_no_claim_is_made(rows):
 @given(data=st.data())
 def test_some_permutation_flips_if_one_of_all_does(classes, data):
     rows = data.draw(lattice_rows(classes, max_items=5))
-    found = some_permutation_flips(*rows.linear())
+    result = some_permutation_flips(*rows.linear())
     for row, (weight, logits, _, _) in enumerate(rows.texts()):
         decisions = (every_permutation(weight) @ logits).argmax(-1)
-        assert bool(found[row]) == bool((decisions != (weight @ logits).argmax()).any())
+        assert bool(result[row]) == bool((decisions != (weight @ logits).argmax()).any())
 
 
 @given(lattice_rows(classes=3))
 def test_padding_changes_no_worst_case(rows):
     wide = padded(rows)
-    found = most_harmful_permutation(*rows.linear()).tvd
-    assert_close(most_harmful_permutation(*wide.linear()).tvd, found, atol=1e-13, rtol=0)
+    result = worst_permutation(*rows.linear()).tvd
+    assert_close(worst_permutation(*wide.linear()).tvd, result, atol=1e-13, rtol=0)
     assert torch.equal(some_permutation_flips(*wide.linear()), some_permutation_flips(*rows.linear()))
     covariance = permutation_moments(*rows.linear()).covariance
     assert_close(permutation_moments(*wide.linear()).covariance, covariance, atol=1e-12, rtol=1e-12)
@@ -141,14 +141,14 @@ def test_padding_changes_no_worst_case(rows):
 @pytest.mark.parametrize("name", golden.NAMES)
 def test_the_authors_permutations_give_the_authors_predictions(name):
     texts = golden.load(name)
-    found = logits_of_permutations(*texts.linear(), texts.stored["perm_idx"].long()).softmax(-1)[..., 1]
-    assert_close(found, texts.stored["perm_out_f64"], atol=1e-8, rtol=0)
+    result = logits_of_permutations(*texts.linear(), texts.stored["perm_idx"].long()).softmax(-1)[..., 1]
+    assert_close(result, texts.stored["perm_out_f64"], atol=1e-8, rtol=0)
 
 
 @given(any_rows(max_items=6))
 @settings(max_examples=30)
 def test_the_expected_divergence_is_the_mean_over_all_permutations(rows):
-    found = expected_permuted_js(rows.attention, rows.items)
-    for value, (weight, *_) in zip(found, rows.texts(), strict=True):
-        dealt = every_permutation(weight)
-        assert_close(value, js_divergence(dealt, weight.expand_as(dealt)).mean(), atol=1e-12, rtol=0)
+    result = expected_permuted_js(rows.attention, rows.items)
+    for value, (weight, *_) in zip(result, rows.texts(), strict=True):
+        permuted = every_permutation(weight)
+        assert_close(value, js_divergence(permuted, weight.expand_as(permuted)).mean(), atol=1e-12, rtol=0)

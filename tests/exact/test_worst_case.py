@@ -25,7 +25,7 @@ RADII = st.sampled_from([0.0, 0.02, 0.3, 2.0])
 
 
 def unfolded(weight: Tensor, logits: Tensor, empty: Tensor) -> Tensor:
-    """The logit of class 1 less that of class 0 under weights of any sum."""
+    """The logit of class 1 minus that of class 0 under weights of any sum."""
     return (weight @ (logits - empty) + empty) @ torch.tensor([-1.0, 1.0]).double()
 
 
@@ -38,29 +38,29 @@ def cross_entropy(base: Tensor, reached: Tensor) -> Tensor:
 @settings(max_examples=25)
 @given(rows=any_rows(), radius=RADII)
 def test_the_perturbation_reaches_the_worst_of_all_that_is_reached(worst_case, norm, rows, radius):
-    found = worst_case(*rows.full(), radius, norm)
+    worst = worst_case(*rows.full(), radius, norm)
     for row, (weight, logits, empty, places) in enumerate(rows.texts()):
         base = unfolded(weight, logits, empty)
-        assert found.low[row] <= base + 1e-12
-        assert found.high[row] >= base - 1e-12
-        reached = found.low[row] + torch.linspace(0, 1, 101).double() * (found.high[row] - found.low[row])
+        assert worst.low[row] <= base + 1e-12
+        assert worst.high[row] >= base - 1e-12
+        reached = worst.low[row] + torch.linspace(0, 1, 101).double() * (worst.high[row] - worst.low[row])
         losses = cross_entropy(base, reached)
-        assert_close(found.bce[row], losses.max(), atol=1e-8, rtol=1e-8)
-        assert_close(found.kl[row], found.bce[row] - cross_entropy(base, base), atol=1e-8, rtol=1e-8)
-        assert found.kl[row] >= -1e-14
-        perturbed = unfolded(weight + found.perturbation[row, places], logits, empty)
-        assert_close(cross_entropy(base, perturbed), found.bce[row], atol=1e-8, rtol=1e-8)
+        assert_close(worst.bce[row], losses.max(), atol=1e-8, rtol=1e-8)
+        assert_close(worst.kl[row], worst.bce[row] - cross_entropy(base, base), atol=1e-8, rtol=1e-8)
+        assert worst.kl[row] >= -1e-14
+        perturbed = unfolded(weight + worst.perturbation[row, places], logits, empty)
+        assert_close(cross_entropy(base, perturbed), worst.bce[row], atol=1e-8, rtol=1e-8)
 
 
 @pytest.mark.parametrize("norm", NORMS)
 @given(rows=any_rows(), radius=RADII)
 def test_in_a_free_ball_the_worse_end_is_towards_the_boundary(norm, rows, radius):
-    found = worst_case_free(*rows.full(), radius, norm)
-    middle, reach = (found.high + found.low) / 2, (found.high - found.low) / 2
+    worst = worst_case_free(*rows.full(), radius, norm)
+    middle, reach = (worst.high + worst.low) / 2, (worst.high - worst.low) / 2
     for row, (weight, logits, empty, places) in enumerate(rows.texts()):
         base = unfolded(weight, logits, empty)
         assert_close(middle[row], base, atol=1e-10, rtol=1e-10)
-        end = unfolded(weight + found.perturbation[row, places], logits, empty)
+        end = unfolded(weight + worst.perturbation[row, places], logits, empty)
         if base.abs() > 1e-9:
             assert_close(end, base - base.sign() * reach[row], atol=1e-9, rtol=1e-9)
 
@@ -84,7 +84,7 @@ def ascended(rows, radius: float, norm: str, on_simplex: bool) -> Tensor:
                 if on_simplex:
                     delta = project_on_simplex(weight + delta, rows.items, torch.ones(len(weight), 1).double()) - weight
                 size = torch.linalg.vector_norm(delta, ORDERS[norm], dim=-1, keepdim=True).clamp_min(1e-30)
-                # A scaled-down step stays on the simplex, for that is convex; a clamped one might not.
+                # A scaled-down step stays on the simplex, which is convex; a clamped step might not.
                 delta = (
                     delta * (radius / size).clamp_max(1) if norm == "l2" or on_simplex else delta.clamp(-radius, radius)
                 )
@@ -103,25 +103,25 @@ def test_gradient_ascent_never_does_worse_damage(norm):
 
 
 def test_the_bias_is_not_weighed():
-    # Every item says what the head says to nothing: whatever the weights sum to, the answer is the same.
+    # Every item's logits are the empty logits: whatever the weights sum to, the answer is the same.
     logits, empty = torch.tensor([[[1.0, 3.0], [1.0, 3.0]]]), torch.tensor([[1.0, 3.0]])
-    found = worst_case_free(torch.tensor([[0.5, 0.5]]), logits, empty, torch.ones(1, 2).bool(), 0.5, "linf")
-    assert (found.low.item(), found.high.item(), found.kl.item()) == (2, 2, 0)
+    worst = worst_case_free(torch.tensor([[0.5, 0.5]]), logits, empty, torch.ones(1, 2).bool(), 0.5, "linf")
+    assert (worst.low.item(), worst.high.item(), worst.kl.item()) == (2, 2, 0)
 
 
 @pytest.mark.parametrize("worst_case", [worst_case_in_box, worst_case_on_simplex])
 def test_kept_weights_may_be_worst_away_from_the_boundary(worst_case):
     # No weight can be taken from the second item, so u = 1 can rise but hardly fall.
     logits = torch.tensor([[[0.0, 1.0], [0.0, 5.0]]]).double()
-    found = worst_case(torch.tensor([[1.0, 0.0]]), logits, torch.zeros(1, 2), torch.ones(1, 2).bool(), 0.2, "l1")
-    assert found.high - 1 > 1 - found.low
-    assert found.perturbation[0, 1] > 0
+    worst = worst_case(torch.tensor([[1.0, 0.0]]), logits, torch.zeros(1, 2), torch.ones(1, 2).bool(), 0.2, "l1")
+    assert worst.high - 1 > 1 - worst.low
+    assert worst.perturbation[0, 1] > 0
 
 
 def test_a_logit_of_0_counts_as_positive():
     logits = torch.tensor([[[0.0, 1.0], [0.0, -1.0]]]).double()
-    found = worst_case_free(torch.tensor([[0.5, 0.5]]), logits, torch.zeros(1, 2), torch.ones(1, 2).bool(), 0.1, "linf")
-    assert_close(found.perturbation, torch.tensor([[-0.1, 0.1]]).double())
+    worst = worst_case_free(torch.tensor([[0.5, 0.5]]), logits, torch.zeros(1, 2), torch.ones(1, 2).bool(), 0.1, "linf")
+    assert_close(worst.perturbation, torch.tensor([[-0.1, 0.1]]).double())
 
 
 @pytest.mark.parametrize("worst_case", [worst_case_free, worst_case_zero_sum])
@@ -131,8 +131,8 @@ def test_the_worst_case_is_differentiable(worst_case, norm):
     parts = [part.clone().requires_grad_() for part in rows.full()[:3]]
 
     def losses(attention, item_logits, empty_logits):
-        found = worst_case(attention, item_logits, empty_logits, rows.items, 0.1, norm)
-        return found.bce, found.kl, found.low, found.high
+        worst = worst_case(attention, item_logits, empty_logits, rows.items, 0.1, norm)
+        return worst.bce, worst.kl, worst.low, worst.high
 
     assert gradcheck(losses, parts)
 
@@ -141,7 +141,7 @@ def test_the_worst_case_is_differentiable(worst_case, norm):
 @pytest.mark.parametrize("norm", NORMS)
 def test_the_gradient_is_finite_on_padding_and_where_nothing_moves(worst_case, norm):
     rows = padded(random_rows(batch=2, count=3, classes=2, seed=7))
-    # The first row's items say what the head says to nothing, so every direction is 0.
+    # The first row's item logits are the empty logits, so every direction is 0.
     logits = torch.cat([rows.empty_logits[:1].expand(6, 2).unsqueeze(0), rows.item_logits[1:]]).requires_grad_()
     worst_case(rows.attention, logits, rows.empty_logits, rows.items, 0.1, norm).kl.sum().backward()
     assert logits.grad is not None
@@ -150,26 +150,26 @@ def test_the_gradient_is_finite_on_padding_and_where_nothing_moves(worst_case, n
 
 def test_a_large_logit_keeps_its_digits():
     logits, weight = torch.tensor([[[0.0, 25.0]]]).double(), torch.ones(1, 1).double()
-    found = worst_case_free(weight, logits, torch.zeros(1, 2).double(), torch.ones(1, 1).bool(), 0.04, "l2")
+    worst = worst_case_free(weight, logits, torch.zeros(1, 2).double(), torch.ones(1, 1).bool(), 0.04, "l2")
     plain = torch.tensor(24.0).double().exp().log1p() - torch.tensor(25.0).double().sigmoid() * 24
-    assert_close(found.bce[0], plain, atol=1e-13, rtol=0)
+    assert_close(worst.bce[0], plain, atol=1e-13, rtol=0)
 
 
 @pytest.mark.parametrize("worst_case", WORST)
 @settings(max_examples=15)
 @given(rows=any_rows(), norm=st.sampled_from(NORMS))
-def test_padding_and_company_change_nothing(worst_case, rows, norm):
-    found, wide = worst_case(*rows.full(), 0.2, norm), worst_case(*padded(rows).full(), 0.2, norm)
-    assert_close(wide.bce, found.bce, atol=1e-9, rtol=1e-9)
+def test_padding_and_other_rows_change_nothing(worst_case, rows, norm):
+    worst, wide = worst_case(*rows.full(), 0.2, norm), worst_case(*padded(rows).full(), 0.2, norm)
+    assert_close(wide.bce, worst.bce, atol=1e-9, rtol=1e-9)
     for row in range(len(rows.items)):
-        assert_close(worst_case(*one_row(rows, row).full(), 0.2, norm).bce[0], found.bce[row], atol=1e-9, rtol=1e-9)
+        assert_close(worst_case(*one_row(rows, row).full(), 0.2, norm).bce[0], worst.bce[row], atol=1e-9, rtol=1e-9)
 
 
 CERTIFICATES = [(certified_radius, steepest_free), (certified_radius_zero_sum, steepest_zero_sum)]
 
 
 def attacks(rows, radius: Tensor, steepest, norm: str) -> Tensor:
-    """Decisions under the steepest perturbation towards each class and under random ones, all `radius` large."""
+    """Flips under the steepest perturbation towards each class and under random perturbations, all of size `radius`."""
     scores = (rows.item_logits - rows.empty_logits.unsqueeze(1)).transpose(1, 2)
     decision = ((scores * rows.attention.unsqueeze(1)).sum(-1) + rows.empty_logits).argmax(-1)
     gap = scores - scores[torch.arange(len(scores)), decision].unsqueeze(1)
@@ -201,7 +201,7 @@ def test_keeping_the_sum_can_only_make_the_radius_larger(norm, rows):
 
 
 def test_a_class_that_no_perturbation_reaches_does_not_count():
-    # Both items say the same of all classes: keeping the sum of the weights keeps the answer.
+    # Both items have the same logits: keeping the sum of the weights keeps the answer.
     logits = one_hot(torch.tensor([[1, 1]]), 3).double()
     args = (torch.tensor([[0.5, 0.5]]), logits, torch.zeros(1, 3), torch.ones(1, 2).bool())
     assert certified_radius_zero_sum(*args, "l2").item() == torch.inf

@@ -21,7 +21,7 @@ MEASURES = [*DIVERGENCES, lambda p, q, mask=None: entropy(p, mask)]
 
 
 def golden_pairs(source: str) -> list[dict]:
-    """What the reference code said of pairs of distributions: an extract that is always here, or the full file."""
+    """Results of the reference code on pairs of distributions: the extract in this repository, or the full file."""
     folder = os.environ.get("HEEDFUL_GOLDEN") if source == "full" else Path(__file__).parents[1] / "golden"
     if folder is None:
         pytest.skip("HEEDFUL_GOLDEN is not set: the full golden files are elsewhere")

@@ -24,7 +24,7 @@ def is_undefined(estimate: Estimate) -> bool:
 
 
 def plain_scores(value, floor, best, resamples: int) -> tuple[np.ndarray, np.ndarray]:
-    """Score and best - floor of each resample, one at a time, each of the three means apart; the same draws as ours."""
+    """Score and best - floor of each resample, in a loop, from three separate means; the same draws as ours."""
     seeds, texts = value.shape
     generator = seeded()
     drawn_seeds = torch.randint(seeds, (resamples, seeds), generator=generator)
@@ -144,8 +144,7 @@ def test_five_seeds_that_agree_say_no_more_of_the_texts_than_one():
 def test_undefined_cells_count_neither_in_the_mean_nor_in_its_resamples():
     values = 5 + normal(3, 7)
     values[0, 1], values[2, 1], values[2, 4] = nan, nan, nan
-    zero, one = torch.zeros_like(values), torch.ones_like(values)
-    means, _ = plain_scores(values, zero, one, 400)
+    means, _ = plain_scores(values, torch.zeros_like(values), torch.ones_like(values), 400)
     estimate = bootstrap_interval(values, seeded(), resamples=400, level=0.9)
     assert estimate.value == pytest.approx(values.nanmean().item(), abs=1e-12)
     assert estimate.low == pytest.approx(np.quantile(means, 0.05, method="lower"), abs=1e-12)
@@ -188,7 +187,7 @@ def test_the_floor_scores_0_and_the_best_scores_1_and_more_can_be_had():
     best = floor + 1 + normal(17, number=2).abs()
     for value, score in ((floor, 0), (best, 1), (2 * best - floor, 2)):
         estimate = paired_ratio_interval(value, floor, best, seeded())
-        # Of one draw, whatever it is, so the interval has no width.
+        # The same for every draw, so the interval has no width.
         assert (estimate.value, estimate.low, estimate.high) == pytest.approx((score, score, score), abs=1e-12)
 
 

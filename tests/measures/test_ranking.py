@@ -16,7 +16,7 @@ from torch.testing import assert_close
 from heedful.measures import kendall_tau, kendall_top_k_distance, rank_descending, ties_within, top_k_overlap
 from support.strategies import masks, padded, score_pairs, scores
 
-# Every measure of two rankings, as one number a row.
+# Every measure of two rankings, as a number per row.
 MEASURES = {
     "tau": lambda a, b, mask: kendall_tau(a, b, mask)[0],
     "p": lambda a, b, mask: kendall_tau(a, b, mask)[1],
@@ -34,7 +34,7 @@ def golden_folder() -> Path:
 
 
 def golden_pairs(source: str) -> list[dict]:
-    """What the reference code said of pairs of distributions: an extract that is always here, or the full file."""
+    """Results of the reference code on pairs of distributions: the extract in this repository, or the full file."""
     folder = golden_folder() if source == "full" else Path(__file__).parents[1] / "golden"
     return json.loads((folder / "metrics.json").read_text(encoding="utf-8"))["pairs"]
 
@@ -45,9 +45,8 @@ def as_row(values: list[float]) -> torch.Tensor:
 
 def scipy_tau(a, b):
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # scipy warns of one item, and of constant ones; we compare the NaN that it gives
+        # scipy warns of a single item and of constant values; we compare the NaN that it returns.
+        warnings.simplefilter("ignore")
         return kendalltau(a, b)
 
 

@@ -7,18 +7,18 @@ from heedful.measures import shares_below
 from support.strategies import score_pairs
 
 
-def plainly(values: list[float], others: list[bool]) -> list[float]:
+def reference_shares_below(values: list[float], others: list[bool]) -> list[float]:
     """The share of the others below each value, pair by pair."""
     group = [value for value, is_other in zip(values, others, strict=True) if is_other]
-    return [sum((one < value) + (one == value) / 2 for one in group) / len(group) for value in values]
+    return [sum((other < value) + (other == value) / 2 for other in group) / len(group) for value in values]
 
 
 @given(score_pairs())
 def test_shares_are_those_of_all_pairs(pair):
     values, _, others = pair
-    found = shares_below(values, others)
-    for row, is_other, shares in zip(values.tolist(), others.tolist(), found, strict=True):
-        assert_close(shares, torch.tensor(plainly(row, is_other), dtype=torch.float64))
+    result = shares_below(values, others)
+    for row, is_other, shares in zip(values.tolist(), others.tolist(), result, strict=True):
+        assert_close(shares, torch.tensor(reference_shares_below(row, is_other), dtype=torch.float64))
 
 
 def test_the_mean_over_a_group_is_the_area_under_the_roc_curve():
@@ -38,9 +38,9 @@ def test_only_the_order_counts(pair):
 def test_without_others_or_a_value_there_is_no_share():
     values = torch.tensor([[1.0, torch.nan, 2.0], [1.0, 2.0, 3.0]])
     others = torch.tensor([[True, True, False], [False, False, False]])
-    found = shares_below(values, others)
-    assert found[0].isnan().tolist() == [False, True, False] and found[0, 2] == 1
-    assert found[1].isnan().all()
+    result = shares_below(values, others)
+    assert result[0].isnan().tolist() == [False, True, False] and result[0, 2] == 1
+    assert result[1].isnan().all()
 
 
 def test_infinite_values_have_their_place():

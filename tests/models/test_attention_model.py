@@ -134,11 +134,11 @@ def test_attention_and_head_start_as_the_settings_say():
 
 
 def test_without_other_starts_nothing_more_is_drawn():
-    drawn = []
+    samples = []
     for _ in range(2):
         torch.manual_seed(0)
         build_model(NETWORK, VOCABULARY, 2)
-        drawn.append(torch.rand(()))
+        samples.append(torch.rand(()))
     torch.manual_seed(0)
     build_model(NETWORK.model_copy(update={"attention_start": "normal"}), VOCABULARY, 2)
-    assert drawn[0] == drawn[1] != torch.rand(())
+    assert samples[0] == samples[1] != torch.rand(())

@@ -1,4 +1,4 @@
-"""Ragged batches of attention, item logits and empty logits: with ties that floats hold exactly, or without."""
+"""Ragged batches of attention, item logits and empty logits: with exact ties, or without ties."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ JUNK = float("nan")
 
 
 @dataclass(frozen=True)
-class Rows:
+class LinearBatch:
     attention: Tensor
     item_logits: Tensor
     empty_logits: Tensor
@@ -24,7 +24,7 @@ class Rows:
         return self.attention, self.item_logits, self.empty_logits, self.items
 
     def texts(self):
-        """Each row alone, without what is no item: weights, item logits, empty logits, and where its items stand."""
+        """Each row alone, without padding: weights, item logits, empty logits, and the positions of its items."""
         for row, real in enumerate(self.items):
             yield (
                 self.attention[row, real],
@@ -35,7 +35,7 @@ class Rows:
 
 
 @st.composite
-def lattice_rows(draw: st.DrawFn, classes: int = 2, max_items: int = 7, min_items: int = 1) -> Rows:
+def lattice_rows(draw: st.DrawFn, classes: int = 2, max_items: int = 7, min_items: int = 1) -> LinearBatch:
     """Weights in sixteenths and logits in halves: sums are exact, so ties are ties, and many weights are 0."""
     counts = draw(st.lists(st.integers(min_items, max_items), min_size=1, max_size=3))
     attention, logits, empty = [], [], []
@@ -49,8 +49,8 @@ def lattice_rows(draw: st.DrawFn, classes: int = 2, max_items: int = 7, min_item
 
 
 @st.composite
-def smooth_rows(draw: st.DrawFn, classes: int = 2, max_items: int = 7, min_items: int = 1) -> Rows:
-    """Weights and logits without ties, from nearly even to nearly all on one item."""
+def smooth_rows(draw: st.DrawFn, classes: int = 2, max_items: int = 7, min_items: int = 1) -> LinearBatch:
+    """Weights and logits without ties, from nearly uniform to nearly all weight on a single item."""
     counts = draw(st.lists(st.integers(min_items, max_items), min_size=1, max_size=3))
     peak, scale = draw(st.sampled_from([0.1, 1.0, 4.0])), draw(st.sampled_from([0.3, 2.0, 8.0]))
     generator = torch.Generator().manual_seed(draw(st.integers(0, 2**20)))
@@ -63,23 +63,23 @@ def smooth_rows(draw: st.DrawFn, classes: int = 2, max_items: int = 7, min_items
     return _ragged(attention, logits, [normal(classes) for _ in counts], draw(st.integers(0, 2)))
 
 
-def any_rows(classes: int = 2, max_items: int = 7, min_items: int = 1) -> st.SearchStrategy[Rows]:
+def any_rows(classes: int = 2, max_items: int = 7, min_items: int = 1) -> st.SearchStrategy[LinearBatch]:
     return lattice_rows(classes, max_items, min_items) | smooth_rows(classes, max_items, min_items)
 
 
-def random_rows(batch: int, count: int, classes: int, seed: int, peak: float = 1.0) -> Rows:
-    """Full rows from a seed, for tests that need many or long ones."""
+def random_rows(batch: int, count: int, classes: int, seed: int, peak: float = 1.0) -> LinearBatch:
+    """Full rows from a seed, for tests that need many rows or long rows."""
     generator = torch.Generator().manual_seed(seed)
     attention = (peak * torch.randn(batch, count, generator=generator, dtype=torch.float64)).softmax(-1)
     logits = 2 * torch.randn(batch, count, classes, generator=generator, dtype=torch.float64)
     empty = torch.randn(batch, classes, generator=generator, dtype=torch.float64)
-    return Rows(attention, logits, empty, torch.ones(batch, count, dtype=torch.bool))
+    return LinearBatch(attention, logits, empty, torch.ones(batch, count, dtype=torch.bool))
 
 
-def padded(rows: Rows, columns: int = 3) -> Rows:
-    """The same rows with `columns` more places on the right that hold nothing but junk."""
+def padded(rows: LinearBatch, columns: int = 3) -> LinearBatch:
+    """The same rows with `columns` more positions on the right that hold only junk."""
     batch, _, classes = rows.item_logits.shape
-    return Rows(
+    return LinearBatch(
         torch.cat([rows.attention, torch.zeros(batch, columns).double()], 1),
         torch.cat([rows.item_logits, torch.full((batch, columns, classes), JUNK).double()], 1),
         rows.empty_logits,
@@ -87,17 +87,17 @@ def padded(rows: Rows, columns: int = 3) -> Rows:
     )
 
 
-def one_row(rows: Rows, row: int) -> Rows:
-    """One row as a batch of its own."""
+def one_row(rows: LinearBatch, row: int) -> LinearBatch:
+    """A single row as a batch."""
     pick = slice(row, row + 1)
-    return Rows(rows.attention[pick], rows.item_logits[pick], rows.empty_logits[pick], rows.items[pick])
+    return LinearBatch(rows.attention[pick], rows.item_logits[pick], rows.empty_logits[pick], rows.items[pick])
 
 
-def _ragged(attention: list[Tensor], logits: list[Tensor], empty: list[Tensor], before: int) -> Rows:
-    """Rows side by side, after `before` places that are no item (as a start symbol is none), junk in the rest."""
+def _ragged(attention: list[Tensor], logits: list[Tensor], empty: list[Tensor], before: int) -> LinearBatch:
+    """A batch of the rows, after `before` positions without an item (such as a start symbol), junk in the rest."""
     width = before + max(len(weights) for weights in attention)
     shape = (len(attention), width, logits[0].shape[1])
-    rows = Rows(
+    rows = LinearBatch(
         torch.zeros(shape[:2]).double(),
         torch.full(shape, JUNK).double(),
         torch.stack(empty),

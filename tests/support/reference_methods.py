@@ -1,4 +1,4 @@
-"""The pieces of every loss written plainly: one text at a time, nothing batched, gradients of leaves."""
+"""Reference implementations of the parts of every loss: one text at a time, unbatched, gradients by autograd."""
 
 from collections.abc import Iterator
 
@@ -21,13 +21,13 @@ def label_loss(logits: Tensor, label: Tensor) -> Tensor:
 
 
 def divergence(logits: Tensor, others: Tensor) -> Tensor:
-    """KL of the first's probabilities from the second's, for one text."""
+    """KL(p || q) of the probabilities that the first and the second logits give, for one text."""
     p, q = (odds / odds.sum() for odds in (logits.flatten().exp(), others.flatten().exp()))
     return sum(a * (a / b).log() for a, b in zip(p, q, strict=True))  # pyright: ignore[reportReturnType]
 
 
 def top_k_gap(a: Tensor, b: Tensor, k: int) -> float:
-    """Equation 5 of Hu et al. (2023) with sets of Python."""
+    """Equation 5 of Hu et al. (2023) by sorting lists."""
     a, b = a.flatten().tolist(), b.flatten().tolist()
     total = 0.0
     for weights in (a, b):
@@ -43,7 +43,7 @@ def read(model, embedded: Tensor, batch: Batch) -> tuple[Encoded, Tensor, Tensor
 
 
 def worst_embedding(model, batch: Batch, start: Tensor, radius: float, steps: int, clamp: bool = False) -> Tensor:
-    """The embeddings that sign steps of 2 radius / steps end with, for one text."""
+    """The embeddings after `steps` sign steps of 2 radius / steps, for one text."""
     embedded = model.embed(batch).detach()
     change = start.clone()
     for _ in range(steps):

@@ -8,12 +8,11 @@ from heedful.types import Dataset, Example
 
 NETWORK = NetworkSettings(encoder="average", embed_size=5, hidden_size=3)
 
-
 RUN = Run(network=NETWORK, training=TrainingSettings(epochs=3, learning_rate=0.05, batch_size=4))
 
 
 def toy(task="classification", labels=("bad", "good"), sentences=False) -> Dataset:
-    """Texts whose label is one word among fillers; the query, where there is one, says nothing."""
+    """Texts whose label is one word among fillers; the query, if the task has one, is uninformative."""
     fillers = ("the", "film", "was", "so")
 
     def example(number: int) -> Example:
@@ -28,7 +27,7 @@ def toy(task="classification", labels=("bad", "good"), sentences=False) -> Datas
 
 
 def changed(**changes) -> Run:
-    """RUN with settings named by part and name, as in network__encoder."""
+    """RUN with changed settings, each named by its part and name, as in network__encoder."""
     run = RUN
     for place, value in changes.items():
         part, _, name = place.partition("__")
@@ -41,5 +40,5 @@ def weights(trained: Trained) -> dict[str, torch.Tensor]:
     return trained.model.state_dict()
 
 
-def same(one: Trained, other: Trained) -> bool:
-    return all(torch.equal(a, b) for a, b in zip(weights(one).values(), weights(other).values(), strict=True))
+def same(first: Trained, second: Trained) -> bool:
+    return all(torch.equal(a, b) for a, b in zip(weights(first).values(), weights(second).values(), strict=True))

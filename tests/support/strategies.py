@@ -1,6 +1,6 @@
 """All hypothesis generators: ragged batches of masks, distributions and scores.
 
-Everything is float64 on at most 5 rows of at most 11 items, each row with one real item at least. Real items stand
+Everything is float64 on at most 5 rows of at most 11 items, each row with at least 1 real item. Real items stand
 anywhere in a row, as they do between start and end symbols; `padded` adds columns that nothing may notice.
 """
 
@@ -24,7 +24,7 @@ def masks(draw: st.DrawFn, min_items: int = 1) -> Tensor:
 
 @st.composite
 def ragged_lengths(draw: st.DrawFn) -> Tensor:
-    """How many items each row of a batch has, for masks with padding on the right: at least one."""
+    """How many items each row of a batch has, for masks with padding on the right: at least 1."""
     return torch.tensor(draw(st.lists(st.integers(1, 11), min_size=1, max_size=5)))
 
 
@@ -32,7 +32,7 @@ def ragged_lengths(draw: st.DrawFn) -> Tensor:
 def distributions(draw: st.DrawFn, mask: Tensor) -> Tensor:
     """Rows that sum to 1 over the mask and are exactly 0 elsewhere; real items may be 0 too, or very small."""
     weight = st.just(0.0) | st.sampled_from([1e-300, 1e-12, 1.0]) | st.floats(1e-6, 1.0)
-    weights = cells(draw, weight, mask)
+    weights = values_at_items(draw, weight, mask)
     empty = weights.sum(-1, keepdim=True) == 0
     weights = torch.where(empty & mask, 1.0, weights)
     return weights / weights.sum(-1, keepdim=True)
@@ -49,9 +49,9 @@ def distribution_pairs(draw: st.DrawFn) -> tuple[Tensor, Tensor, Tensor]:
 
 @st.composite
 def scores(draw: st.DrawFn, mask: Tensor) -> Tensor:
-    """One score an item, half of the time with many ties; junk where there is no item."""
+    """A score per item, half of the time with many ties; junk where there is no item."""
     score = draw(st.sampled_from([st.integers(-2, 2).map(float), st.floats(-1e3, 1e3)]))
-    return cells(draw, score, mask).where(mask, JUNK)
+    return values_at_items(draw, score, mask).where(mask, JUNK)
 
 
 @st.composite
@@ -63,19 +63,19 @@ def score_pairs(draw: st.DrawFn) -> tuple[Tensor, Tensor, Tensor]:
 
 @st.composite
 def text_values(draw: st.DrawFn, min_texts: int = 2) -> Tensor:
-    """One value a text, of which some are undefined (NaN) but never all."""
+    """A value per text, of which some are undefined (NaN) but never all."""
     values = draw(st.lists(st.floats(-10, 10), min_size=min_texts, max_size=11))
     undefined = draw(st.integers(0, 3))
     return torch.tensor(values + [torch.nan] * undefined, dtype=torch.float64)
 
 
-def cells(draw: st.DrawFn, cell: st.SearchStrategy[float], mask: Tensor) -> Tensor:
+def values_at_items(draw: st.DrawFn, value: st.SearchStrategy[float], mask: Tensor) -> Tensor:
     """A number drawn for each real item, 0 elsewhere."""
-    drawn = draw(st.lists(cell, min_size=int(mask.sum()), max_size=int(mask.sum())))
+    drawn = draw(st.lists(value, min_size=int(mask.sum()), max_size=int(mask.sum())))
     return torch.zeros(mask.shape, dtype=torch.float64).masked_scatter(mask, torch.tensor(drawn, dtype=torch.float64))
 
 
 def padded(values: Tensor, columns: int = 3) -> Tensor:
-    """The same with columns added on the right: junk in values, False in a mask."""
+    """The same tensor with columns added on the right: junk in values, False in a mask."""
     junk = False if values.dtype == torch.bool else JUNK
     return torch.cat([values, values.new_full((*values.shape[:-1], columns), junk)], dim=-1)

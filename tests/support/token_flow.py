@@ -11,7 +11,7 @@ VOCABULARY, TEXTS, EMBED, HIDDEN, SIZE = 13, 7, 5, 3, 2
 
 
 def problem(encoder="identity", attention="dot", classes=2, seed=0, framed=False, **changes):
-    """A model with random weights, and texts of 1 to 6 of its tokens, some of them more than once."""
+    """A model with random weights, and texts of 1 to 6 of its tokens, some of which repeat."""
     update = {"encoder": encoder, "attention": attention, "scale": 1.7, **changes}
     network = NetworkSettings(embed_size=EMBED, hidden_size=HIDDEN, attention_size=SIZE).model_copy(update=update)
     draw = torch.Generator().manual_seed(seed)

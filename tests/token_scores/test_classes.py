@@ -67,13 +67,13 @@ def test_occurrences_are_counted_and_symbols_are_not():
 
 
 def counted(source: str, words: str) -> list[int]:
-    """How many training tokens of a set speak for each label and how many are neutral."""
+    """How many training tokens of a data set indicate each label and how many are neutral."""
     text = TextSettings(words=words, lowercase=True)
     dataset = load(DataSettings(source=source), text)
     tokenizer = learn_vocabulary(WordTokenizer.from_settings(text), dataset.train, 1)
     counts = token_counts(encode_split(dataset.train, tokenizer), tokenizer.size, len(dataset.labels))
-    found = token_classes(counts)
-    return [int((found == one).sum()) for one in (*range(len(dataset.labels)), NEUTRAL)]
+    classes = token_classes(counts)
+    return [int((classes == number).sum()) for number in (*range(len(dataset.labels)), NEUTRAL)]
 
 
 @pytest.mark.slow

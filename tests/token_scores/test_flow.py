@@ -14,8 +14,7 @@ from heedful.errors import SettingError
 from heedful.models.attention_model import AttentionModel, build_model
 from heedful.models.trace import trace
 from heedful.settings import NetworkSettings
-from heedful.token_scores import flow, has_flow, item_polarity
-from heedful.token_scores import token_gradients as pulls
+from heedful.token_scores import flow, has_flow, item_polarity, token_gradients
 from heedful.types import Batch
 from support.token_flow import EMBED, TEXTS, VOCABULARY, problem
 
@@ -42,15 +41,15 @@ def rates(model: AttentionModel, split: EncodedSplit) -> list[Tensor]:
     loss = torch.autograd.grad(mean_loss(model, split), parameters)
 
     def rate(score: Tensor) -> Tensor:
-        found = torch.autograd.grad(score, parameters, retain_graph=True, allow_unused=True)
-        return -sum((g * d).sum() for g, d in zip(found, loss, strict=True) if g is not None)
+        gradients = torch.autograd.grad(score, parameters, retain_graph=True, allow_unused=True)
+        return -sum((g * d).sum() for g, d in zip(gradients, loss, strict=True) if g is not None)
 
-    return [torch.stack([rate(one) for one in score.flatten()]).reshape(score.shape) for score in scores(model)]
+    return [torch.stack([rate(value) for value in score.flatten()]).reshape(score.shape) for score in scores(model)]
 
 
 def assert_is_autograds(model: AttentionModel, split: EncodedSplit) -> None:
-    found = flow(model, split)
-    for terms, wanted in zip((found.polarity, found.attention), rates(model, split), strict=True):
+    rates_of_change = flow(model, split)
+    for terms, wanted in zip((rates_of_change.polarity, rates_of_change.attention), rates(model, split), strict=True):
         assert wanted.abs().max() > 1e-4
         torch.testing.assert_close(terms.total, wanted, atol=1e-10, rtol=0)
 
@@ -104,14 +103,14 @@ def test_the_form_for_more_labels_holds_with_two_misprints_mended_and_fails_as_p
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_small_step_moves_the_scores_by_the_sum_of_the_terms_to_first_order(encoder, attention, classes):
     model, split = problem(encoder, attention, classes)
-    before, found = scores(model), flow(model, split)
+    before, rates_of_change = scores(model), flow(model, split)
 
     def missed(step: float) -> list[float]:
         moved = deepcopy(model)
         optimizer = torch.optim.SGD(moved.parameters(), lr=step)
         mean_loss(moved, split).backward()
         optimizer.step()
-        pairs = zip(before, scores(moved), (found.polarity, found.attention), strict=True)
+        pairs = zip(before, scores(moved), (rates_of_change.polarity, rates_of_change.attention), strict=True)
         return [(now - then - step * terms.total).abs().max().item() for then, now, terms in pairs]
 
     for whole, half in zip(missed(1e-3), missed(5e-4), strict=True):
@@ -121,7 +120,7 @@ def test_a_small_step_moves_the_scores_by_the_sum_of_the_terms_to_first_order(en
 def test_how_the_texts_are_batched_changes_nothing(monkeypatch):
     model, split = problem("affine", "additive", 3)
     whole = flow(model, split)
-    monkeypatch.setattr(pulls, "SIZE", 2)
+    monkeypatch.setattr(token_gradients, "SIZE", 2)
     torch.testing.assert_close(flow(model, split).by_letter(), whole.by_letter(), atol=1e-14, rtol=0)
 
 
@@ -129,8 +128,8 @@ def test_a_float32_model_in_training_mode_with_dropout_gives_the_same_and_stays_
     model, split = problem(embedding_dropout=0.5, context_dropout=0.5)
     single = deepcopy(model).float().train()
     before = {name: weight.clone() for name, weight in single.state_dict().items()}
-    found, wanted = flow(single, split).by_letter(), flow(model, split).by_letter()
-    torch.testing.assert_close(found, wanted, atol=1e-5, rtol=0)
+    terms, wanted = flow(single, split).by_letter(), flow(model, split).by_letter()
+    torch.testing.assert_close(terms, wanted, atol=1e-5, rtol=0)
     assert single.training and all(weight.grad is None for weight in single.parameters())
     assert all(torch.equal(weight, before[name]) for name, weight in single.state_dict().items())
 

@@ -11,7 +11,7 @@ from heedful.token_scores import flow, item_polarity
 from support.token_flow import VOCABULARY, problem
 
 
-class Plainly:
+class PaperSums:
     """The paper's sums over texts and places for two labels, written as loops over a real trace."""
 
     def __init__(self, model: AttentionModel, split: EncodedSplit, token: int):
@@ -43,19 +43,19 @@ class Plainly:
         return self.over(lambda token: 1.0, only_token=True, centred=True)
 
 
-def assert_letters(found: dict[str, Tensor], token: int, wanted: dict[str, Tensor]) -> None:
-    assert found.keys() == wanted.keys()
+def assert_letters(terms: dict[str, Tensor], token: int, wanted: dict[str, Tensor]) -> None:
+    assert terms.keys() == wanted.keys()
     for letter, term in wanted.items():
-        torch.testing.assert_close(found[letter][token], term, atol=1e-12, rtol=0, msg=letter)
+        torch.testing.assert_close(terms[letter][token], term, atol=1e-12, rtol=0, msg=letter)
 
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_dot_attention_on_embeddings_has_the_six_terms_of_equations_19_and_27(seed):
     model, split = problem(seed=seed, head_bias=False)
-    e, found = model.embedding.weight.detach(), flow(model, split).by_letter()
+    e, terms = model.embedding.weight.detach(), flow(model, split).by_letter()
     V, W, scale = model.attention.query.weight[0].detach(), model.head.linear.weight[0].detach(), 1.7
     for token in (*split.texts[0].tolist(), VOCABULARY - 1):
-        sums = Plainly(model, split, token)
+        sums = PaperSums(model, split, token)
         wanted = {
             "A": (V @ W) / scale * sums.rho,
             "B": (W @ W) * sums.pi,
@@ -64,17 +64,17 @@ def test_dot_attention_on_embeddings_has_the_six_terms_of_equations_19_and_27(se
             "E": (V @ V) / scale**2 * sums.rho,
             "F": sums.over(lambda u, token=token: e[token] @ e[u], centred=True) / scale**2,
         }
-        assert_letters(found, token, wanted)
+        assert_letters(terms, token, wanted)
 
 
 def test_an_affine_map_has_ten_terms():
     model, split = problem("affine", head_bias=False)
-    e, found = model.embedding.weight.detach(), flow(model, split).by_letter()
+    e, terms = model.embedding.weight.detach(), flow(model, split).by_letter()
     V, W, scale = model.attention.query.weight[0].detach(), model.head.linear.weight[0].detach(), 1.7
     M = model.encoder.layers.weight.detach()
     h, V_, W_ = e @ M.T, M.T @ V, M.T @ W
     for token in split.texts[0].tolist():
-        sums = Plainly(model, split, token)
+        sums = PaperSums(model, split, token)
 
         def product(vectors, centred=False, sums=sums, token=token):
             return sums.over(lambda u: vectors[token] @ vectors[u], centred=centred)
@@ -91,18 +91,18 @@ def test_an_affine_map_has_ten_terms():
             "D_encoder": (V @ W) / scale * product(e),
             "E_encoder": (V @ V) / scale**2 * product(e, centred=True),
         }
-        assert_letters(found, token, wanted)
+        assert_letters(terms, token, wanted)
 
 
 def test_additive_attention_has_the_exact_terms():
     model, split = problem(attention="additive", head_bias=False)
-    e, found = model.embedding.weight.detach(), flow(model, split).by_letter()
+    e, terms = model.embedding.weight.detach(), flow(model, split).by_letter()
     A, c = model.attention.hidden.weight.detach(), model.attention.hidden.bias.detach()
     v, W = model.attention.score.weight[0].detach(), model.head.linear.weight[0].detach()
     bent = (e @ A.T + c).tanh()
     slope = 1 - bent**2
     for token in split.texts[0].tolist():
-        sums, G = Plainly(model, split, token), A.T @ (slope[token] * v)
+        sums, G = PaperSums(model, split, token), A.T @ (slope[token] * v)
 
         def kernel(u, token=token):
             straight = (e[token] @ e[u] + 1) * (v * slope[token] * slope[u]) @ v
@@ -116,7 +116,7 @@ def test_additive_attention_has_the_exact_terms():
             "E": (G @ G) * sums.rho,
             "F": sums.over(kernel, centred=True),
         }
-        assert_letters(found, token, wanted)
+        assert_letters(terms, token, wanted)
 
 
 @pytest.mark.parametrize(("size", "least", "most"), [(0.1, 0, 0.05), (3.0, 0.2, 100)])
@@ -130,7 +130,7 @@ def test_taking_tanh_for_straight_is_close_for_small_embeddings_alone(size, leas
     V, W, v = A.T @ v.detach(), model.head.linear.weight[0].detach(), v.detach()
     exact, off = flow(model, split).attention, []
     for token in split.texts[0].tolist():
-        sums = Plainly(model, split, token)
+        sums = PaperSums(model, split, token)
 
         def straight(u, token=token):
             return (e[token] @ e[u] + 1) * (v @ v) + (A @ e[token]) @ (A @ e[u])

@@ -34,16 +34,16 @@ ENCODER_FLOW = {f"flow_{letter}_encoder" for letter in "ABDE"}
 )
 @pytest.mark.parametrize("attention", ["dot", "additive"])
 def test_a_model_has_the_measures_that_are_known_of_it(encoder, more, attention):
-    found = measurements(make(encoder, attention), SPLIT, CLASSES, LABELS)
-    assert found.keys() == OF_THE_MODEL | PRODUCTS | SCORES | more
-    for name, value in found.items():
+    measured = measurements(make(encoder, attention), SPLIT, CLASSES, LABELS)
+    assert measured.keys() == OF_THE_MODEL | PRODUCTS | SCORES | more
+    for name, value in measured.items():
         assert value.shape == (() if name in OF_THE_MODEL | PRODUCTS | {"V'.W'"} else (VOCABULARY,))
         assert not value.requires_grad and value.dtype == torch.float64
 
 
 def test_values_are_those_of_the_functions_they_are_named_for():
     model = make("affine", "dot")
-    found = measurements(model, SPLIT, CLASSES, LABELS)
+    measured = measurements(model, SPLIT, CLASSES, LABELS)
     alone, terms = global_scores(model, VOCABULARY), flow(model, SPLIT)
     M, V, W = (
         weight.detach()
@@ -59,7 +59,7 @@ def test_values_are_those_of_the_functions_they_are_named_for():
         "norm_V": V.square().sum().sqrt(),
         "norm_W": W.square().sum().sqrt(),
     }
-    torch.testing.assert_close({name: found[name] for name in wanted}, wanted)
+    torch.testing.assert_close({name: measured[name] for name in wanted}, wanted)
 
 
 def test_context_adds_means_over_the_texts_read_as_they_are():
@@ -67,18 +67,18 @@ def test_context_adds_means_over_the_texts_read_as_they_are():
     framed = EncodedSplit(
         tuple(torch.tensor([2, *text.tolist(), 3]) for text in TEXTS), (), (), SPLIT.labels, framed=True
     )
-    found = measurements(model, framed, CLASSES, LABELS)
+    measured = measurements(model, framed, CLASSES, LABELS)
     means = local_scores(model, read(framed, 2, torch.device("cpu")), VOCABULARY)
-    torch.testing.assert_close(found["attention_local"], means.attention, equal_nan=True)
-    torch.testing.assert_close(found["attention"], global_scores(model, VOCABULARY, framed=True).attention)
+    torch.testing.assert_close(measured["attention_local"], means.attention, equal_nan=True)
+    torch.testing.assert_close(measured["attention"], global_scores(model, VOCABULARY, framed=True).attention)
 
 
 def test_more_labels_have_one_measure_each():
     labels = ("a", "b", "c")
-    found = measurements(make("identity", "dot", 3), SPLIT, CLASSES, labels)
+    measured = measurements(make("identity", "dot", 3), SPLIT, CLASSES, labels)
     for name in ("polarity", "flow_A", "flow_B", "flow_C", "V.W", "norm_W"):
-        assert name not in found and {f"{name}[{label}]" for label in labels} <= found.keys()
-    assert found["attention"].shape == found["polarity[c]"].shape == found["flow_D"].shape == (VOCABULARY,)
+        assert name not in measured and {f"{name}[{label}]" for label in labels} <= measured.keys()
+    assert measured["attention"].shape == measured["polarity[c]"].shape == measured["flow_D"].shape == (VOCABULARY,)
 
 
 def test_the_model_is_left_as_it_was_and_dropout_plays_no_part():
@@ -93,19 +93,19 @@ def test_the_model_is_left_as_it_was_and_dropout_plays_no_part():
 
 def test_products_are_means_over_all_pairs_of_different_tokens():
     embedded = torch.randn(VOCABULARY, 3, generator=torch.Generator().manual_seed(0)).double()
-    found = embedding_products(embedded, CLASSES, LABELS)
+    measured = embedding_products(embedded, CLASSES, LABELS)
     members = {"bad": [4, 5], "good": [6], "(neutral)": [7, 8, 9]}
-    for one, other in product(members, members):
-        if f"product[{one},{other}]" not in found:
+    for first, second in product(members, members):
+        if f"product[{first},{second}]" not in measured:
             continue
-        pairs = [(a, b) for a, b in product(members[one], members[other]) if a != b]
+        pairs = [(a, b) for a, b in product(members[first], members[second]) if a != b]
         wanted = sum(float(embedded[a] @ embedded[b]) for a, b in pairs) / len(pairs) if pairs else torch.nan
-        assert found[f"product[{one},{other}]"].item() == pytest.approx(wanted, nan_ok=True)
+        assert measured[f"product[{first},{second}]"].item() == pytest.approx(wanted, nan_ok=True)
 
 
 def test_a_label_named_neutral_is_not_the_neutral_tokens():
-    found = embedding_products(torch.eye(VOCABULARY), CLASSES, ("bad", "neutral"))
-    assert found["product[neutral,neutral]"].isnan() and found["product[(neutral),(neutral)]"] == 0
+    measured = embedding_products(torch.eye(VOCABULARY), CLASSES, ("bad", "neutral"))
+    assert measured["product[neutral,neutral]"].isnan() and measured["product[(neutral),(neutral)]"] == 0
 
 
 def test_a_model_without_polarity_is_refused():

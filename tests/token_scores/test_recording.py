@@ -26,15 +26,15 @@ def recorder(model, epochs):
 
 def test_the_table_holds_every_measurement_of_every_word():
     model = make("identity", "dot")
-    one = recorder(model, (0, 2))
+    recording = recorder(model, (0, 2))
     for epoch in range(3):
-        one.record(epoch)
-    table = one.table
+        recording.record(epoch)
+    table = recording.table
     assert table.schema == RECORD
     classes = token_classes(token_counts(SPLIT, WORDS.size, 2))
-    found = measurements(model, SPLIT, classes, LABELS)
+    measured = measurements(model, SPLIT, classes, LABELS)
     for epoch in (0, 2):
-        for measure, value in found.items():
+        for measure, value in measured.items():
             rows = table.filter(epoch=epoch, measure=measure)
             wanted = value[4:] if value.dim() else value[None]
             torch.testing.assert_close(torch.tensor(rows["value"].to_numpy()), wanted, equal_nan=True)
@@ -43,15 +43,15 @@ def test_the_table_holds_every_measurement_of_every_word():
 
 
 def test_the_class_of_each_word_stands_under_the_first_epoch():
-    one = recorder(make("bilstm"), (1, 2))
-    one.record(1)
-    one.record(2)
-    rows = one.table.filter(measure="class")
+    recording = recorder(make("bilstm"), (1, 2))
+    recording.record(1)
+    recording.record(2)
+    rows = recording.table.filter(measure="class")
     assert rows["epoch"].to_list() == [1] * 4
     assert dict(rows.select("token", "value").iter_rows()).keys() == {"good", "film", "bad", "so"}
 
 
 def test_without_epochs_nothing_is_recorded_of_any_model():
-    one = recorder(make(head="tanh"), ())
-    one.record(0)
-    assert one.table is None
+    recording = recorder(make(head="tanh"), ())
+    recording.record(0)
+    assert recording.table is None

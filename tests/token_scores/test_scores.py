@@ -19,8 +19,8 @@ def read_one(model, tokens: list[int], place: int) -> tuple[list[float], float]:
     real = torch.ones_like(row, dtype=torch.bool)
     batch = replace(BATCH, index=row[:, 0], tokens=row, mask=real, attendable=real, labels=row[:, 0] * 0, sentence=None)
     seen = trace(model, batch)
-    said = model.head.linear.weight @ seen.encoded.hidden[0, place]
-    return said.tolist(), seen.scores[0, place].item()
+    polarity = model.head.linear.weight @ seen.encoded.hidden[0, place]
+    return polarity.tolist(), seen.scores[0, place].item()
 
 
 @pytest.mark.parametrize("encoder", FLAT)
@@ -28,20 +28,22 @@ def read_one(model, tokens: list[int], place: int) -> tuple[list[float], float]:
 @pytest.mark.parametrize("classes", [2, 5])
 def test_global_scores_are_those_of_the_token_read_alone(encoder, attention, classes):
     model = make(encoder, attention, classes)
-    found = global_scores(model, VOCABULARY)
-    assert found.polarity.shape == ((VOCABULARY,) if classes == 2 else (VOCABULARY, classes))
+    actual = global_scores(model, VOCABULARY)
+    assert actual.polarity.shape == ((VOCABULARY,) if classes == 2 else (VOCABULARY, classes))
     for token in (1, 7):
-        said, score = read_one(model, [token], 0)
-        assert found.polarity[token].flatten().tolist() == pytest.approx(said, abs=1e-12)
-        assert found.attention[token].item() == pytest.approx(score, abs=1e-12)
+        polarity, score = read_one(model, [token], 0)
+        assert actual.polarity[token].flatten().tolist() == pytest.approx(polarity, abs=1e-12)
+        assert actual.attention[token].item() == pytest.approx(score, abs=1e-12)
 
 
 def test_a_framed_token_is_read_between_start_and_end():
     model = make("bilstm", "dot")
-    found = global_scores(model, VOCABULARY, framed=True)
-    said, score = read_one(model, [START, 7, END], 1)
-    assert found.polarity[7].item() == pytest.approx(said[0]) and found.attention[7].item() == pytest.approx(score)
-    assert found.attention[7] != global_scores(model, VOCABULARY).attention[7]
+    actual = global_scores(model, VOCABULARY, framed=True)
+    polarity, score = read_one(model, [START, 7, END], 1)
+    assert actual.polarity[7].item() == pytest.approx(polarity[0]) and actual.attention[7].item() == pytest.approx(
+        score
+    )
+    assert actual.attention[7] != global_scores(model, VOCABULARY).attention[7]
 
 
 def test_the_size_of_chunks_changes_nothing(monkeypatch):
@@ -57,15 +59,15 @@ def test_the_size_of_chunks_changes_nothing(monkeypatch):
 def test_local_scores_are_means_over_the_places_of_a_token(classes):
     model = make("bilstm", classes=classes)
     seen = trace(model, BATCH)
-    found = local_scores(model, [cut(BATCH, [0], TIME), cut(BATCH, [1, 2], TIME)], VOCABULARY)
+    actual = local_scores(model, [cut(BATCH, [0], TIME), cut(BATCH, [1, 2], TIME)], VOCABULARY)
     polarity = item_polarity(model, seen.encoded)
     for token in range(VOCABULARY):
         places = (BATCH.tokens == token) & BATCH.mask
         if not places.any():
-            assert found.attention[token].isnan() and found.polarity[token].isnan().all()
+            assert actual.attention[token].isnan() and actual.polarity[token].isnan().all()
             continue
-        torch.testing.assert_close(found.attention[token], seen.scores[places].mean().detach())
-        torch.testing.assert_close(found.polarity[token], polarity[places].mean(0).detach())
+        torch.testing.assert_close(actual.attention[token], seen.scores[places].mean().detach())
+        torch.testing.assert_close(actual.polarity[token], polarity[places].mean(0).detach())
 
 
 @pytest.mark.parametrize("encoder", ["identity", "affine", "average"])
@@ -80,17 +82,17 @@ def test_without_context_local_and_global_scores_are_the_same(encoder):
 def test_what_attention_may_not_weigh_is_no_occurrence():
     model = make("bilstm")
     first = BATCH.attendable & (torch.arange(TIME) == 0)
-    found = local_scores(model, [replace(BATCH, attendable=first)], VOCABULARY)
-    assert set((~found.attention.isnan()).nonzero()[:, 0].tolist()) == set(BATCH.tokens[:, 0].tolist())
+    actual = local_scores(model, [replace(BATCH, attendable=first)], VOCABULARY)
+    assert set((~actual.attention.isnan()).nonzero()[:, 0].tolist()) == set(BATCH.tokens[:, 0].tolist())
 
 
 def test_the_bias_and_the_temperature_play_no_part():
     model, other = make("identity"), make("identity", temperature=3.0)
     with torch.no_grad():
         other.head.linear.bias.add_(5)
-    found, wanted = global_scores(other, VOCABULARY), global_scores(model, VOCABULARY)
-    torch.testing.assert_close(found.polarity, wanted.polarity)
-    torch.testing.assert_close(found.attention, wanted.attention)
+    actual, wanted = global_scores(other, VOCABULARY), global_scores(model, VOCABULARY)
+    torch.testing.assert_close(actual.polarity, wanted.polarity)
+    torch.testing.assert_close(actual.attention, wanted.attention)
 
 
 def test_sentences_have_global_scores_alone():
@@ -101,5 +103,5 @@ def test_sentences_have_global_scores_alone():
 
 
 def test_scores_carry_no_graph():
-    found = global_scores(make("bilstm"), VOCABULARY)
-    assert not found.polarity.requires_grad and not found.attention.requires_grad
+    actual = global_scores(make("bilstm"), VOCABULARY)
+    assert not actual.polarity.requires_grad and not actual.attention.requires_grad

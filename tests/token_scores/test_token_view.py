@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from heedful.models.trace import trace
-from heedful.token_scores.token_view import sight_of
+from heedful.token_scores.token_view import token_view
 from heedful.types import Batch
 from support.models import VOCABULARY, make
 
@@ -18,26 +18,26 @@ def every_token() -> Batch:
 @pytest.mark.parametrize("classes", [2, 5])
 def test_it_sees_what_the_model_makes_of_each_token(encoder, attention, classes):
     model = make(encoder, attention, classes, scale=1.7)
-    seen, sight = trace(model, every_token()), sight_of(model)
-    torch.testing.assert_close(sight.hidden, seen.encoded.hidden[:, 0].detach())
-    torch.testing.assert_close(sight.reading.scores, seen.scores[:, 0].detach())
-    torch.testing.assert_close((sight.polarity + sight.bias)[:, -1], seen.logits[:, -1].detach())
+    seen, view = trace(model, every_token()), token_view(model)
+    torch.testing.assert_close(view.hidden, seen.encoded.hidden[:, 0].detach())
+    torch.testing.assert_close(view.attention.scores, seen.scores[:, 0].detach())
+    torch.testing.assert_close((view.polarity + view.bias)[:, -1], seen.logits[:, -1].detach())
 
 
 @pytest.mark.parametrize("attention", ["dot", "additive"])
-def test_slopes_and_moves_are_those_of_autograd(attention):
+def test_slopes_and_the_kernel_product_are_those_of_autograd(attention):
     model = make("identity", attention, scale=1.7)
-    reading, scores = sight_of(model).reading, trace(model, every_token()).scores[:, 0]
-    slopes = reading.slopes.expand(VOCABULARY, -1)
+    view, scores = token_view(model).attention, trace(model, every_token()).scores[:, 0]
+    slopes = view.slopes.expand(VOCABULARY, -1)
     weight, own = model.embedding.weight, list(model.attention.parameters())
-    pull = torch.randn(VOCABULARY, generator=torch.Generator().manual_seed(0)).double()
-    pulled = torch.autograd.grad(pull @ scores, own, retain_graph=True)
+    x = torch.randn(VOCABULARY, generator=torch.Generator().manual_seed(0)).double()
+    summed = torch.autograd.grad(x @ scores, own, retain_graph=True)
     for token in range(1, VOCABULARY):  # the embedding of padding has no gradient
         gradients = torch.autograd.grad(scores[token], [weight, *own], retain_graph=True)
         torch.testing.assert_close(slopes[token], gradients[0][token])
-        moved = sum((a * b).sum() for a, b in zip(gradients[1:], pulled, strict=True))
-        torch.testing.assert_close(reading.moves(pull)[token], moved, atol=1e-12, rtol=0)
+        wanted = sum((a * b).sum() for a, b in zip(gradients[1:], summed, strict=True))
+        torch.testing.assert_close(view.kernel_product(x)[token], wanted, atol=1e-12, rtol=0)
 
 
 def test_a_head_without_a_bias_has_zeros():
-    assert sight_of(make("identity", "dot", head_bias=False)).bias.tolist() == [0.0]
+    assert token_view(make("identity", "dot", head_bias=False)).bias.tolist() == [0.0]

@@ -216,12 +216,14 @@ def test_unknown_names_list_the_known(change, message):
         train(changed(**change), toy())
 
 
-def test_progress_is_told_after_every_batch_and_epoch():
-    told = []
-    train(RUN, toy(), report=told.append)
-    assert [(p.epoch, p.batch) for p in told if p.scores is None] == [(e, b) for e in (1, 2, 3) for b in range(1, 10)]
-    assert all(p.batches == 9 for p in told if p.scores is None)
-    assert [p.epoch for p in told if p.scores is not None] == [1, 2, 3]
+def test_progress_is_reported_after_every_batch_and_epoch():
+    reports = []
+    train(RUN, toy(), report=reports.append)
+    assert [(p.epoch, p.batch) for p in reports if p.scores is None] == [
+        (e, b) for e in (1, 2, 3) for b in range(1, 10)
+    ]
+    assert all(p.batches == 9 for p in reports if p.scores is None)
+    assert [p.epoch for p in reports if p.scores is not None] == [1, 2, 3]
 
 
 def test_a_split_without_every_class_has_no_auc_and_training_goes_on():

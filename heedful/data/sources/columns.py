@@ -1,11 +1,11 @@
-"""Which columns of a table hold texts, labels and queries, and how a record becomes a row."""
+"""Which columns of a file hold texts, labels and queries, and how a record becomes a labelled text."""
 
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from heedful.data.labelled_texts import Row
-from heedful.data.sources.records import Record, Table
+from heedful.data.labelled_texts import LabelledText
+from heedful.data.sources.records import Record, RecordFile
 from heedful.data.tokenizer import Span
 from heedful.errors import DataError, SettingError
 from heedful.settings import DataSettings
@@ -23,8 +23,8 @@ RATIONALE = "rationale"
 
 
 @dataclass(frozen=True)
-class Columns:
-    """The columns that are read, by what they hold."""
+class ColumnRoles:
+    """The name of the column for each role, and the task that follows from them."""
 
     text: str
     label: str
@@ -33,43 +33,44 @@ class Columns:
     task: Task
 
 
-def choose_columns(table: Table, data: DataSettings) -> Columns:
+def choose_columns(file: RecordFile, data: DataSettings) -> ColumnRoles:
     """The columns that the settings name, and good guesses for the others.
 
-    A rationale speaks of the usual text, so it is left unread where another column is the text.
+    A rationale refers to the default text column, so it is ignored where another column is the text.
 
-    >>> choose_columns(Table("a.csv", ("Review", "stars"), [], []), DataSettings())
-    Columns(text='Review', label='stars', query=None, rationale=None, task='classification')
+    >>> choose_columns(RecordFile("a.csv", ("Review", "stars"), [], []), DataSettings())
+    ColumnRoles(text='Review', label='stars', query=None, rationale=None, task='classification')
     """
-    _check_named(table, data)
-    text, label = _guess(table, data.text, data.label, data.query)
+    _check_named(file, data)
+    text, label = _guess(file, data.text, data.label, data.query)
     if text is None or label is None:
         role = "texts; name it by `text`" if text is None else "labels; name it by `label`"
         raise DataError(
-            f"{table.name}: can not tell which column holds the {role}. Its columns are: {', '.join(table.columns)}."
+            f"{file.name}: cannot tell which column holds the {role}. Its columns are: {', '.join(file.columns)}."
             " (The first line must be the header.)"
         )
-    query, task = _query(table, data, (text, label))
-    is_usual = usual_columns(table)[0] in (text, None)
-    has_rationale = is_usual and RATIONALE in table.columns and RATIONALE not in (text, label, query)
-    return Columns(text, label, query, RATIONALE if has_rationale else None, task)
+    query, task = _query(file, data, (text, label))
+    is_usual = usual_columns(file)[0] in (text, None)
+    has_rationale = is_usual and RATIONALE in file.columns and RATIONALE not in (text, label, query)
+    return ColumnRoles(text, label, query, RATIONALE if has_rationale else None, task)
 
 
-def usual_columns(table: Table) -> tuple[str | None, str | None]:
-    """The columns of texts and labels that would be read if nobody named one; None where that can not be told."""
-    return _guess(table, None, None, None)
+def usual_columns(file: RecordFile) -> tuple[str | None, str | None]:
+    """The text and label columns that are read by default; None where they cannot be guessed."""
+    return _guess(file, None, None, None)
 
 
-def row_of(record: Record, columns: Columns, place: str) -> Row:
-    """The record as a row, or an error that says where it stands and what is wrong with it."""
-    text = _string(record, columns.text, place)
-    query = "" if columns.query is None else _string(record, columns.query, place)
-    rationale = None if columns.rationale is None else _rationale(record.get(columns.rationale), text, place)
-    return Row(text, label_name(_value(record, columns.label, place), columns.label, place), query, rationale)
+def labelled_text(record: Record, roles: ColumnRoles, place: str) -> LabelledText:
+    """The record as a labelled text, or an error that names its place and what is wrong with it."""
+    text = _string(record, roles.text, place)
+    query = "" if roles.query is None else _string(record, roles.query, place)
+    rationale = None if roles.rationale is None else _rationale(record.get(roles.rationale), text, place)
+    label = label_name(_value(record, roles.label, place), roles.label, place)
+    return LabelledText(text, label, query, rationale)
 
 
 def label_name(value: object, column: str, place: str) -> str:
-    """A label as text: whole numbers without a point, truth values in lower case.
+    """A label as text: integers without a decimal point, booleans in lower case.
 
     >>> [label_name(value, "label", "line 1") for value in (" pos ", 3, 3.0, True)]
     ['pos', '3', '3', 'true']
@@ -85,17 +86,17 @@ def label_name(value: object, column: str, place: str) -> str:
     if value is None or value != value:
         raise DataError(f"{place}: column '{column}' is null; every text needs a label.")
     raise DataError(
-        f"{place}: column '{column}' must be a class: a string, a whole number or a truth value; it is {value!r:.60}."
+        f"{place}: column '{column}' must be a class: a string, an integer or a boolean; it is {value!r:.60}."
     )
 
 
-def _check_named(table: Table, data: DataSettings) -> None:
+def _check_named(file: RecordFile, data: DataSettings) -> None:
     named = {role: getattr(data, role) for role in ("text", "label", "query") if getattr(data, role) is not None}
     for role, column in named.items():
-        if column not in table.columns:
+        if column not in file.columns:
             raise DataError(
-                f"{table.name}: `{role}` names column '{column}', which is not there. Its columns are: "
-                f"{', '.join(table.columns)}."
+                f"{file.name}: `{role}` names column '{column}', which is not there. Its columns are: "
+                f"{', '.join(file.columns)}."
             )
     if len(set(named.values())) < len(named):
         raise SettingError(
@@ -107,13 +108,13 @@ def _check_named(table: Table, data: DataSettings) -> None:
         )
 
 
-def _guess(table: Table, text: str | None, label: str | None, query: str | None) -> tuple[str | None, str | None]:
-    text = text or _first(TEXTS, table.columns, (label, query))
-    label = label or _first(LABELS, table.columns, (text, query))
-    if len(table.columns) == 2 and query is None:
-        first, second = table.columns
+def _guess(file: RecordFile, text: str | None, label: str | None, query: str | None) -> tuple[str | None, str | None]:
+    text = text or _first(TEXTS, file.columns, (label, query))
+    label = label or _first(LABELS, file.columns, (text, query))
+    if len(file.columns) == 2 and query is None:
+        first, second = file.columns
         if text is None and label is None:
-            text = first if _mean_length(table, first) >= _mean_length(table, second) else second
+            text = first if _mean_length(file, first) >= _mean_length(file, second) else second
         if text is None:
             text = second if label == first else first
         if label is None:
@@ -121,16 +122,16 @@ def _guess(table: Table, text: str | None, label: str | None, query: str | None)
     return text, label
 
 
-def _query(table: Table, data: DataSettings, taken: Sequence[str]) -> tuple[str | None, Task]:
+def _query(file: RecordFile, data: DataSettings, taken: Sequence[str]) -> tuple[str | None, Task]:
     if data.task == "classification":
         return None, "classification"
-    query = data.query or _first(QUERIES, table.columns, taken)
+    query = data.query or _first(QUERIES, file.columns, taken)
     if query is not None:
         return query, data.task or QUERIES.get(query.lower(), "qa")
     if data.task is not None:
         raise DataError(
-            f"{table.name}: task='{data.task}' needs a query column (hypothesis or question); name it by `query`. Its "
-            f"columns are: {', '.join(table.columns)}."
+            f"{file.name}: task='{data.task}' needs a query column (hypothesis or question); name it by `query`. Its "
+            f"columns are: {', '.join(file.columns)}."
         )
     return None, "classification"
 
@@ -140,8 +141,8 @@ def _first(wanted: Iterable[str], columns: Sequence[str], taken: Sequence[str | 
     return next((free[name] for name in wanted if name in free), None)
 
 
-def _mean_length(table: Table, column: str) -> float:
-    return sum(len(str(record.get(column, ""))) for record in table.records) / max(1, len(table.records))
+def _mean_length(file: RecordFile, column: str) -> float:
+    return sum(len(str(record.get(column, ""))) for record in file.records) / max(1, len(file.records))
 
 
 def _value(record: Record, column: str, place: str) -> object:
@@ -162,7 +163,7 @@ def _encodable(value: str, column: str, place: str) -> str:
         value.encode()
     except UnicodeEncodeError as error:
         raise DataError(
-            f"{place}: column '{column}' holds half of a character (\\u{ord(value[error.start]):04x}) at position "
+            f"{place}: column '{column}' holds half of a surrogate pair (\\u{ord(value[error.start]):04x}) at position "
             f"{error.start}. Write whole characters."
         ) from error
     return value

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from heedful.data.draws import generator_of, stratified_order
-from heedful.data.labelled_texts import SPLITS, Row, Rows
-from heedful.data.sources.columns import RATIONALE, Columns, choose_columns, row_of, usual_columns
-from heedful.data.sources.records import ENDINGS, Table, ending_of, read_table
+from heedful.data.draws import seeded_generator, stratified_order
+from heedful.data.labelled_texts import SPLITS, LabelledText, LabelledTexts
+from heedful.data.sources.columns import RATIONALE, ColumnRoles, choose_columns, labelled_text, usual_columns
+from heedful.data.sources.records import SUFFIXES, RecordFile, read_records, suffix_of
 from heedful.errors import DataError, SettingError
 from heedful.settings import DataSettings
 from heedful.types import Split
@@ -23,10 +23,10 @@ SPLIT_NAMES: dict[str, Split] = {
 }
 
 
-def load(data: DataSettings) -> Rows:
-    """The rows of the file or folder that `data.source` names.
+def load(data: DataSettings) -> LabelledTexts:
+    """The labelled texts of the file or folder that `data.source` names.
 
-    A folder has one file a split: train, dev (or valid, validation, val) and test. What is missing, and for a single
+    A folder has one file per split: train, dev (or valid, validation, val) and test. What is missing, and for a single
     file that is dev and test, is taken from train by `dev_share` and `test_share`, with the labels in their proportion.
     """
     path = Path(data.source).expanduser()
@@ -35,25 +35,25 @@ def load(data: DataSettings) -> Rows:
     if not path.is_file():
         raise DataError(f"there is no file or folder {path}.")
     name = path.name.removesuffix(".gz").rpartition(".")[0]
-    return rows_of(name, {"train": read_table(path)}, data)
+    return labelled_texts(name, {"train": read_records(path)}, data)
 
 
-def load_folder(folder: Path, data: DataSettings) -> Rows:
-    """The rows of a folder, with the label names of its `meta.json` if there is one."""
-    tables: dict[Split, Table] = {}
+def load_folder(folder: Path, data: DataSettings) -> LabelledTexts:
+    """The labelled texts of a folder, with the label names of its `meta.json` if there is one."""
+    files: dict[Split, RecordFile] = {}
     for path in sorted(folder.iterdir()):
         split = split_of(path)
         if split is None:
             continue
-        if split in tables:
+        if split in files:
             raise DataError(
-                f"{folder} has two files for {split}: {Path(tables[split].name).name} and {path.name}. Keep one."
+                f"{folder} has two files for {split}: {Path(files[split].name).name} and {path.name}. Keep one."
             )
-        tables[split] = read_table(path)
-    if "train" not in tables:
-        raise DataError(f"{folder} must have a file train{{{','.join(ENDINGS)}}}; it has none.")
-    _, label = usual_columns(tables["train"])
-    return rows_of(folder.resolve().name, tables, data, {label or "": _label_names(folder / "meta.json")})
+        files[split] = read_records(path)
+    if "train" not in files:
+        raise DataError(f"{folder} must have a file train{{{','.join(SUFFIXES)}}}; it has none.")
+    _, label = usual_columns(files["train"])
+    return labelled_texts(folder.resolve().name, files, data, {label or "": _label_names(folder / "meta.json")})
 
 
 def split_of(path: Path) -> Split | None:
@@ -62,57 +62,61 @@ def split_of(path: Path) -> Split | None:
     >>> split_of(Path("Valid.jsonl.gz")), split_of(Path("train.txt"))
     ('dev', None)
     """
-    ending = ending_of(path)
-    if ending not in ENDINGS:
+    suffix = suffix_of(path)
+    if suffix not in SUFFIXES:
         return None
-    return SPLIT_NAMES.get(path.name.lower().removesuffix(".gz").removesuffix(ending))
+    return SPLIT_NAMES.get(path.name.lower().removesuffix(".gz").removesuffix(suffix))
 
 
-def rows_of(
+def labelled_texts(
     name: str,
-    tables: Mapping[Split, Table],
+    files: Mapping[Split, RecordFile],
     data: DataSettings,
     label_names: Mapping[str, tuple[str, ...]] | None = None,
-) -> Rows:
-    """The rows of the tables; splits without a table are taken from train.
+) -> LabelledTexts:
+    """The labelled texts of the files, one per split; splits without a file are taken from train.
 
     Args:
         label_names: for a column that numbers its labels 0, 1, ...: what they are called.
     """
-    columns = choose_columns(tables["train"], data)
-    given: dict[Split, list[Row]] = {split: _rows(tables[split], columns) for split in SPLITS if split in tables}
-    names = (label_names or {}).get(columns.label, ())
+    roles = choose_columns(files["train"], data)
+    given: dict[Split, list[LabelledText]] = {
+        split: _texts_of_file(files[split], roles) for split in SPLITS if split in files
+    }
+    names = (label_names or {}).get(roles.label, ())
     is_named = _are_numbers_of(names, given)
     if is_named:
-        given = {split: [replace(row, label=names[int(row.label)]) for row in rows] for split, rows in given.items()}
+        given = {split: [replace(text, label=names[int(text.label)]) for text in part] for split, part in given.items()}
     parts, notes = _with_missing(given, data)
-    return Rows(
+    return LabelledTexts(
         name=name,
-        task=columns.task,
+        task=roles.task,
         **parts,
         labels=names if is_named else (),
-        notes=(_said(tables["train"], columns), *(note for table in tables.values() for note in table.notes), *notes),
+        notes=(_column_note(files["train"], roles), *(note for file in files.values() for note in file.notes), *notes),
     )
 
 
-def _rows(table: Table, columns: Columns) -> list[Row]:
+def _texts_of_file(file: RecordFile, roles: ColumnRoles) -> list[LabelledText]:
     return [
-        row_of(record, columns, f"{table.name}, {place}")
-        for record, place in zip(table.records, table.places, strict=True)
+        labelled_text(record, roles, f"{file.name}, {place}")
+        for record, place in zip(file.records, file.places, strict=True)
     ]
 
 
-def _are_numbers_of(names: tuple[str, ...], given: Mapping[Split, list[Row]]) -> bool:
+def _are_numbers_of(names: tuple[str, ...], given: Mapping[Split, list[LabelledText]]) -> bool:
     numbers = set(map(str, range(len(names))))
-    return all(row.label in numbers for rows in given.values() for row in rows)
+    return all(text.label in numbers for part in given.values() for text in part)
 
 
-def _with_missing(given: dict[Split, list[Row]], data: DataSettings) -> tuple[dict[Split, list[Row]], list[str]]:
-    """All three splits, and what was done for it."""
-    rows = given["train"]
+def _with_missing(
+    given: dict[Split, list[LabelledText]], data: DataSettings
+) -> tuple[dict[Split, list[LabelledText]], list[str]]:
+    """All three splits, and notes on what was taken from train."""
+    train = given["train"]
     shares: dict[Split, float] = {"dev": data.dev_share, "test": data.test_share}
     counts: dict[Split, int] = {
-        split: round(share * len(rows)) for split, share in shares.items() if split not in given
+        split: round(share * len(train)) for split, share in shares.items() if split not in given
     }
     for split, count in counts.items():
         if not shares[split]:
@@ -120,26 +124,26 @@ def _with_missing(given: dict[Split, list[Row]], data: DataSettings) -> tuple[di
                 f"`{split}_share` must be above 0: there is no file for {split}, so it is taken from train."
             )
         counts[split] = max(1, count)
-    if sum(counts.values()) >= len(rows):
+    if sum(counts.values()) >= len(train):
         wanted = " and ".join(f"{count} for {split}" for split, count in counts.items())
         raise DataError(
-            f"{len(rows)} rows are too few to take {wanted} from. "
+            f"{len(train)} rows are too few to take {wanted} from. "
             "Give more rows, or lower `dev_share` and `test_share`."
         )
-    order = stratified_order([row.label for row in rows], generator_of("split", data.split_seed))
-    parts, end = dict(given), len(rows)
+    order = stratified_order([text.label for text in train], seeded_generator("split", data.split_seed))
+    parts, end = dict(given), len(train)
     for split, count in counts.items():
-        parts[split] = [rows[place] for place in sorted(order[end - count : end])]
+        parts[split] = [train[place] for place in sorted(order[end - count : end])]
         end -= count
-    parts["train"] = [rows[place] for place in sorted(order[:end])]
+    parts["train"] = [train[place] for place in sorted(order[:end])]
     return parts, [f"{count} texts of train taken for {split}" for split, count in counts.items()]
 
 
-def _said(table: Table, columns: Columns) -> str:
-    query = f", queries '{columns.query}'" if columns.query is not None else ""
-    is_unread = RATIONALE in table.columns and columns.rationale is None
-    unread = f"; '{RATIONALE}' is not read, since it speaks of another column" if is_unread else ""
-    return f"texts are column '{columns.text}'{query}, labels '{columns.label}'{unread}"
+def _column_note(file: RecordFile, roles: ColumnRoles) -> str:
+    query = f", queries '{roles.query}'" if roles.query is not None else ""
+    is_unread = RATIONALE in file.columns and roles.rationale is None
+    unread = f"; '{RATIONALE}' is not read, since it refers to another column" if is_unread else ""
+    return f"texts are column '{roles.text}'{query}, labels '{roles.label}'{unread}"
 
 
 def _label_names(path: Path) -> tuple[str, ...]:
@@ -148,7 +152,7 @@ def _label_names(path: Path) -> tuple[str, ...]:
     try:
         content = json.loads(path.read_text(encoding="utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{path} is not valid JSON: {error}. Correct it or take it away.") from error
+        raise DataError(f"{path} is not valid JSON: {error}. Correct it or remove it.") from error
     names = content.get("label_names") if isinstance(content, dict) else None
     is_usable = (
         isinstance(names, list) and all(isinstance(name, str) for name in names) and len(set(names)) == len(names)

@@ -1,4 +1,4 @@
-"""Data sets in the format of the Hugging Face `datasets` library: from its hub, or a folder on this computer."""
+"""Data sets in the format of the Hugging Face `datasets` library: from the hub, or from a local folder."""
 
 from dataclasses import replace
 from importlib import import_module
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import polars
 
-from heedful.data.labelled_texts import Rows
-from heedful.data.sources.files import SPLIT_NAMES, rows_of
-from heedful.data.sources.records import Table, table_of
+from heedful.data.labelled_texts import LabelledTexts
+from heedful.data.sources.files import SPLIT_NAMES, labelled_texts
+from heedful.data.sources.records import RecordFile, records_of_frame
 from heedful.errors import DataError, SettingError
 from heedful.settings import DataSettings
 from heedful.types import Split
@@ -21,28 +21,28 @@ if TYPE_CHECKING:
 PREFIX = "hub:"
 
 
-def load(data: DataSettings) -> Rows:
-    """The rows of `hub:owner/name`, `hub:owner/name:config` or `hub:/a/folder`.
+def load(data: DataSettings) -> LabelledTexts:
+    """The labelled texts of `hub:owner/name`, `hub:owner/name:config` or `hub:/a/folder`.
 
-    Splits are found by name; dev and test are taken from train where missing. Labels of the type ClassLabel get their
+    Splits are matched by name; dev and test are taken from train where missing. Labels of type ClassLabel get their
     names.
     """
     name, config = address(data.source)
     splits = _splits(name, config)
     given: dict[Split, datasets.Dataset] = {}
-    for said, content in splits.items():
-        split = SPLIT_NAMES.get(said.lower())
+    for split_name, content in splits.items():
+        split = SPLIT_NAMES.get(split_name.lower())
         if split is not None and split not in given:
             given[split] = content
     if "train" not in given:
         raise DataError(f"{data.source} must have a split 'train'; it has: {', '.join(splits)}.")
-    tables: dict[Split, Table] = {
-        split: table_of(f"{data.source} ({split})", _frame(content)) for split, content in given.items()
+    files: dict[Split, RecordFile] = {
+        split: records_of_frame(f"{data.source} ({split})", _frame(content)) for split, content in given.items()
     }
     known_as = Path(name).name if Path(name).exists() else data.source.removeprefix(PREFIX)
-    rows = rows_of(known_as, tables, data, _label_names(given["train"]))
-    unused = sorted(said for said in splits if said.lower() not in SPLIT_NAMES)
-    return replace(rows, notes=(*rows.notes, f"splits not read: {', '.join(unused)}")) if unused else rows
+    texts = labelled_texts(known_as, files, data, _label_names(given["train"]))
+    unused = sorted(split_name for split_name in splits if split_name.lower() not in SPLIT_NAMES)
+    return replace(texts, notes=(*texts.notes, f"splits not read: {', '.join(unused)}")) if unused else texts
 
 
 def address(source: str) -> tuple[str, str | None]:
@@ -51,12 +51,12 @@ def address(source: str) -> tuple[str, str | None]:
     >>> address("hub:nyu-mll/glue:sst2"), address("hub:stanfordnlp/imdb")
     (('nyu-mll/glue', 'sst2'), ('stanfordnlp/imdb', None))
     """
-    said = source.removeprefix(PREFIX)
-    if not said:
-        raise SettingError("hub: needs a name behind it, such as hub:stanfordnlp/imdb or hub:nyu-mll/glue:sst2.")
-    if Path(said).exists():
-        return said, None
-    name, _, config = said.partition(":")
+    location = source.removeprefix(PREFIX)
+    if not location:
+        raise SettingError("hub: needs a name after it, such as hub:stanfordnlp/imdb or hub:nyu-mll/glue:sst2.")
+    if Path(location).exists():
+        return location, None
+    name, _, config = location.partition(":")
     return name, config or None
 
 
@@ -67,7 +67,7 @@ def _splits(name: str, config: str | None) -> "dict[str, datasets.Dataset]":
     try:
         content = library.load_from_disk(name) if is_saved else library.load_dataset(name, config)
     except (OSError, ValueError, library.exceptions.DatasetsError) as error:
-        raise DataError(f"{PREFIX}{name} can not be loaded: {error}") from error
+        raise DataError(f"{PREFIX}{name} cannot be loaded: {error}") from error
     return {str(split): part for split, part in content.items()} if isinstance(content, dict) else {"train": content}
 
 

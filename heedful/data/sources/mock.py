@@ -1,8 +1,8 @@
 """The mock sets of Amini and Kosseim: opinion words of the label's own polarity among one filler word.
 
-What makes a mock text is four draws, each a function below: how long it is, where its informative words stand, which
-words of its own class these are, and which of them give way to words of another class. Texts that differ in `positions`
-or `agreement` alone have the same lengths and the same words of their own class.
+A mock text is sampled in four steps, each a function below: its length, the positions of its informative words, which
+words of its own class these are, and which of them are replaced by words of another class. Texts that differ only in
+`positions` or `agreement` have the same lengths and the same words of their own class.
 """
 
 from collections.abc import Sequence
@@ -11,8 +11,8 @@ from itertools import chain
 
 import torch
 
-from heedful.data.draws import generator_of, labels_in_blocks
-from heedful.data.labelled_texts import Row, Rows
+from heedful.data.draws import labels_in_blocks, seeded_generator
+from heedful.data.labelled_texts import LabelledText, LabelledTexts
 from heedful.data.lexicon import Lexicon, opinion_words
 from heedful.data.tokenizer import WordTokenizer
 from heedful.errors import SettingError, pick
@@ -26,7 +26,7 @@ SHORTEST, LONGEST = 50, 100
 
 @dataclass(frozen=True)
 class Amount:
-    """How many words of a text are informative: a fixed count, or so many quarters of its length."""
+    """How many words of a text are informative: a fixed count, or a number of quarters of its length."""
 
     count: int = 0
     quarters: int = 0
@@ -54,7 +54,7 @@ AMOUNTS = {
 
 @dataclass(frozen=True)
 class Recipe:
-    """How the texts of one set are made: a label and a list of words for each class, and what the settings say."""
+    """How the texts of one set are made: a label and a list of words for each class, and what the settings ask for."""
 
     labels: tuple[str, ...]
     lists: tuple[tuple[str, ...], ...]
@@ -63,26 +63,26 @@ class Recipe:
     agreement: float
 
 
-def load(data: DataSettings, text: TextSettings) -> Rows:
+def load(data: DataSettings, text: TextSettings) -> LabelledTexts:
     """The mock set that `data.source` names: 8,000 texts to train, 1,000 for dev and 1,000 for test, half positive.
 
     Length uniform in 50..100; informative words drawn with replacement, their positions without; all else is one filler
-    word. The positions of the words of the text's own class are the rationale. Limits are met by drawing no more, and
-    the first texts of a larger set are those of a smaller one.
+    word. The positions of the words of the text's own class are the rationale. A limit stops the sampling early, so a
+    smaller set is a prefix of a larger one.
 
     Amini and Kosseim (How (Un)Faithful is Attention?, section 4.1), who have no dev set and leave replacement and
     rounding open. Not in the paper: `positions` other than scattered, `agreement` below 1, more than two `classes`.
     """
     recipe = _recipe(data, text)
 
-    def draw(split: str, most: int, limit: int | None) -> tuple[Row, ...]:
-        generator = generator_of(data.source, split, data.split_seed)
-        for_labels = generator_of(data.source, split, data.split_seed, "labels")
-        for_others = generator_of(data.source, split, data.split_seed, "others")
+    def draw(split: str, most: int, limit: int | None) -> tuple[LabelledText, ...]:
+        generator = seeded_generator(data.source, split, data.split_seed)
+        for_labels = seeded_generator(data.source, split, data.split_seed, "labels")
+        for_others = seeded_generator(data.source, split, data.split_seed, "others")
         labels = labels_in_blocks((1,) * data.classes, min(most, limit or most), for_labels)
-        return tuple(_row(recipe, label, generator, for_others) for label in labels)
+        return tuple(_draw_text(recipe, label, generator, for_others) for label in labels)
 
-    return Rows(
+    return LabelledTexts(
         name=data.source,
         task="classification",
         labels=recipe.labels,
@@ -107,10 +107,10 @@ def _recipe(data: DataSettings, text: TextSettings) -> Recipe:
 
 
 def class_words(opinions: Lexicon, classes: int) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """The label and the words of each class: the two polarities, or all words dealt out in turn to more groups.
+    """The label and the words of each class: the two polarities, or all words assigned in turn to more groups.
 
-    Groups mix both polarities and mean nothing but that their words are their own. That is all that the two polarities
-    mean, too, to a model that learns its vectors from the mock texts; one with pretrained vectors has to learn more.
+    Groups mix both polarities; all that they mean is that no two share a word. To a model that learns its embeddings
+    from the mock texts the two polarities mean no more; a model with pretrained vectors has more to learn.
 
     >>> class_words((("bad", "sad"), ("good", "glad")), 2)
     (('negative', 'positive'), (('bad', 'sad'), ('good', 'glad')))
@@ -124,7 +124,7 @@ def class_words(opinions: Lexicon, classes: int) -> tuple[tuple[str, ...], tuple
 
 
 def own_words(count: int, agreement: float) -> int:
-    """How many of so many informative words are of the text's own class: their share, and always more than half.
+    """How many of `count` informative words are of the text's own class: `agreement` of them, always more than half.
 
     >>> own_words(10, 1.0), own_words(10, 0.8), own_words(10, 0.51), own_words(1, 0.51)
     (10, 8, 6, 1)
@@ -132,7 +132,7 @@ def own_words(count: int, agreement: float) -> int:
     return max(round(agreement * count), count // 2 + 1)
 
 
-def _row(recipe: Recipe, label: int, generator: torch.Generator, for_others: torch.Generator) -> Row:
+def _draw_text(recipe: Recipe, label: int, generator: torch.Generator, for_others: torch.Generator) -> LabelledText:
     length = _length(generator)
     places = _places(length, recipe.amount.of(length), recipe.positions, generator)
     own = dict(zip(places, _words(recipe.lists[label], len(places), generator), strict=True))
@@ -141,7 +141,7 @@ def _row(recipe: Recipe, label: int, generator: torch.Generator, for_others: tor
     for place, word in (own | others).items():
         words[place] = word
     rationale = tuple((place, place + 1) for place in places if place not in others)
-    return Row(" ".join(words), recipe.labels[label], rationale=rationale)
+    return LabelledText(" ".join(words), recipe.labels[label], rationale=rationale)
 
 
 def _length(generator: torch.Generator) -> int:
@@ -149,7 +149,7 @@ def _length(generator: torch.Generator) -> int:
 
 
 def _places(length: int, count: int, positions: str, generator: torch.Generator) -> list[int]:
-    # Drawn also where it is not asked for, so that what is drawn next, the words, does not depend on positions.
+    # Drawn even where it is not used, so that the words, which are drawn next, do not depend on `positions`.
     scattered = sorted(torch.randperm(length, generator=generator)[:count].tolist())
     if positions == "scattered":
         return scattered
@@ -163,7 +163,7 @@ def _words(lexicon: Sequence[str], count: int, generator: torch.Generator) -> li
 
 
 def _others(recipe: Recipe, label: int, places: Sequence[int], generator: torch.Generator) -> dict[int, str]:
-    """The words that speak for another class, each for any of them, and where they stand."""
+    """The words that indicate another class, each drawn from any other class, by position."""
     count = len(places) - own_words(len(places), recipe.agreement)
     if not count:
         return {}

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from heedful.data.folder import VARIABLE, data_folder
-from heedful.data.labelled_texts import Rows
+from heedful.data.labelled_texts import LabelledTexts
 from heedful.data.sources import files
 from heedful.errors import pick
 from heedful.settings import DataSettings
@@ -13,15 +13,15 @@ from heedful.settings import DataSettings
 
 def named_sets() -> dict[str, str]:
     """The data sets found under HEEDFUL_DATA, each with a line on what it is; none where the variable is not set."""
-    said = os.environ.get(VARIABLE, "")
-    folder = Path(said).expanduser()
-    if not said or not folder.is_dir():
+    value = os.environ.get(VARIABLE, "")
+    folder = Path(value).expanduser()
+    if not value or not folder.is_dir():
         return {}
     return {path.name: _description(path / "meta.json") for path in sorted(folder.iterdir()) if _is_set(path)}
 
 
-def load(data: DataSettings) -> Rows:
-    """The rows of the named set: labels as its `meta.json` calls them, rationales where it has them."""
+def load(data: DataSettings) -> LabelledTexts:
+    """The labelled texts of the named set: labels as named in its `meta.json`, rationales where it has them."""
     pick("named data set", data.source, named_sets())
     return files.load_folder(data_folder(data.source) / data.source, data)
 
@@ -35,4 +35,4 @@ def _description(meta: Path) -> str:
         content = json.loads(meta.read_text(encoding="utf-8"))
         return f"{content['name']}: {content['task']}"
     except (OSError, ValueError, KeyError, TypeError):
-        return ""  # a set may do without
+        return ""  # meta.json is optional

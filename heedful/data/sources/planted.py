@@ -1,7 +1,7 @@
 """Sun and Lu's synthetic sets: two polar words planted among ten neutral ones.
 
-The words are named for what they are (`positive_ab`, `neutral_bcd`), in letters alone, so that no way of cutting or of
-mapping digits merges two of them.
+The words are named for what they are (`positive_aab`, `neutral_bcd`), in letters alone, so that no tokenization and no
+mapping of digits merges two of them.
 """
 
 from collections.abc import Sequence
@@ -10,8 +10,8 @@ from string import ascii_lowercase
 
 import torch
 
-from heedful.data.draws import generator_of, labels_in_blocks
-from heedful.data.labelled_texts import Row, Rows
+from heedful.data.draws import labels_in_blocks, seeded_generator
+from heedful.data.labelled_texts import LabelledText, LabelledTexts
 from heedful.errors import pick
 from heedful.settings import DataSettings, TextSettings
 
@@ -48,7 +48,7 @@ NEUTRAL = _named("neutral", 1_000)
 POLAR = (_named("negative", 50), _named("positive", 50))
 
 
-def load(data: DataSettings, text: TextSettings) -> Rows:
+def load(data: DataSettings, text: TextSettings) -> LabelledTexts:
     """The planted set that `data.source` names: 12,000 texts to train, 2,000 for dev and 2,000 for test.
 
     Each text has 10 distinct of 1,000 neutral words and 2 distinct of its class's 50 polar words, all in random order;
@@ -58,16 +58,16 @@ def load(data: DataSettings, text: TextSettings) -> Rows:
     Sun and Lu (2020), supplementary material: Data I and, noisy, Data II, whose share of noise is not stated. Their
     code puts the polar words last, which a model that reads in order would notice, and makes no dev or test set.
     """
-    del text  # the words are whole however texts are cut
+    del text  # every tokenization leaves the words whole
     recipe = pick("planted set", data.source, RECIPES)
 
-    def draw(split: str, most: int, limit: int | None) -> tuple[Row, ...]:
-        generator = generator_of(data.source, split, data.split_seed)
-        for_labels = generator_of(data.source, split, data.split_seed, "labels")
+    def draw(split: str, most: int, limit: int | None) -> tuple[LabelledText, ...]:
+        generator = seeded_generator(data.source, split, data.split_seed)
+        for_labels = seeded_generator(data.source, split, data.split_seed, "labels")
         labels = labels_in_blocks(recipe.ratio, min(most, limit or most), for_labels)
-        return tuple(_row(label, recipe.noise, generator) for label in labels)
+        return tuple(_draw_text(label, recipe.noise, generator) for label in labels)
 
-    return Rows(
+    return LabelledTexts(
         name=data.source,
         task="classification",
         labels=LABELS,
@@ -77,13 +77,13 @@ def load(data: DataSettings, text: TextSettings) -> Rows:
     )
 
 
-def _row(label: int, noise: float, generator: torch.Generator) -> Row:
+def _draw_text(label: int, noise: float, generator: torch.Generator) -> LabelledText:
     is_noisy = bool(torch.rand((), generator=generator) < noise)
     polar = _some(POLAR[1 - label if is_noisy else label], POLAR_IN_TEXT, generator)
     words = [*polar, *_some(NEUTRAL, NEUTRAL_IN_TEXT, generator)]
     order = torch.randperm(len(words), generator=generator).tolist()
     places = sorted(place for place, word in enumerate(order) if word < POLAR_IN_TEXT)
-    return Row(
+    return LabelledText(
         " ".join(words[word] for word in order),
         LABELS[label],
         rationale=tuple((place, place + 1) for place in places),

@@ -1,4 +1,4 @@
-"""A file of records, read: jsonl, csv and tsv (each also gzipped) and parquet, with the line of each record."""
+"""Files of records: jsonl, csv and tsv (each also gzipped) and parquet, with the line of each record."""
 
 import csv
 import gzip
@@ -19,12 +19,12 @@ Record = Mapping[str, object]
 
 
 @dataclass(frozen=True)
-class Table:
-    """Records and where each stands.
+class RecordFile:
+    """The records of a file and where in it each one is.
 
     Args:
         name: the file, as messages call it.
-        places: what a message says of each record: "line 3", "row 7".
+        places: where each record is, for messages: "line 3", "row 7".
     """
 
     name: str
@@ -34,24 +34,24 @@ class Table:
     notes: tuple[str, ...] = ()
 
 
-def read_table(path: Path) -> Table:
-    """The records of a file, by its ending."""
-    ending = ending_of(path)
-    if ending == ".parquet":
-        table = _read_parquet(path)
-    elif ending in _TEXT_FORMATS:
-        table = _TEXT_FORMATS[ending](str(path), _decoded(path))
+def read_records(path: Path) -> RecordFile:
+    """The records of a file, whose suffix gives the format."""
+    suffix = suffix_of(path)
+    if suffix == ".parquet":
+        file = _read_parquet(path)
+    elif suffix in _TEXT_FORMATS:
+        file = _TEXT_FORMATS[suffix](str(path), _decoded(path))
     else:
-        raise DataError(f"{path}: the file must end in one of {', '.join(ENDINGS)} (or the first three with .gz).")
-    if not table.records:
+        raise DataError(f"{path}: the file must end in one of {', '.join(SUFFIXES)} (or the first three with .gz).")
+    if not file.records:
         raise DataError(f"{path} has no rows.")
-    return table
+    return file
 
 
-def ending_of(path: Path) -> str:
-    """The format of a file: its last ending, or the one before .gz.
+def suffix_of(path: Path) -> str:
+    """The suffix that gives a file's format: the last one, or the one before .gz.
 
-    >>> ending_of(Path("reviews.2024.CSV.gz")), ending_of(Path("reviews"))
+    >>> suffix_of(Path("reviews.2024.CSV.gz")), suffix_of(Path("reviews"))
     ('.csv', '')
     """
     name = Path(path.name.lower())
@@ -63,12 +63,12 @@ def _decoded(path: Path) -> str:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise DataError(f"{path} can not be read: {error.strerror}.") from error
+        raise DataError(f"{path} cannot be read: {error.strerror}.") from error
     if path.suffix.lower() == ".gz":
         try:
             content = gzip.decompress(content)
         except (OSError, EOFError, zlib.error) as error:
-            raise DataError(f"{path} can not be unpacked: {error}. Is it a whole gzip file?") from error
+            raise DataError(f"{path} cannot be decompressed: {error}. Is it a complete gzip file?") from error
     mark = b"\xef\xbb\xbf"
     try:
         return content.removeprefix(mark).decode()
@@ -82,18 +82,20 @@ def _decoded(path: Path) -> str:
         ) from error
 
 
-def _read_jsonl(name: str, content: str) -> Table:
+def _read_jsonl(name: str, content: str) -> RecordFile:
     records: list[Record] = []
     places: list[str] = []
     columns: dict[str, None] = {}
-    # Not splitlines(): a JSON string may hold other characters that it takes for line ends.
+    # Not splitlines(): it also splits at other characters, which a JSON string may contain.
     for number, line in enumerate(content.split("\n"), start=1):
         if not line.strip():
             continue
         try:
             record = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise DataError(f"{name}, line {number}: not valid JSON: {error}. Write one JSON object a line.") from error
+            raise DataError(
+                f"{name}, line {number}: not valid JSON: {error}. Write one JSON object per line."
+            ) from error
         if not isinstance(record, dict):
             raise DataError(
                 f'{name}, line {number}: must be a JSON object such as {{"text": ...}}; it is {line[:40]!r}.'
@@ -101,30 +103,30 @@ def _read_jsonl(name: str, content: str) -> Table:
         records.append(record)
         places.append(f"line {number}")
         columns |= dict.fromkeys(record)
-    return Table(name, tuple(columns), records, places)
+    return RecordFile(name, tuple(columns), records, places)
 
 
-def _read_csv(name: str, content: str) -> Table:
+def _read_csv(name: str, content: str) -> RecordFile:
     return _read_delimited(name, content, ",", csv.QUOTE_MINIMAL)
 
 
-def _read_tsv(name: str, content: str) -> Table:
+def _read_tsv(name: str, content: str) -> RecordFile:
     try:
         return _read_delimited(name, content, "\t", csv.QUOTE_MINIMAL)
     except DataError:
-        # Many tsv files quote nothing, so that a text may begin with a quotation mark.
-        table = _read_delimited(name, content, "\t", csv.QUOTE_NONE)
-        return replace(table, notes=(f"{name}: quotation marks taken as part of the texts",))
+        # Many tsv files quote nothing, so a text may begin with a quotation mark.
+        file = _read_delimited(name, content, "\t", csv.QUOTE_NONE)
+        return replace(file, notes=(f"{name}: quotation marks taken as part of the texts",))
 
 
-def _read_delimited(name: str, content: str, delimiter: str, quoting: Literal[0, 3]) -> Table:
+def _read_delimited(name: str, content: str, delimiter: str, quoting: Literal[0, 3]) -> RecordFile:
     records: list[Record] = []
     places: list[str] = []
     with _any_field_size():
         lines = list(_fields(name, content, delimiter, quoting))
     columns = tuple(column.strip() for _, header in lines[:1] for column in header)
     if repeated := [column for column in columns if columns.count(column) > 1]:
-        raise DataError(f"{name}: column names must differ; '{repeated[0]}' stands twice in the first line.")
+        raise DataError(f"{name}: column names must differ; '{repeated[0]}' appears twice in the first line.")
     for line, fields in lines[1:]:
         if len(fields) != len(columns):
             raise DataError(
@@ -133,7 +135,7 @@ def _read_delimited(name: str, content: str, delimiter: str, quoting: Literal[0,
             )
         records.append(dict(zip(columns, fields, strict=True)))
         places.append(f"line {line}")
-    return Table(name, columns, records, places)
+    return RecordFile(name, columns, records, places)
 
 
 def _fields(name: str, content: str, delimiter: str, quoting: Literal[0, 3]) -> Iterator[tuple[int, list[str]]]:
@@ -154,7 +156,7 @@ def _fields(name: str, content: str, delimiter: str, quoting: Literal[0, 3]) -> 
 
 @contextmanager
 def _any_field_size() -> Iterator[None]:
-    # The csv module refuses texts above 131,072 characters unless told otherwise, for the whole process.
+    # The csv module refuses texts above 131,072 characters by default; the limit is one for the whole process.
     before = csv.field_size_limit(2**31 - 1)
     try:
         yield
@@ -162,19 +164,23 @@ def _any_field_size() -> Iterator[None]:
         csv.field_size_limit(before)
 
 
-def _read_parquet(path: Path) -> Table:
+def _read_parquet(path: Path) -> RecordFile:
     try:
         frame = polars.read_parquet(path)
     except (polars.exceptions.PolarsError, OSError) as error:
-        raise DataError(f"{path} can not be read as parquet: {error}") from error
-    return table_of(str(path), frame)
+        raise DataError(f"{path} cannot be read as parquet: {error}") from error
+    return records_of_frame(str(path), frame)
 
 
-def table_of(name: str, frame: polars.DataFrame) -> Table:
-    """The rows of a data frame as a table."""
+def records_of_frame(name: str, frame: polars.DataFrame) -> RecordFile:
+    """The rows of a data frame as records."""
     places = [f"row {number}" for number in range(1, frame.height + 1)]
-    return Table(name, tuple(frame.columns), frame.to_dicts(), places)
+    return RecordFile(name, tuple(frame.columns), frame.to_dicts(), places)
 
 
-_TEXT_FORMATS: dict[str, Callable[[str, str], Table]] = {".jsonl": _read_jsonl, ".csv": _read_csv, ".tsv": _read_tsv}
-ENDINGS = (*_TEXT_FORMATS, ".parquet")
+_TEXT_FORMATS: dict[str, Callable[[str, str], RecordFile]] = {
+    ".jsonl": _read_jsonl,
+    ".csv": _read_csv,
+    ".tsv": _read_tsv,
+}
+SUFFIXES = (*_TEXT_FORMATS, ".parquet")

@@ -1,4 +1,4 @@
-"""From embeddings to hidden states; one name here is one choice of `--encoder`."""
+"""Encoders, from embeddings to hidden states: each name here is a choice of `--encoder`."""
 
 from collections.abc import Callable
 
@@ -26,7 +26,7 @@ FLAT: dict[str, Callable[[int, NetworkSettings], Encoder]] = {
 
 
 def hierarchical(embed_size: int, settings: NetworkSettings) -> Hierarchical:
-    """Two of the others, one over the words of each sentence and one over the sentences: HAN."""
+    """HAN: a flat encoder over the words of each sentence, and another over the sentences."""
     if "hierarchical" in (settings.words, settings.sentences):
         raise SettingError(
             "the encoders inside a hierarchical one must be flat; `words` or `sentences` was 'hierarchical'."

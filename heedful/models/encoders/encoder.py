@@ -1,4 +1,4 @@
-"""What an encoder is."""
+"""The interface of an encoder."""
 
 from typing import Protocol, runtime_checkable
 
@@ -8,7 +8,7 @@ from torch import Tensor
 
 @runtime_checkable
 class Encoder(Protocol):
-    """A module from embeddings to hidden states, one a token; what stands on padding must not matter."""
+    """A module from embeddings to hidden states, one per token; what is at padding must not affect the others."""
 
     output_size: int
     token_wise: bool

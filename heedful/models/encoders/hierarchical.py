@@ -45,7 +45,7 @@ class Hierarchical(nn.Module):
         attendable: Bool[Tensor, "batch time"],
         sentence: Int[Tensor, "batch time"],
     ) -> tuple[Float[Tensor, "batch sentence words"], Bool[Tensor, "batch sentence"]]:
-        """One vector a sentence, by attention over its words alone, and which sentences there are."""
+        """One vector per sentence, by attention over its words alone, and which sentences there are."""
         count = sentence.masked_fill(~mask, 0).amax(1) + 1
         items = torch.arange(int(count.max()), device=mask.device) < count[:, None]
         sizes = sentence_sizes(sentence, mask, items)

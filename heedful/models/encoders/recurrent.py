@@ -1,4 +1,4 @@
-"""Recurrent encoders, one or two directions: plain, GRU and LSTM cells."""
+"""Recurrent encoders in one or two directions: plain RNN, GRU and LSTM."""
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -6,22 +6,22 @@ from torch import Tensor, nn
 
 from heedful.settings import NetworkSettings
 
-Cell = type[nn.RNN] | type[nn.GRU] | type[nn.LSTM]
+RecurrentLayer = type[nn.RNN] | type[nn.GRU] | type[nn.LSTM]
 
 
 class Recurrent(nn.Module):
-    """States of a recurrent network at each token, two directions side by side where there is a backward one.
+    """States of a recurrent network at each token, both directions concatenated where there are two.
 
-    The backward direction is a second plain network over the reversed text. Padding stands on the right in both, after
-    all that counts, so nothing has to be packed; that is twice as fast here as `pack_padded_sequence`, and equal to it.
+    The backward direction is a second one-way network over the reversed text. Padding is on the right in both, after
+    all real tokens, so nothing has to be packed; that is twice as fast here as `pack_padded_sequence`, and equal to it.
     """
 
     token_wise = False
 
-    def __init__(self, cell: Cell, embed_size: int, units: int, both_directions: bool):
+    def __init__(self, layer: RecurrentLayer, embed_size: int, units: int, both_directions: bool):
         super().__init__()
-        self.ahead = cell(embed_size, units, batch_first=True)
-        self.back = cell(embed_size, units, batch_first=True) if both_directions else None
+        self.ahead = layer(embed_size, units, batch_first=True)
+        self.back = layer(embed_size, units, batch_first=True) if both_directions else None
         self.output_size = units * (2 if both_directions else 1)
 
     def forward(
@@ -38,7 +38,7 @@ class Recurrent(nn.Module):
     def summary(
         self, hidden: Float[Tensor, "batch time hidden"], mask: Bool[Tensor, "batch time"]
     ) -> Float[Tensor, "batch hidden"]:
-        """The last state of each direction: at the last token going ahead, at the first going back."""
+        """The last state of each direction: at the last token going forward, at the first going backward."""
         last = hidden[torch.arange(len(hidden), device=hidden.device), mask.sum(1) - 1]
         if self.back is None:
             return last
@@ -47,7 +47,7 @@ class Recurrent(nn.Module):
 
 
 def reversal(mask: Bool[Tensor, "batch time"]) -> Int[Tensor, "batch time"]:
-    """The order that reverses the real tokens of each row and leaves padding where it is: its own inverse.
+    """The order that reverses the real tokens of each text and leaves padding where it is: its own inverse.
 
     >>> reversal(torch.tensor([[True, True, True, False]]))
     tensor([[2, 1, 0, 3]])
@@ -59,7 +59,7 @@ def reversal(mask: Bool[Tensor, "batch time"]) -> Int[Tensor, "batch time"]:
 def reorder(
     states: Float[Tensor, "batch time hidden"], order: Int[Tensor, "batch time"]
 ) -> Float[Tensor, "batch time hidden"]:
-    """The states of each row in the given order."""
+    """The states of each text in the given order."""
     return states.gather(1, order[..., None].expand_as(states))
 
 

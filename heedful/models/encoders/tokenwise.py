@@ -1,4 +1,4 @@
-"""Encoders that read each token alone: no context, so a token's state never depends on its neighbours."""
+"""Encoders without context: a token's state never depends on its neighbours."""
 
 from jaxtyping import Bool, Float
 from torch import Tensor, nn

@@ -1,4 +1,4 @@
-"""Ways to train; one name here is one choice of `--method`."""
+"""Training methods; each name here is a choice of `--method`."""
 
 from heedful.training.methods import (
     adversary,
@@ -12,9 +12,9 @@ from heedful.training.methods import (
     word_at,
     word_iat,
 )
-from heedful.training.methods.method import Method, bind, bind_logs
+from heedful.training.methods.method import Method, bind_logs, bind_loss
 
-__all__ = ["METHODS", "Method", "bind", "bind_logs"]
+__all__ = ["METHODS", "Method", "bind_logs", "bind_loss"]
 
 METHODS: dict[str, Method] = {
     "vanilla": vanilla.METHOD,

@@ -1,4 +1,4 @@
-"""Adversarial training for attention: predict the label also where scores, or weights, are moved for the worst."""
+"""Adversarial training for attention: also predict the label under adversarial attention scores, or weights."""
 
 import torch
 from jaxtyping import Float
@@ -22,7 +22,7 @@ def attention_at(
     size: float = 1.0,
     weight: float = 1.0,
 ) -> Float[Tensor, " batch"]:
-    """-ln p(label), plus weight x the same with scores moved by one step up the gradient of the text's loss.
+    """-ln p(label), plus weight x the same after one step of the scores along the gradient of the text's loss.
 
     change = size x gradient / |gradient|, added before the softmax.
 
@@ -47,8 +47,8 @@ def attention_at_weights(
 ) -> Float[Tensor, " batch"]:
     """-ln p(label), plus weight x the same with attention weights perturbed by projected gradient ascent.
 
-    Attention-AT of Hu et al. (2023), as their code has it, but for its clamp to [0, 1]: the perturbed weights are not
-    scaled to sum to 1 again.
+    Attention-AT of Hu et al. (2023), as in their code but without its clamp to [0, 1]: the perturbed weights are not
+    renormalised to sum to 1.
     """
     ball, items, labels = ball_of(radius, norm), trace.encoded.items, trace.batch.labels
     encoded, attention = detached(trace.encoded), trace.attention.detach()

@@ -1,4 +1,4 @@
-"""Interpretable adversarial training for attention: scores are moved along their differences within the text."""
+"""Interpretable adversarial training for attention: scores move along their differences within the text."""
 
 import torch
 from jaxtyping import Bool, Float
@@ -25,11 +25,11 @@ def attention_iat(
     """-ln p(label), plus weight x the same with scores moved along their differences to the text's other scores.
 
     Item i's score moves by the sum over items k of c_ik (score_i - score_k); the coefficients of a text are one step
-    up the gradient of its loss, c = size x gradient / |gradient|. So scores that stand out move the most. (Were each
-    item's differences scaled to length 1, this would be `attention_at` to the letter.)
+    up the gradient of its loss, c = size x gradient / |gradient|. So scores that stand out move the most. (If each
+    item's differences were scaled to length 1, this would be exactly `attention_at`.)
 
-    After Kitada and Iyatomi (2021, arXiv:2009.12064). In their code the differences are those between texts of a batch
-    and cancel out, for they are multiplied by coefficients of 0: what is left is `attention_at` with the step reversed.
+    After Kitada and Iyatomi (2021, arXiv:2009.12064). In their code the differences are between texts of a batch and
+    have no effect, being multiplied by coefficients of 0: what is left is `attention_at` with the step reversed.
     """
     change = along_differences(trace.scores.detach(), score_slope(model, trace), trace.encoded.items, size)
     logits = model.decode(trace.encoded, tilt(trace.attention, change))
@@ -43,7 +43,7 @@ def along_differences(
     items: Bool[Tensor, "batch item"],
     size: float,
 ) -> Float[Tensor, "batch item"]:
-    """The change of the scores whose coefficients, `size` long for each text, raise the loss the most.
+    """The change of the scores whose coefficients, of l2 norm `size` per text, raise the loss the most.
 
     >>> three = torch.tensor([[True, True, True]])
     >>> along_differences(torch.tensor([[2.0, 0.0, 0.0]]), torch.tensor([[3.0, 0.0, 0.0]]), three, 1.0)  # sqrt(8)

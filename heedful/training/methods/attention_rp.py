@@ -1,4 +1,4 @@
-"""Random perturbation of attention: predict the label also where noise is added to the weights."""
+"""Random perturbation of attention: also predict the label with noise added to the attention weights."""
 
 import torch
 from jaxtyping import Float
@@ -21,9 +21,9 @@ def attention_rp(
     norm: str = "linf",
     weight: float = 1.0,
 ) -> Float[Tensor, " batch"]:
-    """-ln p(label), plus weight x the same with attention weights moved by uniform noise from a ball.
+    """-ln p(label), plus weight x the same with uniform noise from a ball added to the attention weights.
 
-    Attention-RP of Hu et al. (2023), as their code has it: the noisy weights are not scaled to sum to 1 again.
+    Attention-RP of Hu et al. (2023), as in their code: the noisy weights are not renormalised to sum to 1.
     """
     noise = draw(trace.encoded.items, ball_of(radius, norm), generator, trace.attention.dtype)
     logits = model.decode(trace.encoded, trace.attention + noise)

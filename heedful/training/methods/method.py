@@ -1,9 +1,7 @@
-"""What a training method is."""
+"""What a training method is, and how its options are set."""
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal
 
 import torch
@@ -11,29 +9,30 @@ from jaxtyping import Float
 from torch import Tensor
 
 from heedful.errors import SettingError
-from heedful.settings import Option
+from heedful.settings import TrainingSettings
+from heedful.settings.validation import bind_options, option_parameters
 from heedful.types import Model, Reference, Trace
 
 Loss = Callable[[Model, Trace, Reference | None, torch.Generator], Float[Tensor, " batch"]]
-"""What a method minimises, with its options set: one number an example."""
+"""What a method minimises, with its options set: one number per example."""
 
 Logs = Callable[[Trace, Reference | None], Mapping[str, Float[Tensor, " batch"]]]
-"""What is told of a method's course beside its loss, with its options set: numbers of each example, by name."""
+"""What a method logs besides its loss, with its options set: by name, one number per example."""
 
 
 @dataclass(frozen=True)
 class Method:
-    """A way to train.
+    """A training method.
 
     Args:
-        loss: what is minimised: a `Loss` whose options are further, keyword-only parameters with defaults.
+        loss: what is minimised: a `Loss` whose options are additional keyword-only parameters with defaults.
         start: from fresh weights, or from the reference run's.
-        trains: every parameter, or the attention module alone.
+        trains: all parameters, or only the attention module.
         selects: the best epoch by the run's metric (higher is better), or by the method's own loss (lower is better).
-        needs_reference: whether the loss looks at a reference run.
-        weighs: what class weights multiply, where a run has them: each example's own loss, the whole batch's by their
-            sum (as Wiegreffe and Pinter's code does), or nothing: a loss that looks at no label has no use for them.
-        logs: what is recorded after every epoch beside the metrics: a `Logs` that may take some of the options.
+        needs_reference: whether the loss uses a reference run.
+        weighs: what class weights multiply, if a run has them: each example's loss, the loss of the whole batch by
+            their sum (as Wiegreffe and Pinter's code does), or nothing, for a loss that does not use labels.
+        logs: what is logged after every epoch besides the metrics: a `Logs` that may take some of the options.
     """
 
     loss: Callable[..., Float[Tensor, " batch"]]
@@ -45,28 +44,22 @@ class Method:
     logs: Callable[..., Mapping[str, Float[Tensor, " batch"]]] | None = None
 
 
-def bind(loss: Callable[..., Tensor], options: Mapping[str, Option]) -> Loss:
-    """The loss with its options set; unknown options are an error that lists the known.
-
-    >>> bind(lambda model, trace, reference, generator, *, radius=0.1: trace, {"radus": 1})
-    Traceback (most recent call last):
-    heedful.errors.SettingError: unknown option 'radus' of this method. Known: radius.
-    """
-    known = _options(loss)
-    for name in options:
-        if name not in known:
-            raise SettingError(f"unknown option '{name}' of this method. Known: {', '.join(known) or 'none'}.")
-    return partial(loss, **options)
+def bind_loss(method: Method, settings: TrainingSettings) -> Loss:
+    """The method's loss with the run's options set; an unknown option is an error that lists the known ones."""
+    return bind_options(method.loss, settings.options, f"method '{settings.method}'")
 
 
-def bind_logs(method: Method, options: Mapping[str, Option]) -> Logs | None:
-    """What the method logs, with those of its options set that this takes."""
+def bind_logs(method: Method, settings: TrainingSettings) -> Logs | None:
+    """What the method logs, with those options set that it takes."""
     if method.logs is None:
         return None
-    known = _options(method.logs)
-    return partial(method.logs, **{name: value for name, value in options.items() if name in known})
+    known = option_parameters(method.logs)
+    own = {name: value for name, value in settings.options.items() if name in known}
+    return bind_options(method.logs, own, f"method '{settings.method}'")
 
 
-def _options(function: Callable[..., object]) -> list[str]:
-    parameters = inspect.signature(function).parameters.values()
-    return [p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY]
+def require_reference(reference: Reference | None) -> Reference:
+    """The reference, for methods whose loss uses one; raises if there is none."""
+    if reference is None:
+        raise SettingError("this method needs a reference run: give `reference` the key of a finished one.")
+    return reference

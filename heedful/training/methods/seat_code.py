@@ -1,4 +1,4 @@
-"""What the authors of SEAT published as code: adversarial training on words, with attention held to its top words."""
+"""The published code of SEAT: adversarial training on words that keeps attention on its top words."""
 
 import torch
 from jaxtyping import Float
@@ -30,12 +30,12 @@ def seat_code(
     """-ln p(label) + lambda1 x the same on perturbed embeddings + lambda2 x top-k gap of perturbed and own attention.
 
     The loss in the repository of Hu et al. (2023), which is not that of their paper (`seat`): labels take the place of
-    the reference run, embeddings are perturbed and not weights, and the model, fresh and trained whole, is compared
-    with itself. Its attack is that of `word_at`, in an linf ball.
+    the reference run, embeddings are perturbed instead of weights, and the model is fresh, trained as a whole and
+    compared with itself. Its attack is that of `word_at`, in an linf ball.
 
     Args:
-        clamp: also cut every coordinate of the perturbed embeddings to [0, 1] after each step, as their code does:
-            negative coordinates are deleted, however small the radius.
+        clamp: also clamp every coordinate of the perturbed embeddings to [0, 1] after each step, as their code does:
+            negative coordinates become 0, however small the radius.
     """
     embedded = trace.embedded.detach()
     real = trace.batch.mask.unsqueeze(-1)

@@ -1,4 +1,4 @@
-"""Adversarial training on words: predict the label also where the embeddings are moved for the worst."""
+"""Adversarial training on words: also predict the label under adversarial embeddings."""
 
 from collections.abc import Callable
 
@@ -27,12 +27,12 @@ def word_at(
 ) -> Float[Tensor, " batch"]:
     """-ln p(label), plus weight x the same on embeddings perturbed by projected gradient ascent.
 
-    Word-AT of Hu et al. (2023), as their code has it: from a random start in the ball, `steps` steps of 2 radius /
-    steps. They ascend |p - label|, we the loss itself; for two classes and linf the steps are the same. Their clamp of
-    every coordinate to [0, 1] is left out.
+    Word-AT of Hu et al. (2023), as in their code: from a random start in the ball, `steps` steps of 2 radius / steps.
+    They ascend |p - label|, we the loss itself; for two classes and linf the steps are the same. Their clamp of every
+    coordinate to [0, 1] is left out.
 
     Args:
-        radius: of the ball around a text's embeddings; for l1 and l2 all words of the text share it.
+        radius: of the ball around a text's embeddings; for l1 and l2 all words of the text share one ball.
     """
     worst = reread(model, trace, worst_change(model, trace, ball_of(radius, norm), generator, steps))
     at_worst = cross_entropy(worst.logits, trace.batch.labels, reduction="none")
@@ -47,7 +47,7 @@ def worst_change(
     steps: int,
     keep: Callable[[Tensor], Tensor] = lambda change: change,
 ) -> Float[Tensor, "batch time embed"]:
-    """What ascent, from a random start, finds worst for the label among the changes of the embeddings in the ball."""
+    """The change of the embeddings in the ball that projected gradient ascent on the label's loss ends at."""
     movable = trace.batch.mask.unsqueeze(-1).expand_as(trace.embedded)
     labels = trace.batch.labels
 

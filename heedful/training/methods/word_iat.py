@@ -1,4 +1,4 @@
-"""Interpretable adversarial training on words: embeddings are moved only towards other words of the text."""
+"""Interpretable adversarial training on words: embeddings move only towards other words of the text."""
 
 import torch
 from jaxtyping import Bool, Float
@@ -24,11 +24,11 @@ def word_iat(
 ) -> Float[Tensor, " batch"]:
     """-ln p(label), plus weight x the same on embeddings moved along the directions to the text's other words.
 
-    Word i moves by the sum over words k of c_ik d_ik, with d_ik the direction of length 1 from i to k; the coefficients
-    of a text are one step along the gradient of its loss, c = size x gradient / |gradient|.
+    Word i moves by the sum over words k of c_ik d_ik, where d_ik is the unit vector from i to k; the coefficients of a
+    text are one step along the gradient of its loss, c = size x gradient / |gradient|.
 
     Sato et al. (2018, arXiv:1805.02917) draw the directions from the vocabulary; Hu et al. (2023) take eight random
-    words of the same text, we all of them. Nothing is drawn.
+    words of the same text, we all of them, so nothing is random.
     """
     labels = trace.batch.labels
 
@@ -46,14 +46,14 @@ def towards_words(
     mask: Bool[Tensor, "batch time"],
     size: float,
 ) -> Float[Tensor, "batch time embed"]:
-    """The change of the embeddings whose coefficients, `size` long for each text, raise the loss the most.
+    """The change of the embeddings whose coefficients, of l2 norm `size` per text, raise the loss the most.
 
     >>> embedded, mask = torch.tensor([[[0.0, 0.0], [2.0, 0.0]]]), torch.tensor([[True, True]])
-    >>> towards_words(embedded, torch.tensor([[[1.0, 5.0], [0.0, 5.0]]]), mask, 0.5)  # the second may move left only
+    >>> towards_words(embedded, torch.tensor([[[1.0, 5.0], [0.0, 5.0]]]), mask, 0.5)  # the second can only move left
     tensor([[[0.5000, 0.0000],
              [0.0000, 0.0000]]])
     """
-    # Not by products: those leave a distance between two equal words, and so a direction.
+    # Not by matrix products: rounding there gives two equal words a distance, and so a direction.
     distance = torch.cdist(embedded, embedded, compute_mode="donot_use_mm_for_euclid_dist")
     pairs = mask.unsqueeze(2) & mask.unsqueeze(1) & (distance > 0)
     distance = distance.where(pairs, 1.0)

@@ -2,16 +2,17 @@ import math
 
 import pytest
 
-from heedful.data.labelled_texts import Row
-from heedful.data.sources.columns import Columns, choose_columns, label_name, row_of, usual_columns
-from heedful.data.sources.records import Table
+from heedful.data.labelled_texts import LabelledText
+from heedful.data.sources.columns import ColumnRoles, choose_columns, label_name, labelled_text, usual_columns
+from heedful.data.sources.records import RecordFile
 from heedful.errors import DataError, SettingError
 from heedful.settings import DataSettings
 
 
 def chosen(columns, records=(), **settings):
     places = [f"line {number}" for number in range(2, 2 + len(records))]
-    return choose_columns(Table("a.csv", tuple(columns), records, places), DataSettings(source="a.csv", **settings))
+    file = RecordFile("a.csv", tuple(columns), records, places)
+    return choose_columns(file, DataSettings(source="a.csv", **settings))
 
 
 @pytest.mark.parametrize(
@@ -31,8 +32,8 @@ def chosen(columns, records=(), **settings):
     ],
 )
 def test_columns_are_guessed_by_their_names(columns, text, label, query, task):
-    found = chosen(columns)
-    assert (found.text, found.label, found.query, found.task) == (text, label, query, task)
+    roles = chosen(columns)
+    assert (roles.text, roles.label, roles.query, roles.task) == (text, label, query, task)
 
 
 def test_of_two_unknown_columns_the_longer_is_the_text():
@@ -44,7 +45,7 @@ def test_of_two_unknown_columns_the_longer_is_the_text():
 def test_an_unclear_column_is_asked_for_with_all_columns(columns, role):
     names = ", ".join(columns)
     with pytest.raises(
-        DataError, match=rf"a\.csv: can not tell which column holds the {role}s; name it by `{role}`. .*{names}"
+        DataError, match=rf"a\.csv: cannot tell which column holds the {role}s; name it by `{role}`. .*{names}"
     ):
         chosen(columns)
 
@@ -58,18 +59,18 @@ def test_a_named_column_that_is_not_there_is_answered_with_all_columns(role):
 
 
 def test_named_columns_are_taken():
-    found = chosen(("text", "label", "body", "stars", "title"), text="body", label="stars", query="title")
-    assert (found.text, found.label, found.query, found.task) == ("body", "stars", "title", "qa")
+    roles = chosen(("text", "label", "body", "stars", "title"), text="body", label="stars", query="title")
+    assert (roles.text, roles.label, roles.query, roles.task) == ("body", "stars", "title", "qa")
 
 
-def test_one_column_can_not_be_two_things():
+def test_one_column_cannot_have_two_roles():
     with pytest.raises(SettingError, match="must name different columns; they name text, text"):
         chosen(("text", "label"), text="text", label="text")
 
 
 def test_the_hypothesis_alone_can_be_the_text():
-    found = chosen(("premise", "hypothesis", "label"), text="hypothesis", task="classification")
-    assert (found.text, found.query, found.task) == ("hypothesis", None, "classification")
+    roles = chosen(("premise", "hypothesis", "label"), text="hypothesis", task="classification")
+    assert (roles.text, roles.query, roles.task) == ("hypothesis", None, "classification")
     assert chosen(("premise", "hypothesis", "label"), text="hypothesis").task == "classification"
     assert chosen(("premise", "hypothesis", "label"), text="hypothesis", query="premise", task="nli").query == "premise"
 
@@ -99,19 +100,19 @@ def test_a_rationale_is_read_only_with_the_text_it_speaks_of():
 
 
 def test_usual_columns_may_be_unknown():
-    assert usual_columns(Table("a.csv", ("one", "two", "three"), [], [])) == (None, None)
+    assert usual_columns(RecordFile("a.csv", ("one", "two", "three"), [], [])) == (None, None)
 
 
-COLUMNS = Columns("text", "label", None, "rationale", "classification")
+ROLES = ColumnRoles("text", "label", None, "rationale", "classification")
 
 
 def read(**record):
-    return row_of({"text": "one two three", "label": "a", **record}, COLUMNS, "a.csv, line 7")
+    return labelled_text({"text": "one two three", "label": "a", **record}, ROLES, "a.csv, line 7")
 
 
-def test_a_record_becomes_a_row():
-    assert read(rationale=[[0, 1], [2, 3]]) == Row("one two three", "a", "", ((0, 1), (2, 3)))
-    assert read() == Row("one two three", "a")
+def test_a_record_becomes_a_labelled_text():
+    assert read(rationale=[[0, 1], [2, 3]]) == LabelledText("one two three", "a", "", ((0, 1), (2, 3)))
+    assert read() == LabelledText("one two three", "a")
 
 
 @pytest.mark.parametrize("value", [None, "", " "])
@@ -144,25 +145,25 @@ def test_a_missing_column_of_one_record_is_named(column):
     record = {"text": "x", "label": "a", "id": 1}
     del record[column]
     with pytest.raises(DataError, match=rf"a\.csv, line 7: column '{column}' is missing. The columns there are: .*id"):
-        row_of(record, COLUMNS, "a.csv, line 7")
+        labelled_text(record, ROLES, "a.csv, line 7")
 
 
-@pytest.mark.parametrize(("value", "said"), [(None, "null"), (5, "5"), (["a"], r"\[\"a\"\]"), (float("nan"), "NaN")])
-def test_a_text_must_be_a_string(value, said):
-    with pytest.raises(DataError, match=f"a.csv, line 7: column 'text' must be a string; it is {said}"):
+@pytest.mark.parametrize(("value", "shown"), [(None, "null"), (5, "5"), (["a"], r"\[\"a\"\]"), (float("nan"), "NaN")])
+def test_a_text_must_be_a_string(value, shown):
+    with pytest.raises(DataError, match=f"a.csv, line 7: column 'text' must be a string; it is {shown}"):
         read(text=value)
 
 
 def test_a_query_must_be_a_string():
-    columns = Columns("text", "label", "question", None, "qa")
-    assert row_of({"text": "x", "label": "a", "question": "y"}, columns, "p").query == "y"
+    roles = ColumnRoles("text", "label", "question", None, "qa")
+    assert labelled_text({"text": "x", "label": "a", "question": "y"}, roles, "p").query == "y"
     with pytest.raises(DataError, match="column 'question' must be a string"):
-        row_of({"text": "x", "label": "a", "question": None}, columns, "p")
+        labelled_text({"text": "x", "label": "a", "question": None}, roles, "p")
 
 
 @pytest.mark.parametrize("role", ["text", "label"])
 def test_half_a_character_is_refused(role):
-    with pytest.raises(DataError, match=rf"column '{role}' holds half of a character \(\\ud83d\) at position 1"):
+    with pytest.raises(DataError, match=rf"column '{role}' holds half of a surrogate pair \(\\ud83d\) at position 1"):
         read(**{role: "a\ud83d b"})
 
 
@@ -174,16 +175,14 @@ def test_labels_are_names(value, name):
 
 
 @pytest.mark.parametrize(
-    ("value", "said"), [(None, "is null"), (math.nan, "is null"), ("", "is empty"), (" ", "is empty")]
+    ("value", "problem"), [(None, "is null"), (math.nan, "is null"), ("", "is empty"), (" ", "is empty")]
 )
-def test_a_missing_label_is_refused(value, said):
-    with pytest.raises(DataError, match=f"line 1: column 'label' {said}; every text needs a label"):
+def test_a_missing_label_is_refused(value, problem):
+    with pytest.raises(DataError, match=f"line 1: column 'label' {problem}; every text needs a label"):
         label_name(value, "label", "line 1")
 
 
 @pytest.mark.parametrize("value", [0.37, math.inf, ["a"], {"a": 1}])
 def test_a_label_must_be_a_class(value):
-    with pytest.raises(
-        DataError, match="column 'label' must be a class: a string, a whole number or a truth value; it is"
-    ):
+    with pytest.raises(DataError, match="column 'label' must be a class: a string, an integer or a boolean; it is"):
         label_name(value, "label", "line 1")

@@ -29,13 +29,13 @@ def texts(split):
 
 
 def test_one_file_is_split_by_the_shares_with_labels_in_proportion(tmp_path):
-    found = dataset(jsonl(tmp_path / "my.reviews.jsonl", rows(90)))
-    assert found.name == "my.reviews"
-    assert (len(found.train), len(found.dev), len(found.test)) == (63, 9, 18)
-    assert sorted(texts(found.train + found.dev + found.test)) == sorted(row["text"] for row in rows(90))
-    for split in (found.train, found.dev, found.test):
+    loaded = dataset(jsonl(tmp_path / "my.reviews.jsonl", rows(90)))
+    assert loaded.name == "my.reviews"
+    assert (len(loaded.train), len(loaded.dev), len(loaded.test)) == (63, 9, 18)
+    assert sorted(texts(loaded.train + loaded.dev + loaded.test)) == sorted(row["text"] for row in rows(90))
+    for split in (loaded.train, loaded.dev, loaded.test):
         assert abs(Counter(example.label for example in split)[0] / len(split) - 2 / 3) < 0.06
-    assert found.notes[1:] == ("9 texts of train taken for dev", "18 texts of train taken for test")
+    assert loaded.notes[1:] == ("9 texts of train taken for dev", "18 texts of train taken for test")
 
 
 def test_the_seed_decides_the_split(tmp_path):
@@ -53,8 +53,8 @@ def test_a_label_of_one_row_goes_to_training(tmp_path):
 
 
 def test_small_files_give_at_least_one_text_to_each_split(tmp_path):
-    found = dataset(jsonl(tmp_path / "a.jsonl", rows(4, labels="ab")))
-    assert (len(found.train), len(found.dev), len(found.test)) == (2, 1, 1)
+    loaded = dataset(jsonl(tmp_path / "a.jsonl", rows(4, labels="ab")))
+    assert (len(loaded.train), len(loaded.dev), len(loaded.test)) == (2, 1, 1)
 
 
 def test_too_few_rows_to_split_are_refused(tmp_path):
@@ -81,20 +81,20 @@ def folder_of(path, **splits):
 @pytest.mark.parametrize("name", ["dev", "valid", "validation", "val", "DEV"])
 def test_a_folder_has_a_file_a_split(tmp_path, name):
     folder = folder_of(tmp_path / "set", **{"train": rows(9), name: rows(5, 100), "test": rows(7, 200)})
-    found = dataset(folder, dev_share=0.0, test_share=0.0)
-    assert found.name == "set"
-    assert (len(found.train), len(found.dev), len(found.test)) == (9, 5, 7)
-    assert texts(found.dev)[0] == "text 100"
-    assert found.notes == ("texts are column 'text', labels 'label'",)
+    loaded = dataset(folder, dev_share=0.0, test_share=0.0)
+    assert loaded.name == "set"
+    assert (len(loaded.train), len(loaded.dev), len(loaded.test)) == (9, 5, 7)
+    assert texts(loaded.dev)[0] == "text 100"
+    assert loaded.notes == ("texts are column 'text', labels 'label'",)
 
 
 def test_what_a_folder_lacks_is_taken_from_training(tmp_path):
-    found = dataset(folder_of(tmp_path / "no-dev", train=rows(60), test=rows(7, 200)))
-    assert (len(found.train), len(found.dev), len(found.test)) == (54, 6, 7)
-    assert "6 texts of train taken for dev" in found.notes
-    found = dataset(folder_of(tmp_path / "no-test", train=rows(60), dev=rows(7, 200)))
-    assert (len(found.train), len(found.dev), len(found.test)) == (48, 7, 12)
-    assert "12 texts of train taken for test" in found.notes
+    loaded = dataset(folder_of(tmp_path / "no-dev", train=rows(60), test=rows(7, 200)))
+    assert (len(loaded.train), len(loaded.dev), len(loaded.test)) == (54, 6, 7)
+    assert "6 texts of train taken for dev" in loaded.notes
+    loaded = dataset(folder_of(tmp_path / "no-test", train=rows(60), dev=rows(7, 200)))
+    assert (len(loaded.train), len(loaded.dev), len(loaded.test)) == (48, 7, 12)
+    assert "12 texts of train taken for test" in loaded.notes
 
 
 def test_a_folder_without_training_texts_is_refused(tmp_path):
@@ -178,9 +178,9 @@ def test_rationales_reach_the_tokens(tmp_path):
 
 def test_a_rationale_that_is_not_read_is_noted(tmp_path):
     marked = [{"text": "a b", "title": "c d", "label": n % 2, "rationale": [[1, 2]]} for n in range(20)]
-    found = dataset(jsonl(tmp_path / "a.jsonl", marked), text="title")
-    assert found.train[0].rationale is None
-    assert found.notes[0].endswith("'rationale' is not read, since it speaks of another column")
+    loaded = dataset(jsonl(tmp_path / "a.jsonl", marked), text="title")
+    assert loaded.train[0].rationale is None
+    assert loaded.notes[0].endswith("'rationale' is not read, since it refers to another column")
 
 
 def test_a_bad_row_is_named_by_file_and_line(tmp_path):
@@ -196,6 +196,6 @@ def test_a_missing_file_is_named(tmp_path):
 
 def test_questions_make_a_question_answering_set(tmp_path):
     asked = [{"context": "He is here .", "question": "Where is he", "answer": "ab"[n % 2]} for n in range(20)]
-    found = dataset(jsonl(tmp_path / "a.jsonl", asked))
-    assert (found.task, found.train[0].query) == ("qa", ("where", "is", "he"))
-    assert found.notes[0] == "texts are column 'context', queries 'question', labels 'answer'"
+    loaded = dataset(jsonl(tmp_path / "a.jsonl", asked))
+    assert (loaded.task, loaded.train[0].query) == ("qa", ("where", "is", "he"))
+    assert loaded.notes[0] == "texts are column 'context', queries 'question', labels 'answer'"

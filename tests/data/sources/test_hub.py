@@ -56,11 +56,11 @@ def saved(path, **splits):
 
 
 def test_a_saved_set_is_read_with_its_splits_and_label_names_in_order(tmp_path):
-    found = dataset(saved(tmp_path / "set", train=11, validation=5, test=7, unsupervised=3))
-    assert (len(found.train), len(found.dev), len(found.test)) == (11, 5, 7)
-    assert (found.name, found.labels) == ("set", ("pos", "neg"))
-    assert [example.label for example in found.dev] == [0, 1, 0, 1, 0]
-    assert found.notes[-1] == "splits not read: unsupervised"
+    loaded = dataset(saved(tmp_path / "set", train=11, validation=5, test=7, unsupervised=3))
+    assert (len(loaded.train), len(loaded.dev), len(loaded.test)) == (11, 5, 7)
+    assert (loaded.name, loaded.labels) == ("set", ("pos", "neg"))
+    assert [example.label for example in loaded.dev] == [0, 1, 0, 1, 0]
+    assert loaded.notes[-1] == "splits not read: unsupervised"
 
 
 def test_other_columns_can_be_named(tmp_path):
@@ -68,8 +68,8 @@ def test_other_columns_can_be_named(tmp_path):
 
 
 def test_missing_splits_are_taken_from_training(tmp_path):
-    found = dataset(saved(tmp_path / "set", train=30))
-    assert (len(found.train), len(found.dev), len(found.test)) == (21, 3, 6)
+    loaded = dataset(saved(tmp_path / "set", train=30))
+    assert (len(loaded.train), len(loaded.dev), len(loaded.test)) == (21, 3, 6)
 
 
 def test_a_saved_set_without_splits_is_for_training(tmp_path):
@@ -83,9 +83,9 @@ def test_a_folder_of_files_goes_through_the_library(tmp_path):
     folder = tmp_path / "files"
     folder.mkdir()
     (folder / "train.csv").write_text("text,label\n" + "a b,1\nc d,0\n" * 10, encoding="utf-8")
-    found = dataset(folder)
-    assert found.labels == ("0", "1")
-    assert len(found.train) == 14
+    loaded = dataset(folder)
+    assert loaded.labels == ("0", "1")
+    assert len(loaded.train) == 14
 
 
 def test_the_fingerprint_does_not_depend_on_the_place(tmp_path):
@@ -120,8 +120,8 @@ def test_a_row_is_named_by_set_split_and_number(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["nobody/nothing", "nobody/nothing:config"])
-def test_what_can_not_be_reached_is_named(name):
-    with pytest.raises(DataError, match="hub:nobody/nothing can not be loaded: .*(reach|cache)"):
+def test_what_cannot_be_reached_is_named(name):
+    with pytest.raises(DataError, match="hub:nobody/nothing cannot be loaded: .*(reach|cache)"):
         dataset(name)
 
 
@@ -129,12 +129,12 @@ def test_an_unknown_configuration_is_named(tmp_path):
     folder = tmp_path / "files"
     folder.mkdir()
     (folder / "train.csv").write_text("text,label\na b,1\n", encoding="utf-8")
-    with pytest.raises(DataError, match="can not be loaded: BuilderConfig 'other' not found"):
+    with pytest.raises(DataError, match="cannot be loaded: BuilderConfig 'other' not found"):
         dataset(f"{folder}:other")
 
 
 def test_a_name_is_needed():
-    with pytest.raises(SettingError, match="hub: needs a name behind it"):
+    with pytest.raises(SettingError, match="hub: needs a name after it"):
         address("hub:")
 
 

@@ -77,8 +77,8 @@ def test_splits_and_sets_and_seeds_draw_independently():
     assert len({tuple(len(example.tokens) for example in split) for split in texts}) == len(texts)
 
 
-def test_one_label_alone_can_not_be_asked_for():
-    with pytest.raises(ValueError, match="'negative' alone"):
+def test_one_label_alone_cannot_be_asked_for():
+    with pytest.raises(ValueError, match="only 'negative'"):
         load(DataSettings(source="mock-1", train_limit=9, only_labels=("negative",)), TEXT)
 
 
@@ -129,9 +129,9 @@ def test_so_many_words_are_of_the_texts_own_class_and_the_others_of_any_other(so
             if place in example.rationale:
                 assert example.tokens[place] == same.tokens[place]
             else:
-                (said,) = [label for label in range(classes) if example.tokens[place] in lists[label]]
-                assert said != example.label
-                against[example.label, said] += 1
+                (indicated,) = [label for label in range(classes) if example.tokens[place] in lists[label]]
+                assert indicated != example.label
+                against[example.label, indicated] += 1
     assert len(against) == (classes * (classes - 1) if source != "mock-1" else 0)
 
 

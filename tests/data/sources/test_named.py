@@ -78,8 +78,8 @@ def test_without_a_data_folder_there_are_no_named_sets(monkeypatch, tmp_path):
 
 
 def test_a_set_is_found_by_its_folder_with_its_label_names(made_up):
-    found = load(DataSettings(source="letters"), TEXT)
-    assert (found.name, found.labels, len(found.train)) == ("letters", ("zero", "one"), 12)
+    loaded = load(DataSettings(source="letters"), TEXT)
+    assert (loaded.name, loaded.labels, len(loaded.train)) == ("letters", ("zero", "one"), 12)
     assert load(DataSettings(source="letters", label="fine"), TEXT).labels == ("0", "1", "2")
 
 
@@ -99,7 +99,7 @@ def test_an_unknown_set_is_answered_with_the_nearest(made_up):
         named.load(DataSettings(source="leters"))
 
 
-def test_a_name_can_not_leave_the_data_folder(made_up):
+def test_a_name_cannot_leave_the_data_folder(made_up):
     with pytest.raises(SettingError, match="unknown named data set"):
         named.load(DataSettings(source=f"../{made_up.name}/letters"))
 
@@ -116,37 +116,39 @@ def raw(name, split):
 
 
 @pytest.mark.parametrize("name", real(*REAL))
-def test_rows_and_labels_of_a_real_set_are_counted_as_its_record_says(name):
+def test_rows_and_labels_of_a_real_set_are_counted_as_in_its_meta(name):
     meta = json.loads((DATA / name / "meta.json").read_text(encoding="utf-8"))
-    found = named.load(DataSettings(source=name))
+    loaded = named.load(DataSettings(source=name))
     names = meta.get("label_names")
-    assert found.labels == tuple(names or ())
+    assert loaded.labels == tuple(names or ())
     for split in ("train", "dev", "test"):
-        said = meta["splits"][split]
-        expected = said["answers"] if names is None else {names[int(n)]: count for n, count in said["labels"].items()}
-        assert Counter(row.label for row in getattr(found, split)) == expected
-        assert len(getattr(found, split)) == said["rows"]
+        recorded = meta["splits"][split]
+        expected = (
+            recorded["answers"] if names is None else {names[int(n)]: count for n, count in recorded["labels"].items()}
+        )
+        assert Counter(text.label for text in getattr(loaded, split)) == expected
+        assert len(getattr(loaded, split)) == recorded["rows"]
 
 
 @pytest.mark.parametrize("name", real("tweeteval_hate"))
 def test_the_empty_texts_of_a_real_set_are_dropped_and_counted(name):
-    found = load(DataSettings(source=name), TEXT)
-    assert (len(found.train), len(found.dev), len(found.test)) == (9000 - 7, 1000 - 1, 2970)
-    assert found.notes[1:] == ("7 empty texts dropped from train", "1 empty texts dropped from dev")
+    loaded = load(DataSettings(source=name), TEXT)
+    assert (len(loaded.train), len(loaded.dev), len(loaded.test)) == (9000 - 7, 1000 - 1, 2970)
+    assert loaded.notes[1:] == ("7 empty texts dropped from train", "1 empty texts dropped from dev")
 
 
 @pytest.mark.parametrize("name", real("babi_task1"))
 def test_answers_are_the_classes(name):
-    found = load(DataSettings(source=name, train_limit=50, test_limit=20), TEXT)
-    assert (found.task, found.labels) == ("qa", ("bathroom", "bedroom", "garden", "hallway", "kitchen", "office"))
-    assert all(example.query[0] == "where" for example in found.train)
+    loaded = load(DataSettings(source=name, train_limit=50, test_limit=20), TEXT)
+    assert (loaded.task, loaded.labels) == ("qa", ("bathroom", "bedroom", "garden", "hallway", "kitchen", "office"))
+    assert all(example.query[0] == "where" for example in loaded.train)
 
 
 @pytest.mark.parametrize("name", real("babi_task1", "babi_task2", "babi_task3", "eraser_movies", "hatexplain"))
 def test_the_tokens_of_a_real_rationale_spell_its_words(name):
-    found = load(DataSettings(source=name), TEXT)
+    loaded = load(DataSettings(source=name), TEXT)
     for split in ("train", "dev", "test"):
-        for row, example in zip(raw(name, split), getattr(found, split), strict=True):
+        for row, example in zip(raw(name, split), getattr(loaded, split), strict=True):
             words = example.text.split(" ")
             marked = sorted({word for start, end in row["rationale"] for word in range(start, end)})
             assert (
@@ -157,8 +159,8 @@ def test_the_tokens_of_a_real_rationale_spell_its_words(name):
 
 @pytest.mark.parametrize("name", real("babi_task1"))
 def test_sentences_of_a_real_set_end_where_its_statements_end(name):
-    found = load(DataSettings(source=name, train_limit=200, test_limit=2), TEXT, sentences=True)
-    for example in found.train:
+    loaded = load(DataSettings(source=name, train_limit=200, test_limit=2), TEXT, sentences=True)
+    for example in loaded.train:
         ends = [position + 1 for position, token in enumerate(example.tokens) if token == "."]
         assert example.sentences == (0, *ends[:-1])
 
@@ -166,18 +168,18 @@ def test_sentences_of_a_real_set_end_where_its_statements_end(name):
 @pytest.mark.parametrize("name", real("sst2"))
 def test_jain_and_wallaces_counts_of_sst_are_met(name):
     """Their table has 3,034 + 3,321 and 863 + 862: they also drop the longest text of each split."""
-    found = load(DataSettings(source=name), TextSettings(words="alphanumeric", longer_than=5))
-    counts = [sorted(Counter(e.label for e in split).items()) for split in (found.train, found.dev, found.test)]
+    loaded = load(DataSettings(source=name), TextSettings(words="alphanumeric", longer_than=5))
+    counts = [sorted(Counter(e.label for e in split).items()) for split in (loaded.train, loaded.dev, loaded.test)]
     assert counts[0] == [(0, 3035), (1, 3321)]
     assert counts[2] == [(0, 863), (1, 863)]
-    assert len(found.dev) == 822
+    assert len(loaded.dev) == 822
 
 
 @pytest.mark.parametrize("name", real("sst2"))
 def test_sun_and_lus_counts_of_polar_tokens_of_sst_are_met(name):
-    found = load(DataSettings(source=name), TextSettings(words="alphanumeric"))
+    loaded = load(DataSettings(source=name), TextSettings(words="alphanumeric"))
     negative, positive = (
-        Counter(token for example in found.train if example.label == label for token in example.tokens)
+        Counter(token for example in loaded.train if example.label == label for token in example.tokens)
         for label in (0, 1)
     )
     signs = Counter()
@@ -198,20 +200,20 @@ def test_other_labels_of_a_real_set_can_be_read(name):
 
 @pytest.mark.parametrize("name", real("imdb_small"))
 def test_ratings_are_labels_in_order_of_number(name):
-    found = load(DataSettings(source=name, label="rating", train_limit=100, test_limit=50), TEXT)
-    assert found.labels == ("1", "2", "3", "4", "7", "8", "9", "10")
+    loaded = load(DataSettings(source=name, label="rating", train_limit=100, test_limit=50), TEXT)
+    assert loaded.labels == ("1", "2", "3", "4", "7", "8", "9", "10")
 
 
 @pytest.mark.parametrize("name", real("tweeteval_emotion"))
 def test_seats_two_emotions_are_counted_as_in_the_paper(name):
-    found = load(DataSettings(source=name, only_labels=("anger", "joy")), TEXT)
-    assert Counter(example.label for example in found.train) == {0: 1400, 1: 708}
-    assert Counter(example.label for example in found.test) == {0: 558, 1: 358}
+    loaded = load(DataSettings(source=name, only_labels=("anger", "joy")), TEXT)
+    assert Counter(example.label for example in loaded.train) == {0: 1400, 1: 708}
+    assert Counter(example.label for example in loaded.test) == {0: 558, 1: 358}
 
 
 @pytest.mark.parametrize("name", real("snli"))
 def test_the_hypothesis_alone_can_be_read_of_a_real_set(name):
     data = DataSettings(source=name, text="hypothesis", task="classification", train_limit=60, test_limit=30)
-    found = load(data, TEXT)
-    assert (found.task, found.labels) == ("classification", ("neutral", "contradiction", "entailment"))
-    assert found.train[0].text in {row["hypothesis"] for row in raw(name, "train")}
+    loaded = load(data, TEXT)
+    assert (loaded.task, loaded.labels) == ("classification", ("neutral", "contradiction", "entailment"))
+    assert loaded.train[0].text in {row["hypothesis"] for row in raw(name, "train")}

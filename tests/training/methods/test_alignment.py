@@ -33,18 +33,18 @@ def aligned(classes: int = 2):
 
 
 def test_the_size_of_the_product_is_added_to_every_texts_loss():
-    found, plain = losses(aligned(), strength=0.5)
-    torch.testing.assert_close(found - plain, torch.full((BATCH,), 1.5).double())
+    penalised, plain = losses(aligned(), strength=0.5)
+    torch.testing.assert_close(penalised - plain, torch.full((BATCH,), 1.5).double())
 
 
 def test_more_labels_add_up():
-    found, plain = losses(aligned(5), strength=0.5)
-    torch.testing.assert_close(found - plain, torch.full((BATCH,), 0.5 * 3 * (1 + 2 + 3 + 4 + 5)).double())
+    penalised, plain = losses(aligned(5), strength=0.5)
+    torch.testing.assert_close(penalised - plain, torch.full((BATCH,), 0.5 * 3 * (1 + 2 + 3 + 4 + 5)).double())
 
 
-def test_the_strength_is_the_codes_unless_told():
-    found, plain = losses(aligned())
-    torch.testing.assert_close(found - plain, torch.full((BATCH,), 3e-4).double())
+def test_the_strength_is_the_codes_unless_given():
+    penalised, plain = losses(aligned())
+    torch.testing.assert_close(penalised - plain, torch.full((BATCH,), 3e-4).double())
 
 
 def test_the_strength_is_an_option_of_the_run():
@@ -54,8 +54,8 @@ def test_the_strength_is_an_option_of_the_run():
 
 def test_the_gradient_pushes_the_product_towards_zero():
     model = aligned()
-    found, plain = losses(model, strength=0.5)
-    (gradient,) = torch.autograd.grad((found - plain).mean(), model.attention.query.weight)
+    penalised, plain = losses(model, strength=0.5)
+    (gradient,) = torch.autograd.grad((penalised - plain).mean(), model.attention.query.weight)
     torch.testing.assert_close(gradient, -0.5 * model.head.linear.weight.detach())
 
 
@@ -74,6 +74,6 @@ def test_a_strong_regulariser_leaves_attention_and_head_less_aligned_and_still_l
 
     plain, none, strong = trained("vanilla"), trained("alignment", strength=0.0), trained("alignment", strength=1.0)
     assert same(plain, none)
-    products = [head_alignment(one.model).abs().item() for one in (plain, strong)]
+    products = [head_alignment(run.model).abs().item() for run in (plain, strong)]
     assert products[1] < products[0] / 3
     assert strong.scores["test"]["roc_auc"] == 1.0

@@ -16,7 +16,7 @@ KINDS = [{"encoder": "average"}, {"temperature": 0.5}, {"classes": 5}, {"head": 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_loss_is_that_of_the_text_and_of_one_step_of_the_scores(kind):
     model, batch = make(**kind), make_batch()
-    found = attention_at(model, trace(model, batch), None, torch.Generator(), size=1.5, weight=0.7)
+    losses = attention_at(model, trace(model, batch), None, torch.Generator(), size=1.5, weight=0.7)
     for row, length, text in texts(batch):
         encoded, scores, _, _ = read(model, model.embed(text), text)
         leaf = torch.zeros(1, length).double().requires_grad_()
@@ -28,13 +28,13 @@ def test_the_loss_is_that_of_the_text_and_of_one_step_of_the_scores(kind):
         clean = loss(leaf)
         (gradient,) = torch.autograd.grad(clean, leaf, retain_graph=True)
         step = 1.5 * gradient / gradient.norm() if length > 1 else torch.zeros_like(gradient)
-        torch.testing.assert_close(found[row], clean + 0.7 * loss(step), atol=1e-10, rtol=0)
+        torch.testing.assert_close(losses[row], clean + 0.7 * loss(step), atol=1e-10, rtol=0)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_weights_climb_by_signs(kind):
     model, batch = make(**kind), make_batch()
-    found = attention_at_weights(
+    losses = attention_at_weights(
         model, trace(model, batch), None, torch.Generator().manual_seed(0), radius=0.2, steps=5, weight=0.7
     )
     start = draw(batch.mask, Ball(0.2, "linf"), torch.Generator().manual_seed(0), torch.float64)
@@ -48,7 +48,7 @@ def test_the_weights_climb_by_signs(kind):
             change = (change + 0.4 / 5 * gradient.sign()).clamp(-0.2, 0.2)
         worst = label_loss(model.decode(encoded, attention + change), text.labels[0])
         wanted = label_loss(logits, text.labels[0]) + 0.7 * worst
-        torch.testing.assert_close(found[row], wanted, atol=1e-10, rtol=0)
+        torch.testing.assert_close(losses[row], wanted, atol=1e-10, rtol=0)
 
 
 def test_the_slope_of_scores_is_that_through_the_softmax():

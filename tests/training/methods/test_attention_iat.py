@@ -13,7 +13,7 @@ from support.reference_methods import label_loss, read, texts
 @pytest.mark.parametrize("kind", [{"encoder": "average"}, {"encoder": "bilstm"}, {"classes": 5}, {"head": "tanh"}])
 def test_the_loss_is_that_of_the_text_and_of_one_step_of_the_coefficients(kind):
     model, batch = make(**kind), make_batch()
-    found = attention_iat(model, trace(model, batch), None, torch.Generator(), size=1.5, weight=0.7)
+    losses = attention_iat(model, trace(model, batch), None, torch.Generator(), size=1.5, weight=0.7)
     for row, length, text in texts(batch):
         encoded, scores, _, _ = read(model, model.embed(text), text)
         fixed = scores[0].detach()
@@ -29,11 +29,11 @@ def test_the_loss_is_that_of_the_text_and_of_one_step_of_the_coefficients(kind):
         clean = loss(leaf)
         (gradient,) = torch.autograd.grad(clean, leaf, retain_graph=True)
         step = 1.5 * gradient / gradient.norm() if length > 1 else torch.zeros_like(gradient)
-        torch.testing.assert_close(found[row], clean + 0.7 * loss(step), atol=1e-10, rtol=0)
+        torch.testing.assert_close(losses[row], clean + 0.7 * loss(step), atol=1e-10, rtol=0)
 
 
 def test_differences_of_one_length_would_give_adversarial_training_back():
-    """Why the differences keep their size: two items are equally far from each other, and both methods are one."""
+    """Why the differences keep their size: two items are equally far from each other, so both methods are the same."""
     model, batch = make(), make_batch()
     two = batch.__class__(
         batch.index[:1], batch.tokens[:1, :2], batch.mask[:1, :2], batch.attendable[:1, :2], batch.labels[:1]

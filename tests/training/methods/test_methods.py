@@ -22,9 +22,9 @@ KINDS = {
     "not linear": {"encoder": "bilstm", "has_query": True, "head": "tanh"},
 }
 REFUSED = {("alignment", "query"), ("alignment", "not linear")}
-"""Methods that say they do not take a kind of model."""
+"""Methods that refuse a kind of model."""
 DRAWING = {"word_at", "attention_rp", "attention_at_weights", "seat_code"}
-"""Methods that draw noise: a text alone has other noise than in company."""
+"""Methods that draw noise: a text alone gets different noise than in a batch."""
 TAKEN = [(name, kind) for name in METHODS for kind in KINDS if (name, kind) not in REFUSED]
 
 
@@ -33,7 +33,7 @@ def batch_for(kind: str) -> Batch:
 
 
 def reference_for(kind: str, batch: Batch) -> Reference:
-    """What a model of the same kind with other weights says."""
+    """The outputs of a model of the same kind with other weights."""
     base = make(**KINDS[kind])
     draw = torch.Generator().manual_seed(3)
     with torch.no_grad():
@@ -85,10 +85,10 @@ def test_padding_and_neighbours_change_nothing(name, kind):
 def test_nothing_of_the_trace_or_the_reference_is_changed(name):
     model, batch = make(), make_batch()
     seen, reference = trace(model, batch), reference_for("recurrent", batch)
-    kept = [(one, f.name, getattr(one, f.name)) for one in (seen, reference) for f in fields(one)]
-    before = [(one, part, tensor.clone()) for one, part, tensor in kept if torch.is_tensor(tensor)]
+    kept = [(part, f.name, getattr(part, f.name)) for part in (seen, reference) for f in fields(part)]
+    before = [(part, field, tensor.clone()) for part, field, tensor in kept if torch.is_tensor(tensor)]
     METHODS[name].loss(model, seen, reference, torch.Generator().manual_seed(0))
-    assert all(torch.equal(getattr(one, part), tensor) for one, part, tensor in before)
+    assert all(torch.equal(getattr(part, field), tensor) for part, field, tensor in before)
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -103,9 +103,9 @@ def test_an_attention_weight_that_underflowed_leaves_loss_and_gradient_finite(na
         weights = (first if underflowed else seen.attention.detach()).clone().requires_grad_()
         seen = replace(seen, attention=weights, logits=model.decode(seen.encoded, weights))
         for base in (reference, replace(reference, attention=first)):
-            found = METHODS[name].loss(model, seen, base, torch.Generator().manual_seed(0))
-            (gradient,) = torch.autograd.grad(found.sum(), weights, retain_graph=True)
-            assert found.isfinite().all() and gradient.isfinite().all()
+            values = METHODS[name].loss(model, seen, base, torch.Generator().manual_seed(0))
+            (gradient,) = torch.autograd.grad(values.sum(), weights, retain_graph=True)
+            assert values.isfinite().all() and gradient.isfinite().all()
 
 
 @pytest.mark.parametrize("name", METHODS)

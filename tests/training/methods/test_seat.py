@@ -19,7 +19,7 @@ from heedful.training.loop import train
 from heedful.training.methods.seat import WORST_CASES, searched_move, seat, top_k_gap, worst_move
 from heedful.training.metrics import outputs
 from heedful.types import Reference
-from support import reference_methods as plain
+from support import reference_methods as reference
 from support.four_verbs import FourVerbs
 from support.models import make, make_batch
 from support.runs import changed, toy, weights
@@ -29,7 +29,7 @@ NOTHING = torch.Generator()
 
 
 def scaled(scale: float = 3.0, **kind):
-    """A model whose items disagree, so that perturbed weights move its answer."""
+    """A model whose items disagree, so that perturbed weights move its prediction."""
     model = make(**kind)
     with torch.no_grad():
         for parameter in model.parameters():
@@ -53,7 +53,7 @@ def corners(norm: str, count: int, radius: float) -> torch.Tensor:
 def worst_by_corners(model, text, encoded, attention, norm: str, radius: float) -> torch.Tensor:
     base = model.decode(encoded, attention)
     moves = [
-        plain.divergence(base, model.decode(encoded, attention + corner))
+        reference.divergence(base, model.decode(encoded, attention + corner))
         for corner in corners(norm, attention.shape[1], radius)
     ]
     return torch.stack(moves).max()
@@ -65,24 +65,24 @@ def test_the_loss_is_three_terms(kind, norm):
     model, batch = scaled(**kind), make_batch()
     base = reference_for(batch, **kind)
     options: dict[str, Any] = {"lambda1": 0.7, "lambda2": 20.0, "k": 2, "radius": 0.2, "norm": norm}
-    found = seat(model, trace(model, batch), base, NOTHING, **options)
-    for row, length, text in plain.texts(batch):
-        encoded, _, attention, logits = plain.read(model, model.embed(text), text)
-        wanted = plain.divergence(base.logits[row], logits)
+    losses = seat(model, trace(model, batch), base, NOTHING, **options)
+    for row, length, text in reference.texts(batch):
+        encoded, _, attention, logits = reference.read(model, model.embed(text), text)
+        wanted = reference.divergence(base.logits[row], logits)
         wanted = wanted + 0.7 * worst_by_corners(model, text, encoded, attention, norm, 0.2)
-        wanted = wanted + 20 * plain.top_k_gap(attention, base.attention[row, :length], 2)
-        torch.testing.assert_close(found[row], wanted, atol=1e-10, rtol=0)
+        wanted = wanted + 20 * reference.top_k_gap(attention, base.attention[row, :length], 2)
+        torch.testing.assert_close(losses[row], wanted, atol=1e-10, rtol=0)
 
 
 @pytest.mark.parametrize("norm", ["l1", "linf"])
 def test_for_more_classes_the_search_comes_near_the_worst_corner_and_never_beyond(norm):
     model, batch = scaled(classes=5), make_batch()
-    found = searched_move(model, trace(model, batch), 0.2, norm, "free", 10)
-    for row, _, text in plain.texts(batch):
-        encoded, _, attention, _ = plain.read(model, model.embed(text), text)
+    divergences = searched_move(model, trace(model, batch), 0.2, norm, "free", 10)
+    for row, _, text in reference.texts(batch):
+        encoded, _, attention, _ = reference.read(model, model.embed(text), text)
         worst = worst_by_corners(model, text, encoded, attention, norm, 0.2)
         # One start: of 300 random texts the mean was 0.89 to 0.97 of the worst, the least 0.16.
-        assert 0.5 * worst <= found[row] <= worst * (1 + 1e-9)
+        assert 0.5 * worst <= divergences[row] <= worst * (1 + 1e-9)
 
 
 def test_for_more_classes_and_other_heads_the_loss_has_the_searched_move():
@@ -100,15 +100,15 @@ def test_for_more_classes_and_other_heads_the_loss_has_the_searched_move():
 def test_no_random_perturbation_of_another_head_beats_the_search(norm):
     model, batch = scaled(head="tanh"), make_batch()
     seen = trace(model, batch)
-    found = searched_move(model, seen, 0.3, norm, "free", 10)
+    divergences = searched_move(model, seen, 0.3, norm, "free", 10)
     draw = torch.Generator().manual_seed(0)
     for _ in range(300):
         noise = torch.randn(seen.attention.shape, generator=draw, dtype=torch.float64) * batch.mask
         order = {"l1": 1, "l2": 2, "linf": torch.inf}[norm]
         noise = 0.3 * noise / torch.linalg.vector_norm(noise, order, dim=-1, keepdim=True)
         logits = model.decode(seen.encoded, seen.attention + noise)
-        for row in range(len(found)):
-            assert plain.divergence(seen.logits[row], logits[row]) <= found[row] * (1 + 1e-6)
+        for row in range(len(divergences)):
+            assert reference.divergence(seen.logits[row], logits[row]) <= divergences[row] * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("norm", NORMS)
@@ -131,7 +131,9 @@ def test_fine_ascent_from_anywhere_reaches_the_closed_form_and_never_more(norm):
 
     def moved(change):
         logits = model.decode(seen.encoded, seen.attention + change)
-        return torch.stack([plain.divergence(one, other) for one, other in zip(seen.logits, logits, strict=True)])
+        return torch.stack(
+            [reference.divergence(base, perturbed) for base, perturbed in zip(seen.logits, logits, strict=True)]
+        )
 
     ends = []
     for _ in range(4):
@@ -139,9 +141,9 @@ def test_fine_ascent_from_anywhere_reaches_the_closed_form_and_never_more(norm):
         for _ in range(3):
             change = ascend(moved, change, batch.mask, ball, steps=30)
         ends.append(moved(change))
-    found = torch.stack(ends)
-    assert (found <= exact * (1 + 1e-9)).all()
-    torch.testing.assert_close(found.amax(0), exact, atol=1e-10, rtol=1e-2)
+    reached = torch.stack(ends)
+    assert (reached <= exact * (1 + 1e-9)).all()
+    torch.testing.assert_close(reached.amax(0), exact, atol=1e-10, rtol=1e-2)
 
 
 @pytest.mark.parametrize("norm", ["l1", "linf"])
@@ -149,15 +151,15 @@ def test_fine_ascent_from_anywhere_reaches_the_closed_form_and_never_more(norm):
 def test_on_the_simplex_the_closed_form_is_the_better_of_two_linear_programs(norm, radius):
     model, batch = scaled(), make_batch()
     seen = trace(model, batch)
-    found = worst_move(model, seen, radius, norm, "simplex")
-    for row, length, _ in plain.texts(batch):
+    divergences = worst_move(model, seen, radius, norm, "simplex")
+    for row, length, _ in reference.texts(batch):
         margin = (model.item_logits(seen.encoded)[row, :length] @ torch.tensor([-1.0, 1.0]).double()).detach()
         weight = seen.attention[row, :length].detach()
         base = float(weight @ margin)
         ends = [base + way * program(way * margin.numpy(), weight.numpy(), radius, norm) for way in (1, -1)]
         p = torch.tensor(base).double().sigmoid()
         losses = [softplus(end) - p * end for end in torch.tensor([base, *ends]).double()]
-        torch.testing.assert_close(found[row], max(losses[1:]) - losses[0], atol=1e-9, rtol=1e-7)
+        torch.testing.assert_close(divergences[row], max(losses[1:]) - losses[0], atol=1e-9, rtol=1e-7)
 
 
 def program(gain: np.ndarray, weight: np.ndarray, radius: float, norm: str) -> float:
@@ -188,8 +190,8 @@ def test_the_reference_itself_pays_for_instability_alone():
     seen = trace(model, batch)
     itself = Reference(seen.attention.detach(), seen.logits.detach())
     assert seat(model, seen, itself, NOTHING, radius=0.0).abs().max() < 1e-12
-    found = seat(model, seen, itself, NOTHING, radius=0.1, lambda1=2.0)
-    torch.testing.assert_close(found, 2 * worst_move(model, seen, 0.1, "linf", "free"), atol=1e-12, rtol=0)
+    losses = seat(model, seen, itself, NOTHING, radius=0.1, lambda1=2.0)
+    torch.testing.assert_close(losses, 2 * worst_move(model, seen, 0.1, "linf", "free"), atol=1e-12, rtol=0)
 
 
 def test_with_encoder_and_head_fixed_the_reach_of_perturbed_weights_does_not_depend_on_attention():
@@ -198,10 +200,10 @@ def test_with_encoder_and_head_fixed_the_reach_of_perturbed_weights_does_not_dep
     seen = trace(model, batch)
     ends = []
     for attention in (seen.attention, batch.mask.double() / batch.mask.sum(-1, keepdim=True)):
-        found = WORST_CASES["free"](
+        worst = WORST_CASES["free"](
             attention, model.item_logits(seen.encoded), model.empty_logits(seen.encoded), batch.mask, 0.1, "l2"
         )
-        ends.append(found.high - found.low)
+        ends.append(worst.high - worst.low)
     torch.testing.assert_close(*ends, atol=1e-12, rtol=1e-12)
 
 
@@ -260,12 +262,14 @@ def test_the_surrogate_and_the_true_overlap_are_recorded_after_every_epoch():
         for measure in ("top_k_gap", "top_k_overlap"):
             assert [r.epoch for r in trained.history if (r.split, r.measure) == (split, measure)] == [1, 2, 3]
     dev = outputs(trained.model, encode_split(toy().dev, trained.words)).attention
-    said = outputs(base.model, encode_split(toy().dev, base.words)).attention
-    own = [top_k_gap(a[None], b[None], torch.ones(1, len(a)).bool(), 2).item() for a, b in zip(dev, said, strict=True)]
+    base_dev = outputs(base.model, encode_split(toy().dev, base.words)).attention
+    gaps = [
+        top_k_gap(a[None], b[None], torch.ones(1, len(a)).bool(), 2).item() for a, b in zip(dev, base_dev, strict=True)
+    ]
     wanted = next(
         r.value for r in trained.history if (r.epoch, r.split, r.measure) == (trained.chosen_epoch, "dev", "top_k_gap")
     )
-    assert 0 < wanted == pytest.approx(np.mean(own), rel=1e-5)
+    assert 0 < wanted == pytest.approx(np.mean(gaps), rel=1e-5)
 
 
 def test_attention_trained_alone_leaves_the_model_free_to_be_trained_again():

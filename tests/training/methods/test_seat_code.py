@@ -19,7 +19,7 @@ def test_the_loss_is_three_terms(encoder, clamp):
     model, batch = make(encoder), make_batch()
     seen = trace(model, batch)
     options: dict[str, Any] = {"radius": 0.3, "steps": 5, "lambda1": 0.7, "lambda2": 20.0, "k": 2}
-    found = seat_code(model, seen, None, torch.Generator().manual_seed(0), clamp=clamp, **options)
+    losses = seat_code(model, seen, None, torch.Generator().manual_seed(0), clamp=clamp, **options)
     movable = batch.mask.unsqueeze(-1).expand_as(seen.embedded)
     start = draw(movable, Ball(0.3, "linf"), torch.Generator().manual_seed(0), torch.float64)
     for row, length, text in texts(batch):
@@ -28,7 +28,7 @@ def test_the_loss_is_three_terms(encoder, clamp):
         _, _, moved, perturbed = read(model, worst, text)
         wanted = label_loss(logits, text.labels[0]) + 0.7 * label_loss(perturbed, text.labels[0])
         wanted = wanted + 20 * top_k_gap(moved, attention, 2)
-        torch.testing.assert_close(found[row], wanted, atol=1e-10, rtol=0)
+        torch.testing.assert_close(losses[row], wanted, atol=1e-10, rtol=0)
 
 
 def test_without_the_last_term_it_is_adversarial_training_on_words():

@@ -20,21 +20,21 @@ def drawn(seed: int = 0) -> torch.Generator:
 def test_the_loss_is_that_of_the_text_and_of_its_worst_embeddings(kind):
     model, batch = make(**kind), make_batch()
     seen = trace(model, batch)
-    found = word_at(model, seen, None, drawn(), radius=0.3, steps=5, weight=0.7)
+    losses = word_at(model, seen, None, drawn(), radius=0.3, steps=5, weight=0.7)
     movable = batch.mask.unsqueeze(-1).expand_as(seen.embedded)
     start = draw(movable, Ball(0.3, "linf"), drawn(), torch.float64)
     for row, length, text in texts(batch):
         clean = label_loss(read(model, model.embed(text), text)[3], text.labels[0])
         worst = worst_embedding(model, text, start[row : row + 1, :length], 0.3, 5)
         wanted = clean + 0.7 * label_loss(read(model, worst, text)[3], text.labels[0])
-        torch.testing.assert_close(found[row], wanted, atol=1e-10, rtol=0)
+        torch.testing.assert_close(losses[row], wanted, atol=1e-10, rtol=0)
 
 
 def test_no_radius_is_no_perturbation():
     model, batch = make(), make_batch()
     seen = trace(model, batch)
-    found = word_at(model, seen, None, drawn(), radius=0.0, weight=2.0)
-    torch.testing.assert_close(found, 3 * vanilla(model, seen, None, drawn()), atol=1e-12, rtol=0)
+    losses = word_at(model, seen, None, drawn(), radius=0.0, weight=2.0)
+    torch.testing.assert_close(losses, 3 * vanilla(model, seen, None, drawn()), atol=1e-12, rtol=0)
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2", "linf"])

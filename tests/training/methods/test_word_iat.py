@@ -25,7 +25,7 @@ def moved(embedded: torch.Tensor, coefficients: torch.Tensor) -> torch.Tensor:
 @pytest.mark.parametrize("kind", [{"encoder": "average"}, {"encoder": "bilstm"}, {"encoder": "cnn", "classes": 5}])
 def test_the_loss_is_that_of_the_text_and_of_one_step_of_the_coefficients(kind):
     model, batch = make(**kind), make_batch()
-    found = word_iat(model, trace(model, batch), None, torch.Generator(), size=0.8, weight=0.7)
+    losses = word_iat(model, trace(model, batch), None, torch.Generator(), size=0.8, weight=0.7)
     for row, length, text in texts(batch):
         embedded = model.embed(text).detach()
         leaf = torch.zeros(length, length).double().requires_grad_()
@@ -36,7 +36,7 @@ def test_the_loss_is_that_of_the_text_and_of_one_step_of_the_coefficients(kind):
         clean = loss(leaf)
         (gradient,) = torch.autograd.grad(clean, leaf, allow_unused=True)
         step = torch.zeros_like(leaf) if gradient is None else 0.8 * gradient / gradient.norm()
-        torch.testing.assert_close(found[row], clean + 0.7 * loss(step), atol=1e-10, rtol=0)
+        torch.testing.assert_close(losses[row], clean + 0.7 * loss(step), atol=1e-10, rtol=0)
 
 
 def test_a_text_of_one_word_or_of_one_word_repeated_has_nowhere_to_go():

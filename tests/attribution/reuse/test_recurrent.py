@@ -1,44 +1,44 @@
 import pytest
 import torch
 
-from heedful.attribution.reading import Reading
-from heedful.attribution.recurrent import contexts
-from heedful.attribution.scoring import scoring_of
+from heedful.attribution.reuse.encoder_inputs import EncoderInputs
+from heedful.attribution.reuse.recurrent import contexts
+from heedful.attribution.reuse.scoring import scoring_of
 from heedful.models.trace import trace
 from support.models import LENGTHS, make, make_batch
 
 RECURRENT = ["rnn", "gru", "bigru", "lstm", "bilstm"]
 
 
-def reading_of(model, seen):
+def encoder_inputs(model, seen):
     scoring = scoring_of(model.attention, model.temperature, seen.encoded, seen.scores)
     batch = seen.batch
-    return Reading(seen.embedded, batch.mask, batch.attendable, seen.encoded.hidden, seen.scores, scoring)
+    return EncoderInputs(seen.embedded, batch.mask, batch.attendable, seen.encoded.hidden, seen.scores, scoring)
 
 
 def one_by_one(model, seen):
     """The context of each shortened text, encoded alone."""
-    found = torch.full_like(seen.encoded.hidden, torch.nan)
+    actual = torch.full_like(seen.encoded.hidden, torch.nan)
     for row, length in enumerate(LENGTHS.tolist()):
         for gap in range(length if length > 1 else 0):
             kept = [place for place in range(length) if place != gap]
             read = torch.ones(1, length - 1, dtype=torch.bool)
             hidden = model.encoder(seen.embedded[row : row + 1, kept], read)
             scores = model.attention.of(hidden) / model.temperature
-            found[row, gap] = scores[0].softmax(-1) @ hidden[0]
-    return found
+            actual[row, gap] = scores[0].softmax(-1) @ hidden[0]
+    return actual
 
 
 @pytest.mark.parametrize("encoder", RECURRENT)
-@pytest.mark.parametrize("rows", [1, 5, 6, 9, 1024])
-def test_groups_of_rows_of_any_size_give_the_same(encoder, rows):
+@pytest.mark.parametrize("most", [1, 5, 6, 9, 1024])
+def test_groups_of_variants_of_any_size_give_the_same(encoder, most):
     model = make(encoder)
     with torch.no_grad():
         seen = trace(model, make_batch())
-        found, wanted = contexts(model.encoder, reading_of(model, seen), rows), one_by_one(model, seen)
+        actual, wanted = contexts(model.encoder, encoder_inputs(model, seen), most), one_by_one(model, seen)
     several = seen.encoded.items & (LENGTHS > 1)[:, None]
-    torch.testing.assert_close(found[several], wanted[several], atol=1e-13, rtol=0)
-    assert found[2, 0].isnan().all()
+    torch.testing.assert_close(actual[several], wanted[several], atol=1e-13, rtol=0)
+    assert actual[2, 0].isnan().all()
 
 
 @pytest.mark.parametrize("encoder", RECURRENT)
@@ -48,7 +48,7 @@ def test_scores_too_far_apart_for_exponentials_are_summed_up_all_the_same(encode
     with torch.no_grad():
         seen = trace(model, make_batch())
         assert (seen.scores.amax(1) - seen.scores.amin(1)).max() / 1e-4 > 800
-        found, wanted = contexts(model.encoder, reading_of(model, seen)), one_by_one(model, seen)
+        actual, wanted = contexts(model.encoder, encoder_inputs(model, seen)), one_by_one(model, seen)
     several = seen.encoded.items & (LENGTHS > 1)[:, None]
     # At this temperature single precision's rounding of scores is a matter of 1e-3 of the weights.
-    torch.testing.assert_close(found[several], wanted[several], atol=1e-10 if dtype == torch.float64 else 0.02, rtol=0)
+    torch.testing.assert_close(actual[several], wanted[several], atol=1e-10 if dtype == torch.float64 else 0.02, rtol=0)

@@ -1,4 +1,4 @@
-"""Leave-one-out where no state depends on another: only the weights have to be made to sum to 1 again."""
+"""Leave-one-out where no state depends on another: only the weights have to be renormalized."""
 
 import torch
 from jaxtyping import Bool, Float
@@ -10,12 +10,12 @@ def contexts(
     scores: Float[Tensor, "batch item"],
     items: Bool[Tensor, "batch item"],
 ) -> Float[Tensor, "batch item hidden"]:
-    """The attention-weighed sum of states without each item in turn; NaN where nothing is left.
+    """The attention-weighted sum of states without each item in turn; NaN where nothing is left.
 
     context without t = sum over i != t of exp(score_i) hidden_i / sum over i != t of exp(score_i).
 
-    All of them from the sums of what stands before and after each item: work that grows as the text does, and no
-    subtraction, so no loss where one item has nearly all the weight.
+    Computed from the sums of what stands before and after each item: linear in the length of the text, and without
+    subtraction, so no precision is lost where one item has nearly all the weight.
 
     >>> hidden = torch.tensor([[[1.0], [2.0], [4.0]]])
     >>> contexts(hidden, torch.zeros(1, 3), torch.ones(1, 3, dtype=torch.bool))
@@ -26,7 +26,7 @@ def contexts(
     scores = scores.masked_fill(~items, -torch.inf)
     top = scores.argmax(1, keepdim=True)
     others = scores.scatter(1, top, -torch.inf)
-    # The top item's weight may be so large that all others round to 0 beside it: without it they are measured anew.
+    # The top item's weight may be so large that all others round to 0: without it they are computed anew.
     weights, rest = _exponentials(scores), _exponentials(others)
     states = torch.cat([hidden.masked_fill(~items[..., None], 0.0), torch.ones_like(hidden[..., :1])], -1)
     sums = _around(weights[..., None] * states)
@@ -40,7 +40,7 @@ def _exponentials(scores: Float[Tensor, "batch item"]) -> Float[Tensor, "batch i
 
 
 def _around(values: Float[Tensor, "batch item width"]) -> Float[Tensor, "batch item width"]:
-    """The sum of all before and all after each place."""
+    """The sum of all values before and after each position."""
     before = torch.nn.functional.pad(values.cumsum(1)[:, :-1], (0, 0, 1, 0))
     after = torch.nn.functional.pad(values.flip(1).cumsum(1).flip(1)[:, 1:], (0, 0, 0, 1))
     return before + after

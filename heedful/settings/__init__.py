@@ -10,16 +10,19 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from heedful.errors import SettingError
+
 TRAINING_VERSION = 1
 """Bumped when the same settings give other weights on purpose; part of every run's key."""
 
-AUDIT_VERSION = 2
+AUDIT_VERSION = 3
 """Bumped when the same model and audit settings give other rows on purpose; part of every audit's key."""
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
 Option = bool | int | float | str
+OptionValue = Option | tuple[Option, ...]
 
 
 class _Settings(BaseModel):
@@ -176,34 +179,25 @@ class AuditSettings(_Settings):
     """At most so many texts, drawn at random; None: all for two classes, 500 for more."""
     shown: Annotated[int, Field(ge=0)] = 200
     """Texts whose words get rows of their own, to be shown as heat maps."""
-    eps: Annotated[float, Field(gt=0, lt=1)] | None = None
-    """How far a prediction may move and still be the same answer; None: .01, and .05 for QA, as in the papers."""
-    permutations: Count = 100
-    rankings: Count = 100
-    """Random rankings that the others are held against."""
-    erase_by: tuple[str, ...] = ()
-    """Rankings by which items are erased until the decision changes; empty: all. Leave-one-out costs the most."""
-    search: bool = False
-    """Also run the authors' search for an adversary, beside the exact one."""
-    radii: Annotated[tuple[Positive, ...], Field(min_length=1)] = (0.01,)
-    """How strong noise on embeddings is; the verdict speaks of the first."""
-    substitutions: Annotated[tuple[Count, ...], Field(min_length=1)] = (1,)
-    """How many words give way to similar ones; the verdict speaks of the first."""
-    synonyms: Literal["neighbours", "wordnet"] = "neighbours"
-    """Similar words: those of the nearest embedding; or the nearest of WordNet's synonyms, under HEEDFUL_DATA."""
-    sizes: Annotated[tuple[Positive, ...], Field(min_length=1)] = (1, 3, 5, 10, 0.2)
-    """Words in a rationale: so many, or, below 1, that share of the text's."""
-    erase: Literal["delete", "zero"] = "delete"
-    """How words are taken away to see what a rationale is worth: from the text, or their embeddings set to 0."""
+    options: dict[str, dict[str, OptionValue]] = Field(default_factory=dict)
+    """The tests' own options by test, for example {"permutation": {"count": 50}}; each test's file explains them."""
     seed: int = 0
 
 
 def key_of(run: Run) -> str:
     """The run's name on disk: a hash of its settings and of the training version.
 
-    >>> key_of(Run(seed=1)) == key_of(Run(seed=1)), key_of(Run(seed=1)) == key_of(Run(seed=2))
+    A run whose data was never read has none: the data's fingerprint is part of it.
+
+    >>> first, again, other = (Run(data=DataSettings(fingerprint="f"), seed=seed) for seed in (1, 1, 2))
+    >>> key_of(first) == key_of(again), key_of(first) == key_of(other)
     (True, False)
     """
+    if not run.data.fingerprint:
+        raise SettingError(
+            f"a run has a key only once its data is known: `data.fingerprint` must be set; it is empty for "
+            f"'{run.data.source}'. Read the data first (`heedful.runs.worker.load_data`)."
+        )
     return _hash({"version": TRAINING_VERSION, **run.model_dump(mode="json")})
 
 

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from heedful.attribution.scoring import SCORINGS, scoring_of
+from heedful.attribution.reuse.scoring import SCORINGS, scoring_of
 from heedful.models.attention import ATTENTIONS
 from heedful.models.trace import trace
 from support.models import HIDDEN, give_attention, make, make_batch
@@ -19,7 +19,7 @@ def test_halves_of_a_state_add_up_to_its_score(attention, has_query, temperature
     halves = [slice(0, HIDDEN), slice(HIDDEN, 2 * HIDDEN)]
     states = seen.encoded.hidden.transpose(0, 1)
     projected = sum(scoring.project(states[..., half], half) for half in halves).transpose(0, 1)
-    scores = scoring.end((projected + scoring.constant).detach())
+    scores = scoring.readout((projected + scoring.constant).detach())
     items = seen.encoded.items
     torch.testing.assert_close(scores[items], seen.scores[items] / temperature, atol=1e-14, rtol=0)
 

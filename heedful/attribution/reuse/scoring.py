@@ -1,4 +1,4 @@
-"""Attention scores as a linear map of the state and then a function, so that halves of a state are mapped apart."""
+"""Attention scores as a linear map of the state and then a function, so that halves of a state can be mapped apart."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,25 +10,25 @@ from torch import Tensor, nn
 from heedful.models.attention import Additive, Dot, Frozen, Uniform
 from heedful.types import Encoded
 
-Ending = Callable[[Float[Tensor, "*states size"]], Float[Tensor, "*states"]]
+Readout = Callable[[Float[Tensor, "*states size"]], Float[Tensor, "*states"]]
 
 
 @dataclass(frozen=True)
 class Scoring:
-    """score = end(weight state + constant), and attention is the softmax of the scores.
+    """score = readout(weight state + constant), and attention is the softmax of the scores.
 
     Args:
-        weight: one for all texts, or (dot attention on a query) a row for each.
-        constant: what depends on the text and the place of the item, not on its state.
-        end: may overwrite what it is given.
+        weight: one for all texts, or (dot attention with a query) one per text.
+        constant: what depends on the text and the item's position, not on its state.
+        readout: may overwrite its argument.
     """
 
     weight: Float[Tensor, "size hidden"] | Float[Tensor, "batch 1 hidden"]
     constant: Float[Tensor, "batch item size"]
-    end: Ending
+    readout: Readout
 
     def project(self, states: Float[Tensor, "row batch part"], part: slice) -> Float[Tensor, "row batch size"]:
-        """What part of the state adds to `weight state`."""
+        """What that part of the state adds to `weight state`."""
         weight = self.weight[..., part]
         if weight.dim() == 3:
             return (states * weight[:, 0]).sum(-1, keepdim=True)
@@ -38,7 +38,7 @@ class Scoring:
 def scoring_of(
     attention: nn.Module, temperature: float, encoded: Encoded, scores: Float[Tensor, "batch item"]
 ) -> Scoring:
-    """How attention of one of our kinds scores a state of these texts, the temperature included."""
+    """How one of Heedful's attention mechanisms scores the states of these texts, temperature included."""
     return SCORINGS[type(attention)](attention, temperature, encoded, scores)
 
 
@@ -50,8 +50,8 @@ def _additive(
         constant = constant + attention.query(encoded.query)[:, None]
     # tanh(x) = 2 sigmoid(2 x) - 1, and torch's sigmoid takes a sixth of the time of its tanh on a CPU.
     weight = attention.score.weight[0] / temperature
-    end = partial(_sigmoids, weight=2 * weight, shift=weight.sum())
-    return Scoring(2 * attention.hidden.weight, 2 * constant, end)
+    readout = partial(_sigmoids, weight=2 * weight, shift=weight.sum())
+    return Scoring(2 * attention.hidden.weight, 2 * constant, readout)
 
 
 def _sigmoids(projected: Tensor, weight: Tensor, shift: Tensor) -> Tensor:
@@ -70,8 +70,8 @@ def _dot(attention: Dot, temperature: float, encoded: Encoded, scores: Float[Ten
 def _constant(
     attention: Uniform | Frozen, temperature: float, encoded: Encoded, scores: Float[Tensor, "batch item"]
 ) -> Scoring:
-    nothing = encoded.hidden.new_zeros(1, encoded.hidden.shape[-1])
-    return Scoring(nothing, scores[..., None] / temperature, _single)
+    no_weight = encoded.hidden.new_zeros(1, encoded.hidden.shape[-1])
+    return Scoring(no_weight, scores[..., None] / temperature, _single)
 
 
 def _single(projected: Tensor) -> Tensor:

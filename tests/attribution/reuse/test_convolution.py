@@ -1,9 +1,9 @@
 import pytest
 import torch
 
-from heedful.attribution.convolution import states_beside_gap
-from heedful.attribution.reading import Reading
-from heedful.attribution.scoring import scoring_of
+from heedful.attribution.reuse.convolution import states_beside_gap
+from heedful.attribution.reuse.encoder_inputs import EncoderInputs
+from heedful.attribution.reuse.scoring import scoring_of
 from heedful.models.trace import trace
 from support.models import LENGTHS, TIME, make, make_batch
 
@@ -13,8 +13,8 @@ def test_states_beside_a_gap_are_those_of_the_shortened_text(kernels):
     model, batch = make("cnn", kernels=kernels), make_batch()
     seen = trace(model, batch)
     scoring = scoring_of(model.attention, 1.0, seen.encoded, seen.scores)
-    reading = Reading(seen.embedded, batch.mask, batch.attendable, seen.encoded.hidden, seen.scores, scoring)
-    near = states_beside_gap(model.encoder, reading)
+    inputs = EncoderInputs(seen.embedded, batch.mask, batch.attendable, seen.encoded.hidden, seen.scores, scoring)
+    near = states_beside_gap(model.encoder, inputs)
     reach = max(kernels) // 2
     assert sorted(near) == [offset for offset in range(-reach, reach + 1) if offset]
     for row, length in enumerate(LENGTHS.tolist()):
@@ -24,6 +24,6 @@ def test_states_beside_a_gap_are_those_of_the_shortened_text(kernels):
                 continue
             shorter = model.encoder(seen.embedded[row : row + 1, kept], torch.ones(1, length - 1, dtype=torch.bool))[0]
             for place, state in zip(kept, shorter, strict=True):
-                found = near.get(place - gap, seen.encoded.hidden)[row, place]
-                torch.testing.assert_close(found, state, atol=1e-14, rtol=0)
+                actual = near.get(place - gap, seen.encoded.hidden)[row, place]
+                torch.testing.assert_close(actual, state, atol=1e-14, rtol=0)
     assert seen.encoded.hidden.shape[1] == TIME

@@ -1,0 +1,35 @@
+"""Is attention needed at all, if the model may learn to do without?"""
+
+from collections.abc import Sequence
+
+from heedful.battery.question import BatteryTest, Question
+from heedful.battery.uniform import accuracy_lost, points
+from heedful.types import Findings, Trace
+
+
+def uniform_retrained(trace: Trace, others: Sequence[Trace]) -> Findings:
+    """Whether the same model trained with uniform attention is right, text by text: `correct`.
+
+    Wiegreffe and Pinter (2019, section 3.1).
+    """
+    (retrained,) = others
+    return Findings({"correct": (retrained.logits.argmax(-1) == trace.batch.labels).double()})
+
+
+TEST = BatteryTest(
+    uniform_retrained,
+    (
+        Question(
+            name="uniform_retrained",
+            wording=lambda item: "Is attention needed at all? (retrained)",
+            needs=("uniform_retrained",),
+            measured=accuracy_lost("uniform_retrained.correct"),
+            best_kind="ceiling",
+            unit="share",
+            sentence=lambda answer: (
+                f"Trained again with the same weight on every {answer.item}, the model {points(answer.value)} of "
+                f"accuracy; always giving the most common answer would lose {100 * answer.best:.1f}."
+            ),
+        ),
+    ),
+)

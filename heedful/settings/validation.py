@@ -1,0 +1,126 @@
+"""Settings made, changed and bound to functions, always validated: a misspelt name is an error, never silence."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+
+from heedful.errors import SettingError
+
+Settings = TypeVar("Settings", bound=BaseModel)
+
+
+def validate_settings(kind: type[Settings], tree: Mapping[str, Any], prefix: str = "") -> Settings:
+    """Settings of that kind; what is wrong with them is one clear error.
+
+    Args:
+        prefix: what stands before a setting's name in the error ("audit.").
+
+    >>> from heedful.settings import NetworkSettings
+    >>> validate_settings(NetworkSettings, {"hiden_size": 5})
+    Traceback (most recent call last):
+    heedful.errors.SettingError: setting 'hiden_size' Extra inputs are not permitted; it was 5. Known: encoder, ...
+    """
+    try:
+        return kind.model_validate(tree)
+    except ValidationError as error:
+        raise _explained(error, prefix, kind) from None
+
+
+def update_settings(settings: Settings, changes: Mapping[str, Any]) -> Settings:
+    """The same settings but for these changes, validated: an unknown name is an error.
+
+    Args:
+        changes: by dotted name, {"network.encoder": "cnn", "seed": 1}; a whole part can be replaced as well.
+
+    >>> from heedful.settings import Run
+    >>> update_settings(Run(), {"network.encoder": "cnn", "seed": 1}).network.encoder
+    'cnn'
+    """
+    flat = flatten_settings(settings.model_dump())
+    for place in changes:
+        flat = {name: value for name, value in flat.items() if name != place and not name.startswith(f"{place}.")}
+    return validate_settings(type(settings), nest_settings({**flat, **changes}))
+
+
+def flatten_settings(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """A tree of settings by dotted name; an empty table stays, to be able to say "no options".
+
+    >>> flatten_settings({"network": {"encoder": "cnn"}, "training": {"options": {}}, "seed": 0})
+    {'network.encoder': 'cnn', 'training.options': {}, 'seed': 0}
+    """
+    flat: dict[str, Any] = {}
+    for name, value in tree.items():
+        is_inner = isinstance(value, Mapping) and bool(value)
+        flat |= flatten_settings(value, f"{prefix}{name}.") if is_inner else {f"{prefix}{name}": value}
+    return flat
+
+
+def nest_settings(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """The tree that `flatten_settings` flattens.
+
+    >>> nest_settings({"network.encoder": "cnn", "seed": 0})
+    {'network': {'encoder': 'cnn'}, 'seed': 0}
+    """
+    tree: dict[str, Any] = {}
+    for place, value in flat.items():
+        *parts, name = place.split(".")
+        inner = tree
+        for part in parts:
+            inner = inner.setdefault(part, {})
+            if not isinstance(inner, dict):
+                raise SettingError(f"'{place}' cannot be set: '{part}' is not a table of settings.")
+        inner[name] = dict(value) if isinstance(value, Mapping) else value
+    return tree
+
+
+def bind_options(function: Callable[..., Any], options: Mapping[str, Any], owner: str) -> Callable[..., Any]:
+    """The function with these of its keyword-only parameters set, checked against their types.
+
+    Args:
+        owner: whose options they are, as errors say it: "test 'permutation'".
+
+    >>> bind_options(lambda trace, *, radius=0.1: radius, {"radus": 1}, "method 'seat'")
+    Traceback (most recent call last):
+    heedful.errors.SettingError: unknown option 'radus' of method 'seat'. Known: radius.
+    """
+    known = option_parameters(function)
+    for name in options:
+        if name not in known:
+            raise SettingError(f"unknown option '{name}' of {owner}. Known: {', '.join(known) or 'none'}.")
+    types = {name: (_option_type(known[name]), ...) for name in options}
+    schema = create_model("Options", __config__=ConfigDict(arbitrary_types_allowed=True), **types)  # pyright: ignore[reportCallIssue, reportArgumentType]
+    try:
+        checked = schema.model_validate(dict(options))
+    except ValidationError as error:
+        first = error.errors()[0]
+        message = first["msg"].removeprefix("Input ")
+        raise SettingError(f"option '{first['loc'][0]}' of {owner} {message}; it was {first['input']!r}.") from None
+    return partial(function, **{name: getattr(checked, name) for name in options})
+
+
+def option_parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """The keyword-only parameters of a function, which are its options."""
+    parameters = inspect.signature(function).parameters.values()
+    return {parameter.name: parameter for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}
+
+
+def _option_type(parameter: inspect.Parameter) -> Any:
+    return Any if parameter.annotation is parameter.empty else parameter.annotation
+
+
+def _explained(error: ValidationError, prefix: str, kind: type[BaseModel]) -> SettingError:
+    """The first thing that is wrong, in one line: which setting, what it must be, what it was, and the known ones."""
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"])
+    message = first["msg"].removeprefix("Input ").removeprefix("Value error, ")
+    return SettingError(f"setting '{prefix}{place}' {message}; it was {first['input']!r}.{_known(place, kind)}")
+
+
+def _known(place: str, kind: type[BaseModel]) -> str:
+    part, _, _ = place.rpartition(".")
+    inner = kind.model_fields[part].annotation if part in kind.model_fields else kind
+    fields = getattr(inner, "model_fields", {})
+    return f" Known in '{part}': {', '.join(fields)}." if part else f" Known: {', '.join(fields)}."
