@@ -14,15 +14,16 @@ from rich.table import Table
 from heedful.runs.store import Store
 from heedful.runs.worker import ensure
 from heedful.settings import DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
+from heedful.settings.validation import update_settings
 from heedful.studies.sun_lu.study import ADAGRAD, DROPOUT, NETWORK
 
 JAIN_WALLACE = TextSettings(words="alphanumeric", start_end=True)
-SST = JAIN_WALLACE.model_copy(update={"longer_than": 5})
+SST = update_settings(JAIN_WALLACE, {"longer_than": 5})
 GLOVE = NetworkSettings(vectors="glove_6b_100d", missing="zero")  # as their code; the paper says normal
 BABI = NetworkSettings(embed_size=50, hidden_size=30)
 SHORT = TextSettings(min_count=5, max_tokens=400)
 SERRANO_SMITH = NetworkSettings(encoder="bigru", embed_size=200, hidden_size=50, embedding_dropout=0.4)
-SUN_LU = NETWORK.model_copy(update=DROPOUT)
+SUN_LU = update_settings(NETWORK, DROPOUT)
 
 
 def plan() -> dict[str, tuple[Run, dict[str, float]]]:
@@ -33,7 +34,7 @@ def plan() -> dict[str, tuple[Run, dict[str, float]]]:
     babi = TrainingSettings(epochs=40, metric="accuracy", class_weights=False, patience=12)
     news = TrainingSettings(epochs=4, metric="accuracy", class_weights=False, batch_size=32, learning_rate=2e-3)
     twenty = Run(data=DataSettings(source="newsgroups_20"), text=SHORT, network=SERRANO_SMITH, training=news)
-    han = SERRANO_SMITH.model_copy(update={"encoder": "hierarchical", "words": "bigru", "sentences": "bigru"})
+    han = update_settings(SERRANO_SMITH, {"encoder": "hierarchical", "words": "bigru", "sentences": "bigru"})
     sst = Run(data=DataSettings(source="sst2"), text=SST, network=GLOVE)
     mock = Run(data=DataSettings(source="mock-1"), training=TrainingSettings(epochs=2))
     dot = Run(
@@ -42,19 +43,19 @@ def plan() -> dict[str, tuple[Run, dict[str, float]]]:
     return {
         "sst2 bilstm": (sst, {"accuracy": 0.82, "roc_auc": 0.90}),
         "sst2 average": (
-            sst.model_copy(update={"network": GLOVE.model_copy(update=average)}),
+            update_settings(sst, {"network": update_settings(GLOVE, average)}),
             {"accuracy": 0.81, "roc_auc": 0.89},
         ),
         "mock-1 bilstm": (mock, {"f1": 0.98}),
-        "mock-1 average": (mock.model_copy(update={"network": NetworkSettings(encoder="average")}), {"f1": 0.98}),
+        "mock-1 average": (update_settings(mock, {"network": NetworkSettings(encoder="average")}), {"f1": 0.98}),
         "babi_task1": (Run(data=DataSettings(source="babi_task1"), network=BABI, training=babi), {"accuracy": 0.95}),
         "babi_task2": (Run(data=DataSettings(source="babi_task2"), network=BABI, training=babi), {"accuracy": 0.45}),
         "snli": (snli, {"accuracy": 0.62}),
-        "snli hypothesis only": (snli.model_copy(update={"data": hypothesis}), {}),
+        "snli hypothesis only": (update_settings(snli, {"data": hypothesis}), {}),
         "sst2 dot, lambda 10": (dot, {"accuracy": 0.80}),
-        "sst2 dot, lambda .001": (dot.model_copy(update={"network": SUN_LU.model_copy(update={"scale": 0.001})}), {}),
+        "sst2 dot, lambda .001": (update_settings(dot, {"network": update_settings(SUN_LU, {"scale": 0.001})}), {}),
         "newsgroups_20 flan": (twenty, {}),
-        "newsgroups_20 han": (twenty.model_copy(update={"network": han}), {}),
+        "newsgroups_20 han": (update_settings(twenty, {"network": han}), {}),
     }
 
 
@@ -65,7 +66,7 @@ def main() -> None:
     table = Table("run", "accuracy", "f1", "roc_auc", "epoch", "seconds", "aim", "reached")
     accuracy = {}
     for name, (run, aims) in plan().items():
-        if chosen and not any(name.startswith(one) for one in chosen):
+        if chosen and not any(name.startswith(prefix) for prefix in chosen):
             continue
         _, trained, _ = ensure(run, Store("runs"))
         scores = trained.scores["test"]

@@ -18,6 +18,7 @@ from rich.table import Table
 
 from heedful.data import load
 from heedful.settings import DataSettings, NetworkSettings, Run, TrainingSettings
+from heedful.settings.validation import update_settings
 from heedful.training.loop import train
 from heedful.training.trained import Progress, Trained
 from heedful.types import Dataset
@@ -27,7 +28,7 @@ AIM = 1.6
 
 
 def epochs(run: Run, dataset: Dataset, reference: Trained | None) -> list[float]:
-    """Seconds of each epoch but the first, whose beginning is not told."""
+    """Seconds of each epoch but the first, whose beginning is not reported."""
     ends: list[float] = []
 
     def note(progress: Progress) -> None:
@@ -42,8 +43,8 @@ def compare(source: str, encoder: str) -> tuple[float, float]:
     """Median seconds of a plain and of an adversarial epoch."""
     data = DataSettings(source=source, train_limit=640, test_limit=80)
     plain = Run(data=data, network=NetworkSettings(encoder=encoder), training=TrainingSettings(epochs=EPOCHS))
-    settings = plain.training.model_copy(update={"method": "adversary", "loss_sum": "mean"})
-    against = plain.model_copy(update={"training": settings, "seed": 1})
+    settings = update_settings(plain.training, {"method": "adversary", "loss_sum": "mean"})
+    against = update_settings(plain, {"training": settings, "seed": 1})
     dataset = load(data, plain.text)
     base = train(plain, dataset)  # and warms up
     seconds: tuple[list[float], list[float]] = [], []

@@ -3,7 +3,7 @@
     OMP_WAIT_POLICY=PASSIVE python benchmarks/audit.py [sst2] [imdb_small] [leave_one_out] [growth]
 
 Needs HEEDFUL_DATA. One thread, processor time; ratios measured in one run, on texts of the trained models' own test
-sets. The plain forms (`benchmarks/plainly.py`) run the model for one text and one change at a time, in float32; ours is
+sets. `benchmarks/reference.py` runs the model for one text and one change at a time, in float32; ours is
 in float64.
 """
 
@@ -19,18 +19,19 @@ from rich.console import Console
 from rich.table import Table
 
 from heedful.auditing.rows import audit_rows
-from heedful.auditing.subject import measurable, subject_of
+from heedful.auditing.subject import float64_eval_copy, subject_of
 from heedful.battery import BATTERY, Evidence
 from heedful.data.batching import collate, encode_split, in_order
 from heedful.models.attention_model import build_model
 from heedful.runs.store import Store
 from heedful.runs.worker import ensure_on, load_data
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
+from heedful.settings.validation import update_settings
 from heedful.training.trained import Trained
 from heedful.types import Batch, Dataset, Trace
 from training import ours
 
-AIMS = {"adversary": 100, "permutation": 20, "erase_until_flip": 50}
+AIMS = {"adversarial_attention": 100, "permutation": 20, "erase_until_flip": 50}
 IMDB = Run(
     data=DataSettings(source="imdb_small"),
     text=TextSettings(words="alphanumeric", start_end=True, longer_than=6, max_tokens=400),
@@ -54,17 +55,17 @@ def per_test(trained: Trained, dataset: Dataset, texts: int) -> dict[str, tuple[
     split = encode_split(dataset.test, trained.words)
     blocks = in_order(split.lengths, 32)  # as the audit reads a split; from these, two of middling length
     index = blocks[len(blocks) // 3] + blocks[2 * len(blocks) // 3]
-    model, plain_model = measurable(trained.model), trained.model.eval()
+    model, plain_model = float64_eval_copy(trained.model), trained.model.eval()
     batches = [collate(split, index[:32]), collate(split, index[32:])]
     alone = [collate(split, [i]) for i in index[:: max(1, len(index) // texts)]][:texts]
     fast_seen, slow_seen = [read(model, batch) for batch in batches], [read(plain_model, batch) for batch in alone]
-    found = {}
+    times = {}
     for name, plain in TESTS.items():
         battery_seconds(model, fast_seen[:1], name)  # warms up
         fast = battery_seconds(model, fast_seen, name)
         slow = seconds(lambda plain=plain: [plain(plain_model, *case) for case in zip(alone, slow_seen, strict=True)])
-        found[name] = (fast / len(index), slow / len(alone))
-    return found
+        times[name] = (fast / len(index), slow / len(alone))
+    return times
 
 
 def battery_seconds(model, seen: list[Trace], name: str) -> float:
@@ -73,15 +74,15 @@ def battery_seconds(model, seen: list[Trace], name: str) -> float:
     Leave-one-out is charged to its own test alone: the ranking by it is replaced by attention's.
     """
     generator = torch.Generator().manual_seed(0)
-    evidence = [Evidence(model, one) for one in seen]
-    for one in evidence:
+    batches = [Evidence(model, batch) for batch in seen]
+    for evidence in batches:
         if name == "erase_until_flip":
-            one.__dict__ |= {"leave_one_out": one.attention, "input_gradient": one.attention}
+            evidence.__dict__ |= {"leave_one_out": evidence.attention, "input_gradient": evidence.attention}
 
     def work() -> None:
         with torch.no_grad():
-            for one in evidence:
-                BATTERY[name](one, generator)
+            for evidence in batches:
+                BATTERY[name].function(evidence, generator)
 
     return seconds(work)
 
@@ -99,12 +100,12 @@ def compare(name: str, run: Run, texts: int) -> None:
     subject = subject_of("bench", trained, dataset, AuditSettings())
     whole = seconds(lambda: audit_rows(subject, AuditSettings(shown=0)))
     plain = sum(slow for _, slow in times.values()) * len(dataset.test)
-    epoch = min(ours(run.model_copy(update={"training": TrainingSettings(epochs=2)}), dataset)[0])
+    epoch = min(ours(update_settings(run, {"training": TrainingSettings(epochs=2)}), dataset)[0])
     console.print(
         f"whole battery on all {len(dataset.test)} test texts: {whole:.1f} s, {plain / whole:.0f} times faster"
     )
     console.print(
-        f"  than the same tests written plainly (aim: 15), and {whole / epoch:.2f} training epochs (aim: < 1.5)"
+        f"  than the reference implementation (aim: 15), and {whole / epoch:.2f} training epochs (aim: < 1.5)"
     )
 
 

@@ -64,8 +64,8 @@ def captums(model: AttentionModel, batch: Batch, at_once: int, alone: bool) -> T
     """The same by FeatureAblation."""
     ablation = FeatureAblation(lambda tokens: trace(model, without_padding(tokens)).logits.softmax(-1)[:, 1])
     if not alone:
-        found = ablation.attribute(batch.tokens, baselines=PAD, perturbations_per_eval=at_once)
-        return found.where(batch.mask, 0.0)
+        effect = ablation.attribute(batch.tokens, baselines=PAD, perturbations_per_eval=at_once)
+        return effect.where(batch.mask, 0.0)
     rows = torch.zeros(batch.mask.shape)
     for row, length in enumerate(batch.mask.sum(1).tolist()):
         text = batch.tokens[row : row + 1, :length]

@@ -1,7 +1,7 @@
 """The tests of the battery as one would first write them: one text and one change at a time, the model run for each.
 
-What `benchmarks/audit.py` measures us against. Each takes a model, the batch of a single text, and what the model said
-of it.
+What `benchmarks/audit.py` measures us against. Each takes a model, the batch of a single text, and what the model
+computes of it.
 """
 
 from dataclasses import replace
@@ -56,10 +56,10 @@ def permutation(model: AttentionModel, batch: Batch, seen: Trace, count: int = 1
     return sorted(moved)[count // 2]
 
 
-def adversary(model: AttentionModel, batch: Batch, seen: Trace) -> float:
+def adversarial_attention(model: AttentionModel, batch: Batch, seen: Trace) -> float:
     start = draw_start(seen.encoded.items, torch.Generator().manual_seed(0)).float()
-    found = search_adversary(lambda w: model.decode(seen.encoded, w), seen.attention, seen.encoded.items, start)
-    return found.best(0.01)[0].item()
+    result = search_adversary(lambda w: model.decode(seen.encoded, w), seen.attention, seen.encoded.items, start)
+    return result.best(0.01)[0].item()
 
 
 def decide_without(model: AttentionModel, seen: Trace, erased: list[int]) -> int:
@@ -104,7 +104,7 @@ TESTS = {
     "gradient_agreement": gradient_agreement,
     "leave_one_out_agreement": leave_one_out,
     "permutation": permutation,
-    "adversary": adversary,
+    "adversarial_attention": adversarial_attention,
     "erase_one": erase_one,
     "erase_until_flip": erase_until_flip,
     "uniform": uniform,

@@ -23,6 +23,7 @@ from heedful.data.batching import collate, encode_split, in_order
 from heedful.exact import Norm
 from heedful.models.trace import detached, trace
 from heedful.settings import DataSettings, Run, TrainingSettings
+from heedful.settings.validation import update_settings
 from heedful.training.loop import train
 from heedful.training.methods.seat import worst_move
 from heedful.training.trained import Progress, Trained
@@ -39,7 +40,7 @@ def epochs(base: Trained, dataset: Dataset) -> dict[str, float]:
     """Median seconds of an epoch of each method; all but vanilla follow the same vanilla run."""
     taken = {}
     for method in ("vanilla", "seat", "seat_all"):
-        run = base.run.model_copy(update={"training": TrainingSettings(method=method, epochs=EPOCHS)})
+        run = update_settings(base.run, {"training": TrainingSettings(method=method, epochs=EPOCHS)})
         taken[method] = median(epoch_seconds(run, dataset, None if method == "vanilla" else base))
     return taken
 
@@ -59,22 +60,22 @@ def epoch_seconds(run: Run, dataset: Dataset, base: Trained | None) -> list[floa
 def searched(model: LinearModel, seen: Trace, ball: Ball, generator: torch.Generator) -> Tensor:
     """The divergence that ten steps of ascent reach."""
     encoded, attention, items = detached(seen.encoded), seen.attention.detach(), seen.encoded.items
-    said = seen.logits.detach().log_softmax(-1)
+    logits = seen.logits.detach().log_softmax(-1)
 
     def moved(change: Tensor) -> Tensor:
         other = model.decode(encoded, attention + change).log_softmax(-1)
-        return kl_div(other, said, reduction="none", log_target=True).sum(-1)
+        return kl_div(other, logits, reduction="none", log_target=True).sum(-1)
 
     return moved(ascend(moved, draw(items, ball, generator, attention.dtype), items, ball, steps=10))
 
 
 def milliseconds(work: Callable[[], Tensor]) -> tuple[float, Tensor]:
     """Of one call in the mean, after a first one; and what it found."""
-    found = work().detach()
+    result = work().detach()
     began = time.process_time()
     for _ in range(REPEATS):
         work()
-    return 1000 * (time.process_time() - began) / REPEATS, found
+    return 1000 * (time.process_time() - began) / REPEATS, result
 
 
 def race(trained: Trained, dataset: Dataset, norm: Norm, radius: float) -> tuple[float, float, float, bool]:
@@ -91,11 +92,11 @@ def race(trained: Trained, dataset: Dataset, norm: Norm, radius: float) -> tuple
     for block in blocks[:: len(blocks) // BATCHES]:
         seen = trace(model, collate(split, block))
         closed, exact = milliseconds(lambda seen=seen: worst_move(model, seen, radius, norm, "free"))
-        ascent, found = milliseconds(lambda seen=seen: searched(model, seen, Ball(radius, norm), generator))
+        ascent, reached = milliseconds(lambda seen=seen: searched(model, seen, Ball(radius, norm), generator))
         fast.append(closed)
         slow.append(ascent)
-        shares.append(float((found / exact).mean()))
-        beaten = beaten or bool((found > exact * (1 + 1e-9) + 1e-15).any())
+        shares.append(float((reached / exact).mean()))
+        beaten = beaten or bool((reached > exact * (1 + 1e-9) + 1e-15).any())
     return median(fast), median(slow), median(shares), beaten
 
 

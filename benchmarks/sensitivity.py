@@ -1,7 +1,7 @@
 """Our search for the smallest change that changes a decision against a plain binary search, on one thread, in one run.
 
-Plainly: for one size of rationale after the other, eight radii tried in turn, doubled or halved until the decision both
-changes and does not, then between the two; at each radius ten steps of ascent from nothing, for all texts to the end.
+The reference tries eight radii in turn for each number of top words, doubled or halved until the decision both changes
+and does not, then between the two; at each radius ten steps of ascent from nothing, for all texts to the end.
 Ours is the test's own search with its own settings. The top words by attention, five sizes; 32 texts of middling length
 and a quickly trained BiLSTM of 64 units. sst2 needs HEEDFUL_DATA. Processor time is taken; timings differ from machine
 to machine, the ratios are what is claimed.
@@ -20,9 +20,9 @@ from torch import Tensor
 
 from heedful.attacks import Ball, ascend, slope
 from heedful.attribution.items import item_of_token
-from heedful.auditing.subject import measurable
+from heedful.auditing.subject import float64_eval_copy
 from heedful.battery import Evidence
-from heedful.battery.comprehensiveness_sufficiency import SIZES, rationale_sizes, top_items
+from heedful.battery.comprehensiveness_sufficiency import SIZES, top_items, top_sizes
 from heedful.battery.sensitivity import sensitivity, smallest_flips
 from heedful.data import load
 from heedful.data.batching import collate, encode_split, in_order
@@ -37,7 +37,7 @@ LARGER = 1.02
 SPEED, MEAN, SHARE = 3.0, 1.0, 0.05
 
 
-def plainly(model: Model, seen: Trace, words: Tensor) -> Tensor:
+def reference(model: Model, seen: Trace, words: Tensor) -> Tensor:
     """The smallest radius at which ascent changed the decision, for each text; NaN where none did."""
     decided, blank = seen.logits.argmax(-1, keepdim=True), torch.zeros_like(seen.embedded)
     movable = words[..., None].expand_as(blank)
@@ -70,12 +70,12 @@ def trained_on(source: str) -> tuple[Model, Batch]:
     trained = train(run, dataset)
     split = encode_split(dataset.test, trained.words)
     blocks = in_order(split.lengths, TEXTS)
-    return measurable(trained.model), collate(split, blocks[len(blocks) // 2])
+    return float64_eval_copy(trained.model), collate(split, blocks[len(blocks) // 2])
 
 
 def top_words(evidence: Evidence) -> Tensor:
     """The most attended words for each size of rationale, [text size time]."""
-    tops = top_items(evidence.ranking("attention"), evidence.items, rationale_sizes(evidence.count, SIZES))
+    tops = top_items(evidence.ranking("attention"), evidence.items, top_sizes(evidence.count, SIZES))
     owner = item_of_token(evidence.trace)[:, None].expand(-1, len(SIZES), -1)
     return tops.gather(2, owner.clamp_min(0)) & (owner >= 0)
 
@@ -86,7 +86,7 @@ def race(model: Model, batch: Batch) -> tuple[float, float, Tensor, Tensor]:
     seen = trace(model, batch)
     words = top_words(Evidence(model, seen))
     began = time.process_time()
-    plain = torch.stack([plainly(model, seen, one) for one in words.unbind(1)], 1)
+    plain = torch.stack([reference(model, seen, chosen) for chosen in words.unbind(1)], 1)
     halfway = time.process_time()
     ours = smallest_flips(model, seen, words, **OURS)
     return halfway - began, time.process_time() - halfway, plain, ours
@@ -102,7 +102,7 @@ def main() -> None:
         ratios.append(slow / fast)
         means.append(relative.mean().item())
         shares.append((relative > LARGER).double().mean().item())
-        alone = [int((one.isfinite() & other.isnan()).sum()) for one, other in ((plain, ours), (ours, plain))]
+        alone = [int((first.isfinite() & other.isnan()).sum()) for first, other in ((plain, ours), (ours, plain))]
         numbers = (f"{slow:.1f}", f"{fast:.1f}", f"{ratios[-1]:.1f}", f"{means[-1]:.3f}", f"{shares[-1]:.1%}")
         table.add_row(source, *numbers, *map(str, alone))
     console = Console(highlight=False)

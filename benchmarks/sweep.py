@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from heedful.runs.cluster import connected
-from heedful.runs.grid import plan, prepare
+from heedful.runs.grid import expand_grid, unique_runs
 from heedful.runs.store import Store
 from heedful.runs.sweep import sweep
 
@@ -35,11 +35,11 @@ def seconds(workers: int) -> tuple[float, float]:
         client.wait_for_workers(workers)
         warm = {**GRID, "training": {"epochs": 1}, "grid": {"seed": list(range(4 * workers))}}
         store = Store(f"{folder}/warm")
-        sweep(prepare(plan(warm), store), store, client)
+        sweep(unique_runs(expand_grid(warm), store), store, client)
         times = []
         for turn in range(ROUNDS):
             store = Store(f"{folder}/{turn}")
-            runs = prepare(plan(GRID), store)
+            runs = unique_runs(expand_grid(GRID), store)
             began = time.perf_counter()
             assert sweep(runs, store, client) == {}
             passed = time.perf_counter() - began
@@ -48,11 +48,11 @@ def seconds(workers: int) -> tuple[float, float]:
 
 
 def main() -> None:
-    (one, training), (two, _) = seconds(1), seconds(2)
-    ratio, overhead = two / one, (one - training) / 12
+    (one_worker, training), (two_workers, _) = seconds(1), seconds(2)
+    ratio, overhead = two_workers / one_worker, (one_worker - training) / 12
     table = Table("measured", "value", "at most", "", title="12 small runs")
-    table.add_row("one worker", f"{one:.2f} s", "", "")
-    table.add_row("two workers", f"{two:.2f} s", "", "")
+    table.add_row("one worker", f"{one_worker:.2f} s", "", "")
+    table.add_row("two workers", f"{two_workers:.2f} s", "", "")
     table.add_row("two / one", f"{ratio:.2f}", f"{MOST_RATIO}", "met" if ratio <= MOST_RATIO else "not met")
     within = "met" if overhead <= MOST_OVERHEAD else "not met"
     table.add_row("overhead a run", f"{1e3 * overhead:.0f} ms", f"{1e3 * MOST_OVERHEAD:.0f} ms", within)

@@ -19,6 +19,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_se
 from heedful.data import load
 from heedful.data.batching import encode_split
 from heedful.settings import DataSettings, Run, TextSettings, TrainingSettings
+from heedful.settings.validation import update_settings
 from heedful.training.loop import train
 from heedful.training.trained import Progress
 
@@ -64,7 +65,7 @@ class PlainModel(nn.Module):
         return self.output((attention[..., None] * states).sum(1))[:, 0]
 
 
-def plainly(dataset, words) -> tuple[list[float], list[float]]:
+def reference(dataset, words) -> tuple[list[float], list[float]]:
     """Seconds and training loss of each epoch of the plain loop."""
     torch.manual_seed(0)
     split = encode_split(dataset.train, words)
@@ -97,9 +98,9 @@ def main() -> None:
     data = DataSettings(source="sst2")
     dataset = load(data, TEXT)
     run = Run(data=data, text=TEXT, training=TrainingSettings(epochs=EPOCHS))
-    words = train(run.model_copy(update={"training": TrainingSettings(epochs=1)}), dataset).words  # and warms up
+    words = train(update_settings(run, {"training": TrainingSettings(epochs=1)}), dataset).words  # and warms up
     our_seconds, our_losses = ours(run, dataset)
-    plain_seconds, plain_losses = plainly(dataset, words)
+    plain_seconds, plain_losses = reference(dataset, words)
     table = Table("epoch", "ours, s", "plain, s", "ours, loss", "plain, loss")
     for epoch in range(EPOCHS):
         row = (our_seconds[epoch], plain_seconds[epoch], our_losses[epoch], plain_losses[epoch])

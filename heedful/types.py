@@ -101,7 +101,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class Reference:
-    """What a reference run said of the batch at hand: computed once, not every epoch."""
+    """What a reference run predicts and attends to in the batch at hand: computed once, not every epoch."""
 
     attention: Float[Tensor, "batch item"]
     logits: Float[Tensor, "batch classes"]

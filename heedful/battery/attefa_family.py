@@ -55,7 +55,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Family:
-    """All that is to be said together of one base model and its adversaries.
+    """One base model and its adversaries, together.
 
     Args:
         seeds: the trained adversaries, in the order given.
@@ -213,7 +213,7 @@ def base_rows(
     item_logits: Float[Tensor, "text item classes"] | None = None,
     tokens: Int[Tensor, "text item"] | None = None,
 ) -> dict[str, Float[Tensor, " text"]]:
-    """What no training is needed for, text by text, from all that the base model said of a whole split.
+    """What no training is needed for, text by text, from all that the base model predicts for a whole split.
 
     `cap`; `type_cap`, given tokens; `constant_tvd`; `rescaled_tvd`; and `frozen_tvd`, `frozen_js`, `frozen_loss`, given
     the item logits of two classes.

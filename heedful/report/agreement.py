@@ -89,3 +89,6 @@ def _table(texts: Texts, test: str, measure: str) -> pl.DataFrame:
         return table.drop("significant")
     share = pl.format("{} %", (100 * pl.col("significant")).round(0).cast(pl.Int32))
     return table.with_columns(share.alias("significant")).rename({"significant": "significant at .05"})
+
+
+FIGURES = (tau_gradient, tau_leave_one_out, tau_gradient_leave_one_out)

@@ -239,3 +239,6 @@ def _flip_chart(cells: pl.DataFrame, texts: Texts) -> Chart:
         .properties(width=150, height=84)
         .facet(column=alt.Column("ranking:N", sort=order, header=header), row=row, spacing=22)
     )
+
+
+FIGURES = (erase_one, erase_one_negative, erase_one_flips, fraction_erased, mass_erased)

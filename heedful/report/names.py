@@ -8,7 +8,7 @@ from heedful.settings.validation import flatten_settings
 UNNAMED = ("fingerprint", "reference")
 """Settings that name a run to a machine, not to a reader."""
 SPEAKING = ("encoder", "attention", "method", "source")
-"""Settings whose value says enough without their name, in the order in which they are said."""
+"""Settings whose value says enough without their name, in the order in which they are named."""
 
 
 def shown_settings(settings: Mapping[str, Any]) -> dict[str, str]:

@@ -143,3 +143,6 @@ def medians(summary: pl.DataFrame) -> str:
         + ", ".join(f"{median:.2f} at {quarter} for {name} ({run})" for median, quarter, name, run in named)
         + "."
     )
+
+
+FIGURES = (permutation, adversarial_attention, adversarial_attention_by_largest)

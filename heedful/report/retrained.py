@@ -90,3 +90,6 @@ def _members(texts: Texts) -> pl.DataFrame:
             if isinstance(moved, float) and isinstance(gone, float) and gone > 0:
                 rows.append((run, kind, moved, gone, min(moved * LN2 / gone, 1.0)))
     return pl.DataFrame(rows, schema=["run", "kind", "tvd", "js", "attefa"], orient="row")
+
+
+FIGURES = (adversaries_plane, adversaries_seeds)

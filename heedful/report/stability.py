@@ -195,3 +195,6 @@ def _header() -> alt.Header:
 def _place(size: str) -> tuple[bool, float]:
     """Numbers of words in their order, then shares of the text."""
     return size.endswith("%"), float(size.rstrip("%"))
+
+
+FIGURES = (seeds_by_largest, noise_by_largest, substitution_by_largest, top_word_curves, certified_share)

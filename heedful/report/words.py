@@ -39,3 +39,6 @@ def token_weights(texts: Texts) -> Figure | None:
         ),
         columns=6,
     )
+
+
+FIGURES = (token_weights,)

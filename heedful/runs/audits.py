@@ -13,6 +13,7 @@ from heedful.auditing.audit import Audit, Report, audit
 from heedful.auditing.companions import Companions
 from heedful.auditing.request import AuditRequest
 from heedful.runs.folders import written_whole
+from heedful.schema import Verdict
 from heedful.settings import AuditSettings, key_of
 from heedful.training.trained import Trained
 from heedful.types import Dataset
@@ -48,7 +49,7 @@ def ensure_audit(
 
 def save_audit(finished: Audit, folder: Path, command: str = "") -> None:
     """Write the audit's folder, whole or not at all."""
-    verdict = finished.verdict.model_copy(update={"command": command})
+    verdict = Verdict.model_validate({**dict(finished.verdict), "command": command})
     description = verdict.model_dump(mode="json", exclude={"lines", "show_instead", "command"})
     with written_whole(folder) as part:
         finished.rows.write_parquet(part / "rows.parquet")

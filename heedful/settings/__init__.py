@@ -55,7 +55,7 @@ class DataSettings(_Settings):
     agreement: Annotated[float, Field(gt=0.5, le=1)] = 1.0
     """Share of a mock text's informative words that are of its own class; the others speak for another one."""
     classes: Annotated[int, Field(ge=2, le=50)] = 2
-    """How many classes a mock set has; for more than two the words are dealt out to as many lists."""
+    """How many classes a mock set has; for more than two the words are distributed over as many lists."""
 
 
 class TextSettings(_Settings):

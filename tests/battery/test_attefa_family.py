@@ -75,11 +75,11 @@ def test_a_cap_by_type_is_the_largest_divergence_of_all_weight_on_one_type(data)
     caps = js_caps(base, items, tokens)
     assert (caps <= js_caps(base, items) + 1e-9).all()
     for row, cap in enumerate(caps):
-        found = []
+        divergences = []
         for kind in tokens[row][items[row]].unique():
             members = (items[row] & (tokens[row] == kind)).double()
-            found.append(js_divergence(base[row], members / members.sum()))
-        torch.testing.assert_close(cap, torch.stack(found).max(), atol=1e-9, rtol=0)
+            divergences.append(js_divergence(base[row], members / members.sum()))
+        torch.testing.assert_close(cap, torch.stack(divergences).max(), atol=1e-9, rtol=0)
     torch.testing.assert_close(js_caps(padded(base), padded(items), padded(tokens).long()), caps, atol=1e-12, rtol=0)
 
 
@@ -132,8 +132,8 @@ def test_no_constant_of_many_classes_pays_less_by_linear_programming(texts, clas
         b_eq=[1.0],
     )
     assert float(constant_adversary(p).mean()) == pytest.approx(least.fun, abs=1e-9)
-    found = best_constant(p)
-    assert float(found.sum()) == pytest.approx(1) and (found >= 0).all()
+    best = best_constant(p)
+    assert float(best.sum()) == pytest.approx(1) and (best >= 0).all()
 
 
 def test_the_constant_of_one_prediction_alone_is_that_prediction():
@@ -209,8 +209,8 @@ SURE = torch.tensor([[0.9, 0.1], [0.1, 0.9]]).double()
 ITEM_LOGITS = torch.tensor([[[2.0, 0.0], [2.0, 0.0], [-1.0, 0.0]], [[-3.0, 0.0], [0.5, 0.0], [9.0, 0.0]]]).double()
 
 
-def attempt(attention: torch.Tensor, said: torch.Tensor) -> dict[str, torch.Tensor]:
-    return adversary_rows(attention, said, ATTENTION, SURE, ITEMS)
+def attempt(attention: torch.Tensor, predictions: torch.Tensor) -> dict[str, torch.Tensor]:
+    return adversary_rows(attention, predictions, ATTENTION, SURE, ITEMS)
 
 
 WON = attempt(torch.tensor([[0.0, 1.0, 0.0], [0.0, 1.0, 0.0]]).double(), torch.tensor([[0.8, 0.2], [0.1, 0.9]]))
@@ -226,50 +226,50 @@ def test_the_rows_of_an_adversary_by_hand():
 
 
 def test_the_family_by_hand():
-    found = family(base_rows(ATTENTION, SURE, ITEMS), [CONSTANT, WON])
+    members = family(base_rows(ATTENTION, SURE, ITEMS), [CONSTANT, WON])
     cap = float(js_caps(ATTENTION, ITEMS).mean())
-    assert found.cap == pytest.approx(cap)
-    assert [one.tvd for one in found.seeds] == pytest.approx([0.4, 0.05])
-    assert [one.unit_tvd for one in found.seeds] == pytest.approx([0.2, 0.025])
-    assert [one.js for one in found.seeds] == pytest.approx([cap, cap])
-    assert [one.loss for one in found.seeds] == pytest.approx([0.4 - cap / LN2, 0.05 - cap / LN2])
+    assert members.cap == pytest.approx(cap)
+    assert [member.tvd for member in members.seeds] == pytest.approx([0.4, 0.05])
+    assert [member.unit_tvd for member in members.seeds] == pytest.approx([0.2, 0.025])
+    assert [member.js for member in members.seeds] == pytest.approx([cap, cap])
+    assert [member.loss for member in members.seeds] == pytest.approx([0.4 - cap / LN2, 0.05 - cap / LN2])
     values = [0.4 / (cap / LN2), 0.05 / (cap / LN2)]
-    assert [one.attefa for one in found.seeds] == pytest.approx(values)
-    assert [one.attefa_of_cap for one in found.seeds] == pytest.approx([0.4, 0.05])
-    assert [one.gave_up for one in found.seeds] == [True, False]
-    assert found.best == 1
-    assert found.mean == pytest.approx(sum(values) / 2)
-    assert found.spread == pytest.approx((values[0] - values[1]) / 2)
+    assert [member.attefa for member in members.seeds] == pytest.approx(values)
+    assert [member.attefa_of_cap for member in members.seeds] == pytest.approx([0.4, 0.05])
+    assert [member.gave_up for member in members.seeds] == [True, False]
+    assert members.best == 1
+    assert members.mean == pytest.approx(sum(values) / 2)
+    assert members.spread == pytest.approx((values[0] - values[1]) / 2)
 
 
 def test_the_members_that_need_no_training():
-    found = family(base_rows(ATTENTION, SURE, ITEMS, ITEM_LOGITS), [WON])
+    members = family(base_rows(ATTENTION, SURE, ITEMS, ITEM_LOGITS), [WON])
     # the adversary that gave up is the constant member: it pays the same and its attention is at the cap
-    assert found.constant == family(base_rows(ATTENTION, SURE, ITEMS), [CONSTANT]).seeds[0]
-    assert found.rescaled.tvd == pytest.approx(0.1) and found.rescaled.js == pytest.approx(found.cap)
+    assert members.constant == family(base_rows(ATTENTION, SURE, ITEMS), [CONSTANT]).seeds[0]
+    assert members.rescaled.tvd == pytest.approx(0.1) and members.rescaled.js == pytest.approx(members.cap)
     optimum = frozen_optimum(ATTENTION, ITEM_LOGITS, ITEMS)
-    assert found.frozen.loss == pytest.approx(float(optimum.loss.mean()))
-    assert found.frozen.attefa == attefa(optimum.moved, optimum.js)
+    assert members.frozen.loss == pytest.approx(float(optimum.loss.mean()))
+    assert members.frozen.attefa == attefa(optimum.moved, optimum.js)
 
 
 def test_the_frozen_optimum_is_left_out_where_it_is_not_known():
     three = torch.tensor([[0.8, 0.1, 0.1], [0.1, 0.1, 0.8]])
     not_linear = base_rows(ATTENTION, SURE, ITEMS)
     more = base_rows(ATTENTION, three, ITEMS, torch.zeros(2, 3, 3).double())
-    for base, said in ((not_linear, SURE), (more, three)):
-        found = family(base, [adversary_rows(ATTENTION, said, ATTENTION, said, ITEMS)])
-        assert found.frozen is None
-        assert isnan(found.seeds[0].attefa) and found.seeds[0].loss == 0
+    for base, predictions in ((not_linear, SURE), (more, three)):
+        members = family(base, [adversary_rows(ATTENTION, predictions, ATTENTION, predictions, ITEMS)])
+        assert members.frozen is None
+        assert isnan(members.seeds[0].attefa) and members.seeds[0].loss == 0
 
 
 def test_a_token_wise_adversary_is_held_against_the_cap_of_types_and_the_frozen_optimum_is_not():
     """A text of one type of token leaves no other attention; the frozen optimum may still choose among equals."""
     even = ITEMS / ITEMS.sum(-1, keepdim=True)
     rows = base_rows(even, SURE, ITEMS, ITEM_LOGITS, torch.tensor([[5, 5, 5], [7, 7, 0]]))
-    found = family(rows, [adversary_rows(even, SURE, even, SURE, ITEMS)])
-    assert found.cap == pytest.approx(0, abs=1e-12)
+    members = family(rows, [adversary_rows(even, SURE, even, SURE, ITEMS)])
+    assert members.cap == pytest.approx(0, abs=1e-12)
     assert rows["frozen_js"].min() > 0
-    assert found.frozen.attefa_of_cap == attefa(rows["frozen_tvd"], rows["frozen_js"], rows["cap"])
+    assert members.frozen.attefa_of_cap == attefa(rows["frozen_tvd"], rows["frozen_js"], rows["cap"])
 
 
 def test_nobody_gave_up_on_a_base_that_says_the_same_for_every_text():

@@ -1,11 +1,13 @@
 import pytest
 import torch
 
-from heedful.battery.comprehensiveness_sufficiency import rationale, rationale_sizes, top_items
+from heedful.auditing.rows import chosen_tests
+from heedful.battery.comprehensiveness_sufficiency import comprehensiveness_sufficiency, top_items, top_sizes
 from heedful.errors import SettingError
 from heedful.models.trace import trace
+from heedful.settings import AuditSettings
 from heedful.types import Batch
-from support.by_hand import found, sigmoid
+from support.by_hand import values_of, sigmoid
 from support.evidence import evidence_of
 from support.evidence import evidence_of_kind as of_kind
 from support.evidence import seeded as draw
@@ -15,7 +17,7 @@ from support.models import LENGTHS, make
 def test_necessary_and_sufficient_by_hand():
     # The toy's weights belong to places: what is kept in front keeps its own. 2 x .3 - 1 x .2 + 4 x .5 = 2.4;
     # without the last (.6 - .2) / .5 = .8, with it alone 4; of the top two, 2 and 4 with weights .3 and .2.
-    values = found("rationale", [2, -1, 4], [0.3, 0.2, 0.5], sizes=(1, 2))
+    values = values_of("comprehensiveness_sufficiency", [2, -1, 4], [0.3, 0.2, 0.5], sizes=(1.0, 2.0))
     p = sigmoid(2.4)
     assert values["comprehensiveness_attention_1"] == pytest.approx(p - sigmoid(0.8))
     assert values["sufficiency_attention_1"] == pytest.approx(p - sigmoid(4.0))
@@ -27,12 +29,12 @@ def test_necessary_and_sufficient_by_hand():
 
 def test_the_words_that_matter_may_be_others():
     # Leaving out the second word (-5) moves the logit most, though attention is on the first.
-    values = found("rationale", [1, -5, 1], [0.6, 0.3, 0.1], sizes=(1,))
+    values = values_of("comprehensiveness_sufficiency", [1, -5, 1], [0.6, 0.3, 0.1], sizes=(1.0,))
     assert values["comprehensiveness_leave_one_out_1"] > values["comprehensiveness_attention_1"]
 
 
-def test_a_rationale_that_is_the_whole_text_counts_for_nothing():
-    values = found("rationale", [4, 2, -1], [0.5, 0.3, 0.2], sizes=(1, 3, 10))
+def test_a_size_that_takes_the_whole_text_counts_for_nothing():
+    values = values_of("comprehensiveness_sufficiency", [4, 2, -1], [0.5, 0.3, 0.2], sizes=(1.0, 3.0, 10.0))
     assert torch.tensor(values["sufficiency_attention_3"]).isnan()
     assert values["comprehensiveness_attention"] == values["comprehensiveness_attention_1"]
 
@@ -40,7 +42,7 @@ def test_a_rationale_that_is_the_whole_text_counts_for_nothing():
 def test_texts_are_shortened_and_read_anew():
     evidence = of_kind("recurrent")
     with torch.no_grad():
-        values = rationale(evidence, draw(), sizes=(1,)).values
+        values = comprehensiveness_sufficiency(evidence, draw(), sizes=(1.0,)).values
     for row, top in enumerate(evidence.attention.argmax(1)[:2].tolist()):
         tokens = evidence.trace.batch.tokens[row, : LENGTHS[row]].tolist()
         p, gone, alone = (
@@ -60,37 +62,37 @@ def read(model, tokens):
 
 def test_zeroing_is_another_thing_than_deleting():
     evidence = evidence_of(make())
-    deleted, zeroed = (rationale(evidence, draw(), erase=how).values for how in ("delete", "zero"))
+    deleted, zeroed = (comprehensiveness_sufficiency(evidence, draw(), erase=how).values for how in ("delete", "zero"))
     assert (deleted["sufficiency_attention"][:2] != zeroed["sufficiency_attention"][:2]).all()
-    with pytest.raises(SettingError, match="Known: delete, zero"):
-        rationale(evidence, draw(), erase="remove")
+    with pytest.raises(SettingError, match="option 'erase' of test .* should be 'delete' or 'zero'; it was 'remove'"):
+        chosen_tests(AuditSettings(options={"comprehensiveness_sufficiency": {"erase": "remove"}}, deep=True))
 
 
 def test_random_words_are_drawn_anew_for_every_text():
     evidence = evidence_of(make())
-    first, second = (rationale(evidence, draw(seed)).values for seed in (0, 1))
+    first, second = (comprehensiveness_sufficiency(evidence, draw(seed)).values for seed in (0, 1))
     assert (first["sufficiency_random_1"][:2] != second["sufficiency_random_1"][:2]).any()
     assert torch.equal(first["sufficiency_attention"][:2], second["sufficiency_attention"][:2])
 
 
 def test_a_share_is_rounded_up_but_not_by_rounding_errors():
-    assert rationale_sizes(torch.tensor([35.0, 36.0]).double(), (0.2,))[:, 0].tolist() == [7, 8]
+    assert top_sizes(torch.tensor([35.0, 36.0]).double(), (0.2,))[:, 0].tolist() == [7, 8]
 
 
 def test_top_items_are_the_first_of_the_order():
     items = torch.tensor([[True, True, True, False]])
-    found = top_items(torch.tensor([[2, 0, 1, 3]]), items, torch.tensor([[1.0, 2.0]]))
-    assert found.long().tolist() == [[[0, 0, 1, 0], [1, 0, 1, 0]]]
+    chosen = top_items(torch.tensor([[2, 0, 1, 3]]), items, torch.tensor([[1.0, 2.0]]))
+    assert chosen.long().tolist() == [[[0, 0, 1, 0], [1, 0, 1, 0]]]
 
 
 def test_emptied_is_the_text_with_zeros_for_every_word():
     evidence = of_kind("recurrent")
     with torch.no_grad():
-        found = rationale(evidence, draw(), sizes=(1,)).values["emptied"]
+        values = comprehensiveness_sufficiency(evidence, draw(), sizes=(1.0,)).values
         blank = torch.zeros_like(evidence.trace.embedded)
-        said = evidence.model.decode(
+        emptied = evidence.model.decode(
             encoded := evidence.model.encode(blank, evidence.trace.batch),
             evidence.model.attend(encoded, evidence.trace.batch)[1],
         ).softmax(-1)
-    lost = evidence.probabilities.amax(-1) - said.gather(1, evidence.predicted[:, None])[:, 0]
-    torch.testing.assert_close(found[:2], lost[:2])
+    lost = evidence.probabilities.amax(-1) - emptied.gather(1, evidence.predicted[:, None])[:, 0]
+    torch.testing.assert_close(values["emptied"][:2], lost[:2])

@@ -14,32 +14,32 @@ SOME = 40
 
 def test_the_attacks_find_worse_than_chance_does():
     evidence = evidence_of(make())
-    found = embedding_attack(evidence, torch.Generator().manual_seed(0), radii=(0.3,)).values
+    values = embedding_attack(evidence, torch.Generator().manual_seed(0), radii=(0.3,)).values
     seen, ball = evidence.trace, Ball(0.3, "linf")
     movable = seen.batch.mask[..., None].expand_as(seen.embedded)
     for seed in range(SOME):
         change = draw(movable, ball, torch.Generator().manual_seed(seed), torch.float64)
         with torch.no_grad():
             by_chance = moves(evidence, reread(evidence.model, seen, change))
-        assert (by_chance["js"][:2] <= found["js_attention"][:2]).all()
-        assert (by_chance["flips"][:2] <= found["flips_answer"][:2]).all()
+        assert (by_chance["js"][:2] <= values["js_attention"][:2]).all()
+        assert (by_chance["flips"][:2] <= values["flips_answer"][:2]).all()
 
 
 def test_each_attack_does_most_to_what_it_aims_at():
-    found = embedding_attack(evidence_of(make()), torch.Generator().manual_seed(0), radii=(0.3,)).values
-    assert (found["js_attention"][:2] >= found["js_answer"][:2]).all()
-    assert (found["flips_answer"][:2] >= found["flips_attention"][:2]).all()
+    values = embedding_attack(evidence_of(make()), torch.Generator().manual_seed(0), radii=(0.3,)).values
+    assert (values["js_attention"][:2] >= values["js_answer"][:2]).all()
+    assert (values["flips_answer"][:2] >= values["flips_attention"][:2]).all()
 
 
 def test_a_wider_ball_does_more():
-    found = embedding_attack(evidence_of(make()), torch.Generator().manual_seed(0), radii=(0.1, 0.01)).values
+    values = embedding_attack(evidence_of(make()), torch.Generator().manual_seed(0), radii=(0.1, 0.01)).values
     for measure in ("js_attention", "tvd_answer"):
-        assert (found[measure][:2] > found[f"{measure}_0.01"][:2]).all()
+        assert (values[measure][:2] > values[f"{measure}_0.01"][:2]).all()
 
 
 def test_attention_that_reads_nothing_does_not_move():
-    found = embedding_attack(evidence_of(make(attention="uniform")), torch.Generator().manual_seed(0)).values
-    assert found["js_attention"][:2].tolist() == [0, 0]
+    values = embedding_attack(evidence_of(make(attention="uniform")), torch.Generator().manual_seed(0)).values
+    assert values["js_attention"][:2].tolist() == [0, 0]
 
 
 def test_an_unknown_norm_lists_the_known():

@@ -28,36 +28,36 @@ def test_each_radius_is_the_variance_of_the_same_noise():
     model = make()
     evidence = evidence_of(model)
     with torch.no_grad():
-        found = embedding_noise(evidence, draw(), radii=(0.04, 0.25)).values
+        values = embedding_noise(evidence, draw(), radii=(0.04, 0.25)).values
         noise = noise_on_one_word(evidence.trace, draw())
-        for ending, scale in {"": 0.2, "_0.25": 0.5}.items():
+        for suffix, scale in {"": 0.2, "_0.25": 0.5}.items():
             encoded = model.encode(evidence.trace.embedded + scale * noise, evidence.trace.batch)
             _, attention = model.attend(encoded, evidence.trace.batch)
             wanted = js_divergence(attention, evidence.attention, evidence.items)
-            torch.testing.assert_close(found[f"js{ending}"][:2], wanted[:2])
-    assert (found["js_0.25"][:2] > found["js"][:2]).all()
+            torch.testing.assert_close(values[f"js{suffix}"][:2], wanted[:2])
+    assert (values["js_0.25"][:2] > values["js"][:2]).all()
 
 
 def test_what_is_shown_is_attention_at_the_first_radius_and_the_noisy_word():
     evidence = evidence_of(make())
     with torch.no_grad():
-        found = embedding_noise(evidence, draw(), radii=(0.25, 0.04))
-    js = js_divergence(found.items["noisy_attention"], evidence.attention, evidence.items)
-    torch.testing.assert_close(js[:2], found.values["js"][:2])
-    assert torch.equal(found.items["noisy"] == 1, (noise_on_one_word(evidence.trace, draw()) != 0).any(-1))
+        findings = embedding_noise(evidence, draw(), radii=(0.25, 0.04))
+    js = js_divergence(findings.items["noisy_attention"], evidence.attention, evidence.items)
+    torch.testing.assert_close(js[:2], findings.values["js"][:2])
+    assert torch.equal(findings.items["noisy"] == 1, (noise_on_one_word(evidence.trace, draw()) != 0).any(-1))
 
 
-def test_the_floor_is_the_mean_over_all_ways_to_deal_the_weights_out():
+def test_the_floor_is_the_mean_over_all_permutations_of_the_weights():
     evidence = evidence_of(make())
     weights = evidence.attention[1, :4]
-    dealt = torch.stack([weights[list(order)] for order in permutations(range(4))])
-    wanted = js_divergence(dealt, weights.expand_as(dealt)).mean()
-    found = embedding_noise(evidence, draw()).values["shuffled_js"]
-    torch.testing.assert_close(found[1], wanted)
+    permuted = torch.stack([weights[list(order)] for order in permutations(range(4))])
+    wanted = js_divergence(permuted, weights.expand_as(permuted)).mean()
+    values = embedding_noise(evidence, draw()).values
+    torch.testing.assert_close(values["shuffled_js"][1], wanted)
 
 
 @pytest.mark.parametrize("attention", ["uniform"])
 def test_attention_that_reads_nothing_does_not_move(attention):
-    found = embedding_noise(evidence_of(make(attention=attention)), draw(), radii=(1.0,)).values
-    assert found["js"][:2].tolist() == [0, 0] and found["overlap"][:2].tolist() == [1, 1]
-    assert found["tvd"][:2].min() > 0 and len(found["js"]) == BATCH
+    values = embedding_noise(evidence_of(make(attention=attention)), draw(), radii=(1.0,)).values
+    assert values["js"][:2].tolist() == [0, 0] and values["overlap"][:2].tolist() == [1, 1]
+    assert values["tvd"][:2].min() > 0 and len(values["js"]) == BATCH

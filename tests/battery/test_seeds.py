@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from heedful.battery import PAIRS
+from heedful.battery.seeds import seeds
 from heedful.exact import expected_permuted_js
 from heedful.measures import js_divergence
 from heedful.models.trace import trace
@@ -24,28 +24,28 @@ def traces():
 
 
 def test_a_model_beside_itself_does_not_differ(traces):
-    found = PAIRS["seeds"](traces[0], [traces[0], traces[0]]).values
-    apart = [value for name, value in found.items() if name not in ("shuffled_js", "overlap")]
+    values = seeds(traces[0], [traces[0], traces[0]]).values
+    apart = [value for name, value in values.items() if name not in ("shuffled_js", "overlap")]
     assert all(value.abs().max() < 1e-6 for value in apart)
-    assert (found["overlap"] == 1).all()
+    assert (values["overlap"] == 1).all()
 
 
 def test_the_largest_difference_is_that_of_the_farthest_seed(traces):
-    found = PAIRS["seeds"](traces[0], traces[1:]).values
+    values = seeds(traces[0], traces[1:]).values
     items = traces[0].encoded.items
-    each = torch.stack([js_divergence(one.attention, traces[0].attention, items) for one in traces[1:]])
-    assert torch.equal(found["max_js"], each.amax(0))
-    assert torch.allclose(found["mean_js"], each.mean(0))
-    assert (found["max_js"] > 0).any()
+    each = torch.stack([js_divergence(other.attention, traces[0].attention, items) for other in traces[1:]])
+    assert torch.equal(values["max_js"], each.amax(0))
+    assert torch.allclose(values["mean_js"], each.mean(0))
+    assert (values["max_js"] > 0).any()
 
 
-def test_the_floor_is_attention_dealt_out_at_random(traces):
-    found = PAIRS["seeds"](traces[0], traces[1:]).values["shuffled_js"]
-    torch.testing.assert_close(found, expected_permuted_js(traces[0].attention, traces[0].encoded.items))
-    assert found[-1] == 0  # one item can go nowhere
+def test_the_floor_is_attention_permuted_at_random(traces):
+    shuffled = seeds(traces[0], traces[1:]).values["shuffled_js"]
+    torch.testing.assert_close(shuffled, expected_permuted_js(traces[0].attention, traces[0].encoded.items))
+    assert shuffled[-1] == 0  # one item can go nowhere
 
 
 def test_decisions_that_differ_are_counted(traces):
     first, other = traces[0], traces[1]
     share = (first.logits.argmax(-1) != other.logits.argmax(-1)).double()
-    assert torch.equal(PAIRS["seeds"](first, [other, first]).values["flips"], share / 2)
+    assert torch.equal(seeds(first, [other, first]).values["flips"], share / 2)

@@ -4,9 +4,9 @@ from importlib import import_module
 import pytest
 import torch
 
-from heedful.battery.comprehensiveness_sufficiency import rationale_sizes, top_items
+from heedful.battery.comprehensiveness_sufficiency import top_items, top_sizes
 from heedful.battery.sensitivity import (
-    Rationales,
+    ChosenWords,
     area,
     head_slopes,
     held_radius,
@@ -52,9 +52,9 @@ def test_where_states_are_embeddings_and_attention_is_held_the_search_finds_the_
     top[:, [0, 2]] = True
     top &= evidence.items
     wanted = held_radius(evidence, head_slopes(evidence), top)
-    found = flips(evidence, top)[:, 0]
-    assert (found >= wanted * (1 - 1e-9)).all()
-    torch.testing.assert_close(found, wanted, rtol=1e-2, atol=0)
+    radii = flips(evidence, top)[:, 0]
+    assert (radii >= wanted * (1 - 1e-9)).all()
+    torch.testing.assert_close(radii, wanted, rtol=1e-2, atol=0)
 
 
 def test_the_exact_radius_by_hand():
@@ -104,26 +104,26 @@ def test_what_is_reported_is_a_change_of_these_words_that_was_seen_to_change_the
     model = Noting(undecided(encoder))
     seen = trace(model, cut(make_batch(), [0], 7))
     words = torch.tensor([[[False, True, True, False, False, True, False]]])
-    found = smallest_flips(model, seen, words, probes=6, steps=4)
+    radii = smallest_flips(model, seen, words, probes=6, steps=4)
     sizes = []
     for embedded, decided in model.noted:
         change = embedded - seen.embedded
         assert (change[:, ~words[0, 0]] == 0).all()
         sizes += change.flatten(1).norm(dim=1)[decided != seen.logits.argmax(-1)].tolist()
-    assert any(found.item() == pytest.approx(size, rel=1e-12) for size in sizes)
+    assert any(radii.item() == pytest.approx(size, rel=1e-12) for size in sizes)
 
 
 @pytest.mark.parametrize("kind", ["five classes", "query"])
 def test_a_tenth_of_what_is_found_changes_no_decision_in_any_direction_tried(kind):
     evidence = of_kind(kind)
     words = evidence.trace.batch.attendable
-    found = flips(evidence, words)[:, 0]
-    assert found[:2].isfinite().any()
+    radii = flips(evidence, words)[:, 0]
+    assert radii[:2].isfinite().any()
     for seed in range(20):
         change = (
             torch.randn(evidence.trace.embedded.shape, generator=draw(seed), dtype=torch.float64) * words[..., None]
         )
-        change = change / change.flatten(1).norm(dim=1)[:, None, None] * found.nan_to_num(0.1)[:, None, None] / 10
+        change = change / change.flatten(1).norm(dim=1)[:, None, None] * radii.nan_to_num(0.1)[:, None, None] / 10
         model = evidence.model
         with torch.no_grad():
             encoded = model.encode(evidence.trace.embedded + change, evidence.trace.batch)
@@ -141,21 +141,21 @@ def test_more_words_need_no_larger_change():
 
 @pytest.mark.parametrize("encoder", ["bilstm", "hierarchical"])
 @pytest.mark.parametrize("attention", ["additive", "frozen"])
-def test_every_rationale_is_searched_as_if_alone(encoder, attention, monkeypatch):
+def test_every_choice_of_words_is_searched_as_if_alone(encoder, attention, monkeypatch):
     """However many are searched at once, and though the longest text may be done with first."""
     evidence = evidence_of(undecided(encoder, attention), imposed(encoder))
     mask = evidence.trace.batch.mask
-    one = torch.arange(7).expand(3, 7) == torch.tensor([[5], [3], [0]])
-    together = flips(evidence, one, mask, mask & ~one)
+    single = torch.arange(7).expand(3, 7) == torch.tensor([[5], [3], [0]])
+    together = flips(evidence, single, mask, mask & ~single)
     assert together[:2, 1:].isfinite().all()
     monkeypatch.setattr(import_module("heedful.battery.sensitivity"), "TOKENS", 1)
-    torch.testing.assert_close(flips(evidence, one, mask, mask & ~one), together, rtol=1e-9, atol=0, equal_nan=True)
+    torch.testing.assert_close(flips(evidence, single, mask, mask & ~single), together, rtol=1e-9, atol=0, equal_nan=True)
 
 
 def test_without_words_nothing_is_found():
     evidence = flat()
-    found = flips(evidence, torch.zeros_like(evidence.items), evidence.items)
-    assert found[:, 0].isnan().all() and found[:, 1].isfinite().all()
+    radii = flips(evidence, torch.zeros_like(evidence.items), evidence.items)
+    assert radii[:, 0].isnan().all() and radii[:, 1].isfinite().all()
 
 
 def test_a_decision_that_no_change_touches_has_no_radius():
@@ -170,13 +170,13 @@ def test_a_change_in_a_poor_direction_is_turned_and_shortened():
     wanted = held_radius(evidence, head_slopes(evidence), words)
     noise = torch.randn(evidence.trace.embedded.shape, generator=draw(), dtype=torch.float64) * words[..., None]
     margin = evidence.trace.logits[:, 1].abs()
-    rationales = Rationales(evidence.model, evidence.trace, torch.arange(3), words)
+    chosen = ChosenWords(evidence.model, evidence.trace, torch.arange(3), words)
     with torch.no_grad():
-        poor = 9 * noise * (rationales.lead(noise) + margin).sign()[:, None, None]
-        assert (rationales.lead(poor) > 0).tolist() == [True, False, True]
-        once, found = (tighten(rationales, poor, margin, probes, 4) for probes in (1, 9))
-    assert (once[[0, 2]] > 1.1 * wanted[[0, 2]]).all() and once[1].isnan() and found[1].isnan()
-    torch.testing.assert_close(found[[0, 2]], wanted[[0, 2]], rtol=0.03, atol=0)
+        poor = 9 * noise * (chosen.lead(noise) + margin).sign()[:, None, None]
+        assert (chosen.lead(poor) > 0).tolist() == [True, False, True]
+        once, shortest = (tighten(chosen, poor, margin, probes, 4) for probes in (1, 9))
+    assert (once[[0, 2]] > 1.1 * wanted[[0, 2]]).all() and once[1].isnan() and shortest[1].isnan()
+    torch.testing.assert_close(shortest[[0, 2]], wanted[[0, 2]], rtol=0.03, atol=0)
 
 
 @pytest.mark.parametrize("power", [0.5, 1.0, 2.0, 5.0])
@@ -195,7 +195,7 @@ def test_a_change_is_scaled_back_to_near_where_the_decision_changes(power):
 
 
 def test_every_ranking_and_size_has_its_radius_and_every_ranking_its_area():
-    values = sensitivity(flat(), draw(), sizes=(1, 0.5), by=("attention", "random"), probes=4, steps=3).values
+    values = sensitivity(flat(), draw(), sizes=(1.0, 0.5), by=("attention", "random"), probes=4, steps=3).values
     assert {"radius_attention_1", "radius_random_50%", "auc_attention", "held_random_1", "held_auc_random"} <= set(
         values
     )
@@ -206,9 +206,9 @@ def test_every_ranking_and_size_has_its_radius_and_every_ranking_its_area():
 
 def test_each_radius_is_that_of_its_own_ranking_and_size():
     evidence = evidence_of(make("identity", "frozen"), imposed("identity"))
-    values = sensitivity(evidence, draw(), sizes=(1, 0.5)).values
+    values = sensitivity(evidence, draw(), sizes=(1.0, 0.5)).values
     for name in ("attention", "leave_one_out"):
-        tops = top_items(evidence.ranking(name), evidence.items, rationale_sizes(evidence.count, (1, 0.5))).unbind(1)
+        tops = top_items(evidence.ranking(name), evidence.items, top_sizes(evidence.count, (1, 0.5))).unbind(1)
         for size, top, radius in zip(("1", "50%"), tops, flips(evidence, *tops).unbind(1), strict=True):
             held = held_radius(evidence, head_slopes(evidence), top)
             torch.testing.assert_close(values[f"radius_{name}_{size}"][:2], radius[:2], rtol=1e-9, atol=0)
@@ -216,7 +216,7 @@ def test_each_radius_is_that_of_its_own_ranking_and_size():
 
 
 def test_a_head_that_is_not_ours_has_no_exact_form():
-    values = sensitivity(of_kind("not linear"), draw(), sizes=(1,), by=("attention",), probes=2, steps=2).values
+    values = sensitivity(of_kind("not linear"), draw(), sizes=(1.0,), by=("attention",), probes=2, steps=2).values
     assert values["held_attention_1"].isnan().all()
 
 

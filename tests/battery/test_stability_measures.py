@@ -11,9 +11,9 @@ def test_nothing_moves_where_the_same_is_read():
     model, batch = make(), make_batch()
     with torch.no_grad():
         seen = trace(model, batch)
-        found = moves(Evidence(model, seen), seen)
-    assert found["overlap"].tolist() == [1, 1, 1]
-    assert all(found[name].abs().max() == 0 for name in ("js", "tvd", "flips"))
+        values = moves(Evidence(model, seen), seen)
+    assert values["overlap"].tolist() == [1, 1, 1]
+    assert all(values[name].abs().max() == 0 for name in ("js", "tvd", "flips"))
 
 
 def test_the_four_measures_by_hand():
@@ -21,10 +21,10 @@ def test_the_four_measures_by_hand():
     with torch.no_grad():
         seen = trace(model, batch)
         other = trace(make("rnn"), batch)
-        found = moves(Evidence(model, seen), other)
-    p, q = (one.logits.softmax(-1) for one in (seen, other))
-    torch.testing.assert_close(found["tvd"], (p - q).abs().sum(-1) / 2)
-    torch.testing.assert_close(found["drop"].abs(), found["tvd"])  # two classes
-    assert torch.equal(found["drop"] > 0, q.gather(1, p.argmax(-1, keepdim=True))[:, 0] < p.amax(-1))
-    assert found["flips"].tolist() == (p.argmax(-1) != q.argmax(-1)).double().tolist()
-    torch.testing.assert_close(found["js"], js_divergence(other.attention, seen.attention, seen.encoded.items))
+        values = moves(Evidence(model, seen), other)
+    p, q = (each.logits.softmax(-1) for each in (seen, other))
+    torch.testing.assert_close(values["tvd"], (p - q).abs().sum(-1) / 2)
+    torch.testing.assert_close(values["drop"].abs(), values["tvd"])  # two classes
+    assert torch.equal(values["drop"] > 0, q.gather(1, p.argmax(-1, keepdim=True))[:, 0] < p.amax(-1))
+    assert values["flips"].tolist() == (p.argmax(-1) != q.argmax(-1)).double().tolist()
+    torch.testing.assert_close(values["js"], js_divergence(other.attention, seen.attention, seen.encoded.items))

@@ -59,11 +59,11 @@ def test_what_is_shown_is_attention_for_the_first_count_and_the_new_word():
     batch = a_batch()
     evidence = evidence_of(make(), batch)
     with torch.no_grad():
-        found = word_substitution(evidence, draw(), counts=(1, 2))
+        findings = word_substitution(evidence, draw(), counts=(1, 2))
         table = make().embedding.weight.detach()
         other, _ = _replaced(batch, table, FIRST, None, (1, 2), draw())[0]
-        torch.testing.assert_close(found.items["replaced_attention"], trace(make(), other).attention)
-    new = found.items["replacement"]
+        torch.testing.assert_close(findings.items["replaced_attention"], trace(make(), other).attention)
+    new = findings.items["replacement"]
     assert torch.equal(~new.isnan(), other.tokens != batch.tokens)
     assert torch.equal(new[~new.isnan()], other.tokens[other.tokens != batch.tokens].double())
 
@@ -88,18 +88,18 @@ def test_the_changed_text_is_read_anew():
     model, batch = make(), a_batch()
     evidence = evidence_of(model, batch)
     with torch.no_grad():
-        found = word_substitution(evidence, draw(), counts=(2, 3)).values
-        for ending, (other, _) in zip(("", "_3"), replaced(batch, counts=(2, 3)), strict=True):
+        values = word_substitution(evidence, draw(), counts=(2, 3)).values
+        for suffix, (other, _) in zip(("", "_3"), replaced(batch, counts=(2, 3)), strict=True):
             wanted = moves(evidence, trace(model, other))
             for name, value in wanted.items():
-                assert found[f"{name}{ending}"][0] == value[0]
-    assert found["js"][1].isnan() and found["js"][0] > 0
+                assert values[f"{name}{suffix}"][0] == value[0]
+    assert values["js"][1].isnan() and values["js"][0] > 0
 
 
 def test_a_model_without_a_table_of_embeddings_has_no_answer():
-    found = word_substitution(Evidence(FourVerbs(make()), evidence_of(make()).trace), draw(), counts=(1, 2)).values
-    assert all(found[name].isnan().all() for name in ("js", "tvd", "flips", "overlap", "js_2"))
-    assert found["shuffled_js"][:2].isfinite().all()
+    values = word_substitution(Evidence(FourVerbs(make()), evidence_of(make()).trace), draw(), counts=(1, 2)).values
+    assert all(values[name].isnan().all() for name in ("js", "tvd", "flips", "overlap", "js_2"))
+    assert values["shuffled_js"][:2].isfinite().all()
 
 
 def test_of_a_model_of_the_users_own_all_rows_are_words():

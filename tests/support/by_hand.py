@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
-from heedful.battery import TESTS, Evidence
+from heedful.battery import BATTERY, Evidence
 from heedful.models.trace import trace
 from heedful.types import Batch, Encoded
 
@@ -40,13 +40,14 @@ class Toy:
         return torch.stack([torch.zeros_like(logit), logit], 1)
 
 
-def found(name, tokens, weights, bias=0.0, label=1, **options):
+def values_of(name, tokens, weights, bias=0.0, label=1, **options):
+    """What a test of the battery measures of one text, by measure."""
     tokens = torch.tensor([tokens])
     mask = torch.ones_like(tokens, dtype=torch.bool)
     batch = Batch(torch.tensor([0]), tokens, mask, mask, torch.tensor([label]))
     model = Toy(torch.tensor([weights]).double(), bias)
     evidence = Evidence(model, trace(model, batch))
-    findings = TESTS[name](evidence, torch.Generator().manual_seed(0), **options)
+    findings = BATTERY[name].function(evidence, torch.Generator().manual_seed(0), **options)
     return {measure: value.item() for measure, value in findings.values.items()}
 
 

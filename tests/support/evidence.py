@@ -2,9 +2,10 @@
 
 import torch
 
-from heedful.battery import Evidence
+from heedful.battery import Context, Evidence
 from heedful.models.trace import trace
-from support.models import give_attention, make, make_batch
+from heedful.types import Batch
+from support.models import VOCABULARY, give_attention, make, make_batch
 
 KINDS = {
     "token-wise": {"encoder": "average"},
@@ -17,21 +18,28 @@ KINDS = {
     "frozen": {"encoder": "rnn", "attention": "frozen"},
 }
 
+COUNTS = torch.tensor([[0, 0], [9, 9], [9, 0], [0, 9]]).repeat(3, 1)[:VOCABULARY]
+"""How often each token occurs under two labels: in turn it says nothing, is neutral, or indicates the one or other."""
 
-def evidence_of_kind(kind: str, batch=None) -> Evidence:
+
+def make_context() -> Context:
+    return Context(labels=("bad", "good"), token_counts=lambda: COUNTS)
+
+
+def evidence_of_kind(kind: str, batch: Batch | None = None) -> Evidence:
     choice = KINDS[kind]
     model = make(**choice)
     batch = batch or make_batch(choice.get("has_query", False))
     if choice.get("attention") == "frozen" and batch.imposed_attention is None:
         batch = give_attention(batch, hierarchical=False)
     with torch.no_grad():
-        return Evidence(model, trace(model, batch))
+        return Evidence(model, trace(model, batch), make_context())
 
 
-def evidence_of(model, batch=None) -> Evidence:
+def evidence_of(model, batch: Batch | None = None) -> Evidence:
     with torch.no_grad():
         return Evidence(model, trace(model, batch or make_batch()))
 
 
-def seeded(seed=0) -> torch.Generator:
+def seeded(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
