@@ -17,7 +17,7 @@ from heedful.models.trace import trace
 from heedful.settings import AuditSettings
 from heedful.types import Batch, Findings, Model, Trace
 
-Companion = TypeVar("Companion")
+Companion = TypeVar("Companion", covariant=True)
 Other = TypeVar("Other")
 
 

@@ -75,7 +75,7 @@ def _methods() -> dict[str, str]:
 def _metrics() -> dict[str, str]:
     from heedful.training.metrics import METRICS
 
-    return dict.fromkeys(METRICS, "")
+    return _first_lines(dict(METRICS))
 
 
 def _datasets() -> dict[str, str]:

@@ -1,9 +1,10 @@
 """An audit's files, read and checked. They may come from strangers: nothing in them is executed."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from pydantic import ValidationError
@@ -11,6 +12,9 @@ from pydantic import ValidationError
 from heedful.errors import StoreError
 from heedful.report.names import short_name
 from heedful.schema import EXAMPLES, NULLABLE, OPTIONAL, ROWS, Verdict
+
+Columns = Mapping[str, Any]
+"""Name and polars type of each column; not `pl.Schema`, which beartype cannot check."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ def _read_verdict(path: Path) -> Verdict:
         raise StoreError(f"{path} cannot be read as JSON: {_first_line(error)}") from error
 
 
-def _read_parquet(path: Path, schema: pl.Schema) -> pl.DataFrame:
+def _read_parquet(path: Path, schema: Columns) -> pl.DataFrame:
     if not path.is_file():
         raise StoreError(f"{path} is missing, so {path.parent} is no audit. Run `heedful audit` again.")
     try:
@@ -82,7 +86,7 @@ def _read_parquet(path: Path, schema: pl.Schema) -> pl.DataFrame:
     return _cast(frame.with_columns(**absent), schema, path)
 
 
-def _cast(frame: pl.DataFrame, schema: pl.Schema, path: Path) -> pl.DataFrame:
+def _cast(frame: pl.DataFrame, schema: Columns, path: Path) -> pl.DataFrame:
     for column, kind in schema.items():
         try:
             frame = frame.with_columns(pl.col(column).cast(kind))

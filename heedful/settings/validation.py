@@ -40,8 +40,6 @@ def update_settings(settings: Settings, changes: Mapping[str, Any]) -> Settings:
     'cnn'
     """
     flat = flatten_settings(settings.model_dump())
-    for place in changes:
-        flat = {name: value for name, value in flat.items() if name != place and not name.startswith(f"{place}.")}
     return validate_settings(type(settings), nest_settings({**flat, **changes}))
 
 

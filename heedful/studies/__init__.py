@@ -1,23 +1,20 @@
 """Papers, repeated: tables beside ours, claims tested; one name here is one choice of `heedful reproduce`."""
 
-from heedful.studies.attefa import study as attefa
-from heedful.studies.jain_wallace import study as jain_wallace
-from heedful.studies.seat import study as seat
-from heedful.studies.serrano_smith import study as serrano_smith
+from heedful.studies.attefa.study import STUDY as ATTEFA
+from heedful.studies.jain_wallace.study import STUDY as JAIN_WALLACE
+from heedful.studies.seat.study import STUDY as SEAT
+from heedful.studies.serrano_smith.study import STUDY as SERRANO_SMITH
 from heedful.studies.study import SCALES, Results, Study
-from heedful.studies.sun_lu import study as sun_lu
-from heedful.studies.wiegreffe_pinter import study as wiegreffe_pinter
+from heedful.studies.sun_lu.study import STUDY as SUN_LU
+from heedful.studies.wiegreffe_pinter.study import STUDY as WIEGREFFE_PINTER
 
 __all__ = ["SCALES", "STUDIES", "Results", "Study"]
 
 STUDIES: dict[str, Study] = {
-    study.name: study
-    for study in (
-        jain_wallace.STUDY,
-        wiegreffe_pinter.STUDY,
-        serrano_smith.STUDY,
-        attefa.STUDY,
-        seat.STUDY,
-        sun_lu.STUDY,
-    )
+    "jain-wallace": JAIN_WALLACE,
+    "wiegreffe-pinter": WIEGREFFE_PINTER,
+    "serrano-smith": SERRANO_SMITH,
+    "attefa": ATTEFA,
+    "seat": SEAT,
+    "sun-lu": SUN_LU,
 }

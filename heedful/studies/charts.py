@@ -1,4 +1,4 @@
-"""The kinds of figures that the papers draw, as grids: a row a data set, a column a model."""
+"""The kinds of figures that the papers draw, as grids: a row per data set, a column per model."""
 
 from collections.abc import Mapping, Sequence
 
@@ -27,7 +27,7 @@ MOST_POINTS = 150
 
 
 def histograms(frame: pl.DataFrame, low: float, high: float, axis: str) -> Chart:
-    """Step histograms of `value` for each data set and model, one a predicted class."""
+    """Step histograms of `value` for each data set and model, one per predicted class."""
     classes = sorted(frame["class"].unique())
     bars = histogram(frame, ["data", "model", "class"], low, high, BINS)
     chart = steps(bars, colour_of(classes, "class"), axis).properties(width=165, height=85)
@@ -35,16 +35,16 @@ def histograms(frame: pl.DataFrame, low: float, high: float, axis: str) -> Chart
 
 
 def box_plots(frame: pl.DataFrame, rows: tuple[str, Sequence[str], str]) -> Chart:
-    """Lying box plots of `value` for each data set and model, one for each category of the field `rows[0]`.
+    """Horizontal box plots of `value` for each data set and model, one for each category of the field `rows[0]`.
 
-    What the value is must stand in the caption: under each of many small panels there is no room for it.
+    The caption must say what the value is: there is no room for it under each of many small panels.
     """
     numbers = five_numbers(frame, ["data", "model", rows[0]]).with_columns(series=pl.lit("all"))
     return _grid(boxes(numbers, rows, ("series", ["all"]), "").properties(width=165), frame)
 
 
 def scatter(frame: pl.DataFrame, x: str, y: str) -> Chart:
-    """Points (`x`, `y`) of each data set and model; at most MOST_POINTS a panel, taken evenly over x."""
+    """Points (`x`, `y`) of each data set and model; at most MOST_POINTS per panel, taken evenly over x."""
     every = (pl.len().over("data", "model") / MOST_POINTS).ceil().cast(pl.Int64)
     ranked = frame.sort("x").with_columns(place=pl.int_range(pl.len()).over("data", "model"), every=every)
     points = ranked.filter(pl.col("place") % pl.col("every") == 0).select("data", "model", pl.col("x", "y").round(4))
@@ -62,38 +62,38 @@ def _grid(chart: alt.LayerChart, frame: pl.DataFrame) -> Chart:
     """The chart once for each data set and model that the frame holds, in its order."""
     datasets, models = (list(dict.fromkeys(frame[name])) for name in ("data", "model"))
     header = alt.Header(title=None, labelFontWeight=600, labelColor=STRONG)
-    beside = alt.Header(title=None, labelFontWeight=600, labelColor=STRONG, labelAngle=0, labelAlign="left")
+    row_header = alt.Header(title=None, labelFontWeight=600, labelColor=STRONG, labelAngle=0, labelAlign="left")
     return chart.facet(
-        row=alt.Row("data:N", sort=datasets, header=beside), column=alt.Column("model:N", sort=models, header=header)
+        row=alt.Row("data:N", sort=datasets, header=row_header),
+        column=alt.Column("model:N", sort=models, header=header),
     )
 
 
-def intervals(lines: Mapping[tuple[str, str], Estimate], axis: str, mark: float = 0.0) -> Chart:
+def intervals(estimates: Mapping[tuple[str, str], Estimate], axis: str, mark: float = 0.0) -> Chart:
     """A point and its interval for each (row, series), with a line at the mark."""
-    rows, series = (list(dict.fromkeys(names)) for names in zip(*lines, strict=True))
-    frame = pl.DataFrame(
-        {
-            "row": [row for row, _ in lines],
-            "series": [name for _, name in lines],
-            # By digits, not by places: some differences are small and sure.
-            **{
-                part: [float(f"{getattr(one, part):.4g}") for one in lines.values()]
-                for part in ("value", "low", "high")
-            },
-        }
-    )
+    rows, series = (list(dict.fromkeys(names)) for names in zip(*estimates, strict=True))
+    frame = _interval_frame(estimates)
     base = alt.Chart().encode(
         y=alt.Y("row:N", sort=rows, title=None),
         yOffset=alt.YOffset("series:N", sort=series, scale=alt.Scale(domain=series)),
         color=alt.Color("series:N", scale=colour_scale(series), sort=series, legend=_whole_names(series)),
     )
-    small = max(abs(one) for part in ("low", "high") for one in frame[part]) < SMALL
+    small = max(abs(end) for part in ("low", "high") for end in frame[part]) < SMALL
     ticks = alt.Axis(tickCount=5, format="~e") if small else alt.Axis()
     reach = base.mark_rule(strokeWidth=1.6, aria=False).encode(x=alt.X("low:Q", title=axis, axis=ticks), x2="high:Q")
     points = base.mark_circle(size=46, opacity=1, aria=False).encode(x="value:Q")
     rule = alt.Chart().mark_rule(strokeDash=[3, 3], color=INK, aria=False).encode(x=alt.datum(mark))
     height = len(rows) * (15 * len(series) + 12)
     return alt.LayerChart(data=frame, layer=[rule, reach, points]).properties(width=430, height=height)
+
+
+def _interval_frame(estimates: Mapping[tuple[str, str], Estimate]) -> pl.DataFrame:
+    """row, series, value, low and high; rounded to significant digits, since some differences are small but certain."""
+    rows = [
+        (row, series, *(float(f"{end:.4g}") for end in (estimate.value, estimate.low, estimate.high)))
+        for (row, series), estimate in estimates.items()
+    ]
+    return pl.DataFrame(rows, schema=["row", "series", "value", "low", "high"], orient="row")
 
 
 def _whole_names(series: Sequence[str]) -> alt.Legend | None:
@@ -110,7 +110,11 @@ def curves(
     columns: int | None = None,
     dots: bool = True,
 ) -> Chart:
-    """Lines (`x`, `y`), one a `series`, in a panel for each data set, so many beside each other (None: all)."""
+    """Lines (`x`, `y`), one per `series`, in a panel for each data set.
+
+    Args:
+        columns: how many panels stand side by side; None: all.
+    """
     base = alt.Chart().encode(
         x=alt.X("x:Q", title=x, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5)),
         y=alt.Y("y:Q", title=y, scale=alt.Scale(zero=False)),
@@ -125,26 +129,28 @@ def curves(
 
 
 def heat_maps(frame: pl.DataFrame, rows: Sequence[str]) -> Chart:
-    """A text as each model reads it: `word` on a ground as dark as its `weight`, by `place` and by the way of reading.
+    """A text as each model reads it: each `word` at its `place`, on a background as dark as its `weight`.
 
-    A panel for each model, a row for each way of reading; words that were `touched` stand out.
+    A panel for each model, a row for each way the text is `read`; words that were `perturbed` are underlined.
     """
     models = list(dict.fromkeys(frame["model"]))
     base = alt.Chart().encode(
         x=alt.X("place:O", axis=None), y=alt.Y("read:N", sort=list(rows), title=None, axis=alt.Axis(ticks=False))
     )
-    ground = base.mark_rect(color=COLOURS[1], aria=False).encode(
+    background = base.mark_rect(color=COLOURS[1], aria=False).encode(
         opacity=alt.Opacity("weight:Q", scale=alt.Scale(domain=[0, 1], range=[0, 0.6], clamp=True), legend=None)
     )
     words = base.mark_text(color=STRONG, fontSize=10.5, limit=66, aria=False).encode(text="word:N")
     line = (
-        alt.Chart().transform_filter("datum.touched").mark_rule(color=COLOURS[0], strokeWidth=2, yOffset=8, aria=False)
+        alt.Chart()
+        .transform_filter("datum.perturbed")
+        .mark_rule(color=COLOURS[0], strokeWidth=2, yOffset=8, aria=False)
     )
     under = line.encode(
         x=alt.X("place:O", axis=None, bandPosition=0.1), x2=alt.X2("place:O", bandPosition=0.9), y=base.encoding.y
     )
     width = 68 * frame["place"].n_unique()
-    panel = alt.LayerChart(data=frame, layer=[ground, words, under]).properties(width=width, height=22 * len(rows))
+    panel = alt.LayerChart(data=frame, layer=[background, words, under]).properties(width=width, height=22 * len(rows))
     header = alt.Header(title=None, labelFontWeight=600, labelColor=STRONG, labelAnchor="start")
     return panel.facet(facet=alt.Facet("model:N", sort=models, header=header), columns=1)
 

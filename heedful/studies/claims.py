@@ -1,28 +1,31 @@
-"""From columns of rows to the numbers of tables and claims."""
+"""From columns of rows to the numbers of tables, and the test behind a claim."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from math import nan
 
-import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from heedful.battery.questions import Values
+from heedful.battery.question import Values
+from heedful.data.draws import seeded_generator
 from heedful.measures import Estimate, bootstrap_interval, pooled_interval
 from heedful.studies.study import Cell, Claim, Entry
 from heedful.verdict.comparison import over_texts
 
 Where = Bool[Tensor, "seed text"]
 Shaped = Float[Tensor, "..."]
-"""[seed text], of another number of seeds or texts than its neighbour."""
+"""[seed text], where two of them may differ in the number of seeds or texts."""
 
 CONFIRMED, NOT_CONFIRMED, CONTRADICTED, NOT_TESTED = "confirmed", "not confirmed", "contradicted", "not tested"
 
 
-def estimate(values: Values, name: str) -> Estimate:
-    """The mean and its bootstrap interval, drawn from a stream that belongs to this name."""
-    return bootstrap_interval(over_texts(values), _generator(name))
+def estimate(values: Values, *name: str) -> Estimate:
+    """The mean and its bootstrap interval.
+
+    Args:
+        name: of the number, which seeds the resampling: leaving one number out changes no other's interval.
+    """
+    return bootstrap_interval(over_texts(values), seeded_generator(*name))
 
 
 def score_estimate(cell: Cell, metric: str) -> Estimate | None:
@@ -36,23 +39,24 @@ def score_estimate(cell: Cell, metric: str) -> Estimate | None:
 
 
 def entry(values: Values | None, name: str, paper: float | None = None) -> Entry:
-    """A cell of a table: our estimate, where there are rows, and the paper's number."""
+    """An entry of a table: our estimate, where there are rows, and the paper's number."""
     return Entry(None if values is None else estimate(values, name), paper)
 
 
-def judge(statement: str, source: str, measured: str, parts: Mapping[str, Shaped], *, threshold: float = 0.0) -> Claim:
+def test_claim(
+    claim_id: str, statement: str, source: str, measured: str, parts: Mapping[str, Shaped], *, threshold: float = 0.0
+) -> Claim:
     """The claim that the mean of these values lies above the threshold, tested by bootstrap.
 
-    Each part (a data set, a model) gives an estimate with a 95 % interval, and the mean of all parts one. Confirmed:
-    that interval lies above the threshold, and no part's lies below. Contradicted: the interval of the mean lies below.
-    Not confirmed: anything else.
+    Each part (a data set, a model) gives an estimate with a 95 % interval, and so does the mean of all parts.
+    Confirmed: the interval of the mean lies above the threshold, and no part's interval lies below it. Contradicted:
+    the interval of the mean lies below. Not confirmed: anything else.
     """
-    estimates = {name: estimate(values, f"{statement} {name}") for name, values in parts.items()}
-    known = {name: one for name, one in estimates.items() if one.n > 0}
-    pooled = pooled_interval([over_texts(parts[name]) for name in known], _generator(statement))
-    return Claim(
-        statement, source, measured, threshold, known, pooled, _verdict(pooled, list(known.values()), threshold)
-    )
+    estimates = {name: estimate(values, claim_id, name) for name, values in parts.items()}
+    known = {name: part for name, part in estimates.items() if part.n > 0}
+    pooled = pooled_interval([over_texts(parts[name]) for name in known], seeded_generator(claim_id))
+    verdict = _verdict(pooled, list(known.values()), threshold)
+    return Claim(claim_id, statement, source, measured, threshold, known, pooled, verdict)
 
 
 def _verdict(pooled: Estimate, parts: Sequence[Estimate], threshold: float) -> str:
@@ -65,16 +69,11 @@ def _verdict(pooled: Estimate, parts: Sequence[Estimate], threshold: float) -> s
 
 
 def paired(first: Shaped, second: Shaped) -> Shaped:
-    """The difference text by text of two models on the same texts, of as many seeds as both have."""
+    """The difference first - second, text by text, of two models on the same texts, for as many seeds as both have."""
     seeds = min(len(first), len(second))
     return first[:seeds] - second[:seeds]
 
 
 def only_where(values: Values, condition: Where) -> Values:
-    """The values of the texts that fulfil the condition; undefined elsewhere."""
+    """The values of the texts that meet the condition; NaN elsewhere."""
     return values.masked_fill(~condition, nan)
-
-
-def _generator(name: str) -> torch.Generator:
-    """A stream of its own for each number: leaving one out changes no other's interval."""
-    return torch.Generator().manual_seed(int.from_bytes(hashlib.sha256(name.encode()).digest()[:6], "big"))

@@ -1,103 +1,129 @@
 """Figures that several studies draw from their rows."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
 
 import polars as pl
 
 from heedful.measures import Estimate
+from heedful.report.drawing import Chart
 from heedful.report.figure import Figure
 from heedful.studies.charts import box_plots, histograms, intervals
-from heedful.studies.pipeline import text_frame
-from heedful.studies.study import Claim, Results
+from heedful.studies.study import Cell, Claim
 
 LARGEST = "prediction.max_attention"
 BINS = ("[0, .25)", "[.25, .5)", "[.5, .75)", "[.75, 1]")
 
-MOST_SAID = 24
-"""Panels whose means are all told to those who can not see the figure."""
+MOST_MEANS = 24
+"""Panels whose means all appear in the figure's description for those who cannot see it."""
 
-study_figure = partial(Figure, group="Figures", columns=6)
+
+@dataclass(frozen=True)
+class Heading:
+    """What a figure is called: the name of its file, its title, and the figure of the paper that it repeats."""
+
+    name: str
+    title: str
+    source: str
+
+
+def study_figure(heading: Heading, chart: Chart, *, caption: str, alt: str) -> Figure:
+    """A figure that takes the whole width of a study's page."""
+    return Figure(
+        name=heading.name,
+        group="Figures",
+        title=heading.title,
+        caption=caption,
+        source=heading.source,
+        alt=alt,
+        chart=chart,
+        columns=6,
+    )
+
+
+def text_frame(cells: Sequence[Cell], columns: Mapping[str, str]) -> pl.DataFrame:
+    """data, model, class (as predicted), and these columns under their new names: a row per text and seed.
+
+    Cells in which one of the columns was not measured are left out.
+    """
+    parts = []
+    for cell in cells:
+        if any(column not in cell.columns for column in columns):
+            continue
+        predicted = cell.columns.get("prediction.predicted")
+        values = {new: cell.columns[column].flatten().numpy() for column, new in columns.items()}
+        length = len(next(iter(values.values())))
+        classes = ["all"] * length if predicted is None else [f"class {int(label)}" for label in predicted.flatten()]
+        parts.append(
+            pl.DataFrame(values).with_columns(
+                pl.lit(cell.data).alias("data"), pl.lit(cell.model).alias("model"), pl.Series("class", classes)
+            )
+        )
+    return pl.concat(parts) if parts else pl.DataFrame()
 
 
 def histogram_figure(
-    results: Results, column: str, axis: str, low: float, high: float, *, name: str, title: str, source: str
+    cells: Sequence[Cell], column: str, axis: str, limits: tuple[float, float], heading: Heading
 ) -> list[Figure]:
     """How a measure is distributed over texts, by predicted class; empty where it was not measured."""
-    frame = _defined(text_frame(results, {column: "value"}))
+    frame = _defined(text_frame(cells, {column: "value"}))
     if frame.is_empty():
         return []
-    return [
-        study_figure(
-            name=name,
-            title=title,
-            source=source,
-            caption=f"Each panel: the share of texts by {axis}; colours tell predicted classes apart.",
-            alt=f"Histograms of {axis}. {_means(frame)}",
-            chart=histograms(frame, low, high, axis),
-        )
-    ]
+    caption = f"Each panel: the share of texts by {axis}; colours distinguish the predicted classes."
+    chart = histograms(frame, *limits, axis)
+    return [study_figure(heading, chart, caption=caption, alt=f"Histograms of {axis}. {_means(frame)}")]
 
 
-def by_largest_figure(results: Results, column: str, axis: str, *, name: str, title: str, source: str) -> list[Figure]:
+def by_largest_figure(cells: Sequence[Cell], column: str, axis: str, heading: Heading) -> list[Figure]:
     """A measure by the largest attention weight of the text; empty where it was not measured."""
-    frame = _defined(text_frame(results, {column: "value", LARGEST: "largest"}))
+    frame = _defined(text_frame(cells, {column: "value", LARGEST: "largest"}))
     if frame.is_empty():
         return []
     place = (pl.col("largest") * len(BINS)).floor().clip(0, len(BINS) - 1).cast(pl.Int32)
     frame = frame.with_columns(bin=place.replace_strict(range(len(BINS)), BINS, return_dtype=pl.String))
     medians = frame.group_by("bin").agg(pl.col("value").median().round(3)).sort("bin").rows()
-    said = "; ".join(f"{place}: median {median}" for place, median in medians)
+    described = "; ".join(f"{weights}: median {median}" for weights, median in medians)
     return [
         study_figure(
-            name=name,
-            title=title,
-            source=source,
+            heading,
+            box_plots(frame, ("bin", BINS, "largest weight")),
             caption=f"Boxes: {axis}, by the largest attention weight of the text.",
-            alt=f"Box plots of {axis} by bins of the largest weight. Over all models: {said}.",
-            chart=box_plots(frame, ("bin", BINS, "largest weight")),
+            alt=f"Box plots of {axis} by bins of the largest weight. Over all models: {described}.",
         )
     ]
 
 
-def measures_figure(
-    results: Results, columns: Mapping[str, str], axis: str, *, name: str, title: str, source: str
-) -> list[Figure]:
-    """Several measures beside each other, each a box: `columns` says what each is called."""
-    wide = text_frame(results, columns)
+def measures_figure(cells: Sequence[Cell], columns: Mapping[str, str], axis: str, heading: Heading) -> list[Figure]:
+    """Several measures side by side, a box each: `columns` says what each is called."""
+    wide = text_frame(cells, columns)
     if wide.is_empty():
         return []
     names = list(columns.values())
-    frame = wide.unpivot(names, index=["data", "model", "class"], variable_name="measure")
-    frame = _defined(frame)
+    frame = _defined(wide.unpivot(names, index=["data", "model", "class"], variable_name="measure"))
     return [
         study_figure(
-            name=name,
-            title=title,
-            source=source,
+            heading,
+            box_plots(frame, ("measure", names, "")),
             caption=f"Boxes: {axis}. Whiskers reach the last value within 1.5 interquartile ranges.",
             alt=f"Box plots of {axis}. {_means(frame, 'measure')}",
-            chart=box_plots(frame, ("measure", names, "")),
         )
     ]
 
 
-def claims_figure(claims: Sequence[Claim], axis: str, *, name: str, title: str, source: str) -> list[Figure]:
-    """What was measured for some claims, data set by data set, with intervals."""
-    lines: dict[tuple[str, str], Estimate] = {
-        (part, claim.measured): one for claim in claims for part, one in claim.parts.items()
+def claims_figure(claims: Sequence[Claim], axis: str, heading: Heading) -> list[Figure]:
+    """What was measured for these claims, part by part, with intervals."""
+    estimates: dict[tuple[str, str], Estimate] = {
+        (name, claim.measured): part for claim in claims for name, part in claim.parts.items()
     }
-    if not lines:
+    if not estimates:
         return []
-    said = "; ".join(f"{part}: {one.value:.2g}" for (part, _), one in lines.items())
+    described = "; ".join(f"{name}: {part.value:.2g}" for (name, _), part in estimates.items())
     return [
         study_figure(
-            name=name,
-            title=title,
-            source=source,
+            heading,
+            intervals(estimates, axis),
             caption="Means over texts, with their 95 % intervals.",
-            alt=f"{title}. {said}.",
-            chart=intervals(lines, axis),
+            alt=f"{heading.title}. {described}.",
         )
     ]
 
@@ -108,9 +134,9 @@ def _defined(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _means(frame: pl.DataFrame, *more: str) -> str:
-    """The mean of every panel, or where these are many the smallest and the largest of each measure."""
+    """The mean of every panel; where there are many, the smallest and the largest of each measure."""
     means = frame.group_by("data", "model", *more, maintain_order=True).agg(pl.col("value").mean())
-    if len(means) <= MOST_SAID:
+    if len(means) <= MOST_MEANS:
         return "Means: " + "; ".join(f"{', '.join(names)}: {mean:.2g}" for *names, mean in means.rows()) + "."
     parts = []
     for (*names,), group in means.group_by(more, maintain_order=True) if more else [((), means)]:

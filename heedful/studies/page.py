@@ -1,4 +1,4 @@
-"""A study's files: one HTML page that needs nothing but itself, a Markdown page with its figures, and JSON."""
+"""A study's files: one self-contained HTML page, a Markdown page with its figures, and JSON."""
 
 import json
 import re
@@ -8,26 +8,26 @@ from markupsafe import Markup, escape
 
 from heedful.report.figure import inline_svg
 from heedful.report.page import templates
-from heedful.studies.render import HOW, Told, as_json, cells_of, markdown, said_estimate, said_number
+from heedful.studies.render import HOW, StudyReport, as_json, estimate_text, markdown, number_text, table_cells
 
 HERE = Path(__file__).parent
 MARKS = ((re.compile(r"\*\*(.+?)\*\*"), r"<b>\1</b>"), (re.compile(r"\*(.+?)\*"), r"<em>\1</em>"))
 
 
-def render_study(told: Told) -> str:
-    """The whole HTML page; every word in it is escaped, and it asks for nothing from any network."""
+def render_study(report: StudyReport) -> str:
+    """The whole HTML page; every word in it is escaped, and it requests nothing from any network."""
     environment = templates(HERE)
-    environment.filters |= {"estimate": said_estimate, "number": said_number, "marked": _marked}
+    environment.filters |= {"estimate": estimate_text, "number": number_text, "emphasized": _emphasized}
     return environment.get_template("study.html").render(
-        told=told,
-        facts=told.facts.items(),
+        report=report,
+        facts=report.facts.items(),
         how=HOW,
-        tables=[(table, *cells_of(table)) for table in told.tables],
-        figures=[(figure, inline_svg(figure)) for figure in told.figures],
+        tables=[(table, *table_cells(table)) for table in report.tables],
+        figures=[(figure, inline_svg(figure)) for figure in report.figures],
     )
 
 
-def _marked(text: str) -> Markup:
+def _emphasized(text: str) -> Markup:
     """Text with Markdown's two kinds of emphasis."""
     html = str(escape(text))
     for mark, element in MARKS:
@@ -35,15 +35,28 @@ def _marked(text: str) -> Markup:
     return Markup(html)
 
 
-def write_study(told: Told, folder: Path) -> Path:
-    """Write NAME.html, NAME.md, NAME.json and the figures NAME/*.svg into a folder; the HTML page's path."""
-    name = told.study.name
-    (folder / name).mkdir(parents=True, exist_ok=True)
-    for figure in told.figures:
-        (folder / name / f"{figure.name}.svg").write_text(inline_svg(figure), encoding="utf-8")
-    drawn = {figure.name: f"{name}/{figure.name}.svg" for figure in told.figures}
-    (folder / f"{name}.md").write_text(markdown(told, drawn), encoding="utf-8")
-    (folder / f"{name}.json").write_text(json.dumps(as_json(told), indent=2, allow_nan=False) + "\n", encoding="utf-8")
+def write_study(report: StudyReport, folder: Path) -> Path:
+    """The path of the HTML page: NAME.html, NAME.md, NAME.json and the figures NAME/*.svg are written into the folder.
+
+    Drawings in NAME/ of figures that the study no longer draws are removed.
+    """
+    name = report.study.name
+    drawings = _write_figures(report, folder / name)
+    paths = {figure: f"{name}/{path.name}" for figure, path in drawings.items()}
+    content = json.dumps(as_json(report), indent=2, allow_nan=False)
+    (folder / f"{name}.md").write_text(markdown(report, paths), encoding="utf-8")
+    (folder / f"{name}.json").write_text(content + "\n", encoding="utf-8")
     page = folder / f"{name}.html"
-    page.write_text(render_study(told), encoding="utf-8")
+    page.write_text(render_study(report), encoding="utf-8")
     return page
+
+
+def _write_figures(report: StudyReport, folder: Path) -> dict[str, Path]:
+    """The file of each figure, by its name."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = {figure.name: folder / f"{figure.name}.svg" for figure in report.figures}
+    for figure in report.figures:
+        paths[figure.name].write_text(inline_svg(figure), encoding="utf-8")
+    for path in set(folder.glob("*.svg")) - set(paths.values()):
+        path.unlink()
+    return paths

@@ -7,15 +7,26 @@ from pathlib import Path
 import polars as pl
 from distributed import Client
 
+from heedful.auditing.companions import Companions
+from heedful.auditing.request import AuditRequest
 from heedful.report import AuditFiles, read_audit
-from heedful.runs.grid import Planned, named
-from heedful.runs.store import Store
+from heedful.runs.companions import adversary_of
+from heedful.runs.grid import RunWithBase, resolve, runs_by_key
+from heedful.runs.store import RunFile, Store
 from heedful.runs.sweep import Report, sweep
-from heedful.runs.worker import Inspection
 from heedful.settings import Run, key_of
-from heedful.studies.study import Cell, Results, Wanted
+from heedful.studies.study import Cell, Results, StudyRun
 from heedful.training.methods import METHODS
 from heedful.verdict.scoring import columns_of
+
+
+@dataclass(frozen=True)
+class PreparedRun:
+    """A run of a study, with its key and that of its audit (None where it is not audited)."""
+
+    planned: StudyRun
+    run: str
+    audit: str | None
 
 
 @dataclass(frozen=True)
@@ -23,34 +34,63 @@ class Prepared:
     """The runs and audits that a study needs, by key, and which of them make up each cell."""
 
     runs: Mapping[str, Run]
-    audits: Mapping[str, Inspection]
-    cells: Mapping[tuple[str, str], Sequence[tuple[str, str | None]]]
-    """For each cell the key of each run, and of its audit."""
+    audits: Mapping[str, AuditRequest]
+    cells: Mapping[tuple[str, str], Sequence[PreparedRun]]
+    """By data and model."""
 
 
-def prepare_study(wanted: Sequence[Wanted]) -> Prepared:
-    """Read the data that the study needs, and name all that must be done."""
+@dataclass(frozen=True)
+class _Resolved:
+    """A run of a study and its companions as they will be stored."""
+
+    planned: StudyRun
+    own: RunWithBase
+    seeds: tuple[RunWithBase, ...]
+    adversaries: tuple[RunWithBase, ...]
+
+
+def prepare_study(study_runs: Sequence[StudyRun]) -> Prepared:
+    """Everything that must be done, by key; reads the data that the study needs."""
+    resolved = _resolve(study_runs)
+    companions = [run for each in resolved for run in each.seeds]
+    companions += [run for each in resolved for run in each.adversaries]
+    audits: dict[str, AuditRequest] = {}
+    cells: dict[tuple[str, str], list[PreparedRun]] = {}
+    for each in resolved:
+        request = _request(each)
+        audits |= {request.key: request} if request else {}
+        prepared = PreparedRun(each.planned, key_of(each.own.run), request.key if request else None)
+        cells.setdefault((each.planned.data, each.planned.model), []).append(prepared)
+    return Prepared(runs_by_key([*(each.own for each in resolved), *companions]), audits, cells)
+
+
+def _resolve(study_runs: Sequence[StudyRun]) -> list[_Resolved]:
     # All at once, so that each data set is read once.
-    ready = named(
-        [
-            *(Planned(one.run, one.base) for one in wanted),
-            *(run for one in wanted for run in one.seeds),
-            *(Planned(run, one.run) for one in wanted for run in one.adversaries),
-        ]
+    runs = resolve([*(each.run for each in study_runs), *(seed for each in study_runs for seed in each.seeds)])
+    own, seeds = runs[: len(study_runs)], iter(runs[len(study_runs) :])
+    return [
+        _Resolved(planned, run, tuple(next(seeds) for _ in planned.seeds), _adversaries(planned, run.run))
+        for planned, run in zip(study_runs, own, strict=True)
+    ]
+
+
+def _adversaries(planned: StudyRun, base: Run) -> tuple[RunWithBase, ...]:
+    """The runs of the adversaries, which take their reference from a base whose data is known."""
+    return tuple(RunWithBase(adversary_of(base, each.seed, each.changes), base) for each in planned.adversaries)
+
+
+def _request(resolved: _Resolved) -> AuditRequest | None:
+    if resolved.planned.audit is None:
+        return None
+    run = resolved.own.run
+    companions = Companions(
+        seeds=tuple(key_of(seed.run) for seed in resolved.seeds),
+        adversaries=tuple(key_of(adversary.run) for adversary in resolved.adversaries),
+        reference=run.reference,
     )
-    runs = {key_of(one.base): one.base for one in ready if one.base is not None}
-    runs |= {key_of(one.run): one.run for one in ready}
-    own, others = ready[: len(wanted)], iter(key_of(one.run) for one in ready[len(wanted) :])
-    seeds = [tuple(next(others) for _ in one.seeds) for one in wanted]
-    adversaries = [tuple(next(others) for _ in one.adversaries) for one in wanted]
-    audits: dict[str, Inspection] = {}
-    cells: dict[tuple[str, str], list[tuple[str, str | None]]] = {}
-    for one, planned, beside, against in zip(wanted, own, seeds, adversaries, strict=True):
-        key, data = key_of(planned.run), planned.run.data.fingerprint
-        asked = one.audit and Inspection(run=key, data=data, settings=one.audit, seeds=beside, adversaries=against)
-        audits |= {asked.key: asked} if asked else {}
-        cells.setdefault((one.data, one.model), []).append((key, asked.key if asked else None))
-    return Prepared(runs, audits, cells)
+    return AuditRequest(
+        run=key_of(run), data=run.data.fingerprint, settings=resolved.planned.audit, companions=companions
+    )
 
 
 def do_study(
@@ -68,28 +108,55 @@ def do_study(
 
 def gather(scale: str, prepared: Prepared, store: Store, folder: Path, errors: Mapping[str, str]) -> Results:
     """What the runs and audits of a study found; a cell whose runs all failed is left out."""
-    cells: dict[tuple[str, str], Cell] = {}
-    for (data, model), keys in prepared.cells.items():
-        done = [(key, asked) for key, asked in keys if prepared.runs[key] in store]
-        audits = [read_audit(folder / asked) for _, asked in done if asked and (folder / asked).is_dir()]
-        if not done:
-            continue
-        columns = columns_of([one.rows for one in audits]) if audits else {}
-        seconds = sum((one.verdict.seconds or 0.0 for one in audits), 0.0)
-        tokens = tuple(store.tokens(key) for key, _ in done if prepared.runs[key].training.record_flow)
-        history = tuple(store.history(key) for key, _ in done if _follows(prepared.runs[key]))
-        shown = shown_words(audits[0]) if audits else pl.DataFrame()
-        others = dict.fromkeys(key for _, asked in done if asked for key in prepared.audits[asked].needs[1:])
-        beside = tuple(store.read(key) for key in others if prepared.runs[key] in store)
-        runs = tuple(store.read(key) for key, _ in done)
-        cells[data, model] = Cell(data, model, runs, columns, beside, seconds, tokens, history, shown)
-    return Results(scale, cells, dict(errors))
+    cells = []
+    for members in prepared.cells.values():
+        done = [member for member in members if prepared.runs[member.run] in store]
+        if done:
+            cells.append(_gather_cell(done, prepared, store, folder))
+    return Results(scale, tuple(cells), dict(errors))
+
+
+def _gather_cell(done: Sequence[PreparedRun], prepared: Prepared, store: Store, folder: Path) -> Cell:
+    planned = done[0].planned
+    audits = [read_audit(folder / each.audit) for each in done if each.audit and (folder / each.audit).is_dir()]
+    settings = {each.run: prepared.runs[each.run] for each in done}
+    return Cell(
+        data=planned.data,
+        model=planned.model,
+        encoder=planned.encoder,
+        method=planned.method,
+        role=planned.role,
+        runs=tuple(store.read(key) for key in settings),
+        columns=columns_of([audit.rows for audit in audits]) if audits else {},
+        companions=_gather_companions(done, prepared, store),
+        seconds=sum((audit.verdict.seconds or 0.0 for audit in audits), 0.0),
+        tokens=tuple(store.tokens(key) for key, run in settings.items() if run.training.record_flow),
+        history=tuple(store.history(key) for key, run in settings.items() if _logs(run)),
+        shown=shown_words(audits[0]) if audits else pl.DataFrame(),
+    )
+
+
+def _gather_companions(done: Sequence[PreparedRun], prepared: Prepared, store: Store) -> Companions[RunFile]:
+    """The runs that the audits of a cell compared its runs with, each once."""
+    requests = [prepared.audits[each.audit].companions for each in done if each.audit]
+
+    def read(keys: Sequence[str]) -> tuple[RunFile, ...]:
+        return tuple(store.read(key) for key in dict.fromkeys(keys) if prepared.runs[key] in store)
+
+    return Companions(
+        seeds=read([key for request in requests for key in request.seeds]),
+        adversaries=read([key for request in requests for key in request.adversaries]),
+    )
+
+
+def _logs(run: Run) -> bool:
+    return METHODS[run.training.method].logs is not None
 
 
 def shown_words(audit: AuditFiles) -> pl.DataFrame:
-    """The texts that an audit shows, a line a word and measure: example, item, word, replaced, measure, value.
+    """The texts that an audit shows, a row per word and measure: example, item, word, replaced, measure, value.
 
-    `replaced` is the word that stood there when similar words took the place of some.
+    `replaced` is the word that stood there when similar words were substituted for some.
     """
     texts = audit.examples.with_columns(replaced=pl.coalesce("replaced", "items"))
     words = texts.select(
@@ -97,25 +164,3 @@ def shown_words(audit: AuditFiles) -> pl.DataFrame:
     ).explode("item", "word", "replaced")
     items = audit.rows.filter(pl.col("item").is_not_null()).select("example", "item", "measure", "value")
     return items.join(words.with_columns(pl.col("item").cast(pl.Int32)), on=["example", "item"], how="left")
-
-
-def _follows(run: Run) -> bool:
-    return METHODS[run.training.method].logs is not None
-
-
-def text_frame(results: Results, columns: Mapping[str, str], model: str | None = None) -> pl.DataFrame:
-    """data, model, class (as predicted), and the asked columns under their new names: one line a text and seed."""
-    parts = []
-    for cell in results.having(*columns, model=model):
-        predicted = cell.columns.get("prediction.predicted")
-        values = {new: cell.columns[name].flatten().numpy() for name, new in columns.items()}
-        named_class = [] if predicted is None else [f"class {int(one)}" for one in predicted.flatten()]
-        length = len(next(iter(values.values())))
-        parts.append(
-            pl.DataFrame(values).with_columns(
-                pl.lit(cell.data).alias("data"),
-                pl.lit(cell.model).alias("model"),
-                pl.Series("class", named_class or ["all"] * length),
-            )
-        )
-    return pl.concat(parts) if parts else pl.DataFrame()

@@ -1,22 +1,23 @@
-"""The numbers that the papers printed, to stand beside ours.
+"""The numbers that the papers printed, to be shown beside ours.
 
-One file `published.csv` in each paper's folder, one number a row, with these columns:
+Each paper's folder has a file `published.csv`, one number per row, with these columns:
 
-item, page      where it is printed: "Table 2", "Figure 13", "section 5.4"; the page only where we could see it
-data            our name of the data set, else the paper's own in lower case; "all" for a statement about all of them
-model           in our words; empty where the number is about the data alone
+item, page      where it is printed: "Table 2", "Figure 13", "section 5.4"; the page only where we know it
+data            our name for the data set, else the paper's own in lower case; "all" for a statement about all of them
+model           as our tables call it; empty where the number is about the data alone
                 jain_wallace                 encoder and attention: "bilstm additive", "average additive"
                 serrano_smith                attention over sentences or words; encoder: "hierarchical rnn", "flat none"
                 attefa, wiegreffe_pinter     encoder: "bilstm", or "mlp", which reads each token alone
                 seat                         encoder and method: "rnn seat", "bilstm word_at", "bert seat without topk"
                 sun_lu                       "dp", "dp-l", "dp-a", "ad", the paper's names
-measure         a key of MEASURES; after it, where the paper splits or varies: "class 0" (the predicted class; for sizes
-                and tokens the label), "seed=50", "lambda=10", "radius=0.01" (noise on embeddings), "words=2" (replaced)
+measure         a key of MEASURES, followed by what the paper splits by: "class 0" (the predicted class; for sizes and
+                tokens the label), "seed=50", "lambda=10", "radius=0.01" (noise on embeddings), "words=2" (replaced)
 value, spread   the number, and the standard deviation printed beside it; shares are in 0..1 even if printed in percent
-note            what one must know before comparing
+note            what to know before comparing
 
-Per-seed numbers of Amini and Kosseim (Tables 4 and 5) are here only for the columns that could be read without doubt:
-all nine seeds, agreeing with the mean and deviation of Table 3. Of Wiegreffe and Pinter we have what others report.
+Per-seed numbers of Amini and Kosseim (Tables 4 and 5) are included only for the columns that could be read without
+doubt: all nine seeds, agreeing with the mean and deviation of Table 3. For Wiegreffe and Pinter we have what others
+report.
 """
 
 from functools import cache
@@ -39,7 +40,7 @@ _RANKED = {
     "both_flip": "share of texts whose decision changes without the top item, and also without a random other one",
     "only_top_flips": "share whose decision changes without the top item only",
     "only_other_flips": "share whose decision changes without the random other item only",
-    "neither_flips": "share whose decision changes by neither",
+    "neither_flips": "share whose decision neither changes",
     "fraction_above_half": "share of texts that need more than half of the items erased before the decision changes",
 }
 
@@ -54,22 +55,22 @@ MEASURES: dict[str, str] = {
     "dev_size": "number of development texts",
     "train_dev_size": "number of training and development texts together",
     "test_size": "number of test texts",
-    "tokens": "number of distinct tokens that lean to a class, or (neutral) to none",
+    "tokens": "number of distinct tokens that indicate a class, or (neutral) none",
     "f1": "F1 on the test texts",
-    "accuracy": "share of test texts answered rightly",
+    "accuracy": "share of test texts classified correctly",
     "tau_gradient": "mean Kendall tau of attention with the input gradient",
     "tau_leave_one_out": "mean Kendall tau of attention with leave-one-out",
     "significant_gradient": "share of texts where the tau with the gradient differs from 0 significantly",
-    "significant_leave_one_out": "share of texts where the tau with leave-one-out does",
-    "gap_gradient": "tau of gradient and leave-one-out with each other, less the tau of attention with the gradient",
-    "gap_leave_one_out": "the same, less the tau of attention with leave-one-out",
-    "gap_encoders": "tau of attention with leave-one-out for this encoder, less that for the bilstm",
+    "significant_leave_one_out": "the same for the tau with leave-one-out",
+    "gap_gradient": "tau of gradient and leave-one-out with each other, minus the tau of attention with the gradient",
+    "gap_leave_one_out": "the same, minus the tau of attention with leave-one-out",
+    "gap_encoders": "tau of attention with leave-one-out, this encoder - bilstm",
     **{
         f"{name}_{ranking}": f"{meaning}; ranked by {ranking}"
         for name, meaning in _RANKED.items()
         for ranking in ("random", "attention", "gradient", "product")
     },
-    "models": "number of models that the statement is about",
+    "models": "number of models the statement is about",
     "models_gradient_mostly_faster": "models where gradient needs fewer erasures than attention on over half the texts",
     "models_gradient_flips_less": "models where the top item by gradient flips fewer decisions than that by attention",
     "models_product_flips_more": "models where the top item by attention x gradient flips more than that by attention",
@@ -83,11 +84,11 @@ MEASURES: dict[str, str] = {
     "embedding_tvd": "change of the prediction under noise on the embeddings",
     "word_jsd": "Jensen-Shannon divergence of attention after words were replaced",
     "word_tvd": "change of the prediction after words were replaced",
-    "comprehensiveness": "change of the prediction without the most attended words; more is better",
-    "sufficiency": "change of the prediction with these words alone; less is better",
-    "sensitivity": "how much noise on these words the decision withstands; less is better",
+    "comprehensiveness": "change of the prediction without the most attended words; higher is better",
+    "sufficiency": "change of the prediction with these words alone; lower is better",
+    "sensitivity": "how much noise on these words the decision withstands; lower is better",
 }
-"""What each measure is; a table's measure is one of these, followed by the class or setting where there are several."""
+"""What each measure is; a number's measure is one of these, and the class or setting where there are several."""
 
 _COLUMNS = {
     "item": pl.String,
@@ -114,10 +115,10 @@ def published(paper: str) -> pl.DataFrame:
 
 
 def number(paper: str, *, item: str, data: str, measure: str, model: str = "") -> float | None:
-    """The one number of that place, or None where the paper prints none; without a model, one about the data alone.
+    """The number printed there, or None where the paper prints none; without a model, one about the data alone.
 
     >>> number("jain_wallace", item="Table 2", data="sst2", model="bilstm additive", measure="tau_gradient class 0")
     0.4
     """
-    found = published(paper).filter(item=item, data=data, model=model, measure=measure)
-    return None if found.is_empty() else found["value"].item()
+    rows = published(paper).filter(item=item, data=data, model=model, measure=measure)
+    return None if rows.is_empty() else rows["value"].item()

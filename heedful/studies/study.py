@@ -2,40 +2,58 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import polars as pl
 
-from heedful.battery.questions import Columns
+from heedful.auditing.companions import Companions
+from heedful.battery.question import Columns
 from heedful.errors import pick
 from heedful.measures import Estimate
 from heedful.report.figure import Figure
-from heedful.runs.grid import Planned
+from heedful.runs.grid import RunWithBase
 from heedful.runs.store import RunFile
-from heedful.settings import AuditSettings, Run
+from heedful.settings import AuditSettings
 
 SCALES = ("small", "medium", "paper")
-"""Minutes on two cores; at most two hours, as the pages in docs/ hold; all that the paper ran."""
+"""Minutes on two cores; at most two hours, as for the pages in docs/; everything that the paper ran."""
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """A run that a study needs.
+class Adversary:
+    """A model to be trained against a run; it becomes a run itself once that run has its key.
 
     Args:
-        data, model: what its cell of the tables is called; runs of one cell differ in the seed alone.
-        base: the run that this one refers to, where its method or attention needs one.
-        audit: with which tests it is audited; None: it is not.
-        seeds: the same model from other seeds, which the audit compares with it.
-        adversaries: runs that refer to this one, trained to predict alike and attend elsewhere.
+        changes: training settings that differ from those of `heedful.runs.companions.adversary_of`.
+    """
+
+    seed: int
+    changes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class StudyRun:
+    """A run that a study needs, and the cell it belongs to; the runs of one cell differ in the seed alone.
+
+    Args:
+        model: what tables call the model of the cell.
+        encoder, method, role: what the study selects cells by: the encoder; what it varies besides (attention,
+            training method, scaling factor, shape); and why the run is there, "" for the main ones.
+        run: together with the run it refers to, where its method or attention needs one.
+        audit: which tests it is audited with; None: it is not audited.
+        seeds: runs that the audit compares it with, usually the same model from other seeds.
+        adversaries: models trained to predict alike and attend elsewhere.
     """
 
     data: str
     model: str
-    run: Run
-    base: Run | None = None
+    encoder: str
+    method: str
+    run: RunWithBase
+    role: str = ""
     audit: AuditSettings | None = None
-    seeds: tuple[Run | Planned, ...] = ()
-    adversaries: tuple[Run, ...] = ()
+    seeds: tuple[RunWithBase, ...] = ()
+    adversaries: tuple[Adversary, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -43,53 +61,81 @@ class Cell:
     """What was measured of one model on one data set, over all seeds.
 
     Args:
-        runs: one a seed.
+        data, model, encoder, method, role: as in its `StudyRun`s.
+        runs: one per seed.
         columns: what the audits found, `test.measure` -> [seed text].
-        beside: the runs that the audits compared them with: other seeds, adversaries.
-        seconds: that the audits took.
-        tokens: what was recorded of tokens along training, one table a seed; empty where nothing was.
-        history: epoch, split, measure, value, one table a seed; empty where the method follows nothing.
+        companions: the runs that the audits compared them with.
+        seconds: how long the audits took.
+        tokens: what was recorded of tokens during training, one table per seed; empty where nothing was.
+        history: epoch, split, measure, value, one table per seed; empty where the method logs nothing.
         shown: texts of the first seed's audit word by word: example, item, word, replaced, measure, value.
     """
 
     data: str
     model: str
+    encoder: str
+    method: str
     runs: tuple[RunFile, ...]
     columns: Columns
-    beside: tuple[RunFile, ...] = ()
+    role: str = ""
+    companions: Companions[RunFile] = Companions()
     seconds: float = 0.0
     tokens: tuple[pl.DataFrame, ...] = ()
     history: tuple[pl.DataFrame, ...] = ()
     shown: pl.DataFrame = field(default_factory=pl.DataFrame)
 
+    @property
+    def classes(self) -> int:
+        """How many classes the data has."""
+        return len(self.runs[0].labels)
+
 
 @dataclass(frozen=True)
 class Results:
-    """All cells of a study by data and model, in the study's order; and why runs or audits failed, where they did."""
+    """All cells of a study, in the study's order; and why runs or audits failed, where they did."""
 
     scale: str
-    cells: Mapping[tuple[str, str], Cell]
-    errors: Mapping[str, str]
+    cells: tuple[Cell, ...]
+    errors: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def datasets(self) -> list[str]:
         """Every data set, in order."""
-        return list(dict.fromkeys(data for data, _ in self.cells))
+        return list(dict.fromkeys(cell.data for cell in self.cells))
 
-    @property
-    def models(self) -> list[str]:
-        """Every model, in order."""
-        return list(dict.fromkeys(model for _, model in self.cells))
+    def select(
+        self,
+        *columns: str,
+        data: str | None = None,
+        encoder: str | None = None,
+        method: str | None = None,
+        role: str | None = "",
+    ) -> list[Cell]:
+        """The cells with these fields (None: any) in which all of these columns were measured, in order.
 
-    def having(self, *columns: str, model: str | None = None) -> list[Cell]:
-        """The cells (of one model) in which all of these columns were measured."""
-        wanted = [cell for cell in self.cells.values() if model in (None, cell.model)]
-        return [cell for cell in wanted if all(name in cell.columns for name in columns)]
+        Without a role, the main cells only.
+        """
+        asked = {"data": data, "encoder": encoder, "method": method, "role": role}
+        return [
+            cell
+            for cell in self.cells
+            if all(value in (None, getattr(cell, name)) for name, value in asked.items())
+            and all(column in cell.columns for column in columns)
+        ]
+
+    def find(
+        self, *columns: str, data: str, encoder: str | None = None, method: str | None = None, role: str | None = ""
+    ) -> Cell | None:
+        """The only cell that `select` would return; None where there is none."""
+        cells = self.select(*columns, data=data, encoder=encoder, method=method, role=role)
+        if len(cells) > 1:
+            raise ValueError(f"only one cell may match; these do: {', '.join(cell.model for cell in cells)}.")
+        return cells[0] if cells else None
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A number of ours, how sure it is, and the paper's beside it; None where there is none."""
+    """Our number with its interval, and the paper's number; None where there is none."""
 
     ours: Estimate | None
     paper: float | None = None
@@ -97,7 +143,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of the paper, ours beside it.
+    """A table of the paper, with our numbers beside it.
 
     Args:
         name: as the paper calls it, "Table 2"; or what it is, where the paper has none.
@@ -119,12 +165,14 @@ class Claim:
     """A claim of the paper, tested on our rows.
 
     Args:
+        id: short and stable; unique within its study.
         measured: what the number is, in words; the claim says that it lies above the threshold.
         parts: the number for each data set (or model) that could show it.
         pooled: the mean of the parts.
         verdict: confirmed, not confirmed, contradicted, or not tested.
     """
 
+    id: str
     statement: str
     source: str
     measured: str
@@ -139,21 +187,24 @@ class Study:
     """A paper, repeated.
 
     Args:
-        name: the command's argument; `words/` holds what is said about it: the paper's claims, where we differ and why.
+        name: the command's argument.
+        folder: where its notes and the paper's numbers are, in `heedful/studies/`.
         scales: for each scale, what is run, in words.
-        wanted: the runs of a scale.
+        runs: from a scale to the runs it needs.
+        figures: drawn from the results and the tested claims by their ids.
     """
 
     name: str
+    folder: str
     title: str
     paper: str
     scales: Mapping[str, str]
-    wanted: Callable[[str], list[Wanted]]
+    runs: Callable[[str], list[StudyRun]]
     tables: Callable[[Results], list[Table]]
     claims: Callable[[Results], list[Claim]]
-    figures: Callable[[Results], list[Figure]]
+    figures: Callable[[Results, Mapping[str, Claim]], list[Figure]]
 
-    def runs(self, scale: str) -> list[Wanted]:
+    def runs_at(self, scale: str) -> list[StudyRun]:
         """The runs of that scale; an unknown one is an error that lists the known."""
         pick("scale", scale, self.scales)
-        return self.wanted(scale)
+        return self.runs(scale)

@@ -45,7 +45,13 @@ def outputs(model: AttentionModel, split: EncodedSplit, imposed_attention: Seque
     return Outputs(tuple(attention[i] for i in order), torch.stack([logits[i] for i in order]))
 
 
+def _accuracy(labels: np.ndarray, probabilities: np.ndarray) -> float:
+    """Share of the texts whose most likely class is the right one."""
+    return float(accuracy_score(labels, probabilities.argmax(1)))
+
+
 def _roc_auc(labels: np.ndarray, probabilities: np.ndarray) -> float:
+    """Area under the ROC curve of class 1; for more than two classes, each against the rest, averaged."""
     present = np.unique(labels)
     if len(present) < probabilities.shape[1]:
         return math.nan  # undefined where a class is missing
@@ -55,17 +61,19 @@ def _roc_auc(labels: np.ndarray, probabilities: np.ndarray) -> float:
 
 
 def _macro_f1(labels: np.ndarray, probabilities: np.ndarray) -> float:
+    """F1 averaged over the classes, each counting the same."""
     return float(f1_score(labels, probabilities.argmax(1), average="macro", zero_division=0))  # pyright: ignore[reportArgumentType]
 
 
 def _f1(labels: np.ndarray, probabilities: np.ndarray) -> float:
+    """F1 of class 1; for more than two classes, macro F1."""
     if probabilities.shape[1] > 2:
         return _macro_f1(labels, probabilities)
     return float(f1_score(labels, probabilities.argmax(1), zero_division=0))  # pyright: ignore[reportArgumentType]
 
 
 METRICS: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
-    "accuracy": lambda labels, probabilities: float(accuracy_score(labels, probabilities.argmax(1))),
+    "accuracy": _accuracy,
     "f1": _f1,
     "macro_f1": _macro_f1,
     "roc_auc": _roc_auc,

@@ -68,8 +68,8 @@ def _line(question: Question, columns: Columns, generator: torch.Generator, is_i
     defined = ~(value + floor + best).isnan()
     score = _estimate(lambda v, f, b: paired_ratio_interval(v, f, b, generator), value, floor, best)
     interval = _estimate(lambda v: bootstrap_interval(v, generator), value.where(defined, nan))
-    means = [part.where(defined, nan).nanmean().item() for part in (value, floor, best)]
-    answer = Answer(*means, question.details(columns), item)
+    mean, low, high = (part.where(defined, nan).nanmean().item() for part in (value, floor, best))
+    answer = Answer(mean, low, high, question.details(columns), item)
     is_qualified = is_inexact and bool(question.if_inexact) and bool(defined.any())
     return Line(
         name=question.name,

@@ -1,22 +1,22 @@
-"""Other models beside the audited one."""
-
-import math
+"""Other models beside the audited one, and what they add to its verdict."""
 
 import polars as pl
 import pytest
 import torch
 
 from heedful.auditing.audit import audit
-from heedful.auditing.companions import Company
+from heedful.auditing.companions import Companions
 from heedful.battery.attefa_family import family
-from heedful.battery.questions import QUESTIONS
-from heedful.runs.grid import ADVERSARY_SEEDS, adversary_of
-from heedful.settings import AuditSettings, key_of
+from heedful.runs.companions import adversary_of
+from heedful.settings import AuditSettings
+from heedful.settings.validation import update_settings
 from heedful.training.loop import train
 from heedful.verdict.scoring import columns_of
+from support.audits import line_of
 from support.runs import changed, toy
 
 ONLY = AuditSettings(tests=("prediction",), shown=0)
+SHORT = {"epochs": 4, "min_epochs": 1, "patience": 3}
 
 
 @pytest.fixture(scope="module", params=["average", "bilstm"])
@@ -26,95 +26,116 @@ def base(request):
 
 @pytest.fixture(scope="module")
 def adversaries(base):
-    settings = {"epochs": 4, "min_epochs": 1, "patience": 3}
-    return tuple(train(adversary_of(base.run, seed, settings), toy(), reference=base) for seed in (1, 2))
+    return tuple(train(adversary_of(base.run, seed, SHORT), toy(), reference=base) for seed in (1, 2))
 
 
 @pytest.fixture(scope="module")
-def found(base, adversaries):
-    return audit(base, toy(), ONLY, Company(adversaries=adversaries))
+def finished(base, adversaries):
+    """An audit beside its adversaries."""
+    return audit(base, toy(), ONLY, Companions(adversaries=adversaries))
 
 
-def line(found, name):
-    return next(one for one in found.lines if one.name == name)
-
-
-def made_again(found):
-    columns = {name: values[0] for name, values in columns_of([found.rows]).items()}
+def made_again(finished):
+    columns = {name: values[0] for name, values in columns_of([finished.rows]).items()}
     rows = {name.removeprefix("attefa."): values for name, values in columns.items() if name.startswith("attefa.")}
-    seeds = [{part: columns[f"adversaries.{part}_{n}"] for part in ("tvd", "js", "apart")} for n in (1, 2)]
+    seeds = [{part: columns[f"adversarial_models.{part}_{n}"] for part in ("tvd", "js", "apart")} for n in (1, 2)]
     return family(rows, seeds)
 
 
-def test_a_text_has_a_row_for_each_adversary_and_measure(found):
-    rows = found.rows.filter(pl.col("test") == "adversaries")
+def test_a_text_has_a_row_for_each_adversary_and_measure(finished):
+    rows = finished.rows.filter(pl.col("test") == "adversarial_models")
     assert set(rows["measure"]) == {f"{part}_{n}" for part in ("tvd", "js", "loss", "apart") for n in (1, 2)}
     assert set(rows["solver"]) == {"search"}
     assert rows.group_by("example").len()["len"].unique().to_list() == [8]
 
 
-def test_the_value_is_attefa_of_the_best_adversary_by_loss(found):
-    best = made_again(found).seeds[made_again(found).best]
-    assert line(found, "attefa").value.value == pytest.approx(best.attefa)
-    assert line(found, "attefa").best == pytest.approx(made_again(found).constant.attefa)
+def test_the_value_is_attefa_of_the_best_adversary_by_loss(finished):
+    best = made_again(finished).seeds[made_again(finished).best]
+    assert line_of(finished, "attefa").value == pytest.approx(best.attefa)
+    assert line_of(finished, "attefa").best == pytest.approx(made_again(finished).constant.attefa)
 
 
-def test_the_frozen_optimum_stands_beside_it(found):
-    frozen = made_again(found).frozen
+def test_the_frozen_optimum_stands_beside_it(finished):
+    frozen = made_again(finished).frozen
     assert frozen is not None
-    assert line(found, "attefa_frozen").value.value == pytest.approx(frozen.attefa)
+    assert line_of(finished, "attefa_frozen").value == pytest.approx(frozen.attefa)
 
 
-def test_every_adversary_s_score_is_told_with_whether_it_gave_up(found):
-    beside, members = line(found, "attefa").beside, made_again(found).seeds
-    told = {name: value for name, value in beside.items() if name.startswith("adversary ")}
-    assert list(told.values()) == pytest.approx([one.attefa for one in members])
-    assert ["gave up" in name for name in told] == [bool(one.gave_up) for one in members]
+def test_every_adversary_s_score_is_detailed_with_whether_it_gave_up(finished):
+    details, members = line_of(finished, "attefa").details, made_again(finished).seeds
+    scores = {name: value for name, value in details.items() if name.startswith("adversary ")}
+    assert list(scores.values()) == pytest.approx([member.attefa for member in members])
+    assert ["gave up" in name for name in scores] == [bool(member.gave_up) for member in members]
 
 
-def test_the_constant_answer_is_one_for_all_texts_whatever_the_batches(found):
-    columns = columns_of([found.rows])
+def test_the_constant_answer_is_one_for_all_texts_whatever_the_batches(finished):
+    columns = columns_of([finished.rows])
     moved = columns["attefa.constant_tvd"][0]
     chance = columns["prediction.probability"][0].where(columns["prediction.predicted"][0] == 1, torch.nan)
     positive = chance.where(~chance.isnan(), 1 - columns["prediction.probability"][0])
     assert moved.mean().item() == pytest.approx((positive - positive.median()).abs().mean().item(), abs=1e-6)
 
 
-def test_only_a_token_wise_model_has_a_cap_by_type(base, found):
-    measures = set(found.rows.filter(pl.col("test") == "attefa")["measure"])
+def test_only_a_token_wise_model_has_a_cap_by_type(base, finished):
+    measures = set(finished.rows.filter(pl.col("test") == "attefa")["measure"])
     assert ("type_cap" in measures) == (base.run.network.encoder == "average")
 
 
 def test_an_adversary_that_is_the_model_itself_has_no_score(base):
-    same = audit(base, toy(), ONLY, Company(adversaries=(base,)))
-    assert math.isnan(line(same, "attefa").score.value)
+    same = audit(base, toy(), ONLY, Companions(adversaries=(base,)))
+    assert line_of(same, "attefa").score is None
 
 
 def test_three_classes_have_no_frozen_optimum_and_the_question_is_not_asked():
-    needs = next(question.needs for question in QUESTIONS if question.name == "attefa_frozen")
-    assert "attefa.frozen_tvd" in needs
-
-
-def test_an_adversary_refers_to_its_base_and_keeps_its_network(base):
-    run = adversary_of(base.run, ADVERSARY_SEEDS[0])
-    assert run.reference == key_of(base.run)
-    assert run.network == base.run.network
-    assert (run.training.method, run.training.loss_sum, run.training.class_weights) == ("adversary", "mean", False)
-    assert run.seed == 10
+    three = toy(labels=("bad", "good", "odd"))
+    base = train(changed(training__epochs=2), three)
+    adversary = train(adversary_of(base.run, 1, SHORT), three, reference=base)
+    finished = audit(base, three, ONLY, Companions(adversaries=(adversary,)))
+    names = {line.name for line in finished.lines}
+    assert "attefa" in names and "attefa_frozen" not in names
+    assert line_of(finished, "attefa").value is not None
+    assert not any("frozen" in measure for measure in finished.rows.filter(test="attefa")["measure"])
 
 
 def test_the_same_model_from_other_seeds_adds_its_rows(base):
     other = train(changed(training__epochs=6, network__encoder=base.run.network.encoder, seed=5), toy())
-    rows = audit(base, toy(), ONLY, Company(seeds=(other,))).rows
+    rows = audit(base, toy(), ONLY, Companions(seeds=(other,))).rows
     largest = rows.filter((pl.col("test") == "seeds") & (pl.col("measure") == "max_js"))["value"]
     assert (largest > 0).all()
 
 
 def test_shown_texts_have_the_attention_of_another_seed(base):
-    other = train(base.run.model_copy(update={"seed": 5}), toy())
-    found = audit(base, toy(), AuditSettings(tests=("prediction",), shown=3), Company(seeds=(other,)))
+    other = train(update_settings(base.run, {"seed": 5}), toy())
+    beside = audit(base, toy(), AuditSettings(tests=("prediction",), shown=3), Companions(seeds=(other,)))
     alone = audit(other, toy(), AuditSettings(tests=("prediction",), shown=3))
-    mine = found.rows.filter(measure="seed_attention").sort("example", "item")
+    mine = beside.rows.filter(measure="seed_attention").sort("example", "item")
     theirs = alone.rows.filter(measure="attention").sort("example", "item")
     assert mine["example"].n_unique() == 3
     assert mine["value"].to_list() == pytest.approx(theirs["value"].to_list())
+
+
+def test_the_same_model_from_other_seeds_is_asked_about_stability(base):
+    same = audit(base, toy(), ONLY, Companions(seeds=(base, base)))
+    assert line_of(same, "seeds").value == pytest.approx(0.0, abs=1e-6)
+    assert not line_of(same, "seeds").counts
+
+
+def test_a_retrained_model_adds_its_line(base):
+    other = train(update_settings(base.run, {"network.attention": "uniform"}), toy())
+    beside = audit(base, toy(), ONLY, Companions(retrained=other))
+    lost = base.scores["test"]["accuracy"] - other.scores["test"]["accuracy"]
+    assert line_of(beside, "uniform_retrained").value == pytest.approx(lost)
+
+
+COMPANIONS = Companions(retrained=1, seeds=(2, 3), adversaries=(4,), reference=5)
+
+
+def test_companions_are_listed_by_role_and_the_reference_last():
+    assert COMPANIONS.by_role() == {"retrained": (1,), "seed": (2, 3), "adversary": (4,)}
+    assert list(COMPANIONS) == [1, 2, 3, 4, 5]
+    assert list(Companions()) == [] and Companions().by_role() == {"retrained": (), "seed": (), "adversary": ()}
+
+
+def test_companions_can_be_made_into_something_else():
+    assert COMPANIONS.map(str) == Companions("1", ("2", "3"), ("4",), "5")
+    assert Companions().map(str) == Companions()

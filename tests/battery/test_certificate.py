@@ -5,13 +5,13 @@ import torch
 
 from heedful.attacks import Ball, draw
 from heedful.battery.certificate import certificate
-from support.by_hand import values_of
+from support.by_hand import findings_of
 from support.evidence import evidence_of_kind as evidence_of
 
 
 def test_radii_by_hand():
     # s = 4, -4; u = 2: free 2 / 8, 2 / sqrt(32), 2 / 4; keeping the sum 2 / 8, 2 / sqrt(32), 2 / 4 (half the range).
-    values = values_of("certificate", [4, -4], [0.75, 0.25])
+    values = findings_of("certificate", [4, -4], [0.75, 0.25])
     assert values["linf_free"] == values["linf_zero_sum"] == pytest.approx(0.25)
     assert values["l2_free"] == pytest.approx(2 / math.sqrt(32)) and values["l1_free"] == pytest.approx(0.5)
     assert values["l1_zero_sum"] == pytest.approx(0.5)
@@ -19,14 +19,14 @@ def test_radii_by_hand():
 
 def test_a_radius_among_distributions_by_hand():
     # u = 0.9. All of the second item (0.1) goes to the third, which takes 0.5 of u, and 0.2 of the first the rest.
-    values = values_of("certificate", [1, 4, -1], [0.7, 0.1, 0.2])
+    values = findings_of("certificate", [1, 4, -1], [0.7, 0.1, 0.2])
     assert values["l1_simplex"] == pytest.approx(0.6) and values["linf_simplex"] == pytest.approx(0.3)
     assert values["l2_simplex"] == pytest.approx(math.hypot(0.2, 0.1, 0.3))
     assert values["l1_zero_sum"] == pytest.approx(0.36) and values["linf_zero_sum"] == pytest.approx(0.18)
 
 
 def test_what_nothing_can_change_is_certified_as_far_as_attention_goes():
-    values = values_of("certificate", [3, 3], [0.75, 0.25])
+    values = findings_of("certificate", [3, 3], [0.75, 0.25])
     for kind in ("zero_sum", "simplex"):
         assert values[f"linf_{kind}"] == 1 and values[f"l1_{kind}"] == 2
         assert values[f"l2_{kind}"] == pytest.approx(math.sqrt(2))

@@ -7,7 +7,7 @@ from heedful.errors import SettingError
 from heedful.models.trace import trace
 from heedful.settings import AuditSettings
 from heedful.types import Batch
-from support.by_hand import values_of, sigmoid
+from support.by_hand import findings_of, sigmoid
 from support.evidence import evidence_of
 from support.evidence import evidence_of_kind as of_kind
 from support.evidence import seeded as draw
@@ -17,7 +17,7 @@ from support.models import LENGTHS, make
 def test_necessary_and_sufficient_by_hand():
     # The toy's weights belong to places: what is kept in front keeps its own. 2 x .3 - 1 x .2 + 4 x .5 = 2.4;
     # without the last (.6 - .2) / .5 = .8, with it alone 4; of the top two, 2 and 4 with weights .3 and .2.
-    values = values_of("comprehensiveness_sufficiency", [2, -1, 4], [0.3, 0.2, 0.5], sizes=(1.0, 2.0))
+    values = findings_of("comprehensiveness_sufficiency", [2, -1, 4], [0.3, 0.2, 0.5], sizes=(1.0, 2.0))
     p = sigmoid(2.4)
     assert values["comprehensiveness_attention_1"] == pytest.approx(p - sigmoid(0.8))
     assert values["sufficiency_attention_1"] == pytest.approx(p - sigmoid(4.0))
@@ -29,12 +29,12 @@ def test_necessary_and_sufficient_by_hand():
 
 def test_the_words_that_matter_may_be_others():
     # Leaving out the second word (-5) moves the logit most, though attention is on the first.
-    values = values_of("comprehensiveness_sufficiency", [1, -5, 1], [0.6, 0.3, 0.1], sizes=(1.0,))
+    values = findings_of("comprehensiveness_sufficiency", [1, -5, 1], [0.6, 0.3, 0.1], sizes=(1.0,))
     assert values["comprehensiveness_leave_one_out_1"] > values["comprehensiveness_attention_1"]
 
 
 def test_a_size_that_takes_the_whole_text_counts_for_nothing():
-    values = values_of("comprehensiveness_sufficiency", [4, 2, -1], [0.5, 0.3, 0.2], sizes=(1.0, 3.0, 10.0))
+    values = findings_of("comprehensiveness_sufficiency", [4, 2, -1], [0.5, 0.3, 0.2], sizes=(1.0, 3.0, 10.0))
     assert torch.tensor(values["sufficiency_attention_3"]).isnan()
     assert values["comprehensiveness_attention"] == values["comprehensiveness_attention_1"]
 

@@ -4,22 +4,26 @@ import pytest
 import torch
 
 from heedful.battery import BATTERY, PAIRS, QUESTIONS, adversarial_models
-from heedful.battery.question import of_100
-from heedful.verdict.scoring import verdict_lines
-from support.columns import EVERYTHING
+from heedful.battery.question import Answer, Question, of_100
+from support.columns import EVERYTHING, column
 
 ABOUT_WORDS = {"embedding_noise", "embedding_attack", "word_substitution", "token_scores"}
 """Questions about words, whatever attention weighs."""
 
-
-def lines(item):
-    made = verdict_lines(EVERYTHING, torch.Generator().manual_seed(0), inexact=set(BATTERY), item=item)
-    return {line.name: line for line in made}
+every_question = pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
 
 
-@pytest.fixture(scope="module")
-def by_item():
-    return {item: lines(item) for item in ("word", "sentence")}
+class Columns(dict[str, torch.Tensor]):
+    """The known columns, and some values for those of tests that are new."""
+
+    def __missing__(self, name: str) -> torch.Tensor:
+        return column(0.2, 0.4)
+
+
+def sentence(question: Question, item: str) -> str:
+    columns = Columns(EVERYTHING)
+    means = (part.nanmean().item() for part in question.measured(columns))
+    return f"{question.sentence(Answer(*means, question.details(columns), item))} {question.if_inexact}".strip()
 
 
 def test_every_question_of_every_test_is_asked_once():
@@ -31,28 +35,32 @@ def test_every_question_of_every_test_is_asked_once():
     }
 
 
+@every_question
+def test_a_question_needs_tests_that_there_are(question):
+    known = {*BATTERY, *PAIRS, adversarial_models.REACHABLE, adversarial_models.TRAINED}
+    assert question.needs and {need.split(".")[0] for need in question.needs} <= known
+
+
 @pytest.mark.parametrize("item", ["word", "sentence"])
-@pytest.mark.parametrize("name", [question.name for question in QUESTIONS])
-def test_a_question_and_its_answer_are_whole_sentences(by_item, name, item):
-    line = by_item[item][name]
-    assert line.question[0].isupper() and "?" in line.question
-    assert line.sentence[0].isupper() and line.sentence.endswith(".")
-    assert "nan" not in line.sentence and "{" not in line.sentence
+@every_question
+def test_a_question_and_its_answer_are_whole_sentences(question, item):
+    wording, answer = question.wording(item), sentence(question, item)
+    assert wording[0].isupper() and "?" in wording
+    assert answer[0].isupper() and answer.endswith(".")
+    assert "nan" not in answer and "{" not in answer + wording
 
 
-@pytest.mark.parametrize("name", [question.name for question in QUESTIONS])
-def test_a_question_speaks_of_what_attention_weighs(by_item, name):
-    word, sentence = by_item["word"][name], by_item["sentence"][name]
-    assert "sentence" not in word.question + word.sentence
-    if name in ABOUT_WORDS:
-        assert (sentence.question, sentence.sentence) == (word.question, word.sentence)
-        return
-    assert "word" not in (sentence.question + sentence.sentence).lower()
-    assert sentence.question == word.question.replace("word", "sentence")
-    assert sentence.sentence == word.sentence.replace("word", "sentence")
+@every_question
+def test_a_question_speaks_of_what_attention_weighs(question):
+    of_words, of_sentences = (f"{question.wording(item)} {sentence(question, item)}" for item in ("word", "sentence"))
+    assert "sentence" not in of_words
+    if question.name in ABOUT_WORDS:
+        assert of_sentences == of_words
+    else:
+        assert of_sentences == of_words.replace("word", "sentence")
 
 
-def test_some_questions_name_the_items_and_some_their_answers_only():
+def test_questions_name_the_items():
     wordings = {question.name: question.wording("sentence") for question in QUESTIONS}
     assert wordings["permutation"] == "Does it matter which sentences get the weight?"
     assert wordings["erase_one"] == "Does the top sentence carry the decision?"

@@ -149,7 +149,9 @@ def test_every_choice_of_words_is_searched_as_if_alone(encoder, attention, monke
     together = flips(evidence, single, mask, mask & ~single)
     assert together[:2, 1:].isfinite().all()
     monkeypatch.setattr(import_module("heedful.battery.sensitivity"), "TOKENS", 1)
-    torch.testing.assert_close(flips(evidence, single, mask, mask & ~single), together, rtol=1e-9, atol=0, equal_nan=True)
+    torch.testing.assert_close(
+        flips(evidence, single, mask, mask & ~single), together, rtol=1e-9, atol=0, equal_nan=True
+    )
 
 
 def test_without_words_nothing_is_found():

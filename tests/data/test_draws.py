@@ -4,11 +4,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.data.draws import seeded_generator, labels_in_blocks, stratified_order
+from heedful.data.draws import labels_in_blocks, seeded_generator, stratified_order
 
 
 def test_a_generator_depends_on_every_part_and_takes_any_whole_number():
-    seeds = [seeded_generator(*parts).initial_seed() for parts in (("a", 0), ("a", 1), ("b", 0), ("a", -1), ("a", 10**40))]
+    names = (("a", 0), ("a", 1), ("b", 0), ("a", -1), ("a", 10**40))
+    seeds = [seeded_generator(*parts).initial_seed() for parts in names]
     assert len(set(seeds)) == 5
 
 

@@ -11,10 +11,10 @@ from heedful.exact import (
     draw_permutations,
     expected_permuted_js,
     logits_of_permutations,
-    worst_permutation,
     permutation_moments,
     permuted_logits,
     some_permutation_flips,
+    worst_permutation,
 )
 from heedful.measures import js_divergence
 from support import exact_golden as golden

@@ -7,6 +7,7 @@ from heedful.errors import SettingError
 from heedful.models.attention_model import build_model
 from heedful.models.encoders import ENCODERS
 from heedful.models.trace import trace
+from heedful.settings.validation import update_settings
 from heedful.types import LinearModel, Model
 from support.models import (
     BATCH,
@@ -124,9 +125,9 @@ def test_attention_and_head_start_as_the_settings_say():
     torch.manual_seed(0)
     wide = {"embed_size": 400, "attention_size": 300, "encoder": "identity"}
     for attention, layer in (("dot", "query"), ("additive", "score")):
-        network = NETWORK.model_copy(update={**wide, "attention": attention})
+        network = update_settings(NETWORK, {**wide, "attention": attention})
         plain = build_model(network, VOCABULARY, 2)
-        other = build_model(network.model_copy(update={"attention_start": "normal", "head_start": "uniform"}), 11, 2)
+        other = build_model(update_settings(network, {"attention_start": "normal", "head_start": "uniform"}), 11, 2)
         looks_for = [getattr(model.attention, layer).weight for model in (plain, other)]
         heads = [model.head.linear.weight for model in (plain, other)]
         assert looks_for[0].abs().max() < 0.1 and looks_for[1].std().item() == pytest.approx(1, abs=0.15)
@@ -140,5 +141,5 @@ def test_without_other_starts_nothing_more_is_drawn():
         build_model(NETWORK, VOCABULARY, 2)
         samples.append(torch.rand(()))
     torch.manual_seed(0)
-    build_model(NETWORK.model_copy(update={"attention_start": "normal"}), VOCABULARY, 2)
+    build_model(update_settings(NETWORK, {"attention_start": "normal"}), VOCABULARY, 2)
     assert samples[0] == samples[1] != torch.rand(())

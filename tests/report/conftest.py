@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 
 from heedful.report import read_audit
+from heedful.report.page import render_page
 from support.synthetic_audit import make_audit
 
 
@@ -23,3 +24,13 @@ def audits(folders):
 def bare(audits):
     """An audit of predictions and words alone: no figure to draw, so its page is quick to make."""
     return replace(audits[0], rows=audits[0].rows.filter(pl.col("test").is_in(["prediction", "items"])))
+
+
+@pytest.fixture(scope="session")
+def page_of_both(audits):
+    return render_page(audits)
+
+
+@pytest.fixture(scope="session")
+def page_of_one(audits):
+    return render_page(audits[1:])

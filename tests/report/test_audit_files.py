@@ -19,8 +19,8 @@ def folder(folders, tmp_path):
 
 def change_verdict(folder, **changes):
     path = folder / "verdict.json"
-    said = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(json.dumps(said | changes), encoding="utf-8")
+    content = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(content | changes), encoding="utf-8")
 
 
 def change_rows(folder, change):
@@ -83,7 +83,7 @@ def test_a_panic_inside_polars_is_an_error_of_the_file(folder, monkeypatch):
         raise pl.exceptions.PanicException("called unwrap on a damaged page")
 
     monkeypatch.setattr(pl, "read_parquet", panic)
-    with pytest.raises(StoreError, match=r"rows.parquet can not be read as Parquet: called unwrap"):
+    with pytest.raises(StoreError, match=r"rows.parquet cannot be read as Parquet: called unwrap"):
         read_audit(folder)
 
 
@@ -132,9 +132,9 @@ def test_a_split_without_rows_is_refused(folder):
 @pytest.mark.parametrize("written", ["NaN", "Infinity", "-Infinity", "null"])
 def test_an_undefined_number_is_none_however_it_was_written(folder, written):
     path = folder / "verdict.json"
-    said = json.loads(path.read_text(encoding="utf-8"))
-    said["lines"][0]["score"] = 424242
-    path.write_text(json.dumps(said).replace("424242", written), encoding="utf-8")
+    content = json.loads(path.read_text(encoding="utf-8"))
+    content["lines"][0]["score"] = 424242
+    path.write_text(json.dumps(content).replace("424242", written), encoding="utf-8")
     assert read_audit(folder).verdict.lines[0].score is None
 
 
@@ -150,13 +150,13 @@ def test_a_wrong_verdict_says_where(folder, changes, where):
 
 def test_a_verdict_that_could_not_be_written_again_is_refused(folder):
     change_verdict(folder, data="\ud800")
-    with pytest.raises(StoreError, match=r"verdict.json can not be read"):
+    with pytest.raises(StoreError, match=r"verdict.json cannot be read"):
         read_audit(folder)
 
 
 def test_endless_nesting_is_refused(folder):
     (folder / "verdict.json").write_text("[" * 100_000, encoding="utf-8")
-    with pytest.raises(StoreError, match=r"verdict.json can not be read"):
+    with pytest.raises(StoreError, match=r"verdict.json cannot be read"):
         read_audit(folder)
 
 

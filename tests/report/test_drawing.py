@@ -46,8 +46,8 @@ def lightness(colour):
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def contrast(one, other):
-    dark, light = sorted([lightness(one), lightness(other)])
+def contrast(first, second):
+    dark, light = sorted([lightness(first), lightness(second)])
     return (light + 0.05) / (dark + 0.05)
 
 

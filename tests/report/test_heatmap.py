@@ -18,20 +18,20 @@ def test_the_shown_texts_are_carried_with_each_runs_weights(audits):
     data = example_data(audits, NAMES)
     assert [example["index"] for example in data["examples"]] == list(range(11))
     example = data["examples"][3]
-    told = audits[1].rows.filter(
+    rows = audits[1].rows.filter(
         (pl.col("example") == 3) & (pl.col("measure") == "attention"), pl.col("item").is_not_null()
     )
     carried = example["runs"][1]["maps"]["attention"]
     weights = [weight / STEPS * carried["max"] for weight in carried["weights"]]
-    assert weights == pytest.approx(told.sort("item")["value"].to_list(), abs=0.01)
+    assert weights == pytest.approx(rows.sort("item")["value"].to_list(), abs=0.01)
     assert max(carried["weights"]) == STEPS
     assert example["items"] == audits[0].examples.filter(example=3)["items"].item().to_list()
 
 
 def test_marks_are_places_of_words(audits):
     example = example_data(audits, NAMES)["examples"][3]
-    told = audits[0].rows.filter((pl.col("example") == 3) & (pl.col("measure") == "rationale") & (pl.col("value") == 1))
-    assert example["runs"][0]["rationale"] == sorted(told["item"].to_list())
+    rows = audits[0].rows.filter((pl.col("example") == 3) & (pl.col("measure") == "rationale") & (pl.col("value") == 1))
+    assert example["runs"][0]["rationale"] == sorted(rows["item"].to_list())
 
 
 def test_what_was_done_to_a_text_is_carried(audits):
@@ -41,9 +41,9 @@ def test_what_was_done_to_a_text_is_carried(audits):
 
 
 def test_only_rows_that_some_text_has_can_be_chosen(audits):
-    assert [one["key"] for one in example_data(audits, NAMES)["maps"]] == list(heatmap.MAPS)
+    assert [row["key"] for row in example_data(audits, NAMES)["maps"]] == list(heatmap.MAPS)
     alone = [replace(audit, rows=audit.rows.filter(pl.col("measure") != "seed_attention")) for audit in audits]
-    assert "seed_attention" not in [one["key"] for one in example_data(alone, NAMES)["maps"]]
+    assert "seed_attention" not in [row["key"] for row in example_data(alone, NAMES)["maps"]]
 
 
 def test_a_run_with_other_items_brings_its_own(audits):
@@ -63,11 +63,11 @@ def test_a_text_that_one_run_does_not_show_is_still_there(audits):
 def test_undefined_weights_are_null_and_an_undefined_map_is_left_out(audits):
     here = pl.col("item").is_not_null() & (pl.col("example") == 0)
     first = here & (pl.col("measure") == "input_gradient") & (pl.col("item") == 0)
-    whole = here & (pl.col("measure") == "adversary_attention")
+    whole = here & (pl.col("measure") == "adversarial_attention")
     rows = audits[0].rows.with_columns(value=pl.when(first | whole).then(math.nan).otherwise("value"))
     maps = example_data([replace(audits[0], rows=rows)], NAMES[:1])["examples"][0]["runs"][0]["maps"]
     assert maps["input_gradient"]["weights"][0] is None
-    assert "adversary_attention" not in maps
+    assert "adversarial_attention" not in maps
 
 
 def test_too_many_texts_are_thinned_evenly_and_counted(audits, monkeypatch):
@@ -85,7 +85,7 @@ def test_too_long_texts_are_thinned(audits, monkeypatch):
 
 
 @given(st.recursive(st.text() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
-def test_embedded_data_can_not_leave_its_element_and_reads_the_same(data):
+def test_embedded_data_cannot_leave_its_element_and_reads_the_same(data):
     written = embedded_json(data)
     assert not set(written) & set("<>&\u2028\u2029")
     assert json.loads(written) == data

@@ -1,11 +1,11 @@
-from heedful.report.names import distinct_names, flatten, printable, short_name
+from heedful.report.names import distinct_names, printable, short_name, shown_settings
 
 
 def test_runs_with_names_of_their_own_keep_them():
     assert distinct_names(["average", "bilstm"], [{"seed": 0}, {"seed": 1}]) == ("average", "bilstm")
 
 
-def test_runs_of_one_name_are_told_apart_by_what_differs():
+def test_runs_of_one_name_are_distinguished_by_what_differs():
     settings = [{"run": {"seed": 0, "method": "seat", "fingerprint": "a"}}, {"run": {"seed": 3, "method": "vanilla"}}]
     assert distinct_names(["cnn", "cnn"], settings) == ("cnn, seat, seed 0", "cnn, vanilla, seed 3")
 
@@ -23,7 +23,7 @@ def test_a_seed_of_0_is_not_said():
 
 
 def test_one_and_true_are_not_confused():
-    assert dict(flatten({"count": 1, "search": True, "none": [], "zero": 0})) == {
+    assert shown_settings({"count": 1, "search": True, "none": [], "zero": 0}) == {
         "count": "1",
         "search": "yes",
         "none": "none",

@@ -12,10 +12,10 @@ def test_every_text_of_every_run_has_one_line(audits):
     assert texts.classes == ("negative", "positive")
     assert texts.frame.height == 80
     row = texts.frame.row(by_predicate=(pl.col("run") == "bilstm") & (pl.col("example") == 3), named=True)
-    told = audits[1].rows.filter(
-        (pl.col("example") == 3) & (pl.col("test") == "adversary") & (pl.col("measure") == "js")
+    rows = audits[1].rows.filter(
+        (pl.col("example") == 3) & (pl.col("test") == "adversarial_attention") & (pl.col("measure") == "js")
     )
-    assert row["adversary.js"] == told["value"].item()
+    assert row["adversarial_attention.js"] == rows["value"].item()
 
 
 def with_predictions(audit, predicted, labels):
@@ -29,7 +29,7 @@ def with_predictions(audit, predicted, labels):
 def test_rare_classes_are_drawn_as_one(audits):
     # Class k is predicted 8 - k times, the last ones once.
     predicted = [0] * 8 + [1] * 7 + [2] * 6 + [3] * 5 + [4] * 4 + [5] * 3 + [6] * 3 + [7] * 4
-    texts = gather_texts([with_predictions(audits[0], [float(one) for one in predicted], "abcdefgh")])
+    texts = gather_texts([with_predictions(audits[0], [float(label) for label in predicted], "abcdefgh")])
     assert len(texts.classes) == 6
     assert texts.classes[:4] == ("a", "b", "c", "d")
     assert texts.classes[-1] == OTHER
@@ -46,14 +46,14 @@ def test_undefined_values_are_counted_not_drawn(audits):
         value=pl.when((pl.col("measure") == "js") & (pl.col("example") < 2)).then(math.nan).otherwise("value")
     )
     texts = gather_texts([replace(audits[0], rows=broken)])
-    assert texts.values("adversary.js").height == 38
-    assert texts.left_out("adversary.js") == " 2 texts have no value here."
-    assert texts.left_out("adversary.cap") == ""
+    assert texts.values("adversarial_attention.js").height == 38
+    assert texts.left_out("adversarial_attention.js") == " 2 texts have no value here."
+    assert texts.left_out("adversarial_attention.cap") == ""
 
 
 def test_a_test_that_only_one_run_has_is_there(audits):
-    without = replace(audits[1], rows=audits[1].rows.filter(pl.col("test") != "adversary"))
+    without = replace(audits[1], rows=audits[1].rows.filter(pl.col("test") != "adversarial_attention"))
     texts = gather_texts([audits[0], without])
-    assert texts.has("adversary.js")
-    assert set(texts.values("adversary.js")["run"]) == {"average"}
-    assert not gather_texts([without]).has("adversary.js")
+    assert texts.has("adversarial_attention.js")
+    assert set(texts.values("adversarial_attention.js")["run"]) == {"average"}
+    assert not gather_texts([without]).has("adversarial_attention.js")

@@ -1,12 +1,14 @@
 """A file of choices becomes runs."""
 
 import pytest
-from pydantic import ValidationError
 
 from heedful.errors import DataError, SettingError, StoreError
-from heedful.runs.grid import Planned, plan, prepare, read_plan
+from heedful.runs import grid
+from heedful.runs.grid import RunWithBase, expand_grid, read_grid, resolve, unique_runs
 from heedful.runs.store import Store
+from heedful.runs.worker import load_data
 from heedful.settings import DataSettings, NetworkSettings, Run, key_of
+from heedful.settings.validation import update_settings
 
 SMALL = {"source": "mock-1", "train_limit": 20, "test_limit": 5}
 
@@ -23,7 +25,7 @@ def test_a_grid_is_every_combination_in_the_order_of_the_file(tmp_path):
         training.epochs = [3, 1, 2]
         """
     )
-    runs = [planned.run for planned in read_plan(file)]
+    runs = [choice.run for choice in read_grid(file)]
     assert [(r.network.encoder, r.training.epochs) for r in runs] == [
         ("cnn", 3),
         ("cnn", 1),
@@ -37,7 +39,7 @@ def test_a_grid_is_every_combination_in_the_order_of_the_file(tmp_path):
 
 def test_each_entry_of_runs_meets_every_choice_of_the_grid():
     entries = [{"network": {"encoder": "average"}}, {"network.encoder": "cnn", "network.kernels": [1, 3]}]
-    runs = [planned.run for planned in plan({"runs": entries, "grid": {"seed": [0, 1]}})]
+    runs = [choice.run for choice in expand_grid({"runs": entries, "grid": {"seed": [0, 1]}})]
     assert [(r.network.encoder, r.network.kernels, r.seed) for r in runs] == [
         ("average", (1, 3, 5, 7), 0),
         ("average", (1, 3, 5, 7), 1),
@@ -47,12 +49,12 @@ def test_each_entry_of_runs_meets_every_choice_of_the_grid():
 
 
 def test_a_value_may_itself_be_a_list():
-    runs = [planned.run for planned in plan({"grid": {"network.kernels": [[1], [3, 5]]}})]
+    runs = [choice.run for choice in expand_grid({"grid": {"network.kernels": [[1], [3, 5]]}})]
     assert [run.network.kernels for run in runs] == [(1,), (3, 5)]
 
 
 def test_no_grid_is_one_run():
-    assert plan({"seed": 3}) == [Planned(Run(seed=3))]
+    assert expand_grid({"seed": 3}) == [RunWithBase(Run(seed=3))]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +64,7 @@ def test_no_grid_is_one_run():
         ({"grid": {"seed": 3}}, "'seed' in grid must be a list"),
         ({"grid": {"seed": []}}, "'seed' in grid must be a list"),
         ({"grid": {"seed": [1]}, "runs": [{"seed": 2}]}, "'seed' stands in grid and in an entry of runs"),
-        ({"grid": {"seed.more": [1]}, "seed": 1}, "'seed.more' can not be set"),
+        ({"grid": {"seed.more": [1]}, "seed": 1}, "'seed.more' cannot be set"),
         ({"grid": {"network.encoder": ["avrage"]}}, "Did you mean 'average'"),
         ({"network": {"attention": "additiv"}}, "Did you mean 'additive'"),
         ({"training": {"method": "vanila"}}, "Did you mean 'vanilla'"),
@@ -73,12 +75,12 @@ def test_no_grid_is_one_run():
 )
 def test_what_is_wrong_is_said_before_anything_starts(content, message):
     with pytest.raises(SettingError, match=message):
-        plan(content)
+        expand_grid(content)
 
 
-def test_a_wrong_value_is_a_validation_error():
-    with pytest.raises(ValidationError, match="epochs"):
-        plan({"grid": {"training.epochs": [1, 0]}})
+def test_a_wrong_value_is_an_error_that_names_the_setting():
+    with pytest.raises(SettingError, match=r"setting 'training\.epochs' .*; it was 0"):
+        expand_grid({"grid": {"training.epochs": [1, 0]}})
 
 
 @pytest.mark.parametrize("content", ["seed = ", "[grd]"])
@@ -86,9 +88,9 @@ def test_an_error_names_the_file(tmp_path, content):
     file = tmp_path / "study.toml"
     file.write_text(content)
     with pytest.raises(SettingError, match=r"study\.toml"):
-        read_plan(file)
+        read_grid(file)
     with pytest.raises(SettingError, match=r"nowhere\.toml"):
-        read_plan(tmp_path / "nowhere.toml")
+        read_grid(tmp_path / "nowhere.toml")
 
 
 def test_a_run_that_needs_a_base_is_preceded_by_it_and_a_shared_base_is_there_once(tmp_path):
@@ -97,7 +99,7 @@ def test_a_run_that_needs_a_base_is_preceded_by_it_and_a_shared_base_is_there_on
         "grid": {"network.attention": ["frozen"], "network.encoder": ["average", "affine"], "seed": [0, 1]},
         "reference": {"network": {"attention": "additive", "encoder": "bilstm"}},
     }
-    runs = prepare(plan(content), Store(tmp_path))
+    runs = unique_runs(expand_grid(content), Store(tmp_path))
     bases = [key for key, run in runs.items() if run.reference is None]
     assert list(runs)[:2] == bases and len(runs) == 6
     assert [runs[key].network.encoder for key in bases] == ["bilstm", "bilstm"]
@@ -112,23 +114,56 @@ def test_a_base_may_have_a_seed_of_its_own(tmp_path):
         "grid": {"seed": [1, 2]},
         "reference": {"network": {"attention": "additive"}, "seed": 0},
     }
-    assert [run.seed for run in prepare(plan(content), Store(tmp_path)).values()] == [0, 1, 2]
+    assert [run.seed for run in unique_runs(expand_grid(content), Store(tmp_path)).values()] == [0, 1, 2]
 
 
-def test_prepared_runs_have_their_key_and_fingerprint_and_twins_are_one(tmp_path):
+def test_unique_runs_have_their_key_and_fingerprint_and_twins_are_one(tmp_path):
     run = Run(data=DataSettings(source="mock-1", train_limit=20, test_limit=5))
-    runs = prepare([run, run.model_copy(update={"seed": 1}), run], Store(tmp_path))
+    runs = unique_runs([run, update_settings(run, {"seed": 1}), run], Store(tmp_path))
     assert len(runs) == 2
-    for key, one in runs.items():
-        assert key == key_of(one) and one.data.fingerprint
+    for key, each in runs.items():
+        assert key == key_of(each) and each.data.fingerprint
 
 
 def test_a_reference_that_is_nowhere_is_said_at_once(tmp_path):
     run = Run(data=DataSettings(**SMALL), network=NetworkSettings(attention="frozen"), reference="0123456789abcdef")
     with pytest.raises(StoreError, match="no run '0123456789abcdef'"):
-        prepare([run], Store(tmp_path))
+        unique_runs([run], Store(tmp_path))
 
 
-def test_data_that_can_not_be_read_is_said_at_once(tmp_path):
+def test_data_that_cannot_be_read_is_said_at_once(tmp_path):
     with pytest.raises(DataError):
-        prepare([Run(data=DataSettings(source=str(tmp_path / "none.csv")))], Store(tmp_path))
+        unique_runs([Run(data=DataSettings(source=str(tmp_path / "none.csv")))], Store(tmp_path))
+
+
+def test_resolved_runs_stay_in_order_with_their_bases():
+    content = {
+        "data": SMALL,
+        "network": {"attention": "frozen"},
+        "grid": {"seed": [1, 2]},
+        "reference": {"network": {"attention": "additive"}},
+    }
+    resolved = resolve([Run(data=DataSettings(**SMALL), seed=9), *expand_grid(content)])
+    assert [each.run.seed for each in resolved] == [9, 1, 2]
+    assert resolved[0].base is None and resolved[0].run.reference is None
+    for each in resolved[1:]:
+        assert each.base is not None and each.run.reference == key_of(each.base)
+    assert len({each.run.data.fingerprint for each in resolved}) == 1
+
+
+def test_a_data_set_is_read_once_for_all_runs(monkeypatch):
+    reads = []
+    monkeypatch.setattr(grid, "load_data", lambda run: reads.append(run) or load_data(run))
+    run = Run(data=DataSettings(**SMALL))
+    resolve([update_settings(run, {"seed": seed}) for seed in range(5)])
+    assert len(reads) == 1
+
+
+def test_a_base_of_another_method_takes_none_of_the_options():
+    content = {
+        "training": {"method": "seat", "options": {"radius": 0.5}},
+        "reference": {"training": {"method": "vanilla"}},
+    }
+    (choice,) = expand_grid(content)
+    assert choice.run.training.options == {"radius": 0.5}
+    assert choice.base.training.method == "vanilla" and choice.base.training.options == {}

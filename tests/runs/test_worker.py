@@ -3,10 +3,15 @@
 import pytest
 import torch
 
+from heedful.auditing.companions import Companions
+from heedful.auditing.request import AuditRequest
 from heedful.errors import DataError, SettingError
+from heedful.runs.audits import ensure_audit, request_of
+from heedful.runs.folders import files_in, write_files
 from heedful.runs.store import Store
-from heedful.runs.worker import ensure, files_of, keep, load_data, packed, work
-from heedful.settings import DataSettings, NetworkSettings, Run, TrainingSettings, key_of
+from heedful.runs.worker import audit_run, ensure, ensure_on, load_data, pack, train_run, unpack
+from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TrainingSettings, key_of
+from heedful.settings.validation import update_settings
 from heedful.training.loop import train
 
 RUN = Run(
@@ -22,40 +27,74 @@ def run():
 
 
 def test_a_worker_hands_back_the_run_that_would_have_been_stored_here(tmp_path, run):
-    key, here, found = ensure(RUN, Store(tmp_path / "here"))
-    assert not found
-    files = work(run.model_dump_json(), key, None)
-    keep(files, tmp_path / "there" / key)
+    key, here, is_cached = ensure(RUN, Store(tmp_path / "here"))
+    assert not is_cached
+    files = train_run(run.model_dump_json(), key, None)
+    write_files(files, tmp_path / "there" / key)
     there = Store(tmp_path / "there").load(key)
     assert there.run == here.run and there.scores == here.scores and there.words.words == here.words.words
     for name, weight in here.model.state_dict().items():
         assert torch.equal(weight, there.model.state_dict()[name]), name
 
 
-def test_keeping_twice_changes_nothing(tmp_path, run):
+def test_storing_twice_changes_nothing(tmp_path, run):
     store = Store(tmp_path)
-    files = packed(train(run, load_data(run)[1]))
-    keep(files, store.folder / key_of(run))
-    keep({**files, "run.json": b"{}"}, store.folder / key_of(run))
-    assert files_of(key_of(run), store) == files
+    files = pack(train(run, load_data(run)[1]))
+    write_files(files, store.folder / key_of(run))
+    write_files({**files, "run.json": b"{}"}, store.folder / key_of(run))
+    assert files_in(store.folder / key_of(run)) == files
     assert [path.name for path in tmp_path.iterdir()] == [key_of(run)]
 
 
 def test_a_worker_takes_the_reference_run_as_files(run):
-    frozen = run.network.model_copy(update={"attention": "frozen"})
-    follower = run.model_copy(update={"network": frozen, "reference": key_of(run)})
-    base = work(run.model_dump_json(), key_of(run), None)
-    assert "model.safetensors" in work(follower.model_dump_json(), key_of(follower), base)
+    follower = update_settings(run, {"network.attention": "frozen", "reference": key_of(run)})
+    base = train_run(run.model_dump_json(), key_of(run), None)
+    assert "model.safetensors" in train_run(follower.model_dump_json(), key_of(follower), base)
     with pytest.raises(SettingError, match="needs a reference"):
-        work(follower.model_dump_json(), key_of(follower), None)
+        train_run(follower.model_dump_json(), key_of(follower), None)
 
 
 def test_a_worker_with_other_data_says_so(run):
-    other = run.model_copy(update={"data": run.data.model_copy(update={"fingerprint": "0" * 16})})
+    other = update_settings(run, {"data.fingerprint": "0" * 16})
     with pytest.raises(DataError, match="other content on the worker"):
-        work(other.model_dump_json(), key_of(other), None)
+        train_run(other.model_dump_json(), key_of(other), None)
 
 
 def test_a_worker_of_another_version_says_so(run):
     with pytest.raises(SettingError, match="trains otherwise"):
-        work(run.model_dump_json(), "0" * 16, None)
+        train_run(run.model_dump_json(), "0" * 16, None)
+
+
+def test_what_is_packed_is_unpacked(run):
+    trained = train(run, load_data(run)[1])
+    again = unpack(key_of(run), pack(trained))
+    assert again.run == run and again.history == trained.history
+    for name, weight in trained.model.state_dict().items():
+        assert torch.equal(weight, again.model.state_dict()[name]), name
+
+
+def test_a_run_that_is_stored_is_not_trained_again(tmp_path, run):
+    dataset = load_data(run)[1]
+    key, trained, is_cached = ensure_on(run, dataset, Store(tmp_path))
+    assert not is_cached
+    again = ensure_on(run, dataset, Store(tmp_path), report=lambda progress: pytest.fail("trained again"))
+    assert (again[0], again[1].scores, again[2]) == (key, trained.scores, True)
+
+
+def test_a_worker_hands_back_the_audit_that_would_have_been_made_here(tmp_path, run):
+    trained, dataset = train(run, load_data(run)[1]), load_data(run)[1]
+    other = train(update_settings(run, {"seed": 1}), dataset)
+    settings, companions = AuditSettings(tests=("uniform",), shown=3), Companions(seeds=(other,))
+    request = request_of(trained, settings, companions)
+    runs = {key_of(each.run): pack(each) for each in (trained, other)}
+    files = audit_run(request.model_dump_json(), request.key, runs)
+    here = files_in(ensure_audit(trained, dataset, settings, tmp_path, companions))
+    assert set(files) == set(here) == {"audit.json", "examples.parquet", "rows.parquet", "verdict.json"}
+    for name in ("rows.parquet", "examples.parquet"):
+        assert files[name] == here[name]
+
+
+def test_a_worker_that_audits_otherwise_says_so(run):
+    request = AuditRequest(run=key_of(run), data=run.data.fingerprint)
+    with pytest.raises(SettingError, match="audits otherwise"):
+        audit_run(request.model_dump_json(), "0" * 16, {})

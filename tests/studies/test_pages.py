@@ -16,8 +16,8 @@ def test_every_study_has_a_page_that_its_command_made(study):
     assert f"Made by `heedful reproduce {study.name} " in text
     for figure in (PAGES / study.name).glob("*.svg"):
         assert f"({study.name}/{figure.name})" in text
-    found = json.loads((PAGES / f"{study.name}.json").read_text(encoding="utf-8"))
-    assert found["errors"] == {}
-    for claim in found["claims"]:
+    written = json.loads((PAGES / f"{study.name}.json").read_text(encoding="utf-8"))
+    assert written["errors"] == {}
+    for claim in written["claims"]:
         assert f"**{claim['verdict']}**" in text
         assert claim["statement"] in text

@@ -1,123 +1,186 @@
 """Every study: its runs can be done, and its tables, claims, figures and pages can be made from rows."""
 
 import json
+from dataclasses import replace
+from pathlib import Path
+from runpy import run_path
 
 import pytest
 
-from heedful.battery import PAIRS, TESTS
-from heedful.errors import SettingError
-from heedful.runs.grid import Planned, named
+from heedful.battery import BATTERY
+from heedful.runs.grid import resolve
 from heedful.settings import key_of
+from heedful.settings.validation import bind_options, update_settings
 from heedful.studies import SCALES, STUDIES
-from heedful.studies.page import render_study, write_study
-from heedful.studies.render import cells_of, tell, words_of
+from heedful.studies.page import write_study
+from heedful.studies.published import PAPERS
+from heedful.studies.render import study_notes, summarize, table_cells
 from heedful.studies.study import Results
-from support.synthetic_results import SHARES, results_of
+from support.synthetic_results import results_of
 
 every_study = pytest.mark.parametrize("study", STUDIES.values(), ids=STUDIES)
+every_scale = pytest.mark.parametrize("scale", SCALES)
+
+WHOLE = {"sun-lu": "medium"}
+"""The smallest scale at which every column of a study's tables has a number, where it is not `small`."""
+
+
+class Recorded(dict):
+    """Columns that note which of them are asked for."""
+
+    def __init__(self, columns, asked):
+        super().__init__(columns)
+        self.asked = asked
+
+    def __getitem__(self, name):
+        self.asked.add(name)
+        return super().__getitem__(name)
+
+    def __contains__(self, name):
+        self.asked.add(name)
+        return super().__contains__(name)
+
+    def get(self, name, default=None):
+        self.asked.add(name)
+        return super().get(name, default)
+
+
+def by_id(claims):
+    return {claim.id: claim for claim in claims}
 
 
 @every_study
-def test_a_study_says_what_each_scale_runs(study):
+def test_a_study_describes_each_scale_and_has_its_paper_s_numbers(study):
     assert set(study.scales) == set(SCALES)
-    with pytest.raises(SettingError, match="scale"):
-        study.runs("tiny")
+    assert study.folder in PAPERS
 
 
 @every_study
-@pytest.mark.parametrize("scale", SCALES)
+@every_scale
 def test_runs_of_a_cell_differ_in_the_seed_alone(study, scale):
-    cells = {}
-    for one in study.runs(scale):
-        alike = one.run.model_copy(update={"seed": 0})
-        assert cells.setdefault((one.data, one.model), alike) == alike
-    assert len({(one.data, one.model, one.run.seed) for one in study.runs(scale)}) == len(study.runs(scale))
+    cells, fields = {}, {}
+    study_runs = study.runs_at(scale)
+    for each in study_runs:
+        place = (each.data, each.model)
+        alike = update_settings(each.run.run, {"seed": 0})
+        assert cells.setdefault(place, alike) == alike
+        own = (each.encoder, each.method, each.role)
+        assert fields.setdefault(place, own) == own
+    assert len({(each.data, each.model, each.run.run.seed) for each in study_runs}) == len(study_runs)
 
 
 @every_study
-def test_small_means_two_thousand_texts_and_a_cap_on_their_length(study):
-    for one in study.runs("small"):
-        assert one.run.data.train_limit <= 2_000
-        assert one.run.text.max_tokens or one.run.data.source.startswith(("babi", "mock", "planted"))
+@every_scale
+def test_cells_can_be_told_apart_by_their_fields(study, scale):
+    labels = {}
+    for each in study.runs_at(scale):
+        place = (each.data, each.encoder, each.method, each.role)
+        assert labels.setdefault(place, each.model) == each.model
 
 
 @every_study
-def test_the_tests_that_a_study_asks_for_exist(study):
-    asked = {test for scale in SCALES for one in study.runs(scale) if one.audit for test in one.audit.tests}
-    assert asked <= set(TESTS)
+def test_small_means_two_thousand_texts_and_a_limit_on_their_length(study):
+    for each in study.runs_at("small"):
+        run = each.run.run
+        assert run.data.train_limit <= 2_000
+        assert run.text.max_tokens or run.data.source.startswith(("babi", "mock", "planted"))
 
 
 @every_study
-def test_the_paper_s_claims_and_our_differences_are_told(study):
-    about, differences = words_of(study)
+@every_scale
+def test_the_tests_that_a_study_asks_for_exist_and_take_its_options(study, scale):
+    audits = [each.audit for each in study.runs_at(scale) if each.audit is not None]
+    assert audits
+    for settings in audits:
+        assert settings.tests
+        assert set(settings.options) <= set(settings.tests) <= set(BATTERY)
+        for test, options in settings.options.items():
+            bind_options(BATTERY[test].function, options, f"test '{test}'")
+
+
+@every_study
+def test_all_that_a_study_reads_is_measured_by_the_tests_it_asks_for(study):
+    results, asked = results_of(study), set()
+    cells = tuple(replace(cell, columns=Recorded(cell.columns, asked)) for cell in results.cells)
+    recorded = Results(results.scale, cells)
+    study.tables(recorded)
+    claims = study.claims(recorded)
+    study.figures(recorded, by_id(claims))
+    measured = {column for cell in results.cells for column in cell.columns}
+    assert asked and asked <= measured
+    assert all(claim.parts for claim in claims)
+
+
+@every_study
+def test_every_column_of_every_table_has_a_number(study):
+    for table in study.tables(results_of(study, WHOLE.get(study.name, "small"))):
+        for place, title in enumerate(table.columns):
+            assert any(entries[place].ours is not None for _, entries in table.rows), (table.name, title)
+
+
+@every_study
+def test_notes_say_what_the_paper_claims_and_where_we_differ(study):
+    about, differences = study_notes(study)
     assert len(about) > 200
-    assert all(one.startswith("**") for one in differences)
+    assert differences and all(paragraph.startswith("**") for paragraph in differences)
 
 
 @every_study
 def test_every_claim_gets_a_verdict_and_says_by_what(study):
     claims = study.claims(results_of(study))
-    assert len(claims) >= 4
+    assert claims
     for claim in claims:
         assert claim.verdict in ("confirmed", "not confirmed", "contradicted")
-        assert claim.parts
         assert claim.pooled.low <= claim.pooled.value <= claim.pooled.high
 
 
 @every_study
-def test_without_rows_nothing_is_claimed_or_drawn(study):
-    empty = Results("small", {}, {})
-    assert {claim.verdict for claim in study.claims(empty)} == {"not tested"}
-    assert study.figures(empty) == []
-    assert all(not cells_of(table)[1] for table in study.tables(empty))
+def test_claims_have_unique_names_as_short_as_a_variable_s(study):
+    names = [claim.id for claim in study.claims(Results("small", ()))]
+    assert len(set(names)) == len(names)
+    assert all(name.isidentifier() and name.islower() and len(name) <= 45 for name in names)
 
 
 @every_study
-def test_lines_of_a_table_are_as_long_as_its_head(study):
+def test_every_claim_has_rows_that_make_it_true_and_rows_that_make_it_false(study):
+    cases = run_path(str(Path(__file__).parent / study.folder / "test_claims.py"))["CLAIM_CASES"]
+    assert set(cases) == {claim.id for claim in study.claims(Results("small", ()))}
+
+
+@every_study
+def test_without_rows_nothing_is_claimed_or_drawn(study):
+    empty = Results("small", ())
+    claims = study.claims(empty)
+    assert {claim.verdict for claim in claims} == {"not tested"}
+    assert study.figures(empty, by_id(claims)) == []
+    assert all(not table_cells(table)[1] for table in study.tables(empty))
+
+
+@every_study
+def test_rows_of_a_table_are_as_long_as_its_head(study):
     for table in study.tables(results_of(study)):
-        head, lines = cells_of(table)
-        assert lines
-        assert {len(line) for line in lines} == {len(head)}
+        head, rows = table_cells(table)
+        assert rows
+        assert {len(row) for row in rows} == {len(head)}
 
 
 @every_study
 def test_the_pages_hold_all_claims_tables_and_figures(study, tmp_path):
-    told = tell(study, results_of(study), "heedful reproduce", workers=2)
-    page = write_study(told, tmp_path)
+    report = summarize(study, results_of(study), "heedful reproduce", workers=2)
+    page = write_study(report, tmp_path)
     html, text = page.read_text(), (tmp_path / f"{study.name}.md").read_text()
-    for claim in told.claims:
+    for claim in report.claims:
         assert claim.statement.split("'")[0] in html
         assert claim.statement in text
-    assert html.count("<svg ") == len(told.figures) == len(list((tmp_path / study.name).glob("*.svg")))
-    assert json.loads((tmp_path / f"{study.name}.json").read_text())["claims"]
+    assert html.count("<svg ") == len(report.figures) == len(list((tmp_path / study.name).glob("*.svg")))
+    written = json.loads((tmp_path / f"{study.name}.json").read_text())
+    assert [claim["id"] for claim in written["claims"]] == [claim.id for claim in report.claims]
     assert "http://" not in html.replace("http://www.w3.org", "")
 
 
-def test_the_paper_s_number_stands_beside_ours():
-    study = STUDIES["jain-wallace"]
-    head, lines = cells_of(study.tables(results_of(study))[1])
-    sst = next(line for line in lines if line[:3] == ["sst2", "bilstm additive", "class 0"])
-    assert dict(zip(head, sst, strict=True))["paper"] == ".470"  # the last one: share significant by leave-one-out
-    assert sst[head.index("paper")] == ".400"
-
-
-def test_words_from_data_are_escaped():
-    study = STUDIES["jain-wallace"]
-    results = results_of(study)
-    told = tell(study, Results("small", results.cells, {"abc": "<script>alert(1)</script>"}), "heedful <x>", 2)
-    html = render_study(told)
-    assert "<script>" not in html
-    assert "&lt;script&gt;" in html
-
-
-def test_columns_that_studies_read_are_measured_by_the_battery():
-    tests = {name.split(".")[0] for name in SHARES}
-    assert tests <= set(TESTS) | set(PAIRS)
-
-
-def test_mock_runs_of_a_study_have_keys(monkeypatch):
-    one = STUDIES["jain-wallace"].runs("small")[0]
-    run = one.run.model_copy(update={"data": one.run.data.model_copy(update={"source": "mock-1", "train_limit": 20})})
-    ready = named([Planned(run)])
-    assert ready[0].run.data.fingerprint
-    assert key_of(ready[0].run) != key_of(run)
+def test_the_run_of_a_study_has_a_key_once_its_data_is_known():
+    planned = STUDIES["jain-wallace"].runs_at("small")[0].run
+    run = update_settings(planned.run, {"data.source": "mock-1", "data.train_limit": 20})
+    resolved = resolve([run])[0].run
+    assert resolved.data.fingerprint
+    assert key_of(resolved)

@@ -40,7 +40,7 @@ class Toy:
         return torch.stack([torch.zeros_like(logit), logit], 1)
 
 
-def values_of(name, tokens, weights, bias=0.0, label=1, **options):
+def findings_of(name, tokens, weights, bias=0.0, label=1, **options):
     """What a test of the battery measures of one text, by measure."""
     tokens = torch.tensor([tokens])
     mask = torch.ones_like(tokens, dtype=torch.bool)

@@ -8,6 +8,7 @@ from heedful.models.attention import ATTENTIONS
 from heedful.models.attention_model import build_model
 from heedful.models.encoders import ENCODERS
 from heedful.settings import NetworkSettings
+from heedful.settings.validation import update_settings
 from heedful.types import Batch
 
 BATCH, TIME, QUERY, VOCABULARY, HIDDEN = 3, 7, 5, 11, 2
@@ -43,7 +44,7 @@ def give_attention(batch: Batch, hierarchical: bool) -> Batch:
 def make(encoder="bilstm", attention="additive", classes=2, has_query=False, head="linear", **changes):
     update = {"encoder": encoder, "attention": attention, "head": head, **changes}
     torch.manual_seed(0)
-    return build_model(NETWORK.model_copy(update=update), VOCABULARY, classes, has_query=has_query).double().eval()
+    return build_model(update_settings(NETWORK, update), VOCABULARY, classes, has_query=has_query).double().eval()
 
 
 def cases():

@@ -3,6 +3,7 @@
 import torch
 
 from heedful.settings import NetworkSettings, Run, TrainingSettings
+from heedful.settings.validation import update_settings
 from heedful.training.trained import Trained
 from heedful.types import Dataset, Example
 
@@ -28,12 +29,7 @@ def toy(task="classification", labels=("bad", "good"), sentences=False) -> Datas
 
 def changed(**changes) -> Run:
     """RUN with changed settings, each named by its part and name, as in network__encoder."""
-    run = RUN
-    for place, value in changes.items():
-        part, _, name = place.partition("__")
-        update = {part: getattr(run, part).model_copy(update={name: value})} if name else {part: value}
-        run = run.model_copy(update=update)
-    return run
+    return update_settings(RUN, {place.replace("__", "."): value for place, value in changes.items()})
 
 
 def weights(trained: Trained) -> dict[str, torch.Tensor]:

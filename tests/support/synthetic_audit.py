@@ -1,7 +1,7 @@
 """Audits as the contract of the files describes them, computed for made-up texts by a toy model of two classes.
 
-Each word has a polarity. The `average` model knows each word by itself; the `bilstm` one has told every word what the
-whole text says, so that its attention hardly matters. Plain loops: small, and independent of the package.
+Each word has a polarity. The `average` model knows each word by itself; in the `bilstm` model every word carries what
+the whole text says, so that its attention hardly matters. Plain loops: small, and independent of the package.
 """
 
 import json
@@ -39,8 +39,8 @@ EXAMPLE_SCHEMA = {
     "items": pl.List(pl.String),
     "label": pl.String,
     "predicted": pl.String,
-    "adversary_probability": pl.Float64,
     "probability": pl.Float64,
+    "adversarial_probability": pl.Float64,
     "replaced": pl.List(pl.String),
 }
 
@@ -120,11 +120,11 @@ def measure(draw, words, label, attention, scores, gradient):
         tau = kendalltau(attention, other)
         values[name] = {"tau": tau.statistic, "p": tau.pvalue}
     values["leave_one_out_agreement"]["tau_gradient"] = kendalltau(gradient, importance).statistic
-    other, value = adversary(attention, scores, p)
+    other, value = adversarial_attention(attention, scores, p)
     top = int(attention.argmax())
     rest = np.delete(scores, top)
     stands = rest.min() <= np.log((p + 0.01) / max(1e-9, 0.99 - p)) and rest.max() >= attention @ scores - 0.05
-    values["adversary"] = {
+    values["adversarial_attention"] = {
         "js": value,
         "js_upper": value,
         "cap": js(attention, np.eye(size)[attention.argmin()]),
@@ -132,12 +132,12 @@ def measure(draw, words, label, attention, scores, gradient):
         "without_top_1": float(stands),
         "without_top_3": float(stands and draw.random() < 0.9),
     }
-    cap = values["adversary"]["cap"]
+    cap = values["adversarial_attention"]["cap"]
     values["attefa"] = {"cap": cap, "constant_tvd": abs(p - 0.5), "rescaled_tvd": min(p, 1 - p)}
     values["attefa"] |= {"frozen_tvd": 0.01, "frozen_js": value}
-    values["adversaries"] = {"tvd_1": abs(p - 0.5), "js_1": 0.9 * cap, "tvd_2": 0.02, "js_2": 0.8 * cap}
+    values["adversarial_models"] = {"tvd_1": abs(p - 0.5), "js_1": 0.9 * cap, "tvd_2": 0.02, "js_2": 0.8 * cap}
     values["token_scores"] = token_weights(words, attention)
-    values |= steady(np.random.default_rng(size))
+    values |= stability(np.random.default_rng(size))
     ranked = {"attention": attention, "gradient": sign * scores, "product": sign * scores * attention}
     values["erase_one"] = single(draw, attention, out, p, ranked)
     ranked |= {
@@ -152,7 +152,7 @@ def measure(draw, words, label, attention, scores, gradient):
         "input_gradient": gradient,
         "weight_gradient": scores,
         "leave_one_out": importance,
-        "adversary_attention": other,
+        "adversarial_attention": other,
         "minimal_set": smallest,
         "rationale": np.array([float(w in POLARITY) for w in words]),
         "noisy": np.eye(size)[0],
@@ -164,7 +164,7 @@ def measure(draw, words, label, attention, scores, gradient):
 
 
 def token_weights(words, attention):
-    """Mean weights in even shares, by what the words speak for; NaN where there are none."""
+    """Mean weights relative to uniform, by what the words speak for; NaN where there are none."""
     kinds = {
         "_neutral": [word not in POLARITY for word in words],
         "_polar": [word in POLARITY for word in words],
@@ -176,8 +176,8 @@ def token_weights(words, attention):
     return values | {"polar_above_neutral": 0.75}
 
 
-def steady(draw):
-    """Made-up measures of stability, of rationales and of certificates."""
+def stability(draw):
+    """Made-up measures of stability, of the top words and of certificates."""
     values = {
         "seeds": {"max_js": draw.uniform(0, 0.3), "mean_js": draw.uniform(0, 0.2), "shuffled_js": 0.3},
         "embedding_noise": {"js": draw.uniform(0, 0.01), "shuffled_js": 0.3},
@@ -187,16 +187,16 @@ def steady(draw):
             for norm, most in {"l1": 2, "l2": 1.4, "linf": 1}.items()
             for kind in ("free", "zero_sum", "simplex")
         },
-        "rationale": {},
+        "comprehensiveness_sufficiency": {},
     }
     for ranking, lost in {"attention": 0.3, "random": 0.1, "leave_one_out": 0.4}.items():
         for kind, sign in {"comprehensiveness": 1, "sufficiency": -1}.items():
             for size in ("", "_1", "_3", "_5", "_10", "_20%"):
-                values["rationale"][f"{kind}_{ranking}{size}"] = sign * lost + draw.normal(0, 0.05)
+                values["comprehensiveness_sufficiency"][f"{kind}_{ranking}{size}"] = sign * lost + draw.normal(0, 0.05)
     return values
 
 
-def adversary(attention, scores, p, eps=0.01):
+def adversarial_attention(attention, scores, p):
     """The most different attention on two items that keeps the answer, by trying them all."""
     best, value, goal = attention, 0.0, np.log(p / (1 - p))
     for i in np.argsort(attention)[:6]:
@@ -204,11 +204,11 @@ def adversary(attention, scores, p, eps=0.01):
             gap = scores[i] - scores[j]
             share = (goal - scores[j]) / gap if gap else -1
             if 0 <= share <= 1:
-                one = np.zeros_like(attention)
-                one[i] += share
-                one[j] += 1 - share
-                if js(attention, one) > value:
-                    best, value = one, js(attention, one)
+                candidate = np.zeros_like(attention)
+                candidate[i] += share
+                candidate[j] += 1 - share
+                if js(attention, candidate) > value:
+                    best, value = candidate, js(attention, candidate)
     return best, value
 
 
@@ -277,8 +277,8 @@ def make_audit(folder: Path, texts=60, encoder="average", shown=20, seed=0, labe
                 "items": words,
                 "label": labels[label],
                 "predicted": labels[predicted],
-                "adversary_probability": kept if predicted else 1 - kept,
                 "probability": values["prediction"]["probability"],
+                "adversarial_probability": kept if predicted else 1 - kept,
                 "replaced": [*words[:-1], SIMILAR],
             }
         )

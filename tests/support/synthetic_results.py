@@ -1,69 +1,39 @@
-"""Results of a study that was never run: columns drawn at random, of the shapes that real ones have."""
+"""Results of studies that were never run: random ones with the columns of real audits, and rows made by hand."""
 
+from functools import cache
 from itertools import combinations_with_replacement
 
 import polars as pl
 import torch
 
+from heedful.auditing.audit import audit
+from heedful.auditing.companions import Companions
+from heedful.runs.companions import adversary_of
 from heedful.runs.store import RunFile
-from heedful.settings import Run
-from heedful.studies.study import Cell, Results, Study, Wanted
+from heedful.settings import AuditSettings, Run
+from heedful.settings.validation import update_settings
+from heedful.studies.study import Cell, Results, Study, StudyRun
 from heedful.token_scores.recording import RECORD
+from heedful.training.loop import train
 from heedful.training.methods import METHODS
+from heedful.verdict.scoring import columns_of
+from support.runs import RUN, toy
 
 TEXTS = 60
-SHARES = (
-    "gradient_agreement.tau",
-    "gradient_agreement.p",
-    "leave_one_out_agreement.tau",
-    "leave_one_out_agreement.tau_gradient",
-    "leave_one_out_agreement.p",
-    "permutation.median_tvd",
-    "adversary.js",
-    "adversary.without_top_1",
-    "prediction.max_attention",
-    "prediction.correct",
-    "prediction.probability",
-    "prediction.items",
-    "seeds.max_js",
-    "seeds.mean_js",
-    "seeds.flips",
-    "seeds.overlap",
-    "token_scores.polar_above_neutral",
-    *(f"token_scores.weight{kind}" for kind in ("_polar", "_neutral", "[negative]", "[positive]")),
-    *(f"erase_one.{name}_{top}" for name in ("flips", "other_flips") for top in ("attention", "gradient", "product")),
-    "erase_one.delta_attention_attention",
-    *(
-        f"{test}.{name}{end}"
-        for test, names in (
-            ("embedding_noise", ("js", "tvd")),
-            ("embedding_attack", ("js_answer", "tvd_answer", "drop_answer")),
-        )
-        for name in names
-        for end in ("", "_0.005", "_0.01", "_0.05")
-    ),
-    *(f"word_substitution.{name}{end}" for name in ("js", "tvd", "flips", "overlap") for end in ("", "_2", "_3")),
-    *(f"rationale.{name}_{by}" for name in ("comprehensiveness", "sufficiency") for by in ("attention", "random")),
-    "rationale.emptied",
-    *(f"sensitivity.auc_{by}" for by in ("attention", "random")),
-    *(f"certificate.{norm}_simplex" for norm in ("l1", "l2", "linf")),
-    *(
-        f"erase_until_flip.{what}_{ranking}"
-        for what in ("fraction", "mass")
-        for ranking in ("random", "attention", "gradient", "product")
-    ),
-)
+FINGERPRINT = {"data.fingerprint": "f"}
+LABELS = {"newsgroups_topics3": ("no", "yes", "maybe"), "snli": ("no", "yes", "maybe")}
 
 
-def described(run: Run) -> RunFile:
+def described(run: Run, labels: tuple[str, ...] = ("no", "yes")) -> RunFile:
     """What the store would say of the run."""
+    scores = {"accuracy": 0.8 + 0.01 * (run.seed % 10), "f1": 0.75, "roc_auc": 0.9 if len(labels) == 2 else None}
     return RunFile(
-        run=run,
-        labels=("no", "yes"),
+        run=update_settings(run, FINGERPRINT),
+        labels=labels,
         has_query=False,
         embed_size=8,
         chosen_epoch=2,
-        scores={"dev": {}, "test": {"accuracy": 0.8 + 0.01 * run.seed, "f1": 0.75, "roc_auc": None}},
+        scores={"dev": {}, "test": scores},
         seconds=3.0,
         notes=(),
         coverage=None,
@@ -71,13 +41,13 @@ def described(run: Run) -> RunFile:
     )
 
 
-def recorded(run: Run, generator: torch.Generator) -> pl.DataFrame:
+def token_history(run: Run, generator: torch.Generator) -> pl.DataFrame:
     """What the run would have recorded of four words of each kind."""
     kinds = {"negative": 0, "positive": 1, "neutral": -1}
-    words = [(f"{kind}_{number}", one) for kind, one in kinds.items() for number in "abcd"]
-    rows = [(0, word, "class", float(one)) for word, one in words]
+    words = [(f"{kind}_{letter}", label) for kind, label in kinds.items() for letter in "abcd"]
+    rows = [(0, word, "class", float(label)) for word, label in words]
     pairs = combinations_with_replacement(("negative", "positive", "(neutral)"), 2)
-    whole = ["V.W", *(f"product[{one},{other}]" for one, other in pairs)]
+    whole = ["V.W", *(f"product[{kind},{other}]" for kind, other in pairs)]
     for epoch in run.training.record_flow:
         values = torch.randn(len(words), 2, generator=generator).tolist()
         for (word, _), (attention, polarity) in zip(words, values, strict=True):
@@ -86,8 +56,8 @@ def recorded(run: Run, generator: torch.Generator) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=RECORD, orient="row")
 
 
-def followed(run: Run) -> pl.DataFrame:
-    """What the training of the run would have followed."""
+def training_history(run: Run) -> pl.DataFrame:
+    """What the training of the run would have logged."""
     epochs = range(1, run.training.epochs + 1)
     rows = [
         (n, split, name, 1 / n) for n in epochs for split in ("train", "dev") for name in ("top_k_gap", "top_k_overlap")
@@ -95,9 +65,9 @@ def followed(run: Run) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["epoch", "split", "measure", "value"], orient="row")
 
 
-def shown(wanted: Wanted) -> pl.DataFrame:
+def shown_texts(study_run: StudyRun) -> pl.DataFrame:
     """Two texts word by word, of which the second is short enough to be drawn; empty where the audit shows none."""
-    if wanted.audit is None or not wanted.audit.shown:
+    if study_run.audit is None or not study_run.audit.shown:
         return pl.DataFrame()
     measures = ("attention", "noisy", "noisy_attention", "replaced_attention", "seed_attention")
     rows = [
@@ -110,45 +80,101 @@ def shown(wanted: Wanted) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=names, orient="row")
 
 
-def family_columns(adversaries: int, columns: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """What the audit of a model with so many adversaries would add; nothing without any."""
-    if not adversaries:
-        return {}
-    some = columns["prediction.max_attention"]
-    names = ("cap", "constant_tvd", "rescaled_tvd", "frozen_tvd", "frozen_js")
-    base = {f"attefa.{name}": 0.1 + some / (place + 2) for place, name in enumerate(names)}
-    own = {
-        f"adversaries.{part}_{n}": 0.05 + some / (n + 1)
-        for part in ("tvd", "js", "loss", "apart")
-        for n in range(1, adversaries + 1)
-    }
-    return base | own
+@cache
+def _toy_model():
+    data = toy(labels=("negative", "positive"))
+    return train(RUN, data), data
+
+
+@cache
+def _measured(settings: str, has_seeds: bool, adversaries: int) -> tuple[str, ...]:
+    trained, data = _toy_model()
+    asked = update_settings(AuditSettings.model_validate_json(settings), {"examples": 4, "shown": 0})
+    companions = Companions(seeds=(trained,) * has_seeds, adversaries=(trained,) * adversaries)
+    return tuple(columns_of([audit(trained, data, asked, companions).rows]))
+
+
+def measured_columns(study_run: StudyRun) -> tuple[str, ...]:
+    """The columns that the audit of this run measures, learned from the same audit of a toy model."""
+    if study_run.audit is None:
+        return ()
+    return _measured(study_run.audit.model_dump_json(), bool(study_run.seeds), len(study_run.adversaries))
+
+
+def random_columns(names: tuple[str, ...], seeds: int, generator: torch.Generator) -> dict[str, torch.Tensor]:
+    """Values between 0 and 1 for each column; those that depend on others in a way that real ones could."""
+    columns = {name: torch.rand(seeds, TEXTS, generator=generator, dtype=torch.float64) for name in names}
+    if "prediction.predicted" in columns:
+        columns["prediction.predicted"] = torch.randint(2, (seeds, TEXTS), generator=generator).double()
+    if "adversarial_attention.cap" in columns:
+        columns["adversarial_attention.cap"] = columns["adversarial_attention.js"] + 0.1
+    if "gradient_agreement.tau" in columns:
+        columns["gradient_agreement.tau"][:, 0] = torch.nan
+    if "erase_one.delta_js_attention" in columns:
+        columns["erase_one.delta_js_attention"] -= 0.3
+    for what in ("fraction", "mass"):
+        if f"erase_until_flip.{what}_minimal" in columns:
+            columns[f"erase_until_flip.{what}_minimal"] = columns[f"erase_until_flip.{what}_product"] / 2
+    return columns
 
 
 def results_of(study: Study, scale: str = "small") -> Results:
-    """Every cell of the study with all columns that any study reads."""
-    runs: dict[tuple[str, str], list[Run]] = {}
-    beside: dict[tuple[str, str], tuple[Run, ...]] = {}
-    words: dict[tuple[str, str], pl.DataFrame] = {}
-    for one in study.runs(scale):
-        words[one.data, one.model] = shown(one)
-        runs.setdefault((one.data, one.model), []).append(one.run)
-        beside[one.data, one.model] = one.adversaries
-    cells = {}
-    for number, ((data, model), some) in enumerate(runs.items()):
-        generator = torch.Generator().manual_seed(number)
-        columns = {name: torch.rand(len(some), TEXTS, generator=generator, dtype=torch.float64) for name in SHARES}
-        columns["prediction.predicted"] = torch.randint(2, (len(some), TEXTS), generator=generator).double()
-        columns["adversary.cap"] = columns["adversary.js"] + 0.1
-        columns["erase_one.delta_js_attention"] = columns["prediction.max_attention"] - 0.3
-        columns["erase_until_flip.fraction_minimal"] = columns["erase_until_flip.fraction_product"] / 2
-        columns["erase_until_flip.mass_minimal"] = columns["erase_until_flip.mass_product"] / 2
-        columns["gradient_agreement.tau"][:, 0] = torch.nan
-        columns |= family_columns(len(beside[data, model]), columns)
-        tokens = tuple(recorded(run, generator) for run in some if run.training.record_flow)
-        others = tuple(map(described, beside[data, model]))
-        history = tuple(followed(run) for run in some if METHODS[run.training.method].follows)
-        cells[data, model] = Cell(
-            data, model, tuple(map(described, some)), columns, others, 5.0, tokens, history, words[data, model]
-        )
-    return Results(scale, cells, {})
+    """Every cell of the study with the columns that its audits would measure, and random values."""
+    cells: dict[tuple[str, str], list[StudyRun]] = {}
+    for study_run in study.runs_at(scale):
+        cells.setdefault((study_run.data, study_run.model), []).append(study_run)
+    return Results(scale, tuple(_cell(members, number) for number, members in enumerate(cells.values())))
+
+
+def _cell(members: list[StudyRun], number: int) -> Cell:
+    generator, first = torch.Generator().manual_seed(number), members[0]
+    runs = [member.run.run for member in members]
+    base, labels = update_settings(runs[0], FINGERPRINT), LABELS.get(first.data, ("no", "yes"))
+    adversaries = (described(adversary_of(base, each.seed, each.changes)) for each in first.adversaries)
+    return Cell(
+        data=first.data,
+        model=first.model,
+        encoder=first.encoder,
+        method=first.method,
+        role=first.role,
+        runs=tuple(described(run, labels) for run in runs),
+        columns=random_columns(measured_columns(first), len(members), generator),
+        companions=Companions(
+            seeds=tuple(described(seed.run) for member in members for seed in member.seeds),
+            adversaries=tuple(adversaries),
+        ),
+        seconds=5.0,
+        tokens=tuple(token_history(run, generator) for run in runs if run.training.record_flow),
+        history=tuple(training_history(run) for run in runs if METHODS[run.training.method].logs),
+        shown=shown_texts(first),
+    )
+
+
+def near(mean: float, seeds: int = 1) -> torch.Tensor:
+    """[seed text]: values close to the mean."""
+    wave = torch.arange(seeds * TEXTS, dtype=torch.float64).sin().reshape(seeds, TEXTS)
+    return mean + 0.001 * wave
+
+
+def share(of_texts: float) -> torch.Tensor:
+    """[1 text]: 1 for that share of the texts, 0 for the others."""
+    return (torch.arange(TEXTS) < of_texts * TEXTS).double()[None]
+
+
+def made_cell(
+    data: str, encoder: str, method: str = "", *, role: str = "", columns=None, tokens: tuple[pl.DataFrame, ...] = ()
+) -> Cell:
+    """A cell with these rows, called by its fields; a column may be given by its mean."""
+    values = {name: near(value) if isinstance(value, float) else value for name, value in (columns or {}).items()}
+    model = ", ".join(part for part in (encoder, method, role) if part)
+    return Cell(data, model, encoder, method, (described(RUN),), values, role=role, tokens=tokens)
+
+
+def made_results(*cells: Cell) -> Results:
+    """Results with these cells and nothing else."""
+    return Results("small", cells)
+
+
+def verdict_of(study: Study, claim: str, results: Results) -> str:
+    """The verdict on the claim of that id."""
+    return {tested.id: tested.verdict for tested in study.claims(results)}[claim]

@@ -208,7 +208,7 @@ def test_a_loss_that_is_no_number_is_named(monkeypatch):
         ({"training__method": "vanila"}, "unknown method 'vanila'. Did you mean 'vanilla'?"),
         ({"training__metric": "auc"}, "unknown metric 'auc'"),
         ({"training__optimizer": "adagrat"}, "Did you mean 'adagrad'?"),
-        ({"training__options": {"radius": 1}}, "unknown option 'radius' of this method. Known: none"),
+        ({"training__options": {"radius": 1}}, "unknown option 'radius' of method 'vanilla'. Known: none"),
     ],
 )
 def test_unknown_names_list_the_known(change, message):

@@ -1,284 +1,247 @@
 """Amini and Kosseim, How (Un)Faithful is Attention?: adversaries that must predict alike and attend elsewhere."""
 
-from collections.abc import Mapping
-from math import log
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
 
-import torch
-
-from heedful.battery.questions import Values
-from heedful.measures import Estimate
-from heedful.runs.grid import ADVERSARY_SEEDS, adversary_of
-from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TrainingSettings
-from heedful.studies.attefa.figures import BY_LAMBDA, MODELS, base_cells, family_of, figures, lambda_cells
-from heedful.studies.claims import judge, paired, score_estimate
+from heedful.battery.question import Values
+from heedful.runs.companions import ADVERSARY_SEEDS
+from heedful.runs.grid import RunWithBase
+from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
+from heedful.settings.validation import update_settings
+from heedful.studies.attefa.adversaries import (
+    BILSTM,
+    BY_LAMBDA,
+    FUTURE,
+    MLP,
+    NAME,
+    attefa_range,
+    best_attefa,
+    lambda_cells,
+    mean_attefa,
+    mean_divergence,
+    paper_cell,
+)
+from heedful.studies.attefa.figures import figures
+from heedful.studies.attefa.tables import tables
+from heedful.studies.claims import paired, test_claim
 from heedful.studies.jain_wallace.preprocessing import VECTORS, data_of, text_of
-from heedful.studies.published import number
-from heedful.studies.study import Cell, Claim, Entry, Results, Study, Table, Wanted
+from heedful.studies.study import Adversary, Cell, Claim, Results, Study, StudyRun
 
-NAME = "attefa"
 MOCKS = ("mock-1", "mock-2", "mock-5", "mock-10", "mock-1q", "mock-2q", "mock-3q", "mock-4q")
+"""In order of how frequent informative words are."""
 REAL = ("sst2", "imdb", "ag_news", "newsgroups_sports")
+WITH_LAMBDAS = ("sst2", "imdb")
 LAMBDAS = (1e-4, 1e-3, 1e-2, 1e-1)
-"""How much the divergence counts in Wiegreffe and Pinter's loss, whose TVD is half of ours: on SST and IMDB."""
-HALF = 0.25
-"""AtteFa of the worst adversary less that of the best, from which on the seeds fall into two heaps."""
+"""How much the divergence counts in Wiegreffe and Pinter's loss, whose TVD is half of ours."""
+CLUSTERED = ("mock-1q", "mock-2q")
+APART = 0.25
+"""Highest - lowest AtteFa of a model's adversaries from which on the seeds form two clusters."""
 
-FUTURE: dict[str, dict[str, object]] = {
-    "cnn": {"encoder": "cnn"},
-    "gru": {"encoder": "gru"},
-    "identity": {"encoder": "identity"},
-    "bilstm, temperature 3": {"encoder": "bilstm", "temperature": 3.0},
-    "bilstm, words at the start": {"encoder": "bilstm", "positions": "start"},
-    "bilstm, words at the end": {"encoder": "bilstm", "positions": "end"},
-    "bilstm, words that agree by .7": {"encoder": "bilstm", "agreement": 0.7},
-    "bilstm, 4 classes": {"encoder": "bilstm", "classes": 4},
-    "mlp, 4 classes": {"encoder": "average", "classes": 4},
-}
+ENCODERS = {MLP: "average"}
+"""What the encoder of a model is called in settings, where it is not the same."""
+
+
+@dataclass(frozen=True)
+class BaseModel:
+    """A base model: its encoder, and in what else (`method`) it differs from the paper's.
+
+    Args:
+        changes: settings of the run, by dotted name.
+    """
+
+    encoder: str
+    method: str = ""
+    changes: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """What tables call it."""
+        return f"{self.encoder}, {self.method}" if self.method else self.encoder
+
+
+PAPER_MODELS = (BaseModel(BILSTM), BaseModel(MLP))
+FOUR_CLASSES = {"data.classes": 4, "training.metric": "accuracy"}
+FUTURE_MODELS = (
+    BaseModel("cnn"),
+    BaseModel("gru"),
+    BaseModel("identity"),
+    BaseModel(BILSTM, "temperature 3", {"network.temperature": 3.0}),
+    BaseModel(BILSTM, "words at the start", {"data.positions": "start"}),
+    BaseModel(BILSTM, "words at the end", {"data.positions": "end"}),
+    BaseModel(BILSTM, "words that agree by .7", {"data.agreement": 0.7}),
+    BaseModel(BILSTM, "4 classes", FOUR_CLASSES),
+    BaseModel(MLP, "4 classes", FOUR_CLASSES),
+)
 """What the paper leaves as future work: on mock-5, at medium scale and above."""
 
 AUDIT = AuditSettings(tests=("prediction",), shown=0)
 
 
-def wanted(scale: str) -> list[Wanted]:
+def runs(scale: str) -> list[StudyRun]:
     """A base model of each kind on each set, and its adversaries."""
-    mocks = ("mock-1", "mock-5", "mock-1q", "mock-2q", "mock-4q") if scale == "small" else MOCKS
-    real = ("sst2",) if scale == "small" else REAL
-    found = [
-        _wanted(source, model, _run(source, encoder, scale), scale)
-        for source in (*mocks, *real)
-        for model, encoder in MODELS.items()
-    ]
-    found += [
-        _by_lambda(source, model, _run(source, encoder, scale), scale)
-        for source in ("sst2", "imdb")
+    small = scale == "small"
+    mocks = ("mock-1", "mock-5", "mock-1q", "mock-2q", "mock-4q") if small else MOCKS
+    real = ("sst2",) if small else REAL
+    study_runs = [_study_run(source, model, scale) for source in (*mocks, *real) for model in PAPER_MODELS]
+    study_runs += [
+        _study_run(source, model, scale, BY_LAMBDA)
+        for source in WITH_LAMBDAS
         if source in real
-        for model, encoder in MODELS.items()
+        for model in PAPER_MODELS
     ]
-    if scale != "small":
-        found += [
-            _wanted("mock-5", name, _run("mock-5", "bilstm", scale, changes), scale) for name, changes in FUTURE.items()
-        ]
-    return found
+    return study_runs + ([] if small else [_study_run("mock-5", model, scale, FUTURE) for model in FUTURE_MODELS])
 
 
-def _wanted(source: str, model: str, run: Run, scale: str) -> Wanted:
+def _study_run(source: str, model: BaseModel, scale: str, role: str = "") -> StudyRun:
+    return StudyRun(
+        data=source,
+        model=f"{model.label}, by lambda" if role == BY_LAMBDA else model.label,
+        encoder=model.encoder,
+        method=model.method,
+        role=role,
+        run=RunWithBase(_run(source, model, scale)),
+        audit=AUDIT,
+        adversaries=_adversaries_by_lambda(scale) if role == BY_LAMBDA else _adversaries(scale),
+    )
+
+
+def _adversaries(scale: str) -> tuple[Adversary, ...]:
     seeds = ADVERSARY_SEEDS if scale == "paper" else ADVERSARY_SEEDS[:2]
-    adversaries = tuple(adversary_of(run, seed, _hurried(scale)) for seed in seeds)
-    return Wanted(source, model, run, audit=AUDIT, adversaries=adversaries)
+    return tuple(Adversary(seed, _adversary_training(scale)) for seed in seeds)
 
 
-def _by_lambda(source: str, model: str, run: Run, scale: str) -> Wanted:
-    """The base again, with an adversary of Wiegreffe and Pinter's for each lambda."""
-    changes = [
-        {**_hurried(scale), "method": "adversary_kl", "options": {"weight": weight, "tvd_weight": 0.5}}
+def _adversaries_by_lambda(scale: str) -> tuple[Adversary, ...]:
+    """An adversary of Wiegreffe and Pinter's for each lambda."""
+    training = {**_adversary_training(scale), "method": "adversary_kl"}
+    return tuple(
+        Adversary(ADVERSARY_SEEDS[0], {**training, "options": {"weight": weight, "tvd_weight": 0.5}})
         for weight in LAMBDAS
-    ]
-    adversaries = tuple(adversary_of(run, ADVERSARY_SEEDS[0], one) for one in changes)
-    return Wanted(source, f"{model}{BY_LAMBDA}", run, audit=AUDIT, adversaries=adversaries)
+    )
 
 
-def _hurried(scale: str) -> dict[str, object]:
-    """How adversaries are trained: as in the paper, or long enough to leave their plateau."""
+def _adversary_training(scale: str) -> dict[str, object]:
+    """How adversaries are trained: as in the paper, or just long enough to leave their plateau."""
     if scale == "paper":
         return {"selection": "paper"}
     return {"epochs": 16, "min_epochs": 14, "patience": 3, "batch_size": 16}
 
 
-def _run(source: str, encoder: str, scale: str, changes: Mapping[str, object] | None = None) -> Run:
-    """The base model: the paper's sizes at its scale; below, ones from which adversaries escape their plateau soon."""
-    full, mock = scale == "paper", source.startswith("mock")
-    chosen = dict(changes or {"encoder": encoder})
-    of_data = {name: chosen.pop(name) for name in ("positions", "agreement", "classes") if name in chosen}
-    if mock:
-        data = DataSettings(source=source, lexicon="hu_liu" if full else "heedful")
-        text, network = Run().text, NetworkSettings(embed_size=300 if full else 64)
-    else:
-        data, text, network = data_of(source, scale), text_of(source, scale), VECTORS
-    limits = {} if full else {"train_limit": 2_000, "test_limit": 500}
-    size = {"hidden_size": 128 if full else 32, "activation": "tanh"}
-    # A model that reads each word alone needs the paper's eight epochs to be sure of its answers.
-    epochs = 8 if full or chosen["encoder"] == "average" else 3
-    rate = {"selection": "paper"} if full else {"learning_rate": 5e-3}
-    training = TrainingSettings(epochs=epochs).model_copy(update=rate)
-    if chosen["encoder"] in ("average", "cnn"):
-        size["hidden_size"] = 128 if full else 64
-    return Run(
-        data=data.model_copy(update=limits | of_data),
+def _run(source: str, model: BaseModel, scale: str) -> Run:
+    """The base model: the paper's sizes at its scale; below, sizes at which adversaries soon leave their plateau."""
+    full, encoder = scale == "paper", ENCODERS.get(model.encoder, model.encoder)
+    data, text, network = _mock(source, scale) if source in MOCKS else _real(source, scale)
+    small_size = 64 if encoder in ("average", "cnn") else 32
+    size = {"encoder": encoder, "hidden_size": 128 if full else small_size, "activation": "tanh"}
+    # A model that reads each word alone needs the paper's eight epochs to be confident in its predictions.
+    epochs = 8 if full or encoder == "average" else 3
+    run = Run(
+        data=data,
         text=text,
-        network=network.model_copy(update=size | chosen),
-        training=training if of_data.get("classes", 2) == 2 else training.model_copy(update={"metric": "accuracy"}),
+        network=update_settings(network, size),
+        training=TrainingSettings(epochs=epochs),
         seed=10,
     )
+    fast = {"data.train_limit": 2_000, "data.test_limit": 500, "training.learning_rate": 5e-3}
+    changes = {"training.selection": "paper"} if full else fast
+    return update_settings(run, {**changes, **model.changes})
 
 
-def tables(results: Results) -> list[Table]:
-    """Tables 2 and 3, the values of each seed (Tables 4, 5), and the family that the paper does not have."""
-    return [_bases(results), _adversaries(results), _seeds(results), _members(results)]
+def _mock(source: str, scale: str) -> tuple[DataSettings, TextSettings, NetworkSettings]:
+    full = scale == "paper"
+    data = DataSettings(source=source, lexicon="hu_liu" if full else "heedful")
+    return data, TextSettings(), NetworkSettings(embed_size=300 if full else 64)
 
 
-def _bases(results: Results) -> Table:
-    rows = []
-    for cell in base_cells(results):
-        metric = "f1" if len(cell.runs[0].labels) == 2 else "accuracy"
-        printed = number(NAME, item="Table 2", data=cell.data, model=cell.model, measure="f1")
-        rows.append(((cell.data, cell.model), (Entry(score_estimate(cell, metric), printed),)))
-    note = "F1 of the positive class (accuracy where there are more than two)."
-    return Table("Table 2", "The base models", note, ("data", "model"), ("F1",), tuple(rows))
-
-
-def _spread(values: list[float]) -> Estimate:
-    """The mean over adversaries with one standard deviation (of the population, as the paper prints) to each side."""
-    tensor = torch.tensor(values, dtype=torch.float64)
-    mean, deviation = tensor.mean().item(), tensor.std(correction=0).item()
-    return Estimate(mean, mean - deviation, mean + deviation, len(values))
-
-
-def _adversaries(results: Results) -> Table:
-    rows = []
-    for cell in base_cells(results):
-        members = family_of(cell).seeds
-        scores = [run.scores["test"].get("f1") for run in cell.beside]
-        measured = {
-            "epochs": [float(run.chosen_epoch) for run in cell.beside],
-            "adversary_f1": [score for score in scores if score is not None],
-            "tvd": [one.unit_tvd for one in members],
-            "jsd": [one.js for one in members],
-            "attefa": [one.attefa for one in members],
-        }
-        entries = tuple(
-            Entry(
-                _spread(values) if values else None,
-                number(NAME, item="Table 3", data=cell.data, model=cell.model, measure=name),
-            )
-            for name, values in measured.items()
-        )
-        rows.append(((cell.data, cell.model), entries))
-    note = "Mean over the adversaries, and one standard deviation to each side. TVD over one output unit, as printed."
-    columns = ("epoch", "F1", "TVD", "JSD", "AtteFa")
-    return Table("Table 3", "The adversaries", note, ("data", "model"), columns, tuple(rows))
-
-
-def _seeds(results: Results) -> Table:
-    most = max((len(family_of(cell).seeds) for cell in base_cells(results)), default=0)
-    rows = []
-    for cell in base_cells(results):
-        members = family_of(cell).seeds
-        shown = [Entry(Estimate(one.attefa, float("nan"), float("nan"), 1)) for one in members]
-        gave_up = ", ".join(str(run.run.seed) for run, one in zip(cell.beside, members, strict=True) if one.gave_up)
-        padded = (*shown, *[Entry(None)] * (most - len(shown)))
-        rows.append(((cell.data, cell.model, gave_up or "none"), padded))
-    columns = tuple(f"seed {seed}" for seed in ADVERSARY_SEEDS[:most])
-    note = "AtteFa of each adversary, and the seeds of those that gave up: that say nearly the same of every text."
-    return Table("Tables 4 and 5", "Seed by seed", note, ("data", "model", "gave up"), columns, tuple(rows))
-
-
-def _members(results: Results) -> Table:
-    rows = []
-    for cell in base_cells(results):
-        found = family_of(cell)
-        best = found.seeds[found.best]
-        values = [found.mean, best.attefa, best.attefa_of_cap, found.constant.attefa, found.rescaled.attefa]
-        values += [found.frozen.attefa if found.frozen else float("nan"), found.cap / log(2)]
-        entries = tuple(Entry(Estimate(value, float("nan"), float("nan"), 1)) for value in values)
-        rows.append(((cell.data, cell.model), entries))
-    columns = (
-        "mean of seeds",
-        "best seed by loss",
-        "the same by the cap",
-        "constant",
-        "rescaling",
-        "frozen, exact",
-        "cap / ln 2",
-    )
-    note = "AtteFa of every member of the family; docs/attefa-family.md says what each means."
-    return Table("Family", "What else an adversary could do", note, ("data", "model"), columns, tuple(rows))
-
-
-def _moved(cell: Cell, *, best: bool = False) -> Values:
-    """Text by text, what sums up to AtteFa: of the best adversary by loss, or the mean over all."""
-    found = family_of(cell)
-    chosen = [found.best] if best else range(len(found.seeds))
-    scaled = [cell.columns[f"adversaries.tvd_{n + 1}"] * log(2) / found.seeds[n].js for n in chosen]
-    return torch.stack(scaled).mean(0)
-
-
-def _diverged(cell: Cell) -> Values:
-    """Text by text, how far the adversaries moved attention in the mean."""
-    numbers = range(1, len(family_of(cell).seeds) + 1)
-    return torch.stack([cell.columns[f"adversaries.js_{n}"] for n in numbers]).mean(0)
-
-
-def _heaps(cell: Cell) -> Values:
-    """Text by text, the adversary of the largest AtteFa less that of the smallest."""
-    members = family_of(cell).seeds
-    order = sorted(range(len(members)), key=lambda n: members[n].attefa)
-    first, last = (cell.columns[f"adversaries.tvd_{n + 1}"] * log(2) / members[n].js for n in (order[0], order[-1]))
-    return last - first
+def _real(source: str, scale: str) -> tuple[DataSettings, TextSettings, NetworkSettings]:
+    return data_of(source, scale), text_of(source, scale), VECTORS
 
 
 def claims(results: Results) -> list[Claim]:
-    """What the paper says of its results, each as a number above a threshold."""
-    cells = {(cell.data, cell.model): cell for cell in base_cells(results)}
-    both = [data for data in results.datasets if (data, "mlp") in cells and (data, "bilstm") in cells]
-    mocks = [data for data in MOCKS if (data, "mlp") in cells]
-    steps = list(zip(mocks, mocks[1:], strict=False))
+    """What the paper says about its results, each as a number above a threshold."""
+    return [*_context_claims(results), *_mock_claims(results), _lambda_claim(results)]
+
+
+def _context_claims(results: Results) -> list[Claim]:
     return [
-        judge(
+        test_claim(
+            "context_less_faithful",
             "Attention of an encoder with context is less faithful than that of one without.",
             "section 6, Table 3",
-            "AtteFa (mean over adversaries), MLP less BiLSTM",
-            {data: paired(_moved(cells[data, "mlp"]), _moved(cells[data, "bilstm"])) for data in both},
+            "AtteFa (mean over adversaries), MLP - BiLSTM",
+            _mlp_minus_bilstm(results, mean_attefa),
         ),
-        judge(
-            "So it is by the best adversary, the method's own criterion.",
+        test_claim(
+            "context_less_faithful_by_best",
+            "Attention with context is less faithful by the best adversary, too, which is the method's own criterion.",
             "section 3.3 (the paper reports the mean)",
-            "AtteFa of the adversary with the least loss, MLP less BiLSTM",
-            {
-                data: paired(_moved(cells[data, "mlp"], best=True), _moved(cells[data, "bilstm"], best=True))
-                for data in both
-            },
-        ),
-        judge(
-            "AtteFa falls as informative words become more frequent (MLP).",
-            "section 6.2, Table 3",
-            "AtteFa (mean over adversaries), each mock set less the next",
-            {
-                f"{one} less {other}": paired(_moved(cells[one, "mlp"]), _moved(cells[other, "mlp"]))
-                for one, other in steps
-            },
-        ),
-        judge(
-            "On Mock-1q and Mock-2q the seeds of the MLP's adversaries fall into two heaps.",
-            "appendix A, Table 4",
-            f"the largest AtteFa of an adversary less the smallest, less {HALF}",
-            {data: _heaps(cells[data, "mlp"]) - HALF for data in ("mock-1q", "mock-2q") if (data, "mlp") in cells},
-        ),
-        judge(
-            "Its adversaries move attention as far as those that need a lambda, or farther.",
-            "section 6.4, Figure 2",
-            "JSD of attention (mean over adversaries), less the mean over four values of Wiegreffe and Pinter's lambda",
-            {
-                f"{cell.data}, {model}": paired(_diverged(cells[cell.data, model]), _diverged(cell))
-                for model, cell in lambda_cells(results)
-                if (cell.data, model) in cells
-            },
+            "AtteFa of the adversary with the lowest loss, MLP - BiLSTM",
+            _mlp_minus_bilstm(results, best_attefa),
         ),
     ]
 
 
+def _mlp_minus_bilstm(results: Results, measure: Callable[[Cell], Values]) -> dict[str, Values]:
+    parts = {}
+    for data in results.datasets:
+        mlp, bilstm = paper_cell(results, data, MLP), paper_cell(results, data, BILSTM)
+        if mlp is not None and bilstm is not None:
+            parts[data] = paired(measure(mlp), measure(bilstm))
+    return parts
+
+
+def _mock_claims(results: Results) -> list[Claim]:
+    mlps = {data: cell for data in MOCKS if (cell := paper_cell(results, data, MLP)) is not None}
+    return [
+        test_claim(
+            "falls_with_informative_words",
+            "AtteFa falls as informative words become more frequent (MLP).",
+            "section 6.2, Table 3",
+            "AtteFa (mean over adversaries), each mock set - the next",
+            {
+                f"{rarer} - {denser}": paired(mean_attefa(mlps[rarer]), mean_attefa(mlps[denser]))
+                for rarer, denser in pairwise(mlps)
+            },
+        ),
+        test_claim(
+            "two_clusters_of_seeds",
+            "On Mock-1q and Mock-2q the seeds of the MLP's adversaries form two clusters.",
+            "appendix A, Table 4",
+            f"highest - lowest AtteFa of an adversary, minus {APART}",
+            {data: attefa_range(mlps[data]) - APART for data in CLUSTERED if data in mlps},
+        ),
+    ]
+
+
+def _lambda_claim(results: Results) -> Claim:
+    parts = {}
+    for cell in lambda_cells(results):
+        base = paper_cell(results, cell.data, cell.encoder)
+        if base is not None:
+            parts[f"{cell.data}, {cell.encoder}"] = paired(mean_divergence(base), mean_divergence(cell))
+    return test_claim(
+        "moves_attention_as_far_as_lambda",
+        "AtteFa's adversaries move attention as far as those that need a lambda, or farther.",
+        "section 6.4, Figure 2",
+        "JSD of attention, mean over AtteFa's adversaries - mean over four values of Wiegreffe and Pinter's lambda",
+        parts,
+    )
+
+
 STUDY = Study(
     name="attefa",
+    folder=NAME,
     title="How (Un)Faithful is Attention?",
     paper="Amini and Kosseim, How (Un)Faithful is Attention?",
     scales={
         "small": "five mock sets and SST; BiLSTM and MLP; 2 adversaries each, and on SST one for each of four lambdas; "
         "2,000 training texts, 500 test texts",
         "medium": "all eight mock sets, SST, IMDB, AG News, 20 News; BiLSTM and MLP; 2 adversaries each, and on SST "
-        "and IMDB one for each of four lambdas; on mock-5 CNN, GRU and identity encoders, a temperature, places and "
+        "and IMDB one for each of four lambdas; on mock-5 CNN, GRU and identity encoders, a temperature, positions and "
         "strength of the informative words, four classes; 2,000 training texts, 500 test texts",
         "paper": "the same with 9 adversaries each, whole sets, Hu and Liu's lexicon, the paper's sizes and epochs",
     },
-    wanted=wanted,
+    runs=runs,
     tables=tables,
     claims=claims,
     figures=figures,

@@ -13,14 +13,14 @@ VECTORS = NetworkSettings(vectors="glove_6b_100d", missing="zero")
 
 
 def data_of(source: str, scale: str) -> DataSettings:
-    """The set; below the paper's scale a sample, and of IMDB the small copy, which is sooner read."""
+    """The set; below the paper's scale a sample, for IMDB from the small copy, which is faster to read."""
     full = scale == "paper"
     name = "imdb_small" if source == "imdb" and not full else source
     return DataSettings(source=name, train_limit=TRAIN_LIMIT[scale], test_limit=None if full else 1_000)
 
 
 def text_of(source: str, scale: str) -> TextSettings:
-    """Words without punctuation, between a start and an end symbol; longer texts cut below the paper's scale."""
+    """Words without punctuation, between a start and an end symbol; long texts are cut below the paper's scale."""
     return TextSettings(
         words="alphanumeric",
         start_end=True,

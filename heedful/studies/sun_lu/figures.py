@@ -1,65 +1,71 @@
 """The figures of Sun and Lu (2020), from the scores that runs recorded and the weights that audits found."""
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
 from heedful.report.figure import Figure
 from heedful.studies.charts import box_plots, curves
-from heedful.studies.figures import measures_figure, study_figure
-from heedful.studies.study import Cell, Results
+from heedful.studies.figures import Heading, measures_figure, study_figure
+from heedful.studies.study import Claim, Results
+from heedful.studies.sun_lu.models import (
+    AD_MODERATE,
+    DP_KEPT_SMALL,
+    DP_LARGE,
+    DP_MODERATE,
+    DP_PLANTED,
+    RATIOS,
+    ScaledModel,
+)
 from heedful.studies.sun_lu.token_history import model_curves, score_frame, trajectories
 
-DP, AD, KEPT_SMALL = "dp", "ad", "dp, V.W kept small"
-TINY, MODERATE, LARGE, HUGE = 0.001, 10.0, 100.0, 10_000.0
-PLANTED = ("planted", "planted-noisy")
-RATIOS = ("planted", "planted-1:2", "planted-1:5", "planted-2:1", "planted-2:5")
-SOURCE = "Sun & Lu 2020, {}".format
+PAPER = "Sun & Lu 2020, {}".format
+TRAJECTORIES = {"planted": "planted", "planted-noisy": "planted_noisy"}
+"""The synthetic sets whose trajectories are drawn, and what their figures' names begin with."""
 
 
-def named(model: str, scaling: float) -> str:
-    """What the model with that scaling factor is called.
-
-    >>> named("dp", 0.001), named("ad", 10_000.0)
-    ('dp, lambda 0.001', 'ad, lambda 10000')
-    """
-    return f"{model}, lambda {scaling:g}"
-
-
-def figures(results: Results) -> list[Figure]:
+def figures(results: Results, claims: Mapping[str, Claim]) -> list[Figure]:
     """Figures 2 to 5, and the synthetic trajectories of the supplement."""
-    moderate, large = named(DP, MODERATE), [named(DP, LARGE), named(KEPT_SMALL, LARGE)]
-    scores = partial(_scores, results)
     return [
-        *scores("polarity", [moderate], "polarity", "Polarity scores, moderate scaling", "Figure 2"),
-        *scores("attention", [moderate], "attention", "Attention scores, moderate scaling", "Figures 2 and 3c"),
-        *scores("polarity_large", large, "polarity", "Polarity scores, large scaling", "Figure 3a"),
-        *scores("attention_large", large, "attention", "Attention scores, large scaling", "Figure 3b, supplement 5"),
-        *scores("additive", [named(AD, MODERATE)], "attention", "Attention scores, additive attention", "Figure 4"),
+        *_score_figures(results),
         *_weights(results),
-        *(figure for source in PLANTED for figure in _trajectories(results, source)),
+        *(figure for data in TRAJECTORIES for figure in _trajectories(results, data)),
         *_products(results),
         *_alignment(results),
     ]
 
 
-def _scores(results: Results, name: str, models: Sequence[str], measure: str, title: str, source: str) -> list[Figure]:
-    cells = [one for one in results.cells.values() if one.model in models and one.tokens]
-    frame = score_frame([one for one in cells if not one.data.startswith("planted")], measure)
+def _score_figures(results: Results) -> list[Figure]:
+    moderate, large, additive = (DP_MODERATE,), (DP_KEPT_SMALL, DP_LARGE), (AD_MODERATE,)
+    drawn = [
+        (moderate, "polarity", Heading("polarity", "Polarity scores, moderate scaling", PAPER("Figure 2"))),
+        (moderate, "attention", Heading("attention", "Attention scores, moderate scaling", PAPER("Figures 2 and 3c"))),
+        (large, "polarity", Heading("polarity_large", "Polarity scores, large scaling", PAPER("Figure 3a"))),
+        (
+            large,
+            "attention",
+            Heading("attention_large", "Attention scores, large scaling", PAPER("Figure 3b, supplement 5")),
+        ),
+        (additive, "attention", Heading("additive", "Attention scores, additive attention", PAPER("Figure 4"))),
+    ]
+    return [figure for models, measure, heading in drawn for figure in _scores(results, models, measure, heading)]
+
+
+def _scores(results: Results, models: Sequence[ScaledModel], measure: str, heading: Heading) -> list[Figure]:
+    by_model = [model.recorded(results) for model in models]
+    cells = [cells[data] for data in results.datasets for cells in by_model if data in cells]
+    frame = score_frame(cells, measure)
     if frame.is_empty():
         return []
     kinds = [*(kind for kind in dict.fromkeys(frame["class"]) if kind != "neutral"), "neutral"]
     medians = frame.group_by("data", "model", "class", maintain_order=True).agg(pl.col("value").median().round(2))
-    said = "; ".join(f"{data}, {model}, {kind}: {median}" for data, model, kind, median in medians.rows())
+    described = "; ".join(f"{data}, {model}, {kind}: {median}" for data, model, kind, median in medians.rows())
     return [
         study_figure(
-            name=name,
-            title=title,
-            source=SOURCE(source),
-            caption=f"Boxes: the {measure} score of every word, by the label that the word speaks for.",
-            alt=f"Box plots of {measure} scores. Medians: {said}.",
-            chart=box_plots(frame, ("class", kinds, "")),
+            heading,
+            box_plots(frame, ("class", kinds, "")),
+            caption=f"Boxes: the {measure} score of every word, by the label that the word indicates.",
+            alt=f"Box plots of {measure} scores. Medians: {described}.",
         )
     ]
 
@@ -67,86 +73,73 @@ def _scores(results: Results, name: str, models: Sequence[str], measure: str, ti
 def _weights(results: Results) -> list[Figure]:
     columns = {f"token_scores.weight[{label}]": label for label in ("negative", "positive")}
     columns["token_scores.weight_neutral"] = "neutral"
-    shown = {(named(DP, MODERATE)), (named(DP, LARGE)), named(AD, MODERATE)}
-    kept = {place: one for place, one in results.cells.items() if place[0] == "sst2" and place[1] in shown}
+    by_model = [model.measured(results).get("sst2") for model in (DP_MODERATE, DP_LARGE, AD_MODERATE)]
     return measures_figure(
-        Results(results.scale, kept, {}),
+        [cell for cell in by_model if cell is not None],
         columns,
-        "mean attention weight of the words of a text, in even shares",
-        name="weights",
-        title="Attention weights by kind of word",
-        source=SOURCE("Figure 5"),
+        "mean attention weight of the words of a text, relative to uniform",
+        Heading("weights", "Attention weights by kind of word", PAPER("Figure 5")),
     )
 
 
-def _planted(results: Results, source: str) -> Cell | None:
-    cell = results.cells.get((source, named(DP, MODERATE)))
-    return cell if cell is not None and cell.tokens else None
-
-
-def _trajectories(results: Results, source: str) -> list[Figure]:
-    cell = _planted(results, source)
+def _trajectories(results: Results, data: str) -> list[Figure]:
+    cell = DP_PLANTED.recorded(results).get(data)
     if cell is None:
         return []
     # A figure each: attention scores are so much smaller that one axis would hide them.
     return [
-        figure
-        for measure in ("polarity", "attention")
-        for figure in _curves(
+        _curves(
             trajectories(cell, {measure: f"{measure} score"}),
             ["positive", "negative", "neutral"],
-            name=f"{source.replace('-', '_')}_{measure}",
-            title=f"{measure.capitalize()} scores along training, {source}",
-            source="supplement, Figures 3 and 4",
-            caption="Means over the words of each kind, after so many epochs.",
+            Heading(
+                f"{TRAJECTORIES[data]}_{measure}",
+                f"{measure.capitalize()} scores during training, {data}",
+                PAPER("supplement, Figures 3 and 4"),
+            ),
+            "Means over the words of each kind, by epoch.",
         )
+        for measure in ("polarity", "attention")
     ]
 
 
 def _products(results: Results) -> list[Figure]:
-    cell = _planted(results, "planted")
+    cell = DP_PLANTED.recorded(results).get("planted")
     if cell is None:
         return []
     kinds = ("negative", "positive", "(neutral)")
-    pairs = [(one, other) for place, one in enumerate(kinds) for other in kinds[place:]]
-    measures = {f"product[{one},{other}]": f"{one} and {other}" for one, other in pairs}
+    pairs = [(kind, other) for place, kind in enumerate(kinds) for other in kinds[place:]]
+    measures = {f"product[{kind},{other}]": f"{kind} and {other}" for kind, other in pairs}
     frame = model_curves({"planted": cell}, measures)
-    return _curves(
-        frame.with_columns(series=pl.col("data"), data=pl.lit("planted")),
-        list(measures.values()),
-        name="products",
-        title="Dot products of embeddings along training",
-        source="supplement, Figures 1, 2 and 6",
-        caption="Mean dot product of two different words, by the kinds of the two.",
-    )
+    title = "Dot products of embeddings during training"
+    return [
+        _curves(
+            frame.with_columns(series=pl.col("data"), data=pl.lit("planted")),
+            list(measures.values()),
+            Heading("products", title, PAPER("supplement, Figures 1, 2 and 6")),
+            "Mean dot product of two different words, by the kinds of the two.",
+        )
+    ]
 
 
 def _alignment(results: Results) -> list[Figure]:
-    cells = {source: cell for source in RATIOS if (cell := _planted(results, source)) is not None}
+    planted = DP_PLANTED.recorded(results)
+    cells = {data: planted[data] for data in RATIOS if data in planted}
     if not cells:
         return []
-    return _curves(
-        model_curves(cells, {"V.W": "V.W"}),
-        list(cells),
-        name="alignment",
-        title="V.W along training, by the ratio of the classes",
-        source="supplement, Figure 7",
-        caption="Mean over seeds; the ratios are positive : negative, and 1 : 1 for planted.",
-    )
-
-
-def _curves(
-    frame: pl.DataFrame, series: Sequence[str], *, name: str, title: str, source: str, caption: str
-) -> list[Figure]:
-    last = frame.sort("x").group_by("data", "series", maintain_order=True).last()
-    said = "; ".join(f"{data}, {kind}: {y:.2f} after {x} epochs" for data, kind, x, y in last.rows())
+    title = "V.W during training, by the ratio of the classes"
     return [
-        study_figure(
-            name=name,
-            title=title,
-            source=SOURCE(source),
-            caption=caption,
-            alt=f"Curves over epochs. {said}.",
-            chart=curves(frame, "epoch", "", series),
+        _curves(
+            model_curves(cells, {"V.W": "V.W"}),
+            list(cells),
+            Heading("alignment", title, PAPER("supplement, Figure 7")),
+            "Mean over seeds; the ratios are positive : negative, and 1 : 1 for planted.",
         )
     ]
+
+
+def _curves(frame: pl.DataFrame, series: Sequence[str], heading: Heading, caption: str) -> Figure:
+    last = frame.sort("x").group_by("data", "series", maintain_order=True).last()
+    described = "; ".join(f"{data}, {kind}: {y:.2f} after {x} epochs" for data, kind, x, y in last.rows())
+    return study_figure(
+        heading, curves(frame, "epoch", "", series), caption=caption, alt=f"Curves over epochs. {described}."
+    )

@@ -1,4 +1,4 @@
-"""From the scores of tokens that runs recorded to values that claims are tested by, and frames that figures draw."""
+"""From token scores that runs recorded to values that claims are tested on, and frames that figures draw."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -7,30 +7,30 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from heedful.battery.questions import Values
+from heedful.battery.question import Values
 from heedful.measures import shares_below
 from heedful.studies.study import Cell
 from heedful.token_scores import NEUTRAL
 
 PLANTED = {"negative": 0, "positive": 1, "neutral": NEUTRAL}
-"""What the words of the planted sets are named for, and so are without doubt."""
+"""The kind of each word of the planted sets, which its name begins with."""
 
 Chosen = Callable[[Tensor], Bool[Tensor, " token"]]
 """From the class of each token to which of them are meant."""
 
 
-def polar(classes: Tensor) -> Bool[Tensor, " token"]:
-    """The tokens that speak for some label."""
+def indicative(classes: Tensor) -> Bool[Tensor, " token"]:
+    """The tokens that indicate some label."""
     return classes >= 0
 
 
 def neutral(classes: Tensor) -> Bool[Tensor, " token"]:
-    """The tokens that speak for none."""
+    """The tokens that indicate none."""
     return classes == NEUTRAL
 
 
 def of_label(number: int) -> Chosen:
-    """The tokens that speak for that label."""
+    """The tokens that indicate that label."""
     return lambda classes: classes == number
 
 
@@ -52,44 +52,45 @@ def last_scores(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def last_alignment(table: pl.DataFrame) -> float:
-    """V . W at the last epoch that was recorded, of a model for two labels."""
+    """V.W at the last epoch that was recorded, of a model for two labels."""
     return float(table.filter(measure="V.W").sort("epoch")["value"][-1])
 
 
 def shares(cell: Cell, of: Chosen, others: Chosen) -> Values:
     """For each token of one kind, the share of another kind's with a smaller attention score, at the last epoch.
 
-    The mean is AUROC: .5 where the two kinds are mixed.
+    The mean is AUROC: .5 where the two kinds have similar scores.
     """
-    found = []
+    rows = []
     for table in cell.tokens:
         attention, classes = _attention(table)
-        found.append(shares_below(attention, others(classes))[of(classes)])
-    return torch.stack(found)
+        rows.append(shares_below(attention, others(classes))[of(classes)])
+    return torch.stack(rows)
 
 
 def split_shares(cell: Cell) -> Values:
-    """How far the tokens of the label that V . W favours stand above those of the other, for two labels.
+    """How far the tokens of the label that V.W favours are above those of the other, for two labels.
 
-    For each token of label 1 the share of those of label 0 below it, where V . W > 0; where it is not, above it.
+    For each token of label 1, the share of tokens of label 0 below it where V.W > 0, and above it otherwise.
     """
     above = shares(cell, of_label(1), of_label(0))
-    return torch.stack([row if last_alignment(t) > 0 else 1 - row for row, t in zip(above, cell.tokens, strict=True)])
+    rows = zip(above, cell.tokens, strict=True)
+    return torch.stack([row if last_alignment(table) > 0 else 1 - row for row, table in rows])
 
 
 def sunken_shares(cell: Cell) -> Values:
-    """For each token of the label that V . W disfavours, the share of neutral ones above it; NaN for the other's."""
+    """For each token of the label that V.W disfavours, the share of neutral ones above it; NaN for the other label."""
     rows = []
     for table in cell.tokens:
         attention, classes = _attention(table)
         above = 1 - shares_below(attention, neutral(classes))
         sunken = 0 if last_alignment(table) > 0 else 1
-        rows.append(above.masked_fill(classes != sunken, torch.nan)[polar(classes)])
+        rows.append(above.masked_fill(classes != sunken, torch.nan)[indicative(classes)])
     return torch.stack(rows)
 
 
 def score_frame(cells: Sequence[Cell], measure: str) -> pl.DataFrame:
-    """data, model, class and value: a score of every polar or neutral token at the last epoch, of the first seed."""
+    """data, model, class and value: a score of every label-indicative or neutral token, last epoch, first seed."""
     parts = []
     for cell in cells:
         scores = last_scores(cell.tokens[0])

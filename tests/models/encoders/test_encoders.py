@@ -9,6 +9,7 @@ import heedful.models.encoders
 from heedful.errors import SettingError
 from heedful.models.encoders import ENCODERS, FLAT, build_encoder
 from heedful.settings import NetworkSettings
+from heedful.settings.validation import update_settings
 
 BATCH, TIME, EMBED = 2, 7, 5
 NETWORK = NetworkSettings(hidden_size=3, kernels=(1, 3))
@@ -16,7 +17,7 @@ NETWORK = NetworkSettings(hidden_size=3, kernels=(1, 3))
 
 def make(name):
     torch.manual_seed(0)
-    return build_encoder(EMBED, NETWORK.model_copy(update={"encoder": name})).double()
+    return build_encoder(EMBED, update_settings(NETWORK, {"encoder": name})).double()
 
 
 @pytest.fixture
@@ -76,7 +77,7 @@ def test_the_backward_direction_reads_from_the_last_real_token(embedded):
 @pytest.mark.parametrize("sentences", ["identity", "bigru", "cnn"])
 def test_a_hierarchical_encoder_reads_each_sentence_alone(words, sentences, embedded):
     """Against a plain loop over sentences."""
-    settings = NETWORK.model_copy(update={"encoder": "hierarchical", "words": words, "sentences": sentences})
+    settings = update_settings(NETWORK, {"encoder": "hierarchical", "words": words, "sentences": sentences})
     torch.manual_seed(0)
     encoder = build_encoder(EMBED, settings).double()
     mask = torch.arange(TIME) < torch.tensor([7, 4])[:, None]
@@ -96,17 +97,17 @@ def test_a_hierarchical_encoder_reads_each_sentence_alone(words, sentences, embe
 @pytest.mark.parametrize("kernels", [(2,), (3, 4), ()])
 def test_even_kernels_are_refused(kernels):
     with pytest.raises(SettingError, match="kernels must be odd widths"):
-        build_encoder(EMBED, NETWORK.model_copy(update={"encoder": "cnn", "kernels": kernels}))
+        build_encoder(EMBED, update_settings(NETWORK, {"encoder": "cnn", "kernels": kernels}))
 
 
 def test_a_hierarchical_encoder_does_not_nest():
     with pytest.raises(SettingError, match="must be flat"):
-        build_encoder(EMBED, NETWORK.model_copy(update={"encoder": "hierarchical", "words": "hierarchical"}))
+        build_encoder(EMBED, update_settings(NETWORK, {"encoder": "hierarchical", "words": "hierarchical"}))
 
 
 def test_unknown_encoders_are_answered_with_the_nearest():
     with pytest.raises(SettingError, match="unknown encoder 'bilsmt'. Did you mean 'bilstm'?"):
-        build_encoder(EMBED, NETWORK.model_copy(update={"encoder": "bilsmt"}))
+        build_encoder(EMBED, update_settings(NETWORK, {"encoder": "bilsmt"}))
 
 
 def test_every_file_is_listed():

@@ -2,15 +2,13 @@ import polars as pl
 import pytest
 import torch
 
-from heedful.settings import Run
-from heedful.studies.study import Cell
 from heedful.studies.sun_lu.token_history import (
     by_token,
+    indicative,
     last_scores,
     model_curves,
     neutral,
     of_label,
-    polar,
     score_frame,
     shares,
     split_shares,
@@ -18,14 +16,14 @@ from heedful.studies.sun_lu.token_history import (
     trajectories,
 )
 from heedful.token_scores.recording import RECORD
-from support.synthetic_results import described
+from support.synthetic_results import made_cell
 
 CLASSES = {"awful": 0, "dull": 0, "great": 1, "the": -1, "of": -1, "film": -2}
 
 
 def recorded(alignment, attention, classes=CLASSES):
     """A table of two epochs: scores of 0, then the given ones."""
-    rows = [(0, word, "class", float(one)) for word, one in classes.items()]
+    rows = [(0, word, "class", float(label)) for word, label in classes.items()]
     for epoch, values in ((0, [0.0] * len(classes)), (5, attention)):
         rows += [(epoch, word, "attention", value) for word, value in zip(classes, values, strict=True)]
         rows += [(epoch, word, "polarity", -value) for word, value in zip(classes, values, strict=True)]
@@ -34,7 +32,7 @@ def recorded(alignment, attention, classes=CLASSES):
 
 
 def cell(*tables):
-    return Cell("sst2", "dp", tuple(described(Run(seed=seed)) for seed in range(len(tables))), {}, tokens=tables)
+    return made_cell("sst2", "dp", tokens=tables)
 
 
 UP = recorded(2.0, [-3.0, -1.0, 4.0, 1.0, -2.0, 9.0])
@@ -53,18 +51,18 @@ def test_planted_words_are_what_they_are_named_for():
     assert by_token(recorded(1.0, [1.0, 2.0, 3.0, 4.0], mixed))["class"][:4].to_list() == [-2, -1, 1, 1]
 
 
-def test_shares_by_hand_one_row_a_seed():
-    found = shares(cell(UP, recorded(2.0, [0.0] * 6)), polar, neutral)
-    assert found.tolist() == [[0.0, 0.5, 1.0], [0.5, 0.5, 0.5]]
+def test_shares_by_hand_a_row_per_seed():
+    by_seed = shares(cell(UP, recorded(2.0, [0.0] * 6)), indicative, neutral)
+    assert by_seed.tolist() == [[0.0, 0.5, 1.0], [0.5, 0.5, 0.5]]
     assert shares(cell(UP), of_label(1), of_label(0)).tolist() == [[1.0]]
 
 
 def test_the_favoured_label_is_that_of_the_sign_of_the_last_alignment():
     down = recorded(-2.0, [3.0, 1.0, 2.0, 0.0, 0.0, 0.0])
     assert split_shares(cell(UP, down)).tolist() == [[1.0], [0.5]]
-    found = sunken_shares(cell(UP, down))
-    assert found[0, :2].tolist() == [1.0, 0.5] and found[0, 2].isnan()
-    assert found[1, :2].isnan().all() and found[1, 2] == 0.0
+    sunken = sunken_shares(cell(UP, down))
+    assert sunken[0, :2].tolist() == [1.0, 0.5] and sunken[0, 2].isnan()
+    assert sunken[1, :2].isnan().all() and sunken[1, 2] == 0.0
 
 
 def test_frames_name_the_kinds_of_words():
@@ -86,4 +84,6 @@ def test_trajectories_are_means_of_each_kind_over_seeds():
 
 def test_scores_of_a_contextual_model_are_those_in_the_texts():
     local = UP.filter(measure="attention").with_columns(pl.lit("attention_local").alias("measure"), -pl.col("value"))
-    assert torch.equal(shares(cell(pl.concat([UP, local])), polar, neutral), torch.tensor([[1.0, 0.5, 0.0]]).double())
+    assert torch.equal(
+        shares(cell(pl.concat([UP, local])), indicative, neutral), torch.tensor([[1.0, 0.5, 0.0]]).double()
+    )

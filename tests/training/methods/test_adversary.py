@@ -15,6 +15,7 @@ from heedful.data.batching import encode_split
 from heedful.measures import js_divergence, total_variation
 from heedful.models.trace import trace
 from heedful.settings import DataSettings, NetworkSettings, Run, TrainingSettings
+from heedful.settings.validation import update_settings
 from heedful.training.loop import make_optimizer, train
 from heedful.training.methods.adversary import adversarial_model, adversarial_model_kl
 from heedful.training.metrics import outputs
@@ -215,8 +216,8 @@ def test_two_steps_of_an_adversary_of_every_task_are_by_the_textbook_tvd(encoder
     base = train(changed(**common), dataset)
     run = changed(**common, training__method="adversary", training__batch_size=18, seed=1)
     trained = train(run, dataset, reference=base)
-    still = run.training.model_copy(update={"learning_rate": 1e-30})
-    start = train(run.model_copy(update={"training": still}), dataset, reference=base)
+    still = update_settings(run.training, {"learning_rate": 1e-30})
+    start = train(update_settings(run, {"training": still}), dataset, reference=base)
     assert not same(trained, start)
     (recorded,) = values(trained, "dev")
     assert recorded == pytest.approx(loss_of(trained, base, dataset), abs=1e-6)
@@ -265,13 +266,13 @@ def moved(trained: Trained, base: Trained, dataset: Dataset, split: str = "test"
 @pytest.mark.parametrize(("encoder", "growth"), [("average", 0.013), ("bilstm", 0.23)])
 def test_an_adversary_on_mock_1_attends_elsewhere_and_pays_little_more_than_a_constant(encoder, growth):
     dataset = load(RUN.data, RUN.text)
-    run = RUN.model_copy(update={"network": RUN.network.model_copy(update={"encoder": encoder})})
+    run = update_settings(RUN, {"network.encoder": encoder})
     base = train(run, dataset)
 
     def against(**changes) -> Trained:
         settings = {"method": "adversary", "loss_sum": "mean", "epochs": 6, **changes}
-        training = run.training.model_copy(update=settings)
-        return train(run.model_copy(update={"seed": 1, "training": training}), dataset, reference=base)
+        training = update_settings(run.training, settings)
+        return train(update_settings(run, {"seed": 1, "training": training}), dataset, reference=base)
 
     trained, start = against(), against(learning_rate=1e-30, epochs=1)
     (js, tvd), (js_at_start, tvd_at_start) = moved(trained, base, dataset), moved(start, base, dataset)

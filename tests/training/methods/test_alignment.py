@@ -5,9 +5,10 @@ import torch
 
 from heedful.errors import SettingError
 from heedful.models.trace import trace
+from heedful.settings import TrainingSettings
 from heedful.token_scores import head_alignment
 from heedful.training.loop import train
-from heedful.training.methods import bind
+from heedful.training.methods import bind_loss
 from heedful.training.methods.alignment import METHOD, alignment
 from heedful.training.methods.vanilla import vanilla
 from heedful.training.trained import Trained
@@ -48,8 +49,8 @@ def test_the_strength_is_the_codes_unless_given():
 
 
 def test_the_strength_is_an_option_of_the_run():
-    with pytest.raises(SettingError, match="unknown option 'weight' of this method. Known: strength"):
-        bind(METHOD.loss, {"weight": 1.0})
+    with pytest.raises(SettingError, match="unknown option 'weight' of method 'alignment'. Known: strength"):
+        bind_loss(METHOD, TrainingSettings(method="alignment", options={"weight": 1.0}))
 
 
 def test_the_gradient_pushes_the_product_towards_zero():

@@ -9,7 +9,8 @@ import torch
 import heedful.training.methods
 from heedful.errors import SettingError
 from heedful.models.trace import trace
-from heedful.training.methods import METHODS, bind
+from heedful.settings import TrainingSettings
+from heedful.training.methods import METHODS, bind_loss
 from heedful.types import Batch, Reference
 from support.models import BATCH, LENGTHS, cut, make, make_batch
 
@@ -47,7 +48,7 @@ def losses(name: str, kind: str, batch: Batch | None = None, model=None):
     batch = batch or batch_for(kind)
     model = model or make(**KINDS[kind])
     seen = trace(model, batch)
-    loss = bind(METHODS[name].loss, {})
+    loss = bind_loss(METHODS[name], TrainingSettings(method=name))
     return loss(model, seen, reference_for(kind, batch), torch.Generator().manual_seed(0))
 
 
@@ -110,8 +111,8 @@ def test_an_attention_weight_that_underflowed_leaves_loss_and_gradient_finite(na
 
 @pytest.mark.parametrize("name", METHODS)
 def test_unknown_options_are_refused(name):
-    with pytest.raises(SettingError, match="unknown option 'radus' of this method"):
-        bind(METHODS[name].loss, {"radus": 1})
+    with pytest.raises(SettingError, match="unknown option 'radus' of method '"):
+        bind_loss(METHODS[name], TrainingSettings(method=name, options={"radus": 1}))
 
 
 @pytest.mark.parametrize("name", [name for name in METHODS if METHODS[name].needs_reference])

@@ -1,0 +1,53 @@
+"""Audits that are asked for, by the keys of their runs."""
+
+import pytest
+from pydantic import ValidationError
+
+from heedful.auditing.companions import Companions
+from heedful.auditing.request import AuditRequest
+from heedful.settings import AuditSettings
+
+COMPANIONS = Companions(retrained="r", seeds=("s1", "s2"), adversaries=("a",), reference="b")
+REQUEST = AuditRequest(run="run", data="data", settings=AuditSettings(shown=3), companions=COMPANIONS)
+
+
+def test_all_runs_that_are_needed_are_listed_once_the_audited_one_first():
+    assert REQUEST.needs == ("run", "r", "s1", "s2", "a", "b")
+    assert AuditRequest(run="run", data="data").needs == ("run",)
+    twice = Companions(retrained="r", seeds=("r", "run"))
+    assert AuditRequest(run="run", data="data", companions=twice).needs == ("run", "r")
+
+
+def test_a_request_survives_json():
+    again = AuditRequest.model_validate_json(REQUEST.model_dump_json())
+    assert again == REQUEST and again.key == REQUEST.key
+    assert isinstance(again.companions, Companions) and again.companions.seeds == ("s1", "s2")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"run": "x"},
+        {"data": "x"},
+        {"settings": AuditSettings(shown=4)},
+        {"companions": Companions()},
+        {"companions": Companions(retrained="x", seeds=("s1", "s2"), adversaries=("a",))},
+        {"companions": Companions(retrained="r", seeds=("s1",), adversaries=("a",))},
+        {"companions": Companions(retrained="r", seeds=("s1", "s2", "a"))},
+    ],
+)
+def test_the_key_depends_on_all_that_adds_rows(change):
+    fields = {"run": "run", "data": "data", "settings": AuditSettings(shown=3), "companions": COMPANIONS}
+    assert AuditRequest(**fields).key == REQUEST.key
+    assert AuditRequest(**{**fields, **change}).key != REQUEST.key
+
+
+def test_the_reference_is_the_runs_own_and_no_part_of_the_key():
+    without = Companions(retrained="r", seeds=("s1", "s2"), adversaries=("a",))
+    plain = AuditRequest(run="run", data="data", settings=AuditSettings(shown=3), companions=without)
+    assert plain.key == REQUEST.key
+
+
+def test_an_unknown_field_is_refused():
+    with pytest.raises(ValidationError, match="uniform"):
+        AuditRequest.model_validate({"run": "run", "data": "data", "uniform": "x"})

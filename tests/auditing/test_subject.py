@@ -1,0 +1,122 @@
+"""What is audited, checked before anything is measured."""
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+
+from heedful.auditing.audit import audit
+from heedful.auditing.subject import (
+    SOME,
+    float64_eval_copy,
+    random_order,
+    subject_of,
+    subject_of_batches,
+    validate_trace,
+)
+from heedful.errors import HeedfulError, SettingError
+from heedful.models.trace import trace
+from heedful.settings import AuditSettings
+from heedful.training.loop import train
+from support.audits import QUICK
+from support.four_verbs import FourVerbs
+from support.models import make, make_batch
+from support.runs import changed, toy
+
+ONLY = AuditSettings(tests=("prediction",), shown=0)
+
+
+class Unnormalised:
+    """Returns scores where weights belong."""
+
+    def __init__(self, model):
+        self.embed, self.encode, self.decode = model.embed, model.encode, model.decode
+        self.inner = model
+
+    def attend(self, encoded, batch):
+        scores, attention = self.inner.attend(encoded, batch)
+        return scores, attention * 0.87
+
+
+def test_attention_that_does_not_sum_to_one_is_refused_with_the_row_and_the_sum():
+    with pytest.raises(HeedfulError, match=r"that of text 0 sums to 0\.87 over its 7 items"):
+        audit(Unnormalised(make("average")), [make_batch()], QUICK)
+
+
+def test_attention_on_padding_is_refused():
+    with torch.no_grad():
+        seen = trace(make(), make_batch())
+    spilt = seen.attention.clone()
+    spilt[1, -1] = 0.25
+    with pytest.raises(HeedfulError, match=r"that of text 1 sums to 1 over its 4 items \(and to 1\.25 over all places"):
+        validate_trace(replace(seen, attention=spilt))
+    assert validate_trace(seen) is seen
+
+
+def test_logits_that_are_no_numbers_are_refused():
+    with torch.no_grad():
+        seen = trace(make(), make_batch())
+    logits = seen.logits.clone()
+    logits[2, 0] = math.inf
+    with pytest.raises(HeedfulError, match="logits of text 2 are not numbers"):
+        validate_trace(replace(seen, logits=logits))
+
+
+def test_weights_that_are_no_numbers_are_named_at_once():
+    model = make("average")
+    with torch.no_grad():
+        model.head.linear.bias.fill_(math.nan)
+    with pytest.raises(HeedfulError, match="parameter 'head.linear.bias' holds NaN"):
+        audit(model, [make_batch()], QUICK)
+
+
+def test_a_module_is_measured_on_a_copy_in_double_precision_and_evaluation_mode():
+    model = make("average").float().train()
+    copy = float64_eval_copy(model)
+    assert copy is not model and not copy.training and copy.embedding.weight.dtype == torch.float64
+    assert model.training and model.embedding.weight.dtype == torch.float32
+    own = FourVerbs(model)
+    assert float64_eval_copy(own) is own
+
+
+def test_texts_must_be_numbered_once():
+    with pytest.raises(SettingError, match="some number stands twice"):
+        audit(make("average"), [make_batch(), make_batch()], QUICK)
+
+
+def test_an_order_is_drawn_by_the_seed():
+    assert sorted(random_order(11, 3)) == list(range(11))
+    assert random_order(11, 3) == random_order(11, 3) != random_order(11, 4)
+
+
+def test_fewer_texts_can_be_asked_for(trained):
+    rows = audit(trained, toy(), AuditSettings(tests=("prediction",), examples=5)).rows
+    assert rows["example"].n_unique() == 5
+
+
+def test_a_sample_is_drawn_by_the_seed_and_read_whole(trained):
+    subject = subject_of("run", trained, toy(), AuditSettings(examples=5, seed=3))
+    assert list(subject.texts) == sorted(random_order(12, 3)[:5])
+    assert sorted(index for batch in subject.batches() for index in batch.index.tolist()) == list(subject.texts)
+
+
+@pytest.mark.parametrize(("labels", "texts"), [(("bad", "good"), 12 * 50), (("bad", "good", "odd"), SOME)])
+def test_without_a_number_all_texts_of_two_classes_are_audited_and_some_of_more(labels, texts):
+    dataset = toy(labels=labels)
+    many = replace(dataset, test=dataset.test * 50)
+    trained = train(changed(training__epochs=1), dataset)
+    assert len(subject_of("run", trained, many, ONLY).texts) == texts
+
+
+def test_what_attention_weighs_is_what_the_examples_say(trained):
+    assert subject_of("run", trained, toy(), ONLY).item == "word"
+    assert subject_of("run", trained, toy(sentences=True), ONLY).item == "sentence"
+    assert subject_of_batches("own", make(), [make_batch()], ("a", "b")).item == "word"
+
+
+def test_words_are_counted_under_their_labels(trained):
+    context = subject_of("run", trained, toy(), ONLY).context
+    counts = dict(zip(context.vocabulary, context.token_counts().tolist(), strict=True))
+    assert counts["bad"] == [18, 0] and counts["good"] == [0, 18]
+    assert context.labels == ("bad", "good") and context.task == "classification"

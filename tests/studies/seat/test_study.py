@@ -1,0 +1,51 @@
+from heedful.studies import STUDIES
+from support.synthetic_results import results_of
+
+STUDY = STUDIES["seat"]
+RADII = (0.001, 0.005, 0.01, 0.05)
+
+
+def runs_of(method, role="", data="sst2"):
+    return [each for each in STUDY.runs_at("small") if (each.method, each.role, each.data) == (method, role, data)]
+
+
+def test_a_method_that_starts_from_vanilla_does_so_from_the_same_seed():
+    vanilla = [each.run.run for each in runs_of("vanilla")]
+    assert [run.seed for run in vanilla] == [0, 1, 2]
+    assert [each.run.base for each in runs_of("seat without topk")] == vanilla
+    assert {each.run.base for each in runs_of("word_at")} == {None}
+
+
+def test_every_method_is_compared_with_vanilla_seed_by_seed():
+    vanilla = [each.run for each in runs_of("vanilla")]
+    assert [each.seeds for each in runs_of("vanilla")] == [(), (), ()]
+    assert [each.seeds[0] for each in runs_of("attention_at")] == vanilla
+
+
+def test_ablations_are_seat_without_a_term():
+    (run, *_) = runs_of("seat without stability")
+    assert run.model == "bilstm seat without stability"
+    assert (run.run.run.training.method, run.run.run.training.options) == ("seat", {"lambda1": 0.0})
+
+
+def test_radii_and_numbers_of_words_are_those_of_the_paper():
+    options = runs_of("seat")[0].audit.options
+    assert options["embedding_noise"] == options["embedding_attack"] == {"radii": RADII}
+    assert options["word_substitution"] == {"counts": (1, 2, 3)}
+    (compared,) = runs_of("seat", "other seeds")
+    assert compared.audit.options == {"embedding_noise": {"radii": (0.05,)}}
+    assert compared.audit.shown == 50 and len(compared.seeds) == 2
+
+
+def test_sensitivity_is_searched_for_the_first_seed_on_fewer_texts():
+    (searched,) = runs_of("seat", "sensitivity")
+    assert searched.model == "bilstm seat, sensitivity"
+    assert (searched.run, searched.audit.examples) == (runs_of("seat")[0].run, 50)
+
+
+def test_the_paper_s_seat_is_shown_beside_both_versions_of_it():
+    noise = STUDY.tables(results_of(STUDY))[0]
+    printed = {about[1]: entries[1].paper for about, entries in noise.rows if about[::2] == ("sst2", "0.01")}
+    assert printed["bilstm seat"] is not None
+    assert printed["bilstm seat"] == printed["bilstm seat_code"]
+    assert printed["bilstm seat_all"] is None

@@ -1,0 +1,72 @@
+"""Figures that several studies draw."""
+
+import math
+
+import pytest
+import torch
+
+from heedful.studies import claims
+from heedful.studies.figures import (
+    BINS,
+    Heading,
+    by_largest_figure,
+    claims_figure,
+    histogram_figure,
+    measures_figure,
+    text_frame,
+)
+from support.synthetic_results import TEXTS, made_cell, near
+
+HEADING = Heading("figure_1", "A figure", "Nobody 2000, Figure 1")
+LARGEST = "prediction.max_attention"
+
+
+def cell(data="sst2", method="additive", **columns):
+    return made_cell(data, "bilstm", method, columns={name.replace("__", "."): v for name, v in columns.items()})
+
+
+def test_a_frame_has_a_row_for_each_text_and_seed():
+    frame = text_frame([cell(a__x=near(0.5, seeds=2)), cell(a__y=0.1)], {"a.x": "value"})
+    assert len(frame) == 2 * TEXTS
+    assert set(frame["model"]) == {"bilstm, additive"} and set(frame["class"]) == {"all"}
+    assert text_frame([cell(a__y=0.1)], {"a.x": "value"}).is_empty()
+
+
+def test_texts_are_split_by_predicted_class():
+    predicted = (torch.arange(TEXTS) % 2).double()[None]
+    frame = text_frame([cell(a__x=0.5, prediction__predicted=predicted)], {"a.x": "value"})
+    assert frame["class"][:2].to_list() == ["class 0", "class 1"]
+
+
+def test_nothing_is_drawn_of_what_was_not_measured():
+    empty = [cell(b__y=0.5)]
+    assert histogram_figure(empty, "a.x", "x", (0.0, 1.0), HEADING) == []
+    assert by_largest_figure(empty, "a.x", "x", HEADING) == []
+    assert measures_figure(empty, {"a.x": "x"}, "x", HEADING) == []
+    assert claims_figure([claims.test_claim("so", "So.", "1", "n", {})], "x", HEADING) == []
+
+
+def test_undefined_values_are_not_drawn():
+    values = near(0.5)
+    values[0, :10] = math.nan
+    (figure,) = histogram_figure([cell(a__x=values)], "a.x", "x", (0.0, 1.0), HEADING)
+    assert figure.alt == "Histograms of x. Means: sst2, bilstm, additive: 0.5."
+    assert (figure.name, figure.title, figure.source) == ("figure_1", "A figure", "Nobody 2000, Figure 1")
+
+
+@pytest.mark.parametrize("largest, place", [(0.1, 0), (0.26, 1), (0.7, 2), (1.5, 3)])
+def test_texts_are_put_into_bins_of_their_largest_weight(largest, place):
+    (figure,) = by_largest_figure([cell(a__x=0.25, prediction__max_attention=largest)], "a.x", "x", HEADING)
+    assert f"{BINS[place]}: median 0.25" in figure.alt
+
+
+def test_of_many_panels_the_extreme_means_are_described():
+    cells = [cell(f"set{n}", a__x=n / 100, a__y=0.5) for n in range(30)]
+    (figure,) = measures_figure(cells, {"a.x": "first", "a.y": "second"}, "x", HEADING)
+    assert "first: from" in figure.alt and "to 0.29 (set29, bilstm, additive)" in figure.alt
+
+
+def test_a_figure_of_claims_has_a_mark_for_each_part():
+    parts = {"sst2": near(0.2), "imdb": near(0.3)}
+    (figure,) = claims_figure([claims.test_claim("so", "So.", "1", "x - y", parts)], "difference", HEADING)
+    assert figure.alt == "A figure. sst2: 0.2; imdb: 0.3."

@@ -1,0 +1,94 @@
+"""A study's results as text."""
+
+import json
+import math
+
+import pytest
+
+from heedful.measures import Estimate
+from heedful.studies import STUDIES, claims
+from heedful.studies.render import as_json, estimate_text, markdown, summarize, table_cells
+from heedful.studies.study import Entry, Results, Study, Table
+from support.synthetic_results import made_cell, made_results, near, results_of
+
+PART = Estimate(0.5, 0.45, 0.55, 100)
+TABLE = Table(
+    "Table 1",
+    "Some numbers",
+    "A note.",
+    ("data",),
+    ("score", "AUC"),
+    ((("sst2",), (Entry(PART, 0.47), Entry(None))), (("imdb",), (Entry(None), Entry(PART)))),
+)
+
+
+def study(**parts) -> Study:
+    return Study(
+        **{
+            "name": "tiny",
+            "folder": "attefa",
+            "title": "Tiny | study",
+            "paper": "Nobody (2000)",
+            "scales": {"small": "next to nothing"},
+            "runs": lambda scale: [],
+            "tables": lambda results: [TABLE],
+            "claims": lambda results: [
+                claims.test_claim("so", "It is so.", "section 1", "x - y", {"sst2": near(0.2)}, threshold=0.1)
+            ],
+            "figures": lambda results, claims: [],
+            **parts,
+        }
+    )
+
+
+def report(results=None, **parts):
+    return summarize(study(**parts), results or made_results(made_cell("sst2", "bilstm")), "heedful reproduce x", 2)
+
+
+def test_only_columns_with_a_printed_number_have_one_beside_them():
+    assert table_cells(TABLE) == (
+        ["data", "score", "paper", "AUC"],
+        [["sst2", "0.500 (0.450 to 0.550)", "0.470", "–"], ["imdb", "–", "–", "0.500 (0.450 to 0.550)"]],
+    )
+
+
+def test_a_number_without_an_interval_stands_alone():
+    assert estimate_text(Estimate(0.25, math.nan, math.nan, 1)) == "0.250"
+    assert estimate_text(Estimate(math.nan, math.nan, math.nan, 0)) == estimate_text(None) == "–"
+
+
+def test_a_claim_begins_with_its_verdict():
+    text = markdown(report(), {})
+    assert "| **confirmed** | It is so. (section 1) | 0.200 (0.200 to 0.200) | 0.100 |" in text
+    assert "- It is so. Measured: x - y. sst2 0.200 (0.200 to 0.200)." in text
+
+
+def test_figures_are_given_the_claims_by_their_ids():
+    seen = {}
+    report(figures=lambda results, claims: seen.update(claims) or [])
+    assert seen["so"].verdict == "confirmed"
+
+
+def test_runs_that_several_cells_share_are_counted_once():
+    cell = made_cell("sst2", "bilstm")
+    facts = report(made_results(cell, made_cell("sst2", "bilstm", role="other seeds"))).facts
+    assert facts["Runs"] == "1, and their audits"
+    assert facts["Computing time"] == "3 s of one core; with 2 workers about 2 s"
+
+
+def test_json_has_no_undefined_numbers():
+    content = as_json(report(claims=lambda results: [claims.test_claim("so", "It is so.", "1", "n", {})]))
+    assert json.loads(json.dumps(content, allow_nan=False))["claims"][0]["pooled"]["value"] is None
+
+
+def test_the_paper_s_number_is_shown_beside_ours():
+    jain_wallace = STUDIES["jain-wallace"]
+    head, rows = table_cells(jain_wallace.tables(results_of(jain_wallace))[1])
+    sst = next(row for row in rows if row[:3] == ["sst2", "bilstm additive", "class 0"])
+    assert dict(zip(head, sst, strict=True))["paper"] == "0.470"  # the last one: share significant by leave-one-out
+    assert sst[head.index("paper")] == "0.400"
+
+
+@pytest.mark.parametrize("cells", [(), (made_cell("sst2", "bilstm"),)])
+def test_a_page_can_be_made_of_any_number_of_cells(cells):
+    assert "# Tiny | study, repeated" in markdown(report(Results("small", cells)), {})
