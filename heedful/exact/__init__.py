@@ -1,5 +1,6 @@
 """Exact answers from attention, item_logits and empty_logits, wherever all that follows attention is linear.
 
+Erasures take `log_attention`, the logarithms of the weights, since what is left may be too light for the weights.
 `items` is True where there is an item; whatever stands elsewhere counts for nothing. Everything is computed, and
 comes back, in float64.
 """
@@ -17,6 +18,7 @@ from heedful.exact.erasure import (
 )
 from heedful.exact.flip_set import FlipSet, minimal_flip_set
 from heedful.exact.frozen import FrozenOptimum, frozen_optimum
+from heedful.exact.log_space import log_weights
 from heedful.exact.permutation import (
     Moments,
     WorstPermutation,
@@ -59,6 +61,7 @@ __all__ = [
     "expectation_over_others",
     "first_flip",
     "frozen_optimum",
+    "log_weights",
     "logits_of_permutations",
     "minimal_flip_set",
     "worst_permutation",

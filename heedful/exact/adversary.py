@@ -104,7 +104,7 @@ def answer_stands_without_top(
     rounding = _rounding(margin)
     reaches_up = margin.where(rest, -torch.inf).amax(-1) >= low - rounding
     reaches_down = margin.where(rest, torch.inf).amin(-1) <= high + rounding
-    return reaches_up & reaches_down
+    return reaches_up & reaches_down & rest.any(-1)
 
 
 def without_top(

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Literal
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 Norm = Literal["l1", "l2", "linf"]
@@ -85,8 +85,16 @@ def _one_hot_at_max(direction: ItemValues, highest: ItemValues) -> ItemValues:
 
 
 def _centred(direction: ItemValues, items: Mask) -> ItemValues:
-    mean = direction.where(items, 0.0).sum(-1, keepdim=True) / items.sum(-1, keepdim=True)
-    return (direction - mean).where(items, 0.0)
+    count = items.sum(-1, keepdim=True)
+    mean = direction.where(items, 0.0).sum(-1, keepdim=True) / count
+    centred = (direction - mean).where(items, 0.0)
+    # Of equal items nothing is left but the rounding of their mean, which must not be scaled up to a direction.
+    return centred.where(centred.abs().amax(-1, keepdim=True) > rounding_of(direction, count), 0.0)
+
+
+def rounding_of(values: ItemValues, count: Int[Tensor, "*batch 1"]) -> Float[Tensor, "*batch 1"]:
+    """How far a sum of so many of the values, or a difference from their mean, may be off by rounding alone."""
+    return (count + 8) * torch.finfo(values.dtype).eps * values.abs().amax(-1, keepdim=True)
 
 
 def _scaled(direction: ItemValues, radius: float) -> ItemValues:

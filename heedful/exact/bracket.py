@@ -3,7 +3,7 @@
 Listing corners is not enough, since the predictions within eps are not a convex set of logits; but they lie between
 two polytopes (see polytope.py). Over the outer polytope the divergence is bounded from above: for three classes and a
 short text by listing the corners, else by a linear program. Any attention that decodes to within eps bounds it from
-below.
+below: single items, pairs and corners, improved by a local search (see local_search.py).
 """
 
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ from heedful.exact.adversary import js_of_single, loss_of_overlap, without_top
 from heedful.exact.corners import most_different_corner
 from heedful.exact.edges import best_edge
 from heedful.exact.linear_form import checked_item_logits, normalised_attention
+from heedful.exact.local_search import most_different_nearby
 from heedful.exact.polytope import (
     Limits,
     Polytope,
@@ -68,7 +69,7 @@ def eps_max_js_bracket(
 
     For two classes `eps_max_js` gives it exactly and faster. Jain and Wallace (2019, arXiv:1902.10186, section 4.2.2)
     search for it by gradient; for question answering they take eps = 0.05. Texts are solved in turn, in hundredths of
-    a second each. For three classes the gap is small; for five and a text of ten items it is a third of the value.
+    a second each. For three classes the gap is small; for five and a text of ten items it is a fifth of the value.
 
     >>> agreeing = torch.tensor([[[0.0, 2.0, 1.0], [0.0, 2.0, 1.0]]])  # all weight may move to the lighter item
     >>> bracket = eps_max_js_bracket(torch.tensor([[0.75, 0.25]]), agreeing, torch.tensor([[True, True]]), eps=0.01)
@@ -129,12 +130,12 @@ def _bracketed(problem: TextProblem) -> tuple[Float[Tensor, " item"], float]:
     outer, inner = outer_limits(problem), inner_limits(problem)
     furthest, upper = _most_different(problem, outer, outer_polytope(problem))
     nearer, _ = _most_different(problem, inner, within_limits(problem.logits, inner))
-    candidates = [problem.weight, nearer, *_singles(problem)]
-    best = _best_within(problem, torch.stack(candidates))
-    # From the best so far towards the corner of the outer polytope, as far as eps allows.
-    best = _best_within(problem, torch.stack([best, _last_within(problem, best, furthest)]))
+    starts = torch.stack([problem.weight, nearer, *_singles(problem)])
+    best = _best_within(problem, starts)
     edge = best_edge(problem, outer, float(js_divergence(problem.weight, best)))
-    return (best if edge is None else _best_within(problem, torch.stack([best, edge]))), upper
+    starts = starts if edge is None else torch.cat([edge.unsqueeze(0), starts])
+    reached = most_different_nearby(problem, starts[is_within(problem, starts)], furthest.unsqueeze(0))
+    return _best_within(problem, torch.cat([starts, reached.unsqueeze(0)])), upper
 
 
 def _most_different(problem: TextProblem, limits: Limits, polytope: Polytope) -> Solution:
@@ -160,19 +161,6 @@ def _best_within(problem: TextProblem, candidates: Float[Tensor, "n item"]) -> F
     """The candidate furthest from the base among those that decode to within eps; at least one candidate must."""
     js = js_divergence(problem.weight.expand_as(candidates), candidates)
     return candidates[js.where(is_within(problem, candidates), -torch.inf).argmax()]
-
-
-def _last_within(
-    problem: TextProblem, start: Float[Tensor, " item"], end: Float[Tensor, " item"]
-) -> Float[Tensor, " item"]:
-    """The last point known to be within eps on the way from `start`, which is within eps, to `end`."""
-    if is_within(problem, end):
-        return end
-    inside, outside = 0.0, 1.0
-    for _ in range(50):
-        middle = (inside + outside) / 2
-        inside, outside = (middle, outside) if is_within(problem, start + middle * (end - start)) else (inside, middle)
-    return start + inside * (end - start)
 
 
 def _stands(problem: TextProblem, rest: Bool[Tensor, " item"]) -> float:

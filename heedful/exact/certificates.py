@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from heedful.exact.ball import Norm, project_on_simplex, steepest_free, steepest_zero_sum
+from heedful.exact.ball import Norm, project_on_simplex, rounding_of, steepest_free, steepest_zero_sum
 from heedful.exact.linear_form import checked_attention, checked_item_logits
 
 Weights = Float[Tensor, "batch item"]
@@ -109,7 +109,8 @@ class _Leads:
     def radii(self, steepest: Float[Tensor, "batch classes item"]) -> Float[Tensor, "batch classes"]:
         """Each margin divided by the most that a perturbation of radius 1 takes from it."""
         taken = (self.gap * steepest).sum(-1)
-        return (self.margin / taken).where(self.rival & (taken > 0), torch.inf)
+        rounding = rounding_of(self.gap, self.items.sum(-1, keepdim=True))[..., 0]
+        return (self.margin / taken).where(self.rival & (taken > rounding), torch.inf)
 
 
 def _leads(attention: Weights, item_logits: ItemLogits, empty_logits: EmptyLogits, items: Items) -> _Leads:

@@ -18,8 +18,8 @@ from heedful.measures import total_variation
 # Only pairs of the lightest items, which are the most different: a text of thousands of items has millions of pairs.
 # As many as keep items x classes within this, and the work within its square.
 LIGHTEST_TIMES_CLASSES = 2**10
-SHARES = 9
-HALVINGS = 40
+SHARES = 33
+HALVINGS = 32
 NUMBERS_AT_ONCE = 2**20
 
 
@@ -101,18 +101,18 @@ def _furthest(problem: TextProblem, pairs: Pairs) -> tuple[float, float, int]:
     within = _excess(problem, pairs, shares) <= 0
     forward = within.int().argmax(0)
     backward = SHARES - 1 - within.flip(0).int().argmax(0)
-    ends = torch.stack([_edge_of(problem, pairs, shares, forward, -1), _edge_of(problem, pairs, shares, backward, 1)])
+    ends = _edges_of(problem, pairs, shares, torch.stack([forward, backward]))
     js = _js(problem, pairs, ends).where(within.any(0), -torch.inf)
     place = int(js.argmax())
     return float(js.max()), float(ends.flatten()[place]), place % pairs.first.numel()
 
 
-def _edge_of(
-    problem: TextProblem, pairs: Pairs, shares: Float[Tensor, "steps pairs"], step: Int[Tensor, " pairs"], way: int
-) -> Float[Tensor, " pairs"]:
-    """The last share within eps on the way from a step that is to its neighbour that is not."""
-    inside = shares.gather(0, step.unsqueeze(0)).squeeze(0)
-    outside = shares.gather(0, (step + way).clamp(0, SHARES - 1).unsqueeze(0)).squeeze(0)
+def _edges_of(
+    problem: TextProblem, pairs: Pairs, shares: Float[Tensor, "steps pairs"], steps: Int[Tensor, "2 pairs"]
+) -> Float[Tensor, "2 pairs"]:
+    """The last shares within eps from a step that is towards the step before it, and from another to the step after."""
+    inside = shares.gather(0, steps)
+    outside = shares.gather(0, (steps + torch.tensor([[-1], [1]])).clamp(0, SHARES - 1))
     for _ in range(HALVINGS):
         middle = (inside + outside) / 2
         within = _excess(problem, pairs, middle) <= 0

@@ -1,15 +1,15 @@
-"""Logits after items are erased and the remaining weights renormalised: all prefixes of a ranking, all single items."""
+"""Logits after items are erased and the rest renormalised: all prefixes of a ranking, all single items."""
 
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
+from torch.nn.functional import pad
 
-from heedful.exact.linear_form import checked_attention, checked_item_logits, decode
-
-# A weight below this counts as 0, so the remaining sum is either 0 or large enough to divide by.
-WEIGHT_FLOOR = 1e-12
+from heedful.exact.decision import beats, contest, rounding
+from heedful.exact.linear_form import checked_item_logits, decode
+from heedful.exact.log_space import checked_log_attention, log_suffix_sums, shares, suffix_sums
 
 
 @dataclass(frozen=True)
@@ -28,77 +28,96 @@ class FirstFlip:
 
 
 def prefix_logits(
-    attention: Float[Tensor, "batch item"],
+    log_attention: Float[Tensor, "batch item"],
     item_logits: Float[Tensor, "batch item classes"],
-    empty_logits: Float[Tensor, "batch classes"],
     ranking: Int[Tensor, "batch item"],
 ) -> Float[Tensor, "batch item classes"]:
-    """Logits after erasing the first 1, 2, ... items of a ranking.
+    """Logits after erasing the first 1, 2, ... items of a ranking; NaN where no weight is left.
 
-    logits[m] = sum of attention x item_logits over the items left, divided by their attention; empty_logits where
-    nothing is left, or only weights below 1e-12.
+    logits[m] = sum of softmax(log_attention) x item_logits, both over the items left.
 
     Item logits have the bias folded in, which is right because the weights are made to sum to 1 again. All prefixes
-    come from a reversed cumulative sum, which subtracts nothing. Serrano and Smith (2019, arXiv:1906.03731,
-    sections 2.1 and 5.1) erase and renormalise step by step.
+    come from sums over what is left, which subtract nothing. Serrano and Smith (2019, arXiv:1906.03731, sections 2.1
+    and 5.1) erase and renormalise step by step, and decode the empty text in the end.
 
     Args:
+        log_attention: logarithms of the weights, up to a constant for each row, such as the scores before the softmax
+            (see `log_weights`); -infinity where there is no item or no weight.
         ranking: positions in the order in which they are erased; those without an item last.
 
     >>> logits = torch.tensor([[[0.0, 4.0], [0.0, -4.0]]])
-    >>> prefix_logits(torch.tensor([[0.75, 0.25]]), logits, torch.tensor([[1.0, 0.0]]), torch.tensor([[0, 1]]))
+    >>> prefix_logits(torch.tensor([[0.0, -5000.0]]), logits, torch.tensor([[0, 1]]))
     tensor([[[ 0., -4.],
-             [ 1.,  0.]]], dtype=torch.float64)
+             [nan, nan]]], dtype=torch.float64)
     """
-    weighted = _weighted(attention, item_logits)
-    weighted = weighted.gather(1, ranking.unsqueeze(-1).expand_as(weighted))
-    return _divided(_after_here(weighted), empty_logits)
+    log_weight, values = _with_ones(log_attention, item_logits)
+    log_weight = log_weight.gather(1, ranking).unsqueeze(-1)
+    values = values.gather(1, ranking.unsqueeze(-1).expand_as(values))
+    return _divided(_from_next(suffix_sums(log_weight, values).sums, 0.0))
 
 
 def single_erasure_logits(
-    attention: Float[Tensor, "batch item"],
-    item_logits: Float[Tensor, "batch item classes"],
-    empty_logits: Float[Tensor, "batch classes"],
+    log_attention: Float[Tensor, "batch item"], item_logits: Float[Tensor, "batch item classes"]
 ) -> Float[Tensor, "batch item classes"]:
-    """Logits after erasing each item alone; the unchanged logits where there is no item to erase.
+    """Logits after erasing each item alone: unchanged where there is no weight to erase, NaN where none is left.
 
-    What is left of an item is the sum of all before it and all after it, so nothing is subtracted and no digits are
-    lost where an item has nearly all the weight. Serrano and Smith (2019, section 4) erase the top item and a random
-    item.
+    What is left of an item is the sum of all before it and all after it, so nothing is subtracted. Without the top
+    item the others may be too light for that, and are measured anew. Serrano and Smith (2019, section 4) erase the top
+    item and a random item.
 
-    >>> logits = torch.tensor([[[0.0, 4.0], [0.0, -4.0]]])
-    >>> single_erasure_logits(torch.tensor([[0.75, 0.25]]), logits, torch.tensor([[1.0, 0.0]]))
-    tensor([[[ 0., -4.],
+    Args:
+        log_attention: as in `prefix_logits`.
+
+    >>> logits = torch.tensor([[[0.0, 4.0], [0.0, -4.0], [0.0, 2.0]]])
+    >>> single_erasure_logits(torch.tensor([[0.0, -5000.0, -5000.0]]), logits)
+    tensor([[[ 0., -1.],
+             [ 0.,  4.],
              [ 0.,  4.]]], dtype=torch.float64)
     """
-    weighted = _weighted(attention, item_logits)
-    return _divided(_after_here(weighted.flip(1)).flip(1) + _after_here(weighted), empty_logits)
+    log_weight, values = _with_ones(log_attention, item_logits)
+    weighted = shares(log_weight).unsqueeze(-1) * values
+    before, after = (_from_next(side.cumsum(1).flip(1), 0.0) for side in (weighted, weighted.flip(1)))
+    result = _divided(before.flip(1) + after)
+    top = log_weight.argmax(-1, keepdim=True)
+    rest = log_weight.scatter(-1, top, -torch.inf)
+    without_top = decode(shares(rest), values[..., :-1]).where((rest > -torch.inf).any(-1, keepdim=True), torch.nan)
+    return result.scatter(1, top.unsqueeze(-1).expand(-1, 1, result.shape[-1]), without_top.unsqueeze(1))
 
 
 def first_flip(
-    attention: Float[Tensor, "batch item"],
+    log_attention: Float[Tensor, "batch item"],
     item_logits: Float[Tensor, "batch item classes"],
-    empty_logits: Float[Tensor, "batch classes"],
     ranking: Int[Tensor, "batch item"],
     items: Bool[Tensor, "batch item"],
 ) -> FirstFlip:
     """How many items, what fraction of them and what attention go in ranking order before the decision changes.
 
-    The decision is the first largest logit. NaN where even erasing everything changes nothing; a report that counts
-    such a ranking as 1.0, or leaves it out, does so itself. Serrano and Smith (2019, section 5.1).
+    The decision is the first largest logit, where logits that differ only by rounding are equal. NaN where no prefix
+    that leaves any weight changes it; a report that counts such a ranking as 1.0, or leaves it out, does so itself.
+    Serrano and Smith (2019, section 5.1).
+
+    Args:
+        log_attention: as in `prefix_logits`.
 
     >>> logits = torch.tensor([[[0.0, 4.0], [0.0, -4.0]]])
     >>> two = torch.tensor([[True, True]])
-    >>> first_flip(torch.tensor([[0.75, 0.25]]), logits, torch.zeros(1, 2), torch.tensor([[0, 1]]), two)
+    >>> first_flip(torch.tensor([[0.75, 0.25]]).log(), logits, torch.tensor([[0, 1]]), two)
     FirstFlip(count=tensor([1.], ...), fraction=tensor([0.5000], ...), mass=tensor([0.7500], ...))
     """
-    base = checked_attention(attention, items)
+    log_weight, logits = checked_log_attention(log_attention, items), checked_item_logits(item_logits, items)
     _check_items_first(ranking, items)
-    decision = decode(base, checked_item_logits(item_logits, items)).argmax(-1, keepdim=True)
-    flipped = prefix_logits(base, item_logits, empty_logits, ranking).argmax(-1) != decision
+    sides = contest(log_weight, logits)
+    ranked, places = log_weight.gather(1, ranking), ranking.unsqueeze(-1).expand_as(logits)
+    support, opposition = (
+        _from_next(log_suffix_sums(ranked.unsqueeze(-1), part.gather(1, places)), -torch.inf)
+        for part in (sides.support, sides.opposition)
+    )
+    weighted = ranked > -torch.inf
+    leaves_some = weighted.cumsum(-1) < weighted.sum(-1, keepdim=True)
+    flipped = beats(support, opposition, sides.decision, rounding(log_weight)).any(-1) & leaves_some
     place, ever = flipped.int().argmax(-1), flipped.any(-1)
     count = (place + 1).double().where(ever, torch.nan)
-    mass = base.gather(-1, ranking).cumsum(-1).gather(-1, place.unsqueeze(-1)).squeeze(-1)
+    mass = shares(ranked).cumsum(-1).gather(-1, place.unsqueeze(-1)).squeeze(-1)
     return FirstFlip(count, count / items.sum(-1), mass.where(ever, torch.nan))
 
 
@@ -119,31 +138,23 @@ def expectation_over_others(
     return values.double().where(others, 0.0).sum(-1) / others.sum(-1)
 
 
-def zero_below_floor(attention: Float[Tensor, "batch item"]) -> Float[Tensor, "batch item"]:
-    """Attention in float64 with every weight below the floor set to 0."""
-    weight = attention.double()
-    return weight.where(weight >= WEIGHT_FLOOR, 0.0)
+def _with_ones(
+    log_attention: Float[Tensor, "batch item"], item_logits: Float[Tensor, "batch item classes"]
+) -> tuple[Float[Tensor, "batch item"], Float[Tensor, "batch item classes+1"]]:
+    """Log weights, and item logits with 1 as an extra class: its weighted sum is the weight. 0 where there is none."""
+    there = log_attention != -torch.inf
+    log_weight, logits = checked_log_attention(log_attention, there), checked_item_logits(item_logits, there)
+    return log_weight, torch.cat([logits, there.unsqueeze(-1).double()], -1)
 
 
-def _weighted(
-    attention: Float[Tensor, "batch item"], item_logits: Float[Tensor, "batch item classes"]
-) -> Float[Tensor, "batch item classes+1"]:
-    """Weights x item logits, with the weights themselves appended as an extra class; 0 where there is no weight."""
-    weight = zero_below_floor(attention).unsqueeze(-1)
-    return torch.cat([weight * item_logits.double().where(weight > 0, 0.0), weight], -1)
+def _from_next(values: Float[Tensor, "batch item any"], nothing: float) -> Float[Tensor, "batch item any"]:
+    """What stands at the next place; `nothing` at the last."""
+    return pad(values[:, 1:], (0, 0, 0, 1), value=nothing)
 
 
-def _after_here(values: Float[Tensor, "batch item any"]) -> Float[Tensor, "batch item any"]:
-    """The sum of what stands after each place."""
-    return torch.nn.functional.pad(values.flip(1).cumsum(1).flip(1)[:, 1:], (0, 0, 0, 1))
-
-
-def _divided(
-    weighted: Float[Tensor, "batch item classes_and_weight"], empty_logits: Float[Tensor, "batch classes"]
-) -> Float[Tensor, "batch item classes"]:
-    """The weighted logits divided by the weights appended to them; empty logits where these are 0."""
-    left = weighted[..., -1:]
-    return (weighted[..., :-1] / left.where(left > 0, 1.0)).where(left > 0, empty_logits.double().unsqueeze(1))
+def _divided(weighted: Float[Tensor, "batch item classes_and_weight"]) -> Float[Tensor, "batch item classes"]:
+    """The weighted logits divided by the weights appended to them; 0 / 0 is NaN: undefined where there is no weight."""
+    return weighted[..., :-1] / weighted[..., -1:]
 
 
 def _check_items_first(ranking: Int[Tensor, "batch item"], items: Bool[Tensor, "batch item"]) -> None:

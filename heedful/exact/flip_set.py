@@ -6,8 +6,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.exact.erasure import zero_below_floor
-from heedful.exact.linear_form import checked_attention, checked_item_logits, decode
+from heedful.exact.decision import Contest, beats, contest, rounding
+from heedful.exact.linear_form import checked_item_logits
+from heedful.exact.log_space import checked_log_attention, log_suffix_sums, log_sum, shares
 
 
 @dataclass(frozen=True)
@@ -26,60 +27,55 @@ class FlipSet:
 
 
 def minimal_flip_set(
-    attention: Float[Tensor, "batch item"],
+    log_attention: Float[Tensor, "batch item"],
     item_logits: Float[Tensor, "batch item classes"],
-    empty_logits: Float[Tensor, "batch classes"],
     items: Bool[Tensor, "batch item"],
 ) -> FlipSet:
-    """The smallest set of items whose erasure, the other weights divided by their sum, changes the argmax.
+    """The smallest set of items whose erasure leaves some weight and changes the argmax.
 
     With y the decision, class k beats y after erasing S if and only if
 
         sum over the items left of attention x (z_y - z_k) < 0,
 
     or = 0 where k comes before y, as the first of equal logits wins; dividing by the weight left changes no sign. So
-    for each k erase the largest terms first and stop at the first sum that does it; then take the best k. Erasing every
-    weight leaves empty_logits, which may change the decision too. O(K T log T), where Serrano and Smith (2019,
-    arXiv:1906.03731, section 5.1) call the search over subsets prohibitive.
+    for each k erase the largest terms first and stop at the first sum that does it; then take the best k. Positive and
+    negative terms are summed apart, in log space. Sums that differ only by rounding are equal. O(K T log T), where
+    Serrano and Smith (2019, arXiv:1906.03731, section 5.1) call the search over subsets prohibitive.
+
+    Args:
+        log_attention: logarithms of the weights, up to a constant for each row, such as the scores before the softmax
+            (see `log_weights`); -infinity where there is no item or no weight.
 
     >>> logits = torch.tensor([[[0.0, 4.0], [0.0, 3.0], [0.0, -2.0]]])  # 2 + 0.75 - 0.5; without the first, 0.75 - 0.5
     >>> three = torch.tensor([[True, True, True]])
-    >>> minimal_flip_set(torch.tensor([[0.5, 0.25, 0.25]]), logits, torch.zeros(1, 2), three)
+    >>> minimal_flip_set(torch.tensor([[0.5, 0.25, 0.25]]).log(), logits, three)
     FlipSet(size=tensor([2.], ...), erased=tensor([[ True,  True, False]]), mass=tensor([0.7500], ...))
     """
-    base, logits = checked_attention(attention, items), checked_item_logits(item_logits, items)
-    weight = zero_below_floor(base)
-    decision = decode(base, logits).argmax(-1)
-    size, order = _smallest_for_each_class(weight, logits, decision)
+    log_weight, logits = checked_log_attention(log_attention, items), checked_item_logits(item_logits, items)
+    size, order = _smallest_for_each_class(log_weight, contest(log_weight, logits))
     size, rival = size.min(-1)
-
     erased = _first_of(order.gather(-1, rival[:, None, None].expand(-1, order.shape[1], 1)).squeeze(-1), size)
-    everything = (weight > 0).sum(-1).double()
-    by_emptying = (empty_logits.argmax(-1) != decision) & (everything < size)
-    size = everything.where(by_emptying, size)
-    erased = torch.where(by_emptying.unsqueeze(-1), weight > 0, erased)
     exists = size.isfinite()
-    return FlipSet(size.where(exists, torch.nan), erased, base.where(erased, 0.0).sum(-1).where(exists, torch.nan))
+    mass = shares(log_weight).where(erased, 0.0).sum(-1)
+    return FlipSet(size.where(exists, torch.nan), erased, mass.where(exists, torch.nan))
 
 
 def _smallest_for_each_class(
-    weight: Float[Tensor, "batch item"],
-    logits: Float[Tensor, "batch item classes"],
-    decision: Int[Tensor, " batch"],
+    log_weight: Float[Tensor, "batch item"], sides: Contest
 ) -> tuple[Float[Tensor, "batch classes"], Int[Tensor, "batch item classes"]]:
     """How many items must go for each class to win (infinite where it cannot), and the order in which they go."""
-    chosen = logits.gather(-1, decision[:, None, None].expand(-1, logits.shape[1], 1))
-    terms, order = (weight.unsqueeze(-1) * (chosen - logits)).sort(dim=1, descending=True, stable=True)
-    # Summed from the far end: the sums that decide then hold few terms that cancel.
-    left = terms.flip(1).cumsum(1).flip(1)
-    weight_left = weight.unsqueeze(-1).expand_as(logits).gather(1, order).flip(1).cumsum(1).flip(1)
-    classes = torch.arange(logits.shape[-1])
-    first_wins_ties = (classes < decision.unsqueeze(-1)).unsqueeze(1)
-    wins = ((left < 0) | ((left == 0) & first_wins_ties)) & (weight_left > 0)
-    # Place m of `left` is what remains when m items are gone; with none gone the decision stands, whatever rounding.
+    order = (log_weight.unsqueeze(-1) + sides.support.log()).argsort(dim=1, descending=True, stable=True)
+    ranked = log_weight.unsqueeze(-1).expand_as(order).gather(1, order)
+    # Place m of the sums is what remains when m items are gone: the items that speak for the class always remain.
+    support = log_suffix_sums(ranked, sides.support.gather(1, order))
+    opposition = log_sum(log_weight, sides.opposition).unsqueeze(1).expand_as(support)
+    wins = beats(support, opposition, sides.decision, rounding(log_weight))
+    # With no support and no opposition left it is a tie, if any weight is: that of items that speak for neither.
+    level = (sides.support == 0) & (sides.opposition == 0) & (log_weight > -torch.inf).unsqueeze(-1)
+    wins = wins & ((opposition > -torch.inf) | level.any(1, keepdim=True))
+    # With none gone the decision stands, whatever rounding.
     wins = wins & (torch.arange(wins.shape[1]) > 0)[None, :, None]
-    size = wins.int().argmax(1).double().where(wins.any(1), torch.inf)
-    return size.where(classes != decision.unsqueeze(-1), torch.inf), order
+    return wins.int().argmax(1).double().where(wins.any(1), torch.inf), order
 
 
 def _first_of(order: Int[Tensor, "batch item"], size: Float[Tensor, " batch"]) -> Bool[Tensor, "batch item"]:

@@ -14,7 +14,7 @@ from heedful.exact import answer_stands_without_top, eps_max_js
 from heedful.exact.adversary import js_of_single, slab, without_top
 from heedful.measures import js_divergence
 from support import exact_golden as golden
-from support.exact_strategies import any_rows, one_row, padded, random_rows
+from support.exact_strategies import LinearBatch, any_rows, one_row, padded, random_rows
 
 EPS = 0.01
 
@@ -58,7 +58,7 @@ def sampled_within(weight: Tensor, logits: Tensor, eps: float, generator: torch.
 
 
 @given(any_rows(), st.sampled_from([0.01, 0.05, 0.3]))
-def test_it_is_the_best_of_all_listed_corners(rows, eps):
+def test_it_is_the_best_of_all_listed_corners(rows: LinearBatch, eps):
     result = eps_max_js(*rows.linear(), eps)
     for js, (weight, logits, _, _) in zip(result.js, rows.texts(), strict=True):
         if len(weight) == 1:
@@ -69,7 +69,7 @@ def test_it_is_the_best_of_all_listed_corners(rows, eps):
 
 @settings(max_examples=15)
 @given(any_rows(max_items=5, min_items=2), st.sampled_from([0.01, 0.1]))
-def test_no_attention_within_eps_is_further_away(rows, eps):
+def test_no_attention_within_eps_is_further_away(rows: LinearBatch, eps):
     generator = torch.Generator().manual_seed(0)
     result = eps_max_js(*rows.linear(), eps)
     for js, (weight, logits, _, _) in zip(result.js, rows.texts(), strict=True):
@@ -78,7 +78,7 @@ def test_no_attention_within_eps_is_further_away(rows, eps):
 
 
 @given(any_rows(), st.sampled_from([0.0, 0.01, 0.3]))
-def test_its_attention_attains_it_with_two_weights_at_most_and_keeps_p(rows, eps):
+def test_its_attention_attains_it_with_two_weights_at_most_and_keeps_p(rows: LinearBatch, eps):
     result = eps_max_js(*rows.linear(), eps)
     assert ((result.attention != 0).sum(-1) <= 2).all()
     assert (result.attention[~rows.items] == 0).all()
@@ -91,7 +91,7 @@ def test_its_attention_attains_it_with_two_weights_at_most_and_keeps_p(rows, eps
 
 
 @given(any_rows())
-def test_the_cap_is_all_weight_on_the_lightest_item(rows):
+def test_the_cap_is_all_weight_on_the_lightest_item(rows: LinearBatch):
     result = eps_max_js(*rows.linear(), 0.999)
     for cap, (weight, _, _, _) in zip(result.cap, rows.texts(), strict=True):
         assert_close(cap, js_of_single(weight.min()), atol=1e-12, rtol=0)
@@ -100,7 +100,7 @@ def test_the_cap_is_all_weight_on_the_lightest_item(rows):
 
 
 @given(any_rows(), st.sampled_from([0.01, 0.1]))
-def test_more_freedom_is_never_less_far(rows, eps):
+def test_more_freedom_is_never_less_far(rows: LinearBatch, eps):
     less, more = eps_max_js(*rows.linear(), eps), eps_max_js(*rows.linear(), 2 * eps)
     many = rows.items.sum(-1) > 1
     assert (less.js[many] <= more.js[many] + 1e-12).all()
@@ -108,7 +108,7 @@ def test_more_freedom_is_never_less_far(rows, eps):
 
 @settings(max_examples=20)
 @given(any_rows())
-def test_padding_and_other_rows_change_nothing(rows):
+def test_padding_and_other_rows_change_nothing(rows: LinearBatch):
     result, wide = eps_max_js(*rows.linear(), EPS), eps_max_js(*padded(rows).linear(), EPS)
     assert_close(wide.js, result.js, atol=1e-14, rtol=0, equal_nan=True)
     assert_close(wide.cap, result.cap, atol=1e-14, rtol=0)
@@ -149,7 +149,7 @@ def test_a_saturated_prediction_is_no_trouble(size, eps):
 
 
 @given(any_rows(), st.integers(1, 3), st.sampled_from([0.01, 0.2]))
-def test_the_answer_stands_without_the_top_if_a_linear_program_says_so(rows, m, eps):
+def test_the_answer_stands_without_the_top_if_a_linear_program_says_so(rows: LinearBatch, m, eps):
     stands = answer_stands_without_top(*rows.linear(), m, eps)
     for row, (weight, logits, _, _) in enumerate(rows.texts()):
         rest = sorted(range(len(weight)), key=lambda item: (-weight[item], item))[m:]

@@ -29,6 +29,7 @@ def sampled(weight: Tensor, logits: Tensor, eps: float, seed: int) -> Tensor:
     points = points ** torch.tensor([1.0, 8.0]).repeat(1000).unsqueeze(-1)
     points = points / points.sum(-1, keepdim=True)
     share = torch.ones(len(points), 1).double()
+    within = torch.zeros(len(points)).bool()
     for _ in range(60):
         within = moved(weight + share * (points - weight), weight, logits) <= eps
         share = share.where(within.unsqueeze(-1), share * 0.8)
@@ -38,7 +39,7 @@ def sampled(weight: Tensor, logits: Tensor, eps: float, seed: int) -> Tensor:
 @pytest.mark.parametrize("classes", [3, 5])
 @settings(max_examples=12)
 @given(data=st.data(), eps=st.sampled_from([0.01, 0.1]))
-def test_what_is_found_is_within_eps_and_nothing_within_eps_is_above(classes, data, eps):
+def test_what_is_found_is_within_eps_and_nothing_within_eps_is_above(classes, data: st.DataObject, eps):
     rows = data.draw(any_rows(classes, max_items=6, min_items=2))
     result = eps_max_js_bracket(*rows.linear(), eps)
     assert (result.lower <= result.upper).all()
@@ -56,7 +57,7 @@ def test_what_is_found_is_within_eps_and_nothing_within_eps_is_above(classes, da
 
 @settings(max_examples=20)
 @given(any_rows(max_items=6, min_items=2))
-def test_for_two_classes_the_exact_answer_lies_between(rows):
+def test_for_two_classes_the_exact_answer_lies_between(rows: LinearBatch):
     exact, result = eps_max_js(*rows.linear(), EPS), eps_max_js_bracket(*rows.linear(), EPS)
     # A pair is all that two classes need, and every pair is tried: the lower bound is the exact answer.
     assert_close(result.lower, exact.js, atol=1e-6, rtol=0)
@@ -101,7 +102,7 @@ def test_one_item_leaves_it_undefined():
 @pytest.mark.parametrize("classes", [3, 5])
 @settings(max_examples=6)
 @given(data=st.data())
-def test_padding_and_other_rows_change_nothing(classes, data):
+def test_padding_and_other_rows_change_nothing(classes, data: st.DataObject):
     rows = data.draw(any_rows(classes, max_items=5))
     result, wide = eps_max_js_bracket(*rows.linear(), EPS), eps_max_js_bracket(*padded(rows).linear(), EPS)
     assert_close(wide.upper, result.upper, atol=1e-9, rtol=0, equal_nan=True)
@@ -118,7 +119,7 @@ def rest_of(rows: LinearBatch, row: int, m: int) -> Tensor:
 
 @settings(max_examples=25)
 @given(any_rows(max_items=6), st.integers(1, 2))
-def test_for_two_classes_whether_the_answer_stands_is_never_wrong(rows, m):
+def test_for_two_classes_whether_the_answer_stands_is_never_wrong(rows: LinearBatch, m):
     exact = answer_stands_without_top(*rows.linear(), m, EPS)
     result = answer_stands_without_top_bracket(*rows.linear(), m, EPS)
     known = ~result.isnan()
@@ -128,7 +129,7 @@ def test_for_two_classes_whether_the_answer_stands_is_never_wrong(rows, m):
 @pytest.mark.parametrize("classes", [3, 5])
 @settings(max_examples=20)
 @given(data=st.data(), m=st.integers(1, 2))
-def test_the_answer_is_not_reported_lost_where_it_can_be_kept(classes, data, m):
+def test_the_answer_is_not_reported_lost_where_it_can_be_kept(classes, data: st.DataObject, m):
     rows = data.draw(any_rows(classes, max_items=6))
     result = answer_stands_without_top_bracket(*rows.linear(), m, 0.2)
     generator = torch.Generator().manual_seed(0)

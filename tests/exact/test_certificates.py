@@ -221,7 +221,7 @@ def test_the_radius_on_the_simplex_is_that_of_a_linear_programme(norm, peak):
 
 @pytest.mark.parametrize("norm", NORMS)
 @given(rows=any_rows(classes=3))
-def test_the_more_a_perturbation_must_keep_the_larger_its_radius(norm, rows):
+def test_the_more_a_perturbation_must_keep_the_larger_its_radius(norm, rows: LinearBatch):
     free, zero_sum, simplex = (
         radius(*rows.full(), norm)
         for radius in (certified_radius, certified_radius_zero_sum, certified_radius_on_simplex)
@@ -231,7 +231,7 @@ def test_the_more_a_perturbation_must_keep_the_larger_its_radius(norm, rows):
 
 @pytest.mark.parametrize("norm", NORMS)
 @given(rows=any_rows(classes=2, min_items=2))
-def test_within_the_radius_the_worst_distribution_is_on_the_decisions_side(norm, rows):
+def test_within_the_radius_the_worst_distribution_is_on_the_decisions_side(norm, rows: LinearBatch):
     radii = certified_radius_on_simplex(*rows.full(), norm)
     for row, radius in enumerate(radii.clamp_max(2.0).tolist()):
         single = one_row(rows, row)

@@ -64,4 +64,5 @@ def test_with_many_classes_only_the_lightest_items_are_paired(monkeypatch):
     assert edge is not None
     lightest = problem.weight.argsort()[:2]
     assert set(edge.nonzero().flatten().tolist()) <= set(lightest.tolist())
-    assert js_divergence(problem.weight, edge) >= js_of_pair(*problem.weight[lightest], torch.tensor(0.5).double())
+    first, second = problem.weight[lightest].unbind()
+    assert js_divergence(problem.weight, edge) >= js_of_pair(first, second, torch.tensor(0.5).double())

@@ -10,7 +10,7 @@ import heedful.exact.adversary as adversary
 import heedful.exact.frozen as frozen
 from heedful.exact import eps_max_js, frozen_optimum
 from support import exact_golden as golden
-from support.exact_strategies import any_rows, one_row, padded, random_rows
+from support.exact_strategies import LinearBatch, any_rows, one_row, padded, random_rows
 
 
 def loss(points: Tensor, weight: Tensor, logits: Tensor) -> Tensor:
@@ -28,7 +28,7 @@ def pairs_on_a_grid(weight: Tensor, steps: int) -> Tensor:
 
 @settings(max_examples=25)
 @given(any_rows(max_items=5))
-def test_nothing_on_a_grid_of_pairs_or_drawn_at_random_is_better(rows):
+def test_nothing_on_a_grid_of_pairs_or_drawn_at_random_is_better(rows: LinearBatch):
     optimum = frozen_optimum(*rows.linear())
     generator = torch.Generator().manual_seed(0)
     for row, (weight, logits, _, _) in enumerate(rows.texts()):
@@ -42,7 +42,7 @@ def test_nothing_on_a_grid_of_pairs_or_drawn_at_random_is_better(rows):
 
 
 @given(any_rows())
-def test_its_attention_attains_it_with_two_weights_at_most(rows):
+def test_its_attention_attains_it_with_two_weights_at_most(rows: LinearBatch):
     optimum = frozen_optimum(*rows.linear())
     assert ((optimum.attention != 0).sum(-1) <= 2).all()
     assert (optimum.attention[~rows.items] == 0).all()
@@ -54,7 +54,7 @@ def test_its_attention_attains_it_with_two_weights_at_most(rows):
 
 @settings(max_examples=25)
 @given(any_rows(min_items=2))
-def test_the_eps_max_adversary_with_the_same_move_is_no_further(rows):
+def test_the_eps_max_adversary_with_the_same_move_is_no_further(rows: LinearBatch):
     optimum = frozen_optimum(*rows.linear())
     for row in range(len(rows.items)):
         alike = eps_max_js(*one_row(rows, row).linear(), min(float(optimum.moved[row]), 0.99))
@@ -93,7 +93,7 @@ def test_long_texts_lose_nothing_to_pruning(peak, monkeypatch):
 
 @settings(max_examples=20)
 @given(any_rows())
-def test_padding_and_other_rows_change_nothing(rows):
+def test_padding_and_other_rows_change_nothing(rows: LinearBatch):
     optimum, wide = frozen_optimum(*rows.linear()), frozen_optimum(*padded(rows).linear())
     assert_close(wide.loss, optimum.loss, atol=1e-11, rtol=0)
     for row in range(len(rows.items)):

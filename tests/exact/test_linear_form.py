@@ -40,4 +40,5 @@ def test_three_classes_are_not_two():
 def test_the_gradient_passes():
     attention = torch.tensor([[0.75, 0.25, 0.0], [0.5, 0.25, 0.25]], requires_grad=True)
     checked_attention(attention, TWO).sum().backward()
+    assert attention.grad is not None
     assert torch.equal(attention.grad, TWO.float())

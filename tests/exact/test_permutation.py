@@ -18,7 +18,7 @@ from heedful.exact import (
 )
 from heedful.measures import js_divergence
 from support import exact_golden as golden
-from support.exact_strategies import any_rows, lattice_rows, padded, random_rows
+from support.exact_strategies import LinearBatch, any_rows, lattice_rows, padded, random_rows
 
 
 def every_permutation(weight: Tensor) -> Tensor:
@@ -39,7 +39,7 @@ def test_given_permutations_decode_as_in_a_loop():
 
 
 @given(any_rows(classes=3), st.integers(0, 99))
-def test_drawn_permutations_move_weights_among_items_alone(rows, seed):
+def test_drawn_permutations_move_weights_among_items_alone(rows: LinearBatch, seed):
     drawn = draw_permutations(rows.items, seeded(seed), 5)
     places = torch.arange(rows.items.shape[1]).expand_as(drawn)
     assert torch.equal(drawn.sort(-1).values, places)
@@ -48,7 +48,7 @@ def test_drawn_permutations_move_weights_among_items_alone(rows, seed):
 
 
 @given(any_rows(classes=3), st.integers(0, 99))
-def test_padding_changes_no_draw(rows, seed):
+def test_padding_changes_no_draw(rows: LinearBatch, seed):
     result = permuted_logits(*rows.linear(), seeded(seed), count=5)
     assert_close(permuted_logits(*padded(rows).linear(), seeded(seed), count=5), result, atol=1e-13, rtol=1e-13)
     assert_close(permuted_logits(*rows.linear(), seeded(seed), count=5), result, atol=0, rtol=0)
@@ -72,7 +72,7 @@ def test_a_hundred_are_drawn_by_default_and_none_is_refused():
 @pytest.mark.parametrize("classes", [2, 3])
 @settings(max_examples=25)
 @given(data=st.data())
-def test_the_moments_are_those_over_all_permutations(classes, data):
+def test_the_moments_are_those_over_all_permutations(classes, data: st.DataObject):
     rows = data.draw(any_rows(classes, max_items=4))
     result = permutation_moments(*rows.linear())
     for row, (weight, logits, _, _) in enumerate(rows.texts()):
@@ -84,7 +84,7 @@ def test_the_moments_are_those_over_all_permutations(classes, data):
 
 @settings(max_examples=25)
 @given(any_rows(max_items=5))
-def test_for_two_classes_no_permutation_is_worse(rows):
+def test_for_two_classes_no_permutation_is_worse(rows: LinearBatch):
     result = worst_permutation(*rows.linear())
     assert result.solver == "exact"
     for row, (weight, logits, _, places) in enumerate(rows.texts()):
@@ -106,7 +106,7 @@ def test_the_worst_permutation_may_lead_away_from_the_boundary():
 
 @settings(max_examples=25)
 @given(any_rows(classes=3, max_items=4))
-def test_for_three_classes_it_is_some_permutation_and_no_claim_is_made(rows):
+def test_for_three_classes_it_is_some_permutation_and_no_claim_is_made(rows: LinearBatch):
     result = worst_permutation(*rows.linear())
     assert result.solver == "search"
     for row, (weight, logits, _, places) in enumerate(rows.texts()):
@@ -120,7 +120,7 @@ def test_for_three_classes_it_is_some_permutation_and_no_claim_is_made(rows):
 @pytest.mark.parametrize("classes", [2, 3, 5])
 @settings(max_examples=25)
 @given(data=st.data())
-def test_some_permutation_flips_if_one_of_all_does(classes, data):
+def test_some_permutation_flips_if_one_of_all_does(classes, data: st.DataObject):
     rows = data.draw(lattice_rows(classes, max_items=5))
     result = some_permutation_flips(*rows.linear())
     for row, (weight, logits, _, _) in enumerate(rows.texts()):
@@ -129,7 +129,7 @@ def test_some_permutation_flips_if_one_of_all_does(classes, data):
 
 
 @given(lattice_rows(classes=3))
-def test_padding_changes_no_worst_case(rows):
+def test_padding_changes_no_worst_case(rows: LinearBatch):
     wide = padded(rows)
     result = worst_permutation(*rows.linear()).tvd
     assert_close(worst_permutation(*wide.linear()).tvd, result, atol=1e-13, rtol=0)
@@ -147,7 +147,7 @@ def test_the_authors_permutations_give_the_authors_predictions(name):
 
 @given(any_rows(max_items=6))
 @settings(max_examples=30)
-def test_the_expected_divergence_is_the_mean_over_all_permutations(rows):
+def test_the_expected_divergence_is_the_mean_over_all_permutations(rows: LinearBatch):
     result = expected_permuted_js(rows.attention, rows.items)
     for value, (weight, *_) in zip(result, rows.texts(), strict=True):
         permuted = every_permutation(weight)

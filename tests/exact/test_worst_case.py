@@ -16,7 +16,7 @@ from heedful.exact import (
     worst_case_zero_sum,
 )
 from heedful.exact.ball import project_on_simplex, steepest_free, steepest_zero_sum
-from support.exact_strategies import any_rows, one_row, padded, random_rows
+from support.exact_strategies import LinearBatch, any_rows, one_row, padded, random_rows
 
 NORMS = ["l1", "l2", "linf"]
 ORDERS = {"l1": 1, "l2": 2, "linf": torch.inf}
@@ -37,7 +37,7 @@ def cross_entropy(base: Tensor, reached: Tensor) -> Tensor:
 @pytest.mark.parametrize("norm", NORMS)
 @settings(max_examples=25)
 @given(rows=any_rows(), radius=RADII)
-def test_the_perturbation_reaches_the_worst_of_all_that_is_reached(worst_case, norm, rows, radius):
+def test_the_perturbation_reaches_the_worst_of_all_that_is_reached(worst_case, norm, rows: LinearBatch, radius):
     worst = worst_case(*rows.full(), radius, norm)
     for row, (weight, logits, empty, places) in enumerate(rows.texts()):
         base = unfolded(weight, logits, empty)
@@ -54,7 +54,7 @@ def test_the_perturbation_reaches_the_worst_of_all_that_is_reached(worst_case, n
 
 @pytest.mark.parametrize("norm", NORMS)
 @given(rows=any_rows(), radius=RADII)
-def test_in_a_free_ball_the_worse_end_is_towards_the_boundary(norm, rows, radius):
+def test_in_a_free_ball_the_worse_end_is_towards_the_boundary(norm, rows: LinearBatch, radius):
     worst = worst_case_free(*rows.full(), radius, norm)
     middle, reach = (worst.high + worst.low) / 2, (worst.high - worst.low) / 2
     for row, (weight, logits, empty, places) in enumerate(rows.texts()):
@@ -65,7 +65,7 @@ def test_in_a_free_ball_the_worse_end_is_towards_the_boundary(norm, rows, radius
             assert_close(end, base - base.sign() * reach[row], atol=1e-9, rtol=1e-9)
 
 
-def ascended(rows, radius: float, norm: str, on_simplex: bool) -> Tensor:
+def ascended(rows: LinearBatch, radius: float, norm: str, on_simplex: bool) -> Tensor:
     """The largest cross-entropy that fine projected gradient ascent finds, from both sides."""
     best = torch.full((len(rows.items),), -torch.inf).double()
     weight, logits, empty = rows.attention, rows.item_logits, rows.empty_logits
@@ -158,7 +158,7 @@ def test_a_large_logit_keeps_its_digits():
 @pytest.mark.parametrize("worst_case", WORST)
 @settings(max_examples=15)
 @given(rows=any_rows(), norm=st.sampled_from(NORMS))
-def test_padding_and_other_rows_change_nothing(worst_case, rows, norm):
+def test_padding_and_other_rows_change_nothing(worst_case, rows: LinearBatch, norm):
     worst, wide = worst_case(*rows.full(), 0.2, norm), worst_case(*padded(rows).full(), 0.2, norm)
     assert_close(wide.bce, worst.bce, atol=1e-9, rtol=1e-9)
     for row in range(len(rows.items)):
@@ -168,7 +168,7 @@ def test_padding_and_other_rows_change_nothing(worst_case, rows, norm):
 CERTIFICATES = [(certified_radius, steepest_free), (certified_radius_zero_sum, steepest_zero_sum)]
 
 
-def attacks(rows, radius: Tensor, steepest, norm: str) -> Tensor:
+def attacks(rows: LinearBatch, radius: Tensor, steepest, norm: str) -> Tensor:
     """Flips under the steepest perturbation towards each class and under random perturbations, all of size `radius`."""
     scores = (rows.item_logits - rows.empty_logits.unsqueeze(1)).transpose(1, 2)
     decision = ((scores * rows.attention.unsqueeze(1)).sum(-1) + rows.empty_logits).argmax(-1)
@@ -194,7 +194,7 @@ def test_below_the_certified_radius_nothing_flips_and_above_it_something_does(ce
 
 @pytest.mark.parametrize("norm", NORMS)
 @given(rows=any_rows(classes=3))
-def test_keeping_the_sum_can_only_make_the_radius_larger(norm, rows):
+def test_keeping_the_sum_can_only_make_the_radius_larger(norm, rows: LinearBatch):
     free, summed = certified_radius(*rows.full(), norm), certified_radius_zero_sum(*rows.full(), norm)
     assert (free <= summed * (1 + 1e-9)).all()
     assert_close(certified_radius(*padded(rows).full(), norm), free, atol=1e-9, rtol=1e-9)

@@ -1,6 +1,9 @@
-"""Ragged batches of attention, item logits and empty logits: with exact ties, or without ties."""
+"""Ragged batches of attention, item logits and empty logits: with exact ties, without ties, or very sharp."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
+from math import inf
 
 import torch
 from hypothesis import strategies as st
@@ -74,6 +77,81 @@ def random_rows(batch: int, count: int, classes: int, seed: int, peak: float = 1
     logits = 2 * torch.randn(batch, count, classes, generator=generator, dtype=torch.float64)
     empty = torch.randn(batch, classes, generator=generator, dtype=torch.float64)
     return LinearBatch(attention, logits, empty, torch.ones(batch, count, dtype=torch.bool))
+
+
+@dataclass(frozen=True)
+class LogBatch:
+    """As a LinearBatch, but its weights by their logarithms, up to a constant for each row."""
+
+    log_attention: Tensor
+    item_logits: Tensor
+    items: Tensor
+
+    def logarithmic(self) -> tuple[Tensor, Tensor, Tensor]:
+        return self.log_attention, self.item_logits, self.items
+
+    def texts(self) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """Each row alone, without padding: log weights, item logits, and the positions of its items."""
+        for row, real in enumerate(self.items):
+            yield self.log_attention[row, real], self.item_logits[row, real], real.nonzero().flatten()
+
+
+@st.composite
+def sharp_rows(draw: st.DrawFn, classes: int = 2, max_items: int = 6) -> LogBatch:
+    """Log weights up to 9,000 apart, many of them equal or -infinity, and few logits, so that items are equal too."""
+    counts = draw(st.lists(st.integers(1, max_items), min_size=1, max_size=3))
+    before, after, width = draw(st.integers(0, 2)), draw(st.integers(0, 2)), max(counts)
+    shape = (len(counts), before + width + after)
+    batch = LogBatch(
+        torch.full(shape, -inf).double(), torch.full((*shape, classes), JUNK).double(), torch.zeros(shape) > 0
+    )
+    scores = st.sampled_from([0.0, 0.0, -1.0, -40.0, -700.0, -800.0, -5000.0, -5000.0, -9000.0, -inf])
+    for row, n in enumerate(counts):
+        real, constant = slice(before, before + n), draw(st.sampled_from([0.0, 250.0, -3000.0]))
+        drawn = [draw(scores) for _ in range(n)]
+        halves = draw(st.lists(st.integers(-3, 3), min_size=n * classes, max_size=n * classes))
+        batch.log_attention[row, real] = torch.tensor(drawn).double() + constant
+        batch.item_logits[row, real] = torch.tensor(halves).reshape(n, classes).double() / 2
+        batch.items[row, real] = True
+    return batch
+
+
+def in_logs(rows: LinearBatch) -> LogBatch:
+    return LogBatch(rows.attention.log(), rows.item_logits, rows.items)
+
+
+def log_rows(classes: int = 2, max_items: int = 6) -> st.SearchStrategy[LogBatch]:
+    return sharp_rows(classes, max_items) | any_rows(classes, max_items).map(in_logs)
+
+
+class DecimalText:
+    """A single text in decimals, where exp(-9000) is a number like any other: the reference for erasures."""
+
+    def __init__(self, log_weight: Tensor, logits: Tensor) -> None:
+        self.weight = [Decimal(score).exp() if score > -inf else Decimal(0) for score in log_weight.tolist()]
+        self.logits = [[Decimal(value) for value in row] for row in logits.tolist()]
+        self.classes = logits.shape[1]
+
+    def left(self, gone: set[int]) -> list[int]:
+        return [item for item, weight in enumerate(self.weight) if weight and item not in gone]
+
+    def logits_without(self, gone: set[int]) -> Tensor:
+        """Drop, renormalise, decode; NaN where no weight is left."""
+        left = self.left(gone)
+        if not left:
+            return torch.full((self.classes,), JUNK).double()
+        total = sum(self.weight[item] for item in left)
+        sums = [sum(self.weight[item] * self.logits[item][k] for item in left) for k in range(self.classes)]
+        return torch.tensor([float(value / total) for value in sums], dtype=torch.float64)
+
+    def decision_without(self, gone: set[int]) -> int | None:
+        """The first largest class, where sums that agree to ten digits are equal; None where no weight is left."""
+        left, best = self.left(gone), 0
+        for k in range(1, self.classes):
+            leads = [self.weight[item] * (self.logits[item][k] - self.logits[item][best]) for item in left]
+            if sum(leads) > Decimal("1e-10") * sum(abs(lead) for lead in leads):
+                best = k
+        return best if left else None
 
 
 def padded(rows: LinearBatch, columns: int = 3) -> LinearBatch:
