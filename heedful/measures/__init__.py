@@ -1,21 +1,30 @@
-"""Pure measures on tensors: divergences, rank agreement, separation of groups (AUROC), bootstrap intervals."""
+"""Pure measures on tensors: divergences, rank agreement, separation of groups (AUROC), intervals."""
 
 from heedful.measures.divergence import entropy, js_divergence, kl_divergence, total_variation
-from heedful.measures.interval import Estimate, bootstrap_interval, paired_ratio_interval, pooled_interval
+from heedful.measures.interval import (
+    Estimate,
+    difference_interval,
+    mean_interval,
+    pooled_interval,
+    pooled_p_value,
+    score_interval,
+)
 from heedful.measures.ranking import kendall_tau, kendall_top_k_distance, rank_descending, ties_within, top_k_overlap
 from heedful.measures.separation import shares_below
 
 __all__ = [
     "Estimate",
-    "bootstrap_interval",
+    "difference_interval",
     "entropy",
     "js_divergence",
     "kendall_tau",
     "kendall_top_k_distance",
     "kl_divergence",
-    "paired_ratio_interval",
+    "mean_interval",
     "pooled_interval",
+    "pooled_p_value",
     "rank_descending",
+    "score_interval",
     "shares_below",
     "ties_within",
     "top_k_overlap",

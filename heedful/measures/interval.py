@@ -1,24 +1,29 @@
-"""Percentile bootstrap intervals of a mean over texts, and of a score relative to a floor and a best value.
+"""Intervals of a mean over texts and seeds, of a score between floor and best, and of the mean of several sets.
 
-There is a value per text, or per seed and text (several runs of the same model on the same texts). Texts are drawn with
-replacement, and seeds too where there is a seed axis. All drawn seeds of a resample share the same draw of texts, as
-the real seeds did: texts drawn afresh for each seed would average away the sampling error of the texts, which more
-seeds cannot reduce.
+There is a value per text, or per seed and text (trainings of the same model on the same texts). Nothing is drawn: every
+interval is a formula of the values, and `benchmarks/coverage.py` measures how often each contains the truth.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, inf, nan
+from math import isnan, nan
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
-# The most numbers that a block of resamples may hold (32 MB of float64); results do not depend on it.
-BLOCK = 4_000_000
+from heedful.measures.crossed import Cells
+from heedful.measures.ratio import ROUNDING, ratio_ends
+from heedful.measures.spread import Spread, ends, pooled_ends, pooled_mean, spread_of, spread_of_difference
 
-# A difference below this share of the largest magnitude is rounding, not a difference.
-ROUNDING = 1e-12
+LEVEL = 0.95
+HALVINGS = 50
+LEAST_POWER = -12.0
+"""The smallest p value that is distinguished from 0, as a power of ten."""
+
+Measured = Float[Tensor, " text"] | Float[Tensor, "seed text"]
+Part = Float[Tensor, "..."]
+"""[text] or [seed text], where several of them may differ in the number of seeds and texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +32,7 @@ class Estimate:
 
     Args:
         value: from all texts that count; NaN where undefined.
-        low, high: the bootstrap interval around it; NaN where undefined.
+        low, high: the interval around it; NaN where undefined.
         n: how many texts count: those with a defined (not NaN) value for some seed.
     """
 
@@ -37,146 +42,123 @@ class Estimate:
     n: int
 
 
-def bootstrap_interval(
-    values: Float[Tensor, " text"] | Float[Tensor, "seed text"],
-    generator: torch.Generator,
-    *,
-    resamples: int = 1000,
-    level: float = 0.95,
-) -> Estimate:
-    """The mean of the values and its percentile bootstrap interval.
+def mean_interval(values: Measured, *, level: float = LEVEL) -> Estimate:
+    """The mean over all defined cells (not NaN), and its interval.
 
-    Draw as many texts (and seeds) as there are, with replacement, and take the mean; from `resamples` such means cut
-    (1 - level) / 2 off each end. NaN values are left out before drawing; `n` is how many texts remain. With a single
-    text the spread is unknown: low and high are NaN. With seeds, the mean is over all cells that are not NaN.
-    Efron (1979, Bootstrap methods: another look at the jackknife).
+    Student's t interval with the variance of crossed seeds and texts (`crossed.Crossed`), its ends moved towards the
+    longer tail where the values are skewed (`spread.skewed_ends`). Where every value is 0 or 1 the mean is a share, and
+    the interval Agresti and Coull's (1998, Approximate is better than "exact" for interval estimation of binomial
+    proportions), for the number of independent texts that would give the same variance. With fewer than two texts the
+    spread is unknown: low and high are NaN.
 
-    >>> bootstrap_interval(torch.tensor([2.0, 2.0, 2.0, torch.nan]), torch.Generator().manual_seed(0))
-    Estimate(value=2.0, low=2.0, high=2.0, n=3)
+    >>> mean_interval(torch.tensor([1.0, 2.0, 3.0, torch.nan]))  # 2 -+ 4.303 x 0.577
+    Estimate(value=2.0, low=-0.484..., high=4.484..., n=3)
+    >>> mean_interval(torch.ones(20))  # with 2.09^2 = 4.4 texts more: 22.2 of 24.4
+    Estimate(value=1.0, low=0.788..., high=1.0, n=20)
     """
-    columns, n = _defined(values.unsqueeze(-1))
-    if n == 0:
-        return Estimate(nan, nan, nan, 0)
-    value = _mean(columns).item()
-    low, high = _percentiles(_resampled_means(columns, generator, resamples).squeeze(-1), level)
-    return Estimate(value, low, high, n) if n > 1 else Estimate(value, nan, nan, n)
+    spread = spread_of(_cells(values))
+    return Estimate(spread.mean, *ends(spread, level), spread.n)
 
 
-def pooled_interval(
-    parts: Sequence[Float[Tensor, "..."]], generator: torch.Generator, *, resamples: int = 1000, level: float = 0.95
-) -> Estimate:
-    """The mean of the means of several sets of texts, equally weighted, and its percentile bootstrap interval.
+def difference_interval(values: Measured, others: Measured, *, level: float = LEVEL) -> Estimate:
+    """The mean of values - others, cell by cell, and its interval.
 
-    Each set is resampled by itself, as in `bootstrap_interval`; sets without a value are left out.
+    As in `mean_interval`, but never as a share: differences of 0s and 1s that happen to be 0 or 1 may be -1 elsewhere.
 
-    >>> small, large = torch.tensor([1.0]), torch.full((100,), 3.0)
-    >>> pooled_interval([small, large], torch.Generator().manual_seed(0)).value
-    2.0
+    >>> difference_interval(torch.tensor([3.0, 3.0, 5.0]), torch.tensor([2.0, 1.0, 2.0]))  # 2 -+ 4.303 x 0.577
+    Estimate(value=2.0, low=-0.484..., high=4.484..., n=3)
     """
-    counted = [columns for columns, n in (_defined(part.unsqueeze(-1)) for part in parts) if n]
-    if not counted:
+    spread = spread_of_difference(_cells(values) - _cells(others))
+    return Estimate(spread.mean, *ends(spread, level), spread.n)
+
+
+def pooled_interval(parts: Sequence[Part], *, level: float = LEVEL) -> Estimate:
+    """The mean of the means of several sets, equally weighted, and its interval: the sets are a sample of all sets.
+
+    Student's t on the means of the J sets, with J - 1 degrees of freedom; their spread contains the error within each
+    set. Never narrower than from the errors within the sets alone, which is all there is where the sets happen to
+    agree. Of a single set, `mean_interval`. Sets without a value are left out.
+
+    >>> parts = [torch.tensor([0.5, 1.5]), torch.tensor([1.5, 2.0, 2.5]), torch.tensor([2.5, 3.5])]
+    >>> pooled_interval(parts)  # 2 -+ 4.303 x 0.577
+    Estimate(value=2.0, low=-0.484..., high=4.484..., n=7)
+    """
+    spreads = _spreads(parts)
+    if not spreads:
         return Estimate(nan, nan, nan, 0)
-    means = torch.stack([_mean(columns)[0] for columns in counted])
-    resampled = torch.stack([_resampled_means(columns, generator, resamples)[:, 0] for columns in counted])
-    low, high = _percentiles(resampled.mean(0), level)
-    n = sum(columns.shape[1] for columns in counted)
-    return Estimate(means.mean().item(), low, high, n) if n > 1 else Estimate(means.mean().item(), nan, nan, n)
+    return Estimate(pooled_mean(spreads), *pooled_ends(spreads, level), sum(spread.n for spread in spreads))
 
 
-def paired_ratio_interval(
-    value: Float[Tensor, " text"] | Float[Tensor, "seed text"],
-    floor: Float[Tensor, " text"] | Float[Tensor, "seed text"],
-    best: Float[Tensor, " text"] | Float[Tensor, "seed text"],
-    generator: torch.Generator,
-    *,
-    resamples: int = 1000,
-    level: float = 0.95,
-) -> Estimate:
-    """Where the value stands between its floor and the best, with its percentile bootstrap interval.
+def pooled_p_value(parts: Sequence[Part], bound: float) -> float:
+    """The smallest 1 - level at which `pooled_interval` excludes the bound; NaN where it has no ends.
+
+    >>> parts = [torch.tensor([0.5, 1.5]), torch.tensor([1.5, 2.0, 2.5]), torch.tensor([2.5, 3.5])]
+    >>> round(pooled_p_value(parts, 0.0), 4)  # t = 2 / 0.577 with 2 degrees of freedom
+    0.0742
+    """
+    spreads = _spreads(parts)
+    if not spreads or isnan(pooled_ends(spreads, LEVEL)[0]):
+        return nan
+
+    def excludes(power: float) -> bool:
+        low, high = pooled_ends(spreads, 1 - 10**power)
+        return not low <= bound <= high
+
+    smallest, largest = LEAST_POWER, 0.0
+    for _ in range(HALVINGS):
+        middle = (smallest + largest) / 2
+        smallest, largest = (smallest, middle) if excludes(middle) else (middle, largest)
+    return 10**largest
+
+
+def score_interval(value: Measured, floor: Measured, best: Measured, *, level: float = LEVEL) -> Estimate:
+    """Where the value stands between its floor and the best, and its interval.
 
     score = (mean value - mean floor) / (mean best - mean floor): a ratio of means.
 
-    0 at the floor, 1 at the best; not clipped, since a yardstick can be beaten. All three means are taken over the same
-    texts, and anew over the same draw in each resample; a text (of a seed) with a NaN in any of the three counts in
-    none. Undefined (NaN, with the number of texts that count) where the interval of best - floor contains 0, for then
-    there is nothing to measure, and with fewer than two texts. A resample in which best and floor come out the same has
-    an infinite score, or none (0 / 0), which counts as beyond both ends.
+    0 at the floor, 1 at the best; not clipped, since a yardstick can be beaten. All three means are over the same
+    cells: a cell that is NaN in any of the three counts in none. The interval holds every score r at which the mean of
+    (value - floor) - r (best - floor) may be 0, by the same t and skewness as in `mean_interval`. Fieller (1954, Some
+    problems in interval estimation). Where every value is 0 or 1, the variance is at least that of draws with chances
+    floor + r (best - floor). Undefined (NaN, with the number of texts that count) where best - floor is not surely
+    above 0, for then there is nothing to measure, and with fewer than two texts.
 
-    >>> value, best = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([4.0, 8.0, 12.0])
-    >>> paired_ratio_interval(value, torch.zeros(3), best, torch.Generator().manual_seed(0))
-    Estimate(value=0.25, low=0.25, high=0.25, n=3)
+    >>> value = torch.tensor([1.0, 2.0, 3.0])
+    >>> score_interval(value, torch.zeros(3), torch.full((3,), 8.0))  # (2 -+ 4.303 x 0.577) / 8
+    Estimate(value=0.25, low=-0.060..., high=0.560..., n=3)
     """
-    # Differences text by text, before any sum: where best is the floor their mean is 0 and not a rounding error.
-    value, floor, best = value.double(), floor.double(), best.double()
-    columns, n = _defined(torch.stack([value - floor, best - floor], dim=-1))
-    undefined = Estimate(nan, nan, nan, n)
-    if n < 2:
-        return undefined
-    gained, possible = _mean(columns).unbind(-1)
-    resampled_gained, resampled_possible = _resampled_means(columns, generator, resamples).unbind(-1)
-    low, high = _percentiles(resampled_possible, level)
-    rounding = ROUNDING * torch.stack([floor, best]).nan_to_num().abs().max().item()
-    if low <= rounding and high >= -rounding:
-        return undefined
-    low, high = _percentiles(resampled_gained / resampled_possible, level)
-    return Estimate((gained / possible).item(), low, high, n)
+    value, floor, best = _shared(_cells(value), _cells(floor), _cells(best))
+    # Differences cell by cell, before any sum: where best is the floor their mean is 0 and not a rounding error.
+    possible = difference_interval(best, floor, level=level)
+    rounding = ROUNDING * torch.stack([floor, best]).nan_to_num().abs().max().item() if possible.n else 0.0
+    if not possible.low > rounding:
+        return Estimate(nan, nan, nan, possible.n)
+    lowest, highest = _constant(floor), _constant(best)
+    if lowest is None or highest is None:
+        return Estimate(*ratio_ends(value, floor, best, level), possible.n)
+    own = mean_interval(value, level=level)
+    score, low, high = ((end - lowest) / (highest - lowest) for end in (own.value, own.low, own.high))
+    return Estimate(score, low, high, own.n)
 
 
-def _defined(columns: Float[Tensor, "*seed text column"]) -> tuple[Float[Tensor, "cell_seed cell_text column"], int]:
-    """The columns, without texts and seeds of which nothing counts, and how many texts are left.
-
-    A cell with a NaN in any column is NaN in all. There is always a seed axis; if the input has none, it has length 1.
-    """
-    columns = columns.detach().cpu().double()
-    columns = columns.unsqueeze(0) if columns.ndim == 2 else columns
-    columns = columns.masked_fill(columns.isnan().any(-1, keepdim=True), nan)
-    counts = ~columns[..., 0].isnan()
-    columns = columns[counts.any(1)][:, counts.any(0)]
-    return columns, columns.shape[1]
+def _spreads(parts: Sequence[Part]) -> list[Spread]:
+    return [spread for spread in (spread_of(_cells(part)) for part in parts) if spread.n]
 
 
-def _mean(columns: Float[Tensor, "seed text column"]) -> Float[Tensor, " column"]:
-    """The mean of each column over all cells that are not NaN."""
-    return columns.flatten(0, 1).nanmean(0)
+def _cells(values: Part) -> Cells:
+    """The values with a seed axis, of length 1 where there was none."""
+    values = values.detach().cpu().double()
+    return values.unsqueeze(0) if values.ndim == 1 else values
 
 
-def _resampled_means(
-    columns: Float[Tensor, "seed text column"], generator: torch.Generator, resamples: int
-) -> Float[Tensor, "resample column"]:
-    """The mean of each column over each draw of seeds and texts; NaN where a draw holds no cell that counts.
-
-    How often a text was drawn is all that matters, so a draw is a row of counts and the sums are a matrix product.
-    """
-    seeds, texts, width = columns.shape
-    counted = torch.cat([columns.nan_to_num(), (~columns[..., :1].isnan()).double()], dim=-1)
-    by_text = counted.transpose(0, 1).reshape(texts, seeds * (width + 1))
-    drawn_seeds = _draws(seeds, resamples, generator).double()
-    sums = torch.cat([counts.double() @ by_text for counts in _blocks(texts, resamples, generator)])
-    totals = torch.einsum("rs,rsc->rc", drawn_seeds, sums.reshape(resamples, seeds, width + 1))
-    return totals[:, :-1] / totals[:, -1:]
+def _shared(value: Cells, floor: Cells, best: Cells) -> tuple[Cells, Cells, Cells]:
+    """The three with NaN in all wherever one of them is."""
+    undefined = (value + floor + best).isnan()
+    value, floor, best = (part.masked_fill(undefined, nan) for part in (value, floor, best))
+    return value, floor, best
 
 
-def _blocks(n: int, resamples: int, generator: torch.Generator) -> Iterator[Int[Tensor, "resample n"]]:
-    """All draws of n out of n, a bounded number at a time."""
-    size = max(1, BLOCK // n)
-    for start in range(0, resamples, size):
-        yield _draws(n, min(size, resamples - start), generator)
-
-
-def _draws(n: int, resamples: int, generator: torch.Generator) -> Int[Tensor, "resample n"]:
-    """How often each of n things was drawn in n draws with replacement, resample by resample."""
-    drawn = torch.randint(n, (resamples, n), generator=generator)
-    drawn = drawn + n * torch.arange(resamples).unsqueeze(-1)
-    return torch.bincount(drawn.flatten(), minlength=resamples * n).reshape(resamples, n)
-
-
-def _percentiles(resampled: Float[Tensor, " resample"], level: float) -> tuple[float, float]:
-    """The ends of the middle `level` of the resampled numbers, each the next number outwards.
-
-    An undefined number could lie anywhere, so it counts as low for the low end and as high for the high end.
-    """
-    last = resampled.numel() - 1
-    cut = (1 - level) / 2 * last
-    low = resampled.nan_to_num(-inf, inf, -inf).sort().values[int(cut)].item()
-    high = resampled.nan_to_num(inf, inf, -inf).sort().values[ceil(last - cut)].item()
-    return low, high
+def _constant(values: Cells) -> float | None:
+    """The only value of all defined cells; None where they differ."""
+    defined = values[~values.isnan()]
+    return defined[0].item() if bool((defined == defined[0]).all()) else None

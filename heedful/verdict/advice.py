@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from heedful.battery.question import Columns
-from heedful.measures import bootstrap_interval
+from heedful.measures import difference_interval
 from heedful.schema import ShowInstead
 
 RANKINGS = {
@@ -25,7 +24,7 @@ TestColumns = Mapping[str, Float[Tensor, "test_seed test_text"]]
 """Columns of other texts than dev's."""
 
 
-def advise(dev: Columns, test: TestColumns, generator: torch.Generator) -> ShowInstead | None:
+def advise(dev: Columns, test: TestColumns) -> ShowInstead | None:
     """The ranking that finds a change of the decision soonest on dev, and how soon each does on test.
 
     Attention stays unless another is significantly better on dev, by more than MATERIAL. None where no decision can be
@@ -37,7 +36,7 @@ def advise(dev: Columns, test: TestColumns, generator: torch.Generator) -> ShowI
     best = min(RANKINGS, key=lambda name: on_dev[name].nanmean().item())
     if on_dev[best].isnan().all() or on_test[best] != on_test[best]:
         return None
-    gain = bootstrap_interval((on_dev["attention"] - on_dev[best])[0], generator)
+    gain = difference_interval(on_dev["attention"], on_dev[best])
     if best == "attention" or not gain.low > MATERIAL:
         share = f"{on_test['attention']:.0%} of a text"
         sentence = f"No other ranking finds a change of the decision sooner than attention does ({share})."

@@ -1,72 +1,115 @@
-"""What a line says for or against attention, and what all lines come to. Reads finished lines; needs no torch."""
+"""Which lines count for or against attention, and what they come to. Reads finished lines; needs no torch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from heedful.schema import Line, Verdict
 
-WEAK = 0.2
-"""A yardstick closer than this to the floor says little: reaching it is no merit."""
+HALFWAY = 0.5
+"""The score that attention must reach: half way from the floor to the best possible."""
+FEWEST_TEXTS = 20
+"""A line with fewer defined texts is shown and not counted."""
+FEWEST_QUESTIONS = 3
+"""Questions of relevance that must be decided before attention may be shown."""
+
+COUNTING_RULE = (
+    f"A question counts where its score is defined (the best possible is surely above the floor), on at least "
+    f"{FEWEST_TEXTS} texts, where best and floor differ by what matters for that question, and where the best "
+    "attention over the model's own encodings would itself hold, and the same weights permuted among the words would "
+    "fail (or leave a model that has learnt nothing). Attention holds where the 95 % interval of its score "
+    f"lies at or above {HALFWAY:g}, fails where it lies below, and is undecided otherwise."
+)
+"""Which lines count, and how; it looks at nothing but the audit at hand."""
+
+Outcome = Literal["holds", "fails", "undecided", "not counted"]
+
+
+@dataclass(frozen=True)
+class Status:
+    """What a line says of attention, and why where it says nothing."""
+
+    outcome: Outcome
+    reason: str = ""
 
 
 @dataclass(frozen=True)
 class Headline:
-    """The one-paragraph answer of one verdict."""
+    """The answer of one verdict: a lead and a paragraph."""
 
+    answer: Literal["yes", "in part", "no", "undecided", "nothing to explain"]
     lead: str
     text: str
 
 
-def holds(line: Line) -> bool:
-    """Whether attention stands at least half way from the floor to the best, and significantly above the floor."""
-    return line.score is not None and line.score >= 0.5 and (line.score_low is None or line.score_low > 0)
+def status(line: Line) -> Status:
+    """Whether attention holds on the question, fails, or neither can be said; or why the line is not counted.
+
+    It holds if the interval of its score lies at or above one half, fails if it lies below, and is undecided
+    otherwise. Not counted are lines without a score, with fewer than 20 texts, whose best possible is closer to the
+    floor than the smallest difference that matters, that not even the best attention would hold, or that attention
+    which knows nothing might.
+    """
+    if line.score is None or line.score_low is None or line.score_high is None:
+        return Status("not counted", "nothing to measure")
+    if line.texts < FEWEST_TEXTS:
+        return Status("not counted", f"fewer than {FEWEST_TEXTS} texts")
+    if (line.best or 0.0) - (line.floor or 0.0) < (line.material or 0.0):
+        return Status("not counted", f"the best possible is within {line.material or 0.0:g} of the floor")
+    if line.attainable is not None and not (line.attainable_low or 0.0) >= HALFWAY:
+        return Status("not counted", "not even the best attention over these encodings would hold")
+    if line.uninformed_high is not None and line.uninformed_high >= HALFWAY:
+        return Status("not counted", "the same weights permuted might hold as well")
+    if line.score_low >= HALFWAY:
+        return Status("holds")
+    return Status("fails") if line.score_high < HALFWAY else Status("undecided")
 
 
-def counts(line: Line) -> bool:
-    """Whether the line speaks for or against attention: it has a score, and no yardstick close to its floor."""
-    return line.counts and line.score is not None and not _is_weak(line)
-
-
-def _is_weak(line: Line) -> bool:
-    return line.best_kind == "yardstick" and abs((line.best or 0) - (line.floor or 0)) < WEAK
-
-
-def status(line: Line) -> str:
-    """Where the score lies, in words."""
-    if line.score is None:
-        return "nothing to measure"
-    if line.counts and _is_weak(line):
-        return "a weak yardstick: not counted"
-    if line.score_high is not None and line.score_high < 0:
-        return "worse than the floor"
-    if line.score <= 0 or (line.score_low is not None and line.score_low <= 0):
-        return "not distinguishable from the floor"
-    if round(line.score, 2) == 1:
-        return f"at the {line.best_kind or 'best'}"
-    if line.score > 1:
-        return f"beyond the {line.best_kind or 'best'}"
-    return "closer to the best" if line.score >= 0.5 else "closer to the floor"
+def outcomes(lines: Sequence[Line], group: str) -> dict[Outcome, list[Line]]:
+    """The lines of a group by their outcome."""
+    by_outcome: dict[Outcome, list[Line]] = {"holds": [], "fails": [], "undecided": [], "not counted": []}
+    for line in lines:
+        if line.group == group:
+            by_outcome[status(line).outcome].append(line)
+    return by_outcome
 
 
 def headline(verdict: Verdict) -> Headline:
-    """What the lines come to: on how many questions attention holds up, and what to show instead."""
-    counted = [line for line in verdict.lines if counts(line)]
-    if not counted:
-        return Headline("There is nothing to measure.", "No question has a defined answer on these texts.")
+    """What the questions of relevance come to, unless the model has learnt nothing that could be explained."""
+    if verdict.learnt is False:
+        return Headline(
+            "nothing to explain",
+            "There is nothing to explain.",
+            "On these texts the model is not better than always giving the most common answer.",
+        )
+    relevance = outcomes(verdict.lines, "relevance")
+    held, failed, undecided = (len(relevance[name]) for name in ("holds", "fails", "undecided"))
+    answer = _answer(held, failed)
+    lead = {
+        "yes": "Yes, it may be shown, as far as these tests can tell.",
+        "in part": "Only in part.",
+        "no": "No, not as an explanation.",
+        "undecided": "Undecided.",
+    }[answer]
+    text = _tally(held, failed, undecided)
     instead = verdict.show_instead.sentence if verdict.show_instead else ""
-    return Headline(_lead(counted), " ".join(part for part in (_tally(counted), instead) if part))
+    return Headline(answer, lead, f"{text} {instead}".strip())
 
 
-def _lead(counted: Sequence[Line]) -> str:
-    held = sum(map(holds, counted))
-    if held == len(counted):
-        return "Yes, as far as these tests can tell."
-    return "Only in part." if 2 * held >= len(counted) else "Not on its own."
+def _tally(held: int, failed: int, undecided: int) -> str:
+    counted = held + failed + undecided
+    if not counted:
+        return "No question of relevance counts on these texts."
+    questions = "question" if counted == 1 else "questions"
+    tally = f"Of {counted} {questions} of relevance attention holds on {held} and fails on {failed}"
+    return f"{tally}; {undecided} undecided." if undecided else f"{tally}."
 
 
-def _tally(counted: Sequence[Line]) -> str:
-    held = sum(map(holds, counted))
-    if len(counted) == 1:
-        return f"Attention {'holds up' if held else 'does not hold up'} on the one question that could be measured."
-    count = {0: "none", len(counted): "all"}.get(held, str(held))
-    return f"Attention holds up on {count} of the {len(counted)} questions that could be measured."
+def _answer(held: int, failed: int) -> Literal["yes", "in part", "no", "undecided"]:
+    if held + failed == 0:
+        return "undecided"
+    if failed > held:
+        return "no"
+    if failed:
+        return "in part"
+    return "yes" if held >= FEWEST_QUESTIONS else "undecided"

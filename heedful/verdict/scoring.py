@@ -1,6 +1,6 @@
 """From columns to the lines of a verdict: each question's value between its floor and the best possible."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from math import nan
 
 import polars as pl
@@ -9,11 +9,9 @@ from torch import Tensor
 
 from heedful.battery import QUESTIONS
 from heedful.battery.question import Answer, Columns, Question, Values
-from heedful.measures import Estimate, bootstrap_interval, paired_ratio_interval
+from heedful.measures import Estimate, mean_interval, score_interval
 from heedful.schema import Line
-
-MANY_SEEDS = 5
-"""From so many seeds on, seeds are resampled; with fewer the range over them is shown."""
+from heedful.verdict.gate import has_learnt
 
 UNANSWERED = "There is nothing to measure here: for no text does the question have an answer."
 TOO_CLOSE = "There is nothing to measure here: the floor and the best possible are too close to tell apart."
@@ -44,15 +42,12 @@ def is_asked(question: Question, columns: Columns) -> bool:
     return ({name.split(".")[0] for name in columns} | set(columns)).issuperset(question.needs)
 
 
-def lines_across(audits: Sequence[pl.DataFrame], seed: int = 0, item: str = "word") -> tuple[Line, ...]:
-    """The verdict from the rows of several seeds: seeds resampled outside texts from five on, else their range."""
-    generator = torch.Generator().manual_seed(seed)
-    return tuple(verdict_lines(columns_of(audits), generator, inexact=inexact_tests(audits), item=item))
+def lines_across(audits: Sequence[pl.DataFrame], item: str = "word") -> tuple[Line, ...]:
+    """The verdict from the rows of one seed or several."""
+    return tuple(verdict_lines(columns_of(audits), inexact=inexact_tests(audits), item=item))
 
 
-def verdict_lines(
-    columns: Columns, generator: torch.Generator, *, inexact: Collection[str] = (), item: str = "word"
-) -> list[Line]:
+def verdict_lines(columns: Columns, *, inexact: Collection[str] = (), item: str = "word") -> list[Line]:
     """One line for every question whose tests were run.
 
     Args:
@@ -60,15 +55,19 @@ def verdict_lines(
         item: what attention weighs, as the sentences call it.
     """
     asked = [question for question in QUESTIONS if is_asked(question, columns)]
-    return [_line(question, columns, generator, bool(set(inexact) & {*question.needs}), item) for question in asked]
+    return [_line(question, columns, bool(set(inexact) & {*question.needs}), item) for question in asked]
 
 
-def _line(question: Question, columns: Columns, generator: torch.Generator, is_inexact: bool, item: str) -> Line:
+def _line(question: Question, columns: Columns, is_inexact: bool, item: str) -> Line:
     value, floor, best = question.measured(columns)
     defined = ~(value + floor + best).isnan()
-    score = _estimate(lambda v, f, b: paired_ratio_interval(v, f, b, generator), value, floor, best)
-    interval = _estimate(lambda v: bootstrap_interval(v, generator), value.where(defined, nan))
+    score = score_interval(value, floor, best)
+    interval = mean_interval(value.where(defined, nan))
     mean, low, high = (part.where(defined, nan).nanmean().item() for part in (value, floor, best))
+    attainable = score_interval(question.attainable(columns), floor, best) if question.attainable else None
+    uninformed = None
+    if question.uninformed and _learns_permuted(columns):
+        uninformed = score_interval(question.uninformed(columns), floor, best)
     answer = Answer(mean, low, high, question.details(columns), item)
     is_qualified = is_inexact and bool(question.if_inexact) and bool(defined.any())
     return Line(
@@ -85,11 +84,23 @@ def _line(question: Question, columns: Columns, generator: torch.Generator, is_i
         score_high=score.high,
         texts=interval.n,
         undefined=int((~defined).all(0).sum()),
+        group=question.group,
         unit=question.unit,
-        counts=question.counts,
+        material=question.material,
+        attainable=attainable.value if attainable else None,
+        attainable_low=attainable.low if attainable else None,
+        uninformed=uninformed.value if uninformed else None,
+        uninformed_high=uninformed.high if uninformed else None,
         sentence=_sentence(question, answer, score, is_answered=bool(defined.any()), is_qualified=is_qualified),
         details=dict(answer.details),
     )
+
+
+def _learns_permuted(columns: Columns) -> bool:
+    """Whether the model with its weights permuted is still surely better than a constant answer."""
+    if "prediction.correct_permuted" not in columns:
+        return False
+    return has_learnt({**columns, "prediction.correct": columns["prediction.correct_permuted"]})
 
 
 def _sentence(question: Question, answer: Answer, score: Estimate, *, is_answered: bool, is_qualified: bool) -> str:
@@ -101,15 +112,3 @@ def _sentence(question: Question, answer: Answer, score: Estimate, *, is_answere
     if score.value != score.value:
         parts.append(TOO_CLOSE)
     return " ".join(parts)
-
-
-def _estimate(measure: Callable[..., Estimate], *parts: Values) -> Estimate:
-    """By resampling texts, and seeds too from MANY_SEEDS on; for two to four seeds the mean and range over seeds."""
-    seeds = len(parts[0])
-    if seeds == 1:
-        return measure(*(part[0] for part in parts))
-    if seeds >= MANY_SEEDS:
-        return measure(*parts)
-    by_seed = [measure(*(part[seed] for part in parts)) for seed in range(seeds)]
-    values = [estimate.value for estimate in by_seed]
-    return Estimate(sum(values) / seeds, min(values), max(values), min(estimate.n for estimate in by_seed))

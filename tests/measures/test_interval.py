@@ -1,238 +1,342 @@
 from math import isnan, nan, sqrt
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from heedful.measures import Estimate, bootstrap_interval, interval, paired_ratio_interval
+from heedful.measures import (
+    Estimate,
+    difference_interval,
+    mean_interval,
+    pooled_interval,
+    pooled_p_value,
+    score_interval,
+)
+from heedful.measures.crossed import crossed
+from heedful.measures.spread import skewed_ends
 from support.strategies import text_values
 
 
-def seeded(number: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(number)
-
-
 def normal(*shape: int, number: int = 1) -> torch.Tensor:
-    return torch.randn(*shape, dtype=torch.float64, generator=seeded(number))
+    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(number))
+
+
+def skewed(*shape: int, number: int = 1) -> torch.Tensor:
+    return normal(*shape, number=number).exp()
+
+
+def numbers(estimate: Estimate) -> tuple[float, float, float]:
+    return estimate.value, estimate.low, estimate.high
+
+
+def width(estimate: Estimate) -> float:
+    return estimate.high - estimate.low
 
 
 def is_undefined(estimate: Estimate) -> bool:
-    return all(isnan(number) for number in (estimate.value, estimate.low, estimate.high))
+    return all(map(isnan, numbers(estimate)))
 
 
-def plain_scores(value, floor, best, resamples: int) -> tuple[np.ndarray, np.ndarray]:
-    """Score and best - floor of each resample, in a loop, from three separate means; the same draws as ours."""
-    seeds, texts = value.shape
-    generator = seeded()
-    drawn_seeds = torch.randint(seeds, (resamples, seeds), generator=generator)
-    drawn_texts = torch.randint(texts, (resamples, texts), generator=generator)
-    scores, gaps = [], []
-    for of_seeds, of_texts in zip(drawn_seeds, drawn_texts, strict=True):
-        cells = [tensor[of_seeds][:, of_texts] for tensor in (value, floor, best)]
-        counted = ~sum(cells).isnan()
-        mean_value, mean_floor, mean_best = (cell[counted].mean().item() for cell in cells)
-        scores.append((mean_value - mean_floor) / (mean_best - mean_floor))
-        gaps.append(mean_best - mean_floor)
-    return np.array(scores), np.array(gaps)
+def agresti_coull(ones: int, n: int) -> tuple[float, float]:
+    """With t in place of the normal quantile."""
+    t = stats.t.ppf(0.975, n - 1)
+    share = (ones + t**2 / 2) / (n + t**2)
+    half = t * sqrt(share * (1 - share) / (n + t**2))
+    return max(0.0, share - half), min(1.0, share + half)
 
 
-# the mean
+# the mean over texts
 
 
-def test_of_two_texts_the_resampled_means_are_known():
-    # 0, 1/2 and 1 with chances 1/4, 1/2 and 1/4.
-    values = torch.tensor([0.0, 1.0])
-    assert bootstrap_interval(values, seeded()) == Estimate(0.5, 0.0, 1.0, 2)
-    assert bootstrap_interval(values, seeded(), level=0.4) == Estimate(0.5, 0.5, 0.5, 2)
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_of_symmetric_values_it_is_the_t_interval(level):
+    values = torch.tensor([-3.0, -1.0, 0.0, 1.0, 3.0]) + 7
+    expected = stats.t.interval(level, 4, loc=7, scale=stats.sem(values.numpy()))
+    assert numbers(mean_interval(values, level=level)) == pytest.approx((7, *expected))
 
 
-def test_the_interval_is_that_of_scipy():
-    values = normal(211).exp()
-    ours = bootstrap_interval(values, seeded(), resamples=4000, level=0.9)
-    options = {"n_resamples": 4000, "confidence_level": 0.9, "method": "percentile", "random_state": 0}
-    expected = stats.bootstrap((values.numpy(),), np.mean, **options).confidence_interval
-    # An end of 4,000 resamples scatters by about 0.03 standard errors, so two of them differ by less than 0.2.
-    tolerance = 0.2 * (values.std() / sqrt(211)).item()
-    assert ours.value == pytest.approx(values.mean().item(), abs=1e-12)
-    assert ours.low == pytest.approx(expected.low, abs=tolerance)
-    assert ours.high == pytest.approx(expected.high, abs=tolerance)
+def test_the_interval_reaches_further_on_the_side_of_the_longer_tail():
+    estimate = mean_interval(skewed(20))
+    assert estimate.high - estimate.value > 1.2 * (estimate.value - estimate.low)
 
 
-def test_the_interval_holds_the_truth_about_as_often_as_it_says():
-    samples = normal(300, 50)
-    held = 0
-    for number, sample in enumerate(samples):
-        estimate = bootstrap_interval(sample, seeded(number), resamples=300, level=0.9)
-        held += estimate.low <= 0 <= estimate.high
-    # 90 % with a standard error of 1.7; the percentile bootstrap of 50 texts is known to hold a point or two less.
-    assert 0.84 <= held / 300 <= 0.95
+@pytest.mark.parametrize("ones", [0, 1, 6, 10, 20])
+def test_shares_have_the_interval_of_agresti_and_coull(ones):
+    values = (torch.arange(20) < ones).double()
+    assert numbers(mean_interval(values)) == pytest.approx((ones / 20, *agresti_coull(ones, 20)))
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+@pytest.mark.parametrize("seeds", [1, 3])
+def test_shares_that_are_all_equal_are_not_certain(share, seeds):
+    estimate = mean_interval(torch.full((seeds, 20), share))
+    # As many texts as one seed has: nothing says that seeds differ.
+    assert width(estimate) == pytest.approx(agresti_coull(20, 20)[1] - agresti_coull(20, 20)[0])
+    assert estimate.low <= share <= estimate.high and estimate.low >= 0 and estimate.high <= 1
 
 
 @given(text_values())
 def test_undefined_values_are_left_out_and_the_rest_is_counted(values):
     defined = values[~values.isnan()]
-    with_undefined = bootstrap_interval(values, seeded(), resamples=50)
-    assert with_undefined == bootstrap_interval(defined, seeded(), resamples=50)
-    assert with_undefined.n == len(defined)
-    assert with_undefined.value == pytest.approx(defined.mean().item(), abs=1e-12)
-    assert defined.min() - 1e-12 <= with_undefined.low <= with_undefined.high <= defined.max() + 1e-12
+    estimate = mean_interval(values)
+    assert numbers(estimate) == pytest.approx(numbers(mean_interval(defined)))
+    assert estimate.n == len(defined)
+    assert estimate.value == pytest.approx(defined.mean().item(), abs=1e-12)
+    assert estimate.low <= estimate.value <= estimate.high
 
 
 def test_one_text_has_a_mean_but_no_interval():
-    estimate = bootstrap_interval(torch.tensor([nan, 3.0]), seeded())
-    assert (estimate.value, estimate.n) == (3.0, 1)
-    assert isnan(estimate.low) and isnan(estimate.high)
+    for values in (torch.tensor([nan, 3.0]), torch.tensor([[nan, 2.0], [nan, 4.0]])):
+        estimate = mean_interval(values)
+        assert (estimate.value, estimate.n) == (3.0, 1)
+        assert isnan(estimate.low) and isnan(estimate.high)
 
 
 @pytest.mark.parametrize("values", [torch.tensor([nan, nan]), torch.zeros(0), torch.full((2, 3), nan)])
 def test_no_text_has_no_mean(values):
-    estimate = bootstrap_interval(values, seeded())
-    assert is_undefined(estimate) and estimate.n == 0
-
-
-def test_the_same_generator_gives_the_same_interval_and_another_one_another():
-    values = normal(31)
-    assert bootstrap_interval(values, seeded(3)) == bootstrap_interval(values, seeded(3))
-    assert bootstrap_interval(values, seeded(3)) != bootstrap_interval(values, seeded(4))
-
-
-def test_memory_blocks_do_not_change_the_interval(monkeypatch):
-    values = normal(3, 31)
-    whole = bootstrap_interval(values, seeded())
-    monkeypatch.setattr(interval, "BLOCK", 7 * 31 + 5)
-    in_blocks = bootstrap_interval(values, seeded())
-    assert in_blocks.low == pytest.approx(whole.low, abs=1e-14) and in_blocks.high == pytest.approx(
-        whole.high, abs=1e-14
-    )
-
-
-def test_many_texts_are_no_trouble():
-    values = normal(25_000)
-    estimate = bootstrap_interval(values, seeded())
-    # 1.96 standard errors on each side; of 1,000 resamples an end is known to about 0.08 of them.
-    assert (estimate.high - estimate.low) * sqrt(25_000) / values.std().item() == pytest.approx(2 * 1.96, abs=0.4)
+    for estimate in (
+        mean_interval(values),
+        difference_interval(values, values),
+        score_interval(values, values, values),
+    ):
+        assert is_undefined(estimate) and estimate.n == 0
 
 
 # seeds
 
 
 def test_one_seed_is_no_seed():
-    values = normal(13)
-    assert bootstrap_interval(values.unsqueeze(0), seeded()) == bootstrap_interval(values, seeded())
+    values = skewed(13)
+    assert mean_interval(values.unsqueeze(0)) == mean_interval(values)
+
+
+def test_the_variance_is_that_of_crossed_random_effects():
+    values = normal(3, 7) + torch.tensor([[0.0], [2.0], [3.0]]) + torch.arange(7.0) ** 2
+    total = values.mean()
+    by_seed, by_text = values.mean(1, keepdim=True), values.mean(0, keepdim=True)
+    of_seeds = 7 * ((by_seed - total) ** 2).sum() / 2
+    of_texts = 3 * ((by_text - total) ** 2).sum() / 6
+    of_cells = ((values - by_seed - by_text + total) ** 2).sum() / 12
+    moments = crossed(values).moments()
+    assert moments.variance == pytest.approx(((of_seeds + of_texts - of_cells) / 21).item())
+    # At most those of the seeds and of the texts together.
+    assert 2 <= moments.df <= 8
+
+
+def test_missing_cells_are_fitted_by_least_squares():
+    values = normal(3, 7)
+    values[0, 1], values[2, 1], values[2, 4] = nan, nan, nan
+    defined = ~values.isnan()
+    seed, text = defined.nonzero().unbind(1)
+    design = torch.cat([torch.eye(3)[seed], torch.eye(7)[text]], 1).double()
+    cells = values[defined]
+    fitted = design @ (torch.linalg.pinv(design) @ cells)
+    expected = ((cells - fitted) ** 2).sum().item() / (18 - 9) / 18
+    assert crossed(values).cells[0] == pytest.approx(expected)
+    assert mean_interval(values).value == pytest.approx(cells.mean().item())
 
 
 def test_seeds_that_differ_widen_the_interval():
-    by_seed = torch.arange(5.0).unsqueeze(-1).expand(5, 11)
-    estimate = bootstrap_interval(by_seed, seeded())
-    assert estimate.value == 2 and estimate.n == 11
-    # The standard error of five seeds is sqrt(2 / 5) = 0.63; over texts alone it would be 0.
-    assert estimate.low == pytest.approx(2 - 1.96 * 0.63, abs=0.25)
-    assert estimate.high == pytest.approx(2 + 1.96 * 0.63, abs=0.25)
+    by_seed = torch.tensor([-2.0, -1.0, 0.0, 1.0, 2.0]).unsqueeze(-1).expand(5, 11)
+    expected = stats.t.interval(0.95, 4, loc=0, scale=sqrt(2.5 / 5))
+    assert numbers(mean_interval(by_seed)) == pytest.approx((0, *expected))
 
 
 def test_five_seeds_that_agree_say_no_more_of_the_texts_than_one():
-    values = normal(101)
-    alone, repeated = bootstrap_interval(values, seeded()), bootstrap_interval(values.expand(5, -1), seeded())
-    # Texts drawn for each seed apart would shrink it by sqrt(5).
-    assert repeated.high - repeated.low == pytest.approx(alone.high - alone.low, rel=0.15)
-    assert repeated.value == pytest.approx(alone.value, abs=1e-14)
+    values = skewed(101)
+    assert numbers(mean_interval(values.expand(5, -1))) == pytest.approx(numbers(mean_interval(values)))
 
 
-def test_undefined_cells_count_neither_in_the_mean_nor_in_its_resamples():
-    values = 5 + normal(3, 7)
-    values[0, 1], values[2, 1], values[2, 4] = nan, nan, nan
-    means, _ = plain_scores(values, torch.zeros_like(values), torch.ones_like(values), 400)
-    estimate = bootstrap_interval(values, seeded(), resamples=400, level=0.9)
-    assert estimate.value == pytest.approx(values.nanmean().item(), abs=1e-12)
-    assert estimate.low == pytest.approx(np.quantile(means, 0.05, method="lower"), abs=1e-12)
-    assert estimate.high == pytest.approx(np.quantile(means, 0.95, method="higher"), abs=1e-12)
-    assert estimate.n == 7
+@pytest.mark.parametrize("place", [0, 1, 3])
+def test_a_seed_without_a_value_is_left_out_wherever_it_stands(place):
+    values, undefined = skewed(3, 11), torch.full((1, 11), nan)
+    with_gap = torch.cat([values[:place], undefined, values[place:]])
+    assert numbers(mean_interval(with_gap)) == pytest.approx(numbers(mean_interval(values)))
+    best = values + 3
+    assert numbers(score_interval(with_gap, torch.zeros(4, 11), torch.cat([best[:1], best]))) == pytest.approx(
+        numbers(
+            score_interval(values, torch.zeros(3, 11), torch.cat([best[:1], best])[[k for k in range(4) if k != place]])
+        )
+    )
 
 
-def test_where_many_resamples_hold_nothing_that_counts_there_is_no_bound():
-    # One draw in eight is of a seed and a text that do not meet.
-    values = torch.tensor([[1.0, nan], [nan, 3.0]])
-    assert bootstrap_interval(values, seeded()) == Estimate(2.0, -torch.inf, torch.inf, 2)
+# properties
+
+CASES = {"continuous": skewed, "shares": lambda *shape, number=1: (normal(*shape, number=number) > 0.5).double()}
+
+
+@pytest.mark.parametrize("draw", CASES.values(), ids=CASES)
+@given(seeds=st.integers(1, 4), texts=st.integers(2, 9), number=st.integers(0, 99), padding=st.integers(0, 3))
+def test_neither_padding_nor_order_changes_anything(draw, seeds, texts, number, padding):
+    values = draw(seeds, texts, number=number)
+    best = values + skewed(seeds, texts, number=number + 100)
+    padded = torch.cat([values, torch.full((seeds, padding), nan)], 1)
+    shuffled = padded.roll(1, 0)[:, torch.randperm(texts + padding, generator=torch.Generator().manual_seed(number))]
+    assert numbers(mean_interval(shuffled)) == pytest.approx(numbers(mean_interval(values)), rel=1e-6, abs=1e-9)
+    assert mean_interval(shuffled).n == texts
+    order = torch.arange(texts).roll(1)
+    scores = [
+        score_interval(v, torch.zeros_like(v), b) for v, b in ((values, best), (values[:, order], best[:, order]))
+    ]
+    assert numbers(scores[0]) == pytest.approx(numbers(scores[1]), rel=1e-6, abs=1e-9, nan_ok=True)
+
+
+@given(
+    number=st.integers(0, 99),
+    factor=st.floats(0.1, 10) | st.floats(-10, -0.1),
+    shift=st.floats(-5, 5),
+    seeds=st.integers(1, 3),
+)
+def test_scale_and_shift_carry_over(number, factor, shift, seeds):
+    values = skewed(seeds, 11, number=number)
+    estimate, moved = mean_interval(values), mean_interval(factor * values + shift)
+    ends = sorted((factor * estimate.low + shift, factor * estimate.high + shift))
+    assert numbers(moved) == pytest.approx((factor * estimate.value + shift, *ends), abs=1e-9)
+
+
+@given(number=st.integers(0, 99), factor=st.floats(0.1, 10), shift=st.floats(-5, 5), seeds=st.integers(1, 3))
+def test_a_score_has_neither_scale_nor_shift(number, factor, shift, seeds):
+    triple = [
+        normal(seeds, 11, number=number) + mean for mean, number in ((1, number), (0, number + 1), (3, number + 2))
+    ]
+    moved = [factor * part + shift for part in triple]
+    assert numbers(score_interval(*moved)) == pytest.approx(numbers(score_interval(*triple)), rel=1e-5, nan_ok=True)
+
+
+@pytest.mark.parametrize("draw", CASES.values(), ids=CASES)
+@given(number=st.integers(0, 99), seeds=st.integers(1, 3))
+def test_the_width_grows_with_the_level_and_shrinks_with_texts(draw, number, seeds):
+    values = draw(seeds, 20, number=number)
+    assert width(mean_interval(values, level=0.99)) >= width(mean_interval(values)) - 1e-12
+    assert width(mean_interval(values[0].repeat(4))) <= width(mean_interval(values[0])) + 1e-12
+
+
+# differences
+
+
+def test_a_difference_is_that_of_the_cells_they_share():
+    values, others = skewed(2, 13), normal(2, 13, number=2)
+    values[0, 3], others[1, 5] = nan, nan
+    assert difference_interval(values, others) == mean_interval(values - others)
+
+
+def test_a_difference_that_happens_to_be_0_or_1_is_no_share():
+    # Two texts of twenty say nothing: the next two might well be -1.
+    values = (torch.arange(20) < 2).double()
+    assert difference_interval(values, torch.zeros(20)).low < 0 < mean_interval(values).low
+
+
+@pytest.mark.parametrize("seeds", [1, 3])
+@pytest.mark.parametrize("differences", [[0] * 20, [-1] + [0] * 19, [-1, 1] + [0] * 18])
+def test_rare_differences_of_zeros_and_ones_are_not_certain(differences, seeds):
+    values = torch.tensor(differences, dtype=torch.float64).expand(seeds, -1)
+    estimate = difference_interval(values, torch.zeros(seeds, 20))
+    # With a 1 and a -1 more: the standard error is at least sqrt(2 / 22 / 21) = 0.066.
+    assert estimate.low <= -0.1 and estimate.high >= 0.08
 
 
 # the score
-
-
-@pytest.mark.parametrize("seeds", [1, 5])
-@pytest.mark.parametrize("undefined", [False, True])
-def test_the_score_is_that_of_a_plain_loop_over_resamples(seeds, undefined):
-    value, floor, best = (0.3 + 0.1 * normal(seeds, 17, number=2), 0.1 * normal(seeds, 17, number=3), None)
-    best = 1 + 0.2 * normal(seeds, 17, number=4)
-    if undefined and seeds > 1:
-        value[0, 2], floor[1, 3], best[4, 3] = nan, nan, nan
-    elif undefined:
-        value, floor, best = (torch.cat([tensor, torch.ones(1, 2)], dim=-1) for tensor in (value, floor, best))
-        value[0, 17], best[0, 18] = nan, nan
-    counted = ~(value + floor + best).isnan()
-    means = [tensor[counted].mean().item() for tensor in (value, floor, best)]
-    scores, _ = plain_scores(value[:, :17], floor[:, :17], best[:, :17], 400)
-    arguments = (value, floor, best) if seeds > 1 else (value[0], floor[0], best[0])
-    estimate = paired_ratio_interval(*arguments, seeded(), resamples=400, level=0.9)
-    assert estimate.value == pytest.approx((means[0] - means[1]) / (means[2] - means[1]), abs=1e-12)
-    assert estimate.low == pytest.approx(np.quantile(scores, 0.05, method="lower"), abs=1e-12)
-    assert estimate.high == pytest.approx(np.quantile(scores, 0.95, method="higher"), abs=1e-12)
-    assert estimate.n == 17
 
 
 def test_the_floor_scores_0_and_the_best_scores_1_and_more_can_be_had():
     floor = normal(17)
     best = floor + 1 + normal(17, number=2).abs()
     for value, score in ((floor, 0), (best, 1), (2 * best - floor, 2)):
-        estimate = paired_ratio_interval(value, floor, best, seeded())
-        # The same for every draw, so the interval has no width.
-        assert (estimate.value, estimate.low, estimate.high) == pytest.approx((score, score, score), abs=1e-12)
+        # The same for every text, so the interval has no width.
+        assert numbers(score_interval(value, floor, best)) == pytest.approx((score, score, score), abs=1e-9)
 
 
-def test_a_best_below_the_floor_counts_the_other_way():
-    # Of a divergence the best is 0 and the floor above it.
-    estimate = paired_ratio_interval(torch.full((3,), 0.25), torch.ones(3), torch.zeros(3), seeded())
-    assert (estimate.value, estimate.low, estimate.high) == (0.75, 0.75, 0.75)
+@pytest.mark.parametrize("seeds", [1, 4])
+@pytest.mark.parametrize("number", range(5))
+def test_at_either_end_of_a_score_zero_is_at_the_end_of_the_interval_of_the_mean(seeds, number):
+    value, floor = skewed(seeds, 23, number=number), 0.1 * normal(seeds, 23, number=number + 10)
+    best = value + 2 * skewed(seeds, 23, number=number + 20)
+    estimate = score_interval(value, floor, best)
+    assert estimate.value == pytest.approx(((value - floor).mean() / (best - floor).mean()).item())
+    for rate in (estimate.low, estimate.high):
+        ends = skewed_ends(crossed((value - floor) - rate * (best - floor)).moments(), 0.95)
+        assert min(map(abs, ends)) < 1e-6 * (ends[1] - ends[0])
 
 
-def test_the_score_is_undefined_where_best_minus_floor_may_be_zero():
+def test_between_constants_a_score_is_a_mean_on_another_scale():
+    values = (torch.arange(40) < 30).double()
+    mean, score = mean_interval(values), score_interval(values, torch.full((40,), 0.5), torch.ones(40))
+    assert numbers(score) == pytest.approx(tuple(2 * (number - 0.5) for number in numbers(mean)))
+
+
+@pytest.mark.parametrize("seeds", [1, 3])
+@pytest.mark.parametrize("held", [0, 12])
+def test_scores_of_zeros_and_ones_are_never_certain(seeds, held):
+    best = (torch.arange(20) < 12).double().expand(seeds, -1)
+    value = (torch.arange(20) < held).double().expand(seeds, -1)
+    estimate = score_interval(value, 0.1 * best, best)
+    assert width(estimate) > 0.15
+
+
+def test_the_score_is_undefined_where_best_minus_floor_may_be_zero_or_less():
     value, floor = normal(17), normal(17, number=2)
-    for best in (floor, floor + 0.1 * normal(17, number=3), floor + 1e-15, floor - 1e-15):
-        estimate = paired_ratio_interval(value, floor, best, seeded())
+    for best in (floor, floor + 0.1 * normal(17, number=3), floor + 1e-15, floor - 1e-15, floor - 1):
+        estimate = score_interval(value, floor, best)
         assert is_undefined(estimate) and estimate.n == 17
 
 
 @given(st.integers(0, 50))
-def test_the_score_is_undefined_exactly_where_the_interval_of_best_minus_floor_contains_zero(number):
-    floor = torch.zeros(11, dtype=torch.float64)
-    best = 0.6 + normal(11, number=number)
-    _, gaps = plain_scores(*(tensor.unsqueeze(0) for tensor in (best, floor, best)), 200)
-    contains = np.quantile(gaps, 0.025, method="lower") <= 0 <= np.quantile(gaps, 0.975, method="higher")
-    assert is_undefined(paired_ratio_interval(best, floor, best, seeded(), resamples=200)) == contains
-
-
-def test_rare_resamples_without_a_score_do_not_spoil_the_interval():
-    # All four draws fall on the last text with chance 1/256; best is then the floor.
-    best = torch.tensor([1.0, 1.0, 1.0, 0.0])
-    estimate = paired_ratio_interval(best / 2, torch.zeros(4), best, seeded())
-    assert estimate == Estimate(0.5, 0.5, 0.5, 4)
+def test_the_score_is_defined_exactly_where_best_is_surely_above_the_floor(number):
+    floor, best = torch.zeros(11, dtype=torch.float64), 0.6 + normal(11, number=number)
+    assert is_undefined(score_interval(normal(11), floor, best)) != (mean_interval(best).low > 0)
 
 
 def test_a_text_undefined_in_one_of_the_three_counts_in_none():
-    value, floor, best = torch.tensor([0.5, 0.5, 9.0, nan]), torch.tensor([0.0, 0.0, nan, 9.0]), torch.ones(4)
-    assert paired_ratio_interval(value, floor, best, seeded()) == Estimate(0.5, 0.5, 0.5, 2)
+    value, floor, best = torch.tensor([0.5, 0.5, 9.0, nan]), torch.tensor([0.0, 0.0, nan, 9.0]), torch.full((4,), 2.0)
+    assert score_interval(value, floor, best) == Estimate(0.25, 0.25, 0.25, 2)
 
 
 def test_one_text_has_no_score():
-    estimate = paired_ratio_interval(torch.tensor([1.0]), torch.tensor([0.0]), torch.tensor([2.0]), seeded())
+    estimate = score_interval(torch.tensor([1.0]), torch.tensor([0.0]), torch.tensor([2.0]))
     assert is_undefined(estimate) and estimate.n == 1
+
+
+# several sets
+
+
+def test_sets_are_a_sample_of_all_sets():
+    parts = [mean + 0.01 * normal(2, 50, number=number) for number, mean in enumerate((0.1, 0.4, 0.7))]
+    means = [part.mean().item() for part in parts]
+    expected = stats.t.interval(0.95, 2, loc=sum(means) / 3, scale=stats.sem(means))
+    estimate = pooled_interval(parts)
+    assert numbers(estimate) == pytest.approx((sum(means) / 3, *expected))
+    assert estimate.n == 150
+
+
+def test_sets_that_happen_to_agree_are_no_more_certain_than_their_texts():
+    part = normal(30)
+    estimate = pooled_interval([part - part.mean(), (part - part.mean()).flip(0), 2 * (part - part.mean())])
+    assert width(estimate) >= 2 * 1.96 * (part.std() * sqrt(6 / 30) / 3).item()
+
+
+def test_of_one_set_it_is_the_interval_of_its_mean():
+    part = skewed(2, 13)
+    assert pooled_interval([part, torch.full((3, 4), nan)]) == mean_interval(part)
+    assert is_undefined(pooled_interval([])) and isnan(pooled_p_value([], 0.0))
+    assert isnan(pooled_p_value([torch.tensor([1.0])], 0.0))
+
+
+@pytest.mark.parametrize("count", [1, 4])
+@pytest.mark.parametrize("bound", [-0.5, 0.2, 3.0])
+def test_at_the_p_value_the_bound_is_an_end_of_the_interval(count, bound):
+    parts = [0.5 + normal(2, 20, number=number) for number in range(count)]
+    p = pooled_p_value(parts, bound)
+    estimate = pooled_interval(parts, level=1 - p)
+    assert 0 < p < 1
+    assert min(abs(estimate.low - bound), abs(estimate.high - bound)) == pytest.approx(0, abs=1e-6)
 
 
 def test_arguments_are_left_untouched():
     arguments = [normal(3, 5, number=number) for number in range(3)]
     before = [tensor.clone() for tensor in arguments]
-    paired_ratio_interval(*arguments, seeded())
-    bootstrap_interval(arguments[0], seeded())
+    score_interval(*arguments)
+    mean_interval(arguments[0])
+    pooled_interval(arguments)
     assert all(torch.equal(*both) for both in zip(before, arguments, strict=True))

@@ -2,90 +2,122 @@
 
 import pytest
 
-from heedful.schema import ShowInstead
-from heedful.verdict.counting import counts, headline, holds, status
-from support.lines import make_line as line
-from support.lines import make_verdict, verdict_of_scores
+from heedful.schema import Line, ShowInstead, Verdict
+from heedful.verdict.counting import Status, headline, outcomes, status
 
-STABLE = line(1.0, 1.0, 1.0, name="embedding_noise", best_kind="ceiling", floor=0.3, best=0.0, counts=False)
+
+def line(low: float = 0.6, high: float = 0.8, **changes) -> Line:
+    """A line that counts, but for the changes."""
+    scored = {"score": (low + high) / 2, "score_low": low, "score_high": high}
+    counted = {"texts": 20, "group": "relevance", "floor": 0.1, "best": 0.9, "material": 0.05}
+    return Line.model_validate({"name": "erase_one", "question": "How?", **scored, **counted, **changes})
+
+
+HOLDS, FAILS, UNDECIDED, NOT_COUNTED = line(), line(0.2, 0.4), line(0.4, 0.6), line(texts=19)
+
+
+def verdict(*lines: Line, learnt: bool | None = None, instead: ShowInstead | None = None) -> Verdict:
+    return Verdict(run="r", data="d", texts=20, labels=("a", "b"), lines=lines, learnt=learnt, show_instead=instead)
 
 
 @pytest.mark.parametrize(
-    ("score", "low", "high", "words"),
+    ("low", "high", "outcome"),
     [
-        (None, None, None, "nothing to measure"),
-        (-0.3, -0.4, -0.1, "worse than the floor"),
-        (-0.1, -0.3, 0.1, "not distinguishable from the floor"),
-        (0.2, -0.1, 0.4, "not distinguishable from the floor"),
-        (0.2, 0.0, 0.4, "not distinguishable from the floor"),
-        (0.49, 0.4, 0.6, "closer to the floor"),
-        (0.5, 0.4, 0.6, "closer to the best"),
-        (1.0, 0.9, 1.1, "at the yardstick"),
-        (1.3, 1.1, 1.5, "beyond the yardstick"),
+        (0.5, 0.5, "holds"),
+        (0.5, 1.3, "holds"),
+        (0.499, 0.7, "undecided"),
+        (-0.2, 0.5, "undecided"),
+        (0.3, 0.499, "fails"),
+        (-1.0, -0.5, "fails"),
     ],
 )
-def test_every_score_has_its_words(score, low, high, words):
-    assert status(line(score, low, high, best_kind="yardstick", floor=0.0, best=0.7)) == words
-
-
-def test_a_yardstick_close_to_its_floor_does_not_count():
-    weak, fair = (line(2.5, 2.0, 3.0, best_kind="yardstick", floor=0.0, best=best) for best in (0.199, 0.2))
-    assert status(weak) == "a weak yardstick: not counted" and not counts(weak)
-    assert status(fair) == "beyond the yardstick" and counts(fair)
-    assert headline(make_verdict(weak, line(0.1, 0.05, 0.2))).lead == "Not on its own."
-
-
-def test_a_ceiling_close_to_its_floor_counts():
-    assert counts(line(0.7, best_kind="ceiling", floor=0.0, best=0.1))
+def test_the_whole_interval_must_lie_on_one_side_of_one_half(low, high, outcome):
+    assert status(line(low, high)) == Status(outcome)
 
 
 @pytest.mark.parametrize(
-    ("score", "low", "held"),
-    [(0.5, 0.01, True), (0.499, 0.4, False), (0.6, 0.0, False), (0.6, None, True), (None, None, False)],
-)
-def test_attention_holds_up_from_half_way_if_significantly_above_the_floor(score, low, held):
-    assert holds(line(score, low, 1.0)) is held
-
-
-def test_a_line_without_a_score_does_not_count():
-    assert not counts(line(None, None, None)) and counts(line(0.1))
-
-
-@pytest.mark.parametrize(
-    ("scores", "lead"),
+    ("changes", "reason"),
     [
-        ((0.9, 0.8), "Yes, as far as these tests can tell."),
-        ((0.9, 0.1), "Only in part."),
-        ((0.9, 0.1, 0.1), "Not on its own."),
-        ((0.1,), "Not on its own."),
-        ((None,), "There is nothing to measure."),
-        ((), "There is nothing to measure."),
+        ({"score": None}, "nothing to measure"),
+        ({"score_low": None}, "nothing to measure"),
+        ({"score_high": None}, "nothing to measure"),
+        ({"texts": 19}, "fewer than 20 texts"),
+        ({"best": 0.149}, "the best possible is within 0.05 of the floor"),
+        ({"floor": 0.9, "best": 0.1}, "the best possible is within 0.05 of the floor"),
+        ({"attainable": 0.7, "attainable_low": 0.49}, "not even the best attention over these encodings would hold"),
+        ({"attainable": 0.7}, "not even the best attention over these encodings would hold"),
     ],
 )
-def test_the_headline_counts_the_questions(scores, lead):
-    assert headline(verdict_of_scores(*scores)).lead == lead
+def test_a_line_that_is_not_counted_says_why(changes, reason):
+    assert status(line(**changes)) == Status("not counted", reason)
 
 
 @pytest.mark.parametrize(
-    ("scores", "tally"),
+    "changes",
     [
-        ((0.9, 0.8), "on all of the 2 questions"),
-        ((0.1, 0.2), "on none of the 2 questions"),
-        ((0.9,), "Attention holds up on the one question that could be measured."),
-        ((0.1, None), "Attention does not hold up on the one question that could be measured."),
+        {"texts": 20},
+        {"floor": 0.0, "best": 0.05},
+        {"material": None},
+        {"material": None, "floor": None, "best": None},
+        {"attainable": 0.7, "attainable_low": 0.5},
+        {"attainable": None, "attainable_low": None},
     ],
 )
-def test_the_headline_says_on_how_many(scores, tally):
-    assert tally in headline(verdict_of_scores(*scores)).text
+def test_at_the_edge_a_line_is_counted(changes):
+    assert status(line(**changes)) == Status("holds")
+
+
+def test_outcomes_are_those_of_one_group():
+    stable = line(group="stability")
+    by_outcome = outcomes([HOLDS, FAILS, UNDECIDED, NOT_COUNTED, stable, HOLDS], "relevance")
+    assert by_outcome == {
+        "holds": [HOLDS, HOLDS],
+        "fails": [FAILS],
+        "undecided": [UNDECIDED],
+        "not counted": [NOT_COUNTED],
+    }
+    assert outcomes([HOLDS, stable], "stability")["holds"] == [stable]
+
+
+@pytest.mark.parametrize(
+    ("lines", "answer", "lead"),
+    [
+        ([HOLDS] * 3, "yes", "Yes, it may be shown, as far as these tests can tell."),
+        ([HOLDS] * 3 + [UNDECIDED] * 4, "yes", "Yes, it may be shown, as far as these tests can tell."),
+        ([HOLDS] * 2, "undecided", "Undecided."),
+        ([UNDECIDED] * 5, "undecided", "Undecided."),
+        ([NOT_COUNTED] * 5, "undecided", "Undecided."),
+        ([], "undecided", "Undecided."),
+        ([HOLDS, FAILS], "in part", "Only in part."),
+        ([HOLDS] * 5 + [FAILS], "in part", "Only in part."),
+        ([HOLDS, FAILS, FAILS], "no", "No, not as an explanation."),
+        ([FAILS], "no", "No, not as an explanation."),
+    ],
+)
+def test_the_headline_weighs_what_is_decided(lines, answer, lead):
+    made = headline(verdict(*lines))
+    assert (made.answer, made.lead) == (answer, lead)
+
+
+@pytest.mark.parametrize("group", ["exclusivity", "stability", "plausibility"])
+def test_only_relevance_counts_for_the_headline(group):
+    others = [line(0.2, 0.4, group=group)] * 4
+    assert headline(verdict(*[HOLDS] * 3, *others)).answer == "yes"
+
+
+def test_the_headline_says_on_how_many():
+    text = headline(verdict(HOLDS, HOLDS, FAILS, UNDECIDED, NOT_COUNTED)).text
+    assert text == "Of 4 questions of relevance attention holds on 2 and fails on 1; 1 undecided."
+    assert headline(verdict(HOLDS)).text == "Of 1 question of relevance attention holds on 1 and fails on 0."
 
 
 def test_the_headline_says_what_to_show():
     instead = ShowInstead(ranking="product", sentence="Show the product.")
-    text = headline(verdict_of_scores(0.9, 0.1, None, instead=instead)).text
-    assert text == "Attention holds up on 1 of the 2 questions that could be measured. Show the product."
+    assert headline(verdict(FAILS, instead=instead)).text.endswith("holds on 0 and fails on 1. Show the product.")
 
 
-def test_stability_does_not_count():
-    assert holds(STABLE) and not counts(STABLE) and status(STABLE) == "at the ceiling"
-    assert headline(make_verdict(STABLE)).lead == "There is nothing to measure."
-    assert headline(make_verdict(STABLE, line(0.1, 0.05, 0.2))).lead == "Not on its own."
+@pytest.mark.parametrize(("learnt", "answer"), [(False, "nothing to explain"), (True, "yes"), (None, "yes")])
+def test_a_model_that_has_learnt_nothing_has_nothing_to_explain(learnt, answer):
+    made = headline(verdict(*[HOLDS] * 3, learnt=learnt))
+    assert made.answer == answer
+    assert ("not better than always giving the most common answer" in made.text) is (learnt is False)
