@@ -51,6 +51,15 @@ def _finite(number: float | None) -> float | None:
     return number if number is not None and math.isfinite(number) else None
 
 
+Group = Literal["relevance", "exclusivity", "stability", "plausibility"]
+GROUPS: dict[Group, str] = {
+    "relevance": "Does attention point at what the decision rests on?",
+    "exclusivity": "Could other attention do as well?",
+    "stability": "Does attention stay when little changes?",
+    "plausibility": "Does attention point where people would?",
+}
+"""The kinds of evidence, never mixed, and what each asks."""
+
 Number = Annotated[float | None, AfterValidator(_finite)]
 
 
@@ -63,13 +72,18 @@ class Line(_Part):
 
     Args:
         question: in words.
-        value, low, high: the mean over texts and its interval (for two to four seeds: the range over seeds).
+        value, low, high: the mean over texts and its 95 % interval.
         floor, best: what no information, and the best possible, would give on the same texts.
         best_kind: `ceiling` where nothing can be better, `yardstick` where it can.
         score: (value - floor) / (best - floor); None where there is nothing to measure.
         texts, undefined: texts that count, and texts for which the value has no meaning.
+        group: what kind of evidence the answer is: relevance, exclusivity, stability or plausibility.
         unit: how value, floor and best are shown: as numbers, or as shares in percent.
-        counts: whether the line can speak for or against attention; others are shown and not counted.
+        material: the smallest difference of best and floor that matters.
+        attainable, attainable_low: the score of the best attention over the same encodings, and the lower end of its
+            95 % interval, where that may fall short of the best possible.
+        uninformed, uninformed_high: the score of the same weights permuted and imposed, and the higher end of its 95 %
+            interval, where the model has then still learnt its task.
         details: further numbers by what they are.
     """
 
@@ -86,8 +100,13 @@ class Line(_Part):
     score_high: Number = None
     texts: NonNegativeInt = 0
     undefined: NonNegativeInt = 0
+    group: Group | None = None
     unit: Literal["number", "share"] = "number"
-    counts: bool = True
+    material: Number = None
+    attainable: Number = None
+    attainable_low: Number = None
+    uninformed: Number = None
+    uninformed_high: Number = None
     sentence: str = ""
     details: dict[str, Number] = {}
 
@@ -124,7 +143,14 @@ class Words(_Part):
 
 
 class Verdict(_Part):
-    """verdict.json: what was audited and how, and every question answered."""
+    """verdict.json: what was audited and how, and every question answered.
+
+    Args:
+        redundancy: the share of texts in which no single deletion changes the decision and two words or more give it,
+            each alone: there, that other attention would do as well is no reproach.
+        learnt: whether the model is surely better than always giving the most common answer, in accuracy or balanced
+            accuracy, on these texts; None where that is not known.
+    """
 
     run: str
     model: str = ""
@@ -133,6 +159,8 @@ class Verdict(_Part):
     texts: NonNegativeInt
     labels: tuple[str, ...]
     scores: dict[str, Number] = {}
+    learnt: bool | None = None
+    redundancy: Number = None
     lines: tuple[Line, ...]
     show_instead: ShowInstead | None = None
     words: Words | None = None

@@ -1,5 +1,7 @@
 """Texts with the tokens of some items deleted: how they are made, and what any model predicts for them."""
 
+from collections.abc import Sequence
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
@@ -16,21 +18,44 @@ Parts = Bool[Tensor, "batch part item"]
 
 @torch.no_grad()
 def logits_by_deletion(
-    model: Model, trace: Trace, keep: Parts, chosen: Bool[Tensor, "batch part"], *, tokens: int
-) -> Float[Tensor, "batch part classes"]:
+    model: Model,
+    trace: Trace,
+    keep: Parts,
+    chosen: Bool[Tensor, "batch part"],
+    *,
+    tokens: int,
+    imposed: Sequence[Float[Tensor, "batch item"]] = (),
+) -> Float[Tensor, "way batch part classes"]:
     """Logits of each chosen part of each text, run as a text of its own; NaN for the others.
+
+    First with attention as the model attends to the part, then with each weighting that is imposed on it instead.
 
     Args:
         chosen: parts that keep at least one item.
         tokens: how many are run in one batch, unless a single text is longer.
+        imposed: log weights of the whole text; those of what is kept are renormalized.
     """
     owner = item_of_token(trace)
-    logits = trace.logits.new_full((*chosen.shape, trace.logits.shape[-1]), torch.nan)
+    logits = trace.logits.new_full((1 + len(imposed), *chosen.shape, trace.logits.shape[-1]), torch.nan)
     text, part = chosen.nonzero(as_tuple=True)
     for some in of_similar_length(_tokens_left(trace, owner, keep)[text, part], tokens):
-        shortened = only_items(trace, owner, text[some], keep[text[some], part[some]])
-        logits[text[some], part[some]] = trace_of(model, shortened).logits
+        kept = keep[text[some], part[some]]
+        seen = trace_of(model, only_items(trace, owner, text[some], kept))
+        logits[0, text[some], part[some]] = seen.logits
+        for way, weights in enumerate(imposed, start=1):
+            left = _left_weights(weights[text[some]], kept, seen.encoded.items)
+            logits[way, text[some], part[some]] = model.decode(seen.encoded, left)
     return logits
+
+
+def _left_weights(
+    log_weights: Float[Tensor, "variant item"],
+    keep: Bool[Tensor, "variant item"],
+    items: Bool[Tensor, "variant left"],
+) -> Float[Tensor, "variant left"]:
+    """The weights of the kept items, renormalized, where these stand in the shortened texts; NaN if none has weight."""
+    weights = log_weights.masked_fill(~keep, -torch.inf).softmax(-1)
+    return torch.zeros_like(items, dtype=weights.dtype).masked_scatter(items, weights[keep])
 
 
 def only_items(

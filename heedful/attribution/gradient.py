@@ -8,7 +8,9 @@ from heedful.attribution.items import item_of_token
 from heedful.types import LinearModel, Model, Trace
 
 
-def input_gradient(model: Model, trace: Trace) -> Float[Tensor, "batch item"]:
+def input_gradient(
+    model: Model, trace: Trace, imposed: Float[Tensor, "batch item"] | None = None
+) -> Float[Tensor, "batch item"]:
     """How much the predicted class's probability changes as an item's embeddings grow; 0 where there is no item.
 
     importance = |sum over the item's tokens t and dimensions d of (dp / d embedded[t, d]) embedded[t, d]|,
@@ -16,22 +18,29 @@ def input_gradient(model: Model, trace: Trace) -> Float[Tensor, "batch item"]:
 
     Jain and Wallace (2019, arXiv:1902.10186, section 4.1, algorithm 1): the derivative to the one entry that is 1 in
     the word's one-hot vector, with the graph cut at attention. A sentence takes the sum over its tokens.
+
+    Args:
+        imposed: other attention, under which the model predicts and is differentiated.
     """
-    return signed_input_gradient(model, trace, trace.logits.argmax(-1)).abs()
+    logits = trace.logits if imposed is None else model.decode(trace.encoded, imposed)
+    return signed_input_gradient(model, trace, logits.argmax(-1), imposed).abs()
 
 
-def signed_input_gradient(model: Model, trace: Trace, classes: Int[Tensor, " batch"]) -> Float[Tensor, "batch item"]:
+def signed_input_gradient(
+    model: Model, trace: Trace, classes: Int[Tensor, " batch"], imposed: Float[Tensor, "batch item"] | None = None
+) -> Float[Tensor, "batch item"]:
     """The same with its sign, for the probability of any class: positive where the item is evidence for that class.
 
     Args:
         classes: the class of each text whose probability is differentiated.
     """
+    attention = trace.attention if imposed is None else imposed
     # cudnn's recurrent layers can run backward only in training mode.
     with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
         embedded = trace.embedded.detach().requires_grad_()
-        logits = model.decode(model.encode(embedded, trace.batch), trace.attention.detach())
-        margin = _margin(logits, classes)
-        (gradient,) = torch.autograd.grad(margin, embedded, _slope(margin.detach()))
+        logits = model.decode(model.encode(embedded, trace.batch), attention.detach())
+        odds = log_odds(logits, classes)
+        (gradient,) = torch.autograd.grad(odds, embedded, _slope(odds.detach()))
     owner = item_of_token(trace)
     # An extra last column collects the tokens that belong to no item.
     sums = gradient.new_zeros(owner.shape[0], trace.encoded.items.shape[1] + 1)
@@ -68,17 +77,23 @@ def _closed_form(model: LinearModel, trace: Trace, predicted: Int[Tensor, " batc
 def _by_autograd(model: Model, trace: Trace, predicted: Int[Tensor, " batch"]) -> Float[Tensor, "batch item"]:
     with torch.enable_grad():
         attention = trace.attention.detach().requires_grad_()
-        margin = _margin(model.decode(trace.encoded, attention), predicted)
-        (gradient,) = torch.autograd.grad(margin, attention, _slope(margin.detach()))
+        odds = log_odds(model.decode(trace.encoded, attention), predicted)
+        (gradient,) = torch.autograd.grad(odds, attention, _slope(odds.detach()))
     return gradient
 
 
-def _margin(logits: Float[Tensor, "batch classes"], classes: Int[Tensor, " batch"]) -> Float[Tensor, " batch"]:
-    """The m for which sigmoid(m) is the probability of that class: its logit minus the log-sum-exp of the others."""
-    own = logits.gather(-1, classes[:, None])
-    return (own - logits.scatter(-1, classes[:, None], -torch.inf).logsumexp(-1, keepdim=True))[:, 0]
+def log_odds(logits: Float[Tensor, "*batch classes"], classes: Int[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
+    """ln(p / (1 - p)) of the probability p of that class: its logit minus the log-sum-exp of the others.
+
+    Unlike p, it does not round to the same number for all confident predictions.
+
+    >>> log_odds(torch.tensor([[0.0, 50.0, 1.0]]), torch.tensor([1]))  # 50 - ln(1 + e)
+    tensor([48.6867])
+    """
+    own = logits.gather(-1, classes[..., None])
+    return (own - logits.scatter(-1, classes[..., None], -torch.inf).logsumexp(-1, keepdim=True))[..., 0]
 
 
-def _slope(margin: Float[Tensor, " batch"]) -> Float[Tensor, " batch"]:
+def _slope(odds: Float[Tensor, " batch"]) -> Float[Tensor, " batch"]:
     # The sigmoid's slope, in a form that for a confident prediction does not round to 0, and all importances with it.
-    return margin.sigmoid() * (-margin).sigmoid()
+    return odds.sigmoid() * (-odds).sigmoid()

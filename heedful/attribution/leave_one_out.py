@@ -1,7 +1,7 @@
 """What the model predicts without each item in turn, by the fastest exact method that the model allows."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 import torch
@@ -17,7 +17,7 @@ from heedful.models.attention_model import AttentionModel, LinearAttentionModel
 from heedful.models.encoders import Encoder, Hierarchical
 from heedful.models.encoders.cnn import Cnn
 from heedful.models.encoders.recurrent import Recurrent
-from heedful.types import LinearModel, Model, Trace
+from heedful.types import Model, Trace
 
 TOKENS = 2**13
 """Tokens in one batch where every shortened text is run: hundreds of short texts or a few long ones."""
@@ -28,11 +28,11 @@ class FastPath:
     """How to leave items out without encoding every shortened text.
 
     Args:
-        contexts: the attention-weighted sum of states without each item in turn.
+        contexts: the weighted sum of states without each item in turn, by attention and by each imposed weighting.
         chunk_size: the number of items, over all texts, that are best left out together.
     """
 
-    contexts: Callable[[EncoderInputs], Float[Tensor, "batch item hidden"]]
+    contexts: Callable[[EncoderInputs], Float[Tensor, "way batch item hidden"]]
     chunk_size: int
 
 
@@ -41,8 +41,8 @@ def leave_one_out(model: Model, trace: Trace) -> Float[Tensor, "batch item class
     """Logits after each item alone is deleted, all else encoded and attended to anew; NaN where there is no item.
 
     The text gets shorter by the item: a token, or a whole sentence of a hierarchical model. Start and end symbols and
-    the query stay. Where no weight is left (the only item is gone, or all that imposed attention weighs) the logits are
-    the model's `empty_logits`, or NaN if it has none. Imposed attention is renormalized to sum to 1.
+    the query stay. Imposed attention is renormalized to sum to 1. NaN as well where no weight is left (the only item is
+    gone, or all that imposed attention weighs): the model's answer to nothing says nothing about the text.
 
     Jain and Wallace (2019, arXiv:1902.10186, section 4.1, algorithm 1) take as importance the total variation distance
     between the probabilities with and without the item. For Heedful's own encoders there are faster methods than to run
@@ -51,24 +51,42 @@ def leave_one_out(model: Model, trace: Trace) -> Float[Tensor, "batch item class
     Args:
         trace: what this model, in evaluation mode, computed for a batch.
     """
-    if not isinstance(model, AttentionModel) or (path := _fast_path(model)) is None:
-        return leave_one_out_reference(model, trace)
-    inputs = _encoder_inputs(model, trace)
-    logits = trace.logits.new_full((*inputs.items.shape, trace.logits.shape[-1]), torch.nan)
-    for some in of_similar_length(inputs.mask.sum(1), path.chunk_size):
-        contexts = path.contexts(inputs.select(some))
-        query = None if trace.encoded.query is None else trace.encoded.query[some, None].expand_as(contexts)
-        logits[some, : contexts.shape[1]] = model.head(contexts, query)
-    return _with_edge_cases(model, trace, logits)
+    return leave_one_out_imposed(model, trace, ())[0]
 
 
 @torch.no_grad()
-def leave_one_out_reference(model: Model, trace: Trace) -> Float[Tensor, "batch item classes"]:
-    """Reference implementation of `leave_one_out`: runs every shortened text."""
+def leave_one_out_imposed(
+    model: Model, trace: Trace, imposed: Sequence[Float[Tensor, "batch item"]]
+) -> Float[Tensor, "way batch item classes"]:
+    """As `leave_one_out`, and after it the same for each weighting that is imposed instead of attending anew.
+
+    Every shortened text is encoded once for all of them.
+
+    Args:
+        imposed: log weights; those of the items that remain are renormalized. NaN where none of these has weight.
+    """
+    if not isinstance(model, AttentionModel) or (path := _fast_path(model)) is None:
+        return leave_one_out_reference(model, trace, imposed)
+    items = trace.encoded.items
+    barred = tuple(weights.to(trace.scores).masked_fill(~items, -torch.inf) for weights in imposed)
+    inputs = replace(_encoder_inputs(model, trace), imposed=barred)
+    logits = trace.logits.new_full((1 + len(imposed), *items.shape, trace.logits.shape[-1]), torch.nan)
+    for some in of_similar_length(inputs.mask.sum(1), path.chunk_size):
+        contexts = path.contexts(inputs.select(some))
+        query = None if trace.encoded.query is None else trace.encoded.query[some, None].expand_as(contexts)
+        logits[:, some, : contexts.shape[2]] = model.head(contexts, query)
+    return _defined(trace, logits)
+
+
+@torch.no_grad()
+def leave_one_out_reference(
+    model: Model, trace: Trace, imposed: Sequence[Float[Tensor, "batch item"]] = ()
+) -> Float[Tensor, "way batch item classes"]:
+    """Reference implementation of `leave_one_out_imposed`: runs every shortened text."""
     items = trace.encoded.items
     all_but_one = items[:, None] & ~torch.eye(items.shape[1], dtype=torch.bool, device=items.device)
     chosen = items & _is_left(trace)
-    return _with_edge_cases(model, trace, logits_by_deletion(model, trace, all_but_one, chosen, tokens=TOKENS))
+    return _defined(trace, logits_by_deletion(model, trace, all_but_one, chosen, tokens=TOKENS, imposed=imposed))
 
 
 def _is_left(trace: Trace) -> Bool[Tensor, "batch item"]:
@@ -80,25 +98,18 @@ def _is_left(trace: Trace) -> Bool[Tensor, "batch item"]:
 def weighed_items(trace: Trace) -> Bool[Tensor, "batch item"]:
     """The items that have, or could have, some weight: all but those to which imposed attention gives none."""
     items, imposed = trace.encoded.items, trace.batch.imposed_attention
+    if imposed is None or imposed.shape != items.shape:
+        return items
+    weighed = items & (imposed > 0)
     # A batch may carry weights that this model's attention does not use: then its zeros are elsewhere.
-    return items & (imposed > 0) if imposed is not None and torch.equal(imposed > 0, trace.attention > 0) else items
+    return weighed if torch.equal(weighed, items & (trace.attention > 0)) else items
 
 
-def _with_edge_cases(
-    model: Model, trace: Trace, logits: Float[Tensor, "batch item classes"]
-) -> Float[Tensor, "batch item classes"]:
-    """The logits; `empty_logits` where nothing is left, and NaN where there is no item."""
-    return or_empty_logits(model, trace, logits, _is_left(trace)).masked_fill(
-        ~trace.encoded.items[..., None], torch.nan
-    )
-
-
-def or_empty_logits(
-    model: Model, trace: Trace, logits: Float[Tensor, "batch part classes"], is_left: Bool[Tensor, "batch part"]
-) -> Float[Tensor, "batch part classes"]:
-    """The logits; where nothing is left to weigh, the model's `empty_logits`, or NaN if it has none."""
-    empty = model.empty_logits(trace.encoded) if isinstance(model, LinearModel) else trace.logits * torch.nan
-    return logits.where(is_left[..., None], empty[:, None])
+def _defined(trace: Trace, logits: Float[Tensor, "way batch item classes"]) -> Float[Tensor, "way batch item classes"]:
+    """The logits; NaN, for every class, where nothing is left to weigh, and where there is no item."""
+    # A head may hold the logit of a class at 0, whatever it is given.
+    is_defined = _is_left(trace) & trace.encoded.items & ~logits.isnan().any(-1)
+    return logits.where(is_defined[..., None], torch.nan)
 
 
 def _fast_path(model: AttentionModel) -> FastPath | None:
@@ -107,12 +118,17 @@ def _fast_path(model: AttentionModel) -> FastPath | None:
         return None
     encoder = _last_encoder(model)
     if encoder.token_wise:
-        return FastPath(lambda inputs: token_wise.contexts(inputs.hidden, inputs.scores, inputs.items), 2**16)
+        return FastPath(_token_wise_contexts, 2**16)
     if type(encoder) is Recurrent:
         return FastPath(partial(recurrent.contexts, encoder), recurrent.VARIANTS)
     if type(encoder) is Cnn:
         return FastPath(partial(convolution.contexts, encoder), 512)
     return None
+
+
+def _token_wise_contexts(inputs: EncoderInputs) -> Float[Tensor, "way batch item hidden"]:
+    ways = (inputs.scores, *inputs.imposed)
+    return torch.stack([token_wise.contexts(inputs.hidden, scores, inputs.items) for scores in ways])
 
 
 def _last_encoder(model: AttentionModel) -> Encoder:

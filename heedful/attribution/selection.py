@@ -1,12 +1,14 @@
 """What the model predicts for parts of a text: some items kept, the tokens of all others deleted."""
 
+from typing import TypeGuard
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.attribution.deletion import Parts, is_kept, logits_by_deletion, summing_to_one
+from heedful.attribution.deletion import Parts, is_kept, logits_by_deletion
 from heedful.attribution.items import item_of_token
-from heedful.attribution.leave_one_out import or_empty_logits, weighed_items
+from heedful.attribution.leave_one_out import weighed_items
 from heedful.attribution.reuse.scoring import SCORINGS
 from heedful.models.attention_model import AttentionModel, LinearAttentionModel
 from heedful.models.trace import reread
@@ -17,25 +19,34 @@ TOKENS = 2**10
 
 
 @torch.no_grad()
-def logits_of_parts(model: Model, trace: Trace, keep: Parts) -> Float[Tensor, "batch part classes"]:
+def logits_of_parts(
+    model: Model, trace: Trace, keep: Parts, imposed: Float[Tensor, "batch item"] | None = None
+) -> Float[Tensor, "batch part classes"]:
     """Logits of each part of each text, as if the other items had never been there.
 
     The text gets shorter, and the rest is encoded and attended to anew; start and end symbols and the query stay.
-    Where nothing is left to weigh the logits are the model's `empty_logits`, or NaN if it has none. Imposed attention
-    is renormalized to sum to 1.
+    NaN where nothing is left to weigh. Imposed attention is renormalized to sum to 1.
 
     Where no state depends on another only the weights change, and nothing is encoded again.
+
+    Args:
+        imposed: log weights of the whole text, which the parts are weighed by instead of being attended to anew.
     """
     items = trace.encoded.items[:, None]
     keep = keep & items
-    is_left = (keep & weighed_items(trace)[:, None]).any(-1)
+    weighed = weighed_items(trace) if imposed is None else imposed.isfinite()
+    is_left = (keep & weighed[:, None]).any(-1)
     if _is_token_wise(model):
-        logits = _reweighed(model, trace, keep)
+        logits = _reweighed(model, trace, keep, trace.scores / model.temperature if imposed is None else imposed)
     else:
+        whole = trace.logits if imposed is None else model.decode(trace.encoded, imposed.softmax(-1))
         is_shorter = is_left & (keep != items).any(-1)
-        shortened = logits_by_deletion(model, trace, keep, is_shorter, tokens=TOKENS)
-        logits = shortened.where(is_shorter[..., None], trace.logits[:, None])
-    return or_empty_logits(model, trace, logits, is_left)
+        ways = logits_by_deletion(
+            model, trace, keep, is_shorter, tokens=TOKENS, imposed=() if imposed is None else (imposed,)
+        )
+        logits = ways[-1].where(is_shorter[..., None], whole[:, None])
+    # A head may hold the logit of a class at 0, whatever it is given.
+    return logits.where((is_left & ~logits.isnan().any(-1))[..., None], torch.nan)
 
 
 @torch.no_grad()
@@ -52,7 +63,7 @@ def logits_of_zeroed(model: Model, trace: Trace, keep: Parts) -> Float[Tensor, "
     return torch.stack(logits, 1)
 
 
-def _is_token_wise(model: Model) -> bool:
+def _is_token_wise(model: Model) -> TypeGuard[AttentionModel]:
     """Whether neither an item's state nor its score depends on another item: known only for Heedful's own models.
 
     A hierarchical encoder reads its sentences in context even where it reads its words alone.
@@ -62,8 +73,11 @@ def _is_token_wise(model: Model) -> bool:
     return type(model.attention) in SCORINGS and getattr(model.encoder, "token_wise", False)
 
 
-def _reweighed(model: Model, trace: Trace, keep: Parts) -> Float[Tensor, "batch part classes"]:
-    weights = summing_to_one(trace.attention[:, None] * keep)
+def _reweighed(
+    model: AttentionModel, trace: Trace, keep: Parts, scores: Float[Tensor, "batch item"]
+) -> Float[Tensor, "batch part classes"]:
+    """The logits under the softmax of the scores over what is kept; NaN where none of it has weight."""
+    weights = scores[:, None].expand(keep.shape).masked_fill(~keep, -torch.inf).softmax(-1)
     if isinstance(model, LinearModel):
         return weights @ model.item_logits(trace.encoded)
     return torch.stack([model.decode(trace.encoded, part) for part in weights.unbind(1)], 1)

@@ -22,6 +22,7 @@ from heedful.token_scores import attended_words
 from heedful.training.trained import Trained
 from heedful.types import Batch, Dataset, LinearModel, Model
 from heedful.verdict.advice import advise
+from heedful.verdict.gate import has_learnt
 from heedful.verdict.scoring import columns_of, lines_across
 
 DEV_TEXTS = 500
@@ -78,9 +79,12 @@ def audit(
     others = Companions(companions.retrained, companions.seeds, companions.adversaries).map(prepare)
     rows = pl.concat([rows, *companion_rows(subject, others, settings)])
     show_instead = _show_instead(model, data, settings, rows, partial(prepare, reference=reference))
+    columns = columns_of([rows])
     verdict = Verdict(
         **_description(subject, model, settings),
-        lines=lines_across([rows], settings.seed, subject.item),
+        learnt=has_learnt(columns),
+        redundancy=columns["redundancy.redundant"].nanmean().item() if "redundancy.redundant" in columns else None,
+        lines=lines_across([rows], subject.item),
         show_instead=show_instead,
         words=_words(subject, settings),
         seconds=time.perf_counter() - began,
@@ -125,7 +129,7 @@ def _show_instead(
     changes = {"tests": ("erase_until_flip",), "split": "dev", "shown": 0, "examples": DEV_TEXTS}
     on_dev = update_settings(settings, changes)
     dev, _ = audit_rows(prepare(model, settings=on_dev), on_dev)
-    return advise(columns_of([dev]), columns_of([rows]), torch.Generator().manual_seed(settings.seed))
+    return advise(columns_of([dev]), columns_of([rows]))
 
 
 def _words(subject: Subject, settings: AuditSettings) -> Words | None:

@@ -35,14 +35,15 @@ def audit_rows(
         report: called with (texts done, texts in all) after every batch.
     """
     tests, model = chosen_tests(settings), float64_eval_copy(subject.model)
-    generators = {name: _generator(settings.seed, BATTERY[name].stream or name) for name in tests}
+    generators = {name: _generator(settings.seed, name) for name in tests}
+    shared = _generator(settings.seed, "evidence")
     shown = shown_texts(subject, settings)
     parts: list[pl.DataFrame] = []
     texts: list[pl.DataFrame] = []
     done = 0
     for batch in subject.batches():
         with torch.no_grad():
-            evidence = Evidence(model, validate_trace(trace(model, batch)), subject.context)
+            evidence = Evidence(model, validate_trace(trace(model, batch)), subject.context, shared)
             findings = {name: test(evidence, generators[name]) for name, test in tests.items()}
             items, examples = _shown_rows(subject, evidence, shown, findings)
         parts += [batch_rows(subject, batch, findings), items]
@@ -203,4 +204,4 @@ def _framed(rows: pl.DataFrame, subject: Subject) -> pl.DataFrame:
 
 def _generator(seed: int, stream: str) -> torch.Generator:
     """A stream of its own for each test: leaving one out changes no other's numbers."""
-    return seeded_generator(f"{seed} {stream}", size=6)
+    return seeded_generator("audit", seed, stream)

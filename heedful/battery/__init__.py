@@ -13,8 +13,10 @@ from heedful.battery import (
     leave_one_out_agreement,
     permutation,
     prediction,
+    redundancy,
     seeds,
     sensitivity,
+    sign,
     token_scores,
     uniform,
     uniform_retrained,
@@ -22,6 +24,7 @@ from heedful.battery import (
 )
 from heedful.battery.evidence import Context, Evidence
 from heedful.battery.question import BatteryTest, Question
+from heedful.schema import GROUPS
 
 __all__ = ["BATTERY", "PAIRS", "QUESTIONS", "BatteryTest", "Context", "Evidence", "Question"]
 
@@ -33,12 +36,14 @@ BATTERY: dict[str, BatteryTest] = {
     "adversarial_attention": adversarial_attention.TEST,
     "erase_one": erase_one.TEST,
     "erase_until_flip": erase_until_flip.TEST,
+    "comprehensiveness_sufficiency": comprehensiveness_sufficiency.TEST,
     "token_scores": token_scores.TEST,
+    "sign": sign.TEST,
+    "redundancy": redundancy.TEST,
     "uniform": uniform.TEST,
     "embedding_noise": embedding_noise.TEST,
     "word_substitution": word_substitution.TEST,
     "certificate": certificate.TEST,
-    "comprehensiveness_sufficiency": comprehensiveness_sufficiency.TEST,
     "embedding_attack": embedding_attack.TEST,
     "sensitivity": sensitivity.TEST,
 }
@@ -47,9 +52,14 @@ BATTERY: dict[str, BatteryTest] = {
 PAIRS: dict[str, BatteryTest] = {"uniform_retrained": uniform_retrained.TEST, "seeds": seeds.TEST}
 """Tests that compare a model with others on the same texts: (its trace, the others' traces) -> Findings."""
 
-QUESTIONS: tuple[Question, ...] = (
-    *(question for test in BATTERY.values() for question in test.questions if test.cost == "default"),
-    *(question for test in PAIRS.values() for question in test.questions),
-    *adversarial_models.QUESTIONS,
-    *(question for test in BATTERY.values() for question in test.questions if test.cost != "default"),
+
+QUESTIONS: tuple[Question, ...] = tuple(
+    sorted(
+        (
+            *(question for test in (*BATTERY.values(), *PAIRS.values()) for question in test.questions),
+            *adversarial_models.QUESTIONS,
+        ),
+        key=lambda question: [*GROUPS].index(question.group),
+    )
 )
+"""All questions of the verdict, group by group, in the order in which they are shown."""

@@ -16,7 +16,6 @@ from heedful.exact import (
     answer_stands_without_top_bracket,
     eps_max_js,
     eps_max_js_bracket,
-    without_top,
 )
 from heedful.types import Findings, Solver
 
@@ -68,12 +67,19 @@ def _solved(
 ) -> tuple[dict[str, Tensor], Solver, Float[Tensor, "batch item"]]:
     """The values, how they were solved, and the most different attention that keeps the answer."""
     problem = (evidence.attention, item_logits, evidence.items)
+    # In random order, since the exact forms break ties of attention by position.
+    order = evidence.random_order
+    shuffled = (
+        evidence.attention.gather(1, order),
+        item_logits.gather(1, order[..., None].expand_as(item_logits)),
+        evidence.items.gather(1, order),
+    )
     if item_logits.shape[-1] == 2:
         best = eps_max_js(*problem, eps)
-        stands = {f"without_top_{top}": answer_stands_without_top(*problem, top, eps).double() for top in TOPS}
+        stands = {f"without_top_{top}": answer_stands_without_top(*shuffled, top, eps).double() for top in TOPS}
         return {"js": best.js, "js_upper": best.js, **stands}, "exact", best.attention
     bracket = eps_max_js_bracket(*problem, eps)
-    stands = {f"without_top_{top}": answer_stands_without_top_bracket(*problem, top, eps) for top in TOPS}
+    stands = {f"without_top_{top}": answer_stands_without_top_bracket(*shuffled, top, eps) for top in TOPS}
     return {"js": bracket.lower, "js_upper": bracket.upper, **stands}, "bound", bracket.attention
 
 
@@ -84,7 +90,7 @@ def _searched(evidence: Evidence, generator: torch.Generator, eps: float, steps:
     largest, _ = search_adversary(evidence.decode, attention, evidence.items, start, eps=eps, steps=steps).best(eps)
     values = {"js": largest, "js_upper": torch.full_like(largest, torch.nan)}
     for top in TOPS:
-        rest = without_top(attention, evidence.items, top)
+        rest = evidence.without_top(top)
         rest = torch.where(rest.any(1, keepdim=True), rest, evidence.items)
         tried = search_adversary(evidence.decode, attention, rest, start, eps=eps, steps=steps)
         values[f"without_top_{top}"] = (tried.tvd <= eps).any(1).double()
@@ -114,7 +120,8 @@ TEST = BatteryTest(
     (
         Question(
             name="without_top",
-            wording=lambda item: f"Could the answer stand without the top {item}s?",
+            group="exclusivity",
+            wording=lambda item: f"Is the answer tied to the top {item}s?",
             needs=("adversarial_attention",),
             measured=_without_top,
             best_kind="ceiling",
@@ -129,7 +136,8 @@ TEST = BatteryTest(
         ),
         Question(
             name="adversarial_attention",
-            wording=lambda item: "How different can attention be for the same answer?",
+            group="exclusivity",
+            wording=lambda item: "Is this attention tied to the answer?",
             needs=("adversarial_attention",),
             measured=_closeness,
             best_kind="ceiling",
@@ -141,5 +149,4 @@ TEST = BatteryTest(
             if_inexact="That much was found; attention may be more different still.",
         ),
     ),
-    stream="adversary",
 )

@@ -94,6 +94,8 @@ def _details(columns: Columns) -> dict[str, float]:
 QUESTIONS = (
     Question(
         name="attefa_frozen",
+        group="exclusivity",
+        material=0.1,
         wording=lambda item: "Could attention alone go elsewhere and the answers stay?",
         needs=("attefa.frozen_tvd", TRAINED),
         measured=_frozen,
@@ -106,6 +108,8 @@ QUESTIONS = (
     ),
     Question(
         name="attefa",
+        group="exclusivity",
+        material=0.1,
         wording=lambda item: "Would a retrained model attend elsewhere?",
         needs=("attefa", TRAINED),
         measured=_attefa,

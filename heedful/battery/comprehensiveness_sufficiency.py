@@ -1,6 +1,6 @@
 """Are the top words necessary, and do they suffice?"""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Literal
 
 import torch
@@ -9,12 +9,12 @@ from pydantic import Field
 from torch import Tensor
 
 from heedful.attribution import logits_of_parts, logits_of_zeroed
+from heedful.attribution.deletion import Parts
 from heedful.battery.evidence import Evidence, undefined_where
-from heedful.battery.question import BatteryTest, Columns, Question, Triple
+from heedful.battery.question import BatteryTest, Columns, Question, Triple, Values
 from heedful.errors import pick
-from heedful.exact import random_orders
 from heedful.settings import Positive
-from heedful.types import Findings
+from heedful.types import Findings, Model, Trace
 
 SIZES = (1, 3, 5, 10, 0.2)
 """How many top words: so many, or, below 1, that share of the text's."""
@@ -37,29 +37,33 @@ def comprehensiveness_sufficiency(
     comprehensiveness = p(text) - p(text without the top words), sufficiency = p(text) - p(top words alone), of the
     predicted class; both signed. The top words are necessary where the first is large, and suffice where the second is
     small. For each number of words `comprehensiveness_attention_3` ..., and without a number the mean over all of them
-    (AOPC); the same for words drawn at random (`_random`) and for the words whose leaving out moves the prediction most
-    (`_leave_one_out`). NaN at a size that takes the whole text. And `emptied`, how much less sure it is with zeros for
-    all embeddings: what all words together are worth. DeYoung et al. (2020, section 4.2); Hu et al. (2023, appendix),
-    whose code takes away the top words of all texts of a batch in each, so that what it measures is nearly `emptied`.
+    (AOPC); the same for words drawn at random (`_random`), for the words whose leaving out moves the prediction most
+    (`_leave_one_out`), and for those whose weight would raise the probability of the decision most (`_gradient`): the
+    words that the best attention over these encodings would choose. `_permuted`: of the permuted weights, where the
+    model predicts by these, for parts of a text too. NaN, for all of these alike, at a size that takes
+    the whole text, or at which one of them takes all that has weight. And `emptied`, how much less sure it is with
+    zeros for all embeddings: what all words together are worth. DeYoung et al. (2020, section 4.2); Hu et al. (2023,
+    appendix), whose code takes away the top words of all texts of a batch in each, so that what it measures is nearly
+    `emptied`.
 
     Args:
         sizes: how many words: so many, or, below 1, that share of the text's.
         erase: how words are taken away: deleted from the text, or ("zero") their embeddings set to 0 as in Hu et al.'s
             code.
     """
-    items, count = evidence.items, evidence.count
     orders = {
         "attention": evidence.ranking("attention"),
-        "random": random_orders(items, generator, 1)[:, 0],
+        # The order that also breaks ties of the others: uniform attention is then the floor itself.
+        "random": evidence.random_order,
         "leave_one_out": evidence.ranking("leave_one_out"),
+        "gradient": evidence.ranking("gradient"),
     }
-    wanted = top_sizes(count, sizes)
-    tops = torch.cat([top_items(order, items, wanted) for order in orders.values()], 1)
-    logits_of = pick("erase", erase, ERASED)
-    parts = torch.cat([items[:, None] & ~tops, tops], 1).to(evidence.trace.attention.device)
-    logits = logits_of(evidence.model, evidence.trace, parts).cpu()
-    lost = sure_less(evidence, logits).unflatten(1, (2, len(orders), len(sizes)))
-    lost = lost.masked_fill((wanted >= count[:, None])[:, None, None], torch.nan)
+    lost = _lost(evidence, orders.values(), sizes, pick("erase", erase, ERASED))
+    if erase == "delete":
+        orders["permuted"] = evidence.uninformed.ranking("attention")
+        lost = torch.cat([lost, _lost(evidence.uninformed, [orders["permuted"]], sizes, _imposed)], 2)
+    # A size that leaves nothing for one order is left out of all, or their means would be over different sizes.
+    lost = lost.masked_fill(lost.isnan().any(2, keepdim=True), torch.nan)
     values: dict[str, Tensor] = {}
     for kind, by_order in zip(("comprehensiveness", "sufficiency"), lost.unbind(1), strict=True):
         for name, by_size in zip(orders, by_order.unbind(1), strict=True):
@@ -67,9 +71,29 @@ def comprehensiveness_sufficiency(
             values |= {
                 f"{kind}_{name}_{size_name(size)}": value for size, value in zip(sizes, by_size.unbind(1), strict=True)
             }
-    nothing = torch.zeros_like(parts[:, :1])
+    nothing = torch.zeros_like(evidence.trace.encoded.items[:, None])
     values["emptied"] = sure_less(evidence, logits_of_zeroed(evidence.model, evidence.trace, nothing).cpu())[:, 0]
-    return Findings(undefined_where(count < 2, values))
+    return Findings(undefined_where(evidence.count < 2, values))
+
+
+def _lost(
+    evidence: Evidence,
+    orders: Iterable[Int[Tensor, "batch item"]],
+    sizes: Sequence[int | float],
+    logits_of: Callable[[Model, Trace, Parts], Float[Tensor, "batch part classes"]],
+) -> Float[Tensor, "batch kind order size"]:
+    """How much less sure the model is without the top words of each order, and with them alone."""
+    items, wanted = evidence.items, top_sizes(evidence.count, sizes)
+    tops = torch.cat([top_items(order, items, wanted) for order in orders], 1)
+    parts = torch.cat([items[:, None] & ~tops, tops], 1).to(evidence.trace.attention.device)
+    logits = logits_of(evidence.model, evidence.trace, parts).cpu()
+    lost = sure_less(evidence, logits).unflatten(1, (2, -1, len(sizes)))
+    return lost.masked_fill((wanted >= evidence.count[:, None])[:, None, None], torch.nan)
+
+
+def _imposed(model: Model, trace: Trace, parts: Parts) -> Float[Tensor, "batch part classes"]:
+    """As `logits_of_parts`, with the attention of the trace imposed on every part."""
+    return logits_of_parts(model, trace, parts, trace.scores.masked_fill(~trace.encoded.items, -torch.inf))
 
 
 def sure_less(evidence: Evidence, logits: Float[Tensor, "batch part classes"]) -> Float[Tensor, "batch part"]:
@@ -106,12 +130,19 @@ def size_name(size: int | float) -> str:
     return f"{size:g}" if size >= 1 else f"{size:.0%}"
 
 
-def _between_random_and_leave_one_out(measure: str) -> Callable[[Columns], Triple]:
-    def measured(columns: Columns) -> Triple:
-        by = f"comprehensiveness_sufficiency.{measure}_{{}}".format
-        return columns[by("attention")], columns[by("random")], columns[by("leave_one_out")]
+def _larger_is_better(measure: str, ranking: str) -> Callable[[Columns], Values]:
+    """Comprehensiveness, or 1 - sufficiency, of the top words of a ranking."""
 
-    return measured
+    def value(columns: Columns) -> Values:
+        lost = columns[f"comprehensiveness_sufficiency.{measure}_{ranking}"]
+        return lost if measure == "comprehensiveness" else 1 - lost
+
+    return value
+
+
+def _between_random_and_leave_one_out(measure: str) -> Callable[[Columns], Triple]:
+    value, floor, best = (_larger_is_better(measure, name) for name in ("attention", "random", "leave_one_out"))
+    return lambda columns: (value(columns), floor(columns), best(columns))
 
 
 def confidence_change(lost: float) -> str:
@@ -128,9 +159,13 @@ TEST = BatteryTest(
     (
         Question(
             name="comprehensiveness",
+            group="relevance",
+            material=0.02,
             wording=lambda item: f"Are the top {item}s necessary?",
             needs=("comprehensiveness_sufficiency",),
             measured=_between_random_and_leave_one_out("comprehensiveness"),
+            attainable=_larger_is_better("comprehensiveness", "gradient"),
+            uninformed=_larger_is_better("comprehensiveness", "permuted"),
             best_kind="yardstick",
             sentence=lambda answer: (
                 f"Without its most attended {answer.item}s the model is {confidence_change(answer.value)} of its "
@@ -140,18 +175,20 @@ TEST = BatteryTest(
         ),
         Question(
             name="sufficiency",
+            group="relevance",
+            material=0.02,
             wording=lambda item: f"Do the top {item}s suffice?",
             needs=("comprehensiveness_sufficiency",),
             measured=_between_random_and_leave_one_out("sufficiency"),
+            attainable=_larger_is_better("sufficiency", "gradient"),
+            uninformed=_larger_is_better("sufficiency", "permuted"),
             best_kind="yardstick",
             sentence=lambda answer: (
-                f"From its most attended {answer.item}s alone the model is {confidence_change(answer.value)} of its "
-                f"answer than from the whole text; from as many {answer.item}s at random "
-                f"{confidence_change(answer.floor)}, and from those whose leaving out matters most "
-                f"{confidence_change(answer.best)}."
+                f"From its most attended {answer.item}s alone the model is {confidence_change(1 - answer.value)} of "
+                f"its answer than from the whole text; from as many {answer.item}s at random "
+                f"{confidence_change(1 - answer.floor)}, and from those whose leaving out matters most "
+                f"{confidence_change(1 - answer.best)}."
             ),
         ),
     ),
-    cost="deep",
-    stream="rationale",
 )

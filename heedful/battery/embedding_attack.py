@@ -11,6 +11,7 @@ from heedful.attacks import ascend, ball_of, draw
 from heedful.battery.evidence import Evidence, undefined_where
 from heedful.battery.question import BatteryTest, Question, of_100
 from heedful.battery.stability_measures import (
+    NEARLY_UNIFORM,
     Radii,
     against_shuffled,
     answer_moves,
@@ -78,14 +79,15 @@ TEST = BatteryTest(
     (
         Question(
             name="embedding_attack",
+            group="stability",
             wording=lambda item: "Is it stable? (the worst embedding noise)",
             needs=("embedding_attack",),
             measured=against_shuffled("embedding_attack", "js_attention"),
             best_kind="ceiling",
-            counts=False,  # attention that never changes is stable and explains nothing
+            material=NEARLY_UNIFORM,
             sentence=lambda answer: (
                 "The worst noise that was found, small on each word but chosen to do harm, moves attention "
-                f"{relative_to_shuffled(answer.value, answer.floor)}; chosen against the answer, it changes "
+                f"{relative_to_shuffled(answer)}; chosen against the answer, it changes "
                 f"{of_100(answer.details['answers change'])} answers."
             ),
             details=answer_moves("embedding_attack", "tvd_answer", "flips_answer"),

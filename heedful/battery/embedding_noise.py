@@ -8,6 +8,7 @@ from heedful.attribution.items import items_with
 from heedful.battery.evidence import Evidence, undefined_where
 from heedful.battery.question import BatteryTest, Question, of_100
 from heedful.battery.stability_measures import (
+    NEARLY_UNIFORM,
     Radii,
     against_shuffled,
     answer_moves,
@@ -54,14 +55,15 @@ TEST = BatteryTest(
     (
         Question(
             name="embedding_noise",
+            group="stability",
             wording=lambda item: "Is it stable? (embedding noise)",
             needs=("embedding_noise",),
             measured=against_shuffled("embedding_noise"),
             best_kind="ceiling",
-            counts=False,  # attention that never changes is stable and explains nothing
+            material=NEARLY_UNIFORM,
             sentence=lambda answer: (
                 "A little noise on how the model sees one word moves attention "
-                f"{relative_to_shuffled(answer.value, answer.floor)}, and changes "
+                f"{relative_to_shuffled(answer)}, and changes "
                 f"{of_100(answer.details['answers change'])} answers."
             ),
             details=answer_moves("embedding_noise"),

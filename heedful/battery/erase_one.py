@@ -1,12 +1,11 @@
 """Does the top word carry the decision?"""
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
-from heedful.battery.evidence import Evidence, undefined_where
+from heedful.battery.evidence import Evidence, mean_over, undefined_where
 from heedful.battery.question import BatteryTest, Columns, Question, Triple, of_100
-from heedful.exact import expectation_over_others
 from heedful.measures import js_divergence
 from heedful.types import Findings
 
@@ -19,22 +18,43 @@ def erase_one(evidence: Evidence, generator: torch.Generator) -> Findings:
     For each ranking: `flips` (does the decision change), `other_flips` (the share of all other items that would change
     it: the exact expectation over a random one), `delta_js` = JS(p, q without the top) - JS(p, q without one other item
     drawn at random), `delta_attention` = the difference of their weights, `mean_delta_js` its exact expectation; and
-    `some_item_flips`, whether any single item changes the decision. Serrano and Smith (2019, section 4).
+    `some_item_flips`, whether any single item changes the decision; `flips_permuted`, of the top item by the permuted
+    weights where the model predicts by these. Of items that share the first place, the mean over them. Undefined where
+    fewer than two items have weight: nothing would remain. Serrano and Smith (2019, section 4).
     """
-    logits, items = evidence.erased_logits, evidence.items
-    erased = logits.softmax(-1)
+    items, erased = evidence.items, evidence.erased_logits.softmax(-1)
     moved = js_divergence(erased, evidence.probabilities[:, None].expand_as(erased)).masked_fill(~items, 0.0)
-    flips = (logits.argmax(-1) != evidence.predicted[:, None]) & items
-    values: dict[str, Tensor] = {"some_item_flips": flips.any(1)}
+    flips = _flips(evidence)
+    permuted = mean_over(_flips(evidence.uninformed), evidence.uninformed.tops("attention"))
+    values: dict[str, Tensor] = {"some_item_flips": flips.any(1), "flips_permuted": permuted}
     for name in TOPS:
         top = evidence.ranking(name)[:, 0]
         other = draw_other(top, evidence, generator)
-        values[f"flips_{name}"] = _at(flips.double(), top)
-        values[f"other_flips_{name}"] = expectation_over_others(flips, top, items)
+        values[f"flips_{name}"], values[f"other_flips_{name}"] = top_and_others(flips, evidence.tops(name), items)
         values[f"delta_js_{name}"] = _at(moved, top) - _at(moved, other)
         values[f"delta_attention_{name}"] = _at(evidence.attention, top) - _at(evidence.attention, other)
-        values[f"mean_delta_js_{name}"] = _at(moved, top) - expectation_over_others(moved, top, items)
-    return Findings(undefined_where(evidence.count < 2, values), evidence.solver)
+        top_moves, others_move = top_and_others(moved, evidence.tops(name), items)
+        values[f"mean_delta_js_{name}"] = top_moves - others_move
+    return Findings(undefined_where(evidence.weighed < 2, values), evidence.solver)
+
+
+def _flips(evidence: Evidence) -> Bool[Tensor, "batch item"]:
+    """Whether the erasure of each item changes the decision."""
+    return (evidence.erased_logits.argmax(-1) != evidence.predicted[:, None]) & evidence.items
+
+
+def top_and_others(
+    values: Shaped[Tensor, "batch item"], tops: Bool[Tensor, "batch item"], items: Bool[Tensor, "batch item"]
+) -> tuple[Float[Tensor, " batch"], Float[Tensor, " batch"]]:
+    """The expected value of the top item, drawn from those that share the first place, and of another item.
+
+    >>> values, tops = torch.tensor([[1.0, 0.0, 0.0]]), torch.tensor([[True, True, False]])
+    >>> top_and_others(values, tops, torch.ones_like(tops))  # the first or the second; then one of the other two
+    (tensor([0.5000], dtype=torch.float64), tensor([0.2500], dtype=torch.float64))
+    """
+    top = mean_over(values, tops)
+    total, count = values.double().masked_fill(~items, 0.0).sum(1), items.sum(1)
+    return top, (total - top) / (count - 1)
 
 
 def draw_other(top: Int[Tensor, " batch"], evidence: Evidence, generator: torch.Generator) -> Int[Tensor, " batch"]:
@@ -58,9 +78,12 @@ TEST = BatteryTest(
     (
         Question(
             name="erase_one",
+            group="relevance",
+            material=0.05,
             wording=lambda item: f"Does the top {item} carry the decision?",
             needs=("erase_one",),
             measured=_measured,
+            uninformed=lambda columns: columns["erase_one.flips_permuted"],
             best_kind="ceiling",
             unit="share",
             sentence=lambda answer: (

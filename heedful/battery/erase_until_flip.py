@@ -3,10 +3,9 @@
 from dataclasses import fields
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.attribution.deletion import summing_to_one
 from heedful.battery.evidence import RANKINGS, Evidence, undefined_where
 from heedful.battery.question import BatteryTest, Columns, Question, Triple
 from heedful.errors import pick
@@ -25,9 +24,12 @@ def erase_until_flip(
 
     For the rankings by attention, gradient, their product, input gradient and leave-one-out; `random`, the mean over so
     many random rankings; and `minimal`, the smallest set that changes the decision at all (exact for a linear head,
-    else the best of the rankings). A ranking that misses a change that some set makes counts as all items erased; texts
-    that no set changes are NaN. Of items: the smallest set, where the head is linear. Serrano and Smith (2019, section
-    5); the minimum is ours.
+    else the best of the rankings). An erasure leaves something, whose weights are renormalised. A ranking that misses a
+    change that some set makes counts as all items erased; texts that no set changes are NaN, and so are those with
+    fewer than two items that have weight. `permuted` is the ranking by the permuted weights where the model predicts by
+    these. Items that a ranking ties are erased in random order (the mean over
+    `rankings` orders). Of items: the smallest set, where the head is linear. Serrano and Smith (2019, section 5); the
+    minimum is ours.
 
     Args:
         rankings: random ones, that the others are held against.
@@ -35,70 +37,94 @@ def erase_until_flip(
     """
     for name in by:
         pick("ranking", name, RANKINGS)
-    flips = {name: _first_flip(evidence, evidence.ranking(name)) for name in by}
-    smallest = _minimal(evidence, flips)
-    never = smallest.count.isnan()
-    flips["random"] = _random(evidence, generator, rankings)
+    orders = random_orders(evidence.items, generator, rankings)
+    flips = {name: _by_ranking(evidence, name, orders) for name in by}
+    flips["random"] = _mean_of(evidence, orders, torch.arange(len(evidence.items)))
+    smallest, shown = _smallest(evidence, list(flips.values()))
+    flips["permuted"] = _by_ranking(evidence.uninformed, "attention", orders)
     values: dict[str, Tensor] = {}
-    for name, flip in {**flips, "minimal": smallest}.items():
-        full = _missed(flip, evidence.count)
-        values |= {f"{field.name}_{name}": getattr(full, field.name) for field in fields(full)}
-    minimal = minimal_set(evidence)
-    shown = {} if minimal is None else {"minimal_set": minimal.double()}
-    return Findings(undefined_where(never | (evidence.count < 2), values), evidence.solver, shown)
+    for name, flip in {**flips, "minimal": _missed(smallest, evidence.count)}.items():
+        values |= {f"{field.name}_{name}": getattr(flip, field.name) for field in fields(flip)}
+    undefined = smallest.count.isnan() | (evidence.weighed < 2)
+    return Findings(undefined_where(undefined, values), evidence.solver, shown)
 
 
-def minimal_set(evidence: Evidence) -> Bool[Tensor, "batch item"] | None:
-    """The smallest set whose erasure changes the decision, to be marked; None without a linear head."""
-    if evidence.item_logits is None:
-        return None
-    return minimal_flip_set(evidence.attention, evidence.item_logits, evidence.empty_logits, evidence.items).erased
+def _by_ranking(evidence: Evidence, name: str, orders: Int[Tensor, "batch ranking item"]) -> FirstFlip:
+    """What the ranking erases; where it ties items, the mean over random orders of them, never by position."""
+    flip = _missed(_first_flip(evidence, evidence.ranking(name)), evidence.count)
+    one_way, other_way = (evidence.ranked(name, order) for order in (orders[:, 0], orders[:, 0].flip(1)))
+    tied = ((one_way != other_way) & evidence.items.gather(1, one_way)).any(1).nonzero()[:, 0]
+    if not len(tied):
+        return flip
+    broken = torch.stack([evidence.ranked(name, order)[tied] for order in orders.unbind(1)], 1)
+    means = _mean_of(evidence, broken, tied)
+    parts = [(getattr(flip, part.name), getattr(means, part.name)) for part in fields(flip)]
+    return FirstFlip(*(whole.index_copy(0, tied, mean) for whole, mean in parts))
 
 
 def _first_flip(evidence: Evidence, order: Int[Tensor, "batch item"]) -> FirstFlip:
-    attention, items = evidence.attention, evidence.items
     if evidence.item_logits is not None:
-        return first_flip(attention, evidence.item_logits, evidence.empty_logits, order, items)
+        return first_flip(evidence.log_attention, evidence.item_logits, order, evidence.items)
     never = torch.full_like(evidence.count, torch.nan)
-    count, mass, kept = never, never, attention
+    count, mass, keep = never, never, evidence.items
     for done, column in enumerate(order.unbind(1), start=1):
-        kept = kept.scatter(1, column[:, None], 0.0)
-        changed = evidence.decode(summing_to_one(kept)).argmax(-1) != evidence.predicted
+        keep = keep.scatter(1, column[:, None], False)
+        logits = evidence.decode_kept(keep)
+        changed = (logits.argmax(-1) != evidence.predicted) & logits.isfinite().all(1)
         now = changed & count.isnan() & (evidence.count >= done)
-        count, mass = count.where(~now, done), torch.where(now, 1 - kept.sum(1), mass)
+        kept_mass = evidence.attention.masked_fill(~keep, 0.0).sum(1)
+        count, mass = count.where(~now, done), torch.where(now, 1 - kept_mass, mass)
     return FirstFlip(count, count / evidence.count, mass)
 
 
-def _minimal(evidence: Evidence, flips: dict[str, FirstFlip]) -> FirstFlip:
+def _smallest(evidence: Evidence, flips: list[FirstFlip]) -> tuple[FirstFlip, dict[str, Float[Tensor, "batch item"]]]:
+    """What the smallest set erases, and its items; the best of the rankings where the head is not linear."""
     if evidence.item_logits is None:
-        counts = torch.stack([flip.count.nan_to_num(torch.inf) for flip in flips.values()])
-        count, which = counts.min(0)
-        mass = torch.stack([flip.mass for flip in flips.values()]).gather(0, which[None])[0]
-        count = count.where(count.isfinite(), torch.nan)
-        return FirstFlip(count, count / evidence.count, mass)
-    smallest = minimal_flip_set(evidence.attention, evidence.item_logits, evidence.empty_logits, evidence.items)
-    return FirstFlip(smallest.size, smallest.size / evidence.count, smallest.mass)
+        return _fewest(flips, evidence.count), {}
+    smallest = minimal_flip_set(evidence.log_attention, evidence.item_logits, evidence.items)
+    flip = FirstFlip(smallest.size, smallest.size / evidence.count, smallest.mass)
+    return flip, {"minimal_set": smallest.erased.double()}
 
 
-def _random(evidence: Evidence, generator: torch.Generator, rankings: int) -> FirstFlip:
-    """The means over random rankings, misses counted as everything erased."""
-    orders = random_orders(evidence.items, generator, rankings)
-    size = 1 if evidence.item_logits is None else max(1, BLOCK // max(1, evidence.item_logits.numel()))
-    parts = [_several(evidence, block) for block in orders.split(size, 1)]
-    return FirstFlip(*(torch.cat(part, 1).mean(1) for part in zip(*parts, strict=True)))
+def _fewest(flips: list[FirstFlip], count: Float[Tensor, " batch"]) -> FirstFlip:
+    """The fewest items that some ranking erased; NaN where all erased everything."""
+    fewest, which = torch.stack([flip.count for flip in flips]).min(0)
+    fewest = fewest.where(fewest < count, torch.nan)
+    mass = torch.stack([flip.mass for flip in flips]).gather(0, which[None])[0]
+    return FirstFlip(fewest, fewest / count, mass)
 
 
-def _several(evidence: Evidence, orders: Int[Tensor, "batch ranking item"]) -> list[Float[Tensor, "batch ranking"]]:
+def _mean_of(evidence: Evidence, orders: Int[Tensor, "text ranking item"], texts: Int[Tensor, " text"]) -> FirstFlip:
+    """The means over several rankings of the chosen texts, misses counted as everything erased."""
+    if evidence.item_logits is None:
+        return _mean_by_running(evidence, orders, texts)
+    size = max(1, BLOCK // max(1, evidence.item_logits[texts].numel()))
+    blocks = [_several(evidence, block, texts) for block in orders.split(size, 1)]
+    return FirstFlip(*(torch.cat(part, 1).mean(1) for part in zip(*blocks, strict=True)))
+
+
+def _mean_by_running(
+    evidence: Evidence, orders: Int[Tensor, "text ranking item"], texts: Int[Tensor, " text"]
+) -> FirstFlip:
+    """The same where the head is not linear: every prefix of every ranking is decoded."""
+    flips = []
+    for order in orders.unbind(1):
+        every_text = evidence.random_order.index_copy(0, texts, order)
+        flips.append(_missed(_first_flip(evidence, every_text), evidence.count))
+    return FirstFlip(*(torch.stack([getattr(flip, f.name)[texts] for flip in flips]).mean(0) for f in fields(flips[0])))
+
+
+def _several(
+    evidence: Evidence, orders: Int[Tensor, "text ranking item"], texts: Int[Tensor, " text"]
+) -> list[Float[Tensor, "text ranking"]]:
     """Count, fraction and mass of several rankings of each text."""
+    assert evidence.item_logits is not None
     several = orders.shape[1]
-    if evidence.item_logits is None:
-        flip = _first_flip(evidence, orders[:, 0])
-    else:
-        problem = (evidence.attention, evidence.item_logits, evidence.empty_logits)
-        attention, item_logits, empty_logits = (tensor.repeat_interleave(several, 0) for tensor in problem)
-        items = evidence.items.repeat_interleave(several, 0)
-        flip = first_flip(attention, item_logits, empty_logits, orders.flatten(0, 1), items)
-    full = _missed(flip, evidence.count.repeat_interleave(several))
+    repeated = texts.repeat_interleave(several)
+    flip = first_flip(
+        evidence.log_attention[repeated], evidence.item_logits[repeated], orders.flatten(0, 1), evidence.items[repeated]
+    )
+    full = _missed(flip, evidence.count[repeated])
     return [getattr(full, field.name).unflatten(0, (-1, several)) for field in fields(full)]
 
 
@@ -111,8 +137,9 @@ def _missed(flip: FirstFlip, everything: Float[Tensor, " rows"]) -> FirstFlip:
 
 
 def _measured(columns: Columns) -> Triple:
-    fraction = "erase_until_flip.fraction"
-    return columns[f"{fraction}_attention"], columns[f"{fraction}_random"], columns[f"{fraction}_minimal"]
+    fraction = "erase_until_flip.fraction_{}".format
+    value, floor, best = (1 - columns[fraction(name)] for name in ("attention", "random", "minimal"))
+    return value, floor, best
 
 
 TEST = BatteryTest(
@@ -120,15 +147,18 @@ TEST = BatteryTest(
     (
         Question(
             name="erase_until_flip",
+            group="relevance",
             wording=lambda item: "Does the ranking find what the decision rests on?",
             needs=("erase_until_flip",),
             measured=_measured,
+            uninformed=lambda columns: 1 - columns["erase_until_flip.fraction_permuted"],
             best_kind="ceiling",
             unit="share",
+            material=0.05,
             sentence=lambda answer: (
-                f"Erasing {answer.item}s from the most attended down takes {100 * answer.value:.0f} % of a text before "
-                f"the decision changes, in random order {100 * answer.floor:.0f} %; the smallest set that changes it "
-                f"is {100 * answer.best:.0f} %."
+                f"Erasing {answer.item}s from the most attended down takes {100 * (1 - answer.value):.0f} % of a text "
+                f"before the decision changes, in random order {100 * (1 - answer.floor):.0f} %; the smallest set that "
+                f"changes it is {100 * (1 - answer.best):.0f} %."
             ),
             if_inexact="The smallest set is the smallest that was found; a smaller one may exist.",
         ),

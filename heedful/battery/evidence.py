@@ -1,7 +1,7 @@
 """What the tests look at: one batch through one model, and what several tests share, each computed at most once."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -9,14 +9,22 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
-from heedful.attribution import input_gradient, leave_one_out, weight_gradient
-from heedful.attribution.deletion import summing_to_one
-from heedful.exact import expected_permuted_js, single_erasure_logits
-from heedful.measures import rank_descending, total_variation
+from heedful.attribution import input_gradient, leave_one_out_imposed, weight_gradient
+from heedful.exact import draw_permutations, expected_permuted_js, log_weights, random_orders, single_erasure_logits
+from heedful.measures import rank_descending, ties_within, total_variation
 from heedful.types import LinearModel, Model, Solver, Trace
 
 Weights = Float[Tensor, "batch item"]
+SMOOTHING = 1e-3
+"""Reference weight of an item that says nothing, relative to the largest: what remains after an erasure has a shape."""
 Known = TypeVar("Known")
+
+LOG_STEP = 1e-6
+"""Log weights that differ by less than this are tied."""
+NO_WEIGHT = -1e100
+"""The log weight of 0 where a finite one is needed."""
+ROUNDING = 1e-12
+"""A probability that moves by less has not moved."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,16 +54,24 @@ class Evidence:
     """A trace and the questions that can be put to it, answered lazily.
 
     Make it from a trace in float64 and evaluation mode; nothing here changes the model or the trace. The model works
-    where it is; what it says is brought to the processor, where the exact forms work.
+    where it is; its output is brought to the processor, where the exact forms work.
+
+    Args:
+        generator: draws what several tests share: a permutation of each text's weights, a random order of its items.
     """
 
-    def __init__(self, model: Model, trace: Trace, context: Context | None = None):
+    def __init__(
+        self, model: Model, trace: Trace, context: Context | None = None, generator: torch.Generator | None = None
+    ):
         self.model = model
         self.trace = trace
         self.context = context or Context()
         self.attention: Weights = trace.attention.cpu()
         self.items: Bool[Tensor, "batch item"] = trace.encoded.items.cpu()
         self.labels: Int[Tensor, " batch"] = trace.batch.labels.cpu()
+        generator = generator or torch.Generator().manual_seed(0)
+        self.permutation = draw_permutations(self.items, generator, 1)[:, 0]
+        self.random_order = random_orders(self.items, generator, 1)[:, 0]
 
     @cached_property
     def count(self) -> Float[Tensor, " batch"]:
@@ -64,7 +80,7 @@ class Evidence:
 
     @cached_property
     def probabilities(self) -> Float[Tensor, "batch classes"]:
-        """What the model says."""
+        """What the model predicts."""
         return self.trace.logits.cpu().softmax(-1)
 
     @cached_property
@@ -73,13 +89,64 @@ class Evidence:
         return self.trace.logits.cpu().argmax(-1)
 
     @cached_property
+    def log_attention(self) -> Weights:
+        """Log weights, -inf where there is no item or no weight.
+
+        From the scores where attention is their softmax (at the model's temperature): however sharp attention is, what
+        remains after an erasure then has its shape.
+        """
+        # The model's own temperature first: where attention is nearly one-hot, any would fit.
+        for temperature in (float(getattr(self.model, "temperature", 1.0)), 1.0):
+            scores = (self.trace.scores.cpu() / temperature).masked_fill(~self.items, -torch.inf)
+            if torch.allclose(scores.softmax(-1), self.attention, rtol=1e-6, atol=1e-12):
+                return scores.log_softmax(-1)
+        return log_weights(self.attention.masked_fill(~self.items, 0.0))
+
+    @cached_property
+    def weighed(self) -> Float[Tensor, " batch"]:
+        """How many items have weight: with fewer than two, nothing remains after the erasure of one."""
+        return self.log_attention.isfinite().sum(1).double()
+
+    @cached_property
+    def permuted_log_attention(self) -> Weights:
+        """The same weights permuted among the items, once at random: attention of the same shape that knows nothing."""
+        return self.log_attention.gather(1, self.permutation)
+
+    @cached_property
+    def uninformed(self) -> "Evidence":
+        """The same model on the same texts under the permuted weights: what attention that knows nothing would show."""
+        scores = self.permuted_log_attention.to(self.trace.attention)
+        logits = self.model.decode(self.trace.encoded, scores.exp())
+        seen = replace(self.trace, attention=scores.exp(), scores=scores, logits=logits)
+        evidence = Evidence(self.model, seen, self.context)
+        evidence.random_order = self.random_order
+        return evidence
+
+    @cached_property
+    def reference_log_attention(self) -> Weights:
+        """The log of weights in proportion to how much each item says for or against the decision.
+
+        No other attention over the same encodings points more clearly at what the decision rests on: where even this
+        one fails a question, the question cannot tell good attention from bad.
+        """
+        says = self.weight_gradient if self.item_logits is None else self._item_margins(self.item_logits)
+        size = says.abs().masked_fill(~self.items, 0.0)
+        smoothed = size + SMOOTHING * size.amax(1, keepdim=True)
+        return log_weights(smoothed.masked_fill(~self.items, 0.0)).log_softmax(-1)
+
+    def _item_margins(self, logits: Float[Tensor, "batch item classes"]) -> Weights:
+        """How far each item alone prefers the decision to the best of the other classes."""
+        decided = self.predicted[:, None, None].expand(-1, logits.shape[1], 1)
+        return logits.gather(-1, decided)[..., 0] - logits.scatter(-1, decided, -torch.inf).amax(-1)
+
+    @cached_property
     def item_logits(self) -> Float[Tensor, "batch item classes"] | None:
-        """What it would say with all weight on one item; None where the head is not linear."""
+        """What it would predict with all weight on one item; None where the head is not linear."""
         return self.model.item_logits(self.trace.encoded).cpu() if isinstance(self.model, LinearModel) else None
 
     @cached_property
     def empty_logits(self) -> Float[Tensor, "batch classes"]:
-        """What it says when nothing is left."""
+        """What it predicts when nothing is left."""
         return self.decode(torch.zeros_like(self.attention))
 
     @property
@@ -93,16 +160,53 @@ class Evidence:
         return input_gradient(self.model, self.trace).cpu()
 
     @cached_property
+    def permuted_input_gradient(self) -> Weights:
+        """The same under the permuted weights, which the model then predicts by."""
+        permuted = self.permuted_log_attention.exp().to(self.trace.attention)
+        return input_gradient(self.model, self.trace, permuted).cpu()
+
+    @cached_property
+    def reference_input_gradient(self) -> Weights:
+        """The same under the reference weights."""
+        reference = self.reference_log_attention.exp().to(self.trace.attention)
+        return input_gradient(self.model, self.trace, reference).cpu()
+
+    @cached_property
     def weight_gradient(self) -> Weights:
         """The signed derivative d p / d attention of each item (Serrano and Smith)."""
         return weight_gradient(self.model, self.trace).cpu()
 
     @cached_property
+    def deletion_logits(self) -> Float[Tensor, "way batch item classes"]:
+        """Logits without each item in turn: attending anew; under the own, the permuted, the reference weights."""
+        weightings = (self.log_attention, self.permuted_log_attention, self.reference_log_attention)
+        imposed = [weights.to(self.trace.attention) for weights in weightings]
+        return leave_one_out_imposed(self.model, self.trace, imposed).cpu()
+
+    @cached_property
     def leave_one_out(self) -> Weights:
-        """How far the prediction moves when the item is deleted: total variation distance; 0 where there is none."""
-        without = leave_one_out(self.model, self.trace).cpu().softmax(-1)
-        moved = total_variation(without, self.probabilities[:, None].expand_as(without))
-        return moved.masked_fill(~self.items, 0.0)
+        """How far the prediction moves when the item is deleted: total variation distance; 0 where there is no item."""
+        return self._moved(self.deletion_logits[0], self.probabilities)
+
+    @cached_property
+    def imposed_leave_one_out(self) -> Weights:
+        """The same where the own weights stay, renormalised, instead of attending anew."""
+        return self._moved(self.deletion_logits[1], self.probabilities)
+
+    @cached_property
+    def permuted_leave_one_out(self) -> Weights:
+        """The same under the permuted weights, which the model then predicts by."""
+        return self._moved(self.deletion_logits[2], self.decode(self.permuted_log_attention.exp()).softmax(-1))
+
+    @cached_property
+    def reference_leave_one_out(self) -> Weights:
+        """The same under the reference weights."""
+        return self._moved(self.deletion_logits[3], self.decode(self.reference_log_attention.exp()).softmax(-1))
+
+    def _moved(self, logits: Float[Tensor, "batch item classes"], whole: Float[Tensor, "batch classes"]) -> Weights:
+        without = logits.softmax(-1)
+        moved = total_variation(without, whole[:, None].expand_as(without))
+        return moved.masked_fill(~self.items | (moved < ROUNDING), 0.0)
 
     @cached_property
     def shuffled_js(self) -> Float[Tensor, " batch"]:
@@ -111,29 +215,73 @@ class Evidence:
 
     @cached_property
     def erased_logits(self) -> Float[Tensor, "batch item classes"]:
-        """The logits with the weight of one item set to 0 and the others renormalised."""
+        """The logits with the weight of one item gone and the others renormalised; NaN where none is left."""
         if self.item_logits is not None:
-            return single_erasure_logits(self.attention, self.item_logits, self.empty_logits)
+            return single_erasure_logits(self.log_attention, self.item_logits)
         keep = ~torch.eye(self.attention.shape[1], dtype=torch.bool)
-        return torch.stack([self.decode(summing_to_one(self.attention * kept)) for kept in keep.unbind(0)], 1)
+        return torch.stack([self.decode_kept(kept.expand_as(self.items)) for kept in keep.unbind(0)], 1)
 
     def decode(self, weights: Weights) -> Float[Tensor, "batch classes"]:
         """The logits under any other weights."""
         return self.model.decode(self.trace.encoded, weights.to(self.trace.attention)).cpu()
 
+    def decode_kept(self, keep: Bool[Tensor, "batch item"]) -> Float[Tensor, "batch classes"]:
+        """The logits with weight on the kept items alone, renormalised; NaN where none of them has weight."""
+        weights = self.log_attention.masked_fill(~keep, -torch.inf).softmax(-1)
+        return self.decode(weights.nan_to_num(0.0)).masked_fill(weights.isnan().any(1, keepdim=True), torch.nan)
+
     def ranking(self, name: str) -> Int[Tensor, "batch item"]:
-        """An order in which items may be erased, the most important first: one of RANKINGS."""
-        return rank_descending(RANKINGS[name](self), self.items)
+        """An order in which items may be erased, the most important first: one of RANKINGS; ties in random order."""
+        return self.ranked(name, self.random_order)
+
+    def ranked(self, name: str, order: Int[Tensor, "batch item"]) -> Int[Tensor, "batch item"]:
+        """The ranking of that name, its ties in the given order."""
+        ranks = _ranks(RANKINGS[name](self), self.items)
+        return order.gather(1, rank_descending(ranks.gather(1, order), self.items.gather(1, order)))
+
+    def without_top(self, count: int) -> Bool[Tensor, "batch item"]:
+        """The items but for so many of the most attended; ties in random order."""
+        return self.items.scatter(1, self.ranking("attention")[:, :count], False)
+
+    def tops(self, name: str) -> Bool[Tensor, "batch item"]:
+        """The items that share the first place of a ranking."""
+        return first_place(RANKINGS[name](self), self.items)
+
+    @cached_property
+    def attention_ranks(self) -> Weights:
+        """Dense ranks of the weights, 1 the smallest: ties are those of log weights, however sharp attention is."""
+        steps = (self.log_attention.nan_to_num(neginf=NO_WEIGHT) / LOG_STEP).round()
+        return ties_within(steps, self.items, tolerance=0.0)
 
 
 RANKINGS: dict[str, Callable[[Evidence], Weights]] = {
-    "attention": lambda evidence: evidence.attention,
+    "attention": lambda evidence: evidence.attention_ranks,
     "gradient": lambda evidence: evidence.weight_gradient,
     "product": lambda evidence: evidence.attention * evidence.weight_gradient,
     "input_gradient": lambda evidence: evidence.input_gradient,
     "leave_one_out": lambda evidence: evidence.leave_one_out,
 }
 """Importances to rank items by; the first three are Serrano and Smith's."""
+
+
+def first_place(values: Float[Tensor, "batch item"], items: Bool[Tensor, "batch item"]) -> Bool[Tensor, "batch item"]:
+    """The items that share the largest value, but for rounding.
+
+    >>> first_place(torch.tensor([[0.3, 0.1, 0.3, 9.0]]), torch.tensor([[True, True, True, False]]))
+    tensor([[ True, False,  True, False]])
+    """
+    ranks = _ranks(values, items)
+    return (ranks == ranks.masked_fill(~items, -torch.inf).amax(1, keepdim=True)) & items
+
+
+def _ranks(values: Float[Tensor, "batch item"], items: Bool[Tensor, "batch item"]) -> Float[Tensor, "batch item"]:
+    """Dense ranks, nearly equal values sharing one; what is undefined comes last."""
+    return ties_within(values, items).nan_to_num(-1.0)
+
+
+def mean_over(values: Shaped[Tensor, "batch item"], chosen: Bool[Tensor, "batch item"]) -> Float[Tensor, " batch"]:
+    """The mean of the chosen items' values: the expectation over one of them drawn at random; NaN without any."""
+    return values.double().masked_fill(~chosen, 0.0).sum(1) / chosen.sum(1)
 
 
 def undefined_where(

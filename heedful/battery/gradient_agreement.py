@@ -3,31 +3,53 @@
 from collections.abc import Callable
 
 import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
 
-from heedful.battery.evidence import Evidence
-from heedful.battery.question import BatteryTest, Columns, Question, Triple
+from heedful.battery.evidence import Evidence, Weights
+from heedful.battery.question import BatteryTest, Columns, Question, Triple, Values
 from heedful.measures import kendall_tau, ties_within
 from heedful.types import Findings
+
+AGREEMENT = 0.1
+"""The smallest difference of two taus that matters."""
+
+PerText = Float[Tensor, " batch"]
 
 
 def gradient_agreement(evidence: Evidence, generator: torch.Generator) -> Findings:
     """Kendall's tau-b of attention with the input gradient of each text, and its p-value.
 
+    `tau_permuted` is the floor: the same weights permuted, imposed on the model, and the gradient computed anew.
+    Weights that are used do matter, so even attention that knows nothing agrees with its own gradient. `tau_reference`:
+    likewise, of weights in proportion to what each item says.
     Jain and Wallace (2019, algorithm 1). NaN for one item, or where all of either are tied.
     """
     items = evidence.items
-    tau, p = kendall_tau(ties_within(evidence.attention, items), ties_within(evidence.input_gradient, items), items)
-    return Findings({"tau": tau, "p": p})
+    tau, p = tau_of(evidence.attention, evidence.input_gradient, items)
+    permuted, _ = tau_of(evidence.permuted_log_attention.exp(), evidence.permuted_input_gradient, items)
+    reference, _ = tau_of(evidence.reference_log_attention.exp(), evidence.reference_input_gradient, items)
+    return Findings({"tau": tau, "p": p, "tau_permuted": permuted, "tau_reference": reference})
+
+
+def tau_of(first: Weights, second: Weights, items: Bool[Tensor, "batch item"]) -> tuple[PerText, PerText]:
+    """Kendall's tau-b of two importances, and its p-value; what differs by rounding alone is tied."""
+    return kendall_tau(ties_within(first, items), ties_within(second, items), items)
 
 
 def agreement(test: str) -> Callable[[Columns], Triple]:
-    """Tau of attention with one measure of importance, between none and what gradient and leave-one-out agree by."""
+    """Tau of attention with an importance, between that of permuted weights and that of gradient and leave-one-out."""
 
     def measured(columns: Columns) -> Triple:
-        value = columns[f"{test}.tau"]
-        return value, torch.zeros_like(value), columns["leave_one_out_agreement.tau_gradient"]
+        best = columns["leave_one_out_agreement.tau_gradient"]
+        return columns[f"{test}.tau"], columns[f"{test}.tau_permuted"], best
 
     return measured
+
+
+def reference_agreement(test: str) -> Callable[[Columns], Values]:
+    """The same of weights in proportion to what each item says for or against the decision."""
+    return lambda columns: columns[f"{test}.tau_reference"]
 
 
 TEST = BatteryTest(
@@ -35,14 +57,17 @@ TEST = BatteryTest(
     (
         Question(
             name="gradient_agreement",
+            group="relevance",
+            material=AGREEMENT,
             wording=lambda item: f"Does attention rank {item}s as the gradient does?",
             needs=("gradient_agreement", "leave_one_out_agreement"),
             measured=agreement("gradient_agreement"),
+            attainable=reference_agreement("gradient_agreement"),
             best_kind="yardstick",
             sentence=lambda answer: (
                 f"Attention and the gradient order the {answer.item}s with an agreement of {answer.value:.2f} (1: the "
-                f"same order, 0: no relation); the gradient and leaving {answer.item}s out agree with each other by "
-                f"{answer.best:.2f}."
+                f"same order, 0: no relation); the same weights permuted reach {answer.floor:.2f}. The gradient and "
+                f"leaving {answer.item}s out agree with each other by {answer.best:.2f}."
             ),
         ),
     ),

@@ -52,6 +52,8 @@ TEST = BatteryTest(
     (
         Question(
             name="permutation",
+            group="exclusivity",
+            material=0.05,
             wording=lambda item: f"Does it matter which {item}s get the weight?",
             needs=("permutation",),
             measured=_measured,

@@ -7,6 +7,7 @@ from typing import Literal
 from jaxtyping import Float
 from torch import Tensor
 
+from heedful.schema import Group
 from heedful.types import Findings
 
 Values = Float[Tensor, "seed text"]
@@ -14,7 +15,7 @@ Columns = Mapping[str, Values]
 """One measure of one test, `test.measure`, for each seed and text."""
 
 Triple = tuple[Values, Values, Values]
-"""Value, floor, and best possible, text by text."""
+"""Value, floor, and best possible, text by text; a larger value is better for attention."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Question:
     """How a line of the verdict is made from columns: what is measured, against which floor and best, in which words.
 
     Args:
+        group: what kind of evidence the answer is; the headline speaks of relevance.
         wording: the question, given what attention weighs ("word" or "sentence").
         needs: tests, or single measures `test.measure`, without which it is not asked.
         measured: value, floor and best of each text.
@@ -46,11 +48,16 @@ class Question:
         sentence: the answer as a reader understands it.
         details: further numbers to show.
         unit: how value, floor and best are shown.
-        counts: whether the answer can speak for or against attention.
+        material: the smallest difference of best and floor that matters; a closer best says little, and is not counted.
+        attainable: the value of attention that ranks items by what they say for the decision, where that may fall short
+            of the best: encodings tell of their neighbours too. Where it does not hold, the question is not counted.
+        uninformed: the value of the same weights permuted among the items and imposed: attention that knows nothing.
+            Where that might hold as well the question is not counted, unless the model has then learnt nothing.
         if_inexact: what is added to the sentence where the test was not answered exactly; the best is a yardstick then.
     """
 
     name: str
+    group: Group
     wording: Callable[[str], str]
     needs: tuple[str, ...]
     measured: Callable[[Columns], Triple]
@@ -58,7 +65,9 @@ class Question:
     sentence: Callable[[Answer], str]
     details: Callable[[Columns], dict[str, float]] = lambda columns: {}
     unit: Literal["number", "share"] = "number"
-    counts: bool = True
+    material: float = 0.0
+    attainable: Callable[[Columns], Values] | None = None
+    uninformed: Callable[[Columns], Values] | None = None
     if_inexact: str = ""
 
 
@@ -70,13 +79,11 @@ class BatteryTest:
         function: from evidence and a generator to findings.
         questions: none for a test that is measured and drawn only.
         cost: `default` tests are always done, `deep` ones where they are asked for, `named` ones only by name.
-        stream: what the test's random numbers are seeded by, beside the audit's seed; its name if empty.
     """
 
     function: Callable[..., Findings]
     questions: tuple[Question, ...] = ()
     cost: Literal["default", "deep", "named"] = "default"
-    stream: str = ""
 
 
 def mean(name: str) -> Callable[[Columns], float]:

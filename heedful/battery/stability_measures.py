@@ -9,7 +9,7 @@ from pydantic import Field
 from torch import Tensor
 
 from heedful.battery.evidence import Evidence
-from heedful.battery.question import Columns, Triple, mean
+from heedful.battery.question import Answer, Columns, Triple, mean
 from heedful.measures import js_divergence, top_k_overlap, total_variation
 from heedful.settings import Positive
 from heedful.types import Trace
@@ -50,11 +50,11 @@ def suffixes(radii: Sequence[int | float]) -> dict[str, int | float]:
 
 
 def against_shuffled(test: str, js: str = "js") -> Callable[[Columns], Triple]:
-    """A divergence of attention between what shuffling the weights would make it and 0."""
+    """How much less attention diverges than shuffled weights would, between not at all and by all of that."""
 
     def measured(columns: Columns) -> Triple:
-        value = columns[f"{test}.{js}"]
-        return value, columns[f"{test}.shuffled_js"], torch.zeros_like(value)
+        shuffled = columns[f"{test}.shuffled_js"]
+        return shuffled - columns[f"{test}.{js}"], torch.zeros_like(shuffled), shuffled
 
     return measured
 
@@ -65,14 +65,14 @@ def answer_moves(test: str, tvd: str = "tvd", flips: str = "flips") -> Callable[
     return lambda columns: {name: mean(column)(columns) for name, column in measures.items()}
 
 
-def relative_to_shuffled(value: float, floor: float) -> str:
-    """A divergence beside what permuting the weights at random would make it, in words.
+def relative_to_shuffled(answer: Answer) -> str:
+    """How far attention moves beside how far permuting the weights at random would move it, in words.
 
-    >>> relative_to_shuffled(0.03, 0.3)
+    >>> relative_to_shuffled(Answer(value=0.27, floor=0.0, best=0.3))
     '10 % as far as permuting the weights at random would'
-    >>> relative_to_shuffled(0.0, 0.0004)
+    >>> relative_to_shuffled(Answer(value=0.0004, floor=0.0, best=0.0004))
     '0 % as far as permuting the weights at random would (but attention is nearly uniform: there is little to move)'
     """
-    share = 100 * value / floor if floor > 0 else 0.0
-    nearly = " (but attention is nearly uniform: there is little to move)" if floor < NEARLY_UNIFORM else ""
+    share = 100 * (1 - answer.value / answer.best) if answer.best > 0 else 0.0
+    nearly = " (but attention is nearly uniform: there is little to move)" if answer.best < NEARLY_UNIFORM else ""
     return f"{share:.0f} % as far as permuting the weights at random would{nearly}"

@@ -20,7 +20,9 @@ def token_scores(evidence: Evidence, generator: torch.Generator) -> Findings:
 
     `polar_above_neutral`: of the pairs of a polar and a neutral word of the text, the share in which the polar one has
     the more attention, equal ones counting half: AUROC within the text, .5 if attention knows nothing of polarity, NaN
-    without such a pair. `weight_polar`, `weight_neutral` and, for a few labels, `weight[label]`: the mean weight of
+    without such a pair. `own_above_neutral`: the same for the polar words of the predicted label alone, which are what
+    the decision can rest on where the words of a text disagree; `own_above_neutral_gradient`: of the weight gradient
+    instead of attention. `weight_polar`, `weight_neutral` and, for a few labels, `weight[label]`: the mean weight of
     these words relative to uniform, weight x number of words; NaN where there are none.
 
     Within a text, order of weights is order of attention scores, which Sun and Lu (2020, section 5 and Figure 5)
@@ -34,8 +36,11 @@ def token_scores(evidence: Evidence, generator: torch.Generator) -> Findings:
         of_items = classes[seen.batch.tokens.cpu()].where(evidence.items, OTHER)
     polar, neutral = of_items >= 0, of_items == NEUTRAL
     shares = evidence.count[:, None] * attention
+    above, own = shares_below(attention, neutral), of_items == evidence.predicted[:, None]
     values = {
-        "polar_above_neutral": _mean(shares_below(attention, neutral), polar),
+        "polar_above_neutral": _mean(above, polar),
+        "own_above_neutral": _mean(above, own),
+        "own_above_neutral_gradient": _mean(shares_below(evidence.weight_gradient, neutral), own),
         "weight_polar": _mean(shares, polar),
         "weight_neutral": _mean(shares, neutral),
     }
@@ -54,7 +59,7 @@ def _classes(context: Context) -> Int[Tensor, " token"]:
 
 
 def _measured(columns: Columns) -> Triple:
-    value = columns["token_scores.polar_above_neutral"]
+    value = columns["token_scores.own_above_neutral"]
     return value, torch.full_like(value, 0.5), torch.ones_like(value)
 
 
@@ -63,15 +68,18 @@ TEST = BatteryTest(
     (
         Question(
             name="token_scores",
+            group="relevance",
             wording=lambda item: "Do label-indicative words get more attention than neutral ones?",
             needs=("token_scores",),
             measured=_measured,
+            attainable=lambda columns: columns["token_scores.own_above_neutral_gradient"],
             best_kind="ceiling",
             sentence=lambda answer: (
-                "Compare a label-indicative word, which mostly occurs under one label, with a neutral word, which "
-                f"occurs under all alike: in {of_100(answer.value)} such pairs the label-indicative word has more "
-                f"attention (50 would be chance). It gets {answer.details['weight on label-indicative words']:.1f} "
-                f"times the uniform weight, a neutral word {answer.details['weight on neutral words']:.1f} times."
+                "Compare a word that mostly occurs under the predicted label with a neutral word, which occurs under "
+                f"all labels alike: in {of_100(answer.value)} such pairs the label-indicative word has more attention "
+                "(50 would be chance). Words that indicate any label get "
+                f"{answer.details['weight on label-indicative words']:.1f} times the uniform weight, neutral words "
+                f"{answer.details['weight on neutral words']:.1f} times."
             ),
             details=lambda columns: {
                 "weight on label-indicative words": mean("token_scores.weight_polar")(columns),

@@ -52,6 +52,8 @@ TEST = BatteryTest(
     (
         Question(
             name="uniform",
+            group="exclusivity",
+            material=0.02,
             wording=lambda item: "Is attention needed at all? (same model)",
             needs=("uniform",),
             measured=accuracy_lost("uniform.correct_uniform"),

@@ -21,6 +21,8 @@ TEST = BatteryTest(
     (
         Question(
             name="uniform_retrained",
+            group="exclusivity",
+            material=0.02,
             wording=lambda item: "Is attention needed at all? (retrained)",
             needs=("uniform_retrained",),
             measured=accuracy_lost("uniform_retrained.correct"),

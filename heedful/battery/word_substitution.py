@@ -14,7 +14,14 @@ from torch.nn.utils.rnn import pad_sequence
 from heedful.attribution.items import items_are_tokens
 from heedful.battery.evidence import Context, Evidence, undefined_where
 from heedful.battery.question import BatteryTest, Question, of_100
-from heedful.battery.stability_measures import against_shuffled, answer_moves, moves, relative_to_shuffled, suffixes
+from heedful.battery.stability_measures import (
+    NEARLY_UNIFORM,
+    against_shuffled,
+    answer_moves,
+    moves,
+    relative_to_shuffled,
+    suffixes,
+)
 from heedful.data.synonyms import wordnet_synonyms
 from heedful.data.tokenizer import SPECIAL
 from heedful.data.word_vectors import nearest_rows
@@ -147,14 +154,15 @@ TEST = BatteryTest(
     (
         Question(
             name="word_substitution",
+            group="stability",
             wording=lambda item: "Is it stable? (other words of the same meaning)",
             needs=("word_substitution",),
             measured=against_shuffled("word_substitution"),
             best_kind="ceiling",
-            counts=False,  # attention that never changes is stable and explains nothing
+            material=NEARLY_UNIFORM,
             sentence=lambda answer: (
                 "Putting a similar word in the place of another moves attention "
-                f"{relative_to_shuffled(answer.value, answer.floor)}, and changes "
+                f"{relative_to_shuffled(answer)}, and changes "
                 f"{of_100(answer.details['answers change'])} answers."
             ),
             details=answer_moves("word_substitution"),

@@ -84,7 +84,9 @@ def test_only_what_was_chosen_is_run():
     chosen = torch.zeros(BATCH, 5, dtype=torch.bool)
     chosen[0, 3] = chosen[1, 0] = True
     assert keep[chosen].any(-1).all()
-    actual = logits_by_deletion(model, seen, keep, chosen, tokens=17)
+    imposed = torch.zeros(BATCH, TIME).double()
+    actual = logits_by_deletion(model, seen, keep, chosen, tokens=17, imposed=[imposed])
+    assert actual.shape == (2, BATCH, 5, 2)
     assert (actual.isnan().all(-1) == ~chosen).all()
 
 
@@ -96,6 +98,7 @@ def test_chunks_of_any_size_give_the_same(encoder, tokens):
     items = seen.encoded.items[:, None]
     keep = some_parts()[..., : items.shape[-1]] & items
     chosen = keep.any(-1)
-    wanted = logits_by_deletion(model, seen, keep, chosen, tokens=10**6)
-    actual = logits_by_deletion(model, seen, keep, chosen, tokens=tokens)
+    imposed = [torch.randn(*items.shape[::2], generator=torch.Generator().manual_seed(1)).double()]
+    wanted = logits_by_deletion(model, seen, keep, chosen, tokens=10**6, imposed=imposed)
+    actual = logits_by_deletion(model, seen, keep, chosen, tokens=tokens, imposed=imposed)
     torch.testing.assert_close(actual, wanted, atol=1e-12, rtol=0, equal_nan=True)

@@ -46,6 +46,26 @@ def test_a_gradient_by_hand():
     torch.testing.assert_close(input_gradient(ByHand(), seen), torch.tensor([[0.375, 0.375]]))
 
 
+def test_a_gradient_under_imposed_weights_by_hand():
+    """With 1/4 and 3/4 the logit is -4: the model now says class 0, and the tokens move the logit by 1/2 and 9/2."""
+    slope = torch.tensor(4.0).sigmoid() * torch.tensor(-4.0).sigmoid()
+    imposed = torch.tensor([[0.25, 0.75]])
+    torch.testing.assert_close(input_gradient(ByHand(), seen_by_hand(), imposed), slope * torch.tensor([[0.5, 4.5]]))
+    torch.testing.assert_close(
+        signed_input_gradient(ByHand(), seen_by_hand(), torch.tensor([1]), imposed), slope * torch.tensor([[0.5, -4.5]])
+    )
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_a_gradient_under_imposed_weights_is_that_of_a_model_that_attends_so(encoder):
+    model, batch = make(encoder, classes=5), make_batch()
+    seen = trace(model, batch)
+    drawn = torch.rand(seen.attention.shape, generator=torch.Generator().manual_seed(1)).double() * seen.encoded.items
+    imposed = drawn / drawn.sum(1, keepdim=True)
+    attending = replace(seen, attention=imposed, logits=model.decode(seen.encoded, imposed))
+    torch.testing.assert_close(input_gradient(model, seen, imposed), input_gradient(model, attending))
+
+
 def test_a_weight_gradient_by_hand():
     """Class 0 is predicted (the first of two equal ones): the weights move its logit's difference by -2 and 6."""
     torch.testing.assert_close(weight_gradient(ByHand(), seen_by_hand()), torch.tensor([[-0.5, 1.5]]))
@@ -168,8 +188,9 @@ def test_a_sure_prediction_keeps_its_ranking(classes):
     """The probability is 1 in float32, where the textbook p (1 - p) is 0 for every item."""
     model, batch = make("bilstm", classes=classes).float(), make_batch()
     with torch.no_grad():
-        model.head.linear.weight *= 200
-        model.head.linear.bias[...] = torch.linspace(20, 200, len(model.head.linear.bias))
+        weight, bias = (model.get_parameter(f"head.linear.{name}") for name in ("weight", "bias"))
+        weight.mul_(200)
+        bias.copy_(torch.linspace(20, 200, len(bias)))
     seen = trace(model, batch)
     sure = (seen.logits.softmax(-1).amax(-1) == 1) & (LENGTHS > 1)
     assert sure.any()

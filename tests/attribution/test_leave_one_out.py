@@ -31,7 +31,7 @@ from support.models import (
 
 @pytest.fixture
 def no_reference(monkeypatch):
-    def refuse(model, seen, keep, chosen, tokens):
+    def refuse(*_, **__):
         raise AssertionError("a shortened text was run")
 
     # The package's attribute of this name is the function.
@@ -44,6 +44,12 @@ def framed(batch: Batch) -> Batch:
     return replace(both, attendable=(torch.arange(TIME) > 0) & (torch.arange(TIME) < LENGTHS[:2, None] - 1))
 
 
+def reference(model, seen):
+    """Every shortened text run, the model attending to it."""
+    (attending,) = leave_one_out_reference(model, seen)
+    return attending
+
+
 def assert_same(actual, wanted, atol=1e-10):
     torch.testing.assert_close(actual, wanted, atol=atol, rtol=0, equal_nan=True)
 
@@ -52,7 +58,7 @@ def assert_same_as_reference(golden: Golden) -> None:
     seen = trace(golden.model, golden.batch)
     items = seen.encoded.items
     wanted = golden.results["loo_out_f64"][items.numpy()]
-    for compute in (leave_one_out, leave_one_out_reference):
+    for compute in (leave_one_out, reference):
         ours = compute(golden.model, seen).softmax(-1)[..., 1]
         np.testing.assert_allclose(ours[items].numpy(), wanted, atol=1e-8, rtol=0)
         assert ours[~items].isnan().all()
@@ -82,7 +88,7 @@ def test_every_fast_path_equals_running_every_shortened_text(encoder, attention,
     seen = trace(model, give_attention(make_batch(has_query), encoder == "hierarchical"))
     actual = leave_one_out(model, seen)
     assert actual.shape == (*seen.encoded.items.shape, classes)
-    assert_same(actual, leave_one_out_reference(model, seen))
+    assert_same(actual, reference(model, seen))
     several = seen.encoded.items & (seen.encoded.items.sum(1, keepdim=True) > 1)
     assert (actual[several] != seen.logits[several.nonzero()[:, 0]]).any(-1).all()
 
@@ -94,7 +100,7 @@ def test_start_and_end_symbols_stay(encoder, has_query):
     batch = make_batch(has_query)
     seen = trace(model, framed(batch))
     actual = leave_one_out(model, seen)
-    assert_same(actual, leave_one_out_reference(model, seen))
+    assert_same(actual, reference(model, seen))
     assert (actual.isnan().any(-1) == ~seen.batch.attendable).all()
     tokens = torch.cat([batch.tokens[:1, :2], batch.tokens[:1, 3:]], 1)
     read = torch.ones(1, TIME - 1, dtype=torch.bool)
@@ -120,7 +126,7 @@ def test_a_hierarchical_model_loses_whole_sentences(words, sentences):
     batch = replace(batch, attendable=batch.mask & (torch.arange(TIME) > 0) | (LENGTHS == 1)[:, None] & batch.mask)
     seen = trace(model, batch)
     actual = leave_one_out(model, seen)
-    assert_same(actual, leave_one_out_reference(model, seen))
+    assert_same(actual, reference(model, seen))
     for row, item in ((0, 0), (0, 1), (0, 2), (1, 0), (1, 1)):
         kept = batch.mask[row] & (sentence[row] != item)
         tokens, left = batch.tokens[row, kept], sentence[row, kept]
@@ -132,27 +138,44 @@ def test_a_hierarchical_model_loses_whole_sentences(words, sentences):
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)
-def test_without_its_only_item_a_text_gets_the_empty_logits(encoder):
-    linear, tanh = make(encoder, classes=5), make(encoder, classes=5, head="tanh")
-    for compute in (leave_one_out, leave_one_out_reference):
-        seen = trace(linear, make_batch())
-        assert_same(compute(linear, seen)[2, 0], linear.empty_logits(seen.encoded)[2])
-        assert compute(tanh, trace(tanh, make_batch()))[2, 0].isnan().all()
+@pytest.mark.parametrize("head", ["linear", "tanh"])
+def test_without_its_only_item_a_text_is_undefined(encoder, head):
+    """Not the model's answer to nothing, even where it has one."""
+    model = make(encoder, classes=5, head=head)
+    seen = trace(model, make_batch())
+    for compute in (leave_one_out, reference):
+        actual = compute(model, seen)
+        assert actual[2, 0].isnan().all() and actual[:2][seen.encoded.items[:2]].isfinite().all()
 
 
-@pytest.mark.parametrize("encoder", ["average", "gru", "bilstm", "cnn"])
-def test_without_all_its_imposed_weight_a_text_gets_the_empty_logits(encoder):
-    model, batch = make(encoder, "frozen"), make_batch()
+def one_hot_but_in_the_first_text() -> torch.Tensor:
+    """All weight on the first token; in the first text on two others."""
     given = torch.zeros(BATCH, TIME).double()
     given[:, 0] = 1.0
     given[0, 3:5] = 0.5
     given[0, 0] = 0.0
-    seen = trace(model, replace(batch, imposed_attention=given))
+    return given
+
+
+@pytest.mark.parametrize("encoder", ["average", "gru", "bilstm", "cnn"])
+def test_without_all_its_imposed_weight_a_text_is_undefined(encoder):
+    model, batch = make(encoder, "frozen"), make_batch()
+    seen = trace(model, replace(batch, imposed_attention=one_hot_but_in_the_first_text()))
     actual = leave_one_out(model, seen)
-    assert_same(actual, leave_one_out_reference(model, seen))
-    empty = model.empty_logits(seen.encoded)
-    assert_same(actual[1:, 0], empty[1:])
-    assert (actual[seen.encoded.items].isfinite()).all() and (actual[1, 1] != empty[1]).any()
+    assert_same(actual, reference(model, seen))
+    emptied = torch.zeros_like(seen.encoded.items)
+    emptied[1:, 0] = True
+    assert (actual.isnan().any(-1) == (emptied | ~seen.encoded.items)).all()
+
+
+@pytest.mark.parametrize("encoder", ["average", "bilstm"])
+def test_weight_imposed_on_padding_hides_nothing(encoder):
+    """What stands beside the text in `imposed_attention` is no weight of the text."""
+    model, batch = make(encoder, "frozen"), make_batch()
+    given = one_hot_but_in_the_first_text()
+    clean = leave_one_out(model, trace(model, replace(batch, imposed_attention=given)))
+    soiled = replace(batch, imposed_attention=given.masked_fill(~batch.mask, 0.5))
+    assert_same(leave_one_out(model, trace(model, soiled)), clean)
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)
@@ -161,7 +184,7 @@ def test_padding_batch_size_and_order_change_nothing(encoder, has_query):
     if has_query and encoder == "hierarchical":
         pytest.skip("a hierarchical encoder takes no query")
     model, batch = make(encoder, has_query=has_query), make_batch(has_query)
-    for compute in (leave_one_out, leave_one_out_reference):
+    for compute in (leave_one_out, reference):
         together = compute(model, trace(model, batch))
         assert_same(compute(model, trace(model, cut(batch, [2, 0, 1], TIME))), together[[2, 0, 1]], atol=1e-12)
         for row, length in enumerate(LENGTHS.tolist()):
@@ -191,7 +214,7 @@ def test_nothing_is_left_behind(encoder):
     before = [tensor.detach().clone() for tensor in tensors]
     for parameter in model.parameters():
         parameter.grad = torch.full_like(parameter, 3.0)
-    for compute in (leave_one_out, leave_one_out_reference):
+    for compute in (leave_one_out, reference):
         assert not compute(model, seen).requires_grad
     assert all(torch.equal(now.detach(), then) for now, then in zip(tensors, before, strict=True))
     assert all((parameter.grad == 3).all() and parameter.requires_grad for parameter in model.parameters())
@@ -201,9 +224,7 @@ def test_nothing_is_left_behind(encoder):
 def test_any_object_with_the_four_verbs_will_do(encoder):
     model = make(encoder)
     seen = trace(model, make_batch())
-    actual, wanted = leave_one_out(FourVerbs(model), seen), leave_one_out(model, seen)
-    assert_same(actual[:2], wanted[:2])
-    assert actual[2].isnan().all()  # it has no empty_logits
+    assert_same(leave_one_out(FourVerbs(model), seen), leave_one_out(model, seen))
 
 
 def test_words_in_pieces_are_left_out_whole():
@@ -211,6 +232,7 @@ def test_words_in_pieces_are_left_out_whole():
 
     class Words(FourVerbs):
         def encode(self, embedded, batch):
+            assert batch.sentence is not None
             word = batch.sentence.where(batch.mask, -1)
             belongs = torch.arange(int(word.max()) + 1)[:, None] == word[:, None]
             return Encoded(belongs.double() @ embedded, belongs.any(-1))
@@ -239,7 +261,7 @@ def test_a_model_that_does_something_else_is_not_taken_for_ours():
     torch.manual_seed(0)
     model = Doubling(NETWORK, VOCABULARY, 2, False).double().eval()
     seen = trace(model, make_batch())
-    assert_same(leave_one_out(model, seen), leave_one_out_reference(model, seen))
+    assert_same(leave_one_out(model, seen), reference(model, seen))
 
 
 def test_attention_that_is_not_ours_is_run_by_the_reference():
@@ -253,7 +275,7 @@ def test_attention_that_is_not_ours_is_run_by_the_reference():
     model = make("average")
     model.attention = Largest()
     seen = trace(model, make_batch())
-    assert_same(leave_one_out(model, seen), leave_one_out_reference(model, seen))
+    assert_same(leave_one_out(model, seen), reference(model, seen))
 
 
 @pytest.mark.parametrize("encoder", ["rnn", "bilstm", "cnn", "average"])

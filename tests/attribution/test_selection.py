@@ -1,5 +1,7 @@
 """Parts of texts against texts that are written out shorter."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -47,7 +49,8 @@ def test_a_part_is_read_as_a_text_of_its_own(encoder, seed):
     for row in range(BATCH):
         for part in range(5):
             tokens = [batch.tokens[row, i].item() for i in range(LENGTHS[row]) if keep[row, part, i]]
-            close(actual[row, part], _reference(model, tokens) if tokens else model.empty_logits(seen.encoded)[row])
+            undefined = torch.full_like(seen.logits[row], torch.nan)
+            close(actual[row, part], _reference(model, tokens) if tokens else undefined)
 
 
 def _reference(model, tokens):
@@ -62,8 +65,32 @@ def test_the_whole_text_is_the_text_and_nothing_is_nothing(encoder):
     whole = torch.stack([seen.encoded.items, torch.zeros_like(seen.encoded.items)], 1)
     actual = logits_of_parts(model, seen, whole)
     close(actual[:, 0], seen.logits)
-    close(actual[:, 1], model.empty_logits(seen.encoded))
-    assert logits_of_parts(FourVerbs(model), seen, whole)[:, 1].isnan().all()
+    assert actual[:, 1].isnan().all()
+    close(logits_of_parts(FourVerbs(model), seen, whole), actual)
+
+
+@pytest.mark.parametrize("encoder", ["average", "bilstm"])
+def test_a_part_without_weight_is_undefined(encoder):
+    """All weight is imposed on the first token: any part without it has none, whatever padding carries."""
+    given = torch.zeros(BATCH, TIME).double()
+    given[:, 0] = 1.0
+    batch = make_batch()
+    model = make(encoder, "frozen")
+    seen = seen_by(model, replace(batch, imposed_attention=given.masked_fill(~batch.mask, 0.5)))
+    keep = torch.rand(BATCH, 5, TIME, generator=torch.Generator().manual_seed(0)) < 0.5
+    actual = logits_of_parts(model, seen, keep)
+    assert (actual.isnan().any(-1) == ~keep[..., 0]).all() and keep[..., 0].any() and not keep[..., 0].all()
+
+
+def test_a_very_sharp_attention_leaves_a_rest_with_its_shape():
+    """Without the first token the weights of the others are those of its own softmax, not 0 / 0."""
+    model, seen = of_case("average", "additive", 2, False)
+    lead = torch.zeros_like(seen.scores)
+    lead[:, 0] = 5000.0
+    sharp = replace(seen, scores=seen.scores + lead, attention=torch.zeros_like(lead).masked_fill(lead > 0, 1.0))
+    keep = seen.encoded.items[:2, None] & (lead[:2, None] == 0)
+    keep = torch.cat([keep, torch.zeros_like(keep[:1])])
+    close(logits_of_parts(model, sharp, keep)[:2], logits_of_parts(model, seen, keep)[:2])
 
 
 def test_any_model_gets_what_ours_get():

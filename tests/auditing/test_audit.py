@@ -133,6 +133,7 @@ def test_a_model_of_the_users_is_asked_about_the_words_of_its_batches():
     settings = update_settings(QUICK, {"tests": ("token_scores",)})
     finished = audit(make(), [make_batch()], settings, labels=("no", "yes"))
     assert set(finished.rows.filter(test="token_scores")["measure"]) >= {"polar_above_neutral", "weight[yes]"}
-    assert all(each.word.startswith("token ") for each in finished.verdict.words.most)
+    words = finished.verdict.words
+    assert words is not None and all(each.word.startswith("token ") for each in words.most)
     assert audit(make(head="tanh"), [make_batch()], settings).verdict.words is None
     assert audit(make(), [make_batch()], update_settings(QUICK, {"tests": ("uniform",)})).verdict.words is None

@@ -116,8 +116,9 @@ def test_shown_texts_have_the_attention_of_another_seed(base):
 
 def test_the_same_model_from_other_seeds_is_asked_about_stability(base):
     same = audit(base, toy(), ONLY, Companions(seeds=(base, base)))
-    assert line_of(same, "seeds").value == pytest.approx(0.0, abs=1e-6)
-    assert not line_of(same, "seeds").counts
+    line = line_of(same, "seeds")
+    assert line.group == "stability"
+    assert line.value == pytest.approx(line.best) and line.floor == 0  # attention has not moved at all
 
 
 def test_a_retrained_model_adds_its_line(base):

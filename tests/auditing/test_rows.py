@@ -12,7 +12,7 @@ from heedful.auditing.rows import chosen_tests, item_names
 from heedful.battery import BATTERY
 from heedful.errors import SettingError
 from heedful.schema import EXAMPLES, ROWS
-from heedful.settings import AuditSettings, key_of
+from heedful.settings import AuditSettings, OptionValue, key_of
 from heedful.settings.validation import update_settings
 from heedful.training.loop import train
 from heedful.types import Example
@@ -87,7 +87,9 @@ def test_a_rationale_is_marked(trained):
 
 
 def test_costly_tests_are_done_where_they_are_asked_for(trained):
-    sizes = {name: {"sizes": (1.0,)} for name in ("comprehensiveness_sufficiency", "sensitivity")}
+    sizes: dict[str, dict[str, OptionValue]] = {
+        name: {"sizes": (1.0,)} for name in ("comprehensiveness_sufficiency", "sensitivity")
+    }
     few = AuditSettings(shown=0, examples=4, options={**OPTIONS, **sizes})
     deep = audit(trained, toy(), update_settings(few, {"deep": True}))
     assert set(deep.rows["test"].unique()) == COSTS["default"] | COSTS["deep"]
@@ -117,7 +119,7 @@ def test_synonyms_are_those_of_the_runs_words(trained, tmp_path, monkeypatch):
     content = gzip.compress(json.dumps({"good": {"a": ["bad"]}}).encode())
     (tmp_path / "synonyms" / "wordnet_synonyms.json.gz").write_bytes(content)
     monkeypatch.setenv("HEEDFUL_DATA", str(tmp_path))
-    wordnet = {"word_substitution": {"synonyms": "wordnet"}}
+    wordnet: dict[str, dict[str, OptionValue]] = {"word_substitution": {"synonyms": "wordnet"}}
     settings = AuditSettings(tests=("word_substitution",), options=wordnet, shown=0)
     rows = audit(trained, toy(), settings).rows.filter(measure="js").sort("example")
     has_synonym = ["good" in example.tokens for example in toy().test]

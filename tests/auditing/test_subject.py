@@ -16,6 +16,7 @@ from heedful.auditing.subject import (
     validate_trace,
 )
 from heedful.errors import HeedfulError, SettingError
+from heedful.models.attention_model import AttentionModel
 from heedful.models.trace import trace
 from heedful.settings import AuditSettings
 from heedful.training.loop import train
@@ -66,7 +67,7 @@ def test_logits_that_are_no_numbers_are_refused():
 def test_weights_that_are_no_numbers_are_named_at_once():
     model = make("average")
     with torch.no_grad():
-        model.head.linear.bias.fill_(math.nan)
+        model.get_parameter("head.linear.bias").fill_(math.nan)
     with pytest.raises(HeedfulError, match="parameter 'head.linear.bias' holds NaN"):
         audit(model, [make_batch()], QUICK)
 
@@ -74,6 +75,7 @@ def test_weights_that_are_no_numbers_are_named_at_once():
 def test_a_module_is_measured_on_a_copy_in_double_precision_and_evaluation_mode():
     model = make("average").float().train()
     copy = float64_eval_copy(model)
+    assert isinstance(copy, AttentionModel)
     assert copy is not model and not copy.training and copy.embedding.weight.dtype == torch.float64
     assert model.training and model.embedding.weight.dtype == torch.float32
     own = FourVerbs(model)

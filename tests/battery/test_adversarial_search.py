@@ -40,5 +40,6 @@ def test_the_end_is_theirs_and_below_the_exact_answer(golden):
     np.testing.assert_allclose(result.js.numpy(), golden.results["adv_jsd_f64"], atol=1e-6, rtol=0)
     best, _ = result.best(0.01)
     np.testing.assert_allclose(best.numpy(), golden.results["emax_jsd_eps0.01_f64"], atol=1e-6, rtol=0)
+    assert evidence.item_logits is not None
     exact = eps_max_js(evidence.attention, evidence.item_logits, evidence.items, 0.01)
     assert (exact.js >= best - 1e-9).all()

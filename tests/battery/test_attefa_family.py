@@ -248,6 +248,7 @@ def test_the_members_that_need_no_training():
     assert members.constant == family(base_rows(ATTENTION, SURE, ITEMS), [CONSTANT]).seeds[0]
     assert members.rescaled.tvd == pytest.approx(0.1) and members.rescaled.js == pytest.approx(members.cap)
     optimum = frozen_optimum(ATTENTION, ITEM_LOGITS, ITEMS)
+    assert members.frozen is not None
     assert members.frozen.loss == pytest.approx(float(optimum.loss.mean()))
     assert members.frozen.attefa == attefa(optimum.moved, optimum.js)
 
@@ -269,6 +270,7 @@ def test_a_token_wise_adversary_is_held_against_the_cap_of_types_and_the_frozen_
     members = family(rows, [adversary_rows(even, SURE, even, SURE, ITEMS)])
     assert members.cap == pytest.approx(0, abs=1e-12)
     assert rows["frozen_js"].min() > 0
+    assert members.frozen is not None
     assert members.frozen.attefa_of_cap == attefa(rows["frozen_tvd"], rows["frozen_js"], rows["cap"])
 
 

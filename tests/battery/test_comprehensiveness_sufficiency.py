@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from heedful.auditing.rows import chosen_tests
+from heedful.battery import Evidence
 from heedful.battery.comprehensiveness_sufficiency import comprehensiveness_sufficiency, top_items, top_sizes
 from heedful.errors import SettingError
 from heedful.models.trace import trace
@@ -11,18 +12,18 @@ from support.by_hand import findings_of, sigmoid
 from support.evidence import evidence_of
 from support.evidence import evidence_of_kind as of_kind
 from support.evidence import seeded as draw
-from support.models import LENGTHS, make
+from support.models import LENGTHS, make, make_batch
 
 
 def test_necessary_and_sufficient_by_hand():
-    # The toy's weights belong to places: what is kept in front keeps its own. 2 x .3 - 1 x .2 + 4 x .5 = 2.4;
-    # without the last (.6 - .2) / .5 = .8, with it alone 4; of the top two, 2 and 4 with weights .3 and .2.
+    # 2 x .3 - 1 x .2 + 4 x .5 = 2.4; without the last (.6 - .2) / .5 = .8, with it alone 4; the top two are the last
+    # and the first, of which (2 + .6) / .8 = 3.25 is left, and -1 without them.
     values = findings_of("comprehensiveness_sufficiency", [2, -1, 4], [0.3, 0.2, 0.5], sizes=(1.0, 2.0))
     p = sigmoid(2.4)
     assert values["comprehensiveness_attention_1"] == pytest.approx(p - sigmoid(0.8))
     assert values["sufficiency_attention_1"] == pytest.approx(p - sigmoid(4.0))
     assert values["comprehensiveness_attention_2"] == pytest.approx(p - sigmoid(-1.0))
-    assert values["sufficiency_attention_2"] == pytest.approx(p - sigmoid((0.6 + 0.8) / 0.5))
+    assert values["sufficiency_attention_2"] == pytest.approx(p - sigmoid(3.25))
     two = (values["sufficiency_attention_1"] + values["sufficiency_attention_2"]) / 2
     assert values["sufficiency_attention"] == pytest.approx(two)
 
@@ -37,6 +38,21 @@ def test_a_size_that_takes_the_whole_text_counts_for_nothing():
     values = findings_of("comprehensiveness_sufficiency", [4, 2, -1], [0.5, 0.3, 0.2], sizes=(1.0, 3.0, 10.0))
     assert torch.tensor(values["sufficiency_attention_3"]).isnan()
     assert values["comprehensiveness_attention"] == values["comprehensiveness_attention_1"]
+
+
+def test_uniform_attention_chooses_as_chance_does():
+    values = findings_of("comprehensiveness_sufficiency", [4, 2, -1, -3, 1], [0.2] * 5, sizes=(1.0, 2.0))
+    for kind in ("comprehensiveness", "sufficiency"):
+        assert values[f"{kind}_attention"] == values[f"{kind}_random"]
+
+
+def test_a_size_that_takes_all_the_weight_of_one_ranking_is_left_out_of_all():
+    # Attention's two top words have all the weight: without them nothing is left, and the size counts for no ranking.
+    values = findings_of("comprehensiveness_sufficiency", [3, -1, 2, 1], [0.6, 0.4, 0.0, 0.0], sizes=(1.0, 2.0))
+    for name in ("attention", "random", "leave_one_out", "gradient"):
+        assert torch.tensor(values[f"comprehensiveness_{name}_2"]).isnan()
+    one, every = (values[f"comprehensiveness_attention{size}"] for size in ("_1", ""))
+    assert every == pytest.approx(one) == pytest.approx(sigmoid(1.4) - sigmoid(-1.0))
 
 
 def test_texts_are_shortened_and_read_anew():
@@ -69,8 +85,12 @@ def test_zeroing_is_another_thing_than_deleting():
 
 
 def test_random_words_are_drawn_anew_for_every_text():
-    evidence = evidence_of(make())
-    first, second = (comprehensiveness_sufficiency(evidence, draw(seed)).values for seed in (0, 1))
+    model = make()
+    with torch.no_grad():
+        seen = trace(model, make_batch())
+        first, second = (
+            comprehensiveness_sufficiency(Evidence(model, seen, generator=draw(seed)), draw()).values for seed in (0, 1)
+        )
     assert (first["sufficiency_random_1"][:2] != second["sufficiency_random_1"][:2]).any()
     assert torch.equal(first["sufficiency_attention"][:2], second["sufficiency_attention"][:2])
 

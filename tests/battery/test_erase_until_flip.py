@@ -1,7 +1,15 @@
 import pytest
 import torch
 
-from support.by_hand import findings_of
+from heedful.battery import Evidence
+from heedful.battery.erase_until_flip import erase_until_flip
+from support.by_hand import evidence_by_hand, findings_in, findings_of
+from support.four_verbs import FourVerbs
+
+
+def by_running(evidence: Evidence) -> Evidence:
+    """The same text through the four verbs alone: the head is not known to be linear."""
+    return Evidence(FourVerbs(evidence.model), evidence.trace)
 
 
 def test_erasing_until_the_decision_flips():
@@ -19,8 +27,51 @@ def test_a_decision_that_nothing_flips_is_undefined():
     assert all(torch.tensor(value).isnan() for value in values.values())
 
 
+def test_a_decision_that_only_the_empty_text_flips_is_undefined():
+    """Every word says class 1 and the bias alone says class 0: erasing everything would test the bias."""
+    evidence = evidence_by_hand([3, 3, 4], [0.4, 0.3, 0.3], bias=-1.0)
+    for seen in (evidence, by_running(evidence)):
+        assert all(torch.tensor(value).isnan() for value in findings_in("erase_until_flip", seen).values())
+
+
+def test_where_one_word_has_all_the_weight_nothing_is_defined():
+    evidence = evidence_by_hand([4, -4, 1], [1.0, 0.0, 0.0], bias=-1.0)
+    for seen in (evidence, by_running(evidence)):
+        assert all(torch.tensor(value).isnan() for value in findings_in("erase_until_flip", seen).values())
+
+
 def test_a_ranking_that_misses_counts_as_everything_erased():
     # Erasing the second flips (logit -1 of what is left), but attention erases the first and keeps class 1 to the end.
     values = findings_of("erase_until_flip", [-1, 3], [0.6, 0.4], bias=0.2)
     assert values["count_minimal"] == 1
     assert values["count_attention"] == 2 and values["fraction_attention"] == 1.0 and values["mass_attention"] == 1.0
+
+
+def test_uniform_attention_is_the_random_ranking():
+    evidence = evidence_by_hand([4, -1, -1, -1, 2], [0.2] * 5)
+    for seen in (evidence, by_running(evidence)):
+        values = findings_in("erase_until_flip", seen, rankings=20)
+        for measure in ("count", "fraction", "mass"):
+            assert values[f"{measure}_attention"] == values[f"{measure}_random"]
+
+
+def test_words_that_share_a_place_are_erased_in_random_order():
+    # 4 x .4 - 1 x .4 - 1 x .2 = 1. The first flips at once; after the second it takes the first, too: 1.5 in the mean.
+    values = findings_of("erase_until_flip", [4, -1, -1], [0.4, 0.4, 0.2], rankings=1000)
+    assert values["count_attention"] == pytest.approx(1.5, abs=0.08)  # five standard errors of 1000 coins
+    assert values["count_product"] == 1
+
+
+def test_a_very_sharp_attention_leaves_a_rest_with_its_shape():
+    # The second is nothing beside the first, and the third nothing beside the second: 1, then 1, then -4.
+    evidence = evidence_by_hand([1, 1, -4], scores=[5000.0, 2500.0, 0.0])
+    for seen in (evidence, by_running(evidence)):
+        values = findings_in("erase_until_flip", seen)
+        assert values["count_attention"] == 2 == values["count_minimal"]
+        assert values["mass_attention"] == pytest.approx(1.0)
+
+
+def test_the_smallest_set_is_marked():
+    evidence = evidence_by_hand([3, 3, -4], [0.4, 0.3, 0.3])
+    assert erase_until_flip(evidence, torch.Generator()).items["minimal_set"].tolist() == [[1, 0, 0]]
+    assert not erase_until_flip(by_running(evidence), torch.Generator()).items

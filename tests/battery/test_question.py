@@ -1,10 +1,13 @@
 """What the verdict asks, in the words of what attention weighs."""
 
+from typing import get_args
+from zlib import crc32
+
 import pytest
 import torch
 
 from heedful.battery import BATTERY, PAIRS, QUESTIONS, adversarial_models
-from heedful.battery.question import Answer, Question, of_100
+from heedful.battery.question import Answer, Group, Question, of_100
 from support.columns import EVERYTHING, column
 
 ABOUT_WORDS = {"embedding_noise", "embedding_attack", "word_substitution", "token_scores"}
@@ -22,8 +25,9 @@ class Columns(dict[str, torch.Tensor]):
 
 def sentence(question: Question, item: str) -> str:
     columns = Columns(EVERYTHING)
-    means = (part.nanmean().item() for part in question.measured(columns))
-    return f"{question.sentence(Answer(*means, question.details(columns), item))} {question.if_inexact}".strip()
+    value, floor, best = (part.nanmean().item() for part in question.measured(columns))
+    answer = Answer(value, floor, best, question.details(columns), item)
+    return f"{question.sentence(answer)} {question.if_inexact}".strip()
 
 
 def test_every_question_of_every_test_is_asked_once():
@@ -58,6 +62,69 @@ def test_a_question_speaks_of_what_attention_weighs(question):
         assert of_sentences == of_words
     else:
         assert of_sentences == of_words.replace("word", "sentence")
+
+
+GROUPS = {
+    "gradient_agreement": "relevance",
+    "leave_one_out_agreement": "relevance",
+    "erase_one": "relevance",
+    "erase_until_flip": "relevance",
+    "comprehensiveness": "relevance",
+    "sufficiency": "relevance",
+    "token_scores": "relevance",
+    "sign": "relevance",
+    "permutation": "exclusivity",
+    "without_top": "exclusivity",
+    "adversarial_attention": "exclusivity",
+    "uniform": "exclusivity",
+    "uniform_retrained": "exclusivity",
+    "attefa_frozen": "exclusivity",
+    "attefa": "exclusivity",
+    "seeds": "stability",
+    "embedding_noise": "stability",
+    "embedding_attack": "stability",
+    "word_substitution": "stability",
+}
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_a_question_is_of_its_group(name):
+    (question,) = (question for question in QUESTIONS if question.name == name)
+    assert question.group == GROUPS[name]
+
+
+@every_question
+def test_every_question_has_a_group(question):
+    assert question.group in get_args(Group)
+
+
+class Drawn(dict[str, torch.Tensor]):
+    """Columns of random numbers: floor and best vary from text to text wherever they are measured."""
+
+    def __missing__(self, name: str) -> torch.Tensor:
+        return torch.rand(1, 40, generator=torch.Generator().manual_seed(crc32(name.encode()))).double()
+
+
+@every_question
+def test_a_question_says_which_difference_of_best_and_floor_matters(question):
+    """None needs saying where best and floor are the same for all texts, such as 1 and 0."""
+    columns = Drawn()
+    columns |= {name: columns[name] for name in EVERYTHING}
+    _, floor, best = question.measured(columns)
+    possible = best - floor
+    if (possible - possible[0, 0]).abs().max() > 1e-12:
+        assert 0 < question.material < 1
+    else:
+        assert 0 <= question.material < possible[0, 0]
+
+
+@every_question
+def test_what_is_attainable_is_measured_as_the_value_is(question):
+    """One number for each seed and text."""
+    if question.attainable is not None:
+        columns = Columns(EVERYTHING)
+        value, _, _ = question.measured(columns)
+        assert question.attainable(columns).shape == value.shape
 
 
 def test_questions_name_the_items():

@@ -15,6 +15,7 @@ from heedful.battery.sensitivity import (
     smallest_flips,
     tighten,
 )
+from heedful.models.attention_model import AttentionModel
 from heedful.models.trace import trace
 from support.evidence import evidence_of
 from support.evidence import evidence_of_kind as of_kind
@@ -31,7 +32,7 @@ def flat(classes=2):
 def undecided(encoder="bilstm", attention="additive", **changes):
     """A model whose decisions a change of a few words can change: its logits are small."""
     model = make(encoder, attention, **changes)
-    model.head.linear.bias.data -= evidence_of(model, imposed(encoder)).trace.logits[:, 1].mean()
+    model.get_parameter("head.linear.bias").data -= evidence_of(model, imposed(encoder)).trace.logits[:, 1].mean()
     return model
 
 
@@ -60,7 +61,8 @@ def test_where_states_are_embeddings_and_attention_is_held_the_search_finds_the_
 def test_the_exact_radius_by_hand():
     evidence = flat()
     model, u = evidence.model, evidence.trace.logits[:, 1]
-    theta, weights = model.head.linear.weight[0].detach(), evidence.attention
+    assert isinstance(model, AttentionModel)
+    theta, weights = model.get_parameter("head.linear.weight")[0].detach(), evidence.attention
     top = evidence.items.clone()
     top[:, 1:] = False
     wanted = u.abs() / (theta.norm() * weights[:, 0])
@@ -162,7 +164,7 @@ def test_without_words_nothing_is_found():
 
 def test_a_decision_that_no_change_touches_has_no_radius():
     model = make()
-    model.head.linear.weight.data.zero_()
+    model.get_parameter("head.linear.weight").data.zero_()
     assert flips(evidence_of(model), make_batch().mask).isnan().all()
 
 

@@ -20,12 +20,12 @@ def context(labels=LABELS) -> Context:
     return Context(labels=labels, token_counts=lambda: counts)
 
 
-def values_of(tokens, attention, labels=LABELS) -> dict[str, float]:
+def values_of(tokens, attention, labels=LABELS, model=None) -> dict[str, float]:
     """What the test measures of one text with that attention."""
     tokens, imposed = torch.tensor([tokens]), torch.tensor([attention], dtype=torch.float64)
     everything = torch.ones_like(tokens, dtype=torch.bool)
     batch = Batch(torch.tensor([0]), tokens, everything, everything, torch.tensor([1]), imposed_attention=imposed)
-    model = make(encoder="identity", attention="frozen")
+    model = model or make(encoder="identity", attention="frozen")
     with torch.no_grad():
         evidence = Evidence(model, trace(model, batch), context(labels))
         values = token_scores(evidence, torch.Generator()).values
@@ -38,6 +38,17 @@ def test_pairs_and_shares_by_hand():
     assert values["weight_polar"] == pytest.approx(5 * 0.2)
     assert values["weight_neutral"] == pytest.approx(5 * 0.15)
     assert (values["weight[bad]"], values["weight[good]"]) == (pytest.approx(1.5), pytest.approx(0.5))
+
+
+@pytest.mark.parametrize(("bias", "own"), [(-9.0, (1 + 1) / 2), (9.0, (0 + 0.5) / 2)])
+def test_the_words_of_the_predicted_label_are_compared_alone(bias, own):
+    """The head's bias decides for "bad" or for "good": of .3 and .1 each is above the neutral .2 and .1, or not."""
+    model = make(encoder="identity", attention="frozen")
+    with torch.no_grad():
+        model.get_parameter("head.linear.bias").fill_(bias)
+    values = values_of([BAD, GOOD, *NEUTRAL, OTHER], [0.3, 0.1, 0.2, 0.1, 0.3], model=model)
+    assert values["own_above_neutral"] == pytest.approx(own)
+    assert values["polar_above_neutral"] == pytest.approx((1 + 1 + 0 + 0.5) / 4)
 
 
 def test_without_a_pair_there_is_no_value():
@@ -54,6 +65,8 @@ def test_even_attention_knows_nothing():
 def test_many_labels_are_not_distinguished():
     assert set(values_of([BAD, NEUTRAL[0]], [0.5, 0.5], labels=tuple("abcdef"))) == {
         "polar_above_neutral",
+        "own_above_neutral",
+        "own_above_neutral_gradient",
         "weight_polar",
         "weight_neutral",
     }

@@ -2,6 +2,7 @@
 
 from functools import cache
 from itertools import combinations_with_replacement
+from typing import TypeVar
 
 import polars as pl
 import torch
@@ -12,6 +13,7 @@ from heedful.runs.companions import adversary_of
 from heedful.runs.store import RunFile
 from heedful.settings import AuditSettings, Run
 from heedful.settings.validation import update_settings
+from heedful.studies.claims import decide
 from heedful.studies.study import Cell, Results, Study, StudyRun
 from heedful.token_scores.recording import RECORD
 from heedful.training.loop import train
@@ -19,8 +21,10 @@ from heedful.training.methods import METHODS
 from heedful.verdict.scoring import columns_of
 from support.runs import RUN, toy
 
-TEXTS = 60
-FINGERPRINT = {"data.fingerprint": "f"}
+TEXTS, SEEDS = 200, 5
+"""Of a cell made by hand: as many seeds as a claim needs to be tested, and texts for a small share to be known."""
+Value = TypeVar("Value")
+FINGERPRINT = {"data.fingerprint": "f", "network.vectors_fingerprint": "v"}
 LABELS = {"newsgroups_topics3": ("no", "yes", "maybe"), "snli": ("no", "yes", "maybe")}
 
 
@@ -106,6 +110,8 @@ def random_columns(names: tuple[str, ...], seeds: int, generator: torch.Generato
     columns = {name: torch.rand(seeds, TEXTS, generator=generator, dtype=torch.float64) for name in names}
     if "prediction.predicted" in columns:
         columns["prediction.predicted"] = torch.randint(2, (seeds, TEXTS), generator=generator).double()
+        columns["prediction.label"] = torch.randint(2, (TEXTS,), generator=generator).double().repeat(seeds, 1)
+        columns["prediction.correct"] = (columns["prediction.correct"] < 0.9).double()
     if "adversarial_attention.cap" in columns:
         columns["adversarial_attention.cap"] = columns["adversarial_attention.js"] + 0.1
     if "gradient_agreement.tau" in columns:
@@ -150,15 +156,21 @@ def _cell(members: list[StudyRun], number: int) -> Cell:
     )
 
 
-def near(mean: float, seeds: int = 1) -> torch.Tensor:
+def known(value: Value | None) -> Value:
+    """The value, which must be there."""
+    assert value is not None
+    return value
+
+
+def near(mean: float, seeds: int = SEEDS) -> torch.Tensor:
     """[seed text]: values close to the mean."""
     wave = torch.arange(seeds * TEXTS, dtype=torch.float64).sin().reshape(seeds, TEXTS)
     return mean + 0.001 * wave
 
 
-def share(of_texts: float) -> torch.Tensor:
-    """[1 text]: 1 for that share of the texts, 0 for the others."""
-    return (torch.arange(TEXTS) < of_texts * TEXTS).double()[None]
+def share(of_texts: float, seeds: int = SEEDS) -> torch.Tensor:
+    """[seed text]: 1 for that share of the texts, 0 for the others."""
+    return (torch.arange(TEXTS) < of_texts * TEXTS).double().repeat(seeds, 1)
 
 
 def made_cell(
@@ -167,7 +179,8 @@ def made_cell(
     """A cell with these rows, called by its fields; a column may be given by its mean."""
     values = {name: near(value) if isinstance(value, float) else value for name, value in (columns or {}).items()}
     model = ", ".join(part for part in (encoder, method, role) if part)
-    return Cell(data, model, encoder, method, (described(RUN),), values, role=role, tokens=tokens)
+    runs = tuple(described(update_settings(RUN, {"seed": seed})) for seed in range(SEEDS))
+    return Cell(data, model, encoder, method, runs, values, role=role, tokens=tokens)
 
 
 def made_results(*cells: Cell) -> Results:
@@ -176,5 +189,5 @@ def made_results(*cells: Cell) -> Results:
 
 
 def verdict_of(study: Study, claim: str, results: Results) -> str:
-    """The verdict on the claim of that id."""
-    return {tested.id: tested.verdict for tested in study.claims(results)}[claim]
+    """The verdict on the claim of that id, among all claims of the study."""
+    return {tested.id: tested.verdict for tested in decide(study.claims(results))}[claim]

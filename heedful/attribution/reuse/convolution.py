@@ -8,17 +8,30 @@ from heedful.attribution.reuse.encoder_inputs import EncoderInputs
 from heedful.models.encoders.cnn import Cnn
 
 
-def contexts(encoder: Cnn, inputs: EncoderInputs) -> Float[Tensor, "batch item hidden"]:
-    """The attention-weighted sum of states without each item in turn; NaN where nothing is left.
+def contexts(encoder: Cnn, inputs: EncoderInputs) -> Float[Tensor, "way batch item hidden"]:
+    """The weighted sum of states without each item in turn (NaN if nothing is left): by attention, by imposed weights.
 
     A filter of width w sees the gap from w - 1 positions. The output of each of its taps on each token is computed
     once; the state at a position beside the gap is another sum of these outputs.
     """
     near = states_beside_gap(encoder, inputs)
-    grid = inputs.scores.masked_fill(~inputs.items, -torch.inf)[:, None].repeat(1, inputs.items.shape[1], 1)
+    scores = {offset: _scores(inputs, states) for offset, states in near.items()}
+    ways = [_context(inputs, near, inputs.scores.masked_fill(~inputs.items, -torch.inf), scores)]
+    ways += [_context(inputs, near, weights, dict.fromkeys(near, weights)) for weights in inputs.imposed]
+    return torch.stack(ways)
+
+
+def _context(
+    inputs: EncoderInputs,
+    near: dict[int, Float[Tensor, "batch item hidden"]],
+    scores: Float[Tensor, "batch item"],
+    near_scores: dict[int, Float[Tensor, "batch item"]],
+) -> Float[Tensor, "batch item hidden"]:
+    """One way to weigh items: their scores, and those of the states beside the gap."""
+    grid = scores[:, None].repeat(1, inputs.items.shape[1], 1)
     grid.diagonal(0, 1, 2).fill_(-torch.inf)
-    for offset, states in near.items():
-        grid.diagonal(offset, 1, 2).copy_(_within(_scores(inputs, states), offset))
+    for offset, beside in near_scores.items():
+        grid.diagonal(offset, 1, 2).copy_(_within(beside, offset))
     attention = grid.softmax(-1)
     weights = {offset: attention.diagonal(offset, 1, 2).clone() for offset in near}
     for offset in near:

@@ -18,6 +18,7 @@ class EncoderInputs:
         mask: True on all but padding.
         items: what attention weighs, and what is left out in turn.
         scores: of which attention is the softmax, temperature included.
+        imposed: log weights to impose instead of attention, each a way of its own; what remains is renormalized.
     """
 
     vectors: Float[Tensor, "batch item embed"]
@@ -26,6 +27,7 @@ class EncoderInputs:
     hidden: Float[Tensor, "batch item hidden"]
     scores: Float[Tensor, "batch item"]
     scoring: Scoring
+    imposed: tuple[Float[Tensor, "batch item"], ...] = ()
 
     def select(self, index: Int[Tensor, " some"]) -> "EncoderInputs":
         """The chosen texts, with no more padding than they need."""
@@ -42,6 +44,7 @@ class EncoderInputs:
             hidden=cut(self.hidden),
             scores=cut(self.scores),
             scoring=replace(self.scoring, weight=weight, constant=cut(self.scoring.constant)),
+            imposed=tuple(map(cut, self.imposed)),
         )
 
     def reordered(self, order: Int[Tensor, "batch item"]) -> "EncoderInputs":
@@ -53,4 +56,5 @@ class EncoderInputs:
             hidden=reorder(self.hidden, order),
             scores=self.scores.gather(1, order),
             scoring=replace(self.scoring, constant=reorder(self.scoring.constant, order)),
+            imposed=tuple(weights.gather(1, order) for weights in self.imposed),
         )

@@ -22,7 +22,7 @@ VARIANTS = 1024
 
 @dataclass(frozen=True)
 class Sums:
-    """A softmax accumulated item by item, and the sum of the states that it weighs.
+    """A softmax accumulated item by item, and the sum of the states that it weighs, for each way to weigh items.
 
     Args:
         peak: the highest score so far.
@@ -30,9 +30,9 @@ class Sums:
         context: the sum of exp(score - peak) x state.
     """
 
-    peak: Float[Tensor, "batch item"]
-    total: Float[Tensor, "batch item"]
-    context: Float[Tensor, "batch item hidden"]
+    peak: Float[Tensor, "way batch item"]
+    total: Float[Tensor, "way batch item"]
+    context: Float[Tensor, "way batch item hidden"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,7 @@ class Direction:
         known: for each step, what they and the constant add to the linear part of the score.
         barred: for each step, 0 for a text that has an item there and -inf for a text that has not.
         places: the steps at which some text has an item.
+        imposed: for each step, the log weights that are imposed.
     """
 
     step: RecurrentStep
@@ -55,6 +56,7 @@ class Direction:
     known: tuple[Float[Tensor, "batch size"], ...]
     barred: tuple[Float[Tensor, " batch"], ...]
     places: tuple[int, ...]
+    imposed: Float[Tensor, "time imposed batch"]
 
 
 @dataclass(frozen=True)
@@ -63,9 +65,9 @@ class Variants:
 
     state: Float[Tensor, "variant batch units"]
     memory: Float[Tensor, "variant batch units"]
-    peak: Float[Tensor, "variant batch"]
-    total: Float[Tensor, "variant batch"]
-    context: Float[Tensor, "variant batch hidden"]
+    peak: Float[Tensor, "variant way batch"]
+    total: Float[Tensor, "variant way batch"]
+    context: Float[Tensor, "variant way batch hidden"]
 
     def tensors(self) -> tuple[Tensor, ...]:
         """All that a variant consists of: the network's state and memory, then the sums."""
@@ -76,8 +78,8 @@ class Variants:
         return Variants(*(tensor[:count] for tensor in self.tensors()))
 
 
-def contexts(encoder: Recurrent, inputs: EncoderInputs, most: int = VARIANTS) -> Float[Tensor, "batch item hidden"]:
-    """The attention-weighted sum of states without each item in turn; NaN where nothing is left.
+def contexts(encoder: Recurrent, inputs: EncoderInputs, most: int = VARIANTS) -> Float[Tensor, "way batch item hidden"]:
+    """The weighted sum of states without each item in turn (NaN if nothing is left): by attention, by imposed weights.
 
     Args:
         most: how many shortened texts are run side by side.
@@ -94,7 +96,9 @@ def contexts(encoder: Recurrent, inputs: EncoderInputs, most: int = VARIANTS) ->
 
 
 def _reordered(sums: Sums, order: Int[Tensor, "batch item"]) -> Sums:
-    return Sums(sums.peak.gather(1, order), sums.total.gather(1, order), reorder(sums.context, order))
+    ways = len(sums.peak)
+    peak, total = (values.gather(2, order.expand(ways, -1, -1)) for values in (sums.peak, sums.total))
+    return Sums(peak, total, torch.stack([reorder(context, order) for context in sums.context]))
 
 
 def _merged(first: Sums, second: Sums) -> Sums:
@@ -118,7 +122,14 @@ def _direction(network: nn.RNNBase, inputs: EncoderInputs, own: slice, rest: sli
         known=known.unbind(0),
         barred=barred.unbind(0),
         places=tuple(inputs.items.any(0).nonzero()[:, 0].tolist()),
+        imposed=_by_time(inputs),
     )
+
+
+def _by_time(inputs: EncoderInputs) -> Float[Tensor, "time imposed batch"]:
+    if not inputs.imposed:
+        return inputs.scores.new_zeros(inputs.scores.shape[1], 0, len(inputs.scores))
+    return torch.stack(inputs.imposed).permute(2, 0, 1).contiguous()
 
 
 def _read(direction: Direction, most: int) -> Sums:
@@ -134,7 +145,7 @@ def _read(direction: Direction, most: int) -> Sums:
         whole, begin = _read_group(direction, variants, gaps, begin), gaps[-1] + 1
         for tensor, part in zip(collected.tensors()[2:], variants.tensors()[2:], strict=True):
             tensor[list(gaps)] = part[1:]
-    return Sums(collected.peak.T, collected.total.T, collected.context.transpose(0, 1))
+    return Sums(*(sums.permute(1, 2, 0, *range(3, sums.dim())) for sums in collected.tensors()[2:]))
 
 
 def _blank(direction: Direction, count: int) -> Variants:
@@ -142,8 +153,9 @@ def _blank(direction: Direction, count: int) -> Variants:
     weight, batch = direction.step.weight, len(direction.barred[0])
     state, memory = weight.new_zeros(2, count, batch, len(weight)).unbind(0)
     # The lowest finite number and not -inf, so that a difference of peaks is never NaN.
-    peak = weight.new_full((count, batch), torch.finfo(weight.dtype).min)
-    context = weight.new_zeros(count, batch, direction.scoring.weight.shape[-1])
+    ways = 1 + direction.imposed.shape[1]
+    peak = weight.new_full((count, ways, batch), torch.finfo(weight.dtype).min)
+    context = weight.new_zeros(count, ways, batch, direction.scoring.weight.shape[-1])
     return Variants(state, memory, peak, torch.zeros_like(peak), context)
 
 
@@ -169,11 +181,12 @@ def _read_group(direction: Direction, variants: Variants, gaps: tuple[int, ...],
 def _attend(direction: Direction, variants: Variants, time: int) -> None:
     """Add each variant's state at that time to its sums, in place."""
     projected = direction.scoring.project(variants.state, direction.own).add_(direction.known[time])
-    score = direction.scoring.readout(projected).add_(direction.barred[time])
+    own = direction.scoring.readout(projected).add_(direction.barred[time])
+    score = torch.cat([own[:, None], direction.imposed[time].expand(len(own), -1, -1)], 1)
     peak = torch.maximum(variants.peak, score)
     fade, weight = (variants.peak - peak).exp_(), (score - peak).exp_()
     variants.peak.copy_(peak)
     variants.total.mul_(fade).add_(weight)
     context = variants.context.mul_(fade[..., None])
-    context[..., direction.own].addcmul_(weight[..., None], variants.state)
+    context[..., direction.own].addcmul_(weight[..., None], variants.state[:, None])
     context[..., direction.rest].addcmul_(weight[..., None], direction.others[time])

@@ -4,6 +4,7 @@ import torch
 from heedful.attribution.reuse.convolution import states_beside_gap
 from heedful.attribution.reuse.encoder_inputs import EncoderInputs
 from heedful.attribution.reuse.scoring import scoring_of
+from heedful.models.encoders.cnn import Cnn
 from heedful.models.trace import trace
 from support.models import LENGTHS, TIME, make, make_batch
 
@@ -14,6 +15,7 @@ def test_states_beside_a_gap_are_those_of_the_shortened_text(kernels):
     seen = trace(model, batch)
     scoring = scoring_of(model.attention, 1.0, seen.encoded, seen.scores)
     inputs = EncoderInputs(seen.embedded, batch.mask, batch.attendable, seen.encoded.hidden, seen.scores, scoring)
+    assert isinstance(model.encoder, Cnn)
     near = states_beside_gap(model.encoder, inputs)
     reach = max(kernels) // 2
     assert sorted(near) == [offset for offset in range(-reach, reach + 1) if offset]

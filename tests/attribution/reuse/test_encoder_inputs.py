@@ -11,10 +11,13 @@ def test_selected_texts_are_cut_to_the_longest_of_them():
     seen = trace(model, make_batch(has_query=True))
     scoring = scoring_of(model.attention, 1.0, seen.encoded, seen.scores)
     batch = seen.batch
-    inputs = EncoderInputs(seen.embedded, batch.mask, batch.attendable, seen.encoded.hidden, seen.scores, scoring)
+    inputs = EncoderInputs(
+        seen.embedded, batch.mask, batch.attendable, seen.encoded.hidden, seen.scores, scoring, (seen.scores + 1,)
+    )
     some = inputs.select(torch.tensor([2, 1]))
     assert some.mask.long().tolist() == [[1, 0, 0, 0], [1, 1, 1, 1]]
     torch.testing.assert_close(some.hidden, seen.encoded.hidden[[2, 1], :4])
+    torch.testing.assert_close(some.imposed, ((seen.scores + 1)[[2, 1], :4],))
     torch.testing.assert_close(some.scoring.weight, scoring.weight[[2, 1]])
 
 
@@ -23,10 +26,13 @@ def test_reordering_twice_by_its_own_inverse_changes_nothing():
     seen = trace(model, make_batch())
     scoring = scoring_of(model.attention, 1.0, seen.encoded, seen.scores)
     batch = seen.batch
-    inputs = EncoderInputs(seen.embedded, batch.mask, batch.attendable, seen.encoded.hidden, seen.scores, scoring)
+    inputs = EncoderInputs(
+        seen.embedded, batch.mask, batch.attendable, seen.encoded.hidden, seen.scores, scoring, (seen.scores + 1,)
+    )
     back = torch.arange(6, -1, -1).expand(3, 7)
     turned = inputs.reordered(back)
     assert torch.equal(turned.vectors, inputs.vectors.flip(1)) and torch.equal(turned.items, inputs.items.flip(1))
+    assert torch.equal(turned.imposed[0], inputs.imposed[0].flip(1))
     again = turned.reordered(back)
     for name in ("vectors", "mask", "items", "hidden", "scores"):
         assert torch.equal(getattr(again, name), getattr(inputs, name))

@@ -18,7 +18,8 @@ def test_halves_of_a_state_add_up_to_its_score(attention, has_query, temperature
     scoring = scoring_of(model.attention, model.temperature, seen.encoded, seen.scores)
     halves = [slice(0, HIDDEN), slice(HIDDEN, 2 * HIDDEN)]
     states = seen.encoded.hidden.transpose(0, 1)
-    projected = sum(scoring.project(states[..., half], half) for half in halves).transpose(0, 1)
+    first, second = (scoring.project(states[..., half], half) for half in halves)
+    projected = (first + second).transpose(0, 1)
     scores = scoring.readout((projected + scoring.constant).detach())
     items = seen.encoded.items
     torch.testing.assert_close(scores[items], seen.scores[items] / temperature, atol=1e-14, rtol=0)

@@ -1,0 +1,79 @@
+"""Does the top word speak for the decision, not against it?"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from heedful.attribution.gradient import log_odds
+from heedful.battery.evidence import RANKINGS, Evidence, first_place, mean_over, undefined_where
+from heedful.battery.question import BatteryTest, Columns, Question, Triple, of_100
+from heedful.types import Findings
+
+SIGNED = ("gradient", "product")
+"""Rankings whose values have a sign; attention, which has none, counts as speaking for the decision."""
+ROUNDING = 1e-9
+"""A change of the log odds by less than this share of the largest logit is no change."""
+
+
+def sign(evidence: Evidence, generator: torch.Generator) -> Findings:
+    """Whether deleting the top item lowers the probability of the decision (`speaks_for`), and what others would do.
+
+    `others_speak_for`, the share of all items whose deletion lowers it: the exact expectation over a random one;
+    `some_speaks_for`, whether any does; `speaks_for_gradient`, of the item whose weight would raise the probability of
+    the decision most. For the signed rankings, `agrees_gradient` and `agrees_product`: whether the item of the largest
+    magnitude moves the probability in the direction of its sign. Of items that share the first place, the mean over
+    them. Undefined where fewer than two items have weight.
+    Liu et al. (2022, arXiv:2201.12114): attention is never negative, so it cannot show what speaks against a decision.
+    """
+    falls = _fall(evidence)
+    lowers = (falls > 0) & evidence.items
+    values: dict[str, Tensor] = {
+        "speaks_for": mean_over(lowers, evidence.tops("attention")),
+        "speaks_for_gradient": mean_over(lowers, evidence.tops("gradient")),
+        "others_speak_for": mean_over(lowers, evidence.items),
+        "some_speaks_for": lowers.any(1),
+    }
+    for name in SIGNED:
+        importance = RANKINGS[name](evidence)
+        largest = first_place(importance.abs(), evidence.items)
+        values[f"agrees_{name}"] = mean_over(importance * falls > 0, largest)
+    return Findings(undefined_where(evidence.weighed < 2, values))
+
+
+def _fall(evidence: Evidence) -> Float[Tensor, "batch item"]:
+    """How far the log odds of the decision fall when each item is deleted; 0 where that is rounding, or undefined.
+
+    They fall where the probability does.
+    """
+    whole, without = evidence.trace.logits.cpu(), evidence.deletion_logits[0]
+    falls = log_odds(whole, evidence.predicted)[:, None] - log_odds(
+        without, evidence.predicted[:, None].expand(-1, without.shape[1])
+    )
+    return falls.where(falls.abs() > ROUNDING * (1 + whole.abs().amax(1, keepdim=True)), 0.0)
+
+
+def _measured(columns: Columns) -> Triple:
+    return columns["sign.speaks_for"], columns["sign.others_speak_for"], columns["sign.some_speaks_for"]
+
+
+TEST = BatteryTest(
+    sign,
+    (
+        Question(
+            name="sign",
+            group="relevance",
+            wording=lambda item: f"Does the top {item} speak for the decision, not against it?",
+            needs=("sign",),
+            measured=_measured,
+            attainable=lambda columns: columns["sign.speaks_for_gradient"],
+            best_kind="ceiling",
+            unit="share",
+            material=0.05,
+            sentence=lambda answer: (
+                f"For {of_100(answer.value)} texts deleting the most attended {answer.item} makes the model less sure "
+                f"of its answer, for any {answer.item} at random {of_100(answer.floor)}; elsewhere the top "
+                f"{answer.item} speaks against the answer or does not matter."
+            ),
+        ),
+    ),
+)
