@@ -1,12 +1,14 @@
 """Pretrained word vectors: read in bounded memory, arranged by vocabulary, and searched for neighbours."""
 
 import gzip
+import hashlib
 import zipfile
 import zlib
 from array import array
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
@@ -57,6 +59,20 @@ def load_vectors(source: str, only: Collection[str] | None = None) -> Vectors:
             "KeyedVectors.load(FILE).save_word2vec_format('vectors.txt')."
         )
     return _read_text(path, wanted)
+
+
+def vectors_fingerprint(source: str) -> str:
+    """A hash of the file's content: other vectors under the same name make another run."""
+    path = _find(source)
+    facts = path.stat()
+    return _hashed(path, facts.st_size, facts.st_mtime_ns)
+
+
+@lru_cache
+def _hashed(path: Path, size: int, modified: int) -> str:
+    """The hash as computed before, where the file is as it was."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
 
 
 def embedding_matrix(

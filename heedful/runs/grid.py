@@ -24,6 +24,7 @@ from heedful.settings.validation import (
 from heedful.training.loop import OPTIMIZERS
 from heedful.training.methods import METHODS
 from heedful.training.metrics import METRICS
+from heedful.training.start import with_fingerprints
 
 PARTS = ("data", "text", "network", "training", "seed", "reference")
 
@@ -77,19 +78,19 @@ def expand_grid(content: Mapping[str, Any]) -> list[RunWithBase]:
 
 
 def resolve(runs: Sequence[RunWithBase | Run]) -> list[RunWithBase]:
-    """The same, as they will be stored: with the fingerprint of the data (each set is read once) and the base's key."""
+    """The same, as they will be stored: with their fingerprints (each data set is read once) and the base's key."""
     fingerprints: dict[object, str] = {}
 
-    def with_fingerprint(run: Run) -> Run:
+    def known(run: Run) -> Run:
         content = (run.data, run.text, reads_sentences(run))
         if content not in fingerprints:
             fingerprints[content] = run.data.fingerprint or load_data(run)[0].data.fingerprint
-        return update_settings(run, {"data.fingerprint": fingerprints[content]})
+        return with_fingerprints(run, fingerprints[content])
 
     resolved = []
     for each in runs:
         each = each if isinstance(each, RunWithBase) else RunWithBase(each)
-        run, base = with_fingerprint(each.run), with_fingerprint(each.base) if each.base is not None else None
+        run, base = known(each.run), known(each.base) if each.base is not None else None
         resolved.append(RunWithBase(update_settings(run, {"reference": key_of(base)}) if base else run, base))
     return resolved
 

@@ -37,7 +37,7 @@ def result_table(
 
 def _varying(settings: list[dict[str, Any]]) -> list[str]:
     """Places where not all runs are alike; what follows from others (the data's hash) left out."""
-    places = dict.fromkeys(place for flat in settings for place in flat if place != "data.fingerprint")
+    places = dict.fromkeys(place for flat in settings for place in flat if not place.endswith("fingerprint"))
     return [place for place in places if any(flat.get(place) != settings[0].get(place) for flat in settings)]
 
 

@@ -88,6 +88,8 @@ class Store:
             described = RunFile.model_validate(json.loads(path.read_text(encoding="utf-8")))
         except (ValidationError, ValueError) as error:
             raise StoreError(f"{path} is not a run of Heedful {__version__}: {_first_line(error)}") from error
+        if described.run.network.vectors and not described.run.network.vectors_fingerprint:
+            raise StoreError(f"{path} is of a version that did not record the content of its vectors. Train it again.")
         if key_of(described.run) != key:
             raise StoreError(f"{path} holds another run than its folder's name says (or one of another version).")
         return described

@@ -17,16 +17,16 @@ from heedful.runs.audits import save_audit
 from heedful.runs.folders import Files, files_in, write_files
 from heedful.runs.store import Store
 from heedful.settings import DataSettings, Run, TextSettings, key_of
-from heedful.settings.validation import update_settings
 from heedful.training.loop import train
+from heedful.training.start import with_fingerprints
 from heedful.training.trained import Progress, Trained
 from heedful.types import Dataset
 
 
 def load_data(run: Run) -> tuple[Run, Dataset]:
-    """The run's data, and the run with the fingerprint of that data."""
+    """The run's data, and the run with the fingerprints of that data and of its vectors."""
     dataset = load_dataset(run.data, run.text, sentences=reads_sentences(run))
-    return update_settings(run, {"data.fingerprint": dataset.fingerprint}), dataset
+    return with_fingerprints(run, dataset.fingerprint), dataset
 
 
 def reads_sentences(run: Run) -> bool:

@@ -15,7 +15,7 @@ from heedful.errors import SettingError
 TRAINING_VERSION = 1
 """Bumped when the same settings give other weights on purpose; part of every run's key."""
 
-AUDIT_VERSION = 3
+AUDIT_VERSION = 4
 """Bumped when the same model and audit settings give other rows on purpose; part of every audit's key."""
 
 Share = Annotated[float, Field(ge=0, lt=1)]
@@ -98,6 +98,8 @@ class NetworkSettings(_Settings):
     head: str = "linear"
     head_bias: bool = True
     vectors: str | None = None
+    vectors_fingerprint: str = ""
+    """Hash of the vectors file, filled in when the run is made."""
     missing: Literal["normal", "zero"] = "normal"
     """Vector of a word that the pretrained ones lack: drawn from N(0, 1), or zero."""
     unit_vectors: bool = False
@@ -187,7 +189,7 @@ class AuditSettings(_Settings):
 def key_of(run: Run) -> str:
     """The run's name on disk: a hash of its settings and of the training version.
 
-    A run whose data was never read has none: the data's fingerprint is part of it.
+    A run whose data and vectors were never read has none: their fingerprints are part of it.
 
     >>> first, again, other = (Run(data=DataSettings(fingerprint="f"), seed=seed) for seed in (1, 1, 2))
     >>> key_of(first) == key_of(again), key_of(first) == key_of(other)
@@ -198,7 +200,15 @@ def key_of(run: Run) -> str:
             f"a run has a key only once its data is known: `data.fingerprint` must be set; it is empty for "
             f"'{run.data.source}'. Read the data first (`heedful.runs.worker.load_data`)."
         )
-    return _hash({"version": TRAINING_VERSION, **run.model_dump(mode="json")})
+    if run.network.vectors and not run.network.vectors_fingerprint:
+        raise SettingError(
+            "a run has a key only once its vectors are known: `network.vectors_fingerprint` must be set; it is empty "
+            f"for '{run.network.vectors}'. Read them first (`heedful.runs.worker.load_data`)."
+        )
+    content = run.model_dump(mode="json")
+    if not run.network.vectors:  # runs without vectors keep the key that they had before vectors were hashed
+        del content["network"]["vectors_fingerprint"]
+    return _hash({"version": TRAINING_VERSION, **content})
 
 
 def audit_key_of(model: str, data: str, settings: AuditSettings) -> str:

@@ -10,16 +10,15 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from heedful.data.batching import EncodedSplit, bucketed, collate, encode_split, pad_items, read, to_device
-from heedful.errors import HeedfulError, SettingError, pick
+from heedful.errors import HeedfulError, pick
 from heedful.models.attention_model import AttentionModel
 from heedful.models.trace import trace
 from heedful.settings import Run, TrainingSettings
-from heedful.settings.validation import update_settings
 from heedful.token_scores.recording import Recorder
 from heedful.training.methods import METHODS, Method, bind_logs, bind_loss
 from heedful.training.methods.method import Loss
 from heedful.training.metrics import METRICS, READ_SIZE, Outputs, metrics, outputs
-from heedful.training.start import build_start, check_reference, reference_outputs
+from heedful.training.start import build_start, check_content, check_reference, reference_outputs
 from heedful.training.trained import Progress, Record, Trained
 from heedful.types import Batch, Dataset, Reference, Trace
 
@@ -51,7 +50,7 @@ def train(
         report: called after every batch and every epoch.
     """
     began = time.perf_counter()
-    run = with_fingerprint(run, dataset)
+    run = check_content(run, dataset)
     method = pick("method", run.training.method, METHODS)
     pick("metric", run.training.metric, METRICS)
     check_reference(run, method, reference)
@@ -82,16 +81,6 @@ def train(
         coverage=start.coverage,
         tokens=recorder.table,
     )
-
-
-def with_fingerprint(run: Run, dataset: Dataset) -> Run:
-    """The run with the fingerprint of the data it is trained on; refused where it names other data."""
-    if run.data.fingerprint not in ("", dataset.fingerprint):
-        raise SettingError(
-            f"the run is of data {run.data.fingerprint}, but '{dataset.name}' is {dataset.fingerprint}: "
-            "train on the data that the run was made for, or leave `data.fingerprint` empty."
-        )
-    return update_settings(run, {"data.fingerprint": dataset.fingerprint})
 
 
 class _Loop:

@@ -7,7 +7,7 @@ import torch
 
 from heedful.data.batching import encode_split
 from heedful.data.tokenizer import WordTokenizer, learn_vocabulary
-from heedful.data.word_vectors import embedding_matrix, load_vectors
+from heedful.data.word_vectors import embedding_matrix, load_vectors, vectors_fingerprint
 from heedful.errors import SettingError
 from heedful.models.attention_model import AttentionModel, build_model
 from heedful.settings import Run
@@ -29,6 +29,29 @@ class Start:
     words: WordTokenizer
     model: AttentionModel
     coverage: float | None
+
+
+def with_fingerprints(run: Run, data: str) -> Run:
+    """The run with the fingerprints of its data, which is given, and of its vectors, if it has any."""
+    vectors = vectors_fingerprint(run.network.vectors) if run.network.vectors else ""
+    return update_settings(run, {"data.fingerprint": data, "network.vectors_fingerprint": vectors})
+
+
+def check_content(run: Run, dataset: Dataset) -> Run:
+    """The run with its fingerprints; refused where it names other data or other vectors."""
+    known = with_fingerprints(run, dataset.fingerprint)
+    if run.data.fingerprint not in ("", known.data.fingerprint):
+        raise SettingError(
+            f"the run is of data {run.data.fingerprint}, but '{dataset.name}' is {dataset.fingerprint}: "
+            "train on the data that the run was made for, or leave `data.fingerprint` empty."
+        )
+    if run.network.vectors_fingerprint not in ("", known.network.vectors_fingerprint):
+        raise SettingError(
+            f"the run is of vectors {run.network.vectors_fingerprint}, but '{run.network.vectors}' is "
+            f"{known.network.vectors_fingerprint}: use the file that the run was made with, or leave "
+            "`network.vectors_fingerprint` empty."
+        )
+    return known
 
 
 def build_start(
