@@ -134,9 +134,9 @@ def print_study(console: "Console", report: "StudyReport") -> None:
 def _print_claim(console: "Console", claim: "Claim") -> None:
     from rich.markup import escape
 
-    from heedful.studies.render import estimate_text, number_text
+    from heedful.studies.render import claim_bounds_text, estimate_text
 
     colour = {"confirmed": "green", "contradicted": "red"}.get(claim.verdict, "yellow")
     console.print(f"[bold {colour}]{claim.verdict:>13}[/]  {escape(claim.statement)} [dim]({escape(claim.source)})[/]")
-    number, threshold = estimate_text(claim.pooled), number_text(claim.threshold)
-    console.print(f"               {claim.measured}: {number}, claimed to be above {threshold}", markup=False)
+    number = f"{estimate_text(claim.pooled)} {claim.unit}"
+    console.print(f"               {claim.measured}: {number}; {claim_bounds_text(claim)}", markup=False)

@@ -1,31 +1,129 @@
-"""From columns of rows to the numbers of tables, and the test behind a claim."""
+"""From columns of rows to the numbers of tables, and the rule by which claims are judged."""
 
 from collections.abc import Mapping, Sequence
-from math import nan
+from dataclasses import dataclass, replace
+from math import isnan, nan
 
 from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heedful.battery.question import Values
-from heedful.data.draws import seeded_generator
-from heedful.measures import Estimate, bootstrap_interval, pooled_interval
-from heedful.studies.study import Cell, Claim, Entry
-from heedful.verdict.comparison import over_texts
+from heedful.measures import Estimate, mean_interval, pooled_interval, pooled_p_value
+from heedful.studies.study import Cell, Claim, Entry, Verdict
+from heedful.verdict.gate import has_learnt
 
 Where = Bool[Tensor, "seed text"]
 Shaped = Float[Tensor, "..."]
 """[seed text], where two of them may differ in the number of seeds or texts."""
 
-CONFIRMED, NOT_CONFIRMED, CONTRADICTED, NOT_TESTED = "confirmed", "not confirmed", "contradicted", "not tested"
+ERROR = 0.05
+"""The chance of a wrong verdict where the true number lies at a bound."""
+FEWEST_TRAININGS = 5
+"""Trained models behind a claim, below which it is not tested: fewer say too little about training."""
+JUDGED_BY = ("prediction.correct", "prediction.label")
 
 
-def estimate(values: Values, *name: str) -> Estimate:
-    """The mean and its bootstrap interval.
+@dataclass(frozen=True)
+class Part:
+    """What one data set (or model) says about a claim.
 
     Args:
-        name: of the number, which seeds the resampling: leaving one number out changes no other's interval.
+        values: [seed text], larger where they support the claim.
+        has_learnt: whether its models have learnt their task; if not, the part is left out.
+        trainings: how many trained models are behind the values; None: one per seed.
     """
-    return bootstrap_interval(over_texts(values), seeded_generator(*name))
+
+    values: Shaped
+    has_learnt: bool = True
+    trainings: int | None = None
+
+    @property
+    def count(self) -> int:
+        """How many trained models are behind it; seeds without a value do not count."""
+        return int((~self.values.isnan()).any(-1).sum()) if self.trainings is None else self.trainings
+
+
+def part_of(values: Shaped, *cells: Cell) -> Part:
+    """The values as a part that is left out where a model of these cells has not learnt its task."""
+    return Part(values, has_learnt=all(map(cell_has_learnt, cells)))
+
+
+def cell_has_learnt(cell: Cell) -> bool:
+    """Whether the models of the cell surely beat a constant answer; True where their predictions were not audited."""
+    return any(column not in cell.columns for column in JUDGED_BY) or has_learnt(cell.columns)
+
+
+def test_claim(claim: Claim, parts: Mapping[str, Part]) -> Claim:
+    """The claim, tested by itself on these parts.
+
+    Parts are a sample of all data sets, so the interval of their mean is Student's t on the means of the parts; where
+    there is only one, seeds and texts are the sample (`measures.pooled_interval`). Confirmed or contradicted: the 95 %
+    interval lies wholly beyond a bound of the claim. Not tested: fewer than FEWEST_TRAININGS trained models.
+    """
+    learnt = {name: part for name, part in parts.items() if part.has_learnt}
+    estimates = {name: estimate(part.values) for name, part in learnt.items()}
+    known = {name: part for name, part in estimates.items() if part.n > 0}
+    counted = {name: learnt[name] for name in known if name not in claim.excepts}
+    values = [part.values for part in counted.values()]
+    tested = replace(
+        claim,
+        parts=known,
+        pooled=pooled_interval(values),
+        trainings=sum(part.count for part in counted.values()),
+        left_out=tuple(name for name in parts if name not in learnt),
+    )
+    if tested.trainings < FEWEST_TRAININGS or isnan(tested.pooled.low):
+        return tested
+    bound = _bound(tested)
+    verdict = verdict_alone(tested)
+    return replace(
+        tested,
+        exceptions=tuple(name for name in counted if bound is not None and _disagrees(tested, known[name], bound)),
+        p=1.0 if bound is None else pooled_p_value(values, bound),
+        unadjusted=verdict,
+        verdict=verdict,
+    )
+
+
+def decide(claims: Sequence[Claim]) -> list[Claim]:
+    """The tested claims of one paper, with verdicts that allow for their number.
+
+    Holm (1979, A simple sequentially rejective multiple test procedure): the smallest p value counts times the number
+    of tested claims, the next times one less, and so on; a claim whose product, or an earlier one, exceeds ERROR is not
+    confirmed.
+    """
+    tested = sorted((claim for claim in claims if claim.unadjusted != "not tested"), key=lambda claim: claim.p)
+    undecided: set[str] = set()
+    for place, claim in enumerate(tested):
+        if undecided or (len(tested) - place) * claim.p > ERROR:
+            undecided.add(claim.id)
+    return [replace(claim, verdict="not confirmed") if claim.id in undecided else claim for claim in claims]
+
+
+def _bound(claim: Claim) -> float | None:
+    """The bound that the mean is beyond; None where it lies between the two."""
+    lower, upper = claim.bounds
+    if claim.pooled.value > upper:
+        return upper
+    return lower if claim.pooled.value < lower else None
+
+
+def verdict_alone(claim: Claim) -> Verdict:
+    """What the interval of a claim's number says about it, if there are no other claims."""
+    lower, upper = claim.bounds
+    if claim.pooled.low > upper:
+        return "confirmed"
+    return "contradicted" if claim.pooled.high < lower else "not confirmed"
+
+
+def _disagrees(claim: Claim, part: Estimate, bound: float) -> bool:
+    """Whether the part surely lies on the other side of the bound than the mean."""
+    return part.high < bound if claim.pooled.value > bound else part.low > bound
+
+
+def estimate(values: Values) -> Estimate:
+    """The mean over texts and seeds, and its interval."""
+    return mean_interval(values)
 
 
 def score_estimate(cell: Cell, metric: str) -> Estimate | None:
@@ -38,34 +136,9 @@ def score_estimate(cell: Cell, metric: str) -> Estimate | None:
     return Estimate(sum(known) / len(known), low, high, len(known))
 
 
-def entry(values: Values | None, name: str, paper: float | None = None) -> Entry:
+def entry(values: Values | None, paper: float | None = None) -> Entry:
     """An entry of a table: our estimate, where there are rows, and the paper's number."""
-    return Entry(None if values is None else estimate(values, name), paper)
-
-
-def test_claim(
-    claim_id: str, statement: str, source: str, measured: str, parts: Mapping[str, Shaped], *, threshold: float = 0.0
-) -> Claim:
-    """The claim that the mean of these values lies above the threshold, tested by bootstrap.
-
-    Each part (a data set, a model) gives an estimate with a 95 % interval, and so does the mean of all parts.
-    Confirmed: the interval of the mean lies above the threshold, and no part's interval lies below it. Contradicted:
-    the interval of the mean lies below. Not confirmed: anything else.
-    """
-    estimates = {name: estimate(values, claim_id, name) for name, values in parts.items()}
-    known = {name: part for name, part in estimates.items() if part.n > 0}
-    pooled = pooled_interval([over_texts(parts[name]) for name in known], seeded_generator(claim_id))
-    verdict = _verdict(pooled, list(known.values()), threshold)
-    return Claim(claim_id, statement, source, measured, threshold, known, pooled, verdict)
-
-
-def _verdict(pooled: Estimate, parts: Sequence[Estimate], threshold: float) -> str:
-    if pooled.n == 0:
-        return NOT_TESTED
-    if pooled.high < threshold:
-        return CONTRADICTED
-    above = pooled.low > threshold and not any(part.high < threshold for part in parts)
-    return CONFIRMED if above else NOT_CONFIRMED
+    return Entry(None if values is None else estimate(values), paper)
 
 
 def paired(first: Shaped, second: Shaped) -> Shaped:

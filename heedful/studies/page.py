@@ -8,7 +8,17 @@ from markupsafe import Markup, escape
 
 from heedful.report.figure import inline_svg
 from heedful.report.page import templates
-from heedful.studies.render import HOW, StudyReport, as_json, estimate_text, markdown, number_text, table_cells
+from heedful.studies.render import (
+    HOW,
+    StudyReport,
+    as_json,
+    claim_details,
+    error_rates_text,
+    estimate_text,
+    markdown,
+    number_text,
+    table_cells,
+)
 
 HERE = Path(__file__).parent
 MARKS = ((re.compile(r"\*\*(.+?)\*\*"), r"<b>\1</b>"), (re.compile(r"\*(.+?)\*"), r"<em>\1</em>"))
@@ -17,11 +27,16 @@ MARKS = ((re.compile(r"\*\*(.+?)\*\*"), r"<b>\1</b>"), (re.compile(r"\*(.+?)\*")
 def render_study(report: StudyReport) -> str:
     """The whole HTML page; every word in it is escaped, and it requests nothing from any network."""
     environment = templates(HERE)
-    environment.filters |= {"estimate": estimate_text, "number": number_text, "emphasized": _emphasized}
+    environment.filters |= {
+        "estimate": estimate_text,
+        "number": number_text,
+        "emphasized": _emphasized,
+        "details": claim_details,
+    }
     return environment.get_template("study.html").render(
         report=report,
         facts=report.facts.items(),
-        how=HOW,
+        how=f"{HOW} {error_rates_text()}",
         tables=[(table, *table_cells(table)) for table in report.tables],
         figures=[(figure, inline_svg(figure)) for figure in report.figures],
     )

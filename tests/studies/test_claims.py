@@ -1,93 +1,178 @@
-"""Numbers of tables, and the test behind a claim."""
+"""Numbers of tables, and the rule by which claims are judged."""
+
+from dataclasses import replace
 
 import pytest
 import torch
 
 from heedful.settings.validation import update_settings
 from heedful.studies import claims
-from heedful.studies.study import Cell
-from heedful.verdict.comparison import over_texts
+from heedful.studies.claims import Part
+from heedful.studies.study import Cell, Claim
 from support.runs import RUN
-from support.synthetic_results import described
+from support.synthetic_results import described, known, made_cell, share
+
+MARGIN = 0.05
+CLAIM = Claim("something", "Something is so.", "it is so", "section 1", "a number", "units", MARGIN)
 
 
-def near(mean, texts=200, seeds=1, spread=0.1, seed=0):
+def near(mean, texts=200, seeds=5, spread=0.1, seed=0):
     generator = torch.Generator().manual_seed(seed)
     return mean + spread * torch.randn(seeds, texts, generator=generator, dtype=torch.float64)
 
 
-def claim_of(parts, threshold=0.0):
-    return claims.test_claim("something", "Something is so.", "section 1", "a number", parts, threshold=threshold)
+def parts(*means, seeds=5):
+    return {f"set {number}": Part(near(mean, seed=number, seeds=seeds)) for number, mean in enumerate(means)}
 
 
-def verdict(**parts):
-    return claim_of(parts).verdict
+def judged(*means, claim=CLAIM, seeds=5):
+    return claims.test_claim(claim, parts(*means, seeds=seeds))
 
 
-def test_a_claim_is_confirmed_where_the_mean_is_above_and_no_part_is_below():
-    assert verdict(first=near(0.2), second=near(0.3, seed=1)) == "confirmed"
+def test_an_effect_is_confirmed_where_it_is_surely_above_the_margin():
+    assert judged(0.2).verdict == "confirmed"
+    assert judged(0.2, 0.25, 0.3).verdict == "confirmed"
 
 
-def test_a_claim_is_contradicted_where_the_mean_is_certainly_below():
-    assert verdict(first=near(-0.2), second=near(-0.1, seed=1)) == "contradicted"
+def test_an_effect_is_contradicted_where_the_opposite_is_surely_above_the_margin():
+    assert judged(-0.2).verdict == "contradicted"
+    assert judged(-0.2, -0.25, -0.3).verdict == "contradicted"
 
 
-def test_a_claim_is_not_confirmed_where_the_interval_contains_the_threshold():
-    assert verdict(first=near(0.001)) == "not confirmed"
+@pytest.mark.parametrize("mean", [0.02, -0.02, 0.05, -0.05])
+def test_an_effect_that_is_certain_and_too_small_to_matter_decides_nothing(mean):
+    claim = claims.test_claim(CLAIM, {"set": Part(near(mean, spread=0.001))})
+    assert claim.pooled.low * claim.pooled.high > 0
+    assert claim.verdict == "not confirmed"
 
 
-def test_a_single_part_below_is_enough_not_to_confirm():
-    assert verdict(first=near(0.5), second=near(-0.1, seed=1)) == "not confirmed"
+def test_nothing_is_lost_where_the_loss_is_surely_below_the_margin():
+    no_less = replace(CLAIM, kind="no_less")
+    assert judged(0.0, claim=no_less).verdict == "confirmed"
+    assert judged(-0.2, claim=no_less).verdict == "contradicted"
+    assert judged(-MARGIN, claim=no_less).verdict == "not confirmed"
+
+
+def test_the_margin_is_around_the_baseline():
+    above_half = replace(CLAIM, baseline=0.5)
+    assert above_half.bounds == pytest.approx((0.45, 0.55))
+    assert replace(above_half, kind="no_less").bounds == pytest.approx((0.45, 0.45))
+    assert judged(0.6, claim=above_half).verdict == "confirmed"
+    assert judged(0.4, claim=above_half).verdict == "contradicted"
+    assert judged(0.52, claim=above_half).verdict == "not confirmed"
+
+
+def test_sets_that_vary_widen_the_interval():
+    assert judged(0.1, 0.1, 0.1).verdict == "confirmed"
+    assert judged(-0.1, 0.1, 0.3).verdict == "not confirmed"
+
+
+def test_a_set_that_disagrees_is_named_and_is_no_veto():
+    claim = judged(*[0.5] * 9, -0.1)
+    assert (claim.verdict, claim.exceptions) == ("confirmed", ("set 9",))
+    claim = judged(*[-0.5] * 9, 0.1)
+    assert (claim.verdict, claim.exceptions) == ("contradicted", ("set 9",))
+
+
+def test_where_the_mean_is_beyond_no_bound_there_is_nothing_to_except_from():
+    claim = judged(-0.4, 0.4)
+    assert (claim.exceptions, claim.p) == ((), 1.0)
+
+
+def test_what_the_paper_excepts_is_shown_and_not_counted():
+    claim = judged(0.2, 0.25, -0.9, claim=replace(CLAIM, excepts=("set 2",)))
+    assert list(claim.parts) == ["set 0", "set 1", "set 2"]
+    assert claim.pooled.value == pytest.approx(0.225, abs=0.01)
+    assert (claim.trainings, claim.exceptions) == (10, ())
+
+
+def test_parts_that_have_not_learnt_are_left_out_and_named():
+    claim = claims.test_claim(CLAIM, {"learnt": Part(near(0.2)), "not": Part(near(-0.9), has_learnt=False)})
+    assert (claim.verdict, list(claim.parts), claim.left_out) == ("confirmed", ["learnt"], ("not",))
+
+
+@pytest.mark.parametrize(("seeds", "verdict"), [(4, "not tested"), (5, "confirmed")])
+def test_a_claim_with_fewer_than_five_trainings_is_not_tested(seeds, verdict):
+    claim = judged(0.2, seeds=seeds)
+    assert (claim.trainings, claim.verdict, claim.unadjusted) == (seeds, verdict, verdict)
+    assert claim.pooled.value == pytest.approx(0.2, abs=0.02)
+
+
+def test_trainings_are_counted_over_parts_or_given():
+    assert judged(0.2, 0.2, 0.2, seeds=2).trainings == 6
+    assert claims.test_claim(CLAIM, {"set": Part(near(0.2, seeds=1), trainings=9)}).trainings == 9
+    undefined = near(0.2)
+    undefined[0] = torch.nan
+    assert Part(undefined).count == 4
 
 
 def test_a_claim_without_values_is_not_tested():
-    assert verdict() == "not tested"
-    assert verdict(first=torch.full((1, 4), torch.nan)) == "not tested"
+    assert judged().verdict == "not tested"
+    empty = claims.test_claim(CLAIM, {"set": Part(torch.full((5, 4), torch.nan), trainings=5)})
+    assert (empty.verdict, empty.parts) == ("not tested", {})
 
 
-def test_a_part_without_values_is_left_out():
-    claim = claim_of({"known": near(0.2), "unknown": torch.full((1, 4), torch.nan)})
-    assert (claim.verdict, list(claim.parts)) == ("confirmed", ["known"])
+def test_a_part_without_values_is_left_aside():
+    claim = claims.test_claim(CLAIM, {"known": Part(near(0.2)), "unknown": Part(torch.full((5, 4), torch.nan))})
+    assert (claim.verdict, list(claim.parts), claim.left_out) == ("confirmed", ["known"], ())
 
 
 def test_each_part_counts_the_same_however_many_texts_it_has():
-    claim = claim_of({"few": near(1.0, texts=20, spread=0), "many": near(0.0, texts=500, spread=0)})
+    few, many = near(1.0, texts=20, spread=0), near(0.0, texts=500, spread=0)
+    claim = claims.test_claim(CLAIM, {"few": Part(few), "many": Part(many)})
     assert claim.pooled.value == pytest.approx(0.5)
 
 
-def test_the_threshold_decides():
-    assert claim_of({"first": near(0.6)}, threshold=0.5).verdict == "confirmed"
-    assert claim_of({"first": near(0.4)}, threshold=0.5).verdict == "contradicted"
+def decided(*p_values):
+    each = replace(CLAIM, unadjusted="confirmed", verdict="confirmed")
+    adjusted = claims.decide([replace(each, id=f"claim_{number}", p=p) for number, p in enumerate(p_values)])
+    return [claim.verdict == "confirmed" for claim in adjusted]
 
 
-def test_few_seeds_are_averaged_and_many_are_resampled():
-    assert over_texts(near(0.0, seeds=3)).shape == (200,)
-    assert over_texts(near(0.0, seeds=5)).shape == (5, 200)
+def test_holm_by_hand():
+    assert decided(0.04) == [True]
+    assert decided(0.03, 0.01) == [True, True]  # .01 x 2, .03 x 1
+    assert decided(0.03, 0.026) == [False, False]  # .026 x 2 is too much, and ends it
+    assert decided(0.03, 0.001, 0.02) == [True, True, True]  # .001 x 3, .02 x 2, .03 x 1
+    assert decided(0.03, 0.001, 0.026) == [False, True, False]
 
 
-def test_seeds_that_differ_widen_the_interval_once_there_are_many():
-    values = torch.cat([near(float(mean), spread=0.01) for mean in range(6)])
-    many, few = claims.estimate(values, "x"), claims.estimate(values[:4], "x")
+def test_claims_that_are_not_tested_do_not_count_and_are_not_changed():
+    sure = replace(CLAIM, p=0.04, unadjusted="contradicted", verdict="contradicted")
+    untested = [replace(CLAIM, id=f"untested_{number}") for number in range(5)]
+    assert claims.decide([*untested, sure]) == [*untested, sure]
+
+
+def test_the_verdict_before_holm_is_kept():
+    weak = replace(CLAIM, p=0.04, unadjusted="confirmed", verdict="confirmed")
+    first, second = claims.decide([weak, replace(weak, id="other")])
+    assert (first.unadjusted, first.verdict) == (second.unadjusted, second.verdict) == ("confirmed", "not confirmed")
+
+
+def test_the_p_value_agrees_with_the_interval():
+    for mean in (0.06, 0.065, 0.07, 0.08, -0.065, -0.08):
+        claim = judged(mean, mean + 0.002, mean - 0.002, mean + 0.01)
+        assert (claim.p < claims.ERROR) == (claim.verdict != "not confirmed")
+
+
+def test_a_cell_whose_predictions_were_not_audited_is_not_left_out():
+    assert claims.cell_has_learnt(made_cell("sst2", "bilstm"))
+    constant = made_cell("sst2", "bilstm", columns={"prediction.label": share(0.5), "prediction.correct": share(0.5)})
+    assert not claims.cell_has_learnt(constant)
+    assert not claims.part_of(near(0.2), made_cell("sst2", "bilstm"), constant).has_learnt
+
+
+def test_seeds_that_differ_widen_the_interval():
+    values = torch.cat([near(float(mean), seeds=1, spread=0.01) for mean in range(6)])
+    many, one = claims.estimate(values), claims.estimate(values[:1])
     assert many.high - many.low > 1.0
-    assert few.high - few.low < 0.1
-
-
-def test_an_estimate_is_the_same_every_time_and_seeded_by_its_name():
-    values = near(0.3)
-    assert claims.estimate(values, "a") == claims.estimate(values, "a")
-    assert claims.estimate(values, "a") != claims.estimate(values, "b")
-
-
-def test_the_interval_of_a_claim_does_not_depend_on_its_wording():
-    parts = {"first": near(0.2)}
-    reworded = claims.test_claim("something", "It is so.", "section 2", "the number", parts)
-    assert reworded.pooled == claim_of(parts).pooled and reworded.parts == claim_of(parts).parts
+    assert one.high - one.low < 0.1
 
 
 def test_scores_are_averaged_over_seeds_with_their_range():
     runs = tuple(described(update_settings(RUN, {"seed": seed})) for seed in range(3))
     cell = Cell("sst2", "bilstm", "bilstm", "", runs, {})
-    score = claims.score_estimate(cell, "accuracy")
+    score = known(claims.score_estimate(cell, "accuracy"))
     assert (score.value, score.low, score.high) == pytest.approx((0.81, 0.8, 0.82))
     assert score.n == 3
     assert claims.score_estimate(cell, "no_such_score") is None
@@ -101,10 +186,10 @@ def test_differences_are_first_minus_second_for_the_seeds_that_both_have():
 
 def test_values_elsewhere_are_undefined():
     values = claims.only_where(torch.tensor([[1.0, 2.0, 3.0]]), torch.tensor([[True, False, True]]))
-    assert claims.estimate(values, "x").n == 2
-    assert claims.estimate(values, "x").value == 2.0
+    assert claims.estimate(values).n == 2
+    assert claims.estimate(values).value == 2.0
 
 
 def test_an_entry_of_a_table_may_be_empty():
-    assert claims.entry(None, "x", 0.3).ours is None
-    assert claims.entry(None, "x", 0.3).paper == 0.3
+    assert claims.entry(None, 0.3).ours is None
+    assert claims.entry(None, 0.3).paper == 0.3

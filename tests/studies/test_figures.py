@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from heedful.studies import claims
+from heedful.studies.claims import Part
 from heedful.studies.figures import (
     BINS,
     Heading,
@@ -15,9 +16,11 @@ from heedful.studies.figures import (
     measures_figure,
     text_frame,
 )
-from support.synthetic_results import TEXTS, made_cell, near
+from heedful.studies.study import Claim
+from support.synthetic_results import SEEDS, TEXTS, made_cell, near
 
 HEADING = Heading("figure_1", "A figure", "Nobody 2000, Figure 1")
+CLAIM = Claim("so", "So.", "", "our reading", "x - y", "units", 0.05)
 LARGEST = "prediction.max_attention"
 
 
@@ -33,7 +36,7 @@ def test_a_frame_has_a_row_for_each_text_and_seed():
 
 
 def test_texts_are_split_by_predicted_class():
-    predicted = (torch.arange(TEXTS) % 2).double()[None]
+    predicted = (torch.arange(TEXTS) % 2).double().repeat(SEEDS, 1)
     frame = text_frame([cell(a__x=0.5, prediction__predicted=predicted)], {"a.x": "value"})
     assert frame["class"][:2].to_list() == ["class 0", "class 1"]
 
@@ -43,7 +46,7 @@ def test_nothing_is_drawn_of_what_was_not_measured():
     assert histogram_figure(empty, "a.x", "x", (0.0, 1.0), HEADING) == []
     assert by_largest_figure(empty, "a.x", "x", HEADING) == []
     assert measures_figure(empty, {"a.x": "x"}, "x", HEADING) == []
-    assert claims_figure([claims.test_claim("so", "So.", "1", "n", {})], "x", HEADING) == []
+    assert claims_figure([CLAIM], "x", HEADING) == []
 
 
 def test_undefined_values_are_not_drawn():
@@ -67,6 +70,6 @@ def test_of_many_panels_the_extreme_means_are_described():
 
 
 def test_a_figure_of_claims_has_a_mark_for_each_part():
-    parts = {"sst2": near(0.2), "imdb": near(0.3)}
-    (figure,) = claims_figure([claims.test_claim("so", "So.", "1", "x - y", parts)], "difference", HEADING)
+    parts = {"sst2": Part(near(0.2)), "imdb": Part(near(0.3))}
+    (figure,) = claims_figure([claims.test_claim(CLAIM, parts)], "difference", HEADING)
     assert figure.alt == "A figure. sst2: 0.2; imdb: 0.3."

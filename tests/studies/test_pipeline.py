@@ -138,7 +138,7 @@ def test_results_hold_a_cell_for_each_model_that_was_done(results):
     average, against, imposed, attacked = results.cells
     assert average.columns["permutation.median_tvd"].shape == (2, 20)
     assert "seeds.max_js" in against.columns
-    assert estimate(imposed.columns["prediction.correct"], "x").n == 20
+    assert estimate(imposed.columns["prediction.correct"]).n == 20
     assert "adversarial_models.tvd_1" in attacked.columns
 
 

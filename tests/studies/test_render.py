@@ -2,14 +2,16 @@
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
 from heedful.measures import Estimate
 from heedful.studies import STUDIES, claims
-from heedful.studies.render import as_json, estimate_text, markdown, summarize, table_cells
-from heedful.studies.study import Entry, Results, Study, Table
-from support.synthetic_results import made_cell, made_results, near, results_of
+from heedful.studies.claims import Part
+from heedful.studies.render import as_json, claim_details, estimate_text, markdown, summarize, table_cells
+from heedful.studies.study import Claim, Entry, Results, Study, Table
+from support.synthetic_results import made_cell, made_results, near, results_of, share
 
 PART = Estimate(0.5, 0.45, 0.55, 100)
 TABLE = Table(
@@ -22,6 +24,9 @@ TABLE = Table(
 )
 
 
+CLAIM = Claim("so", "It is so.", "so it is", "section 1", "x - y", "nats", 0.05, baseline=0.1)
+
+
 def study(**parts) -> Study:
     return Study(
         **{
@@ -32,9 +37,7 @@ def study(**parts) -> Study:
             "scales": {"small": "next to nothing"},
             "runs": lambda scale: [],
             "tables": lambda results: [TABLE],
-            "claims": lambda results: [
-                claims.test_claim("so", "It is so.", "section 1", "x - y", {"sst2": near(0.2)}, threshold=0.1)
-            ],
+            "claims": lambda results: [claims.test_claim(CLAIM, {"sst2": Part(near(0.2))})],
             "figures": lambda results, claims: [],
             **parts,
         }
@@ -59,8 +62,33 @@ def test_a_number_without_an_interval_stands_alone():
 
 def test_a_claim_begins_with_its_verdict():
     text = markdown(report(), {})
-    assert "| **confirmed** | It is so. (section 1) | 0.200 (0.200 to 0.200) | 0.100 |" in text
-    assert "- It is so. Measured: x - y. sst2 0.200 (0.200 to 0.200)." in text
+    assert "| **confirmed** | It is so. (section 1) | 0.200 (0.200 to 0.200) nats | 0.150 | 0.050 |" in text
+    assert '- It is so. The paper: "so it is". Measured: x - y; a difference of 0.050 matters. sst2 0.200' in text
+
+
+def test_details_say_what_the_verdict_rests_on():
+    estimate = Estimate(0.12, 0.1, 0.14, 100)
+    claim = replace(CLAIM, quote="", parts={"a": estimate, "b": estimate}, pooled=estimate, trainings=7, excepts=("b",))
+    claim = replace(claim, unadjusted="confirmed", verdict="not confirmed", exceptions=("c",), left_out=("d", "e"))
+    assert claim_details(claim) == (
+        "Measured: x - y; a difference of 0.050 matters. a 0.120 (0.100 to 0.140); b (excepted by the paper) 0.120 "
+        "(0.100 to 0.140). Trained models: 7. Exceptions: c. Left out, for they have not learnt their task: d; e. By "
+        "itself it would be confirmed. If there is a difference, it is surely too small to matter."
+    )
+
+
+def test_verdicts_allow_for_the_number_of_claims():
+    weak = replace(CLAIM, p=0.04, unadjusted="confirmed", verdict="confirmed")
+    made = report(claims=lambda results: [weak, replace(weak, id="other")])
+    assert [claim.verdict for claim in made.claims] == ["not confirmed", "not confirmed"]
+
+
+def test_remarks_name_models_that_have_not_learnt_and_are_made_from_results():
+    constant = made_cell("sst2", "mlp", columns={"prediction.label": share(0.5), "prediction.correct": share(0.5)})
+    made = report(made_results(made_cell("sst2", "bilstm"), constant), remarks=lambda results: ["Two models."])
+    assert made.remarks == ["Not surely better than a constant answer: sst2, mlp.", "Two models."]
+    assert "## What the tables show\n\nNot surely better" in markdown(made, {})
+    assert "## What the tables show" not in markdown(report(), {})
 
 
 def test_figures_are_given_the_claims_by_their_ids():
@@ -72,12 +100,12 @@ def test_figures_are_given_the_claims_by_their_ids():
 def test_runs_that_several_cells_share_are_counted_once():
     cell = made_cell("sst2", "bilstm")
     facts = report(made_results(cell, made_cell("sst2", "bilstm", role="other seeds"))).facts
-    assert facts["Runs"] == "1, and their audits"
-    assert facts["Computing time"] == "3 s of one core; with 2 workers about 2 s"
+    assert facts["Runs"] == "5, and their audits"
+    assert facts["Computing time"] == "15 s of one core; with 2 workers about 8 s"
 
 
 def test_json_has_no_undefined_numbers():
-    content = as_json(report(claims=lambda results: [claims.test_claim("so", "It is so.", "1", "n", {})]))
+    content = as_json(report(claims=lambda results: [CLAIM]))
     assert json.loads(json.dumps(content, allow_nan=False))["claims"][0]["pooled"]["value"] is None
 
 

@@ -12,6 +12,7 @@ from heedful.runs.grid import resolve
 from heedful.settings import key_of
 from heedful.settings.validation import bind_options, update_settings
 from heedful.studies import SCALES, STUDIES
+from heedful.studies.claims import FEWEST_TRAININGS
 from heedful.studies.page import write_study
 from heedful.studies.published import PAPERS
 from heedful.studies.render import study_notes, summarize, table_cells
@@ -99,6 +100,13 @@ def test_the_tests_that_a_study_asks_for_exist_and_take_its_options(study, scale
 
 
 @every_study
+def test_notes_and_claims_do_not_state_results(study):
+    """Results are stated by `remarks` and verdicts, which are made from the numbers."""
+    _, differences = study_notes(study)
+    assert not [word for word in ("confirm", "contradict") if word in " ".join(differences)]
+
+
+@every_study
 def test_all_that_a_study_reads_is_measured_by_the_tests_it_asks_for(study):
     results, asked = results_of(study), set()
     cells = tuple(replace(cell, columns=Recorded(cell.columns, asked)) for cell in results.cells)
@@ -106,6 +114,7 @@ def test_all_that_a_study_reads_is_measured_by_the_tests_it_asks_for(study):
     study.tables(recorded)
     claims = study.claims(recorded)
     study.figures(recorded, by_id(claims))
+    study.remarks(recorded)
     measured = {column for cell in results.cells for column in cell.columns}
     assert asked and asked <= measured
     assert all(claim.parts for claim in claims)
@@ -130,8 +139,22 @@ def test_every_claim_gets_a_verdict_and_says_by_what(study):
     claims = study.claims(results_of(study))
     assert claims
     for claim in claims:
-        assert claim.verdict in ("confirmed", "not confirmed", "contradicted")
+        assert (claim.verdict == "not tested") == (claim.trainings < FEWEST_TRAININGS)
         assert claim.pooled.low <= claim.pooled.value <= claim.pooled.high
+
+
+@every_study
+def test_at_the_paper_s_scale_every_claim_has_enough_trainings(study):
+    for claim in study.claims(results_of(study, "paper")):
+        assert claim.verdict != "not tested", claim.id
+
+
+@every_study
+def test_every_claim_says_what_it_rests_on(study):
+    for claim in study.claims(Results("small", ())):
+        assert claim.margin > 0
+        assert claim.statement.endswith(".") and claim.source and claim.measured and claim.unit
+        assert claim.quote or "our reading" in claim.source
 
 
 @every_study

@@ -3,16 +3,21 @@
 from math import log
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from heedful.battery.adversarial_models import families
 from heedful.battery.attefa_family import Family
-from heedful.battery.question import Values
 from heedful.studies.study import Cell, Results
 
 NAME = "attefa"
 BILSTM, MLP = "bilstm", "mlp"
 BY_LAMBDA, FUTURE = "by lambda", "future work"
 """Roles: the base model with one adversary of Wiegreffe and Pinter's per lambda; what the paper leaves to others."""
+
+SPARSE, DENSE = ("mock-1", "mock-2", "mock-5", "mock-10"), ("mock-1q", "mock-2q", "mock-3q", "mock-4q")
+"""Mock sets with few informative words, and those in which a quarter of the words or more are; each in order."""
+MOCKS = (*SPARSE, *DENSE)
 
 CAP, TVD, JS = "attefa.cap", "adversarial_models.tvd_{}".format, "adversarial_models.js_{}".format
 NEEDED = (CAP, TVD(1))
@@ -38,29 +43,36 @@ def paper_cell(results: Results, data: str, encoder: str) -> Cell | None:
     return results.find(*NEEDED, data=data, encoder=encoder)
 
 
-def mean_attefa(cell: Cell) -> Values:
-    """What AtteFa averages, text by text: the mean over all adversaries."""
-    return torch.stack([_attefa(cell, number) for number in range(len(family_of(cell).seeds))]).mean(0)
+def attefa_by_adversary(cell: Cell) -> Float[Tensor, "adversary text"]:
+    """What AtteFa averages, text by text, for each adversary."""
+    return torch.stack([_attefa(cell, number) for number in range(len(family_of(cell).seeds))])
 
 
-def best_attefa(cell: Cell) -> Values:
+def best_attefa(cell: Cell) -> Float[Tensor, "one text"]:
     """The same for the adversary with the lowest loss."""
-    return _attefa(cell, family_of(cell).best)
+    return _attefa(cell, family_of(cell).best).unsqueeze(0)
 
 
-def attefa_range(cell: Cell) -> Values:
-    """The adversary with the highest AtteFa - the one with the lowest, text by text."""
-    members = family_of(cell).seeds
-    order = sorted(range(len(members)), key=lambda number: members[number].attefa)
-    return _attefa(cell, order[-1]) - _attefa(cell, order[0])
+def distance_between_clusters(cell: Cell) -> Float[Tensor, "adversary text"]:
+    """Twice the distance of each adversary's AtteFa from the mean of all, text by text.
+
+    Of two clusters of equal size the mean is their distance; of two adversaries, the higher AtteFa - the lower.
+    """
+    values = attefa_by_adversary(cell)
+    distances = values - values.mean(0)
+    return 2 * distances.mean(1).sign().unsqueeze(1) * distances
 
 
-def mean_divergence(cell: Cell) -> Values:
-    """How far the adversaries moved attention, text by text: the mean over all of them."""
-    count = len(family_of(cell).seeds)
-    return torch.stack([cell.columns[JS(number + 1)] for number in range(count)]).mean(0)
+def divergence_by_adversary(cell: Cell) -> Float[Tensor, "adversary text"]:
+    """How far each adversary moved attention, text by text."""
+    return torch.stack([_texts(cell, JS(number + 1)) for number in range(len(family_of(cell).seeds))])
 
 
-def _attefa(cell: Cell, number: int) -> Values:
+def _attefa(cell: Cell, number: int) -> Float[Tensor, " text"]:
     """The TVD of an adversary, over its mean divergence: the mean over texts is its AtteFa (if below 1)."""
-    return cell.columns[TVD(number + 1)] * log(2) / family_of(cell).seeds[number].js
+    return _texts(cell, TVD(number + 1)) * log(2) / family_of(cell).seeds[number].js
+
+
+def _texts(cell: Cell, column: str) -> Float[Tensor, " text"]:
+    """The column of the only base model."""
+    return cell.columns[column][0]

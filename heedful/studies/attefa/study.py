@@ -1,42 +1,23 @@
 """Amini and Kosseim, How (Un)Faithful is Attention?: adversaries that must predict alike and attend elsewhere."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 
-from heedful.battery.question import Values
 from heedful.runs.companions import ADVERSARY_SEEDS
 from heedful.runs.grid import RunWithBase
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
 from heedful.settings.validation import update_settings
-from heedful.studies.attefa.adversaries import (
-    BILSTM,
-    BY_LAMBDA,
-    FUTURE,
-    MLP,
-    NAME,
-    attefa_range,
-    best_attefa,
-    lambda_cells,
-    mean_attefa,
-    mean_divergence,
-    paper_cell,
-)
+from heedful.studies.attefa.adversaries import BILSTM, BY_LAMBDA, FUTURE, MLP, MOCKS, NAME
+from heedful.studies.attefa.claims import claims, remarks
 from heedful.studies.attefa.figures import figures
 from heedful.studies.attefa.tables import tables
-from heedful.studies.claims import paired, test_claim
 from heedful.studies.jain_wallace.preprocessing import VECTORS, data_of, text_of
-from heedful.studies.study import Adversary, Cell, Claim, Results, Study, StudyRun
+from heedful.studies.study import Adversary, Study, StudyRun
 
-MOCKS = ("mock-1", "mock-2", "mock-5", "mock-10", "mock-1q", "mock-2q", "mock-3q", "mock-4q")
-"""In order of how frequent informative words are."""
 REAL = ("sst2", "imdb", "ag_news", "newsgroups_sports")
 WITH_LAMBDAS = ("sst2", "imdb")
 LAMBDAS = (1e-4, 1e-3, 1e-2, 1e-1)
 """How much the divergence counts in Wiegreffe and Pinter's loss, whose TVD is half of ours."""
-CLUSTERED = ("mock-1q", "mock-2q")
-APART = 0.25
-"""Highest - lowest AtteFa of a model's adversaries from which on the seeds form two clusters."""
 
 ENCODERS = {MLP: "average"}
 """What the encoder of a model is called in settings, where it is not the same."""
@@ -157,77 +138,6 @@ def _real(source: str, scale: str) -> tuple[DataSettings, TextSettings, NetworkS
     return data_of(source, scale), text_of(source, scale), VECTORS
 
 
-def claims(results: Results) -> list[Claim]:
-    """What the paper says about its results, each as a number above a threshold."""
-    return [*_context_claims(results), *_mock_claims(results), _lambda_claim(results)]
-
-
-def _context_claims(results: Results) -> list[Claim]:
-    return [
-        test_claim(
-            "context_less_faithful",
-            "Attention of an encoder with context is less faithful than that of one without.",
-            "section 6, Table 3",
-            "AtteFa (mean over adversaries), MLP - BiLSTM",
-            _mlp_minus_bilstm(results, mean_attefa),
-        ),
-        test_claim(
-            "context_less_faithful_by_best",
-            "Attention with context is less faithful by the best adversary, too, which is the method's own criterion.",
-            "section 3.3 (the paper reports the mean)",
-            "AtteFa of the adversary with the lowest loss, MLP - BiLSTM",
-            _mlp_minus_bilstm(results, best_attefa),
-        ),
-    ]
-
-
-def _mlp_minus_bilstm(results: Results, measure: Callable[[Cell], Values]) -> dict[str, Values]:
-    parts = {}
-    for data in results.datasets:
-        mlp, bilstm = paper_cell(results, data, MLP), paper_cell(results, data, BILSTM)
-        if mlp is not None and bilstm is not None:
-            parts[data] = paired(measure(mlp), measure(bilstm))
-    return parts
-
-
-def _mock_claims(results: Results) -> list[Claim]:
-    mlps = {data: cell for data in MOCKS if (cell := paper_cell(results, data, MLP)) is not None}
-    return [
-        test_claim(
-            "falls_with_informative_words",
-            "AtteFa falls as informative words become more frequent (MLP).",
-            "section 6.2, Table 3",
-            "AtteFa (mean over adversaries), each mock set - the next",
-            {
-                f"{rarer} - {denser}": paired(mean_attefa(mlps[rarer]), mean_attefa(mlps[denser]))
-                for rarer, denser in pairwise(mlps)
-            },
-        ),
-        test_claim(
-            "two_clusters_of_seeds",
-            "On Mock-1q and Mock-2q the seeds of the MLP's adversaries form two clusters.",
-            "appendix A, Table 4",
-            f"highest - lowest AtteFa of an adversary, minus {APART}",
-            {data: attefa_range(mlps[data]) - APART for data in CLUSTERED if data in mlps},
-        ),
-    ]
-
-
-def _lambda_claim(results: Results) -> Claim:
-    parts = {}
-    for cell in lambda_cells(results):
-        base = paper_cell(results, cell.data, cell.encoder)
-        if base is not None:
-            parts[f"{cell.data}, {cell.encoder}"] = paired(mean_divergence(base), mean_divergence(cell))
-    return test_claim(
-        "moves_attention_as_far_as_lambda",
-        "AtteFa's adversaries move attention as far as those that need a lambda, or farther.",
-        "section 6.4, Figure 2",
-        "JSD of attention, mean over AtteFa's adversaries - mean over four values of Wiegreffe and Pinter's lambda",
-        parts,
-    )
-
-
 STUDY = Study(
     name="attefa",
     folder=NAME,
@@ -245,4 +155,5 @@ STUDY = Study(
     tables=tables,
     claims=claims,
     figures=figures,
+    remarks=remarks,
 )

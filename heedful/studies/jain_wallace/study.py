@@ -1,36 +1,14 @@
 """Jain and Wallace (2019), Attention is not Explanation: agreement, permuted attention, adversarial attention."""
 
-from collections.abc import Callable
-
-from heedful.battery.question import Columns, Values
 from heedful.runs.grid import RunWithBase
 from heedful.settings import AuditSettings, NetworkSettings, Run, TrainingSettings
 from heedful.settings.validation import update_settings
-from heedful.studies.claims import paired, test_claim
-from heedful.studies.jain_wallace.columns import (
-    ADDITIVE,
-    ADVERSARIAL,
-    AVERAGE,
-    BABI,
-    BILSTM,
-    CNN,
-    DOT,
-    EACH_OTHER,
-    GRADIENT,
-    HIGH,
-    LEAVE_ONE_OUT,
-    LITTLE,
-    NAME,
-    NEAR,
-    PERMUTED,
-    little_change_at_high_weight,
-    near_cap,
-    near_cap_at_high_weight,
-)
+from heedful.studies.jain_wallace.claims import claims
+from heedful.studies.jain_wallace.columns import ADDITIVE, AVERAGE, BABI, BILSTM, CNN, DOT, NAME
 from heedful.studies.jain_wallace.figures import figures
 from heedful.studies.jain_wallace.preprocessing import VECTORS, data_of, text_of
 from heedful.studies.jain_wallace.tables import tables
-from heedful.studies.study import Cell, Claim, Results, Study, StudyRun
+from heedful.studies.study import Study, StudyRun
 
 SETS = ("sst2", "imdb", "newsgroups_sports", "ag_news", *BABI, "snli")
 ENCODERS = (BILSTM, AVERAGE, CNN)
@@ -87,104 +65,6 @@ def _training(source: str, scale: str) -> TrainingSettings:
     if source == "snli":
         return TrainingSettings(epochs=6 if scale == "paper" else 4, metric="accuracy", class_weights=False)
     return TrainingSettings(epochs=8 if scale == "paper" else 5)
-
-
-def claims(results: Results) -> list[Claim]:
-    """What the paper says about its results, each as a number above a threshold."""
-    return [*_encoder_claims(results), *_importance_claims(results), *_counterfactual_claims(results)]
-
-
-def _encoder_claims(results: Results) -> list[Claim]:
-    return [
-        test_claim(
-            "average_agrees_more_with_gradient",
-            "Attention agrees with the gradient more for the average encoder than for the BiLSTM.",
-            "section 4.1, Table 2, Figure 2",
-            "tau with the gradient, average - BiLSTM, text by text",
-            _average_minus_bilstm(results, GRADIENT),
-        ),
-        test_claim(
-            "average_agrees_more_with_leave_one_out",
-            "Attention agrees with leave-one-out more for the average encoder than for the BiLSTM.",
-            "section 4.1, Figure 5",
-            "tau with leave-one-out, average - BiLSTM, text by text",
-            _average_minus_bilstm(results, LEAVE_ONE_OUT),
-        ),
-    ]
-
-
-def _average_minus_bilstm(results: Results, column: str) -> dict[str, Values]:
-    parts = {}
-    for bilstm in results.select(column, encoder=BILSTM, method=ADDITIVE):
-        average = results.find(column, data=bilstm.data, encoder=AVERAGE, method=ADDITIVE)
-        if average is not None:
-            parts[bilstm.data] = paired(average.columns[column], bilstm.columns[column])
-    return parts
-
-
-def _importance_claims(results: Results) -> list[Claim]:
-    cells = results.select(GRADIENT, LEAVE_ONE_OUT, EACH_OTHER, encoder=BILSTM, method=ADDITIVE)
-
-    def by_data(measure: Callable[[Columns], Values]) -> dict[str, Values]:
-        return {cell.data: measure(cell.columns) for cell in cells}
-
-    return [
-        test_claim(
-            "modest_agreement_with_gradient",
-            "Attention agrees with the gradient only modestly for the BiLSTM: at or below .5.",
-            "section 4.1, Figure 2",
-            ".5 - tau with the gradient",
-            by_data(lambda columns: 0.5 - columns[GRADIENT]),
-        ),
-        test_claim(
-            "leave_one_out_agrees_more_with_gradient",
-            "Leave-one-out agrees with the gradient more than with attention (BiLSTM).",
-            "section 4.1, Figure 3",
-            "tau of gradient and leave-one-out - tau of attention and leave-one-out",
-            by_data(lambda columns: columns[EACH_OTHER] - columns[LEAVE_ONE_OUT]),
-        ),
-        test_claim(
-            "gradient_agrees_more_with_leave_one_out",
-            "The gradient agrees with leave-one-out more than with attention (BiLSTM).",
-            "section 4.1, Figure 4",
-            "tau of gradient and leave-one-out - tau of attention and gradient",
-            by_data(lambda columns: columns[EACH_OTHER] - columns[GRADIENT]),
-        ),
-    ]
-
-
-def _counterfactual_claims(results: Results) -> list[Claim]:
-    cells = results.select(PERMUTED, ADVERSARIAL, encoder=BILSTM, method=ADDITIVE)
-
-    def by_data(measure: Callable[[Cell], Values]) -> dict[str, Values]:
-        return {cell.data: measure(cell) for cell in cells}
-
-    return [
-        test_claim(
-            "permuting_changes_little",
-            "Permuting attention changes the prediction little even where one weight is high (BiLSTM).",
-            "section 4.2.1, Figure 6",
-            f"share of texts with a median change below {LITTLE}, among those with a largest weight of {HIGH} or more",
-            by_data(little_change_at_high_weight),
-            threshold=0.5,
-        ),
-        test_claim(
-            "different_attention_same_prediction",
-            "For most texts some very different attention gives the same prediction (BiLSTM).",
-            "section 4.2.2, Figure 7",
-            f"share of texts with an eps-max JSD of at least {NEAR} of the maximum that any attention can reach",
-            by_data(near_cap),
-            threshold=0.5,
-        ),
-        test_claim(
-            "different_attention_at_high_weight",
-            "Very different attention gives the same prediction even where one weight is high (BiLSTM).",
-            "section 4.2.2, Figure 8",
-            f"the same share, among texts with a largest weight of {HIGH} or more",
-            by_data(near_cap_at_high_weight),
-            threshold=0.5,
-        ),
-    ]
 
 
 STUDY = Study(

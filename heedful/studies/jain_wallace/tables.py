@@ -71,7 +71,7 @@ def _agreement_entries(cell: Cell, label: str, where: Where) -> tuple[Entry, ...
             measure = f"{kind}_{name}" if label == "all" else f"{kind}_{name} {label}"
             printed = number(NAME, item="Table 2", data=cell.data, model=cell.model, measure=measure)
             kept = only_where(values, where & ~tau.isnan())
-            entries.append(entry(kept, f"{cell.data} {cell.model} {measure}", printed))
+            entries.append(entry(kept, printed))
     return tuple(entries)
 
 
@@ -86,15 +86,14 @@ def _by_class(cell: Cell) -> list[tuple[str, Where]]:
 def _counterfactuals(results: Results) -> Table:
     rows = []
     for cell in results.select(PERMUTED, ADVERSARIAL, LARGEST):
-        measures = {
-            "median change": cell.columns[PERMUTED],
-            "small though high": little_change_at_high_weight(cell),
-            "eps-max JSD": cell.columns[ADVERSARIAL],
-            "near its cap": near_cap(cell),
-            "same without the top word": cell.columns[WITHOUT_TOP],
-        }
-        entries = tuple(entry(values, f"{cell.data} {cell.model} {name}") for name, values in measures.items())
-        rows.append(((cell.data, cell.model), entries))
+        measures = (
+            cell.columns[PERMUTED],
+            little_change_at_high_weight(cell),
+            cell.columns[ADVERSARIAL],
+            near_cap(cell),
+            cell.columns[WITHOUT_TOP],
+        )
+        rows.append(((cell.data, cell.model), tuple(map(entry, measures))))
     columns = (
         "median change, permuted",
         f"share of texts where it is below {LITTLE}, given a largest weight of {HIGH} or more",

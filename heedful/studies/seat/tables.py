@@ -74,16 +74,16 @@ def _embeddings(results: Results) -> Table:
 
 
 def _noise_entries(cell: Cell, radius: float) -> tuple[Entry, ...]:
-    ending, name = suffix(RADII, radius), f"{cell.data} {cell.model} {radius:g}"
+    ending = suffix(RADII, radius)
     js, tvd, f1 = (
         _paper(cell, f"{measure} radius={radius:g}", "Table 1", "Table 8")
         for measure in ("embedding_jsd", "embedding_tvd", "f1")
     )
     return (
-        entry(cell.columns[f"{NOISE}{ending}"], f"{name} noise js"),
-        entry(cell.columns[f"{ATTACK}{ending}"], f"{name} js", js),
-        entry(cell.columns[f"{ATTACK_TVD}{ending}"], f"{name} tvd"),
-        entry(printed_tvd(cell, radius), f"{name} printed tvd", tvd),
+        entry(cell.columns[f"{NOISE}{ending}"]),
+        entry(cell.columns[f"{ATTACK}{ending}"], js),
+        entry(cell.columns[f"{ATTACK_TVD}{ending}"]),
+        entry(printed_tvd(cell, radius), tvd),
         Entry(score_estimate(cell, "f1"), f1),
     )
 
@@ -113,18 +113,18 @@ def _interpretability(results: Results) -> Table:
 
 def _interpretability_entries(cell: Cell, searched: Cell | None) -> tuple[Entry, ...]:
     """Of a model, and of the same where its sensitivity was searched for."""
-    name, columns, sensitivity = f"{cell.data} {cell.model}", cell.columns, searched.columns if searched else {}
+    columns, sensitivity = cell.columns, searched.columns if searched else {}
     comprehensiveness_in_paper, sufficiency_in_paper, sensitivity_in_paper = (
         _paper(cell, measure, "Table 2") for measure in ("comprehensiveness", "sufficiency", "sensitivity")
     )
     return (
-        entry(columns[COMPREHENSIVENESS("attention")], f"{name} comprehensiveness"),
-        entry(columns[COMPREHENSIVENESS("random")], f"{name} comprehensiveness floor"),
-        entry(printed_comprehensiveness(cell), f"{name} printed comprehensiveness", comprehensiveness_in_paper),
-        entry(columns[SUFFICIENCY("attention")], f"{name} sufficiency", sufficiency_in_paper),
-        entry(columns[SUFFICIENCY("random")], f"{name} sufficiency floor"),
-        entry(sensitivity.get(SENSITIVITY_AREA("attention")), f"{name} sensitivity", sensitivity_in_paper),
-        entry(sensitivity.get(SENSITIVITY_AREA("random")), f"{name} sensitivity floor"),
+        entry(columns[COMPREHENSIVENESS("attention")]),
+        entry(columns[COMPREHENSIVENESS("random")]),
+        entry(printed_comprehensiveness(cell), comprehensiveness_in_paper),
+        entry(columns[SUFFICIENCY("attention")], sufficiency_in_paper),
+        entry(columns[SUFFICIENCY("random")]),
+        entry(sensitivity.get(SENSITIVITY_AREA("attention")), sensitivity_in_paper),
+        entry(sensitivity.get(SENSITIVITY_AREA("random"))),
     )
 
 
@@ -132,9 +132,9 @@ def _words(results: Results) -> Table:
     rows = []
     for cell in results.select(REPLACED):
         for count in WORDS:
-            name, ending = f"{cell.data} {cell.model} words {count}", suffix(WORDS, count)
+            ending = suffix(WORDS, count)
             entries = tuple(
-                entry(cell.columns[f"word_substitution.{measure}{ending}"], f"{name} {measure}")
+                entry(cell.columns[f"word_substitution.{measure}{ending}"])
                 for measure in ("js", "tvd", "flips", "overlap")
             )
             rows.append(((cell.data, cell.model, str(count)), entries))
@@ -160,29 +160,28 @@ def _ablation(results: Results) -> Table:
 
 
 def _ablation_entries(cell: Cell) -> tuple[Entry, ...]:
-    name, at = f"{cell.data} {cell.model} ablation", f" radius={ABLATION_RADIUS:g}"
+    at = f" radius={ABLATION_RADIUS:g}"
     js = cell.columns[f"{ATTACK}{suffix(RADII, ABLATION_RADIUS)}"]
     tvd, comprehensiveness = printed_tvd(cell, ABLATION_RADIUS), printed_comprehensiveness(cell)
     sufficiency = cell.columns[SUFFICIENCY("attention")]
     return (
-        entry(js, f"{name} js", _paper(cell, f"embedding_jsd{at}", "Table 6")),
-        entry(tvd, f"{name} tvd", _paper(cell, f"embedding_tvd{at}", "Table 6", "Table 4")),
+        entry(js, _paper(cell, f"embedding_jsd{at}", "Table 6")),
+        entry(tvd, _paper(cell, f"embedding_tvd{at}", "Table 6", "Table 4")),
         Entry(score_estimate(cell, "f1"), _paper(cell, f"f1{at}", "Table 6", "Table 4")),
-        entry(comprehensiveness, f"{name} comprehensiveness", _paper(cell, f"comprehensiveness{at}", "Table 7")),
-        entry(sufficiency, f"{name} sufficiency", _paper(cell, f"sufficiency{at}", "Table 7", "Table 4")),
+        entry(comprehensiveness, _paper(cell, f"comprehensiveness{at}", "Table 7")),
+        entry(sufficiency, _paper(cell, f"sufficiency{at}", "Table 7", "Table 4")),
     )
 
 
 def _concentration(results: Results) -> Table:
     rows = []
     for cell in results.select(LARGEST, ITEMS):
-        name = f"{cell.data} {cell.model}"
         beside_seeds = results.find(data=cell.data, encoder=cell.encoder, method=cell.method, role=OTHER_SEEDS)
         entries = (
-            entry(largest_relative_to_uniform(cell), f"{name} concentration"),
-            entry(cell.columns.get(OVERLAP), f"{name} overlap"),
-            entry(cell.columns.get(TO_COMPANION), f"{name} apart"),
-            entry(beside_seeds.columns.get(TO_COMPANION) if beside_seeds else None, f"{name} seeds"),
+            entry(largest_relative_to_uniform(cell)),
+            entry(cell.columns.get(OVERLAP)),
+            entry(cell.columns.get(TO_COMPANION)),
+            entry(beside_seeds.columns.get(TO_COMPANION) if beside_seeds else None),
         )
         rows.append(((cell.data, cell.model), entries))
     note = (
@@ -202,10 +201,9 @@ def _certificates(results: Results) -> Table:
     rows = []
     for cell in results.select(CERTIFICATE("linf")):
         radius = cell.columns[CERTIFICATE("linf")]
-        measures = {norm: cell.columns[CERTIFICATE(norm)] for norm in ("l1", "l2", "linf")}
-        measures |= {"share at .01": (radius > 0.01).double(), "share at .05": (radius > 0.05).double()}
-        entries = tuple(entry(values, f"{cell.data} {cell.model} {name}") for name, values in measures.items())
-        rows.append(((cell.data, cell.model), entries))
+        measures = [cell.columns[CERTIFICATE(norm)] for norm in ("l1", "l2", "linf")]
+        measures += [(radius > least).double() for least in (0.01, 0.05)]
+        rows.append(((cell.data, cell.model), tuple(map(entry, measures))))
     columns = ("radius, l1", "l2", "linf", "certified at .01 (linf)", "certified at .05 (linf)")
     note = "How far attention, as a distribution, may be off before the decision can change: exact, text by text."
     return Table(

@@ -21,3 +21,5 @@ FRACTION, MASS = "erase_until_flip.fraction_{}".format, "erase_until_flip.mass_{
 FLIPS, OTHER_FLIPS = "erase_one.flips_{}".format, "erase_one.other_flips_{}".format
 DELTA_JS, DELTA_ATTENTION = "erase_one.delta_js_attention", "erase_one.delta_attention_attention"
 FRACTIONS = tuple(map(FRACTION, RANKINGS))
+ROUNDING = 1e-9
+"""A ranking that erases more than the smallest set by less than this finds it."""

@@ -11,6 +11,7 @@ from heedful.studies.serrano_smith.columns import (
     NAME,
     OTHER_FLIPS,
     RANKINGS,
+    ROUNDING,
     STANDS_FOR,
     TOPS,
 )
@@ -19,7 +20,6 @@ from heedful.studies.study import Cell, Entry, Results, Table
 PRINTED_IN = {"attention": "Table 2", "gradient": "Figure 12", "product": "Figure 13"}
 NAMES = {"attention": "Table 2 and Figure 9", "gradient": "Figure 12", "product": "Figure 13"}
 RANKED_BY = {"attention": "attention", "gradient": "the gradient", "product": "attention x gradient"}
-ROUNDING = 1e-9
 
 
 def tables(results: Results) -> list[Table]:
@@ -47,11 +47,7 @@ def _single(results: Results, top: str) -> Table:
     rows = []
     for cell in results.select(FLIPS(top), OTHER_FLIPS(top)):
         entries = tuple(
-            entry(
-                values,
-                f"{cell.data} {cell.model} {top} {name}",
-                _printed(cell, PRINTED_IN[top], f"{name}_{top}"),
-            )
+            entry(values, _printed(cell, PRINTED_IN[top], f"{name}_{top}"))
             for name, values in _flip_shares(cell.columns, top).items()
         )
         rows.append(((cell.data, cell.model), entries))
@@ -79,10 +75,7 @@ def _sets(results: Results) -> Table:
     rows = []
     for cell in results.select(*FRACTIONS):
         for name, column in (("fraction of items", FRACTION), ("attention mass", MASS)):
-            entries = tuple(
-                entry(cell.columns[column(ranking)], f"{cell.data} {cell.model} {name} {ranking}")
-                for ranking in RANKINGS
-            )
+            entries = tuple(entry(cell.columns[column(ranking)]) for ranking in RANKINGS)
             rows.append(((cell.data, cell.model, name), entries))
     return Table(
         "Figures 5, 6, 10 and 11",
@@ -99,9 +92,8 @@ def _regret(results: Results) -> Table:
     for cell in results.select(*FRACTIONS):
         smallest = cell.columns[FRACTION("minimal")]
         regrets = {ranking: cell.columns[FRACTION(ranking)] - smallest for ranking in ("random", *TOPS)}
-        measures = regrets | {f"{top} is smallest": _is_zero(regrets[top]) for top in TOPS}
-        entries = tuple(entry(values, f"{cell.data} {cell.model} regret {name}") for name, values in measures.items())
-        rows.append(((cell.data, cell.model), entries))
+        measures = [*regrets.values(), *(_is_zero(regrets[top]) for top in TOPS)]
+        rows.append(((cell.data, cell.model), tuple(map(entry, measures))))
     return Table(
         "Regret",
         "How far each ranking is from the smallest set that changes the decision",

@@ -68,11 +68,10 @@ def _scores(results: Results) -> Table:
 
 
 def _score_entries(cell: Cell) -> tuple[Entry, ...]:
-    name = f"{cell.data} {cell.model}"
     return (
-        entry(shares(cell, indicative, neutral), f"{name} indicative"),
-        entry(split_shares(cell) if cell.classes == 2 else None, f"{name} split"),
-        entry(cell.columns.get(ABOVE), f"{name} weights"),
+        entry(shares(cell, indicative, neutral)),
+        entry(split_shares(cell) if cell.classes == 2 else None),
+        entry(cell.columns.get(ABOVE)),
     )
 
 

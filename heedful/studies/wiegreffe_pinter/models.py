@@ -12,6 +12,8 @@ LARGEST_TO_SEED, MEAN_TO_SEED, SEED_FLIPS = "seeds.max_js", "seeds.mean_js", "se
 ADVERSARIAL = "adversarial_attention.js"
 OTHER_SEEDS = "other seeds"
 """The role of the run whose attention is compared with that of other seeds."""
+WITHOUT_NEED = {"ag_news": "AG News", "newsgroups_sports": "20 News"}
+"""The sets on which, by the paper, attention is hardly needed, and what it calls them."""
 
 
 @dataclass(frozen=True)
@@ -22,9 +24,9 @@ class PaperModel:
     encoder: str
     method: str
 
-    def cell(self, results: Results, data: str) -> Cell | None:
-        """What was measured of the model on that data set."""
-        return results.find(data=data, encoder=self.encoder, method=self.method)
+    def cell(self, results: Results, data: str, *columns: str) -> Cell | None:
+        """What was measured of the model on that data set; None where one of these columns was not."""
+        return results.find(*columns, data=data, encoder=self.encoder, method=self.method)
 
 
 BILSTM = PaperModel("bilstm", "bilstm", "own")
@@ -37,6 +39,5 @@ MODELS = (BILSTM, BILSTM_UNIFORM, MLP, MLP_UNIFORM, MLP_IMPOSED)
 
 def gain(results: Results, data: str, model: PaperModel, other: PaperModel) -> Values | None:
     """Accuracy of the model - accuracy of the other, text by text; None where one of them was not measured."""
-    cells = [each.cell(results, data) for each in (model, other)]
-    correct = [cell.columns[CORRECT] for cell in cells if cell is not None and CORRECT in cell.columns]
-    return paired(correct[0], correct[1]) if len(correct) == 2 else None
+    cell, compared = model.cell(results, data, CORRECT), other.cell(results, data, CORRECT)
+    return None if cell is None or compared is None else paired(cell.columns[CORRECT], compared.columns[CORRECT])

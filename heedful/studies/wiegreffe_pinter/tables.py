@@ -46,8 +46,7 @@ def _gains(results: Results) -> Table:
         "mlp: the bilstm's attention - uniform": (MLP_IMPOSED, MLP_UNIFORM),
     }
     rows = tuple(
-        ((data,), tuple(entry(gain(results, data, *pair), f"{data} {name}") for name, pair in columns.items()))
-        for data in results.datasets
+        ((data,), tuple(entry(gain(results, data, *pair)) for pair in columns.values())) for data in results.datasets
     )
     note = "Difference in accuracy, text by text, with the same seeds."
     return Table("Gain", "What the weights add", note, ("data",), tuple(columns), rows)
@@ -56,7 +55,7 @@ def _gains(results: Results) -> Table:
 def _spread(results: Results) -> Table:
     columns = (LARGEST_TO_SEED, MEAN_TO_SEED, SEED_FLIPS, ADVERSARIAL)
     rows = tuple(
-        ((cell.data,), tuple(entry(cell.columns[name], f"{cell.data} {name}") for name in columns))
+        ((cell.data,), tuple(entry(cell.columns[name]) for name in columns))
         for cell in results.select(*columns, role=OTHER_SEEDS)
     )
     titles = (

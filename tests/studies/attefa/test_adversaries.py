@@ -5,7 +5,12 @@ from math import log
 import pytest
 import torch
 
-from heedful.studies.attefa.adversaries import attefa_range, best_attefa, mean_attefa, mean_divergence
+from heedful.studies.attefa.adversaries import (
+    attefa_by_adversary,
+    best_attefa,
+    distance_between_clusters,
+    divergence_by_adversary,
+)
 from support.synthetic_results import made_cell
 
 
@@ -30,12 +35,12 @@ CELL = made_cell("sst2", "mlp", columns=COLUMNS)
 def test_the_mean_over_texts_is_attefa():
     assert best_attefa(CELL).tolist() == [pytest.approx([0.2 * log(2), 0.6 * log(2)])]
     assert best_attefa(CELL).mean() == pytest.approx(0.4 * log(2))
-    assert mean_attefa(CELL).mean() == pytest.approx((0.4 + 1.0) / 2 * log(2))
+    assert attefa_by_adversary(CELL).mean(1).tolist() == pytest.approx([0.4 * log(2), 1.0 * log(2)])
 
 
-def test_the_range_is_from_the_lowest_attefa_to_the_highest():
-    assert attefa_range(CELL).mean() == pytest.approx(0.6 * log(2))
+def test_two_adversaries_are_as_far_apart_as_their_attefa():
+    assert distance_between_clusters(CELL).mean() == pytest.approx(0.6 * log(2))
 
 
-def test_the_divergence_is_the_mean_over_adversaries():
-    assert mean_divergence(CELL).tolist() == [pytest.approx([0.25, 0.35])]
+def test_each_adversary_has_its_divergence():
+    assert divergence_by_adversary(CELL).tolist() == [pytest.approx([0.4, 0.6]), pytest.approx([0.1, 0.1])]

@@ -1,9 +1,10 @@
 """Each claim of Jain and Wallace on rows in which its sentence is plainly true, and plainly false."""
 
 import pytest
+import torch
 
 from heedful.studies import STUDIES
-from support.synthetic_results import made_cell, made_results, verdict_of
+from support.synthetic_results import made_cell, made_results, share, verdict_of
 
 STUDY = STUDIES["jain-wallace"]
 
@@ -94,3 +95,32 @@ def test_texts_without_a_high_weight_do_not_count_where_the_claim_is_about_those
 def test_claims_about_the_bilstm_are_about_additive_attention():
     dot = made_cell("sst2", "bilstm", "dot", columns=counterfactual().columns)
     assert verdict_of(STUDY, "permuting_changes_little", made_results(dot)) == "not tested"
+
+
+def test_the_set_that_the_paper_excepts_is_shown_and_not_counted():
+    cells = [agreement(data, "bilstm", each_other=0.7, leave_one_out=0.2) for data in ("sst2", "imdb")]
+    results = made_results(*cells, agreement("snli", "bilstm", each_other=0.2, leave_one_out=0.7))
+    claim = next(claim for claim in STUDY.claims(results) if claim.id == "leave_one_out_agrees_more_with_gradient")
+    assert list(claim.parts) == ["sst2", "imdb", "snli"]
+    assert claim.pooled.value == pytest.approx(0.5, abs=0.01)
+    assert claim.exceptions == () and claim.trainings == 10
+
+
+def test_a_share_below_half_can_be_many():
+    few = [counterfactual(largest=0.9, change=0.01), counterfactual(largest=0.9, change=0.6)]
+    columns = {name: torch.cat([each.columns[name] for each in (few[0], *[few[1]] * 2)], 1) for name in few[0].columns}
+    results = made_results(made_cell("sst2", "bilstm", "additive", columns=columns))
+    assert verdict_of(STUDY, "permuting_changes_little", results) == "confirmed"
+
+
+def test_models_that_have_not_learnt_are_left_out_and_named():
+    label = share(0.5)
+    columns = {**counterfactual(divergence=0.1).columns, "prediction.label": label}
+    cells = [
+        made_cell(data, "bilstm", "additive", columns=columns | {"prediction.correct": correct})
+        for data, correct in {"sst2": share(1.0), "babi_task3": label}.items()
+    ]
+    claim = next(
+        each for each in STUDY.claims(made_results(*cells)) if each.id == "different_attention_same_prediction"
+    )
+    assert (list(claim.parts), claim.left_out, claim.trainings) == (["sst2"], ("babi_task3",), 5)

@@ -54,7 +54,7 @@ def test_a_model_compared_with_other_seeds_does_not_stand_for_the_model_itself(r
 
 def test_only_the_claims_about_steadiness_are_drawn(results):
     chart = drawn(results.cells)["steadier"].chart.to_json()
-    assert chart.count("vanilla - seat_all") and "sufficiency" not in chart and "powers of ten" not in chart
+    assert "by which seat_all lowers" in chart and "sufficiency" not in chart and "seat_code" not in chart
 
 
 def test_texts_that_are_too_long_are_not_drawn(results):

@@ -22,7 +22,7 @@ def scores(*, negative, positive, neutral, alignment=1.0):
 
 
 def recorded(data, model, scaling, table, role=""):
-    return made_cell(data, model, f"lambda {scaling}", role=role, tokens=(table,))
+    return made_cell(data, model, f"lambda {scaling}", role=role, tokens=(table,) * 5)
 
 
 def accuracy(scaling, correct, role=""):
