@@ -1,7 +1,7 @@
 """The tests of the battery as one would first write them: one text and one change at a time, the model run for each.
 
 What `benchmarks/audit.py` measures us against. Each takes a model, the batch of a single text, and what the model
-computes of it.
+computes of it, and computes the value alone, where the battery computes its floor and yardsticks as well.
 """
 
 from dataclasses import replace
@@ -85,7 +85,8 @@ def erase_until_flip(model: AttentionModel, batch: Batch, seen: Trace, rankings:
     decided = int(seen.logits.argmax())
     counts = []
     for order in orders:
-        flipped = (n for n in range(1, len(order) + 1) if decide_without(model, seen, order[:n]) != decided)
+        # Something must be left: the decision on the empty text says nothing about this one.
+        flipped = (n for n in range(1, len(order)) if decide_without(model, seen, order[:n]) != decided)
         counts.append(next(flipped, len(order)))
     model.zero_grad()
     return counts

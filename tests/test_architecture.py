@@ -36,8 +36,8 @@ ROWS = [
 
 ONLY = {
     "errors": {"collections", "difflib", "typing"},
-    "measures": {"torch", "jaxtyping", "heedful.types", "heedful.measures"},
-    "exact": {"torch", "jaxtyping", "heedful.types", "heedful.measures", "heedful.exact", "scipy"},
+    "measures": {"torch", "jaxtyping", "scipy", "heedful.types", "heedful.measures"},
+    "exact": {"torch", "numpy", "jaxtyping", "heedful.types", "heedful.measures", "heedful.exact", "scipy"},
 }
 """Rows that may import nothing else (the standard library aside)."""
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from heedful import __version__
-from heedful.cli import audit, data, listing, report, reproduce, sweep, train
+from heedful.cli import audit, calibrate, data, listing, report, reproduce, sweep, train
 from heedful.errors import HeedfulError
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app.command("report")(report.report)
 app.command("compare")(report.compare)
 app.command("sweep")(sweep.sweep)
 app.command("reproduce")(reproduce.reproduce)
+app.command("calibrate")(calibrate.calibrate)
 app.command("list")(listing.list_names)
 app.add_typer(data.app, name="data")
 

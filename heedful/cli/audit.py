@@ -1,7 +1,5 @@
 """`heedful audit`: the main job, from data or a finished run to a verdict and a report."""
 
-import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -164,7 +162,7 @@ def _audit_all(
         progress = AuditProgress(
             training=lambda run: training_reporter(bar, f"{run.network.encoder}, seed {run.seed}: "), auditing=auditing
         )
-        command = shlex.join(["heedful", *sys.argv[1:]])
+        command = options.command_line()
         places = [
             audit_planned(each, settings, store, folder, device=device, progress=progress, command=command)
             for each in planned

@@ -1,6 +1,8 @@
 """The options that commands share, and the Run they describe."""
 
 import json
+import shlex
+import sys
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -57,6 +59,11 @@ PLACES = {
     "reference": "reference",
 }
 """Where in a Run each option of a command goes."""
+
+
+def command_line() -> str:
+    """The command as it was typed, for reports to show."""
+    return shlex.join(["heedful", *sys.argv[1:]])
 
 
 def make_run(arguments: Mapping[str, Any], settings: list[str] | None) -> Run:

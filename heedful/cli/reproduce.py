@@ -1,6 +1,5 @@
 """`heedful reproduce`: a paper's runs and audits, its tables beside ours, its claims tested."""
 
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -61,7 +60,7 @@ def reproduce(
             live_counts(console, errors, lambda key: names.get(key, key)) as progress,
         ):
             do_study(prepared, store, folder, client, device=device, report=progress)
-    report = summarize(study, gather(scale, prepared, store, folder, errors), _command(), processes)
+    report = summarize(study, gather(scale, prepared, store, folder, errors), options.command_line(), processes)
     print_study(console, report)
     console.print(f"Written: {write_study(report, Path(out))}")
     if errors:
@@ -102,10 +101,6 @@ def _names(prepared: "Prepared") -> dict[str, str]:
 def _width() -> int | None:
     """A file or pipe has no width: there tables need not be squeezed into eighty columns."""
     return None if sys.stdout.isatty() else 200
-
-
-def _command() -> str:
-    return shlex.join(["heedful", *sys.argv[1:]])
 
 
 def print_study(console: "Console", report: "StudyReport") -> None:

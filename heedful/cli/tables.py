@@ -41,14 +41,18 @@ def _print_numbers(console: "Console", title: str, lines: "list[Line]") -> None:
     from rich.markup import escape
     from rich.table import Table
 
+    from heedful.verdict.counting import status
+
     table = Table(box=SIMPLE_HEAD, title=f"[bold]{escape(title)}[/bold]", title_justify="left", title_style="")
-    for name in ("question", "value", "floor", "best", "score"):
-        table.add_column(name, justify="left" if name == "question" else "right")
-    for line in lines:
+    for name in ("question", "value", "floor", "best", "score", ""):
+        table.add_column(name, justify="right" if name in ("value", "floor", "best", "score") else "left")
+    for place, line in enumerate(lines):
+        if place and line.group != lines[place - 1].group:
+            table.add_section()
         best = f"{format_number(line.best)} {'C' if line.best_kind == 'ceiling' else 'Y'}"
         score = "nothing to measure" if line.score is None else _shown(line.score, line.score_low, line.score_high)
         value = _shown(line.value, line.low, line.high)
-        table.add_row(escape(line.question), value, format_number(line.floor), best, score)
+        table.add_row(escape(line.question), value, format_number(line.floor), best, score, status(line).outcome)
     console.print(table)
     console.print(
         "[dim]C: nothing can be better; Y: a yardstick, which can be beaten. Score: 0 at the floor, 1 at the best."
@@ -96,7 +100,7 @@ def print_comparison(console: "Console", audits: "Sequence[AuditFiles]") -> None
     console.print(table)
     console.print(
         "[dim]In brackets the interval; after it the difference from the first model, with * where it is significant: "
-        "its interval excludes 0, and every seed agrees on the sign.[/dim]"
+        "its interval excludes 0.[/dim]"
     )
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from heedful.formatting import format_interval, format_number
 from heedful.report.audit_files import AuditFiles
-from heedful.schema import Line
-from heedful.verdict.counting import counts, holds, status
+from heedful.schema import GROUPS, Group, Line
+from heedful.verdict.counting import Status, status
 
 LEFT, RIGHT = -0.2, 1.2
 """The scores at the two ends of a bar; those beyond end in an arrow."""
@@ -34,8 +34,8 @@ class ShownLine:
     kind: str
     score: str
     score_interval: str
-    status: str
-    holds: bool
+    status: Status
+    where: str
     bar: Bar | None
     sentence: str
     counts: str
@@ -47,17 +47,34 @@ class QuestionRow:
     """One question, and what each audit answers; None where it did not ask."""
 
     question: str
+    group: Group | None
     lines: tuple[ShownLine | None, ...]
 
 
 def question_rows(audits: Sequence[AuditFiles]) -> list[QuestionRow]:
-    """Every question that some audit asked, in the order of the verdicts."""
+    """Every question that some audit asked, group by group."""
     by_name = [{line.name: line for line in audit.verdict.lines} for audit in audits]
-    questions = {line.name: line.question for audit in audits for line in audit.verdict.lines}
-    return [
-        QuestionRow(question, tuple(shown_line(lines[name]) if name in lines else None for lines in by_name))
-        for name, question in questions.items()
+    questions = {line.name: line for audit in reversed(audits) for line in reversed(audit.verdict.lines)}
+    rows = [
+        QuestionRow(line.question, line.group, tuple(shown_line(own[name]) if name in own else None for own in by_name))
+        for name, line in reversed(questions.items())
     ]
+    return sorted(rows, key=lambda row: [*GROUPS, None].index(row.group))
+
+
+def group_headings(audits: Sequence[AuditFiles], names: Sequence[str]) -> dict[Group | None, tuple[str, str]]:
+    """The heading of each group of questions, and what must be known to read its answers."""
+    headings: dict[Group | None, tuple[str, str]] = {group: (asked, "") for group, asked in GROUPS.items()}
+    shares = [audit.verdict.redundancy for audit in audits]
+    known = [
+        f"{name}: {format_number(share, percent=True)}" if len(audits) > 1 else format_number(share, percent=True)
+        for name, share in zip(names, shares, strict=True)
+        if share is not None
+    ]
+    if known:
+        redundant = f"Redundant texts, in which several words, each alone, give the decision: {', '.join(known)}."
+        headings["exclusivity"] = (GROUPS["exclusivity"], f"{redundant} There a low score is no reproach.")
+    return headings | {None: ("Other questions", "")}
 
 
 def shown_line(line: Line) -> ShownLine:
@@ -72,12 +89,27 @@ def shown_line(line: Line) -> ShownLine:
         score=format_number(line.score),
         score_interval=format_interval(line.score_low, line.score_high),
         status=status(line),
-        holds=holds(line) and (counts(line) or not line.counts),
+        where=where_it_lies(line),
         bar=_bar(line),
         sentence=line.sentence,
         counts=_text_counts(line),
         details=tuple((name, format_number(value)) for name, value in line.details.items()),
     )
+
+
+def where_it_lies(line: Line) -> str:
+    """Where the score lies, in words."""
+    if line.score is None:
+        return "nothing to measure"
+    if line.score_high is not None and line.score_high < 0:
+        return "worse than the floor"
+    if line.score <= 0 or (line.score_low is not None and line.score_low <= 0):
+        return "not distinguishable from the floor"
+    if round(line.score, 2) == 1:
+        return f"at the {line.best_kind or 'best'}"
+    if line.score > 1:
+        return f"beyond the {line.best_kind or 'best'}"
+    return "closer to the best" if line.score >= 0.5 else "closer to the floor"
 
 
 def _bar(line: Line) -> Bar | None:

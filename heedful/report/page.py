@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from heedful import __version__
 from heedful.formatting import UNDEFINED
-from heedful.report.answers import question_rows
+from heedful.report.answers import group_headings, question_rows
 from heedful.report.audit_files import AuditFiles
 from heedful.report.drawing import DARK
 from heedful.report.erasure import RANKINGS
@@ -22,7 +22,7 @@ from heedful.report.heatmap import embedded_json, example_data
 from heedful.report.names import shown_settings
 from heedful.report.texts import gather_texts
 from heedful.schema import Verdict, Word, Words
-from heedful.verdict.counting import WEAK, headline
+from heedful.verdict.counting import COUNTING_RULE, headline
 
 HERE = Path(__file__).parent
 MOST_LABELS = 6
@@ -48,10 +48,11 @@ def render_page(audits: Sequence[AuditFiles]) -> str:
     examples = example_data(audits, texts.runs)
     page = templates(HERE).get_template("page.html")
     return page.render(
-        weak=WEAK,
         audits=list(zip(texts.runs, (audit.verdict for audit in audits), strict=True)),
         answers=[(name, headline(audit.verdict)) for audit, name in zip(audits, texts.runs, strict=True)],
         rows=question_rows(audits),
+        headings=group_headings(audits, texts.runs),
+        counting=COUNTING_RULE,
         groups=_grouped([Drawn(figure, inline_svg(figure)) for figure in draw_figures(texts)], audits),
         instead=_instead(audits, texts.runs),
         words=_words(audits, texts.runs),

@@ -4,21 +4,62 @@ from dataclasses import replace
 
 import pytest
 
-from heedful.report.answers import question_rows, shown_line
+from heedful.report.answers import group_headings, question_rows, shown_line
+from heedful.schema import Verdict
 from support.lines import make_line as line
 
 
+@pytest.fixture
+def audit_of(audits):
+    """An audit with these lines instead of its own."""
+
+    def audit(lines, **changes):
+        verdict = audits[0].verdict.model_dump() | {"lines": lines, "redundancy": None} | changes
+        return replace(audits[0], verdict=Verdict.model_validate(verdict))
+
+    return audit
+
+
+@pytest.mark.parametrize(
+    ("score", "low", "high", "where"),
+    [
+        (None, None, None, "nothing to measure"),
+        (-0.5, -0.8, -0.2, "worse than the floor"),
+        (0.1, -0.1, 0.3, "not distinguishable from the floor"),
+        (0.3, 0.2, 0.4, "closer to the floor"),
+        (0.6, 0.5, 0.7, "closer to the best"),
+        (1.0, 0.9, 1.1, "at the ceiling"),
+        (1.3, 1.2, 1.4, "beyond the ceiling"),
+    ],
+)
+def test_a_line_says_where_its_score_lies(score, low, high, where):
+    assert shown_line(line(score, low, high, best_kind="ceiling")).where == where
+
+
 def test_a_line_is_shown_with_its_status():
-    assert shown_line(line(0.5, best_kind="ceiling")).status == "closer to the best"
+    assert shown_line(line(0.7, 0.6, 0.8, texts=100)).status.outcome == "holds"
+    few = shown_line(line(0.7, 0.6, 0.8, texts=5)).status
+    assert (few.outcome, few.reason) == ("not counted", "fewer than 20 texts")
 
 
-def test_a_yardstick_close_to_its_floor_is_not_shown_as_held():
-    weak, fair = (line(2.5, 2.0, 3.0, best_kind="yardstick", floor=0.0, best=best) for best in (0.199, 0.2))
-    assert not shown_line(weak).holds and shown_line(fair).holds
+@pytest.mark.parametrize("kind", ["ceiling", "yardstick"])
+def test_a_best_close_to_its_floor_is_shown_and_not_counted(kind):
+    for best, outcome in ((0.09, "not counted"), (0.1, "holds")):
+        close = line(2.5, 2.0, 3.0, best_kind=kind, floor=0.0, best=best, material=0.1, texts=100)
+        assert shown_line(close).status.outcome == outcome
 
 
-def test_stability_is_shown_as_held_though_it_does_not_count():
-    assert shown_line(line(1.0, 1.0, 1.0, best_kind="ceiling", floor=0.3, best=0.0, counts=False)).holds
+def test_questions_stand_group_by_group(audit_of):
+    lines = [line(name=group, question=group, group=group) for group in ("stability", "relevance", "exclusivity")]
+    rows = question_rows([audit_of(lines)])
+    assert [row.group for row in rows] == ["relevance", "exclusivity", "stability"]
+
+
+def test_redundancy_is_said_beside_exclusivity(audit_of):
+    heading, remark = group_headings([audit_of([], redundancy=0.25)], ["bilstm"])["exclusivity"]
+    assert heading == "Could other attention do as well?"
+    assert "25.0 %" in remark and "no reproach" in remark
+    assert group_headings([audit_of([])], ["bilstm"])["exclusivity"] == (heading, "")
 
 
 def test_a_bar_lies_between_its_floor_and_its_best():

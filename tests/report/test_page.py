@@ -134,7 +134,7 @@ def test_an_audit_without_shown_texts_says_so(bare):
 def test_an_audit_of_nothing_but_predictions_is_a_page(bare):
     changes = {"lines": (), "show_instead": None, "settings": {}, "command": ""}
     page = render_page([replace(bare, verdict=bare.verdict.model_copy(update=changes))])
-    assert "There is nothing to measure." in page
+    assert "No question of relevance counts on these texts." in page
     assert "<figure" not in page
 
 
