@@ -22,6 +22,9 @@ COUNTING_RULE = (
 )
 """Which lines count, and how; it looks at nothing but the audit at hand."""
 
+OUT_OF_REACH = "not even the best attention over these encodings would hold"
+"""Why a line is not counted where what the words say is spread over the encodings of their neighbours."""
+
 Outcome = Literal["holds", "fails", "undecided", "not counted"]
 
 
@@ -57,7 +60,7 @@ def status(line: Line) -> Status:
     if (line.best or 0.0) - (line.floor or 0.0) < (line.material or 0.0):
         return Status("not counted", f"the best possible is within {line.material or 0.0:g} of the floor")
     if line.attainable is not None and not (line.attainable_low or 0.0) >= HALFWAY:
-        return Status("not counted", "not even the best attention over these encodings would hold")
+        return Status("not counted", OUT_OF_REACH)
     if line.uninformed_high is not None and line.uninformed_high >= HALFWAY:
         return Status("not counted", "the same weights permuted might hold as well")
     if line.score_low >= HALFWAY:
@@ -91,7 +94,7 @@ def headline(verdict: Verdict) -> Headline:
         "no": "No, not as an explanation.",
         "undecided": "Undecided.",
     }[answer]
-    text = _tally(held, failed, undecided)
+    text = _tally(held, failed, undecided) + _beyond_reach(relevance["not counted"])
     instead = verdict.show_instead.sentence if verdict.show_instead else ""
     return Headline(answer, lead, f"{text} {instead}".strip())
 
@@ -103,6 +106,18 @@ def _tally(held: int, failed: int, undecided: int) -> str:
     questions = "question" if counted == 1 else "questions"
     tally = f"Of {counted} {questions} of relevance attention holds on {held} and fails on {failed}"
     return f"{tally}; {undecided} undecided." if undecided else f"{tally}."
+
+
+def _beyond_reach(lines: Sequence[Line]) -> str:
+    """What to know of the questions that no attention could pass; empty where there are none."""
+    count = sum(status(line).reason == OUT_OF_REACH for line in lines)
+    if not count:
+        return ""
+    questions = "another question" if count == 1 else f"{count} other questions"
+    return (
+        f" On {questions} not even the best attention over this model's encodings would hold: what a word says is "
+        "spread over its neighbours, and weights on encodings cannot show it."
+    )
 
 
 def _answer(held: int, failed: int) -> Literal["yes", "in part", "no", "undecided"]:

@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 import torch
 
+from heedful.attribution import logits_of_parts
 from heedful.battery import BATTERY, QUESTIONS, Evidence
 from heedful.battery.evidence import RANKINGS, first_place, mean_over
 from heedful.models.trace import trace
-from support.by_hand import Bag, batch_of, evidence_by_hand
+from support.by_hand import Bag, batch_of, evidence_by_hand, findings_in
 from support.evidence import KINDS, evidence_of_kind, seeded
 from support.four_verbs import FourVerbs
 from support.models import make, make_batch
@@ -162,3 +163,37 @@ def test_all_weight_on_the_first_word_leaves_nothing_to_erase(name):
     (question,) = (question for question in QUESTIONS if question.name == name)
     for part in question.measured(columns):
         assert part.isnan().all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_uninformed_evidence_is_the_model_under_its_permuted_weights(kind):
+    evidence = evidence_of_kind(kind)
+    permuted = evidence.attention.gather(1, evidence.permutation)
+    torch.testing.assert_close(evidence.uninformed.attention, permuted)
+    torch.testing.assert_close(evidence.uninformed.log_attention.exp(), permuted)
+    torch.testing.assert_close(evidence.uninformed.probabilities, evidence.decode(permuted).softmax(-1))
+
+
+def test_permuted_weights_are_judged_by_the_words_that_they_fall_on():
+    """Permuted, the largest weight falls on a word against class 1: that word then decides, and wrongly."""
+    evidence = evidence_by_hand([5.0, -5.0, -5.0], [0.8, 0.12, 0.08])
+    evidence.permutation = torch.tensor([[1, 0, 2]])
+    findings = findings_in("erase_one", evidence)
+    assert findings["flips_attention"] == 1 and findings["flips_permuted"] == 1
+    assert findings_in("prediction", evidence)["correct_permuted"] == 0
+    assert findings_in("erase_until_flip", evidence)["fraction_permuted"] == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("kind", ["token-wise", "recurrent", "five classes", "sentences", "query", "not linear"])
+def test_comprehensiveness_of_permuted_weights_imposes_them_on_what_is_left(kind):
+    evidence = evidence_of_kind(kind)
+    findings = BATTERY["comprehensiveness_sufficiency"].function(evidence, seeded(), sizes=(1.0,)).values
+    other = evidence.uninformed
+    top = other.ranking("attention")[:, 0]
+    keep = evidence.items.scatter(1, top[:, None], False)
+    logits = logits_of_parts(evidence.model, evidence.trace, keep[:, None], other.log_attention)[:, 0]
+    decided = other.predicted[:, None]
+    lost = (other.probabilities - logits.softmax(-1)).gather(1, decided)[:, 0].where(evidence.count > 1, torch.nan)
+    both = ~findings["comprehensiveness_permuted"].isnan()
+    assert both.any()
+    torch.testing.assert_close(findings["comprehensiveness_permuted"][both], lost[both])

@@ -46,6 +46,7 @@ def test_the_whole_interval_must_lie_on_one_side_of_one_half(low, high, outcome)
         ({"floor": 0.9, "best": 0.1}, "the best possible is within 0.05 of the floor"),
         ({"attainable": 0.7, "attainable_low": 0.49}, "not even the best attention over these encodings would hold"),
         ({"attainable": 0.7}, "not even the best attention over these encodings would hold"),
+        ({"uninformed": 0.3, "uninformed_high": 0.5}, "the same weights permuted might hold as well"),
     ],
 )
 def test_a_line_that_is_not_counted_says_why(changes, reason):
@@ -61,6 +62,7 @@ def test_a_line_that_is_not_counted_says_why(changes, reason):
         {"material": None, "floor": None, "best": None},
         {"attainable": 0.7, "attainable_low": 0.5},
         {"attainable": None, "attainable_low": None},
+        {"uninformed": 0.3, "uninformed_high": 0.499},
     ],
 )
 def test_at_the_edge_a_line_is_counted(changes):
@@ -121,3 +123,10 @@ def test_a_model_that_has_learnt_nothing_has_nothing_to_explain(learnt, answer):
     made = headline(verdict(*[HOLDS] * 3, learnt=learnt))
     assert made.answer == answer
     assert ("not better than always giving the most common answer" in made.text) is (learnt is False)
+
+
+def test_the_headline_says_what_no_attention_could_show():
+    beyond = line(attainable=0.2, attainable_low=0.1)
+    assert "On another question not even the best attention" in headline(verdict(HOLDS, beyond)).text
+    assert "On 2 other questions not even the best attention" in headline(verdict(HOLDS, beyond, beyond)).text
+    assert "not even the best" not in headline(verdict(HOLDS, NOT_COUNTED)).text
