@@ -109,6 +109,11 @@ def test_seeds_are_audited_together(tmp_path):
     assert len(list((tmp_path / "runs").iterdir())) == 2
 
 
+def test_redundancy_is_said(tmp_path):
+    output = " ".join(audit(tmp_path, "mock-5", *SMALL, *QUICK, "--tests", "redundancy").split())
+    assert "of the texts are redundant: several words, each alone, give the decision." in output
+
+
 @pytest.mark.cluster
 def test_the_battery_is_calibrated_and_its_pages_written(tmp_path):
     output = heedful(

@@ -66,6 +66,13 @@ def _print_sentences(console: "Console", group: "list[AuditFiles]", lines: "list
     for line in lines:
         left_out = f" ({line.undefined} texts have no such number and are left out.)" if line.undefined else ""
         console.print(f"- {escape(line.sentence)}{left_out}")
+    shares = [audit.verdict.redundancy for audit in group if audit.verdict.redundancy is not None]
+    if shares:
+        share = format_number(sum(shares) / len(shares), percent=True)
+        console.print(
+            f"- {share} of the texts are redundant: several words, each alone, give the decision. There it is no "
+            "reproach to attention that other attention would do as well."
+        )
     advice = group[0].verdict.show_instead
     if advice is not None and len(group) == 1:
         console.print(f"- [bold]{escape(advice.sentence)}[/bold]")
