@@ -14,6 +14,7 @@ from heedful.auditing.subject import Subject, float64_eval_copy, random_order, v
 from heedful.battery import BATTERY, Evidence
 from heedful.data.draws import seeded_generator
 from heedful.errors import pick
+from heedful.models.linearity import linear_if_so
 from heedful.models.trace import trace
 from heedful.schema import EXAMPLES, ROWS
 from heedful.settings import AuditSettings
@@ -43,7 +44,8 @@ def audit_rows(
     done = 0
     for batch in subject.batches():
         with torch.no_grad():
-            evidence = Evidence(model, validate_trace(trace(model, batch)), subject.context, shared)
+            seen = validate_trace(trace(model, batch))
+            evidence = Evidence(linear_if_so(model, seen), seen, subject.context, shared)
             findings = {name: test(evidence, generators[name]) for name, test in tests.items()}
             items, examples = _shown_rows(subject, evidence, shown, findings)
         parts += [batch_rows(subject, batch, findings), items]

@@ -108,7 +108,7 @@ def float64_eval_copy(model: Model) -> Model:
 
 
 def validate_trace(seen: Trace) -> Trace:
-    """The trace, if its attention is attention: numbers that sum to 1 over the items and are 0 elsewhere."""
+    """The trace, if its attention sums to 1 over the items and is 0 elsewhere, and there are two logits or more."""
     attention, items = seen.attention, seen.encoded.items
     total = attention.where(items, 0.0).sum(1)
     wrong = ~((total - 1).abs() < 1e-4) | (attention.masked_fill(items, 0.0) != 0).any(1)
@@ -118,6 +118,12 @@ def validate_trace(seen: Trace) -> Trace:
             f"attention must sum to 1 over the items of each text and be 0 elsewhere; that of text "
             f"{int(seen.batch.index[row])} sums to {total[row].item():.4g} over its {int(items[row].sum())} items "
             f"(and to {attention[row].sum().item():.4g} over all places). Did `attend` return scores as attention?"
+        )
+    if seen.logits.shape[-1] < 2:
+        raise HeedfulError(
+            f"`decode` must return a logit for each class, two or more; it returned {seen.logits.shape[-1]}. With a "
+            "single (sigmoid) logit z, return [0, z]: torch.cat([torch.zeros_like(z), z], -1); from `item_logits` and "
+            "`empty_logits` likewise."
         )
     if not seen.logits.isfinite().all():
         row = int((~seen.logits.isfinite()).any(1).nonzero()[0])

@@ -17,6 +17,7 @@ from heedful.training.loop import train
 from heedful.types import Dataset, Example
 from heedful.verdict.scoring import lines_across
 from support.audits import QUICK, line_of
+from support.four_verbs import Relu
 from support.models import make, make_batch
 from support.runs import changed, toy
 
@@ -91,6 +92,12 @@ def test_a_head_that_is_not_linear_is_audited_by_search(has_query):
     finished = audit(make("average", head="tanh", has_query=has_query), [make_batch(has_query)], settings)
     assert "search" in finished.rows["solver"].to_list()
     assert line_of(finished, "permutation").best_kind == "yardstick"
+
+
+def test_item_logits_that_do_not_sum_to_the_logits_are_not_believed():
+    with pytest.warns(UserWarning, match="is not linear"):
+        rows = audit(Relu(make("bilstm")), [make_batch()], QUICK).rows
+    assert rows.filter(test="permutation")["solver"].unique().to_list() == ["search"]
 
 
 def test_a_model_of_sentences_is_asked_about_sentences():

@@ -64,6 +64,15 @@ def test_logits_that_are_no_numbers_are_refused():
         validate_trace(replace(seen, logits=logits))
 
 
+def test_a_single_logit_is_refused_with_what_to_return_instead():
+    with torch.no_grad():
+        seen = trace(make(), make_batch())
+    with pytest.raises(
+        HeedfulError, match=r"two or more; it returned 1\. With a single \(sigmoid\) logit z, return \[0, z\]"
+    ):
+        validate_trace(replace(seen, logits=seen.logits[:, :1]))
+
+
 def test_weights_that_are_no_numbers_are_named_at_once():
     model = make("average")
     with torch.no_grad():

@@ -1,24 +1,18 @@
-"""A model of which only the protocol's four verbs can be seen."""
+"""Models of which only the protocol's four verbs can be seen, or which claim more than they keep."""
 
-from dataclasses import dataclass
+from heedful.models.linearity import FourVerbs
 
-from heedful.types import Batch, Encoded, Model
+__all__ = ["FourVerbs", "Relu"]
 
 
-@dataclass(frozen=True)
-class FourVerbs:
-    """A model seen through the four verbs alone: neither a module nor known to be linear."""
+class Relu:
+    """Defines item logits, and has a ReLU between attention and head all the same."""
 
-    model: Model
+    def __init__(self, model):
+        self.model = model
+        self.embed, self.encode, self.attend = model.embed, model.encode, model.attend
+        self.item_logits, self.empty_logits = model.item_logits, model.empty_logits
 
-    def embed(self, batch: Batch):
-        return self.model.embed(batch)
-
-    def encode(self, embedded, batch: Batch):
-        return self.model.encode(embedded, batch)
-
-    def attend(self, encoded: Encoded, batch: Batch):
-        return self.model.attend(encoded, batch)
-
-    def decode(self, encoded: Encoded, attention):
-        return self.model.decode(encoded, attention)
+    def decode(self, encoded, attention):
+        context = (attention[:, None] @ encoded.hidden)[:, 0].relu()
+        return self.model.head(context, encoded.query)
