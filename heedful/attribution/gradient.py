@@ -8,9 +8,7 @@ from heedful.attribution.items import item_of_token
 from heedful.types import LinearModel, Model, Trace
 
 
-def input_gradient(
-    model: Model, trace: Trace, imposed: Float[Tensor, "batch item"] | None = None
-) -> Float[Tensor, "batch item"]:
+def input_gradient(model: Model, trace: Trace) -> Float[Tensor, "batch item"]:
     """How much the predicted class's probability changes as an item's embeddings grow; 0 where there is no item.
 
     importance = |sum over the item's tokens t and dimensions d of (dp / d embedded[t, d]) embedded[t, d]|,
@@ -18,27 +16,20 @@ def input_gradient(
 
     Jain and Wallace (2019, arXiv:1902.10186, section 4.1, algorithm 1): the derivative to the one entry that is 1 in
     the word's one-hot vector, with the graph cut at attention. A sentence takes the sum over its tokens.
-
-    Args:
-        imposed: other attention, under which the model predicts and is differentiated.
     """
-    logits = trace.logits if imposed is None else model.decode(trace.encoded, imposed)
-    return signed_input_gradient(model, trace, logits.argmax(-1), imposed).abs()
+    return signed_input_gradient(model, trace, trace.logits.argmax(-1)).abs()
 
 
-def signed_input_gradient(
-    model: Model, trace: Trace, classes: Int[Tensor, " batch"], imposed: Float[Tensor, "batch item"] | None = None
-) -> Float[Tensor, "batch item"]:
+def signed_input_gradient(model: Model, trace: Trace, classes: Int[Tensor, " batch"]) -> Float[Tensor, "batch item"]:
     """The same with its sign, for the probability of any class: positive where the item is evidence for that class.
 
     Args:
         classes: the class of each text whose probability is differentiated.
     """
-    attention = trace.attention if imposed is None else imposed
     # cudnn's recurrent layers can run backward only in training mode.
     with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
         embedded = trace.embedded.detach().requires_grad_()
-        logits = model.decode(model.encode(embedded, trace.batch), attention.detach())
+        logits = model.decode(model.encode(embedded, trace.batch), trace.attention.detach())
         odds = log_odds(logits, classes)
         (gradient,) = torch.autograd.grad(odds, embedded, _slope(odds.detach()))
     owner = item_of_token(trace)

@@ -10,7 +10,14 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from heedful.attribution import input_gradient, leave_one_out_imposed, weight_gradient
-from heedful.exact import draw_permutations, expected_permuted_js, log_weights, random_orders, single_erasure_logits
+from heedful.exact import (
+    draw_permutations,
+    expected_permuted_js,
+    item_margins,
+    log_weights,
+    random_orders,
+    single_erasure_logits,
+)
 from heedful.measures import rank_descending, ties_within, total_variation
 from heedful.types import LinearModel, Model, Solver, Trace
 
@@ -112,15 +119,24 @@ class Evidence:
         """The same weights permuted among the items, once at random: attention of the same shape that knows nothing."""
         return self.log_attention.gather(1, self.permutation)
 
-    @cached_property
-    def uninformed(self) -> "Evidence":
-        """The same model on the same texts under the permuted weights: what attention that knows nothing would show."""
-        scores = self.permuted_log_attention.to(self.trace.attention)
+    def under(self, log_weights: Weights) -> "Evidence":
+        """The same model on the same texts under other weights, which it predicts by."""
+        scores = log_weights.to(self.trace.attention)
         logits = self.model.decode(self.trace.encoded, scores.exp())
         seen = replace(self.trace, attention=scores.exp(), scores=scores, logits=logits)
         evidence = Evidence(self.model, seen, self.context)
         evidence.random_order = self.random_order
         return evidence
+
+    @cached_property
+    def uninformed(self) -> "Evidence":
+        """Under the permuted weights: what attention that knows nothing would show."""
+        return self.under(self.permuted_log_attention)
+
+    @cached_property
+    def reference(self) -> "Evidence":
+        """Under the reference weights: what the best attention over the same encodings would show."""
+        return self.under(self.reference_log_attention)
 
     @cached_property
     def reference_log_attention(self) -> Weights:
@@ -129,15 +145,10 @@ class Evidence:
         No other attention over the same encodings points more clearly at what the decision rests on: where even this
         one fails a question, the question cannot tell good attention from bad.
         """
-        says = self.weight_gradient if self.item_logits is None else self._item_margins(self.item_logits)
+        says = self.weight_gradient if self.item_logits is None else item_margins(self.item_logits, self.predicted)
         size = says.abs().masked_fill(~self.items, 0.0)
         smoothed = size + SMOOTHING * size.amax(1, keepdim=True)
         return log_weights(smoothed.masked_fill(~self.items, 0.0)).log_softmax(-1)
-
-    def _item_margins(self, logits: Float[Tensor, "batch item classes"]) -> Weights:
-        """How far each item alone prefers the decision to the best of the other classes."""
-        decided = self.predicted[:, None, None].expand(-1, logits.shape[1], 1)
-        return logits.gather(-1, decided)[..., 0] - logits.scatter(-1, decided, -torch.inf).amax(-1)
 
     @cached_property
     def item_logits(self) -> Float[Tensor, "batch item classes"] | None:
@@ -158,18 +169,6 @@ class Evidence:
     def input_gradient(self) -> Weights:
         """|d p / d embedding . embedding| of each item, attention cut (Jain and Wallace)."""
         return input_gradient(self.model, self.trace).cpu()
-
-    @cached_property
-    def permuted_input_gradient(self) -> Weights:
-        """The same under the permuted weights, which the model then predicts by."""
-        permuted = self.permuted_log_attention.exp().to(self.trace.attention)
-        return input_gradient(self.model, self.trace, permuted).cpu()
-
-    @cached_property
-    def reference_input_gradient(self) -> Weights:
-        """The same under the reference weights."""
-        reference = self.reference_log_attention.exp().to(self.trace.attention)
-        return input_gradient(self.model, self.trace, reference).cpu()
 
     @cached_property
     def weight_gradient(self) -> Weights:
@@ -195,13 +194,13 @@ class Evidence:
 
     @cached_property
     def permuted_leave_one_out(self) -> Weights:
-        """The same under the permuted weights, which the model then predicts by."""
-        return self._moved(self.deletion_logits[2], self.decode(self.permuted_log_attention.exp()).softmax(-1))
+        """The same under the permuted weights."""
+        return self._moved(self.deletion_logits[2], self.uninformed.probabilities)
 
     @cached_property
     def reference_leave_one_out(self) -> Weights:
         """The same under the reference weights."""
-        return self._moved(self.deletion_logits[3], self.decode(self.reference_log_attention.exp()).softmax(-1))
+        return self._moved(self.deletion_logits[3], self.reference.probabilities)
 
     def _moved(self, logits: Float[Tensor, "batch item classes"], whole: Float[Tensor, "batch classes"]) -> Weights:
         without = logits.softmax(-1)

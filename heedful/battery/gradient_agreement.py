@@ -27,8 +27,8 @@ def gradient_agreement(evidence: Evidence, generator: torch.Generator) -> Findin
     """
     items = evidence.items
     tau, p = tau_of(evidence.attention, evidence.input_gradient, items)
-    permuted, _ = tau_of(evidence.permuted_log_attention.exp(), evidence.permuted_input_gradient, items)
-    reference, _ = tau_of(evidence.reference_log_attention.exp(), evidence.reference_input_gradient, items)
+    permuted, _ = tau_of(evidence.uninformed.attention, evidence.uninformed.input_gradient, items)
+    reference, _ = tau_of(evidence.reference.attention, evidence.reference.input_gradient, items)
     return Findings({"tau": tau, "p": p, "tau_permuted": permuted, "tau_reference": reference})
 
 

@@ -21,8 +21,8 @@ def leave_one_out_agreement(evidence: Evidence, generator: torch.Generator) -> F
     tau, p = tau_of(evidence.attention, left_out, items)
     yardstick, _ = tau_of(evidence.input_gradient, left_out, items)
     imposed, _ = tau_of(evidence.attention, evidence.imposed_leave_one_out, items)
-    permuted, _ = tau_of(evidence.permuted_log_attention.exp(), evidence.permuted_leave_one_out, items)
-    reference, _ = tau_of(evidence.reference_log_attention.exp(), evidence.reference_leave_one_out, items)
+    permuted, _ = tau_of(evidence.uninformed.attention, evidence.permuted_leave_one_out, items)
+    reference, _ = tau_of(evidence.reference.attention, evidence.reference_leave_one_out, items)
     taus = {"tau": tau, "p": p, "tau_gradient": yardstick}
     return Findings(taus | {"tau_imposed": imposed, "tau_permuted": permuted, "tau_reference": reference})
 

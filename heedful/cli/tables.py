@@ -106,8 +106,8 @@ def print_comparison(console: "Console", audits: "Sequence[AuditFiles]") -> None
         table.add_row(escape(comparison.question), *map(_side, comparison.sides))
     console.print(table)
     console.print(
-        "[dim]In brackets the interval; after it the difference from the first model, with * where it is significant: "
-        "its interval excludes 0.[/dim]"
+        "[dim]In brackets the interval, of prediction scores the range over seeds; after it the difference from the "
+        "first model, with * where it is significant: its interval excludes 0.[/dim]"
     )
 
 

@@ -18,6 +18,7 @@ from heedful.exact.erasure import (
 )
 from heedful.exact.flip_set import FlipSet, minimal_flip_set
 from heedful.exact.frozen import FrozenOptimum, frozen_optimum
+from heedful.exact.linear_form import item_margins
 from heedful.exact.log_space import log_weights
 from heedful.exact.permutation import (
     Moments,
@@ -61,6 +62,7 @@ __all__ = [
     "expectation_over_others",
     "first_flip",
     "frozen_optimum",
+    "item_margins",
     "log_weights",
     "logits_of_permutations",
     "minimal_flip_set",

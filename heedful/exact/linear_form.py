@@ -1,7 +1,7 @@
 """The linear form, logits = sum over items of attention x item_logits, checked at the door and taken in float64."""
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 # Softmax in half precision leaves rows up to 1e-3 from 1; scores passed by mistake are further off.
@@ -83,3 +83,15 @@ def decode(
     tensor([[0., 2.]])
     """
     return torch.einsum("bi,bic->bc", attention, item_logits)
+
+
+def item_margins(
+    item_logits: Float[Tensor, "batch item classes"], decision: Int[Tensor, " batch"]
+) -> Float[Tensor, "batch item"]:
+    """How far each item alone prefers the decision to the best of the other classes; negative where it does not.
+
+    >>> item_margins(torch.tensor([[[2.0, 1.0, 0.0], [0.0, 4.0, 5.0]]]), torch.tensor([0]))
+    tensor([[ 1., -5.]])
+    """
+    decided = decision[:, None, None].expand(-1, item_logits.shape[1], 1)
+    return item_logits.gather(-1, decided)[..., 0] - item_logits.scatter(-1, decided, -torch.inf).amax(-1)

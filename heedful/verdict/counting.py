@@ -46,7 +46,7 @@ class Headline:
 
 
 def status(line: Line) -> Status:
-    """Whether attention holds on the question, fails, or neither can be said; or why the line is not counted.
+    """Whether attention holds on the question, fails, or is undecided; or why the line is not counted.
 
     It holds if the interval of its score lies at or above one half, fails if it lies below, and is undecided
     otherwise. Not counted are lines without a score, with fewer than 20 texts, whose best possible is closer to the

@@ -55,10 +55,14 @@ def verdict_lines(columns: Columns, *, inexact: Collection[str] = (), item: str 
         item: what attention weighs, as the sentences call it.
     """
     asked = [question for question in QUESTIONS if is_asked(question, columns)]
-    return [_line(question, columns, bool(set(inexact) & {*question.needs}), item) for question in asked]
+    learns_permuted = _learns_permuted(columns)
+    return [
+        _line(question, columns, bool(set(inexact) & {*question.needs}), item, learns_permuted=learns_permuted)
+        for question in asked
+    ]
 
 
-def _line(question: Question, columns: Columns, is_inexact: bool, item: str) -> Line:
+def _line(question: Question, columns: Columns, is_inexact: bool, item: str, *, learns_permuted: bool) -> Line:
     value, floor, best = question.measured(columns)
     defined = ~(value + floor + best).isnan()
     score = score_interval(value, floor, best)
@@ -66,7 +70,7 @@ def _line(question: Question, columns: Columns, is_inexact: bool, item: str) -> 
     mean, low, high = (part.where(defined, nan).nanmean().item() for part in (value, floor, best))
     attainable = score_interval(question.attainable(columns), floor, best) if question.attainable else None
     uninformed = None
-    if question.uninformed and _learns_permuted(columns):
+    if question.uninformed and learns_permuted:
         uninformed = score_interval(question.uninformed(columns), floor, best)
     answer = Answer(mean, low, high, question.details(columns), item)
     is_qualified = is_inexact and bool(question.if_inexact) and bool(defined.any())

@@ -6,8 +6,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-SMOOTHING = 1e-3
-"""Weight on items that say nothing, relative to the largest: attention is never exactly 0."""
+from heedful.battery.evidence import SMOOTHING
+from heedful.exact import item_margins
+
 SHARPNESS = 3.0
 
 Weights = Float[Tensor, "batch item"]
@@ -17,11 +18,8 @@ Items = Bool[Tensor, "batch item"]
 
 
 def margins_of(logits: Float[Tensor, "batch item classes"], decision: Int[Tensor, " batch"], items: Items) -> Margins:
-    """What each item says for the decision, over the best of the other classes."""
-    index = decision[:, None, None].expand(-1, logits.shape[1], 1)
-    own = logits.gather(-1, index)
-    rival = logits.scatter(-1, index, -torch.inf).amax(-1)
-    return (own[..., 0] - rival).masked_fill(~items, 0.0)
+    """What each item says for the decision, over the best of the other classes; 0 where there is no item."""
+    return item_margins(logits, decision).masked_fill(~items, 0.0)
 
 
 def magnitude_oracle(margins: Margins, items: Items, generator: torch.Generator) -> Weights:
