@@ -84,7 +84,8 @@ def subject_of(
     def counts() -> Int[Tensor, "token classes"]:
         return token_counts(encode_split(dataset.train, trained.words), trained.words.size, len(dataset.labels))
 
-    context = Context(dataset.task, dataset.labels, trained.words.words, counts)
+    vectors = trained.run.network.vectors or ""
+    context = Context(dataset.task, dataset.labels, trained.words.words, counts, vectors)
     return Subject(name, trained.model.to(where), settings.split, texts, batches, context, examples)
 
 
@@ -108,7 +109,7 @@ def float64_eval_copy(model: Model) -> Model:
 
 
 def validate_trace(seen: Trace) -> Trace:
-    """The trace, if its attention sums to 1 over the items and is 0 elsewhere, and there are two logits or more."""
+    """The trace, if its attention sums to 1 over the items and is 0 elsewhere, and each text has two logits or more."""
     attention, items = seen.attention, seen.encoded.items
     total = attention.where(items, 0.0).sum(1)
     wrong = ~((total - 1).abs() < 1e-4) | (attention.masked_fill(items, 0.0) != 0).any(1)
@@ -119,11 +120,12 @@ def validate_trace(seen: Trace) -> Trace:
             f"{int(seen.batch.index[row])} sums to {total[row].item():.4g} over its {int(items[row].sum())} items "
             f"(and to {attention[row].sum().item():.4g} over all places). Did `attend` return scores as attention?"
         )
-    if seen.logits.shape[-1] < 2:
+    shape = tuple(seen.logits.shape)
+    if len(shape) != 2 or shape[0] != len(items) or shape[1] < 2:
         raise HeedfulError(
-            f"`decode` must return a logit for each class, two or more; it returned {seen.logits.shape[-1]}. With a "
-            "single (sigmoid) logit z, return [0, z]: torch.cat([torch.zeros_like(z), z], -1); from `item_logits` and "
-            "`empty_logits` likewise."
+            f"`decode` must return [batch, classes], a logit for each of two classes or more; of {len(items)} texts it "
+            f"returned {shape}. With a single (sigmoid) logit z of shape [batch, 1], return [0, z]: "
+            "torch.cat([torch.zeros_like(z), z], -1); from `item_logits` and `empty_logits` likewise."
         )
     if not seen.logits.isfinite().all():
         row = int((~seen.logits.isfinite()).any(1).nonzero()[0])

@@ -11,6 +11,7 @@ from torch import Tensor
 from heedful.battery.adversarial_search import draw_start, search_adversary
 from heedful.battery.evidence import Evidence, undefined_where
 from heedful.battery.question import BatteryTest, Columns, Question, Triple, mean, of_100
+from heedful.battery.witness import check_adversarial_attention
 from heedful.exact import (
     answer_stands_without_top,
     answer_stands_without_top_bracket,
@@ -53,7 +54,9 @@ def adversarial_attention(
     if evidence.item_logits is None:
         values, solver = _searched(evidence, generator, eps, steps), "search"
     else:
-        values, solver, shown["adversarial_attention"] = _solved(evidence, evidence.item_logits, eps)
+        values, solver, adversarial = _solved(evidence, evidence.item_logits, eps)
+        check_adversarial_attention(evidence, adversarial, values["js"], eps)
+        shown["adversarial_attention"] = adversarial
         if search:
             values["js_search"] = _searched(evidence, generator, eps, steps)["js"]
     too_few = {f"without_top_{top}": evidence.count <= top for top in TOPS}
@@ -120,6 +123,7 @@ TEST = BatteryTest(
     (
         Question(
             name="without_top",
+            topic="answers without the top words",
             group="exclusivity",
             wording=lambda item: f"Is the answer tied to the top {item}s?",
             needs=("adversarial_attention",),
@@ -136,6 +140,7 @@ TEST = BatteryTest(
         ),
         Question(
             name="adversarial_attention",
+            topic="other attention, same answer",
             group="exclusivity",
             wording=lambda item: "Is this attention tied to the answer?",
             needs=("adversarial_attention",),

@@ -94,6 +94,7 @@ def _details(columns: Columns) -> dict[str, float]:
 QUESTIONS = (
     Question(
         name="attefa_frozen",
+        topic="other attention, retrained alone",
         group="exclusivity",
         material=0.1,
         wording=lambda item: "Could attention alone go elsewhere and the answers stay?",
@@ -108,6 +109,7 @@ QUESTIONS = (
     ),
     Question(
         name="attefa",
+        topic="other attention, all retrained",
         group="exclusivity",
         material=0.1,
         wording=lambda item: "Would a retrained model attend elsewhere?",

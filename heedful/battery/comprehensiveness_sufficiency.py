@@ -159,6 +159,7 @@ TEST = BatteryTest(
     (
         Question(
             name="comprehensiveness",
+            topic="top words necessary",
             group="relevance",
             material=0.02,
             wording=lambda item: f"Are the top {item}s necessary?",
@@ -175,6 +176,7 @@ TEST = BatteryTest(
         ),
         Question(
             name="sufficiency",
+            topic="top words sufficient",
             group="relevance",
             material=0.02,
             wording=lambda item: f"Do the top {item}s suffice?",

@@ -79,6 +79,7 @@ TEST = BatteryTest(
     (
         Question(
             name="embedding_attack",
+            topic="worst embedding noise",
             group="stability",
             wording=lambda item: "Is it stable? (the worst embedding noise)",
             needs=("embedding_attack",),

@@ -55,6 +55,7 @@ TEST = BatteryTest(
     (
         Question(
             name="embedding_noise",
+            topic="embedding noise",
             group="stability",
             wording=lambda item: "Is it stable? (embedding noise)",
             needs=("embedding_noise",),

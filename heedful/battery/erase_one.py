@@ -78,6 +78,7 @@ TEST = BatteryTest(
     (
         Question(
             name="erase_one",
+            topic="top word erased",
             group="relevance",
             material=0.05,
             wording=lambda item: f"Does the top {item} carry the decision?",

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from heedful.battery.evidence import RANKINGS, Evidence, undefined_where
 from heedful.battery.question import BatteryTest, Columns, Question, Triple
+from heedful.battery.witness import check_flip_set
 from heedful.errors import pick
 from heedful.exact import FirstFlip, first_flip, minimal_flip_set, random_orders
 from heedful.settings import Count
@@ -56,8 +57,7 @@ def _by_ranking(evidence: Evidence, name: str, orders: Int[Tensor, "batch rankin
     tied = ((one_way != other_way) & evidence.items.gather(1, one_way)).any(1).nonzero()[:, 0]
     if not len(tied):
         return flip
-    broken = torch.stack([evidence.ranked(name, order)[tied] for order in orders.unbind(1)], 1)
-    means = _mean_of(evidence, broken, tied)
+    means = _mean_of(evidence, evidence.ranked_each(name, orders[tied], tied), tied)
     parts = [(getattr(flip, part.name), getattr(means, part.name)) for part in fields(flip)]
     return FirstFlip(*(whole.index_copy(0, tied, mean) for whole, mean in parts))
 
@@ -82,6 +82,7 @@ def _smallest(evidence: Evidence, flips: list[FirstFlip]) -> tuple[FirstFlip, di
     if evidence.item_logits is None:
         return _fewest(flips, evidence.count), {}
     smallest = minimal_flip_set(evidence.log_attention, evidence.item_logits, evidence.items)
+    check_flip_set(evidence, smallest.erased)
     flip = FirstFlip(smallest.size, smallest.size / evidence.count, smallest.mass)
     return flip, {"minimal_set": smallest.erased.double()}
 
@@ -147,6 +148,7 @@ TEST = BatteryTest(
     (
         Question(
             name="erase_until_flip",
+            topic="words erased until the decision changes",
             group="relevance",
             wording=lambda item: "Does the ranking find what the decision rests on?",
             needs=("erase_until_flip",),

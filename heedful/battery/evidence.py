@@ -42,19 +42,22 @@ class Context:
         labels: what the classes are called.
         vocabulary: words by number; empty where nobody has them.
         token_counts: how often each token occurs under each label, in the training texts where these are at hand.
+        vectors: the pretrained word vectors that the model began with: a file, or a name under HEEDFUL_DATA.
     """
 
     task: str = "classification"
     labels: tuple[str, ...] = ()
     vocabulary: Sequence[str] = ()
     token_counts: Callable[[], Int[Tensor, "token classes"]] = lambda: torch.zeros(0, 2, dtype=torch.long)
-    computed: dict[Callable[..., object], object] = field(default_factory=dict, repr=False)
+    vectors: str = ""
+    computed: dict[tuple[object, ...], object] = field(default_factory=dict, repr=False)
 
-    def once(self, function: "Callable[[Context], Known]") -> Known:
-        """What the function makes of this context, computed the first time that any batch asks for it."""
-        if function not in self.computed:
-            self.computed[function] = function(self)
-        return self.computed[function]  # pyright: ignore[reportReturnType]
+    def once(self, function: Callable[..., Known], *arguments: object) -> Known:
+        """What the function makes of this context and these arguments, computed when any batch first asks for it."""
+        key = (function, *arguments)
+        if key not in self.computed:
+            self.computed[key] = function(self, *arguments)
+        return self.computed[key]  # pyright: ignore[reportReturnType]
 
 
 class Evidence:
@@ -235,8 +238,16 @@ class Evidence:
 
     def ranked(self, name: str, order: Int[Tensor, "batch item"]) -> Int[Tensor, "batch item"]:
         """The ranking of that name, its ties in the given order."""
-        ranks = _ranks(RANKINGS[name](self), self.items)
-        return order.gather(1, rank_descending(ranks.gather(1, order), self.items.gather(1, order)))
+        return self.ranked_each(name, order[:, None], torch.arange(len(order)))[:, 0]
+
+    def ranked_each(
+        self, name: str, orders: Int[Tensor, "text n item"], texts: Int[Tensor, " text"]
+    ) -> Int[Tensor, "text n item"]:
+        """The ranking of that name of the chosen texts, its ties in each of the given orders."""
+        ranks, items = (
+            part[texts, None].expand_as(orders) for part in (_ranks(RANKINGS[name](self), self.items), self.items)
+        )
+        return orders.gather(2, rank_descending(ranks.gather(2, orders), items.gather(2, orders)))
 
     def without_top(self, count: int) -> Bool[Tensor, "batch item"]:
         """The items but for so many of the most attended; ties in random order."""

@@ -57,6 +57,7 @@ TEST = BatteryTest(
     (
         Question(
             name="gradient_agreement",
+            topic="agreement with the gradient",
             group="relevance",
             material=AGREEMENT,
             wording=lambda item: f"Does attention rank {item}s as the gradient does?",

@@ -32,6 +32,7 @@ TEST = BatteryTest(
     (
         Question(
             name="leave_one_out_agreement",
+            topic="agreement with leave-one-out",
             group="relevance",
             material=AGREEMENT,
             wording=lambda item: f"Does it rank {item}s as leaving them out does?",

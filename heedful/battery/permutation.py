@@ -52,6 +52,7 @@ TEST = BatteryTest(
     (
         Question(
             name="permutation",
+            topic="permuted weights",
             group="exclusivity",
             material=0.05,
             wording=lambda item: f"Does it matter which {item}s get the weight?",

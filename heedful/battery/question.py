@@ -41,6 +41,7 @@ class Question:
 
     Args:
         group: what kind of evidence the answer is; the headline speaks of relevance.
+        topic: what is asked about, in a few words.
         wording: the question, given what attention weighs ("word" or "sentence").
         needs: tests, or single measures `test.measure`, without which it is not asked.
         measured: value, floor and best of each text.
@@ -58,6 +59,7 @@ class Question:
 
     name: str
     group: Group
+    topic: str
     wording: Callable[[str], str]
     needs: tuple[str, ...]
     measured: Callable[[Columns], Triple]

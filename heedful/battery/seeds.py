@@ -42,6 +42,7 @@ TEST = BatteryTest(
     (
         Question(
             name="seeds",
+            topic="other seeds",
             group="stability",
             wording=lambda item: "Is it stable? (seeds)",
             needs=("seeds.shuffled_js",),

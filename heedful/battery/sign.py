@@ -61,6 +61,7 @@ TEST = BatteryTest(
     (
         Question(
             name="sign",
+            topic="top word speaks for the decision",
             group="relevance",
             wording=lambda item: f"Does the top {item} speak for the decision, not against it?",
             needs=("sign",),

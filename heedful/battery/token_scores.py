@@ -68,6 +68,7 @@ TEST = BatteryTest(
     (
         Question(
             name="token_scores",
+            topic="label-indicative words",
             group="relevance",
             wording=lambda item: "Do label-indicative words get more attention than neutral ones?",
             needs=("token_scores",),

@@ -52,6 +52,7 @@ TEST = BatteryTest(
     (
         Question(
             name="uniform",
+            topic="uniform weights",
             group="exclusivity",
             material=0.02,
             wording=lambda item: "Is attention needed at all? (same model)",

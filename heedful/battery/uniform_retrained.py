@@ -21,6 +21,7 @@ TEST = BatteryTest(
     (
         Question(
             name="uniform_retrained",
+            topic="uniform weights, retrained",
             group="exclusivity",
             material=0.02,
             wording=lambda item: "Is attention needed at all? (retrained)",

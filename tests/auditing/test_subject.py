@@ -68,7 +68,7 @@ def test_a_single_logit_is_refused_with_what_to_return_instead():
     with torch.no_grad():
         seen = trace(make(), make_batch())
     with pytest.raises(
-        HeedfulError, match=r"two or more; it returned 1\. With a single \(sigmoid\) logit z, return \[0, z\]"
+        HeedfulError, match=r"two classes or more; of 3 texts it returned \(3, 1\)\. With a single \(sigmoid\) logit z"
     ):
         validate_trace(replace(seen, logits=seen.logits[:, :1]))
 
