@@ -4,7 +4,7 @@ Whatever writes or reads these files does it by this module. It imports no torch
 """
 
 import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import polars as pl
 from pydantic import AfterValidator, BaseModel, ConfigDict, NonNegativeInt
@@ -36,13 +36,15 @@ EXAMPLES = pl.Schema(
         "probability": pl.Float64(),
         "adversarial_probability": pl.Float64(),
         "replaced": pl.List(pl.String()),
+        "row": pl.Int64(),
+        "id": pl.String(),
     }
 )
-"""examples.parquet: the texts that are shown word by word."""
+"""examples.parquet: the texts that are shown word by word; `row` and `id` are where each one is in its data file."""
 
-OPTIONAL = ("query", "replaced")
+OPTIONAL = ("query", "replaced", "row", "id")
 """Columns of examples that files from elsewhere may lack: read as null."""
-NULLABLE = ("item", "value", "probability", "adversarial_probability", "query", "replaced")
+NULLABLE = ("item", "value", "probability", "adversarial_probability", "query", "replaced", "row", "id")
 """Columns that may have empty cells."""
 
 
@@ -62,9 +64,31 @@ GROUPS: dict[Group, str] = {
 
 Number = Annotated[float | None, AfterValidator(_finite)]
 
+Outcome = Literal["holds", "fails", "undecided", "not counted"]
+"""What a line says of attention."""
+
 
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+Part = TypeVar("Part", bound=_Part)
+
+
+def updated(part: Part, **changes: Any) -> Part:
+    """The same part of a verdict with these fields changed, validated as when it was made."""
+    return type(part).model_validate({**dict(part), **changes})
+
+
+class SeedScore(_Part):
+    """What one training says on a question that several were asked."""
+
+    run: str
+    seed: int | None = None
+    value: Number = None
+    score: Number = None
+    score_low: Number = None
+    score_high: Number = None
 
 
 class Line(_Part):
@@ -72,6 +96,7 @@ class Line(_Part):
 
     Args:
         question: in words.
+        topic: what is asked about, in a few words.
         value, low, high: the mean over texts and its 95 % interval.
         floor, best: what no information, and the best possible, would give on the same texts.
         best_kind: `ceiling` where nothing can be better, `yardstick` where it can.
@@ -109,14 +134,71 @@ class Line(_Part):
     uninformed_high: Number = None
     sentence: str = ""
     details: dict[str, Number] = {}
+    topic: str = ""
+    outcome: Outcome = "not counted"
+    reason: str = ""
+    by_seed: tuple[SeedScore, ...] = ()
 
 
-class ShowInstead(_Part):
-    """The ranking to show in place of attention, chosen on dev, with every ranking's mean fraction erased on test."""
+class Advice(_Part):
+    """What to show a reader: attention, another ranking in its place, or nothing.
 
-    ranking: str
+    Args:
+        action: what to do.
+        ranking: the one to show; the best of the others where nothing should be shown.
+        sentence: what to do and why.
+        chosen_on: the texts that the ranking was chosen on.
+        fractions: the mean share of a text erased, in the order of each ranking, before the decision changes; `random`
+            is a random order, `minimal` the smallest set that changes it.
+        score, score_low, score_high: where the ranking lies between a random order and the smallest set.
+    """
+
+    action: Literal["attention", "instead", "nothing"]
+    ranking: str = ""
     sentence: str = ""
+    chosen_on: str = ""
     fractions: dict[str, Number] = {}
+    score: Number = None
+    score_low: Number = None
+    score_high: Number = None
+
+
+class Headline(_Part):
+    """The answer, in the words that terminal, page and files share.
+
+    Args:
+        lead: the answer in a few words.
+        text: what the questions of relevance come to, and on how much evidence.
+        beside: a sentence each on exclusivity, stability and, where people marked words, plausibility.
+        advice: what to do.
+    """
+
+    answer: Literal["yes", "in part", "no", "undecided", "nothing to explain", "too few texts"]
+    lead: str
+    text: str
+    beside: tuple[str, ...] = ()
+    advice: str = ""
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Everything but the lead, in order."""
+        return tuple(part for part in (self.text, *self.beside, self.advice) if part)
+
+
+class Training(_Part):
+    """One trained model behind a verdict."""
+
+    run: str
+    seed: int | None = None
+    scores: dict[str, Number] = {}
+
+
+class Substitution(_Part):
+    """A word that was replaced, by which, and in how many texts."""
+
+    word: str
+    replacement: str
+    texts: NonNegativeInt = 1
 
 
 class Word(_Part):
@@ -143,13 +225,21 @@ class Words(_Part):
 
 
 class Verdict(_Part):
-    """verdict.json: what was audited and how, and every question answered.
+    """verdict.json: what was audited and how, every question answered, the answer, and what to do.
 
     Args:
+        run: the audited run, the first where several trainings are pooled.
+        trainings: every audited training; they differ in the seed alone.
+        item: what attention weighs: "word" or "sentence".
         redundancy: the share of texts in which no single deletion changes the decision and two words or more give it,
             each alone: there, that other attention would do as well is no reproach.
         learnt: whether the model is surely better than always giving the most common answer, in accuracy or balanced
             accuracy, on these texts; None where that is not known.
+        scores: of predictions, the mean over trainings.
+        not_asked: why, for each question that could not be asked.
+        substitutions, synonym_source: which words were replaced by which synonyms, and where these come from.
+        notes: what loading did to the data.
+        date: when the audit was made.
     """
 
     run: str
@@ -161,9 +251,17 @@ class Verdict(_Part):
     scores: dict[str, Number] = {}
     learnt: bool | None = None
     redundancy: Number = None
+    headline: Headline | None = None
     lines: tuple[Line, ...]
-    show_instead: ShowInstead | None = None
+    advice: Advice | None = None
     words: Words | None = None
+    not_asked: dict[str, str] = {}
+    substitutions: tuple[Substitution, ...] = ()
+    synonym_source: str = ""
+    trainings: tuple[Training, ...] = ()
+    item: str = "word"
+    notes: tuple[str, ...] = ()
+    date: str = ""
     settings: dict[str, Any] = {}
     command: str = ""
     seconds: Number = None

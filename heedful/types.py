@@ -4,7 +4,7 @@ Fixed once, for all of Heedful: masks are True on the real thing; padding stands
 where there is no item; logarithms are natural; logits are always [batch classes], two classes for a binary task.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 
@@ -26,6 +26,8 @@ class Example:
         sentences: position in `tokens` at which each sentence begins, the first being 0; empty where nobody asked.
         rationale: positions in `tokens` that a person (or the data's maker) says the label rests on; None if unknown.
         text: what the user wrote; `WordTokenizer.split` finds the characters of each token in it again.
+        row: the number of the data row in its file, counted from 1 after the header (jsonl: the line); None if unknown.
+        id: what the file's id column calls the row; None if it has no such column.
     """
 
     tokens: tuple[str, ...]
@@ -34,6 +36,8 @@ class Example:
     sentences: tuple[int, ...] = ()
     rationale: tuple[int, ...] | None = None
     text: str = ""
+    row: int | None = None
+    id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -114,11 +118,17 @@ class Findings:
     Args:
         values: one number a text.
         items: one number an item, for the texts that are shown word by word.
+        substitutions: the words that gave way to others, (word, its replacement), each pair once a text.
+        synonym_source: where the replacements come from, as a sentence.
+        not_asked: why the test cannot be done here, as a sentence; there are no values then.
     """
 
     values: Mapping[str, Float[Tensor, " batch"]] = field(default_factory=dict)
     solver: Solver = "exact"
     items: Mapping[str, Float[Tensor, "batch item"]] = field(default_factory=dict)
+    substitutions: Sequence[tuple[str, str]] = ()
+    synonym_source: str = ""
+    not_asked: str = ""
 
 
 @runtime_checkable

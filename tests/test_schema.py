@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from heedful.schema import EXAMPLES, NULLABLE, OPTIONAL, ROWS, Line, ShowInstead, Verdict, Word, Words
+from heedful.schema import EXAMPLES, NULLABLE, OPTIONAL, ROWS, Advice, Line, Verdict, Word, Words
 
 LINE = {"name": "uniform", "question": "Is attention needed at all?"}
 VERDICT = {"run": "key", "data": "mock-1", "texts": 3, "labels": ("a", "b"), "lines": (Line(**LINE),)}
@@ -18,7 +18,7 @@ VERDICT = {"run": "key", "data": "mock-1", "texts": 3, "labels": ("a", "b"), "li
 def test_a_number_that_is_not_finite_is_none(number):
     assert Line(**LINE, score=number).score is None
     assert Line(**LINE, details={"share": number}).details == {"share": None}
-    assert ShowInstead(ranking="product", fractions={"product": number}).fractions == {"product": None}
+    assert Advice(action="instead", fractions={"product": number}).fractions == {"product": None}
     assert Words(auroc=number, most=(Word(word="good", score=number),)).most[0].score is None
     assert Verdict(**VERDICT, scores={"roc_auc": number}).scores == {"roc_auc": None}
 
@@ -32,7 +32,7 @@ def test_a_verdict_survives_json_without_nan():
     verdict = Verdict(
         **VERDICT,
         scores={"accuracy": 0.5, "roc_auc": math.nan},
-        show_instead=ShowInstead(ranking="product", fractions={"product": 0.25}),
+        advice=Advice(action="instead", ranking="product", fractions={"product": 0.25}),
         words=Words(auroc=0.75, polar=2, neutral=4, most=(Word(word="good", speaks_for="b", score=1.5),)),
     )
     written = json.dumps(verdict.model_dump(mode="json"), allow_nan=False)

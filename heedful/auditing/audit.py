@@ -3,7 +3,8 @@
 import platform
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -15,18 +16,17 @@ from heedful.auditing.companions import Companions, companion_rows
 from heedful.auditing.rows import audit_rows
 from heedful.auditing.subject import Subject, float64_eval_copy, subject_of, subject_of_batches
 from heedful.errors import SettingError
-from heedful.schema import Line, ShowInstead, Verdict, Words
+from heedful.schema import ROWS, Advice, Headline, Line, Training, Verdict, Words
 from heedful.settings import AuditSettings, key_of
 from heedful.settings.validation import update_settings
 from heedful.token_scores import attended_words
 from heedful.training.trained import Trained
 from heedful.types import Batch, Dataset, LinearModel, Model
-from heedful.verdict.advice import advise
-from heedful.verdict.gate import has_learnt
-from heedful.verdict.scoring import columns_of, lines_across
+from heedful.verdict.headline import headline
+from heedful.verdict.pooling import pooled_verdict
 
 DEV_TEXTS = 500
-"""Dev texts on which the ranking to show is chosen."""
+"""Dev texts on which the ranking to show is chosen, at most; never more than are audited."""
 
 Report = Callable[[int, int], None]
 
@@ -37,11 +37,18 @@ class Audit:
 
     Args:
         examples: the texts that are shown word by word.
+        dev: rows of the dev texts on which the ranking to show is chosen; empty where there are none.
     """
 
     rows: pl.DataFrame
     examples: pl.DataFrame
     verdict: Verdict
+    dev: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=ROWS))
+
+    @property
+    def headline(self) -> Headline:
+        """The answer, in words: `print(audit.headline.lead, *audit.headline.sentences)`."""
+        return headline(self.verdict)
 
     @property
     def lines(self) -> tuple[Line, ...]:
@@ -49,9 +56,9 @@ class Audit:
         return self.verdict.lines
 
     @property
-    def show_instead(self) -> ShowInstead | None:
-        """The ranking to show instead; None where no decision could be changed, or there are no dev texts."""
-        return self.verdict.show_instead
+    def advice(self) -> Advice | None:
+        """What to show; None where no decision could be changed, or no ranking was tested."""
+        return self.verdict.advice
 
 
 def audit(
@@ -75,21 +82,21 @@ def audit(
     prepare = partial(_subject, data=data, settings=settings, labels=labels, device=device)
     subject = prepare(model, reference=reference)
     began = time.perf_counter()
-    rows, examples = audit_rows(subject, settings, report)
+    audited = audit_rows(subject, settings, report)
     others = Companions(companions.retrained, companions.seeds, companions.adversaries).map(prepare)
-    rows = pl.concat([rows, *companion_rows(subject, others, settings)])
-    show_instead = _show_instead(model, data, settings, rows, partial(prepare, reference=reference))
-    columns = columns_of([rows])
-    verdict = Verdict(
+    rows = pl.concat([audited.rows, *companion_rows(subject, others, settings)])
+    dev = _dev_rows(model, data, settings, len(subject.texts), partial(prepare, reference=reference))
+    described = Verdict(
         **_description(subject, model, settings),
-        learnt=has_learnt(columns),
-        redundancy=columns["redundancy.redundant"].nanmean().item() if "redundancy.redundant" in columns else None,
-        lines=lines_across([rows], subject.item),
-        show_instead=show_instead,
+        lines=(),
         words=_words(subject, settings),
+        notes=data.notes if isinstance(data, Dataset) else (),
+        not_asked=dict(audited.not_asked),
+        substitutions=audited.substitutions,
+        synonym_source=audited.synonym_source,
         seconds=time.perf_counter() - began,
     )
-    return Audit(rows, examples, verdict)
+    return Audit(rows, audited.examples, pooled_verdict([described], [rows], [dev]), dev)
 
 
 def _subject(
@@ -113,23 +120,21 @@ def _subject(
     return subject_of_batches(type(model).__name__, model, data, names)
 
 
-def _show_instead(
+def _dev_rows(
     model: Trained | Model,
     data: Dataset | Sequence[Batch],
     settings: AuditSettings,
-    rows: pl.DataFrame,
+    texts: int,
     prepare: Callable[..., Subject],
-) -> ShowInstead | None:
-    """Chosen on dev texts, which only a data set has."""
-    if not isinstance(model, Trained) or not isinstance(data, Dataset):
-        return None
+) -> pl.DataFrame:
+    """What every ranking does on so many dev texts, which only a data set has."""
     chosen_rankings = "by" in settings.options.get("erase_until_flip", {})
-    if chosen_rankings or (settings.tests and "erase_until_flip" not in settings.tests):
-        return None
-    changes = {"tests": ("erase_until_flip",), "split": "dev", "shown": 0, "examples": DEV_TEXTS}
+    is_left_out = bool(settings.tests) and "erase_until_flip" not in settings.tests
+    if not isinstance(model, Trained) or not isinstance(data, Dataset) or chosen_rankings or is_left_out:
+        return pl.DataFrame(schema=ROWS)
+    changes = {"tests": ("erase_until_flip",), "split": "dev", "shown": 0, "examples": min(DEV_TEXTS, texts)}
     on_dev = update_settings(settings, changes)
-    dev, _ = audit_rows(prepare(model, settings=on_dev), on_dev)
-    return advise(columns_of([dev]), columns_of([rows]))
+    return audit_rows(prepare(model, settings=on_dev), on_dev).rows
 
 
 def _words(subject: Subject, settings: AuditSettings) -> Words | None:
@@ -147,6 +152,7 @@ def _words(subject: Subject, settings: AuditSettings) -> Words | None:
 def _description(subject: Subject, model: Trained | Model, settings: AuditSettings) -> dict[str, Any]:
     """What was audited and how."""
     run = model.run if isinstance(model, Trained) else None
+    scores = model.scores.get(subject.split, {}) if isinstance(model, Trained) else {}
     return {
         "run": subject.name,
         "model": f"{run.network.encoder}, {run.network.attention} attention" if run else subject.name,
@@ -154,7 +160,10 @@ def _description(subject: Subject, model: Trained | Model, settings: AuditSettin
         "split": subject.split,
         "texts": len(subject.texts),
         "labels": subject.labels,
-        "scores": model.scores.get(subject.split, {}) if isinstance(model, Trained) else {},
+        "item": subject.item,
+        "scores": scores,
+        "trainings": (Training(run=subject.name, seed=run.seed if run else None, scores={**scores}),),
+        "date": datetime.now(UTC).date().isoformat(),
         "settings": {"audit": settings.model_dump(mode="json"), "run": run.model_dump(mode="json") if run else None},
         "versions": {"heedful": __version__, "torch": torch.__version__, "python": platform.python_version()},
     }

@@ -1,7 +1,9 @@
 """Every test of the battery over the texts of a split, as rows: long, tidy, one number each."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy
@@ -13,10 +15,11 @@ from torch import Tensor
 from heedful.auditing.subject import Subject, float64_eval_copy, random_order, validate_trace
 from heedful.battery import BATTERY, Evidence
 from heedful.data.draws import seeded_generator
+from heedful.data.tokenizer import spans_in
 from heedful.errors import pick
-from heedful.models.linearity import linear_if_so
+from heedful.models.linearity import validate_linearity
 from heedful.models.trace import trace
-from heedful.schema import EXAMPLES, ROWS
+from heedful.schema import EXAMPLES, ROWS, Substitution
 from heedful.settings import AuditSettings
 from heedful.settings.validation import bind_options
 from heedful.types import Batch, Example, Findings, Solver, Trace
@@ -25,9 +28,27 @@ ORDER = ["example", "test", "measure", "item"]
 """By what rows are sorted."""
 
 
+@dataclass(frozen=True)
+class AuditedRows:
+    """What the tests of the battery found.
+
+    Args:
+        examples: the texts that are shown word by word.
+        substitutions: the words that gave way to synonyms in any text, the most frequent first.
+        synonym_source: where the synonyms come from, as a sentence.
+        not_asked: why, for each question that could not be asked.
+    """
+
+    rows: pl.DataFrame
+    examples: pl.DataFrame
+    substitutions: tuple[Substitution, ...] = ()
+    synonym_source: str = ""
+    not_asked: Mapping[str, str] = field(default_factory=dict)
+
+
 def audit_rows(
     subject: Subject, settings: AuditSettings, report: Callable[[int, int], None] | None = None
-) -> tuple[pl.DataFrame, pl.DataFrame]:
+) -> AuditedRows:
     """The rows of every test on every text, and the texts that are shown word by word.
 
     The model is measured in float64 and evaluation mode, on a copy; the user's own is left as it is.
@@ -41,19 +62,38 @@ def audit_rows(
     shown = shown_texts(subject, settings)
     parts: list[pl.DataFrame] = []
     texts: list[pl.DataFrame] = []
+    pairs: Counter[tuple[str, str]] = Counter()
+    sources: dict[str, None] = {}
+    not_asked: dict[str, str] = {}
     done = 0
     for batch in subject.batches():
         with torch.no_grad():
             seen = validate_trace(trace(model, batch))
-            evidence = Evidence(linear_if_so(model, seen), seen, subject.context, shared)
+            evidence = Evidence(validate_linearity(model, seen), seen, subject.context, shared)
             findings = {name: test(evidence, generators[name]) for name, test in tests.items()}
             items, examples = _shown_rows(subject, evidence, shown, findings)
         parts += [batch_rows(subject, batch, findings), items]
         texts.append(examples)
+        for name, each in findings.items():
+            pairs.update(each.substitutions)
+            sources |= {each.synonym_source: None} if each.synonym_source else {}
+            not_asked |= {question.name: each.not_asked for question in BATTERY[name].questions if each.not_asked}
         done += len(batch.labels)
         if report:
             report(done, len(subject.texts))
-    return pl.concat(parts).sort(ORDER, nulls_last=False), pl.concat(texts).sort("example")
+    return AuditedRows(
+        pl.concat(parts).sort(ORDER, nulls_last=False),
+        pl.concat(texts).sort("example"),
+        _substitutions(pairs),
+        " ".join(sources),
+        not_asked,
+    )
+
+
+def _substitutions(pairs: Mapping[tuple[str, str], int]) -> tuple[Substitution, ...]:
+    """The pairs of words by the number of texts, then alphabetically."""
+    ordered = sorted(pairs.items(), key=lambda pair: (-pair[1], pair[0]))
+    return tuple(Substitution(word=word, replacement=other, texts=count) for (word, other), count in ordered)
 
 
 def shown_texts(subject: Subject, settings: AuditSettings) -> set[int]:
@@ -171,6 +211,8 @@ def _text(
         "probability": evidence.probabilities[place, predicted].item(),
         "adversarial_probability": None if adversarial is None else adversarial[place, predicted].item(),
         "replaced": None if replacement is None else _replaced(subject, names, replacement[place][items]),
+        "row": example.row if example else None,
+        "id": example.id if example else None,
     }
 
 
@@ -186,15 +228,21 @@ def _replaced(subject: Subject, names: list[str], replacement: Float[Tensor, " i
 
 
 def item_names(example: Example) -> list[str]:
-    """What the items of a text are called: its tokens, or its sentences where it has boundaries.
+    """What the items of a text are called: its words, or its sentences where it has boundaries.
 
+    As they are written in the text, where the tokens were cut from it; otherwise as the model reads them.
+
+    >>> item_names(Example(("so", "good", ".", "yes"), 1, sentences=(0, 3), text="So GOOD. Yes!"))
+    ['So GOOD.', 'Yes']
     >>> item_names(Example(("so", "good", ".", "yes"), 1, sentences=(0, 3)))
     ['so good .', 'yes']
     """
-    if not example.sentences:
-        return list(example.tokens)
-    ends = (*example.sentences[1:], len(example.tokens))
-    return [" ".join(example.tokens[start:end]) for start, end in zip(example.sentences, ends, strict=True)]
+    starts = example.sentences or range(len(example.tokens))
+    ends = (*starts[1:], len(example.tokens))
+    spans = spans_in(example.text, example.tokens)
+    if spans is None:
+        return [" ".join(example.tokens[start:end]) for start, end in zip(starts, ends, strict=True)]
+    return [example.text[spans[start][0] : spans[end - 1][1]] for start, end in zip(starts, ends, strict=True)]
 
 
 def _framed(rows: pl.DataFrame, subject: Subject) -> pl.DataFrame:

@@ -27,12 +27,15 @@ class LabelledText:
 
     Args:
         rationale: [start, end) spans over `text.split(" ")` that the label rests on; None where unknown.
+        row, id: where the text is in its file, as in `Example`; they are no part of the content.
     """
 
     text: str
     label: str
     query: str = ""
     rationale: tuple[Span, ...] | None = None
+    row: int | None = None
+    id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -170,6 +173,8 @@ class _Reader:
             sentences=sentence_starts(labelled.text, spans) if self.sentences else (),
             rationale=_rationale(labelled, spans),
             text=labelled.text,
+            row=labelled.row,
+            id=labelled.id,
         )
         return example, f"texts cut to {kept} tokens in" if kept < len(tokens) else ""
 

@@ -2,7 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from functools import cache
+from itertools import chain, product
+from typing import get_args
 
 from tokenizers import PreTokenizedString, Regex, Tokenizer, normalizers, pre_tokenizers
 from tokenizers.models import WordLevel
@@ -118,6 +120,33 @@ class WordTokenizer:
 def learn_vocabulary(words: WordTokenizer, examples: Sequence[Example], min_count: int) -> WordTokenizer:
     """The tokenizer with the vocabulary of these examples: texts and queries."""
     return words.learn(chain((e.tokens for e in examples), (e.query for e in examples)), min_count)
+
+
+def spans_in(text: str, tokens: Sequence[str]) -> tuple[Span, ...] | None:
+    """The [start, end) characters of each token in the text they were cut from, which may go on after them.
+
+    None where no setting of ours cuts the text into these tokens.
+
+    >>> spans_in("It isn't BAD!", ("it", "isn"))
+    ((0, 2), (3, 6))
+    >>> spans_in("It isn't BAD!", ("is", "n't"))
+    """
+    for tokenizer in _tokenizers():
+        words, spans = tokenizer.split(text)
+        if words[: len(tokens)] == tuple(tokens):
+            return spans[: len(tokens)]
+    return None
+
+
+@cache
+def _tokenizers() -> tuple[WordTokenizer, ...]:
+    """One for each way of splitting texts, the default first."""
+    changed = ("words", "lowercase", "digits")
+    choices = product(get_args(TextSettings.model_fields["words"].annotation), (True, False), ("keep", "map"))
+    return tuple(
+        WordTokenizer.from_settings(TextSettings.model_validate(dict(zip(changed, choice, strict=True))))
+        for choice in choices
+    )
 
 
 def _word_level(vocabulary: dict[str, int]) -> Tokenizer:

@@ -46,7 +46,7 @@ def load_vectors(source: str, only: Collection[str] | None = None) -> Vectors:
     Args:
         only: the words wanted. Others are not kept, so a file larger than memory can be read (but not a `.bin`).
     """
-    path = _find(source)
+    path = find_vectors(source)
     wanted = None if only is None else frozenset(only)
     suffix = path.suffix.lower()
     if suffix == ".npz":
@@ -63,7 +63,7 @@ def load_vectors(source: str, only: Collection[str] | None = None) -> Vectors:
 
 def vectors_fingerprint(source: str) -> str:
     """A hash of the file's content: other vectors under the same name make another run."""
-    path = _find(source)
+    path = find_vectors(source)
     facts = path.stat()
     return _hashed(path, facts.st_size, facts.st_mtime_ns)
 
@@ -152,7 +152,8 @@ def nearest_rows(
     return torch.cat([top.values for top in near]), torch.cat([top.indices for top in near])
 
 
-def _find(source: str) -> Path:
+def find_vectors(source: str) -> Path:
+    """The file of these vectors: a path, or a name under HEEDFUL_DATA/embeddings."""
     path = Path(source).expanduser()
     if path.is_file():
         return path

@@ -1,13 +1,16 @@
 """Audits on disk, and the one that is made where it is missing.
 
 audits/<key>/  audit.json         what was audited, with which settings
-               rows.parquet       run, split, example, item, test, measure, value, solver
+               rows.parquet       run, split, example, item, test, measure, value, solver; also of the dev texts on
+                                  which the ranking to show is chosen
                examples.parquet   the texts that are shown word by word
-               verdict.json       the lines of the verdict, and the ranking to show instead
+               verdict.json       the answer, the lines of the verdict, and what to show
 """
 
 import json
 from pathlib import Path
+
+import polars as pl
 
 from heedful.auditing.audit import Audit, Report, audit
 from heedful.auditing.companions import Companions
@@ -50,9 +53,9 @@ def ensure_audit(
 def save_audit(finished: Audit, folder: Path, command: str = "") -> None:
     """Write the audit's folder, whole or not at all."""
     verdict = Verdict.model_validate({**dict(finished.verdict), "command": command})
-    description = verdict.model_dump(mode="json", exclude={"lines", "show_instead", "command"})
+    description = verdict.model_dump(mode="json", exclude={"headline", "lines", "advice", "command"})
     with written_whole(folder) as part:
-        finished.rows.write_parquet(part / "rows.parquet")
+        pl.concat([finished.rows, finished.dev]).write_parquet(part / "rows.parquet")
         finished.examples.write_parquet(part / "examples.parquet")
         for name, content in {"audit.json": description, "verdict.json": verdict.model_dump(mode="json")}.items():
             (part / name).write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")

@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from heedful.auditing.companions import Companions
+from heedful.auditing.request import AuditRequest
 from heedful.errors import HeedfulError
 from heedful.runs.audits import ensure_audit
 from heedful.runs.cluster import connected, cores
 from heedful.runs.grid import resolve, unique_runs
 from heedful.runs.store import Store
+from heedful.runs.sweep import Progress as SweepProgress
 from heedful.runs.sweep import Report as SweepReport
 from heedful.runs.sweep import sweep
 from heedful.runs.worker import ensure_on, load_data
@@ -49,6 +51,10 @@ class PlannedAudit:
     run: Run
     companions: Companions[Run] = Companions()
 
+    def by_key(self) -> dict[str, Run]:
+        """The run and its companions."""
+        return {key_of(run): run for run in (self.run, *self.companions)}
+
 
 def plan_audits(
     runs: Sequence[Run], *, seeds: int = 1, deep: bool = False, adversaries: int = 3, retrained: Run | None = None
@@ -76,18 +82,45 @@ def _companions(run: Run, runs: Sequence[Run], deep: bool, adversaries: int, ret
     )
 
 
-def train_missing(
-    planned: Sequence[PlannedAudit], store: Store, *, device: str = "cpu", report: SweepReport | None = None
-) -> None:
-    """Train whatever is missing of the runs and their companions, on all cores of this machine."""
+def audit_in_parallel(
+    planned: Sequence[PlannedAudit],
+    settings: AuditSettings,
+    store: Store,
+    folder: Path,
+    *,
+    device: str = "cpu",
+    report: SweepReport | None = None,
+    progress: SweepProgress | None = None,
+) -> list[Path]:
+    """The folders of the audits; whatever is missing of them and of their runs is done on all cores of this machine."""
     runs = unique_runs([run for each in planned for run in (each.run, *each.companions)], store)
-    missing = sum(run not in store for run in runs.values())
-    if not missing:
-        return
+    requests = [_request(each, settings) for each in planned]
+    audits = {request.key: request for request in requests}
+    missing = sum(run not in store for run in runs.values()) + len(audits)
     with connected(workers=min(cores(), missing)) as client:
-        errors = sweep(runs, store, client, device=device, report=report)
+        errors = sweep(
+            runs, store, client, audits=audits, folder=folder, device=device, report=report, progress=progress
+        )
     if errors:
-        raise HeedfulError(f"{len(errors)} of {len(runs)} runs failed; the first: {next(iter(errors.values()))}")
+        first = next(iter(errors.values()))
+        raise HeedfulError(f"{len(errors)} of {len(runs) + len(audits)} runs and audits failed; the first: {first}")
+    return [audit_place(each, settings, folder) for each in planned]
+
+
+def audit_place(planned: PlannedAudit, settings: AuditSettings, folder: Path) -> Path:
+    """The folder of the audit, whether it is there yet or not."""
+    return folder / _request(planned, settings).key
+
+
+def _request(planned: PlannedAudit, settings: AuditSettings) -> AuditRequest:
+    companions = planned.companions.map(key_of)
+    run = planned.run
+    return AuditRequest(
+        run=key_of(run),
+        data=run.data.fingerprint,
+        settings=settings,
+        companions=Companions(companions.retrained, companions.seeds, companions.adversaries, run.reference),
+    )
 
 
 @dataclass(frozen=True)

@@ -78,11 +78,23 @@ class Store:
                 trained.tokens.write_parquet(part / "tokens.parquet")
         return key
 
+    def find(self, prefix: str) -> str:
+        """The key of the one run whose key begins so."""
+        keys = [folder.name for folder in self.folders()]
+        matches = [prefix] if prefix in keys else [key for key in keys if prefix and key.startswith(prefix)]
+        if len(matches) == 1:
+            return matches[0]
+        if not matches:
+            raise StoreError(f"no run '{prefix}' in {self.folder}/. Known: {_first_of(keys)}.")
+        raise StoreError(
+            f"{len(matches)} runs in {self.folder}/ begin with '{prefix}': {_first_of(matches)}. Give more."
+        )
+
     def read(self, key: str) -> RunFile:
         """What run.json of that run says, checked."""
         path = self.folder / key / "run.json"
         if not path.is_file():
-            known = ", ".join(sorted(p.name for p in self.folders())[:5]) or "none"
+            known = _first_of([folder.name for folder in self.folders()])
             raise StoreError(f"no run '{key}' in {self.folder}/. Known: {known}.")
         try:
             described = RunFile.model_validate(json.loads(path.read_text(encoding="utf-8")))
@@ -168,6 +180,11 @@ def _describe(trained: Trained) -> RunFile:
         coverage=trained.coverage,
         versions={"heedful": __version__, "torch": torch.__version__, "python": platform.python_version()},
     )
+
+
+def _first_of(keys: list[str]) -> str:
+    """Some keys for a message, the first five."""
+    return ", ".join(keys[:5]) or "none"
 
 
 def _text(path: Path) -> str:

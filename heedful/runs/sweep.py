@@ -1,5 +1,6 @@
 """Many runs and audits: those not yet on disk are done by a Dask cluster and stored as they arrive."""
 
+import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError
@@ -17,6 +18,7 @@ from heedful.runs.folders import Files, files_in, write_files
 from heedful.runs.store import Store
 from heedful.runs.worker import audit_run, train_run
 from heedful.settings import Run
+from heedful.training.trained import Progress as TrainingProgress
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,27 @@ class SweepStatus:
 
 Report = Callable[[SweepStatus, str | None, str | None], None]
 """Called with the status, the key of the run that just ended (None at the start), and why it failed if it did."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """How far a worker is with one run or audit.
+
+    Args:
+        what: "epoch 2 of 8" or "auditing".
+        done, total: batches, or texts.
+    """
+
+    key: str
+    what: str
+    done: int
+    total: int
+
+
+Progress = Callable[[Step], None]
+TOPIC = "heedful-progress"
+PAUSE = 0.5
+"""Seconds between two reports of one worker."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +97,7 @@ def sweep(
     folder: Path | None = None,
     device: str = "cpu",
     report: Report | None = None,
+    progress: Progress | None = None,
 ) -> dict[str, str]:
     """Do the runs (and audits of runs) that are not there and store each as it arrives; why others failed, by key.
 
@@ -84,7 +108,10 @@ def sweep(
         runs: by key, as `grid.unique_runs` makes them.
         audits: by key; each is done once its runs are.
         folder: where audits are stored; `audits` by default.
+        progress: called, from another thread, with how far each worker is.
     """
+    if progress is not None:
+        client.subscribe_topic(TOPIC, lambda event: progress(Step(*event[1])))
     state = _SweepState(tasks_of(runs, store, audits, folder), store, client, device)
     notify = report or (lambda status, key, error: None)
     try:
@@ -97,6 +124,8 @@ def sweep(
                 notify(state.status(), key, state.errors.get(key))
     finally:
         client.cancel(list(state.under_way), force=True)
+        if progress is not None:
+            client.unsubscribe_topic(TOPIC)
     return state.errors
 
 
@@ -205,23 +234,34 @@ class Stopped(Exception):
 
 def _train(settings: str, key: str, device: str, needs: tuple[str, ...], *files: Files) -> Files:
     """As `worker.train_run`, given up between two batches once the client is gone or has cancelled."""
-    stop = _stop_if_cancelled(key)
-    return train_run(settings, key, files[0] if files else None, device=device, report=lambda progress: stop())
+    tick = _ticker(key)
+
+    def report(progress: TrainingProgress) -> None:
+        done = (progress.epoch - 1) * progress.batches + progress.batch
+        tick(f"epoch {progress.epoch} of {progress.epochs}", done, progress.epochs * progress.batches)
+
+    return train_run(settings, key, files[0] if files else None, device=device, report=report)
 
 
 def _audit(settings: str, key: str, device: str, needs: tuple[str, ...], *files: Files) -> Files:
     """As `worker.audit_run`, given up likewise."""
-    stop = _stop_if_cancelled(key)
+    tick = _ticker(key)
     runs = dict(zip(needs, files, strict=True))
-    return audit_run(settings, key, runs, device=device, report=lambda done, texts: stop())
+    return audit_run(settings, key, runs, device=device, report=lambda done, texts: tick("auditing", done, texts))
 
 
-def _stop_if_cancelled(key: str) -> Callable[[], None]:
+def _ticker(key: str) -> Callable[[str, int, int], None]:
+    """What a worker calls as it goes: tells the client how far it is, and stops where nobody waits any more."""
     worker = get_worker()
     task = worker.state.tasks[str(worker.get_current_task())]
+    last = 0.0
 
-    def stop() -> None:
+    def tick(what: str, done: int, total: int) -> None:
+        nonlocal last
         if task.state == "cancelled":
             raise Stopped(f"{key} was cancelled")
+        if time.monotonic() - last > PAUSE:
+            last = time.monotonic()
+            worker.log_event(TOPIC, (key, what, done, total))
 
-    return stop
+    return tick

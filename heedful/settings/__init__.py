@@ -15,7 +15,7 @@ from heedful.errors import SettingError
 TRAINING_VERSION = 1
 """Bumped when the same settings give other weights on purpose; part of every run's key."""
 
-AUDIT_VERSION = 4
+AUDIT_VERSION = 5
 """Bumped when the same model and audit settings give other rows on purpose; part of every audit's key."""
 
 Share = Annotated[float, Field(ge=0, lt=1)]

@@ -42,11 +42,12 @@ class Comparison:
     sides: tuple[Side | None, ...]
 
 
-def compare(groups: Mapping[str, Sequence[pl.DataFrame]]) -> list[Comparison]:
+def compare(groups: Mapping[str, Sequence[pl.DataFrame]], item: str = "word") -> list[Comparison]:
     """Every question that some model was asked, for each model.
 
     Args:
         groups: for each model the rows of its audits, one a seed.
+        item: what attention weighs.
     """
     columns = [columns_of(audits) for audits in groups.values()]
     comparisons = []
@@ -54,7 +55,7 @@ def compare(groups: Mapping[str, Sequence[pl.DataFrame]]) -> list[Comparison]:
         values = [question.measured(own)[0] if is_asked(question, own) else None for own in columns]
         if any(measured is not None for measured in values):
             sides = tuple(_side(values[0], measured) for measured in values)
-            comparisons.append(Comparison(question.name, question.wording("word"), sides))
+            comparisons.append(Comparison(question.name, question.wording(item), sides))
     return comparisons
 
 

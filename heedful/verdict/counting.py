@@ -1,17 +1,15 @@
-"""Which lines count for or against attention, and what they come to. Reads finished lines; needs no torch."""
+"""Which lines count for or against attention. Reads finished lines; needs no torch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from heedful.schema import Line, Verdict
+from heedful.schema import Line, Outcome, Verdict, updated
 
 HALFWAY = 0.5
 """The score that attention must reach: half way from the floor to the best possible."""
 FEWEST_TEXTS = 20
 """A line with fewer defined texts is shown and not counted."""
-FEWEST_QUESTIONS = 3
-"""Questions of relevance that must be decided before attention may be shown."""
 
 COUNTING_RULE = (
     f"A question counts where its score is defined (the best possible is surely above the floor), on at least "
@@ -25,7 +23,9 @@ COUNTING_RULE = (
 OUT_OF_REACH = "not even the best attention over these encodings would hold"
 """Why a line is not counted where what the words say is spread over the encodings of their neighbours."""
 
-Outcome = Literal["holds", "fails", "undecided", "not counted"]
+NOT_LEARNT, TOO_FEW = "the model has learnt nothing that could be explained", "too few texts"
+
+Gate = Literal["nothing to explain", "too few texts"]
 
 
 @dataclass(frozen=True)
@@ -34,15 +34,6 @@ class Status:
 
     outcome: Outcome
     reason: str = ""
-
-
-@dataclass(frozen=True)
-class Headline:
-    """The answer of one verdict: a lead and a paragraph."""
-
-    answer: Literal["yes", "in part", "no", "undecided", "nothing to explain"]
-    lead: str
-    text: str
 
 
 def status(line: Line) -> Status:
@@ -68,63 +59,27 @@ def status(line: Line) -> Status:
     return Status("fails") if line.score_high < HALFWAY else Status("undecided")
 
 
+def gate_reason(verdict: Verdict) -> Gate | None:
+    """Why nothing is counted: too few texts were read, or the model is not better than a constant answer."""
+    if verdict.texts < FEWEST_TEXTS:
+        return "too few texts"
+    return "nothing to explain" if verdict.learnt is False else None
+
+
+def counted(verdict: Verdict) -> Verdict:
+    """The verdict with the outcome of each line; where the gate is shut, none is counted."""
+    closed = {"nothing to explain": NOT_LEARNT, "too few texts": TOO_FEW, None: ""}[gate_reason(verdict)]
+    lines = []
+    for line in verdict.lines:
+        own = Status("not counted", closed) if closed else status(line)
+        lines.append(updated(line, outcome=own.outcome, reason=own.reason))
+    return updated(verdict, lines=tuple(lines))
+
+
 def outcomes(lines: Sequence[Line], group: str) -> dict[Outcome, list[Line]]:
     """The lines of a group by their outcome."""
     by_outcome: dict[Outcome, list[Line]] = {"holds": [], "fails": [], "undecided": [], "not counted": []}
     for line in lines:
         if line.group == group:
-            by_outcome[status(line).outcome].append(line)
+            by_outcome[line.outcome].append(line)
     return by_outcome
-
-
-def headline(verdict: Verdict) -> Headline:
-    """What the questions of relevance come to, unless the model has learnt nothing that could be explained."""
-    if verdict.learnt is False:
-        return Headline(
-            "nothing to explain",
-            "There is nothing to explain.",
-            "On these texts the model is not better than always giving the most common answer.",
-        )
-    relevance = outcomes(verdict.lines, "relevance")
-    held, failed, undecided = (len(relevance[name]) for name in ("holds", "fails", "undecided"))
-    answer = _answer(held, failed)
-    lead = {
-        "yes": "Yes, it may be shown, as far as these tests can tell.",
-        "in part": "Only in part.",
-        "no": "No, not as an explanation.",
-        "undecided": "Undecided.",
-    }[answer]
-    text = _tally(held, failed, undecided) + _beyond_reach(relevance["not counted"])
-    instead = verdict.show_instead.sentence if verdict.show_instead else ""
-    return Headline(answer, lead, f"{text} {instead}".strip())
-
-
-def _tally(held: int, failed: int, undecided: int) -> str:
-    counted = held + failed + undecided
-    if not counted:
-        return "No question of relevance counts on these texts."
-    questions = "question" if counted == 1 else "questions"
-    tally = f"Of {counted} {questions} of relevance attention holds on {held} and fails on {failed}"
-    return f"{tally}; {undecided} undecided." if undecided else f"{tally}."
-
-
-def _beyond_reach(lines: Sequence[Line]) -> str:
-    """What to know of the questions that no attention could pass; empty where there are none."""
-    count = sum(status(line).reason == OUT_OF_REACH for line in lines)
-    if not count:
-        return ""
-    questions = "another question" if count == 1 else f"{count} other questions"
-    return (
-        f" On {questions} not even the best attention over this model's encodings would hold: what a word says is "
-        "spread over its neighbours, and weights on encodings cannot show it."
-    )
-
-
-def _answer(held: int, failed: int) -> Literal["yes", "in part", "no", "undecided"]:
-    if held + failed == 0:
-        return "undecided"
-    if failed > held:
-        return "no"
-    if failed:
-        return "in part"
-    return "yes" if held >= FEWEST_QUESTIONS else "undecided"

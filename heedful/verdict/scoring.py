@@ -77,6 +77,7 @@ def _line(question: Question, columns: Columns, is_inexact: bool, item: str, *, 
     return Line(
         name=question.name,
         question=question.wording(item),
+        topic=question.topic,
         value=interval.value,
         low=interval.low,
         high=interval.high,

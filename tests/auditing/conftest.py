@@ -1,3 +1,6 @@
+import gzip
+import json
+
 import pytest
 
 from heedful.auditing.audit import audit
@@ -12,6 +15,18 @@ def trained():
 
 
 @pytest.fixture(scope="session")
-def finished(trained):
+def wordnet(tmp_path_factory):
+    """A folder to name by HEEDFUL_DATA: its WordNet has a synonym for a word of every text."""
+    folder = tmp_path_factory.mktemp("data")
+    (folder / "synonyms").mkdir()
+    content = {"good": {"a": ["bad"]}, "bad": {"a": ["good"]}}
+    (folder / "synonyms" / "wordnet_synonyms.json.gz").write_bytes(gzip.compress(json.dumps(content).encode()))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def finished(trained, wordnet):
     """A quick audit of that model."""
-    return audit(trained, toy(), QUICK)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEEDFUL_DATA", str(wordnet))
+        return audit(trained, toy(), QUICK)

@@ -2,6 +2,7 @@
 
 import json
 import math
+from copy import deepcopy
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,7 @@ import torch
 
 from heedful.auditing.audit import audit
 from heedful.auditing.companions import Companions
-from heedful.errors import SettingError
+from heedful.errors import HeedfulError, SettingError
 from heedful.schema import Verdict
 from heedful.settings import AuditSettings, key_of
 from heedful.settings.validation import update_settings
@@ -56,12 +57,54 @@ def test_progress_is_reported_up_to_the_last_text(trained):
     assert calls[-1] == (12, 12) and calls == sorted(calls)
 
 
-def test_the_ranking_to_show_is_chosen_on_dev_where_erasing_was_asked_for(trained, finished):
-    assert finished.show_instead is not None and finished.show_instead is finished.verdict.show_instead
-    assert set(finished.show_instead.fractions) == {"attention", "product", "input_gradient", "leave_one_out"}
-    assert audit(trained, toy(), update_settings(QUICK, {"tests": ("uniform",)})).show_instead is None
+def test_what_to_show_is_chosen_on_dev_where_erasing_was_asked_for(trained):
+    enough = replace(toy(), test=toy().train)
+    finished = audit(trained, enough, QUICK)
+    assert finished.advice is not None and finished.advice is finished.verdict.advice
+    assert set(finished.advice.fractions) == {
+        "attention",
+        "product",
+        "input_gradient",
+        "leave_one_out",
+        "random",
+        "minimal",
+    }
+    assert finished.advice.chosen_on == "dev texts" and set(finished.dev["split"]) == {"dev"}
+    left_out = audit(trained, enough, update_settings(QUICK, {"tests": ("uniform",)}))
+    assert left_out.advice is None and left_out.dev.is_empty()
     some = update_settings(QUICK, {"options.erase_until_flip.by": ("attention",)})
-    assert audit(trained, toy(), some).show_instead is None
+    assert audit(trained, enough, some).advice is None
+
+
+def test_the_headline_is_the_same_everywhere(trained):
+    finished = audit(trained, replace(toy(), test=toy().train), QUICK)
+    assert finished.headline == finished.verdict.headline
+    assert finished.headline.advice == finished.advice.sentence
+    assert "one training and 36 texts" in finished.headline.text
+
+
+def test_too_few_texts_get_no_count(finished):
+    assert finished.headline.answer == "too few texts" and finished.advice is None
+    assert {line.outcome for line in finished.lines} == {"not counted"}
+
+
+def test_a_model_of_random_labels_has_nothing_to_explain():
+    words = toy()
+    shuffled = [replace(example, label=(number * 7 // 3) % 2) for number, example in enumerate(words.train)]
+    untaught = train(changed(training__epochs=1), replace(words, train=tuple(shuffled)))
+    finished = audit(untaught, replace(words, test=tuple(shuffled)), QUICK)
+    assert finished.headline.answer == "nothing to explain" and finished.verdict.learnt is False
+    assert {line.outcome for line in finished.lines} == {"not counted"} and finished.advice is None
+
+
+def test_a_model_that_always_gives_the_most_common_answer_has_nothing_to_explain(trained):
+    rare = tuple(replace(example, label=1) if number % 9 else example for number, example in enumerate(toy().train))
+    constant = deepcopy(trained)
+    with torch.no_grad():
+        for parameter in constant.model.head.parameters():
+            parameter.zero_()
+    finished = audit(constant, replace(toy(), test=rare), QUICK)
+    assert finished.headline.answer == "nothing to explain"
 
 
 def test_frozen_attention_is_audited_as_its_reference_gave_it(trained, finished):
@@ -81,7 +124,7 @@ def test_seeds_are_reported_together(finished):
 
 def test_any_object_with_the_verbs_can_be_audited():
     finished = audit(make("bilstm"), [make_batch()], QUICK, labels=("no", "yes"))
-    assert finished.verdict.labels == ("no", "yes") and finished.show_instead is None
+    assert finished.verdict.labels == ("no", "yes") and finished.advice is None
     assert finished.examples["items"].to_list()[0][0] == "item 1"
     assert finished.verdict.run == finished.verdict.model == "LinearAttentionModel"
 
@@ -94,10 +137,9 @@ def test_a_head_that_is_not_linear_is_audited_by_search(has_query):
     assert line_of(finished, "permutation").best_kind == "yardstick"
 
 
-def test_item_logits_that_do_not_sum_to_the_logits_are_not_believed():
-    with pytest.warns(UserWarning, match="is not linear"):
-        rows = audit(Relu(make("bilstm")), [make_batch()], QUICK).rows
-    assert rows.filter(test="permutation")["solver"].unique().to_list() == ["search"]
+def test_item_logits_that_do_not_sum_to_the_logits_are_an_error():
+    with pytest.raises(HeedfulError, match="`item_logits` does not fit `decode`.*or, if what comes after attention is not"):
+        audit(Relu(make("bilstm")), [make_batch()], QUICK)
 
 
 def test_a_model_of_sentences_is_asked_about_sentences():

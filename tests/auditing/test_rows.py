@@ -1,7 +1,5 @@
 """Every test over the texts of a split, as rows."""
 
-import gzip
-import json
 from dataclasses import replace
 
 import polars as pl
@@ -10,9 +8,10 @@ import pytest
 from heedful.auditing.audit import audit
 from heedful.auditing.rows import chosen_tests, item_names
 from heedful.battery import BATTERY
+from heedful.data.labelled_texts import LabelledText, LabelledTexts, to_dataset
 from heedful.errors import SettingError
 from heedful.schema import EXAMPLES, ROWS
-from heedful.settings import AuditSettings, OptionValue, key_of
+from heedful.settings import AuditSettings, DataSettings, OptionValue, TextSettings, key_of
 from heedful.settings.validation import update_settings
 from heedful.training.loop import train
 from heedful.types import Example
@@ -78,6 +77,58 @@ def test_sentences_are_named_by_their_words():
     assert item_names(Example(("so", "good", ".", "yes"), 1, sentences=(0, 3))) == ["so good .", "yes"]
 
 
+def read(text, sentences=False, **settings):
+    """The text as an example of a data set."""
+    train = (LabelledText(text, "a"), LabelledText("no", "b"))
+    source = LabelledTexts("here", "classification", train, train, train)
+    return to_dataset(source, DataSettings(), TextSettings(**settings), sentences=sentences).train[0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "names"),
+    [
+        ({}, ["It", "isn", "'", "t", "BAD", ":", "\u0130", "in", "1984", "!"]),
+        ({"max_tokens": 5}, ["It", "isn", "'", "t", "BAD"]),
+        ({"digits": "map", "words": "alphanumeric"}, ["It", "isn", "t", "BAD", "\u0130", "in", "1984"]),
+        ({"words": "spaces", "start_end": True}, ["It", "isn't", "BAD:", "\u0130", "in", "1984!"]),
+        ({"lowercase": False, "words": "spaces"}, ["It", "isn't", "BAD:", "\u0130", "in", "1984!"]),
+    ],
+    ids=["default", "truncated", "mapped", "start and end", "cased"],
+)
+def test_items_are_named_as_they_are_written(settings, names):
+    assert item_names(read("It isn't  BAD: \u0130 in 1984!", **settings)) == names
+
+
+def test_sentences_are_named_as_they_are_written():
+    text = "Mr. Fox  won't SAY.\nWhy? So it goes"
+    assert item_names(read(text, sentences=True)) == ["Mr. Fox  won't SAY.", "Why?", "So it goes"]
+    assert item_names(read(text, sentences=True, max_tokens=9)) == ["Mr. Fox  won't SAY.", "Why"]
+
+
+@pytest.mark.parametrize("text", ["", "Something else", "So"])
+def test_items_are_named_as_the_model_reads_them_where_the_text_is_another(text):
+    assert item_names(Example(("so", "##good"), 1, text=text)) == ["so", "##good"]
+
+
+def test_only_replaced_words_differ_where_the_text_is_written_in_another_case(trained, finished, wordnet, monkeypatch):
+    monkeypatch.setenv("HEEDFUL_DATA", str(wordnet))
+    upper = replace(toy(), test=tuple(replace(e, text=e.text.upper()) for e in toy().test))
+    shown = audit(trained, upper, QUICK).examples
+    assert shown["items"].to_list() == [[item.upper() for item in items] for items in finished.examples["items"]]
+    for own, usual in zip(shown.to_dicts(), finished.examples.to_dicts(), strict=True):
+        assert own["replaced"] == [
+            new if old != new else old.upper() for old, new in zip(usual["items"], usual["replaced"], strict=True)
+        ]
+
+
+def test_shown_texts_say_where_they_are_in_their_file(trained, finished):
+    placed = replace(toy(), test=tuple(replace(e, row=n + 213, id=f"r{n}") for n, e in enumerate(toy().test)))
+    shown = audit(trained, placed, AuditSettings(tests=("prediction",), shown=3)).examples
+    assert shown["row"].to_list() == [number + 213 for number in shown["example"]]
+    assert shown["id"].to_list() == [f"r{number}" for number in shown["example"]]
+    assert finished.examples["row"].is_null().all() and finished.examples["id"].is_null().all()
+
+
 def test_a_rationale_is_marked(trained):
     marked = replace(toy(), test=tuple(replace(e, rationale=(1,)) for e in toy().test))
     settings = AuditSettings(tests=("prediction",), shown=3)
@@ -86,13 +137,15 @@ def test_a_rationale_is_marked(trained):
     assert rows.filter(pl.col("value") == 0).height > 0 and rows["example"].n_unique() == 3
 
 
-def test_costly_tests_are_done_where_they_are_asked_for(trained):
+def test_costly_tests_are_done_where_they_are_asked_for(trained, monkeypatch):
+    monkeypatch.delenv("HEEDFUL_DATA", raising=False)
     sizes: dict[str, dict[str, OptionValue]] = {
         name: {"sizes": (1.0,)} for name in ("comprehensiveness_sufficiency", "sensitivity")
     }
     few = AuditSettings(shown=0, examples=4, options={**OPTIONS, **sizes})
     deep = audit(trained, toy(), update_settings(few, {"deep": True}))
-    assert set(deep.rows["test"].unique()) == COSTS["default"] | COSTS["deep"]
+    asked = (COSTS["default"] | COSTS["deep"]) - {"word_substitution"}
+    assert set(deep.rows["test"].unique()) == asked and set(deep.verdict.not_asked) == {"word_substitution"}
     assert {"comprehensiveness", "sufficiency", "embedding_attack"} <= {line.name for line in deep.lines}
     only = update_settings(few, {"tests": ("comprehensiveness_sufficiency",), "deep": True})
     named = audit(trained, toy(), only)
@@ -107,25 +160,28 @@ def test_a_test_is_chosen_by_its_cost_or_by_its_name():
     assert COSTS["named"] == {"sensitivity"}
 
 
-def test_radii_and_counts_of_words_are_options(trained):
-    options = {"embedding_noise": {"radii": (0.1, 0.5)}, "word_substitution": {"counts": (1, 2)}}
+def test_radii_and_counts_of_words_are_options(trained, wordnet, monkeypatch):
+    monkeypatch.setenv("HEEDFUL_DATA", str(wordnet))
+    words = {**OPTIONS["word_substitution"], "counts": (1, 2)}
+    options: dict[str, dict[str, OptionValue]] = {"embedding_noise": {"radii": (0.1, 0.5)}, "word_substitution": words}
     rows = audit(trained, toy(), AuditSettings(tests=tuple(options), options=options, shown=0)).rows
     assert {"js", "js_0.5"} <= set(rows.filter(test="embedding_noise")["measure"])
     assert {"js", "js_2"} <= set(rows.filter(test="word_substitution")["measure"])
 
 
-def test_synonyms_are_those_of_the_runs_words(trained, tmp_path, monkeypatch):
-    (tmp_path / "synonyms").mkdir()
-    content = gzip.compress(json.dumps({"good": {"a": ["bad"]}}).encode())
-    (tmp_path / "synonyms" / "wordnet_synonyms.json.gz").write_bytes(content)
-    monkeypatch.setenv("HEEDFUL_DATA", str(tmp_path))
-    wordnet: dict[str, dict[str, OptionValue]] = {"word_substitution": {"synonyms": "wordnet"}}
-    settings = AuditSettings(tests=("word_substitution",), options=wordnet, shown=0)
-    rows = audit(trained, toy(), settings).rows.filter(measure="js").sort("example")
-    has_synonym = ["good" in example.tokens for example in toy().test]
-    assert rows["value"].is_finite().to_list() == has_synonym and any(has_synonym) and not all(has_synonym)
-    with pytest.raises(SettingError, match="needs a run of ours, whose words are known"):
-        audit(make("average"), [make_batch()], settings)
+def test_synonyms_are_those_of_the_runs_words(trained, wordnet, monkeypatch):
+    monkeypatch.setenv("HEEDFUL_DATA", str(wordnet))
+    without = Example(("the", "film", "was"), 0, text="the film was")
+    texts = replace(toy(), test=(*toy().test, without))
+    settings = AuditSettings(tests=("word_substitution",), options=OPTIONS, shown=0)
+    finished = audit(trained, texts, settings)
+    rows = finished.rows.filter(measure="js").sort("example")
+    assert rows["value"].is_finite().to_list() == [True] * 12 + [False]
+    pairs = {(pair.word, pair.replacement): pair.texts for pair in finished.verdict.substitutions}
+    assert pairs == {("bad", "good"): 6, ("good", "bad"): 6}
+    own = audit(make("average"), [make_batch()], settings)
+    assert own.rows.filter(test="word_substitution").is_empty() and not own.verdict.substitutions
+    assert "words behind your model's tokens are not known" in own.verdict.not_asked["word_substitution"]
 
 
 def test_an_unknown_test_lists_the_known():

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 from tokenizers.models import BPE, WordLevel
 
-from heedful.data.tokenizer import END, PAD, SPECIAL, START, UNKNOWN, WordTokenizer, learn_vocabulary
+from heedful.data.tokenizer import END, PAD, SPECIAL, START, UNKNOWN, WordTokenizer, learn_vocabulary, spans_in
 from heedful.errors import StoreError
 from heedful.settings import TextSettings
 from heedful.types import Example
@@ -163,3 +163,34 @@ def test_what_is_no_tokenizer_is_refused():
 def test_a_foreign_tokenizer_is_refused(model):
     with pytest.raises(StoreError, match=r"tokenizer\.json is not one of Heedful's"):
         WordTokenizer.from_json(Tokenizer(model).to_str())
+
+
+@given(
+    st.text(alphabet="aZ9 .'\n\u00e9\u0130\u0301q\u00b2", max_size=40),
+    st.fixed_dictionaries(
+        {
+            "words": st.sampled_from(["punctuation", "alphanumeric", "spaces"]),
+            "lowercase": st.booleans(),
+            "digits": st.sampled_from(["keep", "map"]),
+        }
+    ),
+    st.integers(1, 10),
+)
+def test_tokens_are_found_again_however_they_were_cut_and_truncated(text, settings, kept):
+    tokens, spans = tokenizer(**settings).split(text)
+    assert spans_in(text, tokens[:kept]) == spans[:kept]
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("", ("good",)),
+        ("So good", ("good",)),
+        ("So good", ("so", "bad")),
+        ("So", ("so", "good")),
+        ("don't", ("do", "n't")),
+    ],
+    ids=["no text", "starts later", "another word", "text too short", "cut elsewhere"],
+)
+def test_tokens_that_were_not_cut_from_the_text_are_not_found(text, tokens):
+    assert spans_in(text, tokens) is None

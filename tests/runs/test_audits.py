@@ -66,7 +66,7 @@ def test_the_description_names_what_was_audited_without_the_answers(tmp_path, fi
     save_audit(finished, tmp_path / "audit")
     content = json.loads((tmp_path / "audit" / "audit.json").read_text())
     assert content["texts"] == 12 and content["settings"]["audit"] == QUICK.model_dump(mode="json")
-    assert not {"lines", "show_instead", "command"} & set(content)
+    assert not {"headline", "lines", "advice", "command"} & set(content)
 
 
 def test_a_request_names_all_runs_by_their_keys(trained):

@@ -14,9 +14,10 @@ from heedful.runs.companions import (
     ADVERSARY_SEEDS,
     AuditProgress,
     adversary_of,
+    audit_in_parallel,
+    audit_place,
     audit_planned,
     plan_audits,
-    train_missing,
     without_attention,
 )
 from heedful.runs.store import Store
@@ -139,25 +140,27 @@ def test_a_retrained_model_that_is_missing_is_trained_on_the_spot(tmp_path):
 def test_a_planned_deep_audit_is_trained_and_made_as_the_command_does(tmp_path):
     store, audits = Store(tmp_path / "runs"), tmp_path / "audits"
     planned = plan_audits([RUN], deep=True, adversaries=2)
-    ended = []
-    train_missing(planned, store, report=lambda status, key, error: ended.append(key))
+    ended, steps = [], []
+    (place,) = audit_in_parallel(
+        planned,
+        SETTINGS,
+        store,
+        audits,
+        report=lambda status, key, error: ended.append(key),
+        progress=steps.append,
+    )
     wanted = {key_of(run) for each in planned for run in (each.run, *each.companions)}
-    assert set(ended[1:]) == set(store.listing()[0]) == wanted and len(wanted) == 4
-    train_missing(planned, store, report=lambda status, key, error: pytest.fail("trained again"))
-
-    def fail_to_train(run):
-        pytest.fail(f"trained again: {run}")
-
-    progress = AuditProgress(training=lambda run: lambda done: fail_to_train(run))
-    (place,) = (audit_planned(each, SETTINGS, store, audits, progress=progress) for each in planned)
+    assert set(store.listing()[0]) == wanted and len(wanted) == 4
+    assert set(ended[1:]) == {*wanted, place.name} and place == audit_place(planned[0], SETTINGS, audits)
+    assert {step.key for step in steps} <= {*wanted, place.name} and all(step.done <= step.total for step in steps)
     assert names(place) == {"uniform", "uniform_retrained", "attefa", "attefa_frozen"}
     before = folders(tmp_path)
-    command(tmp_path, "--deep", "--adversaries", "2")
+    command(tmp_path, "--deep", "--adversaries", "2", "--seeds", "1")
     assert folders(tmp_path) == before
 
 
 def test_what_cannot_be_trained_is_one_error(tmp_path, monkeypatch):
     monkeypatch.setattr(companions, "connected", lambda workers: nullcontext())
     monkeypatch.setattr(companions, "sweep", lambda runs, *others, **options: {list(runs)[1]: "the loss became nan"})
-    with pytest.raises(HeedfulError, match="1 of 2 runs failed; the first: the loss became nan"):
-        train_missing(plan_audits([RUN], seeds=2), Store(tmp_path))
+    with pytest.raises(HeedfulError, match="1 of 4 runs and audits failed; the first: the loss became nan"):
+        audit_in_parallel(plan_audits([RUN], seeds=2), SETTINGS, Store(tmp_path), tmp_path)

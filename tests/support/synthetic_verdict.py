@@ -101,7 +101,8 @@ def make_verdict(table, texts, encoder, labels):
         "texts": texts,
         "labels": labels,
         "lines": lines,
-        "show_instead": {
+        "advice": {
+            "action": "instead",
             "ranking": "product",
             "fractions": fractions,
             "sentence": "Show attention × gradient instead: it erases the fewest words before the decision changes.",

@@ -2,22 +2,11 @@
 
 import pytest
 
-from heedful.schema import Line, ShowInstead, Verdict
-from heedful.verdict.counting import Status, headline, outcomes, status
+from heedful.verdict.counting import Status, counted, gate_reason, outcomes, status
+from support.lines import countable_line as line
+from support.lines import countable_verdict as verdict
 
-
-def line(low: float = 0.6, high: float = 0.8, **changes) -> Line:
-    """A line that counts, but for the changes."""
-    scored = {"score": (low + high) / 2, "score_low": low, "score_high": high}
-    counted = {"texts": 20, "group": "relevance", "floor": 0.1, "best": 0.9, "material": 0.05}
-    return Line.model_validate({"name": "erase_one", "question": "How?", **scored, **counted, **changes})
-
-
-HOLDS, FAILS, UNDECIDED, NOT_COUNTED = line(), line(0.2, 0.4), line(0.4, 0.6), line(texts=19)
-
-
-def verdict(*lines: Line, learnt: bool | None = None, instead: ShowInstead | None = None) -> Verdict:
-    return Verdict(run="r", data="d", texts=20, labels=("a", "b"), lines=lines, learnt=learnt, show_instead=instead)
+HOLDS, FAILS, UNDECIDED, NOT_COUNTED = counted(verdict(line(), line(0.2, 0.4), line(0.4, 0.6), line(texts=19))).lines
 
 
 @pytest.mark.parametrize(
@@ -70,7 +59,7 @@ def test_at_the_edge_a_line_is_counted(changes):
 
 
 def test_outcomes_are_those_of_one_group():
-    stable = line(group="stability")
+    stable = HOLDS.model_copy(update={"group": "stability"})
     by_outcome = outcomes([HOLDS, FAILS, UNDECIDED, NOT_COUNTED, stable, HOLDS], "relevance")
     assert by_outcome == {
         "holds": [HOLDS, HOLDS],
@@ -81,52 +70,24 @@ def test_outcomes_are_those_of_one_group():
     assert outcomes([HOLDS, stable], "stability")["holds"] == [stable]
 
 
+def test_a_verdict_counts_its_lines():
+    made = counted(verdict(line(), line(0.2, 0.4), line(texts=3)))
+    assert [own.outcome for own in made.lines] == ["holds", "fails", "not counted"]
+    assert [own.reason for own in made.lines] == ["", "", "fewer than 20 texts"]
+
+
 @pytest.mark.parametrize(
-    ("lines", "answer", "lead"),
+    ("changes", "reason"),
     [
-        ([HOLDS] * 3, "yes", "Yes, it may be shown, as far as these tests can tell."),
-        ([HOLDS] * 3 + [UNDECIDED] * 4, "yes", "Yes, it may be shown, as far as these tests can tell."),
-        ([HOLDS] * 2, "undecided", "Undecided."),
-        ([UNDECIDED] * 5, "undecided", "Undecided."),
-        ([NOT_COUNTED] * 5, "undecided", "Undecided."),
-        ([], "undecided", "Undecided."),
-        ([HOLDS, FAILS], "in part", "Only in part."),
-        ([HOLDS] * 5 + [FAILS], "in part", "Only in part."),
-        ([HOLDS, FAILS, FAILS], "no", "No, not as an explanation."),
-        ([FAILS], "no", "No, not as an explanation."),
+        ({"texts": 19}, "too few texts"),
+        ({"learnt": False}, "the model has learnt nothing that could be explained"),
+        ({"texts": 19, "learnt": False}, "too few texts"),
     ],
 )
-def test_the_headline_weighs_what_is_decided(lines, answer, lead):
-    made = headline(verdict(*lines))
-    assert (made.answer, made.lead) == (answer, lead)
+def test_behind_a_shut_gate_no_line_is_counted(changes, reason):
+    made = counted(verdict(line(), line(0.2, 0.4)).model_copy(update=changes))
+    assert {(own.outcome, own.reason) for own in made.lines} == {("not counted", reason)}
 
 
-@pytest.mark.parametrize("group", ["exclusivity", "stability", "plausibility"])
-def test_only_relevance_counts_for_the_headline(group):
-    others = [line(0.2, 0.4, group=group)] * 4
-    assert headline(verdict(*[HOLDS] * 3, *others)).answer == "yes"
-
-
-def test_the_headline_says_on_how_many():
-    text = headline(verdict(HOLDS, HOLDS, FAILS, UNDECIDED, NOT_COUNTED)).text
-    assert text == "Of 4 questions of relevance attention holds on 2 and fails on 1; 1 undecided."
-    assert headline(verdict(HOLDS)).text == "Of 1 question of relevance attention holds on 1 and fails on 0."
-
-
-def test_the_headline_says_what_to_show():
-    instead = ShowInstead(ranking="product", sentence="Show the product.")
-    assert headline(verdict(FAILS, instead=instead)).text.endswith("holds on 0 and fails on 1. Show the product.")
-
-
-@pytest.mark.parametrize(("learnt", "answer"), [(False, "nothing to explain"), (True, "yes"), (None, "yes")])
-def test_a_model_that_has_learnt_nothing_has_nothing_to_explain(learnt, answer):
-    made = headline(verdict(*[HOLDS] * 3, learnt=learnt))
-    assert made.answer == answer
-    assert ("not better than always giving the most common answer" in made.text) is (learnt is False)
-
-
-def test_the_headline_says_what_no_attention_could_show():
-    beyond = line(attainable=0.2, attainable_low=0.1)
-    assert "On another question not even the best attention" in headline(verdict(HOLDS, beyond)).text
-    assert "On 2 other questions not even the best attention" in headline(verdict(HOLDS, beyond, beyond)).text
-    assert "not even the best" not in headline(verdict(HOLDS, NOT_COUNTED)).text
+def test_the_gate_is_open_where_nothing_is_known_against_it():
+    assert gate_reason(verdict()) is None and gate_reason(verdict(learnt=True)) is None

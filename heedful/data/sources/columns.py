@@ -20,6 +20,7 @@ LABELS = ("label", "class", "target", "answer", "category", "gold_label", "label
 # fmt: on
 QUERIES: dict[str, Task] = {"hypothesis": "nli", "question": "qa", "query": "qa", "sentence2": "nli"}
 RATIONALE = "rationale"
+ID = "id"
 
 
 @dataclass(frozen=True)
@@ -60,13 +61,33 @@ def usual_columns(file: RecordFile) -> tuple[str | None, str | None]:
     return _guess(file, None, None, None)
 
 
-def labelled_text(record: Record, roles: ColumnRoles, place: str) -> LabelledText:
+def row_ids(file: RecordFile, roles: ColumnRoles) -> Sequence[str | None]:
+    """What the column named "id" (in any case) calls each record; None throughout unless all have one of their own.
+
+    >>> file = RecordFile("a.csv", ("ID", "text", "label"), [{"ID": 7}, {"ID": "b"}], ["line 2", "line 3"])
+    >>> row_ids(file, ColumnRoles("text", "label", None, None, "classification"))
+    ['7', 'b']
+    """
+    unknown = [None] * len(file.records)
+    column = _first((ID,), file.columns, (roles.text, roles.label, roles.query))
+    if column is None:
+        return unknown
+    try:
+        names = [label_name(record.get(column), column, "") for record in file.records]
+    except DataError:  # nobody asked for ids, so one that cannot be used is no error
+        return unknown
+    return names if len(set(names)) == len(names) else unknown
+
+
+def labelled_text(
+    record: Record, roles: ColumnRoles, place: str, row: int | None = None, row_id: str | None = None
+) -> LabelledText:
     """The record as a labelled text, or an error that names its place and what is wrong with it."""
     text = _string(record, roles.text, place)
     query = "" if roles.query is None else _string(record, roles.query, place)
     rationale = None if roles.rationale is None else _rationale(record.get(roles.rationale), text, place)
     label = label_name(_value(record, roles.label, place), roles.label, place)
-    return LabelledText(text, label, query, rationale)
+    return LabelledText(text, label, query, rationale, row, row_id)
 
 
 def label_name(value: object, column: str, place: str) -> str:

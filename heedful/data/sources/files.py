@@ -7,7 +7,7 @@ from pathlib import Path
 
 from heedful.data.draws import seeded_generator, stratified_order
 from heedful.data.labelled_texts import SPLITS, LabelledText, LabelledTexts
-from heedful.data.sources.columns import RATIONALE, ColumnRoles, choose_columns, labelled_text, usual_columns
+from heedful.data.sources.columns import RATIONALE, ColumnRoles, choose_columns, labelled_text, row_ids, usual_columns
 from heedful.data.sources.records import SUFFIXES, RecordFile, read_records, suffix_of
 from heedful.errors import DataError, SettingError
 from heedful.settings import DataSettings
@@ -99,8 +99,8 @@ def labelled_texts(
 
 def _texts_of_file(file: RecordFile, roles: ColumnRoles) -> list[LabelledText]:
     return [
-        labelled_text(record, roles, f"{file.name}, {place}")
-        for record, place in zip(file.records, file.places, strict=True)
+        labelled_text(record, roles, f"{file.name}, {place}", row, row_id)
+        for record, place, row, row_id in zip(file.records, file.places, file.rows, row_ids(file, roles), strict=True)
     ]
 
 

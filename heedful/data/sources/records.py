@@ -25,6 +25,7 @@ class RecordFile:
     Args:
         name: the file, as messages call it.
         places: where each record is, for messages: "line 3", "row 7".
+        lines: the line of each record where a line is a record (jsonl); otherwise empty.
     """
 
     name: str
@@ -32,6 +33,12 @@ class RecordFile:
     records: Sequence[Record]
     places: Sequence[str]
     notes: tuple[str, ...] = ()
+    lines: Sequence[int] = ()
+
+    @property
+    def rows(self) -> Sequence[int]:
+        """The number of each record as a person counts: its line in jsonl, otherwise from 1 after the header."""
+        return self.lines or range(1, len(self.records) + 1)
 
 
 def read_records(path: Path) -> RecordFile:
@@ -84,7 +91,7 @@ def _decoded(path: Path) -> str:
 
 def _read_jsonl(name: str, content: str) -> RecordFile:
     records: list[Record] = []
-    places: list[str] = []
+    lines: list[int] = []
     columns: dict[str, None] = {}
     # Not splitlines(): it also splits at other characters, which a JSON string may contain.
     for number, line in enumerate(content.split("\n"), start=1):
@@ -101,9 +108,9 @@ def _read_jsonl(name: str, content: str) -> RecordFile:
                 f'{name}, line {number}: must be a JSON object such as {{"text": ...}}; it is {line[:40]!r}.'
             )
         records.append(record)
-        places.append(f"line {number}")
+        lines.append(number)
         columns |= dict.fromkeys(record)
-    return RecordFile(name, tuple(columns), records, places)
+    return RecordFile(name, tuple(columns), records, [f"line {number}" for number in lines], lines=lines)
 
 
 def _read_csv(name: str, content: str) -> RecordFile:

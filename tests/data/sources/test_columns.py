@@ -1,9 +1,10 @@
 import math
+from dataclasses import replace
 
 import pytest
 
 from heedful.data.labelled_texts import LabelledText
-from heedful.data.sources.columns import ColumnRoles, choose_columns, label_name, labelled_text, usual_columns
+from heedful.data.sources.columns import ColumnRoles, choose_columns, label_name, labelled_text, row_ids, usual_columns
 from heedful.data.sources.records import RecordFile
 from heedful.errors import DataError, SettingError
 from heedful.settings import DataSettings
@@ -186,3 +187,37 @@ def test_a_missing_label_is_refused(value, problem):
 def test_a_label_must_be_a_class(value):
     with pytest.raises(DataError, match="column 'label' must be a class: a string, an integer or a boolean; it is"):
         label_name(value, "label", "line 1")
+
+
+def ids(values, column="id", roles=ROLES):
+    records = [{"text": "x", "label": "a"} | ({} if value is ABSENT else {column: value}) for value in values]
+    file = RecordFile("a.csv", ("text", "label", column), records, [f"line {n}" for n in range(len(records))])
+    return list(row_ids(file, roles))
+
+
+ABSENT = object()
+
+
+@pytest.mark.parametrize("column", ["id", "ID", "Id"])
+def test_a_column_named_id_gives_the_ids(column):
+    assert ids(["b-1", " b-2 ", 3, 4.0], column) == ["b-1", "b-2", "3", "4"]
+
+
+@pytest.mark.parametrize("column", ["ids", "review_id", "i d", "identifier"])
+def test_no_other_column_gives_ids(column):
+    assert ids(["a", "b"], column) == [None, None]
+
+
+@pytest.mark.parametrize("last", ["a", " a ", "", None, ABSENT, math.nan, ["b"], {"b": 1}, 0.5, "\ud83d"])
+def test_an_id_column_that_does_not_tell_all_rows_apart_is_no_error_and_not_used(last):
+    assert ids(["a", last]) == [None, None]
+
+
+@pytest.mark.parametrize("role", ["text", "label", "query"])
+def test_a_column_with_another_role_gives_no_ids(role):
+    assert ids(["a", "b"], roles=replace(ROLES, **{role: "id"})) == [None, None]
+
+
+def test_a_labelled_text_keeps_its_row_and_id():
+    text = labelled_text({"text": "x", "label": "a"}, ROLES, "a.csv, line 7", 6, "r6")
+    assert (text.row, text.id) == (6, "r6")

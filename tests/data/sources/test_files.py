@@ -6,7 +6,7 @@ import pytest
 
 from heedful.data import load
 from heedful.errors import DataError, SettingError
-from heedful.settings import DataSettings, TextSettings
+from heedful.settings import DataSettings, Run, TextSettings, key_of
 
 TEXT = TextSettings()
 
@@ -199,3 +199,38 @@ def test_questions_make_a_question_answering_set(tmp_path):
     loaded = dataset(jsonl(tmp_path / "a.jsonl", asked))
     assert (loaded.task, loaded.train[0].query) == ("qa", ("where", "is", "he"))
     assert loaded.notes[0] == "texts are column 'context', queries 'question', labels 'answer'"
+
+
+def test_every_text_knows_its_row_and_id_in_whatever_split_it_is(tmp_path):
+    numbered = [{"text": f"text {n}", "label": "ab"[n % 2], "ID": f"r{n}"} for n in range(1, 41)]
+    loaded = dataset(jsonl(tmp_path / "a.jsonl", numbered))
+    for example in loaded.train + loaded.dev + loaded.test:
+        assert (example.text, example.id) == (f"text {example.row}", f"r{example.row}")
+
+
+def test_rows_and_ids_survive_limits_and_label_names(tmp_path):
+    numbered = [{"text": f"text {n}" if n % 5 else "", "label": n % 2, "id": n} for n in range(1, 41)]
+    folder = folder_of(tmp_path / "set", train=numbered, test=numbered[:20])
+    meta(folder, {"label_names": ["zero", "one"]})
+    loaded = dataset(folder, train_limit=10, test_limit=6)
+    assert (len(loaded.train), len(loaded.test)) == (10, 6)
+    assert all(e.text == f"text {e.row}" and e.id == str(e.row) for e in loaded.train + loaded.dev + loaded.test)
+
+
+def test_each_file_counts_its_own_rows_and_may_lack_ids(tmp_path):
+    folder = folder_of(tmp_path / "set", train=[{**row, "id": n} for n, row in enumerate(rows(9))], test=rows(3, 200))
+    loaded = dataset(folder)
+    assert [(e.row, e.id) for e in loaded.test] == [(1, None), (2, None), (3, None)]
+    assert all(e.id == str(e.row - 1) for e in loaded.train + loaded.dev)
+
+
+def test_rows_and_ids_change_neither_fingerprint_nor_keys(tmp_path):
+    named = [{"id": f"r{n}", "text": f"Text {n}", "label": "aab"[n % 3]} for n in range(30)]
+    polars.DataFrame(named).write_csv(tmp_path / "reviews.csv")
+    fingerprint = dataset(tmp_path / "reviews.csv").fingerprint
+    # Both as computed before texts knew their rows: stored runs must be found again.
+    assert fingerprint == "051de74424ac15f11a3fed79c3a028e725e0f6e7004d3eab226613a2a27401e2"
+    assert key_of(Run(data=DataSettings(source="reviews.csv", fingerprint="f"))) == "7b838bfae793c7bd"
+    content = [json.dumps({"text": row["text"], "label": row["label"]}) for row in named]
+    (tmp_path / "blank.jsonl").write_text("\n\n".join(content), encoding="utf-8")
+    assert dataset(tmp_path / "blank.jsonl").fingerprint == fingerprint

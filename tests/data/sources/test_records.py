@@ -176,3 +176,12 @@ def test_other_suffixes_are_answered_with_the_known(tmp_path, name):
 def test_a_file_without_rows_is_refused(tmp_path, name, content):
     with pytest.raises(DataError, match=f"{name} has no rows"):
         read_records(written(tmp_path, name, content))
+
+
+def test_rows_are_counted_as_a_person_does(tmp_path):
+    lines = '{"text": "x"}\n\n{"text": "y"}\n'
+    assert list(read_records(written(tmp_path, "a.jsonl", lines)).rows) == [1, 3]
+    table = 'text,label\n"two\nlines",a\n\nx,b\n'
+    assert list(read_records(written(tmp_path, "a.csv", table)).rows) == [1, 2]
+    polars.DataFrame(ROWS).write_parquet(tmp_path / "a.parquet")
+    assert list(read_records(tmp_path / "a.parquet").rows) == [1, 2]

@@ -1,0 +1,68 @@
+"""One verdict on several trainings."""
+
+import polars as pl
+import pytest
+import torch
+
+from heedful.schema import ROWS, Training, Verdict
+from heedful.verdict.advice import OTHERS, fraction
+from heedful.verdict.pooling import pooled_verdict
+from support.columns import EVERYTHING, TEXTS
+
+
+def rows_of(run: str, shift: float = 0.0) -> pl.DataFrame:
+    """Rows of every test, as `EVERYTHING` has them; attention's ranking is worse by the shift."""
+    columns = {**EVERYTHING, "prediction.correct": torch.ones(1, TEXTS, dtype=torch.float64)}
+    columns["prediction.label"] = torch.arange(TEXTS, dtype=torch.float64)[None] % 2
+    name = "erase_until_flip.fraction_attention"
+    columns[name] = columns[name] + shift
+    columns |= {fraction(ranking): columns[fraction("attention")] + 0.1 for ranking in OTHERS}
+    frames = []
+    for column, values in columns.items():
+        test, measure = column.split(".")
+        frame = pl.DataFrame({"example": range(TEXTS), "value": values[0].tolist()})
+        names = {"run": run, "split": "test", "item": None, "test": test, "measure": measure, "solver": "exact"}
+        frames.append(frame.with_columns(**{name: pl.lit(value) for name, value in names.items()}))
+    return pl.concat(frames).select(pl.col(name).cast(kind) for name, kind in ROWS.items())
+
+
+def described(run: str, seed: int, accuracy: float = 0.9) -> Verdict:
+    training = Training(run=run, seed=seed, scores={"accuracy": accuracy})
+    about = {"run": run, "data": "d", "texts": TEXTS, "labels": ("a", "b"), "lines": (), "seconds": 2.0}
+    return Verdict(**about, scores=training.scores, trainings=(training,))
+
+
+NO_DEV = pl.DataFrame(schema=ROWS)
+
+
+def test_values_of_trainings_are_pooled_and_kept_apart():
+    verdicts = [described("k", 0, 0.8), described("l", 1, 0.9)]
+    pooled = pooled_verdict(verdicts, [rows_of("k"), rows_of("l", 0.2)], [NO_DEV, NO_DEV])
+    assert [training.seed for training in pooled.trainings] == [0, 1] and pooled.run == "k"
+    assert pooled.scores["accuracy"] == pytest.approx(0.85) and pooled.seconds == 4.0
+    line = next(line for line in pooled.lines if line.name == "erase_until_flip")
+    assert [(own.run, own.seed) for own in line.by_seed] == [("k", 0), ("l", 1)]
+    assert line.by_seed[0].value - line.by_seed[1].value == pytest.approx(0.2)
+    assert line.value == pytest.approx(sum(own.value for own in line.by_seed) / 2)
+    assert "2 trainings" in pooled.headline.text
+
+
+def test_trainings_that_differ_make_the_answer_less_sure():
+    same = pooled_verdict([described("k", 0), described("l", 1)], [rows_of("k"), rows_of("l")], [NO_DEV] * 2)
+    apart = pooled_verdict([described("k", 0), described("l", 1)], [rows_of("k"), rows_of("l", 0.1)], [NO_DEV] * 2)
+    narrow, wide = (
+        next(line for line in verdict.lines if line.name == "erase_until_flip") for verdict in (same, apart)
+    )
+    assert wide.score_high - wide.score_low > 3 * (narrow.score_high - narrow.score_low)
+
+
+def test_one_training_says_so_and_has_no_values_apart():
+    verdict = pooled_verdict([described("k", 0)], [rows_of("k")], [NO_DEV])
+    assert all(line.by_seed == () for line in verdict.lines) and "one training" in verdict.headline.text
+
+
+def test_without_dev_texts_half_of_the_texts_choose():
+    verdict = pooled_verdict([described("k", 0)], [rows_of("k")], [NO_DEV])
+    assert verdict.advice is not None and verdict.advice.chosen_on.startswith("half of the texts")
+    with_dev = pooled_verdict([described("k", 0)], [rows_of("k")], [rows_of("k")])
+    assert with_dev.advice.chosen_on == "dev texts"
