@@ -1,5 +1,6 @@
 """`heedful audit`: the main job, from data or a finished run to a verdict and a report."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -7,8 +8,7 @@ import typer
 
 from heedful.cli import options
 from heedful.cli.options import make_run, use_threads
-from heedful.cli.progress import live_counts, progress_bar, training_reporter
-from heedful.cli.tables import print_verdicts
+from heedful.cli.progress import live_steps, progress_bar, training_reporter
 from heedful.errors import SettingError
 from heedful.settings import AuditSettings, Run
 from heedful.settings.validation import nest_settings, validate_settings
@@ -28,7 +28,12 @@ Model = Annotated[str | None, typer.Option("--model", help="Key of a finished ru
 Tests = Annotated[str | None, typer.Option(help="Only these tests, separated by commas; see `heedful list tests`.")]
 Examples = Annotated[int | None, typer.Option(min=1, help="Audit at most N texts, drawn at random.")]
 Seeds = Annotated[
-    int, typer.Option(min=1, help="Train N models with consecutive seeds, report across them, and compare them.")
+    int | None,
+    typer.Option(
+        min=1,
+        help="Train N models with consecutive seeds, in parallel, and answer for them together. Default: 3 where the "
+        "audit trains, 1 with --model.",
+    ),
 ]
 Deep = Annotated[
     bool,
@@ -40,10 +45,16 @@ Deep = Annotated[
 Adversaries = Annotated[int, typer.Option(min=0, max=9, help="With --deep: how many models to train as adversaries.")]
 Uniform = Annotated[str | None, typer.Option("--uniform", help="Key of the same model trained with uniform attention.")]
 Search = Annotated[bool, typer.Option("--search", help="Also run the authors' search for adversarial attention.")]
+NoTexts = Annotated[
+    bool, typer.Option("--no-texts", help="Write a report without any text or word of the data, for confidential ones.")
+]
 Out = Annotated[str, typer.Option(help="Folder for report.html, rows.parquet and verdict.json.")]
 
+SEEDS = 3
+"""Trainings behind a verdict where nobody says how many: one is one draw."""
+
 DEMONSTRATION: dict[str, Any] = {
-    "data": {"source": "mock-1", "train_limit": 2000, "test_limit": 300},
+    "data": {"source": "mock-1", "train_limit": 2000, "test_limit": 200},
     "network": {"embed_size": 64, "hidden_size": 64},
     "training": {"epochs": 8, "patience": 2},
 }
@@ -65,12 +76,13 @@ def audit(
     reference: options.Reference = None,
     tests: Tests = None,
     examples: Examples = None,
-    seeds: Seeds = 1,
+    seeds: Seeds = None,
     deep: Deep = False,
     adversaries: Adversaries = 3,
     uniform: Uniform = None,
     search: Search = False,
     settings: options.Set = None,
+    no_texts: NoTexts = False,
     out: Out = "report",
     runs: options.Runs = "runs",
     audits: options.Audits = "audits",
@@ -85,19 +97,20 @@ def audit(
     use_threads(threads, device)
     from rich.console import Console
 
-    from heedful.runs.companions import plan_audits, train_missing
+    from heedful.cli.verdicts import print_verdicts
+    from heedful.report.pooled import pool_by_model
+    from heedful.runs.companions import plan_audits
     from heedful.runs.store import Store
 
     console, store = Console(highlight=False), Store(runs)
     chosen = [store.read(model).run] if model else [make_run(arguments, of_run)] if data else demonstration(seed)
     retrained = store.read(uniform).run if uniform else None
-    planned = plan_audits(chosen, seeds=seeds, deep=deep, adversaries=adversaries, retrained=retrained)
-    if deep:
-        with live_counts(console, {}, lambda key: f"{key} in {store.read(key).seconds:.1f} s") as report:
-            train_missing(planned, store, device=device, report=report)
-    finished = _audit_all(console, planned, how, store, Path(audits), device)
-    print_verdicts(console, finished, seeds)
-    console.print(f"report: {write_out(finished, Path(out))}")
+    count = seeds or (1 if model else SEEDS)
+    planned = plan_audits(chosen, seeds=count, deep=deep, adversaries=adversaries, retrained=retrained)
+    finished = pool_by_model(_audit_all(console, planned, how, store, Path(audits), device))
+    page = write_out(finished, Path(out), with_texts=not no_texts)
+    print_verdicts(console, finished)
+    console.print(f"report: {page}")
 
 
 def _check_describes(arguments: dict[str, Any], settings: list[str]) -> None:
@@ -151,36 +164,56 @@ def _audit_all(
 ) -> "list[AuditFiles]":
     """Train what is not there, audit what is not there, and read what was found."""
     from heedful.report import read_audit
+    from heedful.runs.companions import audit_in_parallel, audit_place
+
+    places = [audit_place(each, settings, folder) for each in planned]
+    if all((place / "verdict.json").is_file() for place in places):
+        return [read_audit(place) for place in places]
+    if len(planned) == 1 and not list(planned[0].companions):
+        return [read_audit(_audit_here(console, planned[0], settings, store, folder, device))]
+    names = {key: _name(run) for each in planned for key, run in each.by_key().items()}
+    names |= {place.name: f"{_name(each.run)}, audit" for place, each in zip(places, planned, strict=True)}
+    with live_steps(console, names) as (report, progress):
+        audit_in_parallel(planned, settings, store, folder, device=device, report=report, progress=progress)
+    return [read_audit(place) for place in places]
+
+
+def _audit_here(
+    console: "Console", planned: "PlannedAudit", settings: AuditSettings, store: "Store", folder: Path, device: str
+) -> Path:
+    """The audit of a single run, trained where it is missing, in this process."""
     from heedful.runs.companions import AuditProgress, audit_planned
 
     with progress_bar(console) as bar:
 
         def auditing(run: Run):
-            task = bar.add_task(f"{run.network.encoder}, seed {run.seed}: auditing", total=None)
+            task = bar.add_task(f"{_name(run)}: auditing", total=None)
             return lambda done, total: bar.update(task, completed=done, total=total)
 
-        progress = AuditProgress(
-            training=lambda run: training_reporter(bar, f"{run.network.encoder}, seed {run.seed}: "), auditing=auditing
-        )
-        command = options.command_line()
-        places = [
-            audit_planned(each, settings, store, folder, device=device, progress=progress, command=command)
-            for each in planned
-        ]
-    return [read_audit(place) for place in places]
+        progress = AuditProgress(training=lambda run: training_reporter(bar, f"{_name(run)}: "), auditing=auditing)
+        return audit_planned(planned, settings, store, folder, device=device, progress=progress)
 
 
-def write_out(audits: "list[AuditFiles]", folder: Path) -> Path:
+def _name(run: Run) -> str:
+    return f"{run.network.encoder}, seed {run.seed}"
+
+
+def write_out(audits: "list[AuditFiles]", folder: Path, *, with_texts: bool = True) -> Path:
     """Write report.html, and the rows and verdicts of all audits, into a folder; the report's path."""
     import json
 
     import polars as pl
 
-    from heedful.report import write_report
+    from heedful.report import without_texts, write_report
+    from heedful.schema import updated
 
     folder.mkdir(parents=True, exist_ok=True)
-    pl.concat([audit.rows for audit in audits]).write_parquet(folder / "rows.parquet")
-    verdicts = [audit.verdict.model_dump(mode="json") for audit in audits]
+    command = options.command_line()
+    audits = [replace(each, verdict=updated(each.verdict, command=command)) for each in audits]
+    if not with_texts:
+        audits = [without_texts(each) for each in audits]
+    pl.concat([frame for each in audits for frame in (each.rows, each.dev)]).write_parquet(folder / "rows.parquet")
+    verdicts = [each.verdict.model_dump(mode="json") for each in audits]
     content = verdicts[0] if len(verdicts) == 1 else {"audits": verdicts}
     (folder / "verdict.json").write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     write_report(audits, folder / "report.html")

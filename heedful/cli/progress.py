@@ -1,16 +1,18 @@
 """How far work is: a bar a job, and live counts of many runs."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress as Bar
+    from rich.progress import TaskID
     from rich.table import Table
 
-    from heedful.runs.sweep import Report, SweepStatus
+    from heedful.runs.sweep import Progress as StepReport
+    from heedful.runs.sweep import Report, Step, SweepStatus
     from heedful.training.trained import Progress
 
 
@@ -63,6 +65,34 @@ def live_counts(console: "Console", errors: dict[str, str], describe: Callable[[
             live.update(_counts(status, began))
 
         yield report
+
+
+@contextmanager
+def live_steps(console: "Console", names: Mapping[str, str]) -> "Iterator[tuple[Report, StepReport]]":
+    """What to call with the status of a sweep, and with how far each worker is: a bar for all, and one for each job.
+
+    Args:
+        names: what each job is called, by its key.
+    """
+    with progress_bar(console) as bar:
+        whole = bar.add_task("all", total=None)
+        jobs: dict[str, TaskID] = {}
+
+        def report(status: "SweepStatus", key: str | None, error: str | None) -> None:
+            ended = status.cached + status.done + status.failed
+            bar.update(whole, completed=ended, total=ended + status.left)
+            if key in jobs:
+                bar.update(jobs[key], visible=False)
+            if error is not None:
+                console.print(f"failed {names.get(key or '', key)}: {error}", markup=False)
+
+        def progress(step: "Step") -> None:
+            if step.key not in jobs:
+                jobs[step.key] = bar.add_task("", total=step.total)
+            label = f"{names.get(step.key, step.key)}: {step.what}"
+            bar.update(jobs[step.key], description=label, completed=step.done, total=step.total)
+
+        yield report, progress
 
 
 def _counts(status: "SweepStatus", began: float) -> "Table":

@@ -21,11 +21,16 @@ def report(
     figures: Annotated[
         str | None, typer.Option(help="Write the figures as SVG and PNG into this folder instead.")
     ] = None,
+    no_texts: Annotated[
+        bool, typer.Option("--no-texts", help="Leave out every text and word of the data, for confidential ones.")
+    ] = False,
 ) -> None:
     """Write the HTML page of finished audits again, or their figures."""
-    from heedful.report import write_figures, write_report
+    from heedful.report import without_texts, write_figures, write_report
 
-    chosen = [find_audit(name, Path(audits)) for name in names]
+    chosen = _pooled(names, Path(audits))
+    if no_texts:
+        chosen = [without_texts(audit) for audit in chosen]
     if figures is None:
         typer.echo(f"report: {write_report(chosen, out)}")
         return
@@ -45,12 +50,19 @@ def compare(
 
     from heedful.cli.tables import print_comparison
 
-    chosen = [find_audit(name, Path(audits)) for name in names]
+    chosen = _pooled(names, Path(audits))
     print_comparison(Console(highlight=False), chosen)
     if out is not None:
         from heedful.report import write_report
 
         typer.echo(f"report: {write_report(chosen, out)}")
+
+
+def _pooled(names: list[str], folder: Path) -> "list[AuditFiles]":
+    """The audits of these runs, those that differ in the seed alone as one."""
+    from heedful.report.pooled import pool_by_model
+
+    return pool_by_model([find_audit(name, folder) for name in names])
 
 
 def find_audit(name: str, folder: Path) -> "AuditFiles":

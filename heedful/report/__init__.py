@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from heedful.errors import SettingError
-from heedful.report.audit_files import AuditFiles, read_audit
+from heedful.report.audit_files import AuditFiles, read_audit, without_texts
 from heedful.report.figure import to_png, to_svg
 from heedful.report.figures import FIGURES, draw_figures
 from heedful.report.page import render_page
 from heedful.report.texts import gather_texts
 
-__all__ = ["FIGURES", "AuditFiles", "read_audit", "write_figures", "write_report"]
+__all__ = ["FIGURES", "AuditFiles", "read_audit", "without_texts", "write_figures", "write_report"]
 
 FORMATS = ("svg", "png")
 

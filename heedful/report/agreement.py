@@ -2,12 +2,15 @@
 
 import polars as pl
 
-from heedful.report.drawing import colour_of, histogram, panels, steps
+from heedful.report.axis import axis_ends
+from heedful.report.drawing import colour_of, drawn_or_said, histogram, panels, steps
 from heedful.report.figure import Figure
 from heedful.report.texts import Texts
 
 GROUP = "gradient_agreement"
 BINS = 40
+TAUS = ("gradient_agreement.tau", "leave_one_out_agreement.tau", "leave_one_out_agreement.tau_gradient")
+"""What the figures show; their axes are the same, since one is the yardstick of the others."""
 
 
 def tau_gradient(texts: Texts) -> Figure | None:
@@ -42,7 +45,8 @@ def tau_gradient_leave_one_out(texts: Texts) -> Figure | None:
         "tau_gradient",
         "Gradient and leaving words out",
         "Jain & Wallace 2019, Figures 3 and 4 (which compare the means)",
-        "The yardstick: how well two measures that both ask the model agree. Attention should lie as far to the right.",
+        "The yardstick: how well two measures that both ask the model agree. Attention should lie as far to the right; "
+        "it can lie farther, and its score is then above 1.",
     )
 
 
@@ -51,7 +55,8 @@ def _taus(texts: Texts, test: str, measure: str, title: str, source: str, captio
     if not texts.has(column):
         return None
     taus = texts.values(column)
-    bars = histogram(taus, ["run", "class"], -1.0, 1.0, BINS)
+    every = [tau for name in TAUS if texts.has(name) for tau in texts.values(name)["value"]]
+    bars = histogram(taus, ["run", "class"], *axis_ends(every, (-1.0, 1.0)), BINS)
     chart = steps(bars, colour_of(texts.classes, "class"), "Kendall's tau", marks=[0.0])
     table = _table(texts, test, measure)
     means = ", ".join(
@@ -64,7 +69,7 @@ def _taus(texts: Texts, test: str, measure: str, title: str, source: str, captio
         caption=caption + texts.left_out(column),
         source=source,
         alt=f"Histograms of Kendall's tau from -1 to 1, by predicted class. Means: {means}.",
-        chart=panels(chart, texts, 270, 150),
+        chart=drawn_or_said(panels(chart, texts, height=150), taus["value"].to_list(), "Kendall's tau", texts.noun),
         table=table,
         columns=2,
     )

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from heedful.formatting import format_interval, format_number
+from heedful.formatting import format_estimate, format_interval, format_number
 from heedful.report.audit_files import AuditFiles
-from heedful.schema import GROUPS, Group, Line
-from heedful.verdict.counting import Status, status
+from heedful.schema import GROUPS, Group, Line, Outcome, SeedScore
 
 LEFT, RIGHT = -0.2, 1.2
 """The scores at the two ends of a bar; those beyond end in an arrow."""
@@ -34,12 +33,23 @@ class ShownLine:
     kind: str
     score: str
     score_interval: str
-    status: Status
+    outcome: Outcome
+    reason: str
     where: str
     bar: Bar | None
     sentence: str
     counts: str
     details: tuple[tuple[str, str], ...]
+    by_seed: tuple["ShownSeed", ...] = ()
+
+
+@dataclass(frozen=True)
+class ShownSeed:
+    """What one training says, as the reader sees it."""
+
+    seed: str
+    value: str
+    score: str
 
 
 @dataclass(frozen=True)
@@ -88,12 +98,22 @@ def shown_line(line: Line) -> ShownLine:
         kind=line.best_kind or "",
         score=format_number(line.score),
         score_interval=format_interval(line.score_low, line.score_high),
-        status=status(line),
+        outcome=line.outcome,
+        reason=line.reason,
         where=where_it_lies(line),
         bar=_bar(line),
         sentence=line.sentence,
         counts=_text_counts(line),
         details=tuple((name, format_number(value)) for name, value in line.details.items()),
+        by_seed=tuple(_shown_seed(own, percent=percent) for own in line.by_seed),
+    )
+
+
+def _shown_seed(own: SeedScore, *, percent: bool) -> ShownSeed:
+    return ShownSeed(
+        seed=own.run if own.seed is None else str(own.seed),
+        value=format_number(own.value, percent=percent),
+        score=format_estimate(own.score, own.score_low, own.score_high),
     )
 
 
@@ -108,7 +128,7 @@ def where_it_lies(line: Line) -> str:
     if round(line.score, 2) == 1:
         return f"at the {line.best_kind or 'best'}"
     if line.score > 1:
-        return f"beyond the {line.best_kind or 'best'}"
+        return f"better than the {line.best_kind or 'best'}"
     return "closer to the best" if line.score >= 0.5 else "closer to the floor"
 
 

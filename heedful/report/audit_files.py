@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,8 @@ from pydantic import ValidationError
 
 from heedful.errors import StoreError
 from heedful.report.names import short_name
-from heedful.schema import EXAMPLES, NULLABLE, OPTIONAL, ROWS, Verdict
+from heedful.schema import EXAMPLES, NULLABLE, OPTIONAL, ROWS, Verdict, updated
+from heedful.verdict.counting import counted
 
 Columns = Mapping[str, Any]
 """Name and polars type of each column; not `pl.Schema`, which beartype cannot check."""
@@ -23,12 +24,14 @@ class AuditFiles:
 
     Args:
         name: what the reader calls the model.
+        dev: rows of the texts on which the ranking to show was chosen; empty where there are none.
     """
 
     rows: pl.DataFrame
     examples: pl.DataFrame
     verdict: Verdict
     name: str
+    dev: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=ROWS))
 
 
 def read_audit(folder: str | Path, name: str = "") -> AuditFiles:
@@ -42,25 +45,36 @@ def read_audit(folder: str | Path, name: str = "") -> AuditFiles:
         raise StoreError(
             f"{folder} must be the folder of an audit; there is no such folder. Run `heedful audit` first."
         )
-    verdict = _read_verdict(folder / "verdict.json")
-    rows = _read_parquet(folder / "rows.parquet", ROWS)
-    examples = _read_parquet(folder / "examples.parquet", EXAMPLES)
+    verdict = read_verdict(folder)
+    every = _read_parquet(folder / "rows.parquet", ROWS)
+    texts = _read_parquet(folder / "examples.parquet", EXAMPLES)
     # Other splits served to choose a ranking, not to report.
-    rows, examples = (frame.filter(pl.col("split") == verdict.split) for frame in (rows, examples))
+    rows, examples = (frame.filter(pl.col("split") == verdict.split) for frame in (every, texts))
     if rows.is_empty():
         raise StoreError(f"{folder / 'rows.parquet'} must have rows of the split '{verdict.split}'; it has none.")
     _check_once(rows, ["example", "item", "test", "measure"], folder / "rows.parquet")
     _check_once(examples, ["example"], folder / "examples.parquet")
     _check_items(rows, examples, folder)
-    return AuditFiles(rows, examples, verdict, name or short_name(verdict.settings, verdict.model or verdict.run))
+    name = name or short_name(verdict.settings, verdict.model or verdict.run)
+    return AuditFiles(rows, examples, verdict, name, every.filter(pl.col("split") != verdict.split))
 
 
-def _read_verdict(path: Path) -> Verdict:
+def without_texts(audit: AuditFiles) -> AuditFiles:
+    """The audit without any text or word of the data, for confidential ones."""
+    verdict = updated(audit.verdict, words=None, substitutions=())
+    rows = audit.rows.filter(pl.col("item").is_null())
+    return replace(audit, rows=rows, examples=audit.examples.clear(), verdict=verdict)
+
+
+def read_verdict(folder: Path) -> Verdict:
+    """What was audited and what it came to."""
+    path = folder / "verdict.json"
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         # What cannot be written again (half a surrogate pair, endless nesting) must not come as far as the page.
         json.dumps(content, ensure_ascii=False).encode()
-        return Verdict.model_validate(content)
+        # Outcomes follow from the numbers, whoever wrote the file.
+        return counted(Verdict.model_validate(content))
     except FileNotFoundError as error:
         raise StoreError(f"{path} is missing, so {path.parent} is no audit. Run `heedful audit` again.") from error
     except ValidationError as error:

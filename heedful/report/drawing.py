@@ -1,11 +1,24 @@
 """What the figures have in common: colours, step histograms, box plots, one panel a run."""
 
-from collections.abc import Sequence
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
 
 import altair as alt
 import polars as pl
 
+from heedful.formatting import format_interval, format_number
+from heedful.report.axis import Ends, axis_ends, x_axis
 from heedful.report.texts import Texts
+
+WIDTH = 350
+"""A figure's width where nothing scales it: on a phone 390 pixels wide its labels are still 9 pixels high."""
+PLOT = 280
+"""The width of a plot whose axis on the left has a title and short numbers."""
+LABEL, MOST_LABEL = 5.8, 130
+"""The width of a character of a label, on average, and of the longest label beside an axis."""
+ALIKE = 0.005
+"""Values that differ by less than this share of themselves are said, not drawn."""
 
 PAPER, STRONG, INK, GRID = "#ffffff", "#1f2933", "#4b5664", "#e4e7eb"
 COLOURS = ("#0a6aa8", "#c9580b", "#1b8469", "#8b559f", "#867009", "#68717d")
@@ -33,7 +46,7 @@ DARK = dict(
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 """Fonts of one width: a label takes the room that was measured for it, whichever of them is there."""
 
-Chart = alt.Chart | alt.LayerChart | alt.FacetChart | alt.HConcatChart
+Chart = alt.Chart | alt.LayerChart | alt.FacetChart | alt.HConcatChart | alt.VConcatChart
 
 
 def colour_scale(series: Sequence[str]) -> alt.Scale:
@@ -41,10 +54,18 @@ def colour_scale(series: Sequence[str]) -> alt.Scale:
     return alt.Scale(domain=list(series), range=[COLOURS[number % len(COLOURS)] for number in range(len(series))])
 
 
-def colour_of(series: Sequence[str], field: str) -> alt.Color:
+def colour_of(series: Sequence[str], field: str, symbol: str = "square") -> alt.Color:
     """Colour by a field, with a legend above where there is more than one series."""
-    legend = alt.Legend(title=None, orient="top", symbolType="square", symbolOpacity=1) if len(series) > 1 else None
+    legend = legend_of(series, symbol) if len(series) > 1 else None
     return alt.Color(f"{field}:N", scale=colour_scale(series), legend=legend, sort=list(series))
+
+
+def legend_of(series: Sequence[str], symbol: str | None = None) -> alt.Legend:
+    """A legend above the chart, in as many columns as fit the width of a figure."""
+    widest = max(map(len, series), default=1) * LABEL + 30
+    columns = max(1, min(len(series), int(WIDTH / widest)))
+    kind = alt.Undefined if symbol is None else symbol
+    return alt.Legend(title=None, orient="top", columns=columns, labelLimit=WIDTH - 40, symbolType=kind)
 
 
 def histogram(frame: pl.DataFrame, by: Sequence[str], low: float, high: float, bins: int) -> pl.DataFrame:
@@ -63,34 +84,38 @@ def histogram(frame: pl.DataFrame, by: Sequence[str], low: float, high: float, b
         .join(counts, on=[*by, "bin"], how="left")
         .with_columns(
             share=(pl.col("count").fill_null(0) / pl.col("total")).round(5),
-            left=(low + pl.col("edge") * (high - low) / bins).round(6),
+            left=(low + pl.col("edge") * (high - low) / bins).round(_decimals(high - low)),
         )
         .sort([*by, "edge"])
         .select([*by, "left", "share"])
     )
 
 
+def _decimals(span: float) -> int:
+    """Decimals that keep six digits of numbers that lie so far apart."""
+    return max(0, 6 - math.floor(math.log10(span)))
+
+
 def steps(
     frame: pl.DataFrame, colour: alt.Color | alt.ColorValue, axis: str, marks: Sequence[float] = ()
 ) -> alt.LayerChart:
-    """Overlaid step histograms, with a thin line at each mark."""
+    """Overlaid step histograms, with a thin line at each mark that lies on the axis."""
     edges = frame["left"].to_list()
+    low, high = min(edges), max(edges)
     base = alt.Chart().encode(
-        x=alt.X(
-            "left:Q",
-            title=axis,
-            scale=alt.Scale(domain=[min(edges), max(edges)], nice=False),
-            axis=alt.Axis(tickCount=5),
-        ),
+        x=x_axis("left", axis, (low, high)),
         y=alt.Y("share:Q", title="share of texts", stack=None, axis=alt.Axis(format="%", tickCount=4)),
         color=colour,
     )
     areas = base.mark_area(interpolate="step-after", opacity=0.14, aria=False)
     lines = base.mark_line(interpolate="step-after", strokeWidth=1.6, aria=False)
-    rules = [
-        alt.Chart().mark_rule(strokeDash=[3, 3], color=INK, aria=False).encode(x=alt.datum(mark)) for mark in marks
-    ]
-    return alt.LayerChart(data=frame, layer=[*rules, areas, lines])
+    rules = [dashed_rule().encode(x=alt.datum(mark)) for mark in marks if low <= mark <= high]
+    return alt.LayerChart(data=frame, layer=[*rules, areas, lines]).properties(width=PLOT)
+
+
+def dashed_rule() -> alt.Chart:
+    """A thin line; it has data of its own, of one row, lest it be drawn once for each row of its chart."""
+    return alt.Chart(pl.DataFrame({"line": [0]})).mark_rule(strokeDash=[3, 3], color=INK, aria=False)
 
 
 def five_numbers(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
@@ -108,19 +133,30 @@ def five_numbers(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
             mean=value.mean(),
             texts=pl.len(),
         )
-        .with_columns(pl.col("low", "q1", "median", "q3", "high", "mean").round(5))
+        # Significant digits, not decimals: some divergences are small, and all that there is to see.
+        .with_columns(pl.col("low", "q1", "median", "q3", "high", "mean").round_sig_figs(5))
         .sort(by)
     )
 
 
+def whisker_ends(frame: pl.DataFrame) -> Ends:
+    """The smallest and the largest value that box plots of these numbers draw."""
+    return min(frame["low"]), max(frame["high"])
+
+
 def boxes(
-    frame: pl.DataFrame, rows: tuple[str, Sequence[str], str], series: tuple[str, Sequence[str]], axis: str
+    frame: pl.DataFrame,
+    rows: tuple[str, Sequence[str], str],
+    series: tuple[str, Sequence[str]],
+    axis: str,
+    limits: Ends | None = None,
 ) -> alt.LayerChart:
     """Lying box plots: one row a category, in it one box a series.
 
     Args:
         rows: the field of the categories, their order, and the title of their axis.
         series: the field of the series, and their order.
+        limits: what the values can be at least and at most.
     """
     (field, order, title), (by, names) = rows, series
     base = alt.Chart().encode(
@@ -128,7 +164,9 @@ def boxes(
         yOffset=alt.YOffset(f"{by}:N", sort=list(names), scale=alt.Scale(domain=list(names))),
     )
     whiskers = base.mark_rule(strokeWidth=1.2, aria=False).encode(
-        x=alt.X("low:Q", title=axis, axis=alt.Axis(tickCount=5)), x2="high:Q", color=colour_of(names, by)
+        x=x_axis("low", axis, axis_ends(whisker_ends(frame), limits)),
+        x2="high:Q",
+        color=colour_of(names, by),
     )
     middles = base.mark_bar(size=11, opacity=0.75, cornerRadius=1, aria=False).encode(
         x="q1:Q", x2="q3:Q", color=colour_of(names, by)
@@ -136,18 +174,68 @@ def boxes(
     # Where all values are the same the box has no width: a broad tick shows its colour, a dark one its place.
     kinds = base.mark_tick(thickness=6, size=11, aria=False).encode(x="median:Q", color=colour_of(names, by))
     medians = base.mark_tick(thickness=2, size=16, color=STRONG, aria=False).encode(x="median:Q")
+    room = min(MOST_LABEL, max(map(len, order)) * LABEL) + (20 if title else 0)
     return alt.LayerChart(data=frame, layer=[whiskers, kinds, middles, medians]).properties(
-        height=len(order) * (17 * len(names) + 11)
+        width=round(WIDTH - 30 - room), height=len(order) * (17 * len(names) + 11)
     )
 
 
-def panels(chart: alt.LayerChart, texts: Texts, width: int, height: int | None = None) -> Chart:
-    """The chart, one panel a run under the other where there are several."""
-    sized = chart.properties(width=width) if height is None else chart.properties(width=width, height=height)
+def panels(chart: alt.LayerChart, texts: Texts, width: int | None = None, height: int | None = None) -> Chart:
+    """The chart, one panel a run under the other where there are several.
+
+    Args:
+        width, height: of one panel; None: as the chart is.
+    """
+    sized = chart if width is None else chart.properties(width=width)
+    sized = sized if height is None else sized.properties(height=height)
     if len(texts.runs) == 1:
         return sized
     header = alt.Header(title=None, labelOrient="top", labelAnchor="start", labelFontWeight=600, labelColor=STRONG)
     return sized.facet(row=alt.Row("run:N", sort=list(texts.runs), header=header), spacing=18)
+
+
+def stacked(charts: Mapping[str, alt.FacetChart]) -> Chart:
+    """Rows of panels, one a run, each under the name of its run where there are several."""
+    if len(charts) == 1:
+        return next(iter(charts.values()))
+    return alt.vconcat(*(chart.properties(title=run) for run, chart in charts.items()), spacing=22)
+
+
+def side_by_side(chart: alt.LayerChart | alt.Chart, field: str, order: Sequence[str], height: int) -> alt.FacetChart:
+    """The chart in one panel for each value of the field, together as wide as a figure."""
+    width = round((PLOT - 22 * (len(order) - 1)) / len(order))
+    header = alt.Header(title=None, labelFontWeight=600, labelColor=STRONG)
+    column = alt.Column(f"{field}:N", sort=list(order), header=header)
+    return chart.properties(width=width, height=height).facet(column=column, spacing=14)
+
+
+def drawn_or_said(chart: Chart, values: Sequence[float], quantity: str, noun: str, drawn: Ends | None = None) -> Chart:
+    """The chart; or, where all that it draws is about the same, that in words.
+
+    Args:
+        noun: what the values are of, in the plural.
+        drawn: the smallest and the largest value that the chart draws; None: of all.
+    """
+    low, high = drawn or (min(values), max(values))
+    if high - low > ALIKE * max(abs(low), abs(high)):
+        return chart
+    near = sum(low <= value <= high for value in values)
+    shown = format_number(low) if format_number(low) == format_number(high) else f"{low:.4g} to {high:.4g}"
+    if len(values) == 1:
+        return statement(f"{quantity}: {shown}, a single value.")
+    if near == len(values):
+        return statement(f"{quantity}: {shown} in all {near:,} {noun}.")
+    rest = format_interval(min(values), max(values))
+    return statement(f"{quantity}: {shown} in {near:,} of {len(values):,} {noun}; {rest} in all of them.")
+
+
+def statement(sentence: str) -> alt.Chart:
+    """A sentence in the place of a chart that would show a single point."""
+    lines = textwrap.wrap(sentence, 52)
+    text = alt.Chart(pl.DataFrame({"sentence": ["\n".join(lines)]}))
+    mark = text.mark_text(align="left", baseline="top", lineBreak="\n", fontSize=12.5, lineHeight=18, fill=STRONG)
+    placed = mark.encode(x=alt.value(0), y=alt.value(0), text="sentence:N")
+    return placed.properties(width=WIDTH - 20, height=18 * len(lines))
 
 
 def styled(chart: Chart) -> Chart:
@@ -165,11 +253,12 @@ def styled(chart: Chart) -> Chart:
             titleFontSize=11,
             titleFontWeight="normal",
             titlePadding=8,
-            labelLimit=190,
+            labelLimit=MOST_LABEL,
             ticks=False,
             labelPadding=6,
             labelFlush=False,
         )
-        .configure_legend(labelColor=INK, labelFontSize=11, labelLimit=150, columns=3, symbolSize=70, offset=8)
-        .configure_header(labelFontSize=12)
+        .configure_legend(labelColor=INK, labelFontSize=11, symbolSize=70, symbolOpacity=1, offset=8)
+        .configure_header(labelFontSize=12, labelLimit=WIDTH - 40)
+        .configure_title(anchor="start", color=STRONG, fontSize=12, fontWeight=600, limit=WIDTH - 20)
     )

@@ -1,19 +1,27 @@
 """Figures of erased weights: one at a time, and one after the other until the decision changes."""
 
+from statistics import median
+
 import altair as alt
 import polars as pl
 
+from heedful.formatting import format_number
+from heedful.report.axis import axis_ends, x_axis, y_axis
 from heedful.report.drawing import (
     COLOURS,
     GRID,
-    INK,
+    PLOT,
     STRONG,
-    Chart,
     boxes,
+    dashed_rule,
+    drawn_or_said,
     five_numbers,
     histogram,
     panels,
+    side_by_side,
+    stacked,
     steps,
+    whisker_ends,
 )
 from heedful.report.figure import Figure
 from heedful.report.texts import Texts
@@ -44,8 +52,9 @@ def erase_one(texts: Texts) -> Figure | None:
     negative = points.filter(pl.col("y") < 0)
     # Those below 0 are drawn last, so that no others hide them.
     thin = _thinned(points).sort("y", descending=True, maintain_order=True)
-    counted = f" {len(negative):,} of {len(points):,} texts lie there." if len(negative) else " No text lies there."
-    counted += f" Drawn are {len(thin):,} of the texts, evenly chosen." if len(thin) < len(points) else ""
+    noun = texts.noun
+    counted = f" {len(negative):,} of {len(points):,} {noun} lie there." if len(negative) else " No text lies there."
+    counted += f" Drawn are {len(thin):,} of the {noun}, evenly chosen." if len(thin) < len(points) else ""
     return Figure(
         name="erase_one",
         group=SINGLE,
@@ -56,8 +65,10 @@ def erase_one(texts: Texts) -> Figure | None:
             "Points below 0 (orange): the word with less attention mattered more." + counted + texts.left_out(more)
         ),
         source="Serrano & Smith 2019, Figure 3",
-        alt=f"Scatter plot of {len(thin):,} texts; in {len(negative):,} of {len(points):,} the difference is negative.",
-        chart=panels(_scatter(thin), texts, 420, 220),
+        alt=f"Scatter plot of {len(thin):,} {noun}; "
+        f"in {len(negative):,} of {len(points):,} the difference in effect is negative.",
+        chart=panels(_scatter(thin), texts, PLOT, 190),
+        columns=2,
     )
 
 
@@ -70,19 +81,22 @@ def erase_one_negative(texts: Texts) -> Figure | None:
     negative = known.filter(pl.col(more) < 0).select("run", pl.col(weight).alias("value"))
     if negative.is_empty():
         return None
-    bars = histogram(negative, ["run"], 0.0, 1.0, 25)
+    leads = negative["value"].to_list()
+    bars = histogram(negative, ["run"], *axis_ends(leads, (0.0, 1.0)), 25)
+    chart = steps(bars, alt.ColorValue(COLOURS[1]), "difference in attention")
     return Figure(
         name="erase_one_negative",
         group=SINGLE,
         title="Where the other word mattered more",
         caption=(
-            f"The lead of the top word in the {len(negative):,} of {len(known):,} texts where erasing the other word "
-            "changed the answer more: near 0 the two were almost tied, far to the right attention misled."
+            f"The lead of the top word in the {len(negative):,} of {len(known):,} {texts.noun} where erasing the other "
+            "word changed the answer more: near 0 the two were almost tied, far to the right attention misled."
         ),
         source="Serrano & Smith 2019, Figure 4",
-        alt=f"Histogram of the difference in attention for {len(negative):,} texts; "
-        f"median {negative['value'].median():.2f}, largest {negative['value'].max():.2f}.",
-        chart=panels(steps(bars, alt.ColorValue(COLOURS[1]), "difference in attention"), texts, 420, 170),
+        alt=f"Histogram of the difference in attention for {len(negative):,} {texts.noun}; "
+        f"median {format_number(median(leads))}, largest {format_number(max(leads))}.",
+        chart=drawn_or_said(panels(chart, texts, height=160), leads, "Difference in attention", texts.noun),
+        columns=2,
     )
 
 
@@ -107,9 +121,9 @@ def erase_one_flips(texts: Texts) -> Figure | None:
         alt="Two by two tables. Only the top word flips: "
         + ", ".join(f"{percent:.1f} % by {ranking} ({run})" for percent, ranking, run in both)
         + ".",
-        chart=_flip_chart(cells, texts),
-        table=table,
-        columns=6,
+        chart=stacked({run: _flip_chart(cells.filter(pl.col("run") == run)) for run in texts.runs}),
+        table=table.rename({"texts": texts.noun}),
+        columns=2,
     )
 
 
@@ -186,7 +200,8 @@ def _erased(texts: Texts, measure: str, title: str, source: str, caption: str) -
     means = ", ".join(
         f"{mean} by {ranking} ({run})" for run, ranking, mean in table.select("run", "ranking", "mean").rows()
     )
-    chart = boxes(summary, ("ranking", order, ""), ("run", texts.runs), title.lower() + " before the flip")
+    chart = boxes(summary, ("ranking", order, ""), ("run", texts.runs), title.lower() + " before the flip", (0.0, 1.0))
+    drawn, noun = values["value"].to_list(), "pairs of text and ranking"
     return Figure(
         name=f"{measure}_erased",
         group=PREFIXES,
@@ -194,8 +209,8 @@ def _erased(texts: Texts, measure: str, title: str, source: str, caption: str) -
         caption=caption + texts.left_out(next(iter(shown))),
         source=source,
         alt=f"Box plots by ranking. Means: {means}.",
-        chart=chart.properties(width=360),
-        table=table,
+        chart=drawn_or_said(chart, drawn, f"{title} before the flip", noun, whisker_ends(summary)),
+        table=table.rename({"texts": texts.noun}),
     )
 
 
@@ -213,32 +228,25 @@ def _scatter(points: pl.DataFrame) -> alt.LayerChart:
         alt.Chart()
         .mark_circle(size=11, opacity=0.45, aria=False)
         .encode(
-            x=alt.X("x:Q", title="difference in attention", axis=alt.Axis(tickCount=5)),
-            y=alt.Y("y:Q", title="difference in effect (JS)", axis=alt.Axis(tickCount=5)),
+            x=x_axis("x", "difference in attention", axis_ends(points["x"].to_list(), (0.0, 1.0))),
+            y=y_axis("y", "difference in effect (JS)", axis_ends([0.0, *points["y"]])),
             color=colour,
         )
     )
-    zero = alt.Chart().mark_rule(strokeDash=[3, 3], color=INK, aria=False).encode(y=alt.datum(0))
-    return alt.LayerChart(data=points, layer=[zero, dots])
+    return alt.LayerChart(data=points, layer=[dashed_rule().encode(y=alt.datum(0)), dots])
 
 
-def _flip_chart(cells: pl.DataFrame, texts: Texts) -> Chart:
-    base = alt.Chart(cells.with_columns(pl.col("percent").round(2))).encode(
-        x=alt.X("other:N", sort=["yes", "no"], title="another word flips", axis=alt.Axis(orient="top", labelAngle=0)),
+def _flip_chart(cells: pl.DataFrame) -> alt.FacetChart:
+    base = alt.Chart().encode(
+        x=alt.X("other:N", sort=["yes", "no"], title="other word flips", axis=alt.Axis(orient="top", labelAngle=0)),
         y=alt.Y("top:N", sort=["yes", "no"], title="top word flips"),
     )
     tiles = base.mark_rect(fill=COLOURS[0], stroke=GRID, aria=False).encode(
         fillOpacity=alt.FillOpacity("percent:Q", scale=alt.Scale(domain=[0, 100], range=[0.03, 0.5]), legend=None)
     )
     numbers = base.mark_text(fontSize=12, fill=STRONG, aria=False).encode(text=alt.Text("percent:Q", format=".1f"))
-    header = alt.Header(title=None, labelFontWeight=600, labelColor=STRONG)
-    row = alt.Row("run:N", sort=list(texts.runs), header=header) if len(texts.runs) > 1 else alt.Undefined
-    order = list(RANKINGS.values())
-    return (
-        (tiles + numbers)
-        .properties(width=150, height=84)
-        .facet(column=alt.Column("ranking:N", sort=order, header=header), row=row, spacing=22)
-    )
+    table = alt.LayerChart(data=cells.with_columns(pl.col("percent").round(2)), layer=[tiles, numbers])
+    return side_by_side(table, "ranking", list(dict.fromkeys(cells["ranking"])), 72)
 
 
 FIGURES = (erase_one, erase_one_negative, erase_one_flips, fraction_erased, mass_erased)

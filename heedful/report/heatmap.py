@@ -13,6 +13,7 @@ from heedful.report.audit_files import AuditFiles
 MAPS = {
     "attention": "Attention",
     "adversarial_attention": "Same answer, other attention",
+    "product": "Attention x gradient",
     "input_gradient": "Input gradient",
     "leave_one_out": "Leaving the word out",
     "noisy_attention": "Noise on a word",
@@ -20,6 +21,8 @@ MAPS = {
     "seed_attention": "Another seed",
 }
 """The rows of a heat map by the name of their measure; the first two are shown from the start."""
+PRODUCT = ("attention", "weight_gradient")
+"""Measures whose product is a map of its own."""
 SETS = {"minimal_set": "flip", "rationale": "rationale", "noisy": "noisy"}
 MOST_EXAMPLES = 200
 MOST_CHARACTERS = 1_500_000
@@ -61,11 +64,16 @@ def embedded_json(data: Any) -> Markup:
 def _maps(audit: AuditFiles) -> dict[int, dict[str, list[float]]]:
     """The item-level values of each example by measure, in the order of the items."""
     maps: dict[int, dict[str, list[float]]] = {}
-    wanted = audit.rows.filter(pl.col("item").is_not_null() & pl.col("measure").is_in([*MAPS, *SETS]))
+    known = [*MAPS, *SETS, *PRODUCT]
+    wanted = audit.rows.filter(pl.col("item").is_not_null() & pl.col("measure").is_in(known))
     grouped = wanted.sort("example", "measure", "item").group_by("example", "measure", maintain_order=True)
     for example, measure, items, values in grouped.agg("item", "value").iter_rows():
         row = dict(zip(items, values, strict=True))
         maps.setdefault(example, {})[measure] = [row.get(place, math.nan) for place in range(max(row) + 1)]
+    for own in maps.values():
+        if "product" not in own and own.keys() >= set(PRODUCT):
+            factors = zip(*(own[name] for name in PRODUCT), strict=True)
+            own["product"] = [weight * gradient for weight, gradient in factors]
     return maps
 
 
@@ -81,6 +89,8 @@ def _example(number: int, maps: Sequence[dict], texts: Sequence[dict]) -> dict[s
     ]
     return {
         "index": number,
+        "row": first["row"],
+        "id": first["id"],
         "text": first["text"] or " ".join(first["items"]),
         "query": first["query"] or "",
         "label": first["label"],

@@ -45,6 +45,7 @@
       const weight = map.weights[at] ?? null;
       const word = make("span", { className: "token", textContent: item, title: item + ": " + written(weight, map) });
       word.style.setProperty("--weight", (sizes[at] ?? 0) / full);
+      if ((weight ?? 0) < 0) word.classList.add("against");
       if (run.flip && run.flip.includes(at)) word.classList.add("flip");
       if (run.rationale && run.rationale.includes(at)) word.classList.add("rationale");
       cell.append(word, " ");
@@ -88,6 +89,13 @@
     return make("div", { className: "reading" }, make("table", { className: "maps" }, caption, body));
   }
 
+  // Where the text is in its data file, if that is known.
+  function origin(example) {
+    const parts = [example.row === null ? "" : "row " + example.row, example.id ? "id " + cut(example.id) : ""];
+    const known = parts.filter(Boolean).join(", ");
+    return known && " (" + known + ")";
+  }
+
   function draw(note) {
     const list = chosen();
     const at = list.indexOf(current);
@@ -101,7 +109,7 @@
     number.value = current.index;
     const total = data.examples.length, kept = data.known > total ? " (of " + data.known + " that the audit kept, evenly chosen)" : "";
     const among = list.length === total ? total + " texts" + kept : list.length + " matching texts";
-    status.textContent = (note ? note + " " : "") + "Text " + current.index + ": " + (at + 1) + " of " + among + ".";
+    status.textContent = (note ? note + " " : "") + "Text " + current.index + origin(current) + ": " + (at + 1) + " of " + among + ".";
     if (current.query) shown.append(make("p", { className: "query", textContent: "Question or hypothesis: " + current.query }));
     current.runs.forEach((run, at) => run && shown.append(reading(current, run, data.runs[at])));
   }

@@ -14,6 +14,7 @@ from heedful import __version__
 from heedful.formatting import UNDEFINED
 from heedful.report.answers import group_headings, question_rows
 from heedful.report.audit_files import AuditFiles
+from heedful.report.cases import chosen_cases
 from heedful.report.drawing import DARK
 from heedful.report.erasure import RANKINGS
 from heedful.report.figure import Figure, inline_svg
@@ -21,8 +22,9 @@ from heedful.report.figures import draw_figures
 from heedful.report.heatmap import embedded_json, example_data
 from heedful.report.names import shown_settings
 from heedful.report.texts import gather_texts
-from heedful.schema import Verdict, Word, Words
-from heedful.verdict.counting import COUNTING_RULE, headline
+from heedful.schema import Advice, Substitution, Verdict, Word, Words
+from heedful.verdict.counting import COUNTING_RULE
+from heedful.verdict.headline import headline
 
 HERE = Path(__file__).parent
 MOST_LABELS = 6
@@ -56,6 +58,12 @@ def render_page(audits: Sequence[AuditFiles]) -> str:
         groups=_grouped([Drawn(figure, inline_svg(figure)) for figure in draw_figures(texts)], audits),
         instead=_instead(audits, texts.runs),
         words=_words(audits, texts.runs),
+        cases=chosen_cases(audits, examples) if examples["examples"] else [],
+        recommended=_recommended(audits),
+        not_asked=_not_asked(audits),
+        synonyms=_synonyms(audits, texts.runs),
+        notes=list(dict.fromkeys(note for audit in audits for note in audit.verdict.notes)),
+        made=_made([audit.verdict for audit in audits], texts.runs),
         facts=_facts([audit.verdict for audit in audits], texts.runs),
         commands=[command for command in dict.fromkeys(audit.verdict.command for audit in audits) if command],
         settings=_settings(audits),
@@ -87,6 +95,7 @@ def _facts(verdicts: Sequence[Verdict], names: Sequence[str]) -> list[tuple[str,
         "Model": [verdict.model or name for verdict, name in zip(verdicts, names, strict=True)],
         "Data": [verdict.data for verdict in verdicts],
         "Texts": [f"{verdict.texts:,} ({verdict.split})" for verdict in verdicts],
+        "Trainings": [str(len(verdict.trainings) or 1) for verdict in verdicts],
         "Accuracy": ["" if share is None else f"{100 * share:.1f} %" for share in accuracies],
         "Answers": [", ".join(labels[:MOST_LABELS]) + more],
     }
@@ -105,17 +114,61 @@ def _grouped(drawn: Sequence[Drawn], audits: Sequence[AuditFiles]) -> dict[str, 
 
 def _instead(
     audits: Sequence[AuditFiles], names: Sequence[str]
-) -> list[tuple[str, str, list[tuple[str, float, bool]]]]:
+) -> list[tuple[str, Advice, list[tuple[str, float, bool]]]]:
     """For each audit its name, the advice, and the rankings by mean fraction erased: best first, the advised marked."""
     shown = []
     for audit, name in zip(audits, names, strict=True):
-        advice = audit.verdict.show_instead
+        advice = audit.verdict.advice
         if advice is None:
             continue
+        advised = advice.ranking if advice.action != "nothing" else ""
         known = [(ranking, mean) for ranking, mean in advice.fractions.items() if mean is not None]
-        bars = [(RANKINGS.get(ranking, ranking), mean, ranking == advice.ranking) for ranking, mean in known]
-        shown.append((name, advice.sentence, sorted(bars, key=lambda bar: bar[1])))
+        bars = [(RANKINGS.get(ranking, ranking), mean, ranking == advised) for ranking, mean in known]
+        shown.append((name, advice, sorted(bars, key=lambda bar: bar[1])))
     return shown
+
+
+def _recommended(audits: Sequence[AuditFiles]) -> set[str]:
+    """The rankings that some audit advises to show in place of attention."""
+    advised = [audit.verdict.advice for audit in audits]
+    return {advice.ranking for advice in advised if advice is not None and advice.action == "instead"}
+
+
+def _not_asked(audits: Sequence[AuditFiles]) -> list[tuple[str, str]]:
+    """Each question that some audit could not ask, and why."""
+    reasons = {name: reason for audit in audits for name, reason in audit.verdict.not_asked.items()}
+    return [(name.replace("_", " "), reason) for name, reason in reasons.items()]
+
+
+def _synonyms(audits: Sequence[AuditFiles], names: Sequence[str]) -> list[tuple[str, str, tuple[Substitution, ...]]]:
+    """For each audit that replaced words: its name, where the synonyms come from, and the pairs."""
+    known = [(name, audit.verdict) for name, audit in zip(names, audits, strict=True)]
+    return [
+        (name, verdict.synonym_source, verdict.substitutions)
+        for name, verdict in known
+        if verdict.synonym_source and verdict.substitutions
+    ]
+
+
+def _made(verdicts: Sequence[Verdict], names: Sequence[str]) -> list[tuple[str, str]]:
+    """When the audits were made, and of which trainings."""
+    dates = sorted({verdict.date for verdict in verdicts if verdict.date})
+    facts = [("Date", " to ".join(dict.fromkeys((dates[0], dates[-1]))))] if dates else []
+    for name, verdict in zip(names, verdicts, strict=True):
+        trainings = [
+            f"{training.run}"
+            + (f", seed {training.seed}" if training.seed is not None else "")
+            + (
+                f", accuracy {100 * accuracy:.1f} %"
+                if (accuracy := training.scores.get("accuracy")) is not None
+                else ""
+            )
+            for training in verdict.trainings
+        ]
+        label = "Training" if len(trainings) == 1 else "Trainings"
+        if trainings:
+            facts.append((f"{label}, {name}" if len(verdicts) > 1 else label, "; ".join(trainings)))
+    return facts
 
 
 def _words(audits: Sequence[AuditFiles], names: Sequence[str]) -> list[tuple[str, Words, list[tuple[Word, ...]]]]:

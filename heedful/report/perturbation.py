@@ -5,7 +5,19 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from heedful.report.drawing import boxes, colour_of, five_numbers, histogram, panels, steps
+from heedful.formatting import format_number
+from heedful.report.axis import Ends, axis_ends
+from heedful.report.drawing import (
+    Chart,
+    boxes,
+    colour_of,
+    drawn_or_said,
+    five_numbers,
+    histogram,
+    panels,
+    steps,
+    whisker_ends,
+)
 from heedful.report.figure import Figure
 from heedful.report.texts import Texts
 
@@ -14,6 +26,8 @@ SHUFFLED, ADVERSARIAL = "permutation", "adversarial_attention"
 QUARTERS = ("below .25", ".25 to .5", ".5 to .75", ".75 and above")
 LARGEST = "prediction.max_attention"
 BINS = 35
+DIVERGENCE = (0.0, math.log(2))
+"""What a Jensen-Shannon divergence can be."""
 KINDS = {
     "adversarial_attention.js": "same answer",
     "adversarial_attention.cap": "any answer (cap)",
@@ -40,16 +54,7 @@ def permutation(texts: Texts) -> Figure | None:
         ),
         source="Jain & Wallace 2019, Figure 6",
         alt="Box plots of the median change in output, by largest attention weight. " + medians(summary),
-        chart=panels(
-            boxes(
-                summary,
-                ("quarter", present(summary), "largest weight"),
-                ("class", texts.classes),
-                "median change (TVD)",
-            ),
-            texts,
-            420,
-        ),
+        chart=boxes_by_largest(summary, texts, column, ("median change (TVD)", (0.0, 1.0))),
         columns=6,
     )
 
@@ -62,8 +67,11 @@ def adversarial_attention(texts: Texts) -> Figure | None:
     if "adversarial_attention.js_upper" in shown and not _is_bracketed(texts):
         del shown["adversarial_attention.js_upper"]
     values = pl.concat([texts.values(column).with_columns(kind=pl.lit(name)) for column, name in shown.items()])
-    bars = histogram(values, ["run", "kind"], 0.0, 0.7, BINS)
-    colour = colour_of(list(shown.values()), "kind")
+    drawn = values["value"].to_list()
+    low, high = axis_ends(drawn, (0.0, 0.7))
+    bars = histogram(values, ["run", "kind"], low, high, BINS)
+    chart = steps(bars, colour_of(list(shown.values()), "kind"), "Jensen-Shannon divergence", marks=DIVERGENCE[1:])
+    dashed = " (dashed)" if low < DIVERGENCE[1] < high else ""
     means = values.group_by("run", "kind", maintain_order=True).agg(pl.col("value").mean().round(2)).rows()
     return Figure(
         name="adversarial_attention",
@@ -71,14 +79,14 @@ def adversarial_attention(texts: Texts) -> Figure | None:
         title="The most different attention",
         caption=(
             "How far attention can move from the model's own without changing the answer; 0 is not at all, "
-            f"ln 2 = {math.log(2):.3f} (dashed) is all weight on other words. The cap is how far it could move at all."
+            f"ln 2 = {math.log(2):.3f}{dashed} is all weight on other words. The cap is how far it could move at all."
             + texts.left_out("adversarial_attention.js")
         ),
         source="Jain & Wallace 2019, Figure 7",
         alt="Histograms of Jensen-Shannon divergence. Means: "
         + ", ".join(f"{mean} {kind} ({run})" for run, kind, mean in means)
         + ".",
-        chart=panels(steps(bars, colour, "Jensen-Shannon divergence", marks=[math.log(2)]), texts, 420, 170),
+        chart=drawn_or_said(panels(chart, texts, height=160), drawn, "Jensen-Shannon divergence", "values"),
     )
 
 
@@ -99,17 +107,19 @@ def adversarial_attention_by_largest(texts: Texts) -> Figure | None:
         source="Jain & Wallace 2019, Figure 8",
         alt="Box plots of the largest divergence that keeps the answer, by largest attention weight. "
         + medians(summary),
-        chart=panels(
-            boxes(
-                summary,
-                ("quarter", present(summary), "largest weight"),
-                ("class", texts.classes),
-                "Jensen-Shannon divergence",
-            ),
-            texts,
-            420,
-        ),
+        chart=boxes_by_largest(summary, texts, column, ("Jensen-Shannon divergence", DIVERGENCE)),
     )
+
+
+def boxes_by_largest(summary: pl.DataFrame, texts: Texts, column: str, measure: tuple[str, Ends]) -> Chart:
+    """Box plots of a measure by quarter of the largest weight and predicted class, one panel a run.
+
+    Args:
+        measure: its name along the axis, and what it can be at least and at most.
+    """
+    rows = ("quarter", present(summary), "largest weight")
+    chart = panels(boxes(summary, rows, ("class", texts.classes), *measure), texts)
+    return drawn_or_said(chart, texts.values(column)["value"].to_list(), measure[0], texts.noun, whisker_ends(summary))
 
 
 def _is_bracketed(texts: Texts) -> bool:
@@ -140,7 +150,7 @@ def medians(summary: pl.DataFrame) -> str:
     named = summary.select("median", "quarter", "class", "run").rows()
     return (
         "Medians: "
-        + ", ".join(f"{median:.2f} at {quarter} for {name} ({run})" for median, quarter, name, run in named)
+        + ", ".join(f"{format_number(median)} at {quarter} for {name} ({run})" for median, quarter, name, run in named)
         + "."
     )
 

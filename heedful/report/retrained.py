@@ -5,7 +5,8 @@ import math
 import altair as alt
 import polars as pl
 
-from heedful.report.drawing import INK, colour_of
+from heedful.report.axis import axis_ends, x_axis
+from heedful.report.drawing import INK, PLOT, colour_of, drawn_or_said, legend_of
 from heedful.report.figure import Figure
 from heedful.report.texts import Texts
 
@@ -27,9 +28,7 @@ def adversaries_plane(texts: Texts) -> Figure | None:
         x=alt.X("js:Q", title="JSD of attention (nats)", scale=alt.Scale(domain=[0, round(LN2, 3)])),
         y=alt.Y("tvd:Q", title="TVD of predictions", scale=alt.Scale(domainMin=0)),
         color=colour_of(texts.runs, "run"),
-        shape=alt.Shape(
-            "kind:N", sort=kinds, scale=alt.Scale(domain=kinds), legend=alt.Legend(title=None, orient="right")
-        ),
+        shape=alt.Shape("kind:N", sort=kinds, scale=alt.Scale(domain=kinds), legend=legend_of(kinds)),
     )
     slope = pl.DataFrame({"js": [0.0, LN2], "tvd": [0.0, 0.5]})
     line = alt.Chart(slope).mark_line(strokeDash=[3, 3], color=INK, aria=False).encode(x="js:Q", y="tvd:Q")
@@ -41,7 +40,7 @@ def adversaries_plane(texts: Texts) -> Figure | None:
         source=SOURCE(2),
         alt=f"Mean TVD at mean JSD. {listed}.",
         chart=alt.layer(line, base.mark_point(size=70, filled=True, opacity=0.9, aria=False)).properties(
-            width=330, height=230
+            width=PLOT, height=220
         ),
         columns=3,
     )
@@ -53,12 +52,14 @@ def adversaries_seeds(texts: Texts) -> Figure | None:
         return None
     points = _members(texts).filter(pl.col("kind") == TRAINED)
     listed = "; ".join(f"{run}: {value:.2f}" for run, value in points.select("run", "attefa").rows())
+    values = points["attefa"].to_list()
     base = alt.Chart(points).encode(
-        y=alt.Y("run:N", sort=list(texts.runs), title=None, axis=alt.Axis(labels=len(texts.runs) > 1)),
-        x=alt.X("attefa:Q", title="AtteFa", scale=alt.Scale(domain=[0, 1])),
+        y=alt.Y("run:N", sort=list(texts.runs), title=None, axis=alt.Axis(labels=False)),
+        x=x_axis("attefa", "AtteFa", axis_ends(values, (0.0, 1.0))),
     )
     dots = base.mark_circle(size=60, opacity=0.75, aria=False).encode(color=colour_of(texts.runs, "run"))
     means = base.mark_tick(thickness=2, size=22, color=INK, aria=False).encode(x="mean(attefa):Q")
+    chart = alt.layer(dots, means).properties(width=PLOT + 40, height=50 + 40 * len(texts.runs))
     return Figure(
         name="adversaries_seeds",
         group=GROUP,
@@ -66,13 +67,13 @@ def adversaries_seeds(texts: Texts) -> Figure | None:
         caption="Each point an adversary, the tick their mean. Values in two heaps: some adversaries gave up.",
         source=SOURCE(1),
         alt=f"AtteFa of each adversary. {listed}.",
-        chart=alt.layer(dots, means).properties(width=330, height=50 + 40 * len(texts.runs)),
+        chart=drawn_or_said(chart, values, "AtteFa", "adversaries"),
         columns=3,
     )
 
 
 def _members(texts: Texts) -> pl.DataFrame:
-    """run, kind, and the means tvd, js and attefa of each member of the family."""
+    """run, kind, and the means tvd, js and attefa of each member of the family, for each seed of the model."""
     frame = texts.frame
     numbers = sorted(int(name.split("_")[-1]) for name in frame.columns if name.startswith("adversarial_models.tvd_"))
     pairs = [(TRAINED, f"adversarial_models.tvd_{n}", f"adversarial_models.js_{n}") for n in numbers]
@@ -81,8 +82,8 @@ def _members(texts: Texts) -> pl.DataFrame:
         (name, f"attefa.{kind}_tvd", "attefa.frozen_js" if kind == "frozen" else cap) for kind, name in KINDS.items()
     ]
     rows = []
-    for run in texts.runs:
-        own = frame.filter(pl.col("run") == run)
+    for run, seed in frame.select("run", "seed").unique(maintain_order=True).rows():
+        own = frame.filter((pl.col("run") == run) & (pl.col("seed") == seed))
         for kind, tvd, js in pairs:
             if tvd not in own.columns or own[tvd].null_count() == len(own):
                 continue

@@ -5,16 +5,17 @@ import math
 import altair as alt
 import polars as pl
 
-from heedful.report.drawing import STRONG, Chart, boxes, colour_of, panels
+from heedful.report.axis import Ends, axis_ends, y_axis
+from heedful.report.drawing import colour_of, legend_of, side_by_side, stacked
 from heedful.report.figure import Figure
-from heedful.report.perturbation import LARGEST, by_largest, medians, present
+from heedful.report.perturbation import DIVERGENCE, LARGEST, boxes_by_largest, by_largest, medians
 from heedful.report.texts import Texts
 
 STABLE, TOP, CERTIFIED = "stability", "comprehensiveness", "certificate"
 """What the figures belong to: questions, or groups of figures that have a title of their own."""
 RANKINGS = {"attention": "attention", "random": "random words", "leave_one_out": "leave-one-out"}
-KINDS = {"comprehensiveness": "without them (comprehensiveness)", "sufficiency": "with them alone (sufficiency)"}
-NORMS = {"l1": ("l1", 2.0), "l2": ("l2", math.sqrt(2)), "linf": ("largest single weight (l∞)", 1.0)}
+KINDS = {"comprehensiveness": "without them", "sufficiency": "with them alone"}
+NORMS = {"l1": ("l1", 2.0), "l2": ("l2", math.sqrt(2)), "linf": ("l∞", 1.0)}
 """Norms as the reader calls them, and how far apart two distributions can be in each."""
 KEPT = {"simplex": "weights stay a distribution", "zero_sum": "they still sum to 1", "free": "they may be anything"}
 """What perturbed weights may be, by the suffix of the measure's name; the first is what attention can be."""
@@ -64,19 +65,21 @@ def top_word_curves(texts: Texts) -> Figure | None:
         f"{value:.2f} {kind} by {ranking}, {size} ({run})"
         for run, kind, ranking, size, value, _ in means.filter(pl.col("size") == means["size"][-1]).rows()
     )
+    ends = axis_ends(means["value"].to_list())
     return Figure(
         name="comprehensiveness_sufficiency",
         group=TOP,
         title="The top words gone, and alone",
         caption=(
-            "How much less sure the model is of its answer (mean over texts) when its top words are gone (left: high "
-            "is good) and when only they are left (right: low is good), by how many words are taken. Attention should "
-            "come close to leave-one-out, far from random words. Texts too short for a size are left out of it."
+            "How much less sure the model is of its answer (mean over texts) when its top words are gone "
+            "(comprehensiveness, left: high is good) and when only they are left (sufficiency, right: low is good), by "
+            "how many words are taken. Attention should come close to leave-one-out, far from random words. Texts too "
+            "short for a size are left out of it."
         ),
         source="Hu et al. 2023, Table 2, after DeYoung et al. 2020",
         alt=f"Lines by number of top words. At the largest: {listed}.",
-        chart=_curves(means, texts),
-        table=means.with_columns(pl.format("{}", pl.col("value").round(3)).alias("value")),
+        chart=stacked({run: _curves(means.filter(pl.col("run") == run), ends) for run in texts.runs}),
+        table=means.with_columns(value=pl.format("{}", pl.col("value").round(3))).rename({"texts": texts.noun}),
         columns=6,
     )
 
@@ -108,28 +111,19 @@ def certified_share(texts: Texts) -> Figure | None:
     known = texts.values(CERTIFICATE)
     halves = known.group_by("run", maintain_order=True).agg(pl.col("value").median())
     listed = ", ".join(f"{value:.2f} ({run})" for run, value in halves.rows())
-    rows = alt.Row("run:N", sort=list(texts.runs), header=_header()) if len(texts.runs) > 1 else alt.Undefined
-    base = alt.Chart(curves).encode(
-        x=alt.X("radius:Q", title="radius", axis=alt.Axis(tickCount=4)),
-        y=alt.Y("share:Q", title="share of texts", axis=alt.Axis(format="%", tickCount=4)),
-        color=colour_of(list(KEPT.values()), "kind"),
-    )
-    names = [name for name, _ in NORMS.values()]
     return Figure(
         name="certified_share",
         group=CERTIFIED,
         title="Decisions that are certain",
         caption=(
             "The share of texts in which no change of the attention weights up to that size, whatever it is, changes "
-            "the decision: exact, nothing was tried out. The farther to the right a curve stays up, the less the "
-            "decision hangs on the weights. All that attention can be is a distribution." + texts.left_out(CERTIFICATE)
+            "the decision: exact, nothing was tried out. The size is the sum of all changes (l1), their Euclidean "
+            "length (l2), or the largest (l∞). The farther to the right a curve stays up, the less the decision "
+            "depends on the weights. All that attention can be is a distribution." + texts.left_out(CERTIFICATE)
         ),
         source="In none of the papers; the worst case of Hu et al. 2023 turned round",
         alt=f"Falling curves for three norms. Median radius by the largest single weight, on the simplex: {listed}.",
-        chart=base.mark_line(strokeWidth=1.6, aria=False)
-        .properties(width=190, height=150)
-        .facet(column=alt.Column("norm:N", sort=names, header=_header()), row=rows, spacing=22)
-        .resolve_scale(x="independent"),
+        chart=stacked({run: _falling(curves.filter(pl.col("run") == run)) for run in texts.runs}),
         columns=6,
     )
 
@@ -138,17 +132,18 @@ def certified_curves(texts: Texts) -> pl.DataFrame:
     """run, norm, kind, radius and share: of the texts with a certificate, those with at least that radius."""
     parts = []
     for norm, (name, most) in NORMS.items():
-        for kind, meaning in KEPT.items():
-            values = texts.values(f"certificate.{norm}_{kind}")
+        radii = {kind: texts.values(f"certificate.{norm}_{kind}") for kind in KEPT}
+        _, reach = axis_ends([0.0, *(radius for frame in radii.values() for radius in frame["value"])], (0.0, most))
+        for kind, values in radii.items():
             for step in range(POINTS + 1):
-                radius = step * most / POINTS
+                radius = step * reach / POINTS
                 shares = values.group_by("run", maintain_order=True).agg(share=(pl.col("value") >= radius).mean())
                 parts.append(
                     shares.select(
                         "run",
                         pl.lit(name).alias("norm"),
-                        pl.lit(meaning).alias("kind"),
-                        pl.lit(round(radius, 4)).alias("radius"),
+                        pl.lit(KEPT[kind]).alias("kind"),
+                        pl.lit(float(f"{radius:.4g}")).alias("radius"),
                         pl.col("share").round(4),
                     )
                 )
@@ -159,7 +154,6 @@ def _by_largest(texts: Texts, column: str, title: str, caption: str, source: str
     if not texts.has(column, LARGEST):
         return None
     summary = by_largest(texts, column)
-    rows = ("quarter", present(summary), "largest weight")
     return Figure(
         name=column.replace(".", "_"),
         group=STABLE,
@@ -168,28 +162,41 @@ def _by_largest(texts: Texts, column: str, title: str, caption: str, source: str
         + texts.left_out(column),
         source=source,
         alt=f"Box plots of the divergence of attention, by largest attention weight. {medians(summary)}",
-        chart=panels(boxes(summary, rows, ("class", texts.classes), "Jensen-Shannon divergence"), texts, 420),
+        chart=boxes_by_largest(summary, texts, column, ("Jensen-Shannon divergence", DIVERGENCE)),
+        columns=2,
     )
 
 
-def _curves(means: pl.DataFrame, texts: Texts) -> Chart:
-    sizes = list(dict.fromkeys(means["size"]))
-    rows = alt.Row("run:N", sort=list(texts.runs), header=_header()) if len(texts.runs) > 1 else alt.Undefined
+def _curves(means: pl.DataFrame, ends: Ends) -> alt.FacetChart:
+    """Lines of one run, a panel for each kind."""
+    sizes, names = list(dict.fromkeys(means["size"])), list(RANKINGS.values())
+    base = alt.Chart().encode(
+        x=alt.X("size:N", sort=sizes, title="words", axis=alt.Axis(labelAngle=0)),
+        y=y_axis("value", "less sure by", ends),
+        color=colour_of(names, "ranking", "stroke"),
+    )
+    # Where rankings agree their lines coincide: the one below shows through the gaps of the other.
+    dashes = alt.Scale(domain=names, range=[[1, 0], [1, 0], [4, 4]])
+    dash = alt.StrokeDash("ranking:N", sort=names, scale=dashes, legend=legend_of(names, "stroke"))
+    lines = base.mark_line(strokeWidth=1.8, aria=False).encode(strokeDash=dash)
+    points = base.mark_circle(size=26, opacity=1, aria=False)
+    chart = alt.LayerChart(data=means.with_columns(pl.col("value").round_sig_figs(4)), layer=[lines, points])
+    return side_by_side(chart, "kind", list(dict.fromkeys(means["kind"])), 150)
+
+
+def _falling(curves: pl.DataFrame) -> alt.FacetChart:
+    """Curves of one run, a panel for each norm."""
+    percent = alt.Axis(format="%", tickCount=4)
     lines = (
-        alt.Chart(means.with_columns(pl.col("value").round(4)))
-        .mark_line(point=True, strokeWidth=1.6, aria=False)
+        alt.Chart(curves)
+        .mark_line(strokeWidth=1.6, aria=False)
         .encode(
-            x=alt.X("size:N", sort=sizes, title="words", axis=alt.Axis(labelAngle=0)),
-            y=alt.Y("value:Q", title="less sure by", axis=alt.Axis(tickCount=5)),
-            color=colour_of(list(RANKINGS.values()), "ranking"),
+            x=alt.X("radius:Q", title="radius", scale=alt.Scale(nice=False), axis=alt.Axis(tickCount=2)),
+            y=alt.Y("share:Q", title="share of texts", scale=alt.Scale(domain=[0, 1]), axis=percent),
+            color=colour_of(list(KEPT.values()), "kind", "stroke"),
         )
     )
-    columns = alt.Column("kind:N", sort=list(KINDS.values()), header=_header())
-    return lines.properties(width=280, height=170).facet(column=columns, row=rows, spacing=22)
-
-
-def _header() -> alt.Header:
-    return alt.Header(title=None, labelFontWeight=600, labelColor=STRONG)
+    return side_by_side(lines, "norm", [name for name, _ in NORMS.values()], 130).resolve_scale(x="independent")
 
 
 def _place(size: str) -> tuple[bool, float]:

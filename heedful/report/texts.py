@@ -1,4 +1,4 @@
-"""One line a text: the rows of one audit or several, made wide for the figures."""
+"""One line a text and training seed: the rows of one audit or several, made wide for the figures."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,8 @@ class Texts:
     """What the figures are drawn from.
 
     Args:
-        frame: run, example, class (as predicted), and a column `test.measure` for each measure; NaN where undefined.
+        frame: run, seed, example, class (as predicted), and a column `test.measure` for each measure; NaN where
+            undefined. An example stands once for each seed that the model of the run was trained with.
         runs: the audits' names, in the reader's order.
         classes: the predicted classes that are distinguished, in the order of the labels.
     """
@@ -27,6 +28,12 @@ class Texts:
     frame: pl.DataFrame
     runs: tuple[str, ...]
     classes: tuple[str, ...]
+
+    @property
+    def noun(self) -> str:
+        """What a line of the frame is, for counts of them: a text, or a text under one of several trainings."""
+        trainings = self.frame.select("run", "seed").unique().height
+        return "texts" if trainings <= len(self.runs) else "text-seed pairs"
 
     def has(self, *columns: str) -> bool:
         """Whether each of these was measured for at least one text."""
@@ -36,8 +43,8 @@ class Texts:
         )
 
     def values(self, column: str) -> pl.DataFrame:
-        """run, example, class and value, of the texts that have one."""
-        return self.frame.select("run", "example", "class", pl.col(column).alias("value")).filter(
+        """run, seed, example, class and value, of the texts that have one."""
+        return self.frame.select("run", "seed", "example", "class", pl.col(column).alias("value")).filter(
             pl.col("value").is_finite()
         )
 
@@ -46,7 +53,8 @@ class Texts:
         count = len(self.frame) - len(self.values(column))
         if not count:
             return ""
-        return f" {count:,} text{' has' if count == 1 else 's have'} no value here."
+        counted = f"1 {self.noun.removesuffix('s')} has" if count == 1 else f"{count:,} {self.noun} have"
+        return f" {counted} no value here."
 
 
 def gather_texts(audits: Sequence[AuditFiles]) -> Texts:
@@ -68,11 +76,12 @@ def gather_texts(audits: Sequence[AuditFiles]) -> Texts:
 
 
 def _wide(audit: AuditFiles) -> pl.DataFrame:
-    whole = audit.rows.filter(pl.col("item").is_null())
+    # The rows of an audit over several seeds name the trained model that each is of.
+    whole = audit.rows.filter(pl.col("item").is_null()).with_columns(seed="run")
     wide = (
-        whole.select("example", pl.format("{}.{}", "test", "measure").alias("what"), "value")
-        .pivot("what", index="example", values="value")
-        .sort("example")
+        whole.select("seed", "example", pl.format("{}.{}", "test", "measure").alias("what"), "value")
+        .pivot("what", index=["seed", "example"], values="value")
+        .sort("seed", "example")
     )
     if "prediction.predicted" not in wide.columns:
         return wide.with_columns(pl.lit(EVERY).alias("class"))

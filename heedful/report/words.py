@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from heedful.report.drawing import boxes, five_numbers, panels
+from heedful.report.drawing import boxes, drawn_or_said, five_numbers, panels, whisker_ends
 from heedful.report.figure import Figure
 from heedful.report.texts import Texts
 
@@ -19,6 +19,8 @@ def token_weights(texts: Texts) -> Figure | None:
     named = {name: f"for {kind}" for name, kind in kinds.items()} | {NEUTRAL: "neutral"}
     values = pl.concat([texts.values(column).with_columns(kind=pl.lit(kind)) for column, kind in named.items()])
     summary = five_numbers(values, ["run", "kind"]).with_columns(series=pl.lit("all"))
+    rows = ("kind", list(named.values()), "words")
+    chart = panels(boxes(summary, rows, ("series", ["all"]), "weight relative to uniform"), texts)
     medians = ", ".join(f"{m:.2f} {kind} ({run})" for run, kind, m in summary.select("run", "kind", "median").rows())
     return Figure(
         name="token_weights",
@@ -32,11 +34,7 @@ def token_weights(texts: Texts) -> Figure | None:
         ),
         source="Sun & Lu 2020, Figure 5",
         alt=f"Box plots of attention weights relative to uniform. Medians: {medians}.",
-        chart=panels(
-            boxes(summary, ("kind", list(named.values()), "words"), ("series", ["all"]), "weight relative to uniform"),
-            texts,
-            420,
-        ),
+        chart=drawn_or_said(chart, values["value"].to_list(), "Relative weight", "values", whisker_ends(summary)),
         columns=6,
     )
 

@@ -124,6 +124,8 @@ def _beside(verdict: Verdict, group: Group) -> str:
         if by_outcome[outcome]
     ]
     sentence = BESIDE[group][_balance(by_outcome)]
+    if by_outcome["undecided"] and (by_outcome["holds"] or by_outcome["fails"]):
+        sentence = f"As far as this is decided, {sentence[0].lower()}{sentence[1:]}"
     sentence += f" ({'; '.join(named)})." if named else "."
     if group == "exclusivity" and by_outcome["fails"] and verdict.redundancy is not None:
         share = format_number(verdict.redundancy, percent=True)

@@ -138,7 +138,9 @@ def test_a_head_that_is_not_linear_is_audited_by_search(has_query):
 
 
 def test_item_logits_that_do_not_sum_to_the_logits_are_an_error():
-    with pytest.raises(HeedfulError, match="`item_logits` does not fit `decode`.*or, if what comes after attention is not"):
+    with pytest.raises(
+        HeedfulError, match="`item_logits` does not fit `decode`.*or, if what comes after attention is not"
+    ):
         audit(Relu(make("bilstm")), [make_batch()], QUICK)
 
 

@@ -4,8 +4,8 @@ import shutil
 
 import pytest
 
-from heedful.report import FIGURES, read_audit, write_report
-from support.synthetic_audit import make_audit
+from heedful.report import FIGURES, read_audit, without_texts, write_report
+from support.synthetic_audit import POLARITY, make_audit
 
 api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium")
@@ -105,25 +105,27 @@ def test_right_and_wrong_answers_are_told_apart(page):
 
 
 def test_both_models_show_attention_beside_the_other_attention(page):
-    assert page.locator(".reading").count() == 2
-    rows = page.locator(".reading").first.locator("tbody th")
-    assert [row.split("\n")[0] for row in rows.all_inner_texts()] == ["Attention", "Same answer, other attention"]
-    assert page.locator(".reading").first.locator("caption").inner_text().startswith("average: answers ")
+    assert page.locator("#shown .reading").count() == 2
+    rows = page.locator("#shown .reading").first.locator("tbody th")
+    shown = [row.split("\n")[0] for row in rows.all_inner_texts()]
+    assert shown == ["Attention", "Same answer, other attention", "Attention x gradient"], "the last is what to show"
+    assert page.locator("#shown .reading").first.locator("caption").inner_text().startswith("average: answers ")
 
 
 def test_rows_are_switched_on_and_off(page):
     page.get_by_label("Leaving the word out").check()
-    page.get_by_label("Same answer, other attention").uncheck()
-    rows = page.locator(".reading").first.locator("tbody th")
+    for name in ("Same answer, other attention", "Attention x gradient"):
+        page.get_by_label(name).uncheck()
+    rows = page.locator("#shown .reading").first.locator("tbody th")
     assert [row.split("\n")[0] for row in rows.all_inner_texts()] == ["Attention", "Leaving the word out"]
 
 
 def test_attention_is_shown_under_noise_a_similar_word_and_another_seed(page):
-    for name in ("Attention", "Same answer, other attention"):
+    for name in ("Attention", "Same answer, other attention", "Attention x gradient"):
         page.get_by_label(name, exact=True).uncheck()
     for name in ("Noise on a word", "A similar word", "Another seed"):
         page.get_by_label(name).check()
-    noisy, replaced, other = page.locator(".reading").first.locator("tbody tr").all_inner_texts()
+    noisy, replaced, other = page.locator("#shown .reading").first.locator("tbody tr").all_inner_texts()
     assert "noise on “" in noisy and "became “<i>similar</i>”" in replaced
     assert replaced.rstrip().endswith("<i>similar</i>") and "similar" not in noisy + other
 
@@ -145,18 +147,77 @@ def test_markup_in_a_text_is_shown_as_text(page):
     assert page.locator("#shown script").count() == 0
 
 
+BEYOND = """width => [...document.querySelectorAll("main *, figure svg *")].filter(each => {
+    const box = each.getBoundingClientRect(), region = each.closest(".scroll");
+    return box.width && !region && !each.closest(".unseen") && (box.right > width + 1 || box.left < -1);
+}).map(each => each.outerHTML.slice(0, 120))"""
+"""What reaches beyond the page, but for tables that scroll by themselves."""
+CUT = """() => [...document.querySelectorAll("figure svg")].filter(drawing => {
+    const frame = drawing.getBoundingClientRect();
+    return [...drawing.querySelectorAll("text")].some(text => {
+        const box = text.getBoundingClientRect();
+        return box.width && (box.right > frame.right + 1 || box.left < frame.left - 1);
+    });
+}).map(drawing => drawing.closest("figure").id)"""
+"""Figures of which a label is cut off."""
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [400, 1280])
+@pytest.mark.parametrize("width", [390, 1280])
 def test_the_page_fits_and_can_be_read(browser, report, scheme, width):
     context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 800})
     page = context.new_page()
     page.goto(report)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(BEYOND, width) == [] and page.evaluate(CUT) == []
     lightness = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)"
     assert (sum(page.evaluate(lightness)) < 200) == (scheme == "dark")
     label = page.locator("figure svg text").first.evaluate("text => getComputedStyle(text).fill")
     assert label == ("rgb(179, 188, 200)" if scheme == "dark" else "rgb(75, 86, 100)")
     context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_paper_the_page_is_light_whole_and_without_controls(browser, report, scheme):
+    width = 794  # A4 at 96 pixels an inch
+    context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 1123})
+    page = context.new_page()
+    page.goto(report)
+    page.emulate_media(media="print")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(BEYOND, width) == [] and page.evaluate(CUT) == []
+    assert not page.locator("nav").is_visible() and not page.locator("#chooser").is_visible()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.pdf(format="A4").startswith(b"%PDF")
+    context.close()
+
+
+def test_the_answer_comes_first_then_examples_then_questions(page):
+    parts = (".answer .lead", "#cases", "#verdict", "#figures")
+    tops = [page.locator(part).first.bounding_box()["y"] for part in parts]
+    assert tops == sorted(tops) and tops[0] < 400
+    assert page.locator("#cases h3").count() == 3
+    assert page.locator(".answer .do").count() == 2
+
+
+def test_numbers_of_a_question_unfold(page):
+    numbers = page.locator("#verdict details.more").first
+    assert not numbers.locator(".numbers").first.is_visible()
+    numbers.locator("summary").click()
+    assert "floor" in numbers.inner_text()
+
+
+def test_a_report_without_texts_holds_none(browser, tmp_path):
+    folder = make_audit(tmp_path / "average", texts=40, encoder="average", shown=11)
+    audit = read_audit(folder)
+    written = write_report([without_texts(audit)], tmp_path / "report.html")
+    content = written.read_text(encoding="utf-8")
+    assert not any(word in content for items in audit.examples["items"] for word in items if word in POLARITY)
+    page = browser.new_context().new_page()
+    page.goto(written.as_uri())
+    assert "This report holds no texts." in page.locator("#texts").inner_text()
+    assert page.locator("#cases").count() == 0 and page.locator(".token").count() == 0
+    page.context.close()
 
 
 def test_without_scripts_the_verdict_is_still_there(browser, report):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from heedful.report.answers import group_headings, question_rows, shown_line
-from heedful.schema import Verdict
+from heedful.schema import SeedScore, Verdict
 from support.lines import make_line as line
 
 
@@ -29,24 +29,25 @@ def audit_of(audits):
         (0.3, 0.2, 0.4, "closer to the floor"),
         (0.6, 0.5, 0.7, "closer to the best"),
         (1.0, 0.9, 1.1, "at the ceiling"),
-        (1.3, 1.2, 1.4, "beyond the ceiling"),
+        (1.3, 1.2, 1.4, "better than the ceiling"),
     ],
 )
 def test_a_line_says_where_its_score_lies(score, low, high, where):
     assert shown_line(line(score, low, high, best_kind="ceiling")).where == where
 
 
-def test_a_line_is_shown_with_its_status():
-    assert shown_line(line(0.7, 0.6, 0.8, texts=100)).status.outcome == "holds"
-    few = shown_line(line(0.7, 0.6, 0.8, texts=5)).status
+def test_a_line_is_shown_with_its_outcome_and_reason():
+    few = shown_line(line(outcome="not counted", reason="fewer than 20 texts"))
     assert (few.outcome, few.reason) == ("not counted", "fewer than 20 texts")
 
 
-@pytest.mark.parametrize("kind", ["ceiling", "yardstick"])
-def test_a_best_close_to_its_floor_is_shown_and_not_counted(kind):
-    for best, outcome in ((0.09, "not counted"), (0.1, "holds")):
-        close = line(2.5, 2.0, 3.0, best_kind=kind, floor=0.0, best=best, material=0.1, texts=100)
-        assert shown_line(close).status.outcome == outcome
+def test_each_training_is_shown_by_itself():
+    seeds = [SeedScore(run="k", seed=3, value=0.25, score=0.5, score_low=0.4, score_high=0.6), SeedScore(run="own")]
+    shown = shown_line(line(by_seed=seeds, unit="share")).by_seed
+    assert [(own.seed, own.value, own.score) for own in shown] == [
+        ("3", "25.0 %", "0.50 (0.40 to 0.60)"),
+        ("own", "–", "–"),
+    ]
 
 
 def test_questions_stand_group_by_group(audit_of):

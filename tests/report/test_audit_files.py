@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.errors import StoreError
-from heedful.report.audit_files import read_audit
+from heedful.report.audit_files import read_audit, without_texts
 from support.synthetic_audit import make_audit
 
 
@@ -163,3 +163,11 @@ def test_endless_nesting_is_refused(folder):
 def test_unknown_fields_are_no_error(folder):
     change_verdict(folder, something={"new": [1]})
     assert read_audit(folder).verdict.texts == 40
+
+
+def test_an_audit_without_texts_has_no_words_and_the_same_numbers(folders):
+    audit = read_audit(folders[0])
+    bare = without_texts(audit)
+    assert bare.examples.is_empty() and bare.rows["item"].is_null().all()
+    assert bare.verdict.words is None and bare.verdict.substitutions == ()
+    assert bare.verdict.lines == audit.verdict.lines and bare.verdict.headline == audit.verdict.headline

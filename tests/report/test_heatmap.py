@@ -40,6 +40,14 @@ def test_what_was_done_to_a_text_is_carried(audits):
     assert example["runs"][0]["replaced"] == {len(example["items"]) - 1: SIMILAR}
 
 
+def test_where_a_text_is_in_its_file_is_carried_if_known(audits):
+    assert {(example["row"], example["id"]) for example in example_data(audits, NAMES)["examples"]} == {(None, None)}
+    placed = audits[0].examples.with_columns(row=pl.col("example") + 213, id=pl.lit("</script><b>"))
+    example = example_data([replace(audits[0], examples=placed)], NAMES[:1])["examples"][3]
+    assert (example["index"], example["row"], example["id"]) == (3, 216, "</script><b>")
+    assert "</script>" not in embedded_json(example)
+
+
 def test_only_rows_that_some_text_has_can_be_chosen(audits):
     assert [row["key"] for row in example_data(audits, NAMES)["maps"]] == list(heatmap.MAPS)
     alone = [replace(audit, rows=audit.rows.filter(pl.col("measure") != "seed_attention")) for audit in audits]

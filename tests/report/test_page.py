@@ -108,9 +108,9 @@ def test_what_the_files_say_is_text_never_markup(tmp_path):
     folder = make_audit(tmp_path, texts=7, shown=3, labels=[SCRIPT, "b"], trick=SCRIPT)
     audit = read_audit(folder, name=SCRIPT)
     lines = tuple(line.model_copy(update={"question": SCRIPT, "sentence": SCRIPT}) for line in audit.verdict.lines)
-    instead = audit.verdict.show_instead.model_copy(update={"sentence": SCRIPT, "fractions": {SCRIPT: 0.5}})
+    instead = audit.verdict.advice.model_copy(update={"sentence": SCRIPT, "fractions": {SCRIPT: 0.5}})
     texts = {"data": SCRIPT, "command": SCRIPT, "versions": {SCRIPT: SCRIPT}, "settings": {SCRIPT: SCRIPT}}
-    verdict = audit.verdict.model_copy(update={**texts, "lines": lines, "show_instead": instead, "model": SCRIPT})
+    verdict = audit.verdict.model_copy(update={**texts, "lines": lines, "advice": instead, "model": SCRIPT})
     page = render_page([replace(audit, verdict=verdict)])
     assert "<script>alert" not in page
     assert page.count("</script>") == 2
@@ -127,12 +127,12 @@ def test_attention_that_was_only_found_is_not_called_the_most_different(bare):
 
 def test_an_audit_without_shown_texts_says_so(bare):
     page = render_page([replace(bare, rows=bare.rows.filter(pl.col("item").is_null()), examples=bare.examples.head(0))])
-    assert "kept no texts" in page
+    assert "This report holds no texts." in page
     assert 'id="chooser"' not in page
 
 
 def test_an_audit_of_nothing_but_predictions_is_a_page(bare):
-    changes = {"lines": (), "show_instead": None, "settings": {}, "command": ""}
+    changes = {"lines": (), "advice": None, "settings": {}, "command": ""}
     page = render_page([replace(bare, verdict=bare.verdict.model_copy(update=changes))])
     assert "No question of relevance counts on these texts." in page
     assert "<figure" not in page

@@ -3,6 +3,8 @@
 import torch
 
 from heedful.battery import Context, Evidence
+from heedful.battery.word_substitution import Replacements, known_replacements
+from heedful.data.synonyms import Synonym, Synonyms
 from heedful.models.trace import trace
 from heedful.types import Batch
 from support.models import VOCABULARY, give_attention, make, make_batch
@@ -22,8 +24,15 @@ COUNTS = torch.tensor([[0, 0], [9, 9], [9, 0], [0, 9]]).repeat(3, 1)[:VOCABULARY
 """How often each token occurs under two labels: in turn it says nothing, is neutral, or indicates the one or other."""
 
 
+WORDS = ("<pad>", "<unk>", "<start>", "<end>", *(f"word{number}" for number in range(4, VOCABULARY)))
+SYNONYMS = Synonyms({word: Synonym(WORDS[-1 - place], 1.0) for place, word in enumerate(WORDS[4:])}, "Made up.")
+"""Each word is a synonym of another."""
+
+
 def make_context() -> Context:
-    return Context(labels=("bad", "good"), token_counts=lambda: COUNTS)
+    replacements = (Replacements.of(WORDS, SYNONYMS), SYNONYMS.source)
+    known = {(known_replacements, "both", "", None): replacements}
+    return Context(labels=("bad", "good"), vocabulary=WORDS, token_counts=lambda: COUNTS, computed=known)
 
 
 def evidence_of_kind(kind: str, batch: Batch | None = None) -> Evidence:

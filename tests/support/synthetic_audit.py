@@ -260,7 +260,7 @@ def make_audit(folder: Path, texts=60, encoder="average", shown=20, seed=0, labe
         if trick is not None and example == 1:
             words = [trick, *words[1:]]
         values, items, kept = measure(draw, words, label, *toy_model(draw, words, encoder))
-        key = {"run": encoder, "split": "test", "example": example}
+        key = {"run": f"{encoder}-4f1c09aa", "split": "test", "example": example}
         for test, measures in values.items():
             rows += [
                 {**key, "item": None, "test": test, "measure": m, "value": float(v), "solver": "exact"}

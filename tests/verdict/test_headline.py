@@ -93,8 +93,9 @@ def beside(group: str, *lines) -> tuple[str, ...]:
     [
         ([HOLDS], "It is stable (holds: seeds)."),
         ([FAILS], "It is not stable (fails: seeds)."),
-        ([HOLDS, FAILS, UNDECIDED], "It is stable in some respects only (holds: seeds; fails: seeds; undecided: "),
-        ([HOLDS, UNDECIDED], "It is stable (holds: seeds; undecided: seeds)."),
+        ([HOLDS, FAILS], "It is stable in some respects only (holds: seeds; fails: seeds)."),
+        ([HOLDS, FAILS, UNDECIDED], "As far as this is decided, it is stable in some respects only (holds: seeds; "),
+        ([HOLDS, UNDECIDED], "As far as this is decided, it is stable (holds: seeds; undecided: seeds)."),
         ([UNDECIDED], "Whether it is stable is undecided (undecided: seeds)."),
         ([NOT_COUNTED], "Whether it is stable could not be measured."),
     ],

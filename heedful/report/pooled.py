@@ -1,0 +1,100 @@
+"""Audits of one model from several seeds, as one. Makes verdicts, so it needs torch, as the page does not."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from heedful.errors import StoreError
+from heedful.report.audit_files import AuditFiles, read_audit, read_verdict
+from heedful.report.names import short_name
+from heedful.schema import Verdict, updated
+from heedful.verdict.pooling import pooled_verdict
+
+BY_SEED = ("seed", "reference")
+"""Settings of a run that differ between seeds of one model: the seed, and the run that it refers to."""
+
+
+def pool_by_model(audits: Sequence[AuditFiles]) -> list[AuditFiles]:
+    """One audit a model: those that differ in the seed alone, on the same texts, are pooled; in order."""
+    groups: list[list[AuditFiles]] = []
+    for audit in audits:
+        group = next((group for group in groups if _differ_in_seed_alone(group[0].verdict, audit.verdict)), None)
+        if group is None:
+            groups.append([audit])
+        else:
+            group.append(audit)
+    return [_pool(group) for group in groups]
+
+
+def by_training(rows: pl.DataFrame) -> list[pl.DataFrame]:
+    """The rows of each training, in order."""
+    return rows.partition_by("run", maintain_order=True)
+
+
+def audited_model(folder: Path, run: str) -> AuditFiles | None:
+    """The newest audit of that run, pooled with those of its other seeds; None where it was not audited."""
+    newest = sorted(folder.glob("*/verdict.json"), key=lambda path: path.stat().st_mtime, reverse=True)
+    known = {path.parent: verdict for path in newest if (verdict := _readable(path.parent)) is not None}
+    own = next((place for place, verdict in known.items() if verdict.run == run), None)
+    if own is None:
+        return None
+    places = {known[own].run: own}
+    for place, verdict in known.items():
+        if _differ_in_seed_alone(known[own], verdict):
+            places.setdefault(verdict.run, place)
+    return _pool([read_audit(place) for place in sorted(places.values(), key=lambda place: _seed(known[place]))])
+
+
+def _readable(folder: Path) -> Verdict | None:
+    try:
+        return read_verdict(folder)
+    except StoreError:
+        return None
+
+
+def _differ_in_seed_alone(first: Verdict, other: Verdict) -> bool:
+    is_ours = bool(first.settings.get("run"))
+    return is_ours and first.run != other.run and _described(first) == _described(other)
+
+
+def _described(verdict: Verdict) -> tuple[Any, ...]:
+    """All that trainings of one model have in common."""
+    return _without_seed(verdict.settings), verdict.data, verdict.split, verdict.texts
+
+
+def _without_seed(settings: Mapping[str, Any]) -> dict[str, Any]:
+    run = settings.get("run")
+    return {**settings, "run": run and {name: value for name, value in run.items() if name not in BY_SEED}}
+
+
+def _seed(verdict: Verdict) -> int:
+    return verdict.trainings[0].seed or 0 if verdict.trainings else 0
+
+
+def _pool(group: Sequence[AuditFiles]) -> AuditFiles:
+    """The audits as one: all rows of texts, the items and shown texts of the first."""
+    first = group[0]
+    if len(group) == 1:
+        return first
+    try:
+        verdict = pooled_verdict(
+            [audit.verdict for audit in group], [audit.rows for audit in group], [audit.dev for audit in group]
+        )
+    except KeyError as missing:
+        runs = ", ".join(audit.verdict.run for audit in group)
+        raise StoreError(
+            f"the audits of {runs} have no rows of {missing}: another version of Heedful made them. Audit again."
+        ) from missing
+    run = {**first.verdict.settings["run"], "seed": [training.seed for training in verdict.trainings]}
+    settings = {**first.verdict.settings, "run": run}
+    others = [audit.rows.filter(pl.col("item").is_null()) for audit in group[1:]]
+    return replace(
+        first,
+        rows=pl.concat([first.rows, *others]),
+        dev=pl.concat([audit.dev for audit in group]),
+        verdict=updated(verdict, settings=settings),
+        name=short_name({"run": {**run, "seed": 0}}, verdict.model or verdict.run),
+    )
