@@ -1,15 +1,13 @@
-"""Is attention stable where a word is replaced by a similar one?"""
+"""Is attention stable where a word is replaced by a synonym?"""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Int
 from pydantic import Field
 from torch import Tensor, nn
-from torch.nn.functional import cosine_similarity
-from torch.nn.utils.rnn import pad_sequence
 
 from heedful.attribution.items import items_are_tokens
 from heedful.battery.evidence import Context, Evidence, undefined_where
@@ -22,19 +20,44 @@ from heedful.battery.stability_measures import (
     relative_to_shuffled,
     suffixes,
 )
-from heedful.data.synonyms import wordnet_synonyms
-from heedful.data.tokenizer import SPECIAL
-from heedful.data.word_vectors import nearest_rows
-from heedful.errors import SettingError
-from heedful.models.attention_model import AttentionModel
+from heedful.data.synonyms import Kind, Synonyms, find_synonyms, missing_sources
+from heedful.data.word_vectors import find_vectors
+from heedful.errors import HeedfulError
 from heedful.models.trace import trace
 from heedful.settings import Count
 from heedful.types import Batch, Findings, Model
 
-Synonyms = Mapping[int, Sequence[int]]
-"""For each token that may be replaced, the tokens that may stand in its place."""
+ARTICLES = ("a", "an")
+HYPHEN = "-"
 
-EmbeddingTable = Float[Tensor, "token embed"]
+
+@dataclass(frozen=True)
+class Replacements:
+    """The synonyms of a vocabulary, by number.
+
+    Args:
+        token: the token to put in the place of each; itself where there is none.
+        needs_other_article: whether one of the two words begins with a vowel and the other does not.
+        is_article, is_hyphen: which tokens are `a` or `an`, and a hyphen.
+    """
+
+    token: Int[Tensor, " token"]
+    needs_other_article: Bool[Tensor, " token"]
+    is_article: Bool[Tensor, " token"]
+    is_hyphen: Bool[Tensor, " token"]
+
+    @classmethod
+    def of(cls, vocabulary: Sequence[str], synonyms: Synonyms) -> "Replacements":
+        """Those of the words of this vocabulary."""
+        number = {word: place for place, word in enumerate(vocabulary)}
+        new = [synonyms.pairs[word].word if word in synonyms.pairs else word for word in vocabulary]
+        vowels = [(word[0] in "aeiou", other[0] in "aeiou") for word, other in zip(vocabulary, new, strict=True)]
+        return cls(
+            torch.tensor([number[word] for word in new]),
+            torch.tensor([first != second for first, second in vowels]),
+            torch.tensor([word in ARTICLES for word in vocabulary]),
+            torch.tensor([word == HYPHEN for word in vocabulary]),
+        )
 
 
 def word_substitution(
@@ -42,31 +65,33 @@ def word_substitution(
     generator: torch.Generator,
     *,
     counts: Annotated[tuple[Count, ...], Field(min_length=1)] = (1,),
-    synonyms: Literal["neighbours", "wordnet"] = "neighbours",
+    synonyms: Kind = "both",
+    vectors: str = "",
+    min_similarity: float | None = None,
 ) -> Findings:
-    """How far attention and prediction move when words, drawn at random, give way to similar ones.
+    """How far attention and prediction move when words, drawn at random, give way to synonyms.
 
-    A word gives way to the one whose embedding, in the model's own table, makes the smallest angle with its own: among
-    all words, or among its synonyms. `js`, `tvd`, `flips`, `overlap` (see `moves`) for the
-    first count, `js_2` ... for further ones; and `shuffled_js`, what shuffled attention would be at, in exact
-    expectation. NaN in texts with fewer words that can be replaced, and for a model that has no `nn.Embedding` named
-    `embedding`. Of items: attention for the first count and, where items are words, the token in the place of each
-    that was replaced.
+    `js`, `tvd`, `flips`, `overlap` (see `moves`) for the first count, `js_2` ... for further ones; and `shuffled_js`,
+    what shuffled attention would be at, in exact expectation. NaN in texts with fewer words that have a synonym in the
+    vocabulary. Of items: attention for the first count and, where items are words, the token in the place of each that
+    was replaced. Not asked where there is nothing to take synonyms from, or words are not known.
 
-    Hu et al. (2023, section 5.2, their K and N), who look for neighbours in fastText's vectors.
+    Hu et al. (2023, section 5.2, their K and N), who take the nearest neighbour in fastText's vectors. Ours by default
+    must be WordNet's synonyms as well: see `find_synonyms`.
 
     Args:
         counts: how many words are replaced (the verdict speaks of the first); of two counts, the words of the smaller
             are among those of the larger.
-        synonyms: similar words are those of the nearest embedding, or the nearest of WordNet's, under HEEDFUL_DATA.
+        synonyms: WordNet's that word vectors confirm, WordNet's alone, or the nearest words by vectors alone.
+        vectors: pretrained word vectors for that purpose; empty: those that the model began with.
+        min_similarity: how similar a word and its synonym must be at least; None: as `MIN_SIMILARITY` has it.
     """
+    known = evidence.context.once(known_replacements, synonyms, vectors, min_similarity)
+    if isinstance(known, str):
+        return Findings(not_asked=known)
+    replacements, source = known
     model, batch = evidence.model, evidence.trace.batch
-    table = embedding_table(model)
-    if table is None:
-        changed = [(batch, torch.zeros_like(batch.labels, dtype=torch.bool))] * len(counts)
-    else:
-        known = evidence.context.once(_wordnet) if synonyms == "wordnet" else None
-        changed = _replaced(batch, table, _first_word(model), known, counts, generator)
+    changed = substituted(batch, _with_embeddings(replacements, model, batch), counts, generator)
     values = {"shuffled_js": evidence.shuffled_js}
     read = [trace(model, other) for other, _ in changed]
     for suffix, seen, (_, done) in zip(suffixes(counts), read, changed, strict=True):
@@ -76,77 +101,85 @@ def word_substitution(
     if items_are_tokens(evidence.trace):
         new = changed[0][0].tokens
         shown["replacement"] = new.double().where(new != batch.tokens, torch.nan).cpu()
-    return Findings(undefined_where(evidence.count < 2, values), items=shown)
+    most = changed[max(range(len(counts)), key=counts.__getitem__)][0]
+    return Findings(
+        undefined_where(evidence.count < 2, values),
+        items=shown,
+        substitutions=_pairs(batch, most, evidence.context.vocabulary),
+        synonym_source=source,
+    )
 
 
-def embedding_table(model: Model) -> EmbeddingTable | None:
-    """The vectors of all tokens, where the model keeps them as models of ours do."""
-    embedding = getattr(model, "embedding", None)
-    return embedding.weight.detach() if isinstance(embedding, nn.Embedding) else None
-
-
-def similar_words(
-    table: EmbeddingTable, tokens: Int[Tensor, " some"], synonyms: Synonyms | None = None, first: int = 0
-) -> Int[Tensor, " some"]:
-    """The token most like each of these: by the angle of their vectors, among its synonyms or among all words.
-
-    Args:
-        first: the lowest number of a token that is a word.
-
-    >>> table = torch.tensor([[0.0, 1.0], [0.6, 0.8], [0.0, -1.0], [1.0, 0.0]])
-    >>> similar_words(table, torch.tensor([0, 3])), similar_words(table, torch.tensor([0]), {0: [2, 3]})
-    (tensor([1, 1]), tensor([3]))
-    """
-    if synonyms is None:
-        # Which neighbour is the nearest needs no double precision, and single takes half the time.
-        _, near = nearest_rows(table[first:].float(), tokens - first, 1)
-        return near[:, 0] + first
-    choices = [torch.tensor(synonyms[token], device=table.device) for token in tokens.tolist()]
-    padded = pad_sequence(choices, batch_first=True, padding_value=-1) if choices else tokens[:, None]
-    cosines = cosine_similarity(table[tokens][:, None], table[padded.clamp_min(0)], dim=-1)
-    best = cosines.masked_fill(padded < 0, -torch.inf).argmax(1, keepdim=True)
-    return padded.gather(1, best)[:, 0]
-
-
-def _wordnet(context: Context) -> Synonyms:
-    if not context.vocabulary:
-        raise SettingError(
-            "synonyms='wordnet' needs a run of ours, whose words are known; of a model of your own only the numbers "
-            "are. Use synonyms='neighbours'."
-        )
-    return wordnet_synonyms(context.vocabulary)
-
-
-def _first_word(model: Model) -> int:
-    return len(SPECIAL) if isinstance(model, AttentionModel) else 0
-
-
-def _replaced(
-    batch: Batch,
-    table: EmbeddingTable,
-    first: int,
-    synonyms: Synonyms | None,
-    counts: Sequence[int],
-    generator: torch.Generator,
+def substituted(
+    batch: Batch, replacements: Replacements, counts: Sequence[int], generator: torch.Generator
 ) -> list[tuple[Batch, Bool[Tensor, " batch"]]]:
     """The batch with so many words of each text replaced, and the texts in which there were as many to replace."""
-    known = batch.attendable & _replaceable(batch.tokens, table, first, synonyms)
+    known = replaceable(batch, replacements)
     luck = torch.rand(known.shape, generator=generator).to(known.device).masked_fill(~known, -1.0)
     turn = luck.argsort(dim=1, descending=True, stable=True).argsort(1)
-    some = known & (turn < max(counts))
-    similar = batch.tokens.masked_scatter(some, similar_words(table, batch.tokens[some], synonyms, first))
-    return [(replace(batch, tokens=similar.where(known & (turn < n), batch.tokens)), known.sum(1) >= n) for n in counts]
+    new = replacements.token.to(batch.tokens.device)[batch.tokens]
+    return [(replace(batch, tokens=new.where(known & (turn < n), batch.tokens)), known.sum(1) >= n) for n in counts]
 
 
-def _replaceable(
-    tokens: Int[Tensor, "batch time"], table: EmbeddingTable, first: int, synonyms: Synonyms | None
-) -> Bool[Tensor, "batch time"]:
-    """Which of the tokens are words that have a vector and, where synonyms are given, one of them."""
-    known = (table[tokens] != 0).any(-1) & (tokens >= first)
-    if synonyms is None:
-        return known
-    listed = torch.tensor([token for token, others in synonyms.items() if others], dtype=torch.long)
-    return known & torch.isin(tokens, listed.to(tokens.device))
+def replaceable(batch: Batch, replacements: Replacements) -> Bool[Tensor, "batch time"]:
+    """Which tokens can give way to a synonym where they stand.
+
+    Not parts of a compound (`feature - length`), nor words after an article that the synonym cannot follow.
+    """
+    tokens = batch.tokens.cpu()
+    hyphen, article = replacements.is_hyphen[tokens], replacements.is_article[tokens]
+    is_dash = hyphen & (_before(hyphen) | _after(hyphen))
+    in_compound = _before(hyphen & ~is_dash) | _after(hyphen & ~is_dash)
+    is_fitting = ~in_compound & ~(_before(article) & replacements.needs_other_article[tokens])
+    return batch.attendable & (is_fitting & (replacements.token[tokens] != tokens)).to(batch.tokens.device)
+
+
+def _before(marked: Bool[Tensor, "batch time"]) -> Bool[Tensor, "batch time"]:
+    """The places of which the one before is marked."""
+    return nn.functional.pad(marked, (1, 0))[:, :-1]
+
+
+def _after(marked: Bool[Tensor, "batch time"]) -> Bool[Tensor, "batch time"]:
+    """The places of which the one after is marked."""
+    return nn.functional.pad(marked, (0, 1))[:, 1:]
+
+
+def known_replacements(
+    context: Context, kind: Kind, vectors: str, min_similarity: float | None
+) -> tuple[Replacements, str] | str:
+    """The synonyms of the vocabulary and where they come from; or why there are none."""
+    if not context.vocabulary:
+        return "The words behind your model's tokens are not known, only their numbers, so none has a known synonym."
+    if missing := missing_sources(kind, vectors or context.vectors):
+        return missing
+    if kind != "wordnet" and not vectors:
+        try:
+            find_vectors(context.vectors)
+        except HeedfulError as error:
+            return f"To find synonyms, the audit needs the word vectors that the model began with: {error}"
+    synonyms = find_synonyms(context.vocabulary, kind, vectors or context.vectors, min_similarity)
+    if not synonyms.pairs:
+        return f"No word of the vocabulary has a synonym in it. {synonyms.source}"
+    return Replacements.of(context.vocabulary, synonyms), synonyms.source
+
+
+def _with_embeddings(replacements: Replacements, model: Model, batch: Batch) -> Replacements:
+    """Without the words of this batch that have, or whose synonym has, a zero row as their embedding: no vector."""
+    embedding = getattr(model, "embedding", None)
+    if not isinstance(embedding, nn.Embedding):
+        return replacements
+    tokens = batch.tokens.unique().cpu()
+    both = torch.stack([tokens, replacements.token[tokens]]).to(embedding.weight.device)
+    missing = tokens[(embedding.weight[both] == 0).all(-1).any(0).cpu()]
+    return replace(replacements, token=replacements.token.scatter(0, missing, missing))
+
+
+def _pairs(batch: Batch, other: Batch, vocabulary: Sequence[str]) -> list[tuple[str, str]]:
+    """The words that were replaced, with their replacements, each pair once a text."""
+    text, place = (batch.tokens != other.tokens).nonzero(as_tuple=True)
+    replaced = torch.stack([text, batch.tokens[text, place], other.tokens[text, place]], dim=1)
+    pairs: list[list[int]] = replaced.unique(dim=0).tolist()
+    return [(vocabulary[old], vocabulary[new]) for _, old, new in pairs]
 
 
 TEST = BatteryTest(
@@ -154,6 +187,7 @@ TEST = BatteryTest(
     (
         Question(
             name="word_substitution",
+            topic="synonyms",
             group="stability",
             wording=lambda item: "Is it stable? (other words of the same meaning)",
             needs=("word_substitution",),
@@ -161,7 +195,7 @@ TEST = BatteryTest(
             best_kind="ceiling",
             material=NEARLY_UNIFORM,
             sentence=lambda answer: (
-                "Putting a similar word in the place of another moves attention "
+                "Putting a synonym in the place of a word moves attention "
                 f"{relative_to_shuffled(answer)}, and changes "
                 f"{of_100(answer.details['answers change'])} answers."
             ),

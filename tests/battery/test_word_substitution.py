@@ -1,116 +1,243 @@
+import gzip
+import json
+from collections import Counter
 from dataclasses import replace
 
+import pytest
 import torch
 
-from heedful.battery import Evidence
+from heedful.battery import Context, Evidence
 from heedful.battery.stability_measures import moves
-from heedful.battery.word_substitution import _replaced, similar_words, word_substitution
+from heedful.battery.word_substitution import Replacements, replaceable, substituted, word_substitution
+from heedful.data.synonyms import Synonym, Synonyms
+from heedful.errors import DataError
 from heedful.models.trace import trace
-from support.evidence import evidence_of
+from heedful.types import Batch
 from support.evidence import seeded as draw
 from support.four_verbs import FourVerbs
-from support.models import BATCH, LENGTHS, VOCABULARY, make, make_batch
+from support.models import make
 
-FIRST = 4
-
-
-def nearest(table, token, among):
-    """One by one: the largest cosine."""
-    cosines = {o: torch.cosine_similarity(table[token], table[o], dim=0).item() for o in among if o != token}
-    return max(cosines, key=cosines.__getitem__)
-
-
-def test_a_word_gives_way_to_its_nearest_neighbour():
-    table = make().embedding.weight.detach()
-    words = torch.arange(FIRST, VOCABULARY)
-    wanted = [nearest(table, token, range(FIRST, VOCABULARY)) for token in words.tolist()]
-    assert similar_words(table, words, first=FIRST).tolist() == wanted
-
-
-def test_given_synonyms_are_the_only_choices():
-    table = make().embedding.weight.detach()
-    synonyms = {5: (7, 8), 6: (10,), 9: (4, 5, 6, 7)}
-    wanted = [nearest(table, token, others) for token, others in synonyms.items()]
-    assert similar_words(table, torch.tensor(list(synonyms)), synonyms).tolist() == wanted
+WORDS = ("<pad>", "<unk>", "a", "an", "-", "film", "movie", "funny", "amusing", "plot", "the")
+WORDNET = {
+    "film": {"n": ["movie"]},
+    "movie": {"n": ["film"]},
+    "funny": {"a": ["amusing"]},
+    "amusing": {"a": ["funny"]},
+    "the": {"n": ["plot"]},
+    "plot": {"n": ["the"]},
+}
+PAIRS = {"film": "movie", "movie": "film", "funny": "amusing", "amusing": "funny"}
+SYNONYMS = Synonyms({word: Synonym(synonym, 1.0) for word, synonym in PAIRS.items()}, "by hand")
+REPLACEMENTS = Replacements.of(WORDS, SYNONYMS)
+TEXTS = ("the funny film the movie plot amusing", "film plot the", "the plot")
+"""Of these 4, 1 and 0 words have a synonym."""
 
 
-def replaced(batch, synonyms=None, counts=(1, 2, 3), seed=0):
-    table = make().embedding.weight.detach()
-    return _replaced(batch, table, FIRST, synonyms, counts, draw(seed))
+def batch_of(*texts, width=0):
+    rows = [[WORDS.index(word) for word in text.split()] for text in texts]
+    width = max(width, *map(len, rows))
+    tokens = torch.tensor([row + [0] * (width - len(row)) for row in rows])
+    labels = torch.arange(len(rows)) % 2
+    return Batch(torch.arange(len(rows)), tokens, tokens > 0, tokens > 0, labels)
 
 
-def a_batch():
-    """Of the three texts, the second holds one word only, the others being our symbols."""
-    batch = make_batch()
-    tokens = torch.randint(FIRST, VOCABULARY, batch.tokens.shape, generator=draw(1)) * batch.mask
-    tokens[1, :3] = torch.tensor([1, 2, 3])
-    return replace(batch, tokens=tokens)
+def text_of(batch, row=0):
+    return " ".join(WORDS[token] for token in batch.tokens[row].tolist() if token)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder of data with a WordNet for these words."""
+    (tmp_path / "synonyms").mkdir()
+    packed = gzip.compress(json.dumps(WORDNET).encode())
+    (tmp_path / "synonyms" / "wordnet_synonyms.json.gz").write_bytes(packed)
+    monkeypatch.setenv("HEEDFUL_DATA", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def evidence_of(batch, model=None, **context):
+    model = model or make()
+    with torch.no_grad():
+        return Evidence(model, trace(model, batch), Context(**{"vocabulary": WORDS, **context}))
+
+
+def findings_of(evidence, seed=0, **options):
+    with torch.no_grad():
+        return word_substitution(evidence, draw(seed), **{"synonyms": "wordnet", **options})
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("the funny film", "funny film"),
+        ("a funny film", "film"),
+        ("an amusing movie", "movie"),
+        ("a film", "film"),
+        ("a plot funny", "funny"),
+        ("film - movie", ""),
+        ("the funny - plot film", "film"),
+        ("plot - funny film", "film"),
+        ("film - - movie", "film movie"),
+        ("- film", ""),
+        ("the plot a", ""),
+    ],
+)
+def test_articles_and_hyphens_keep_their_words(text, expected):
+    batch = batch_of(text)
+    chosen = replaceable(batch, REPLACEMENTS)[0].tolist()
+    assert [word for word, is_chosen in zip(text.split(), chosen, strict=True) if is_chosen] == expected.split()
+
+
+def test_an_edge_of_a_text_has_no_neighbour_at_the_other():
+    assert replaceable(batch_of("film plot -"), REPLACEMENTS)[0].tolist() == [True, False, False]
+    assert replaceable(batch_of("amusing plot a"), REPLACEMENTS)[0].tolist() == [True, False, False]
+
+
+def test_only_what_attention_may_weigh_is_replaced():
+    batch = batch_of("film movie")
+    hidden = replace(batch, attendable=torch.tensor([[False, True]]))
+    assert replaceable(hidden, REPLACEMENTS).tolist() == [[False, True]]
 
 
 def test_so_many_words_are_replaced_each_among_those_of_the_larger_count():
-    batch = a_batch()
-    changed = [(other.tokens != batch.tokens, done) for other, done in replaced(batch)]
-    assert [where.sum(1).tolist() for where, _ in changed] == [[1, 1, 1], [2, 1, 1], [3, 1, 1]]
-    assert [done.tolist() for _, done in changed] == [[True, True, True], [True, False, False], [True, False, False]]
+    batch = batch_of(*TEXTS)
+    changed = [
+        (other.tokens != batch.tokens, done) for other, done in substituted(batch, REPLACEMENTS, (1, 2, 3), draw())
+    ]
+    assert [where.sum(1).tolist() for where, _ in changed] == [[1, 1, 0], [2, 1, 0], [3, 1, 0]]
+    assert [done.tolist() for _, done in changed] == [[True, True, False], [True, False, False], [True, False, False]]
     assert (changed[0][0] <= changed[1][0]).all() and (changed[1][0] <= changed[2][0]).all()
 
 
-def test_what_is_shown_is_attention_for_the_first_count_and_the_new_word():
-    batch = a_batch()
-    evidence = evidence_of(make(), batch)
+def test_a_word_gives_way_to_its_synonym():
+    ((other, _),) = substituted(batch_of(TEXTS[0]), REPLACEMENTS, (4,), draw())
+    assert text_of(other) == "the amusing movie the film plot funny"
+
+
+def test_every_word_with_a_synonym_has_its_turn_about_as_often():
+    batch = batch_of(TEXTS[0])
+    hits = Counter()
+    for seed in range(400):
+        ((other, _),) = substituted(batch, REPLACEMENTS, (1,), draw(seed))
+        hits.update((other.tokens != batch.tokens)[0].nonzero()[:, 0].tolist())
+    assert set(hits) == {1, 2, 4, 6}
+    # A binomial of 400 draws at 1/4: 100, standard deviation 8.7; four of those.
+    assert all(abs(count - 100) < 35 for count in hits.values())
+
+
+def test_the_changed_text_is_read_anew_and_texts_with_too_few_words_have_no_number(folder):
+    batch = batch_of(*TEXTS)
+    evidence = evidence_of(batch)
+    values = findings_of(evidence, counts=(1, 3)).values
+    for suffix, (other, _) in zip(("", "_3"), substituted(batch, REPLACEMENTS, (1, 3), draw()), strict=True):
+        with torch.no_grad():
+            expected = moves(evidence, trace(evidence.model, other))
+        for name, value in expected.items():
+            assert values[f"{name}{suffix}"][0] == value[0]
+    assert values["js"].isfinite().tolist() == [True, True, False]
+    assert values["js_3"].isfinite().tolist() == [True, False, False]
+    assert values["js"][0] > 0
+    assert values["shuffled_js"].isfinite().all()
+
+
+def test_what_is_shown_is_attention_for_the_first_count_and_the_new_word(folder):
+    batch = batch_of(*TEXTS)
+    findings = findings_of(evidence_of(batch), counts=(1, 2))
+    other, _ = substituted(batch, REPLACEMENTS, (1, 2), draw())[0]
     with torch.no_grad():
-        findings = word_substitution(evidence, draw(), counts=(1, 2))
-        table = make().embedding.weight.detach()
-        other, _ = _replaced(batch, table, FIRST, None, (1, 2), draw())[0]
-        torch.testing.assert_close(findings.items["replaced_attention"], trace(make(), other).attention)
+        attention = trace(make(), other).attention
+    shown = findings.items["replaced_attention"]
+    torch.testing.assert_close(shown[:2], attention[:2])
+    assert shown[2].isnan().all()
     new = findings.items["replacement"]
     assert torch.equal(~new.isnan(), other.tokens != batch.tokens)
     assert torch.equal(new[~new.isnan()], other.tokens[other.tokens != batch.tokens].double())
 
 
-def test_every_word_has_its_turn_and_nothing_else():
-    batch = a_batch()
-    hit = torch.stack([replaced(batch, seed=seed)[0][0].tokens != batch.tokens for seed in range(60)]).any(0)
-    assert torch.equal(hit, batch.attendable & (batch.tokens >= FIRST))
+def test_the_words_of_the_largest_count_are_listed_each_pair_once_a_text(folder):
+    findings = findings_of(evidence_of(batch_of("film the film", *TEXTS)), counts=(1, 4, 2))
+    assert Counter(findings.substitutions) == {
+        ("film", "movie"): 3,
+        ("funny", "amusing"): 1,
+        ("movie", "film"): 1,
+        ("amusing", "funny"): 1,
+    }
+    assert findings.synonym_source.startswith("Synonyms are WordNet's synonyms")
+    assert findings.not_asked == ""
 
 
-def test_words_without_a_synonym_stay():
-    batch = a_batch()
-    tokens = batch.tokens[0].tolist()
-    (other, done), *_ = replaced(batch, {tokens[2]: (tokens[2] % 7 + 4,), tokens[0]: ()}, (1,))
-    assert (other.tokens[0] != batch.tokens[0]).nonzero()[:, 0].tolist() in [
-        [place] for place, token in enumerate(tokens) if token == tokens[2]
-    ]
-    assert done[0]
-
-
-def test_the_changed_text_is_read_anew():
-    model, batch = make(), a_batch()
-    evidence = evidence_of(model, batch)
-    with torch.no_grad():
-        values = word_substitution(evidence, draw(), counts=(2, 3)).values
-        for suffix, (other, _) in zip(("", "_3"), replaced(batch, counts=(2, 3)), strict=True):
-            wanted = moves(evidence, trace(model, other))
-            for name, value in wanted.items():
-                assert values[f"{name}{suffix}"][0] == value[0]
-    assert values["js"][1].isnan() and values["js"][0] > 0
-
-
-def test_a_model_without_a_table_of_embeddings_has_no_answer():
-    values = word_substitution(Evidence(FourVerbs(make()), evidence_of(make()).trace), draw(), counts=(1, 2)).values
-    assert all(values[name].isnan().all() for name in ("js", "tvd", "flips", "overlap", "js_2"))
-    assert values["shuffled_js"][:2].isfinite().all()
-
-
-def test_of_a_model_of_the_users_own_all_rows_are_words():
-    class Own:
-        def __init__(self, model):
-            self.embedding = model.embedding
-            self.embed, self.encode, self.attend, self.decode = model.embed, model.encode, model.attend, model.decode
-
+@pytest.mark.parametrize("zero", ["film", "movie"])
+def test_words_without_an_embedding_are_left_out(folder, zero):
     model = make()
-    batch = replace(make_batch(), tokens=torch.ones_like(make_batch().tokens) * make_batch().mask)
     with torch.no_grad():
-        ours = word_substitution(evidence_of(model, batch), draw()).values["js"]
-        own = word_substitution(Evidence(Own(model), trace(model, batch)), draw()).values["js"]
-    assert ours.isnan().all() and own[:2].isfinite().all() and len(own) == BATCH == len(LENGTHS)
+        model.embedding.weight[WORDS.index(zero)] = 0.0
+    findings = findings_of(evidence_of(batch_of(*TEXTS), model), counts=(4,))
+    assert set(findings.substitutions) == {("funny", "amusing"), ("amusing", "funny")}
+    assert findings.values["js"].isnan().all()
+
+
+def test_padding_changes_nothing(folder):
+    texts = ("film plot the", "the plot amusing")
+    narrow, wide = (findings_of(evidence_of(batch_of(*texts, width=width))).values for width in (0, 9))
+    for name, value in narrow.items():
+        assert value.isfinite().all()
+        torch.testing.assert_close(value, wide[name])
+
+
+def test_a_model_without_a_table_of_embeddings_is_asked_too(folder):
+    model = make()
+    own = findings_of(evidence_of(batch_of(*TEXTS), FourVerbs(model)))
+    ours = findings_of(evidence_of(batch_of(*TEXTS), model))
+    torch.testing.assert_close(own.values["js"], ours.values["js"], equal_nan=True)
+
+
+def give_vectors(folder):
+    (folder / "toy.txt").write_text("film 1 0\nmovie 1 0.1\nfunny 0 1\namusing -1 0.9\nplot -1 -1\n", encoding="utf-8")
+    return "toy.txt"
+
+
+def test_vectors_are_those_of_the_model_unless_others_are_given(folder):
+    evidence = evidence_of(batch_of(*TEXTS), vectors="gone.txt")
+    findings = findings_of(evidence, synonyms="both", vectors=give_vectors(folder), counts=(2,))
+    # cos(funny, amusing) = .67: not near enough.
+    assert set(findings.substitutions) == {("film", "movie"), ("movie", "film")}
+    assert "'toy.txt' confirm" in findings.synonym_source
+    own = findings_of(evidence_of(batch_of(*TEXTS), vectors="toy.txt"), synonyms="both", counts=(2,))
+    assert own.substitutions == findings.substitutions
+
+
+def test_of_the_nearest_words_every_content_word_has_one(folder):
+    evidence = evidence_of(batch_of(*TEXTS), vectors=give_vectors(folder))
+    findings = findings_of(evidence, synonyms="vectors", min_similarity=-4.0, counts=(1, 2, 5))
+    assert {word for word, _ in findings.substitutions} == {"film", "movie", "funny", "amusing", "plot"}
+    assert findings.values["js_2"].isfinite().tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("context", "options", "reason"),
+    [
+        ({"vocabulary": ()}, {}, "The words behind your model's tokens are not known, only their numbers"),
+        ({}, {"synonyms": "both"}, r"the audit needs pretrained word vectors \(train with `--vectors NAME`"),
+        ({"vectors": "gone"}, {"synonyms": "both"}, "needs the word vectors that the model began with: .*'gone'"),
+        ({"vectors": "gone"}, {"synonyms": "vectors"}, "needs the word vectors that the model began with: .*'gone'"),
+        ({"vocabulary": ("<pad>", *"bcdefghijk")}, {}, "No word of the vocabulary has a synonym in it. Synonyms are"),
+    ],
+)
+def test_where_there_is_nothing_to_take_synonyms_from_the_question_is_not_asked(folder, context, options, reason):
+    findings = findings_of(evidence_of(batch_of(*TEXTS), **context), **options)
+    assert findings.values == findings.items == {}
+    with pytest.raises(ValueError, match=reason):
+        raise ValueError(findings.not_asked)
+
+
+def test_without_wordnet_the_question_is_not_asked(folder):
+    (folder / "synonyms" / "wordnet_synonyms.json.gz").unlink()
+    findings = findings_of(evidence_of(batch_of(*TEXTS), vectors=give_vectors(folder)), synonyms="both")
+    assert "put the file synonyms/wordnet_synonyms.json.gz into the folder that HEEDFUL_DATA" in findings.not_asked
+    assert "vectors" not in findings.not_asked
+
+
+def test_vectors_that_are_named_for_the_purpose_must_be_there(folder):
+    with pytest.raises(DataError, match=r"there is no vector file .*none\.txt"):
+        findings_of(evidence_of(batch_of(*TEXTS)), synonyms="both", vectors=str(folder / "none.txt"))

@@ -1,28 +1,247 @@
 import gzip
 import json
+import os
+from math import cos, inf, isnan, nextafter, radians, sin
+from pathlib import Path
 
 import pytest
+import torch
 
-from heedful.data.synonyms import wordnet_synonyms
+from heedful.data.function_words import FUNCTION_WORDS
+from heedful.data.synonyms import MIN_COSINE, MIN_SIMILARITY, find_synonyms, missing_sources
+from heedful.data.wordnet import synonym_candidates
 from heedful.errors import DataError
+
+DATA = Path(os.environ.get("HEEDFUL_DATA", ""))
+HAS_REAL = all(
+    (DATA / name).is_file() for name in ("synonyms/wordnet_synonyms.json.gz", "embeddings/glove_6b_100d.npz")
+)
+needs_real_data = pytest.mark.skipif(not HAS_REAL, reason="no WordNet and GloVe vectors under HEEDFUL_DATA")
+
+WORDNET = {
+    "film": {"n": ["movie", "picture"], "v": ["shoot"]},
+    "movie": {"n": ["film"]},
+    "picture": {"n": ["film"]},
+    "shoot": {"v": ["film"]},
+    "good": {"a": ["fine"]},
+    "fine": {"a": ["good"]},
+    "in": {"n": ["inch"]},
+    "inch": {"n": ["in"]},
+}
+ANGLES = {
+    "film": 0,
+    "movie": 10,
+    "picture": 50,
+    "shoot": 20,
+    "good": 100,
+    "fine": 140,
+    "bad": 101,
+    "in": 60,
+    "inch": 60,
+}
+"""The direction of each word's vector, in degrees."""
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
+    """A folder of data without WordNet or vectors."""
     monkeypatch.setenv("HEEDFUL_DATA", str(tmp_path))
-    (tmp_path / "synonyms").mkdir()
-    return tmp_path / "synonyms"
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
-def test_synonyms_are_numbers_of_the_vocabulary(folder):
-    known = {"film": {"n": ["movie", "picture"], "v": ["shoot", "movie"]}, "good": {"a": ["fine"]}, "movie": {"n": []}}
-    (folder / "wordnet_synonyms.json.gz").write_bytes(gzip.compress(json.dumps(known).encode()))
-    assert wordnet_synonyms(["<pad>", "shoot", "film", "movie", "good"]) == {2: (3, 1)}
+def give_wordnet(folder, content=WORDNET):
+    (folder / "synonyms").mkdir(exist_ok=True)
+    packed = gzip.compress(json.dumps(content).encode())
+    (folder / "synonyms" / "wordnet_synonyms.json.gz").write_bytes(packed)
 
 
-def test_a_file_that_is_not_there_or_broken_is_named(folder):
-    with pytest.raises(DataError, match=r"needs .*wordnet_synonyms\.json\.gz.*synonyms='neighbours'"):
-        wordnet_synonyms(["film"])
-    (folder / "wordnet_synonyms.json.gz").write_bytes(b"no gzip")
+def give_vectors(folder, vectors=None):
+    """The name of a file with these vectors, or with those of ANGLES."""
+    vectors = vectors or {word: (cos(radians(angle)), sin(radians(angle))) for word, angle in ANGLES.items()}
+    lines = [f"{word} {' '.join(f'{value:.9f}' for value in values)}\n" for word, values in vectors.items()]
+    (folder / "toy.txt").write_text("".join(lines), encoding="utf-8")
+    return "toy.txt"
+
+
+def words_of(synonyms):
+    return {word: synonym.word for word, synonym in synonyms.pairs.items()}
+
+
+WORDNET_MISSING = (
+    r"WordNet's synonyms \(put the file synonyms/wordnet_synonyms\.json\.gz into the folder that HEEDFUL_DATA names\)"
+)
+VECTORS_MISSING = (
+    r"pretrained word vectors \(train with `--vectors NAME`, or give the audit "
+    r"`--set audit\.word_substitution\.vectors=NAME`\)"
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "vectors", "missing"),
+    [
+        ("both", "", f"{WORDNET_MISSING} and {VECTORS_MISSING}"),
+        ("both", "toy.txt", WORDNET_MISSING),
+        ("wordnet", "toy.txt", WORDNET_MISSING),
+        ("vectors", "", VECTORS_MISSING),
+    ],
+)
+def test_what_is_missing_is_named_with_how_to_give_it(folder, kind, vectors, missing):
+    with pytest.raises(DataError, match=rf"^To find synonyms, the audit needs {missing}\.$"):
+        find_synonyms(["film"], kind, vectors)
+
+
+def test_nothing_is_missing_where_all_is_there(folder):
+    assert missing_sources("vectors", "toy.txt") == ""
+    give_wordnet(folder)
+    assert missing_sources("both", "toy.txt") == missing_sources("wordnet", "") == ""
+    assert "WordNet" not in missing_sources("both", "") != ""
+
+
+def test_an_unreadable_wordnet_is_an_error(folder):
+    give_wordnet(folder)
+    (folder / "synonyms" / "wordnet_synonyms.json.gz").write_bytes(b"no gzip")
     with pytest.raises(DataError, match="cannot be read"):
-        wordnet_synonyms(["film"])
+        find_synonyms(["film"], "wordnet")
+
+
+def crowding(word, vectors):
+    """One by one: the mean cosine with the ten nearest others."""
+    cosines = [cosine(word, other, vectors) for other in vectors if other != word]
+    return sum(sorted(cosines)[-10:]) / min(10, len(cosines))
+
+
+def cosine(word, other, vectors):
+    first, second = (torch.tensor(vectors[each], dtype=torch.float64) for each in (word, other))
+    return float(first @ second / first.norm() / second.norm())
+
+
+def test_confirmed_similarity_is_that_of_a_plain_loop(folder):
+    draw = torch.Generator().manual_seed(0)
+    names = [*WORDNET, *(f"other{'x' * n}" for n in range(12))]
+    wordnet = WORDNET | {name: {"n": ["other"]} for name in names[len(WORDNET) :]}
+    near = torch.tensor([1.0, 1.0, 0.0]) + 0.3 * torch.randn(len(names), 3, generator=draw)
+    vectors = {name: row.tolist() for name, row in zip(names, near, strict=True)}
+    give_wordnet(folder, wordnet)
+    words = list(WORDNET)
+    expected = {}
+    for each in synonym_candidates(words, wordnet):
+        similarity = 2 * cosine(each.word, each.synonym, vectors) - crowding(each.word, vectors)
+        similarity += -crowding(each.synonym, vectors) + 0.3 * each.overlap - (0 if each.in_all_parts else 0.2)
+        if cosine(each.word, each.synonym, vectors) >= MIN_COSINE:
+            expected.setdefault(each.word, []).append((similarity, each.synonym))
+    found = find_synonyms(words, "both", give_vectors(folder, vectors), -4.0).pairs
+    assert {word: each.word for word, each in found.items()} == {word: max(each)[1] for word, each in expected.items()}
+    assert len(found) >= 4
+    for word, each in found.items():
+        assert each.similarity == pytest.approx(max(expected[word])[0], abs=1e-5)
+        assert each.cosine == pytest.approx(cosine(word, each.word, vectors), abs=1e-5)
+
+
+def test_synonyms_of_both_are_wordnets_whose_vectors_are_near(folder):
+    give_wordnet(folder)
+    # cos 40 degrees = .77, cos 50 degrees = .64: picture is too far from film, bad no synonym of good.
+    found = find_synonyms([*ANGLES], "both", give_vectors(folder), -4.0)
+    assert words_of(found) == {"film": "movie", "movie": "film", "shoot": "film", "good": "fine", "fine": "good"}
+    assert found.source == (
+        "Synonyms are WordNet's synonyms that the word vectors 'toy.txt' confirm (cosine at least 0.7); similarity at "
+        "least -4."
+    )
+
+
+def test_the_least_similarity_is_still_enough(folder):
+    give_wordnet(folder)
+    vectors = give_vectors(folder)
+    edge = find_synonyms([*ANGLES], "both", vectors, -4.0).pairs["movie"].similarity
+    assert "movie" in find_synonyms([*ANGLES], "both", vectors, edge).pairs
+    assert "movie" not in find_synonyms([*ANGLES], "both", vectors, nextafter(edge, inf)).pairs
+
+
+def test_the_least_similarity_is_that_of_its_kind_unless_given(folder):
+    give_wordnet(folder)
+    for kind, least in MIN_SIMILARITY.items():
+        assert find_synonyms(["film"], kind, give_vectors(folder)).source.endswith(f"similarity at least {least:g}.")
+
+
+def test_synonyms_must_be_words_of_the_vocabulary(folder):
+    give_wordnet(folder)
+    assert words_of(find_synonyms(["film", "shoot", "good"], "both", give_vectors(folder), -4.0)) == {
+        "film": "shoot",
+        "shoot": "film",
+    }
+
+
+def test_words_without_vectors_are_left_out(folder):
+    give_wordnet(folder)
+    assert find_synonyms([*WORDNET], "both", give_vectors(folder, {"film": (1, 0), "other": (1, 0)}), -4.0).pairs == {}
+    assert find_synonyms([*WORDNET], "both", give_vectors(folder, {"other": (1, 0)}), -4.0).pairs == {}
+    assert find_synonyms([*WORDNET], "vectors", give_vectors(folder, {"other": (1, 0)}), -4.0).pairs == {}
+    assert find_synonyms([*WORDNET], "vectors", give_vectors(folder, {"film": (1, 0)}), -4.0).pairs == {}
+
+
+def test_wordnet_alone_takes_the_first_synonym_of_both_by_their_overlap(folder):
+    give_wordnet(folder)
+    found = find_synonyms([*WORDNET], "wordnet")
+    # film is a verb, too, of which movie is no synonym; {film, movie} of {film, movie, picture} is 2/3.
+    alike = {"shoot": "film", "good": "fine", "fine": "good"}
+    assert words_of(found) == {"movie": "film", **alike}
+    assert found.pairs["movie"].similarity == pytest.approx(2 / 3)
+    assert isnan(found.pairs["movie"].cosine)
+    assert words_of(find_synonyms([*WORDNET], "wordnet", "", 0.67)) == alike
+
+
+def test_vectors_alone_take_the_nearest_word_of_the_same_part_and_form(folder):
+    angles = {"film": 0, "movie": 3, "moved": 4, "halted": 8, "movies": 9.5, "zhao": 14, "the": 14.5}
+    source = give_vectors(folder, {word: (cos(radians(angle)), sin(radians(angle))) for word, angle in angles.items()})
+    assert words_of(find_synonyms([*angles, "absent"], "vectors", source, -4.0)) == {
+        "film": "movie",
+        "movie": "moved",
+        "moved": "movie",
+        "halted": "movies",
+        "movies": "halted",
+        "zhao": "movies",
+    }
+    give_wordnet(folder, WORDNET | {"move": {"v": ["go"]}, "halt": {"v": ["stop"]}})
+    expected = {"film": "movie", "movie": "film", "moved": "halted", "halted": "moved"}
+    # WordNet does not know zhao, which may stand for any word; nothing else may for movies, a plural.
+    assert words_of(find_synonyms([*angles], "vectors", source, -4.0)) == expected | {
+        "movies": "zhao",
+        "zhao": "movies",
+    }
+    assert words_of(find_synonyms([*angles][:5], "vectors", source, -4.0)) == expected
+
+
+def test_similarity_by_vectors_is_that_of_a_plain_loop(folder):
+    draw = torch.Generator().manual_seed(1)
+    names = [f"{first}{second}word" for first in "abcd" for second in "efg"]
+    vectors = {name: torch.randn(3, generator=draw).tolist() for name in names}
+    found = find_synonyms(names, "vectors", give_vectors(folder, vectors), -4.0).pairs
+    assert len(found) == len(names)
+    for word, each in found.items():
+        nearest = max((cosine(word, other, vectors), other) for other in names if other != word)
+        assert (each.cosine, each.word) == (pytest.approx(nearest[0], abs=1e-5), nearest[1])
+        similarity = 2 * nearest[0] - crowding(word, vectors) - crowding(nearest[1], vectors)
+        assert each.similarity == pytest.approx(similarity, abs=1e-5)
+
+
+def test_a_fitting_word_is_found_behind_many_that_do_not_fit(folder):
+    endings = [f"filmo{chr(97 + number)}" for number in range(20)]
+    vectors = {name: (1.0, 0.01 * place) for place, name in enumerate(["film", *endings, "movie"])}
+    assert words_of(find_synonyms([*vectors], "vectors", give_vectors(folder, vectors), -4.0))["film"] == "movie"
+
+
+@needs_real_data
+def test_real_synonyms_are_synonyms_and_words_of_grammar_stay():
+    known = ("film", "movie", "films", "movies", "almost", "nearly", "tried", "attempted", "writer", "author")
+    known += ("quickly", "rapidly", "buy", "sell", "summer", "winter", "absurd", "ridiculous")
+    words = [*known, *sorted(FUNCTION_WORDS), "ocasio2018", "rainbow", "sign", "account", "inch"]
+    found = words_of(find_synonyms(words, "both", "glove_6b_100d"))
+    pairs = {frozenset(known[place : place + 2]) for place in range(0, len(known), 2)}
+    assert {frozenset(pair) for pair in found.items()} == pairs - {
+        frozenset({"buy", "sell"}),
+        frozenset({"summer", "winter"}),
+    }
+    nearest = words_of(find_synonyms(words, "vectors", "glove_6b_100d", -4.0))
+    assert nearest["buy"] == "sell" and len(nearest) >= len(known)
+    for pair in (*found.items(), *nearest.items()):
+        assert not FUNCTION_WORDS & {*pair} and "ocasio2018" not in pair

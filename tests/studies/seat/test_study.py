@@ -31,10 +31,11 @@ def test_ablations_are_seat_without_a_term():
 def test_radii_and_numbers_of_words_are_those_of_the_paper():
     options = known(runs_of("seat")[0].audit).options
     assert options["embedding_noise"] == options["embedding_attack"] == {"radii": RADII}
-    assert options["word_substitution"] == {"counts": (1, 2, 3)}
+    nearest = {"synonyms": "vectors", "min_similarity": -4.0}
+    assert options["word_substitution"] == {"counts": (1, 2, 3), **nearest}
     (compared,) = runs_of("seat", "other seeds")
     audit = known(compared.audit)
-    assert audit.options == {"embedding_noise": {"radii": (0.05,)}}
+    assert audit.options == {"embedding_noise": {"radii": (0.05,)}, "word_substitution": nearest}
     assert audit.shown == 50 and len(compared.seeds) == 2
 
 
