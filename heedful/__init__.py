@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from heedful.auditing.audit import Audit, audit
     from heedful.auditing.companions import Companions
+    from heedful.report.explanation import Explanations, explain
     from heedful.settings import AuditSettings, Run
     from heedful.training.loop import train
     from heedful.training.trained import Trained
@@ -21,15 +22,18 @@ __all__ = [
     "Dataset",
     "Encoded",
     "Example",
+    "Explanations",
     "Run",
     "Trained",
     "audit",
+    "explain",
     "train",
 ]
 
 _HOMES = {
     "auditing.audit": ("Audit", "audit"),
     "auditing.companions": ("Companions",),
+    "report.explanation": ("Explanations", "explain"),
     "settings": ("AuditSettings", "Run"),
     "training.trained": ("Trained",),
     "training.loop": ("train",),

@@ -244,9 +244,8 @@ class Evidence:
         self, name: str, orders: Int[Tensor, "text n item"], texts: Int[Tensor, " text"]
     ) -> Int[Tensor, "text n item"]:
         """The ranking of that name of the chosen texts, its ties in each of the given orders."""
-        ranks, items = (
-            part[texts, None].expand_as(orders) for part in (_ranks(RANKINGS[name](self), self.items), self.items)
-        )
+        ranks = _ranks(RANKINGS[name](self), self.items)
+        ranks, items = (part[texts, None].expand_as(orders) for part in (ranks, self.items))
         return orders.gather(2, rank_descending(ranks.gather(2, orders), items.gather(2, orders)))
 
     def without_top(self, count: int) -> Bool[Tensor, "batch item"]:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from heedful import __version__
-from heedful.cli import audit, calibrate, data, listing, report, reproduce, sweep, train
+from heedful.cli import audit, calibrate, data, explain, listing, report, reproduce, sweep, train
 from heedful.errors import HeedfulError
 
 app = typer.Typer(
@@ -18,6 +18,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("audit")(audit.audit)
+app.command("explain")(explain.explain)
 app.command("train")(train.train)
 app.command("report")(report.report)
 app.command("compare")(report.compare)

@@ -110,7 +110,11 @@ def audit(
     finished = pool_by_model(_audit_all(console, planned, how, store, Path(audits), device))
     page = write_out(finished, Path(out), with_texts=not no_texts)
     print_verdicts(console, finished)
-    console.print(f"report: {page}")
+    console.print(f"report: {page}", soft_wrap=True)
+    for each in finished:
+        console.print(
+            f'explain a text ({each.name}): heedful explain "TEXT" --model {each.verdict.run}', soft_wrap=True
+        )
 
 
 def _check_describes(arguments: dict[str, Any], settings: list[str]) -> None:

@@ -1,0 +1,53 @@
+"""What a model's audit says about explaining its decisions: which ranking to show, and how far to trust it."""
+
+from heedful.auditing.explanation import Action, Guidance
+from heedful.errors import pick
+from heedful.schema import Headline, Verdict
+from heedful.verdict.advice import RANKINGS
+from heedful.verdict.headline import headline
+
+WITHOUT_ADVICE = "leave_one_out"
+"""What is shown beside attention where no audit says which ranking to show."""
+
+
+def guidance_of(verdict: Verdict | None, how_to_audit: str) -> Guidance:
+    """What the verdict says, in the words of its headline.
+
+    Args:
+        how_to_audit: what to run where there is no verdict.
+    """
+    action, ranking = _choice(verdict)
+    name = pick("ranking", ranking, RANKINGS)
+    lead = {
+        "attention": "Attention may be shown.",
+        "instead": f"Show {name}, not attention.",
+        "nothing": "The audit advises to show nothing.",
+        "not audited": "No audit of this model is at hand.",
+    }[action]
+    if verdict is None:
+        trust = f"So nobody knows how far to trust this explanation. To find out, run {how_to_audit}."
+    else:
+        trust = _trust(verdict, headline(verdict))
+    return Guidance(action, ranking, name, lead, trust)
+
+
+def _choice(verdict: Verdict | None) -> tuple[Action, str]:
+    """What to do, and which ranking to show."""
+    if verdict is None:
+        return "not audited", WITHOUT_ADVICE
+    if verdict.advice is not None:
+        return verdict.advice.action, verdict.advice.ranking or WITHOUT_ADVICE
+    # No other ranking was tested, or nothing is counted.
+    return ("attention", "attention") if headline(verdict).answer == "yes" else ("nothing", WITHOUT_ADVICE)
+
+
+def _trust(verdict: Verdict, answer: Headline) -> str:
+    """How far to trust an explanation: what the audit rests on, what it says of attention, what to show."""
+    texts = "1 text" if verdict.texts == 1 else f"{verdict.texts:,} texts"
+    is_shut = answer.answer in ("nothing to explain", "too few texts")
+    basis = f"{len(verdict.trainings)} trainings and {texts}"
+    if len(verdict.trainings) < 2:
+        basis = f"one training and {texts}{'' if is_shut else '; another seed may answer otherwise'}"
+    reason = answer.text if is_shut else ""
+    sentences = f"Audit of {basis}.", "May attention be shown?", answer.lead, reason, answer.advice
+    return " ".join(part for part in sentences if part)

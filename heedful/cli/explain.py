@@ -1,0 +1,217 @@
+"""`heedful explain`: what a finished run's decision on a text rests on, and how far to trust that."""
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from heedful.cli import options
+from heedful.cli.options import use_threads
+from heedful.errors import DataError, SettingError
+
+if TYPE_CHECKING:
+    from heedful.data.sources.records import RecordFile
+    from heedful.report.explanation import Explanations
+    from heedful.runs.store import Store
+    from heedful.schema import Verdict
+    from heedful.training.trained import Trained
+
+Given = Annotated[
+    str,
+    typer.Argument(
+        metavar="TEXT|FILE", help="A text, or a file of them: .txt (one a line), jsonl, csv, tsv or parquet."
+    ),
+]
+Key = Annotated[str, typer.Option("--model", metavar="KEY", help="Key of a finished run, or its first characters.")]
+Query = Annotated[
+    str | None,
+    typer.Option(help="The question or hypothesis that goes with TEXT; the column that holds it in a FILE of columns."),
+]
+Out = Annotated[str | None, typer.Option(metavar="PAGE", help="Write an HTML page, for example page.html.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Limit = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="Explain N texts of FILE at most. Default: 10 in the terminal, 200 on a page, all in JSON."
+    ),
+]
+
+IN_TERMINAL, ON_PAGE = 10, 200
+FILES = (".txt", ".jsonl", ".json", ".csv", ".tsv", ".parquet", ".gz")
+"""How the name of a file of texts may end; what ends so and has no spaces is not taken for a text."""
+
+MOST_NAMED = 5
+"""Texts that a note names."""
+
+Pairs = list[tuple[str, str]]
+"""Texts with their queries, which are empty where there are none."""
+
+
+def explain(
+    text_or_file: Given,
+    model: Key,
+    text: options.Text = None,
+    query: Query = None,
+    out: Out = None,
+    as_json: AsJson = False,
+    limit: Limit = None,
+    runs: options.Runs = "runs",
+    audits: options.Audits = "audits",
+    device: options.Device = "cpu",
+) -> None:
+    """Explain a finished run's decision on a text, or on the texts of a file, as the run's audit advises."""
+    use_threads(1, device)
+    from rich.console import Console
+
+    from heedful.runs.store import Store
+
+    _check_given(text_or_file, text, out)
+    store = Store(runs)
+    trained = store.load(store.find(model))
+    is_file = os.path.isfile(text_or_file)
+    _check_query(trained, query, has_columns=is_file and Path(text_or_file).suffix.lower() != ".txt")
+    if is_file:
+        pairs, notes = read_texts(Path(text_or_file), trained, text, query)
+    else:
+        pairs, notes = [(text_or_file, query or "")], []
+    most = limit or (ON_PAGE if out else len(pairs) if as_json else IN_TERMINAL)
+    if len(pairs) > most:
+        notes.append(f"Explained are the first {most} of {len(pairs):,} texts; --limit changes that.")
+    verdict = _verdict_of(trained, Path(audits))
+    if verdict is None:
+        notes.append(f"There is no audit of this run in {audits}/.")
+    explanations = replace(_explained(store, trained, pairs[:most], verdict, device), notes=tuple(notes))
+    page = explanations.save(out) if out else None
+    if as_json:
+        typer.echo(json.dumps(explanations.as_dict(), indent=2, allow_nan=False))
+        return
+    console = Console(highlight=False)
+    if page is None or not is_file:
+        explanations.show(console)
+    else:
+        console.print(explanations.guidance.lead, style="bold", markup=False)
+        console.print(explanations.guidance.trust, *notes, sep="\n", markup=False)
+    if page is not None:
+        console.print(f"page: {page}", markup=False, soft_wrap=True)
+
+
+def _check_given(given: str, column: str | None, out: str | None) -> None:
+    """Refuse a folder, what looks like a file that is not there, a column of no file, and a page that is a folder."""
+    if out is not None and os.path.isdir(out):
+        raise SettingError(f"--out must be a file, for example page.html; '{out}' is a folder.")
+    if os.path.isdir(given):
+        raise SettingError(f"TEXT|FILE must be a text or a file; '{given}' is a folder. Name a file in it.")
+    if os.path.isfile(given):
+        return
+    if Path(given[-12:]).suffix.lower() in FILES and not any(mark.isspace() for mark in given):
+        raise DataError(f"TEXT|FILE must be a text or a file that exists; there is no file '{given}'.")
+    if column is not None:
+        raise SettingError(
+            f"--text must be left out with a text: it names a column of a file, and there is no file '{given:.60}'."
+        )
+
+
+def _check_query(trained: "Trained", query: str | None, has_columns: bool) -> None:
+    """Refuse a query that the model does not read, and the lack of one that it does."""
+    has_query = trained.model.query_encoder is not None
+    if not has_query and query is not None:
+        raise SettingError("--query must be left out: this model reads texts without a question or hypothesis.")
+    if has_query and query is None and not has_columns:
+        raise SettingError("--query must be given: this model reads a question or hypothesis with each text.")
+
+
+def _verdict_of(trained: "Trained", folder: Path) -> "Verdict | None":
+    """What the newest audit of the run says, together with those of its other seeds; None where there is none."""
+    from heedful.report.pooled import audited_model
+    from heedful.settings import key_of
+
+    audit = audited_model(folder, key_of(trained.run))
+    return None if audit is None else audit.verdict
+
+
+def _explained(
+    store: "Store", trained: "Trained", pairs: Pairs, verdict: "Verdict | None", device: str
+) -> "Explanations":
+    from heedful.report.explanation import explain as explain_decisions
+
+    imposes = trained.run.network.attention == "frozen" and trained.run.reference is not None
+    reference = store.load(trained.run.reference) if imposes and trained.run.reference else None
+    texts = pairs if trained.model.query_encoder is not None else [text for text, _ in pairs]
+    return explain_decisions(trained, texts, audit=verdict, reference=reference, device=device)
+
+
+def read_texts(path: Path, trained: "Trained", text: str | None, query: str | None) -> tuple[Pairs, list[str]]:
+    """The texts of a file that have words, with their queries; and notes on what was left out.
+
+    Args:
+        text: the column of the texts; None: that of the run's data, or the usual one.
+        query: the column of the queries; of a .txt file, the query of every line.
+    """
+    if path.suffix.lower() == ".txt":
+        if text is not None:
+            raise SettingError(f"--text must be left out with {path}: a .txt file has no columns.")
+        places, pairs = _read_lines(path, query or "")
+    else:
+        places, pairs = _read_columns(path, trained, text, query)
+    has_query = trained.model.query_encoder is not None
+    has_words = [all(trained.words.split(part)[0] for part in (pair if has_query else pair[:1])) for pair in pairs]
+    if not any(has_words):
+        raise DataError(f"{path} must have a text with words in it; it has none.")
+    left_out = [place for place, is_kept in zip(places, has_words, strict=True) if not is_kept]
+    kept = [pair for pair, is_kept in zip(pairs, has_words, strict=True) if is_kept]
+    named = ", ".join(left_out[:MOST_NAMED]) + (" ..." if len(left_out) > MOST_NAMED else "")
+    texts = "1 text" if len(left_out) == 1 else f"{len(left_out):,} texts"
+    return kept, [f"Left out, for want of words: {texts} ({named})."] if left_out else []
+
+
+def _read_lines(path: Path, query: str) -> tuple[list[str], Pairs]:
+    """Where each line that is not blank stands, and the line with the query."""
+    try:
+        content = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        byte = f"byte 0x{error.object[error.start]:02x} at offset {error.start}"
+        raise DataError(f"{path} must be UTF-8 text; {byte} is not. Save it as UTF-8.") from error
+    lines = [(number, line) for number, line in enumerate(content.split("\n"), start=1) if line.strip()]
+    return [f"line {number}" for number, _ in lines], [(line, query) for _, line in lines]
+
+
+def _read_columns(path: Path, trained: "Trained", text: str | None, query: str | None) -> tuple[list[str], Pairs]:
+    """Where each record stands, and its text with its query."""
+    from heedful.data.sources.columns import QUERIES, usual_columns
+    from heedful.data.sources.records import SUFFIXES, read_records, suffix_of
+
+    if suffix_of(path) not in SUFFIXES:
+        raise DataError(f"{path}: the file must end in .txt or in one of {', '.join(SUFFIXES)}.")
+    file, data = read_records(path), trained.run.data
+    single = file.columns[0] if len(file.columns) == 1 else None
+    text_column = _column(file, "text", text, (data.text, usual_columns(file)[0], single))
+    query_column = None
+    if trained.model.query_encoder is not None:
+        usual = next((column for column in file.columns if column.lower() in QUERIES and column != text_column), None)
+        query_column = _column(file, "query", query, (data.query, usual))
+    wanted = (text_column, query_column) if query_column else (text_column,)
+    pairs = []
+    for record, place in zip(file.records, file.places, strict=True):
+        for column in wanted:
+            if not isinstance(record.get(column), str):
+                raise DataError(
+                    f"{path}, {place}: column '{column}' must be a string; it is {record.get(column)!r:.60}."
+                )
+        pairs.append((str(record[text_column]), str(record[query_column]) if query_column else ""))
+    return list(file.places), pairs
+
+
+def _column(file: "RecordFile", role: str, named: str | None, guesses: tuple[str | None, ...]) -> str:
+    """The column that is named, or the first of the guesses that is there."""
+    known = f"Its columns are: {', '.join(file.columns)}."
+    if named is not None and named not in file.columns:
+        raise DataError(f"{file.name}: --{role} names column '{named}', which is not there. {known}")
+    column = named or next((guess for guess in guesses if guess in file.columns), None)
+    if column is None:
+        raise DataError(f"{file.name}: cannot tell which column holds the {role}; name it by --{role}. {known}")
+    return column

@@ -1,0 +1,147 @@
+"""Explanations of single decisions: as one self-contained page, in the terminal, as JSON. Needs no torch."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from heedful.auditing.explanation import Explanation, Guidance
+from heedful.errors import SettingError
+from heedful.report.explanation_rows import (
+    definitions,
+    is_signed,
+    prediction,
+    printable,
+    rows_of,
+    sentences_of,
+)
+from heedful.report.page import HERE, templates
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from heedful.auditing.audit import Audit
+    from heedful.auditing.explain import Texts
+    from heedful.schema import Verdict
+    from heedful.training.trained import Trained
+    from heedful.types import Model
+
+
+@dataclass(frozen=True)
+class Explanations:
+    """Decisions of one model on one text or several, explained: like a list, and to be shown.
+
+    Args:
+        decisions: one explanation a text, at least one.
+        facts: what the model is, by name.
+        notes: what was left out.
+    """
+
+    decisions: tuple[Explanation, ...]
+    facts: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.decisions)
+
+    def __iter__(self) -> Iterator[Explanation]:
+        return iter(self.decisions)
+
+    def __getitem__(self, place: int) -> Explanation:
+        return self.decisions[place]
+
+    @property
+    def guidance(self) -> Guidance:
+        """What the model's audit says of such explanations."""
+        return self.decisions[0].guidance
+
+    def show(self, console: "Console | None" = None) -> None:
+        """Print them in the terminal."""
+        from rich.console import Console
+
+        from heedful.report.explanation_terminal import show
+
+        show(self.decisions, self.notes, console or Console(highlight=False))
+
+    def html(self) -> str:
+        """The whole page. Every word that comes from a text is escaped; nothing in it runs, and it loads nothing."""
+        readings = [
+            (explanation, prediction(explanation), rows_of(explanation), sentences_of(explanation))
+            for explanation in self.decisions
+        ]
+        environment = templates(HERE)
+        environment.filters["printable"] = printable
+        return environment.get_template("explanation.html").render(
+            guidance=self.guidance,
+            facts=list(self.facts.items()),
+            readings=readings,
+            signed=is_signed(self.decisions),
+            flips=any(each.smallest_set for each in self.decisions),
+            item=self.decisions[0].item,
+            definitions=definitions(self.decisions),
+            notes=self.notes,
+        )
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page, whole or not at all; its path."""
+        path = Path(path)
+        if not path.name or path.is_dir():
+            raise SettingError(f"the page must be a file, for example page.html; '{path}' is a folder.")
+        page, part = self.html(), path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            part.write_text(page, encoding="utf-8", newline="\n")
+            part.replace(path)
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise SettingError(f"the page cannot be written to {path}: {reason}. Choose another place.") from error
+        finally:
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
+        return path
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it as plain data that JSON can hold; what is undefined is None."""
+        texts = [{**asdict(each), "ranking": each.ranking} for each in self.decisions]
+        for text in texts:
+            del text["guidance"]
+        return _plain({"facts": self.facts, "guidance": asdict(self.guidance), "notes": self.notes, "texts": texts})
+
+
+def explain(
+    model: "Trained | Model",
+    texts: "Texts",
+    *,
+    audit: "Audit | Verdict | None" = None,
+    words: Sequence[Sequence[str]] = (),
+    labels: Sequence[str] = (),
+    reference: "Trained | None" = None,
+    device: str = "cpu",
+) -> Explanations:
+    """The model's decisions on texts, explained as its audit advises: `.show()`, `.save("page.html")`, or take `[0]`.
+
+    Args:
+        model: a finished run, or any object with the protocol's verbs.
+        texts: a text or a list of them for a finished run, (text, query) where it reads a query; a `Batch` or a list of
+            them for a model of the user's own.
+        audit: the model's audit, which says what to show and how far to trust it.
+        words: what the items of each text are called, for a model of the user's own.
+        labels: what its classes are called, where the audit does not say.
+        reference: the run whose attention a run with frozen attention imposes.
+    """
+    from heedful.auditing.explain import described_model, explain_texts
+
+    decisions = explain_texts(model, texts, audit=audit, words=words, labels=labels, reference=reference, device=device)
+    return Explanations(decisions, described_model(model))
+
+
+def _plain(value: Any) -> Any:
+    """The value with lists for tuples, and None for numbers that are undefined."""
+    if isinstance(value, Mapping):
+        return {name: _plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    return None if isinstance(value, float) and not isfinite(value) else value

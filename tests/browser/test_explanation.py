@@ -1,0 +1,163 @@
+"""The page of explanations in a real browser: of a run and of a user's own model; it fits, runs and fetches nothing."""
+
+import shutil
+from dataclasses import replace
+
+import pytest
+
+import heedful
+from heedful.auditing.audit import audit
+from heedful.training.loop import train
+from support.audits import QUICK
+from support.models import make, make_batch
+from support.runs import changed, toy
+
+api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = shutil.which("chromium")
+EVIL = "<script>alert(1)</script> <img src=x onerror=alert(2)> <a href=javascript:alert(3)>so</a>"
+TEXTS = [
+    "The film was so GOOD!",
+    f"so good {EVIL} \x1b[31m \u202eneddih\u202c שלום film was good",
+    f"bad {'x' * 400} film, bad: http://{'y' * 300}.example/",
+    "so bad , the film was good . " * 40,
+    "good",
+]
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
+]
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """The addresses of a page of a run, and of a page of a model of the user's own."""
+    folder = tmp_path_factory.mktemp("explanations")
+    trained = train(changed(training__epochs=6), toy())
+    finished = audit(trained, replace(toy(), test=toy().train), QUICK)
+    of_run = heedful.explain(trained, TEXTS, audit=finished).save(folder / "run.html")
+    words = [["A", EVIL, "film", "which", "is", "so", "good"], list("hijk"), ["alone"]]
+    of_own = heedful.explain(make("average"), make_batch(), words=words, labels=("no", "<b>yes</b>"))
+    return {"run": of_run.as_uri(), "own": of_own.save(folder / "own.html").as_uri()}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with api.sync_playwright() as playwright:
+        arguments = ["--no-sandbox", "--disable-background-networking"]
+        running = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def opened(browser, pages):
+    """Opens a page; when the test ends it must have fetched, run and complained about nothing."""
+    contexts, complaints, asked = [], [], []
+
+    def open_page(name, *, width=1280, **options):
+        context = browser.new_context(viewport={"width": width, "height": 800}, **options)
+        page = context.new_page()
+        contexts.append(context)
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("dialog", lambda dialog: (complaints.append(dialog.message), dialog.dismiss()))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(pages[name])
+        return page
+
+    yield open_page
+    assert complaints == []
+    assert {url for url in asked if not url.startswith("data:")} <= set(pages.values())
+    for context in contexts:
+        context.close()
+
+
+each_page = pytest.mark.parametrize("name", ["run", "own"])
+
+
+def test_the_page_of_a_run_says_what_its_audit_says(opened):
+    page = opened("run")
+    assert page.locator("h1").inner_text() == "What do these decisions rest on?"
+    assert page.locator(".answer").inner_text().count("May attention be shown?") == 1
+    assert page.locator("article").count() == len(TEXTS)
+    assert (
+        page.locator("article").first.locator("h2").inner_text().startswith("The model answers good with probability")
+    )
+    rows = [row.split("\n")[0] for row in page.locator("article").first.locator("tbody th").all_inner_texts()]
+    assert "Attention" in rows and rows[-1] == "Same answer, other attention"
+
+
+def test_the_page_of_an_own_model_shows_its_words_and_labels(opened):
+    page = opened("own")
+    assert "No audit of this model is at hand." in page.locator(".answer.warning").inner_text()
+    assert page.locator("article").count() == 3
+    assert "A" in page.locator(".map").first.inner_text() and EVIL in page.locator(".map").first.inner_text()
+    assert "<b>yes</b>" in page.locator("article").first.inner_text()
+
+
+@each_page
+def test_markup_in_a_text_is_shown_as_text(opened, name):
+    page = opened(name)
+    assert page.locator("script, img, iframe, form, object").count() == 0
+    assert page.locator("a:not(nav a)").count() == 0
+    assert "<script>alert(1)</script>" in page.locator("main").inner_text()
+
+
+@each_page
+def test_every_cell_and_map_has_words_for_those_who_do_not_see_colours(opened, name):
+    page = opened(name)
+    cells, maps = page.locator(".map .token"), page.locator(".map")
+    titles = cells.evaluate_all("cells => cells.map(cell => [cell.textContent, cell.title])")
+    assert titles and all(title.startswith(f"{text}: ") and len(title) > len(text) + 2 for text, title in titles)
+    assert maps.count() == page.get_by_role("img").count()
+    for row in range(3):
+        label = maps.nth(row).get_attribute("aria-label")
+        first = maps.nth(row).locator(".token").first.get_attribute("title")
+        assert label is not None and f". {first}" in label
+
+
+@each_page
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_fits_and_can_be_read(opened, name, width, scheme):
+    page = opened(name, width=width, color_scheme=scheme)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    outside = "all => all.filter(each => each.getBoundingClientRect().right > innerWidth + 1).length"
+    assert page.locator("main *").evaluate_all(outside) == 0
+    lightness = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)"
+    assert (sum(page.evaluate(lightness)) < 200) == (scheme == "dark")
+
+
+@each_page
+def test_the_page_is_printed_with_its_colours_and_without_links(opened, name):
+    page = opened(name, width=794)
+    page.emulate_media(media="print")
+    assert page.locator("nav").is_hidden()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 794
+    strongest = page.locator(".map .token").evaluate_all(
+        "cells => cells.reduce((best, cell) => +cell.style.getPropertyValue('--weight') >"
+        " +best.style.getPropertyValue('--weight') ? cell : best).getAttribute('style')"
+    )
+    cell = page.locator(f'.map .token[style="{strongest}"]').first
+    assert cell.evaluate("cell => getComputedStyle(cell).printColorAdjust") == "exact"
+    assert cell.evaluate("cell => getComputedStyle(cell).backgroundColor") not in ("rgba(0, 0, 0, 0)", "transparent")
+    assert len(page.pdf(format="A4")) > 10_000
+
+
+def test_a_heavier_word_has_a_stronger_colour(opened):
+    page = opened("run")
+    share = "cell => +(getComputedStyle(cell).backgroundColor.match(/\\/ ([\\d.]+)\\)$/) || [0, 1])[1]"
+    cells = page.locator(".map").first.locator(".token")
+    shades = [cells.nth(place).evaluate(share) for place in range(cells.count())]
+    weights = [float((cells.nth(place).get_attribute("style") or "").split(":")[1]) for place in range(cells.count())]
+    assert len(set(weights)) > 2
+    assert sorted(range(len(weights)), key=weights.__getitem__) == sorted(range(len(weights)), key=shades.__getitem__)
+
+
+@each_page
+def test_the_page_is_the_same_without_scripts(opened, name):
+    assert (
+        opened(name, java_script_enabled=False).locator("main").inner_text()
+        == opened(name).locator("main").inner_text()
+    )

@@ -1,0 +1,222 @@
+"""Rows of weighted words and the sentences under them."""
+
+from dataclasses import replace
+from math import nan
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heedful.auditing.explanation import SmallestSet
+from heedful.report.explanation_rows import (
+    UNSAFE,
+    definitions,
+    format_probability,
+    is_signed,
+    prediction,
+    printable,
+    rows_of,
+    sentences_of,
+)
+from support.explanations import OTHER, make_explanation
+
+ANSWER = ("bad", "good")
+
+
+def test_a_text_by_hand():
+    recommended, attention, other = rows_of(make_explanation())
+    assert (recommended.name, recommended.note) == ("Attention x gradient", "recommended by the audit")
+    assert [token.strength for token in recommended.tokens] == [0.016, 0.656, 0.328]  # of 3 times their mean
+    assert [token.value for token in recommended.tokens] == ["0.01", "0.4", "-0.2"]
+    assert [token.against for token in recommended.tokens] == [False, False, True]
+    assert [token.flips for token in recommended.tokens] == [False, True, False]
+    assert (
+        recommended.heaviest
+        == "most: “great”\N{NO-BREAK SPACE}0.4, “film”\N{NO-BREAK SPACE}-0.2, “A”\N{NO-BREAK SPACE}0.01"
+    )
+    assert recommended.description == "Attention x gradient. A: 0.01; great: 0.4; film: -0.2"
+    assert (attention.name, attention.note) == ("Attention", "for comparison")
+    assert (other.name, other.note) == ("Same answer, other attention", "answers good with 0.85")
+    assert [token.value for token in other.tokens] == ["0", "0.1", "0.9"]
+
+
+@pytest.mark.parametrize(
+    ("action", "names", "notes"),
+    [
+        ("attention", ["Attention"], ["may be shown, says the audit"]),
+        ("instead", ["Attention x gradient", "Attention"], ["recommended by the audit", "for comparison"]),
+        ("nothing", ["Input gradient", "Attention"], ["not to be relied on", "not to be relied on"]),
+        ("not audited", ["Leave-one-out", "Attention"], ["not audited", "not audited"]),
+    ],
+)
+def test_the_ranking_to_show_comes_first_and_attention_beside_it(action, names, notes):
+    rows = rows_of(make_explanation(action=action, other_attention=None))
+    assert [row.name for row in rows] == names and [row.note for row in rows] == notes
+
+
+def test_weights_that_are_all_alike_are_pale():
+    (row, *_) = rows_of(make_explanation(action="attention", weights=(1 / 3,) * 3))
+    assert [token.strength for token in row.tokens] == [0.333] * 3
+
+
+def test_the_largest_weight_of_a_long_text_has_the_full_colour():
+    items, weights = [f"w{number}" for number in range(11)], (0.4, *[0.06] * 10)
+    row = rows_of(make_explanation(items, weights=weights, attention=weights, other_attention=None))[0]
+    assert [token.strength for token in row.tokens] == [1.0] + [0.15] * 10
+
+
+@pytest.mark.parametrize(
+    ("weights", "values", "heaviest"),
+    [
+        ((nan, nan, nan), ["undefined"] * 3, "undefined"),
+        ((0.0, 0.0, 0.0), ["0"] * 3, "0 for every word"),
+        ((nan, 0.5, 0.0), ["undefined", "0.5", "0"], "most: “great”\N{NO-BREAK SPACE}0.5"),
+    ],
+)
+def test_weights_that_are_undefined_or_nothing_have_no_colour(weights, values, heaviest):
+    row = rows_of(make_explanation(weights=weights))[0]
+    assert [token.value for token in row.tokens] == values and row.heaviest == heaviest
+    assert [token.strength for token in row.tokens] == [1.0 if weight == 0.5 else 0.0 for weight in weights]
+
+
+def test_a_weight_that_is_nearly_nothing_does_not_speak_against():
+    row = rows_of(make_explanation(weights=(-0.004, 0.1, -0.006)))[0]
+    assert [token.against for token in row.tokens] == [False, False, True]
+
+
+def test_the_text_stands_around_its_items_as_it_was_written():
+    made = make_explanation(("A", "great", "film"), text="  A   great\n\n(film)!  ")
+    row = rows_of(made)[0]
+    assert [token.before for token in row.tokens] == ["", " ", " ("] and row.rest == ")!"
+
+
+def test_what_the_model_did_not_read_is_shown_in_part():
+    row = rows_of(make_explanation(text="A great film " + "and more " * 100))[0]
+    assert row.rest.startswith(" and more and more") and len(row.rest) == 300 and row.rest.endswith("…")
+
+
+def test_items_that_are_not_in_the_text_stand_apart():
+    row = rows_of(make_explanation(text=""))[0]
+    assert [token.before for token in row.tokens] == ["", " ", " "] and row.rest == ""
+
+
+def test_no_character_controls_a_terminal_or_the_order_of_a_line():
+    made = make_explanation(("\x1b[31m", "\u202e", "\x00"), text="\x1b[31m \u202e \x00\u2066 \x85")
+    row = rows_of(made)[0]
+    assert [token.text for token in row.tokens] == [" [31m", "U+202E", "U+0000"]
+    shown = [row.rest, row.heaviest, row.description, *sentences_of(made), *(token.before for token in row.tokens)]
+    assert not set(map(ord, "".join(shown))) & set(UNSAFE)
+    assert "“U+202E”" in row.heaviest
+
+
+@pytest.mark.parametrize(("item", "name"), [("\u200d", "U+200D"), ("\ufe0f", "U+FE0F"), ("❤", "❤"), ("שלום", "שלום")])
+def test_what_nobody_would_see_is_listed_by_its_number(item, name):
+    row = rows_of(make_explanation(("A", item, "film")))[0]
+    assert f"“{name}”" in row.heaviest and row.tokens[1].text == item
+
+
+@given(st.text(max_size=20))
+def test_printable_text_is_as_long_or_shorter_and_stays_so(text):
+    assert len(printable(text)) <= len(text) and printable(printable(text)) == printable(text)
+
+
+@pytest.mark.parametrize(
+    ("probability", "words"),
+    [(0.0, "below 0.001"), (0.0004, "below 0.001"), (0.004, "0.004"), (0.005, "0.01"), (0.5, "0.50"), (0.994, "0.99")]
+    + [(0.995, "0.995"), (0.9994, "0.999"), (0.9996, "above 0.999"), (1.0, "above 0.999")],
+)
+def test_no_probability_is_shown_as_certain(probability, words):
+    assert format_probability(probability) == words
+
+
+def test_the_prediction_names_the_other_answers_by_probability():
+    assert prediction(make_explanation()) == "with probability 0.85 (bad 0.15)"
+    several = {"good": 0.4, **{f"label {number}": number / 100 for number in range(1, 9)}}
+    made = make_explanation(probabilities=several)
+    assert prediction(made).startswith("with probability 0.40 (label 8 0.08, label 7 0.07, ")
+    assert prediction(made).endswith("label 4 0.04, 3 more)")
+
+
+def test_the_sentences_say_what_would_change_the_decision_and_how_different_attention_could_be():
+    smallest, other = sentences_of(make_explanation())
+    assert smallest == (
+        "Erasing “great” (1 of 3 words) changes the decision to bad (probability 0.62); no smaller set does."
+    )
+    assert other == (
+        "The most different attention with the same answer (probability 0.85) reaches 81 % of the maximum divergence "
+        "(JSD 0.45)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("solver", "found", "proof"),
+    [("exact", "The most different attention with", "no smaller set does."),
+     ("search", "The most different attention found with", "a smaller set may exist.")],
+)  # fmt: skip
+def test_what_was_searched_is_not_called_the_best(solver, found, proof):
+    made = make_explanation(solver=solver, other_attention=replace(OTHER, solver=solver))
+    smallest, other = sentences_of(made)
+    assert smallest.endswith(proof) and other.startswith(found)
+
+
+def test_a_bound_is_called_a_bound():
+    sentence = sentences_of(make_explanation(other_attention=replace(OTHER, solver="bound")))[1]
+    assert "reaches at least 81 % of the maximum divergence" in sentence
+
+
+@pytest.mark.parametrize(
+    ("solver", "sentence"),
+    [("exact", "Whichever words are erased, the decision stays the same."),
+     ("search", "No set of words was found whose erasure changes the decision.")],
+)  # fmt: skip
+def test_a_decision_that_nothing_changes_is_told(solver, sentence):
+    assert sentences_of(make_explanation(solver=solver, smallest_set=None))[0] == sentence
+
+
+def test_an_answer_that_is_tipped_is_not_called_the_same():
+    tipped = replace(OTHER, predicted="bad", probability=0.495)
+    made = make_explanation(other_attention=tipped)
+    assert rows_of(made)[-1].note == "gives good 0.49, just below another"
+    sentence = sentences_of(made)[1]
+    assert "same answer" not in sentence
+    assert "within 0.01 of the prediction (good 0.49, just below another)" in sentence
+
+
+def test_other_attention_that_was_not_found_is_told():
+    made = make_explanation(other_attention=None, solver="search")
+    assert sentences_of(made)[1] == "No other attention with the same answer was found."
+
+
+def test_of_a_single_item_there_is_nothing_to_say():
+    alone = make_explanation(("A",), attention=(1.0,), weights=(nan,), smallest_set=None, other_attention=None)
+    assert sentences_of(alone) == []
+
+
+def test_a_large_set_is_listed_in_part_and_marked_in_full():
+    items = [f"w{number}" for number in range(20)]
+    smallest = SmallestSet(positions=tuple(range(15)), becomes="bad", probability=0.5)
+    made = make_explanation(
+        items, attention=(0.05,) * 20, weights=(0.1,) * 20, smallest_set=smallest, other_attention=None
+    )
+    assert "“w9” and 5 more (15 of 20 words)" in sentences_of(made)[0]
+    assert sum(token.flips for token in rows_of(made)[0].tokens) == 15
+
+
+def test_a_long_item_is_cut_in_lists_alone():
+    sentence = "so " * 40
+    made = make_explanation((sentence, "b", "c"), item="sentence", weights=(1.0, 0.0, 0.0))
+    row = rows_of(made)[0]
+    assert row.tokens[0].text == sentence and len(row.heaviest) < 60 and "…" in row.heaviest
+
+
+def test_the_definitions_name_the_item_and_how_far_the_prediction_moves():
+    made = make_explanation()
+    assert definitions([made]).startswith("To erase a word is to give its attention to the others, in proportion.")
+    assert definitions([made]).endswith("that moves the prediction by at most 0.01.")
+    assert definitions([replace(made, item="item", other_attention=None)]).startswith("To erase an item is")
+    assert "JSD" not in definitions([replace(made, other_attention=None)])
+
+
+@pytest.mark.parametrize(("action", "signed"), [("instead", True), ("attention", False), ("not audited", False)])
+def test_only_a_product_has_a_sign(action, signed):
+    assert is_signed([make_explanation(action=action)]) is signed
