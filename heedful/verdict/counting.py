@@ -20,7 +20,7 @@ COUNTING_RULE = (
 )
 """Which lines count, and how; it looks at nothing but the audit at hand."""
 
-OUT_OF_REACH = "not even the best attention over these encodings would hold"
+OUT_OF_REACH = "not even attention by what each word says would surely hold"
 """Why a line is not counted where what the words say is spread over the encodings of their neighbours."""
 
 NOT_LEARNT, TOO_FEW = "the model has learnt nothing that could be explained", "too few texts"

@@ -68,7 +68,7 @@ def headline(verdict: Verdict) -> Headline:
     return Headline(
         answer=answer,
         lead=LEADS[answer],
-        text=f"{_tally(relevance)}{_beyond_reach(relevance['not counted'])} {_evidence(verdict)}",
+        text=f"{_tally(relevance)}{_beyond_reach(relevance['not counted'], verdict.item)} {_evidence(verdict)}",
         beside=tuple(sentence for group in BESIDE if (sentence := _beside(verdict, group))),
         advice=verdict.advice.sentence if verdict.advice else _no_ranking(answer),
     )
@@ -96,13 +96,13 @@ def _tally(relevance: Mapping[Outcome, Sequence[Line]]) -> str:
     return f"{tally}; {undecided} {'is' if undecided == 1 else 'are'} undecided." if undecided else f"{tally}."
 
 
-def _beyond_reach(lines: Sequence[Line]) -> str:
-    """What to know of the questions that no attention could pass; empty where there are none."""
+def _beyond_reach(lines: Sequence[Line], item: str) -> str:
+    """What to know of the questions that perhaps no attention could pass; empty where there are none."""
     count = sum(line.reason == OUT_OF_REACH for line in lines)
     if not count:
         return ""
     questions = "another question" if count == 1 else f"{count} other questions"
-    return f" On {questions} not even the best attention over this model's encodings would hold."
+    return f" On {questions} not even attention by what each {item}'s encoding says would surely hold."
 
 
 def _evidence(verdict: Verdict) -> str:

@@ -157,6 +157,7 @@ HELPERS = {
     "evidence",
     "question",
     "stability_measures",
+    "witness",
 }
 
 

@@ -1,4 +1,3 @@
-from dataclasses import dataclass, field
 from importlib import import_module
 
 import pytest
@@ -88,11 +87,12 @@ def test_no_direction_changes_the_decision_much_sooner(row):
     assert changes == [False, False, False, True]
 
 
-@dataclass(frozen=True)
 class Noting(FourVerbs):
     """Notes all embeddings that it reads, and what it decides of them."""
 
-    noted: list = field(default_factory=list)
+    def __init__(self, model):
+        super().__init__(model)
+        self.noted = []
 
     def encode(self, embedded, batch):
         encoded = self.model.encode(embedded, batch)
