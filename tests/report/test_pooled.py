@@ -61,7 +61,5 @@ def test_audits_that_lack_a_measure_are_to_be_made_again(folder):
         rows = pl.read_parquet(folder / name / "rows.parquet")
         rows.filter(pl.col("measure") != "tau_permuted").write_parquet(folder / name / "rows.parquet")
     audits = [read_audit(folder / name) for name in ("audit-a", "audit-b")]
-    with pytest.raises(
-        StoreError, match=r"of bilstm-0, bilstm-1 have no rows of 'gradient_agreement.tau_perm.*again"
-    ):
+    with pytest.raises(StoreError, match=r"of bilstm-0, bilstm-1 have no rows of 'gradient_agreement.tau_perm.*again"):
         pool_by_model(audits)
