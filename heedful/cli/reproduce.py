@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from heedful.runs.store import Store
     from heedful.studies.pipeline import Prepared
     from heedful.studies.render import StudyReport
-    from heedful.studies.study import Claim, Study
+    from heedful.studies.study import Claim, Study, Table
+
+FIRST_ROWS = 10
+"""Rows of a long table that the terminal shows."""
 
 Paper = Annotated[str, typer.Argument(metavar="PAPER", help="A study; `heedful list studies` names them.")]
 Scale = Annotated[str, typer.Option(help="small (minutes on two cores), medium (an hour or two), paper (all of it).")]
@@ -35,7 +38,7 @@ def reproduce(
     audits: options.Audits = "audits",
     device: options.Device = "cpu",
 ) -> None:
-    """Repeat a paper: do what is missing of its runs, print its tables beside ours and its claims with a verdict."""
+    """Reproduce a paper: do the runs that are missing; print each claim with a verdict, and its tables beside ours."""
     from rich.console import Console
 
     from heedful.runs.cluster import connected, cores
@@ -54,15 +57,16 @@ def reproduce(
         return
     errors: dict[str, str] = {}
     if missing:
-        names = _names(prepared)
+        names = names_by_key(prepared)
         with (
             connected(scheduler, workers=processes) as client,
             live_counts(console, errors, lambda key: names.get(key, key)) as progress,
         ):
             do_study(prepared, store, folder, client, device=device, report=progress)
     report = summarize(study, gather(scale, prepared, store, folder, errors), options.command_line(), processes)
-    print_study(console, report)
-    console.print(f"Written: {write_study(report, Path(out))}")
+    page = write_study(report, Path(out))
+    print_study(console, report, page.with_suffix(""))
+    console.print(f"Written: {page}")
     if errors:
         raise typer.Exit(1)
 
@@ -89,12 +93,15 @@ def _list_cells(console: "Console", prepared: "Prepared", store: "Store") -> Non
         console.print(f"{data}, {model}: {done} of {len(members)} runs done", markup=False)
 
 
-def _names(prepared: "Prepared") -> dict[str, str]:
+def names_by_key(prepared: "Prepared") -> dict[str, str]:
     """What each run and audit is called while it is done, by key."""
     names: dict[str, str] = {}
     for (data, model), members in prepared.cells.items():
+        audited = [member.audit for member in members if member.audit]
+        compared = [key for audit in audited for key in prepared.audits[audit].companions]
+        names = {**{key: f"companion of {data}, {model}" for key in compared}, **names}
         names |= {member.run: f"{data}, {model}" for member in members}
-        names |= {member.audit: f"audit of {data}, {model}" for member in members if member.audit}
+        names |= {audit: f"audit of {data}, {model}" for audit in audited}
     return names
 
 
@@ -103,35 +110,54 @@ def _width() -> int | None:
     return None if sys.stdout.isatty() else 200
 
 
-def print_study(console: "Console", report: "StudyReport") -> None:
-    """The tables, then the claims with their verdicts."""
-    from rich.box import SIMPLE_HEAD
-    from rich.markup import escape
-    from rich.table import Table
+def print_study(console: "Console", report: "StudyReport", folder: Path) -> None:
+    """How many claims hold, each claim with its verdict, then the tables.
 
-    from heedful.studies.render import table_cells
+    Args:
+        folder: where the pages of long tables are, of which only the first rows are printed.
+    """
+    from heedful.studies.claim_text import summary_sentence
 
-    for table in report.tables:
-        head, rows = table_cells(table)
-        title = f"[bold]{escape(table.name)}: {escape(table.title)}[/bold]"
-        shown = Table(box=SIMPLE_HEAD, title=title, title_justify="left", title_style="")
-        for place, name in enumerate(head):
-            shown.add_column(escape(name), justify="left" if place < len(table.head) else "right")
-        for row in rows:
-            shown.add_row(*map(escape, row))
-        console.print(shown)
-        console.print(f"{table.note}\n", style="dim", markup=False)
+    console.print(f"\n[bold]{summary_sentence(report.claims)}[/bold]\n")
     for claim in report.claims:
         _print_claim(console, claim)
-    console.print(f"\n{report.facts['Runs']}; {report.facts['Computing time']}", markup=False)
+    console.print()
+    for table in report.tables:
+        _print_table(console, table, folder)
+    console.print(f"{report.facts['Trained models']} trained models; {report.facts['Computing time']}", markup=False)
 
 
 def _print_claim(console: "Console", claim: "Claim") -> None:
     from rich.markup import escape
+    from rich.padding import Padding
+    from rich.text import Text
 
-    from heedful.studies.render import claim_bounds_text, estimate_text
+    from heedful.studies.claim_text import claim_bounds_text, claim_number
 
     colour = {"confirmed": "green", "contradicted": "red"}.get(claim.verdict, "yellow")
-    console.print(f"[bold {colour}]{claim.verdict:>13}[/]  {escape(claim.statement)} [dim]({escape(claim.source)})[/]")
-    number = f"{estimate_text(claim.pooled)} {claim.unit}"
-    console.print(f"               {claim.measured}: {number}; {claim_bounds_text(claim)}", markup=False)
+    console.print(f"[bold {colour}]{claim.verdict:>13}[/]  {escape(claim.statement)}")
+    number = f"{claim_number(claim)}; {claim_bounds_text(claim)}"
+    console.print(Padding(Text(number), (0, 0, 0, 15)))
+    console.print(Padding(Text(f"{claim.measured} ({claim.source})", style="dim"), (0, 0, 0, 15)))
+
+
+def _print_table(console: "Console", table: "Table", folder: Path) -> None:
+    """A table and its note; of a long one the first rows, and where the others are."""
+    from rich import table as rich_table
+    from rich.box import SIMPLE_HEAD
+    from rich.markup import escape
+
+    from heedful.studies.render import is_long, table_cells, table_file
+
+    head, rows = table_cells(table)
+    title = f"[bold]{escape(table.name)}: {escape(table.title)}[/bold]"
+    shown = rich_table.Table(box=SIMPLE_HEAD, title=title, title_justify="left", title_style="")
+    for place, name in enumerate(head):
+        shown.add_column(escape(name), justify="left" if place < len(table.head) else "right")
+    first = rows[:FIRST_ROWS] if is_long(table) else rows
+    for row in first:
+        shown.add_row(*map(escape, row))
+    console.print(shown)
+    if len(first) < len(rows):
+        console.print(f"{len(rows) - len(first)} more rows: {folder / table_file(table)}", markup=False)
+    console.print(f"{table.note}\n", style="dim", markup=False)

@@ -1,4 +1,4 @@
-"""Papers, repeated: tables beside ours, claims tested; one name here is one choice of `heedful reproduce`."""
+"""Papers, reproduced: tables beside ours, claims tested; one name here is one choice of `heedful reproduce`."""
 
 from heedful.studies.attefa.study import STUDY as ATTEFA
 from heedful.studies.jain_wallace.study import STUDY as JAIN_WALLACE

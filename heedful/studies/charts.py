@@ -1,50 +1,56 @@
-"""The kinds of figures that the papers draw, as grids: a row per data set, a column per model."""
+"""The kinds of figures that the papers draw: panels for data sets and models, at most WIDEST pixels wide together."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Sequence
+from math import ceil
+from typing import Any, cast
 
 import altair as alt
 import polars as pl
 
-from heedful.measures import Estimate
-from heedful.report.drawing import (
-    COLOURS,
-    INK,
-    STRONG,
-    Chart,
-    boxes,
-    colour_of,
-    colour_scale,
-    five_numbers,
-    histogram,
-    steps,
-)
+from heedful.report.drawing import COLOURS, INK, STRONG, Chart, boxes, colour_scale, five_numbers, histogram, steps
 
+WIDEST, WIDEST_LEGEND, WIDEST_SINGLE, WIDEST_PANEL = 1_000, 700, 420, 240
+"""Pixels of a figure, of a line of its legend, of its only panel, and of one of several."""
+SPACING = 20
+"""Pixels between panels."""
+LETTER, NUMBER = 7, 22
+"""Pixels that a letter takes, about, and a number along an axis."""
+MOST_COLUMNS = 4
+"""Data sets side by side."""
+LINES = "split(datum.label, ', ')"
+"""A panel's name with each of its parts on a line of its own."""
+LINEAR, LOGARITHMIC = 0.01, [-1.0, -0.1, -0.01, 0.0, 0.01, 0.1, 1.0]
+"""Up to where a symmetric logarithmic axis is linear, and the numbers along it."""
 BINS = 25
-SMALL = 1e-3
-"""Below it, numbers along an axis are written with an exponent."""
 MOST_POINTS = 150
 """Points drawn in one panel of a scatter plot."""
 
 
 def histograms(frame: pl.DataFrame, low: float, high: float, axis: str) -> Chart:
-    """Step histograms of `value` for each data set and model, one per predicted class."""
+    """Step histograms of `value` for each data set and model, one per class."""
     classes = sorted(frame["class"].unique())
     bars = histogram(frame, ["data", "model", "class"], low, high, BINS)
-    chart = steps(bars, colour_of(classes, "class"), axis).properties(width=165, height=85)
-    return _grid(chart, frame)
+    chart = steps(bars, colour_by(classes, "class"), axis).properties(height=85)
+    return _grid(chart, frame, ["100%"])
 
 
-def box_plots(frame: pl.DataFrame, rows: tuple[str, Sequence[str], str]) -> Chart:
-    """Horizontal box plots of `value` for each data set and model, one for each category of the field `rows[0]`.
+def box_plots(frame: pl.DataFrame, rows: tuple[str, Sequence[str], str], axis: str) -> Chart:
+    """Horizontal box plots of `value` for each data set and model.
 
-    The caption must say what the value is: there is no room for it under each of many small panels.
+    Args:
+        rows: the field that has a box for each of its categories, their order, and what they are.
     """
-    numbers = five_numbers(frame, ["data", "model", rows[0]]).with_columns(series=pl.lit("all"))
-    return _grid(boxes(numbers, rows, ("series", ["all"]), "").properties(width=165), frame)
+    field, order, _ = rows
+    numbers = five_numbers(frame, ["data", "model", field]).with_columns(series=pl.lit("all"))
+    return _grid(boxes(numbers, rows, ("series", ["all"]), axis), frame, order)
 
 
 def scatter(frame: pl.DataFrame, x: str, y: str) -> Chart:
-    """Points (`x`, `y`) of each data set and model; at most MOST_POINTS per panel, taken evenly over x."""
+    """Points (`x`, `y`) of each data set and model; at most MOST_POINTS per panel, taken evenly over x.
+
+    The vertical axis is logarithmic beyond +-LINEAR: most of what the papers draw so is small, and some of it large.
+    """
     every = (pl.len().over("data", "model") / MOST_POINTS).ceil().cast(pl.Int64)
     ranked = frame.sort("x").with_columns(place=pl.int_range(pl.len()).over("data", "model"), every=every)
     points = ranked.filter(pl.col("place") % pl.col("every") == 0).select("data", "model", pl.col("x", "y").round(4))
@@ -52,80 +58,151 @@ def scatter(frame: pl.DataFrame, x: str, y: str) -> Chart:
         alt.Chart()
         .mark_circle(size=9, opacity=0.45, color=COLOURS[0], aria=False)
         .encode(
-            x=alt.X("x:Q", title=x, axis=alt.Axis(tickCount=4)), y=alt.Y("y:Q", title=y, axis=alt.Axis(tickCount=4))
+            x=alt.X("x:Q", title=x, axis=alt.Axis(tickCount=4)),
+            y=alt.Y(
+                "y:Q",
+                title=y,
+                scale=alt.Scale(type="symlog", constant=LINEAR),
+                axis=alt.Axis(values=LOGARITHMIC, format="~g"),
+            ),
         )
     )
-    return _grid(alt.LayerChart(data=points, layer=[marks]).properties(width=165, height=110), points)
+    return _grid(alt.LayerChart(data=points, layer=[marks]).properties(height=110), frame, ["−0.01"])
 
 
-def _grid(chart: alt.LayerChart, frame: pl.DataFrame) -> Chart:
-    """The chart once for each data set and model that the frame holds, in its order."""
-    datasets, models = (list(dict.fromkeys(frame[name])) for name in ("data", "model"))
-    header = alt.Header(title=None, labelFontWeight=600, labelColor=STRONG)
-    row_header = alt.Header(title=None, labelFontWeight=600, labelColor=STRONG, labelAngle=0, labelAlign="left")
-    return chart.facet(
-        row=alt.Row("data:N", sort=datasets, header=row_header),
-        column=alt.Column("model:N", sort=models, header=header),
-    )
+def _grid(chart: alt.LayerChart, frame: pl.DataFrame, labels: Sequence[str]) -> Chart:
+    """The chart once for each data set and model that the frame holds, in its order; with one title for each axis.
 
-
-def intervals(estimates: Mapping[tuple[str, str], Estimate], axis: str, mark: float = 0.0) -> Chart:
-    """A point and its interval for each (row, series), with a line at the mark."""
-    rows, series = (list(dict.fromkeys(names)) for names in zip(*estimates, strict=True))
-    frame = _interval_frame(estimates)
-    base = alt.Chart().encode(
-        y=alt.Y("row:N", sort=rows, title=None),
-        yOffset=alt.YOffset("series:N", sort=series, scale=alt.Scale(domain=series)),
-        color=alt.Color("series:N", scale=colour_scale(series), sort=series, legend=_whole_names(series)),
-    )
-    small = max(abs(end) for part in ("low", "high") for end in frame[part]) < SMALL
-    ticks = alt.Axis(tickCount=5, format="~e") if small else alt.Axis()
-    reach = base.mark_rule(strokeWidth=1.6, aria=False).encode(x=alt.X("low:Q", title=axis, axis=ticks), x2="high:Q")
-    points = base.mark_circle(size=46, opacity=1, aria=False).encode(x="value:Q")
-    rule = alt.Chart().mark_rule(strokeDash=[3, 3], color=INK, aria=False).encode(x=alt.datum(mark))
-    height = len(rows) * (15 * len(series) + 12)
-    return alt.LayerChart(data=frame, layer=[rule, reach, points]).properties(width=430, height=height)
-
-
-def _interval_frame(estimates: Mapping[tuple[str, str], Estimate]) -> pl.DataFrame:
-    """row, series, value, low and high; rounded to significant digits, since some differences are small but certain."""
-    rows = [
-        (row, series, *(float(f"{end:.4g}") for end in (estimate.value, estimate.low, estimate.high)))
-        for (row, series), estimate in estimates.items()
-    ]
-    return pl.DataFrame(rows, schema=["row", "series", "value", "low", "high"], orient="row")
-
-
-def _whole_names(series: Sequence[str]) -> alt.Legend | None:
-    """A legend of long names, one below the other; None where there is one series only."""
-    return alt.Legend(title=None, orient="top", columns=1, labelLimit=0) if len(series) > 1 else None
-
-
-def curves(
-    frame: pl.DataFrame,
-    x: str,
-    y: str,
-    series: Sequence[str],
-    *,
-    columns: int | None = None,
-    dots: bool = True,
-) -> Chart:
-    """Lines (`x`, `y`), one per `series`, in a panel for each data set.
+    Models stand side by side; data sets do where there are more of them than of models, and yet few.
 
     Args:
-        columns: how many panels stand side by side; None: all.
+        labels: of the vertical axis, for which there must be room.
     """
+    names = {field: list(dict.fromkeys(frame[field])) for field in ("data", "model")}
+    row, column = "data", "model"
+    if len(names["model"]) < len(names["data"]) <= MOST_COLUMNS:
+        row, column = column, row
+    longest = max(len(line) for name in names[row] for line in name.split(", ")) + max(map(len, labels))
+    width = min(WIDEST_PANEL, (WIDEST - LETTER * longest - 60) // len(names[column]) - SPACING)
+    x, y = (_taken_title(chart, channel) for channel in ("x", "y"))
+    _thin_out(chart, width)
+    # Panels are sorted by their places, not by a list of names: where one of them is missing, Vega would put its gap
+    # first and all others in the wrong place.
+    data = cast(pl.DataFrame, chart.data)
+    numbered = data.with_columns(
+        pl.col(field).replace_strict(own, range(len(own)), return_dtype=pl.Int32).alias(f"{field}_place")
+        for field, own in names.items()
+    )
+    return chart.properties(width=width, data=numbered).facet(
+        row=alt.Row(f"{row}_place:O", header=_row_header(y, names[row])),
+        column=alt.Column(f"{column}_place:O", header=_column_header(x, _lines_at(names[column]))),
+        spacing=SPACING,
+    )
+
+
+def _taken_title(chart: alt.LayerChart, channel: str) -> str | None:
+    """The title of an axis of the chart, which then has none."""
+    title = None
+    for layer in chart.layer:
+        encoded = layer.encoding[channel]
+        if encoded is not alt.Undefined:
+            title = title or (encoded["title"] if isinstance(encoded["title"], str) else None)
+            encoded["title"] = None
+    return title
+
+
+def _thin_out(chart: alt.LayerChart, width: int) -> None:
+    """Leave out numbers along the horizontal axis for which there is no room: every second, or more."""
+    for layer in chart.layer:
+        encoded = layer.encoding["x"]
+        axis: Any = encoded["axis"] if encoded is not alt.Undefined else alt.Undefined
+        if axis is not alt.Undefined and axis["values"] is not alt.Undefined:
+            axis["values"] = axis["values"][:: ceil(len(axis["values"]) * NUMBER / width)]
+            # Left to itself, Vega would leave out more of them.
+            axis["tickCount"] = len(axis["values"])
+
+
+def _lines_at(names: Sequence[str]) -> str:
+    """The name at a panel's place, with each of its parts on a line of its own."""
+    return f"split({json.dumps(list(names))}[datum.value], ', ')"
+
+
+def _row_header(title: str | None, names: Sequence[str]) -> alt.Header:
+    return alt.Header(
+        title=title,
+        titleColor=INK,
+        titleFontSize=11,
+        titleFontWeight="normal",
+        labelExpr=_lines_at(names),
+        labelAngle=0,
+        labelAlign="left",
+        labelFontWeight=600,
+        labelColor=STRONG,
+    )
+
+
+def _column_header(title: str | None, lines: str) -> alt.Header:
+    return alt.Header(
+        title=title,
+        titleColor=INK,
+        titleFontSize=11,
+        titleFontWeight="normal",
+        titleOrient="bottom",
+        labelExpr=lines,
+        labelOrient="top",
+        labelFontWeight=600,
+        labelColor=STRONG,
+    )
+
+
+def colour_by(series: Sequence[str], field: str, symbol: str = "square") -> alt.Color:
+    """Colour by a field, with a legend above that shows every name in full where there is more than one series."""
+    legend = alt.Legend(
+        title=None,
+        orient="top",
+        symbolType=symbol,
+        symbolOpacity=1,
+        symbolStrokeWidth=2.5,
+        labelLimit=0,
+        columns=max(1, WIDEST_LEGEND // (LETTER * max(map(len, series), default=1) + 30)),
+    )
+    scale = colour_scale(series)
+    return alt.Color(f"{field}:N", scale=scale, legend=legend if len(series) > 1 else None, sort=list(series))
+
+
+def curves(frame: pl.DataFrame, x: str, y: str, series: Sequence[str], *, dots: bool = True) -> Chart:
+    """Lines (`x`, `y`), one per `series`, in a panel for each data set."""
     base = alt.Chart().encode(
         x=alt.X("x:Q", title=x, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5)),
         y=alt.Y("y:Q", title=y, scale=alt.Scale(zero=False)),
-        color=colour_of(series, "series"),
+        color=colour_by(series, "series", "stroke"),
     )
     marks = [base.mark_line(strokeWidth=1.6, aria=False)]
     marks += [base.mark_circle(size=30, opacity=1, aria=False)] if dots else []
-    header = alt.Header(title=None, labelFontWeight=600, labelColor=STRONG)
+    return _wrapped(alt.LayerChart(data=frame, layer=marks).properties(height=160), frame)
+
+
+def planes(frame: pl.DataFrame, lines: pl.DataFrame, x: str, y: str, series: Sequence[str]) -> Chart:
+    """Points (`x`, `y`) coloured by `series`, and lines beside them, in a panel for each data set."""
+    both = pl.concat([frame.with_columns(kind=pl.lit("point")), lines.with_columns(kind=pl.lit("line"))])
+    base = alt.Chart().encode(
+        x=alt.X("x:Q", title=x, axis=alt.Axis(tickCount=4)),
+        y=alt.Y("y:Q", title=y, axis=alt.Axis(tickCount=4)),
+        color=colour_by(series, "series"),
+    )
+    joined = base.transform_filter("datum.kind == 'line'").mark_line(strokeWidth=1.4, opacity=0.8, aria=False)
+    dots = base.transform_filter("datum.kind == 'point'").mark_circle(size=46, opacity=0.8, aria=False)
+    return _wrapped(alt.LayerChart(data=both, layer=[joined, dots]).properties(height=120), frame)
+
+
+def _wrapped(chart: alt.LayerChart, frame: pl.DataFrame) -> Chart:
+    """The chart once for each data set, in lines that are full if possible."""
     panels = list(dict.fromkeys(frame["data"]))
-    panel = alt.LayerChart(data=frame, layer=marks).properties(width=240, height=160)
-    return panel.facet(facet=alt.Facet("data:N", sort=panels, header=header), columns=columns or len(panels))
+    full = [columns for columns in range(MOST_COLUMNS, 1, -1) if len(panels) % columns == 0]
+    columns = full[0] if full else min(len(panels), MOST_COLUMNS - 1)
+    width = WIDEST_SINGLE if len(panels) == 1 else min(WIDEST_PANEL, (WIDEST - 80) // columns - 2 * SPACING)
+    facet = alt.Facet("data:N", sort=panels, header=_column_header(None, LINES))
+    return chart.properties(width=width).facet(facet=facet, columns=columns)
 
 
 def heat_maps(frame: pl.DataFrame, rows: Sequence[str]) -> Chart:
@@ -134,9 +211,7 @@ def heat_maps(frame: pl.DataFrame, rows: Sequence[str]) -> Chart:
     A panel for each model, a row for each way the text is `read`; words that were `perturbed` are underlined.
     """
     models = list(dict.fromkeys(frame["model"]))
-    base = alt.Chart().encode(
-        x=alt.X("place:O", axis=None), y=alt.Y("read:N", sort=list(rows), title=None, axis=alt.Axis(ticks=False))
-    )
+    base = alt.Chart().encode(x=alt.X("place:O", axis=None), y=alt.Y("read:N", sort=list(rows), title="perturbation"))
     background = base.mark_rect(color=COLOURS[1], aria=False).encode(
         opacity=alt.Opacity("weight:Q", scale=alt.Scale(domain=[0, 1], range=[0, 0.6], clamp=True), legend=None)
     )
@@ -153,36 +228,3 @@ def heat_maps(frame: pl.DataFrame, rows: Sequence[str]) -> Chart:
     panel = alt.LayerChart(data=frame, layer=[background, words, under]).properties(width=width, height=22 * len(rows))
     header = alt.Header(title=None, labelFontWeight=600, labelColor=STRONG, labelAnchor="start")
     return panel.facet(facet=alt.Facet("model:N", sort=models, header=header), columns=1)
-
-
-def planes(
-    frame: pl.DataFrame, lines: pl.DataFrame, x: str, y: str, series: Sequence[str], *, columns: int = 4
-) -> Chart:
-    """Points (`x`, `y`) coloured by `series`, and lines beside them, in a panel for each data set."""
-    both = pl.concat([frame.with_columns(kind=pl.lit("point")), lines.with_columns(kind=pl.lit("line"))])
-    base = alt.Chart().encode(
-        x=alt.X("x:Q", title=x, axis=alt.Axis(tickCount=4)),
-        y=alt.Y("y:Q", title=y, axis=alt.Axis(tickCount=4)),
-        color=colour_of(series, "series"),
-    )
-    joined = base.transform_filter("datum.kind == 'line'").mark_line(strokeWidth=1.4, opacity=0.8, aria=False)
-    dots = base.transform_filter("datum.kind == 'point'").mark_circle(size=46, opacity=0.8, aria=False)
-    header = alt.Header(title=None, labelFontWeight=600, labelColor=STRONG)
-    panel = alt.LayerChart(data=both, layer=[joined, dots]).properties(width=150, height=120)
-    return panel.facet(
-        facet=alt.Facet("data:N", sort=list(dict.fromkeys(frame["data"])), header=header), columns=columns
-    )
-
-
-def strips(frame: pl.DataFrame, x: str, series: Sequence[str]) -> Chart:
-    """The points `x` of each data set in a row, coloured by `series`, with a tick at their mean."""
-    base = alt.Chart(frame).encode(
-        y=alt.Y("data:N", sort=list(dict.fromkeys(frame["data"])), title=None),
-        yOffset=alt.YOffset("series:N", sort=list(series), scale=alt.Scale(domain=list(series))),
-        x=alt.X("x:Q", title=x),
-        color=colour_of(series, "series"),
-    )
-    dots = base.mark_circle(size=40, opacity=0.75, aria=False)
-    means = base.mark_tick(thickness=2, size=13, aria=False).encode(x="mean(x):Q")
-    rows = frame["data"].n_unique()
-    return alt.layer(dots, means).properties(width=430, height=rows * (14 * len(series) + 12))

@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isnan, nan
+from math import isnan, nan, sqrt
 
+import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heedful.battery.question import Values
 from heedful.measures import Estimate, mean_interval, pooled_interval, pooled_p_value
+from heedful.measures.spread import t_quantile
 from heedful.studies.study import Cell, Claim, Entry, Verdict
 from heedful.verdict.gate import has_learnt
 
@@ -20,7 +22,8 @@ ERROR = 0.05
 """The chance of a wrong verdict where the true number lies at a bound."""
 FEWEST_TRAININGS = 5
 """Trained models behind a claim, below which it is not tested: fewer say too little about training."""
-JUDGED_BY = ("prediction.correct", "prediction.label")
+CORRECT = "prediction.correct"
+JUDGED_BY = (CORRECT, "prediction.label")
 
 
 @dataclass(frozen=True)
@@ -127,13 +130,23 @@ def estimate(values: Values) -> Estimate:
 
 
 def score_estimate(cell: Cell, metric: str) -> Estimate | None:
-    """The mean of a test score over seeds, with their range."""
+    """The mean of a test score over seeds, and its interval; None where there is no such score.
+
+    Accuracy is a mean over texts: where predictions were audited, it is that of the audited texts, and its interval is
+    over texts and seeds. Of other scores it is Student's t interval over seeds, cut at 0 and 1; NaN for a single seed.
+    """
+    if metric == "accuracy" and CORRECT in cell.columns:
+        return estimate(cell.columns[CORRECT])
     scores = [run.scores["test"].get(metric) for run in cell.runs]
-    known = [score for score in scores if score is not None]
-    if not known:
+    known = torch.tensor([score for score in scores if score is not None], dtype=torch.float64)
+    count = len(known)
+    if count == 0:
         return None
-    low, high = (min(known), max(known)) if len(known) > 1 else (nan, nan)
-    return Estimate(sum(known) / len(known), low, high, len(known))
+    mean = known.mean().item()
+    if count == 1:
+        return Estimate(mean, nan, nan, 1)
+    half = t_quantile(ERROR / 2, count - 1.0) * known.std().item() / sqrt(count)
+    return Estimate(mean, max(0.0, mean - half), min(1.0, mean + half), count)
 
 
 def entry(values: Values | None, paper: float | None = None) -> Entry:

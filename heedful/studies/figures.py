@@ -5,22 +5,27 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from heedful.formatting import format_estimate
 from heedful.measures import Estimate
 from heedful.report.drawing import Chart
 from heedful.report.figure import Figure
-from heedful.studies.charts import box_plots, histograms, intervals
+from heedful.studies.charts import box_plots, histograms
+from heedful.studies.interval_charts import beyond, interval_limits, intervals
 from heedful.studies.study import Cell, Claim
 
+BOXES = "Boxes: quartiles and median; whiskers: the last values within 1.5 interquartile ranges."
 LARGEST = "prediction.max_attention"
 BINS = ("[0, .25)", "[.25, .5)", "[.5, .75)", "[.75, 1]")
 
+MOST_CLASSES = 3
+"""Classes that a histogram distinguishes; texts of more classes are taken together, as the papers do."""
 MOST_MEANS = 24
 """Panels whose means all appear in the figure's description for those who cannot see it."""
 
 
 @dataclass(frozen=True)
 class Heading:
-    """What a figure is called: the name of its file, its title, and the figure of the paper that it repeats."""
+    """What a figure is called: the name of its file, its title, and the figure of the paper that it redraws."""
 
     name: str
     title: str
@@ -69,8 +74,8 @@ def histogram_figure(
     frame = _defined(text_frame(cells, {column: "value"}))
     if frame.is_empty():
         return []
-    caption = f"Each panel: the share of texts by {axis}; colours distinguish the predicted classes."
-    chart = histograms(frame, *limits, axis)
+    caption = f"Share of texts by {axis}, for each predicted class where there are at most {MOST_CLASSES}."
+    chart = histograms(_few_classes(frame), *limits, axis)
     return [study_figure(heading, chart, caption=caption, alt=f"Histograms of {axis}. {_means(frame)}")]
 
 
@@ -81,20 +86,22 @@ def by_largest_figure(cells: Sequence[Cell], column: str, axis: str, heading: He
         return []
     place = (pl.col("largest") * len(BINS)).floor().clip(0, len(BINS) - 1).cast(pl.Int32)
     frame = frame.with_columns(bin=place.replace_strict(range(len(BINS)), BINS, return_dtype=pl.String))
-    medians = frame.group_by("bin").agg(pl.col("value").median().round(3)).sort("bin").rows()
-    described = "; ".join(f"{weights}: median {median}" for weights, median in medians)
+    medians = dict(frame.group_by("bin").agg(pl.col("value").median().round(3)).rows())
+    described = "; ".join(f"{weights}: median {medians[weights]}" for weights in BINS if weights in medians)
     return [
         study_figure(
             heading,
-            box_plots(frame, ("bin", BINS, "largest weight")),
-            caption=f"Boxes: {axis}, by the largest attention weight of the text.",
+            box_plots(frame, ("bin", BINS, "largest weight of the text"), axis),
+            caption=f"{_capital(axis)}, by the largest attention weight of the text. {BOXES}",
             alt=f"Box plots of {axis} by bins of the largest weight. Over all models: {described}.",
         )
     ]
 
 
-def measures_figure(cells: Sequence[Cell], columns: Mapping[str, str], axis: str, heading: Heading) -> list[Figure]:
-    """Several measures side by side, a box each: `columns` says what each is called."""
+def measures_figure(
+    cells: Sequence[Cell], columns: Mapping[str, str], axis: str, heading: Heading, *, rows: str = ""
+) -> list[Figure]:
+    """Several measures, a box each: `columns` says what each is called, `rows` what distinguishes them."""
     wide = text_frame(cells, columns)
     if wide.is_empty():
         return []
@@ -103,8 +110,8 @@ def measures_figure(cells: Sequence[Cell], columns: Mapping[str, str], axis: str
     return [
         study_figure(
             heading,
-            box_plots(frame, ("measure", names, "")),
-            caption=f"Boxes: {axis}. Whiskers reach the last value within 1.5 interquartile ranges.",
+            box_plots(frame, ("measure", names, rows), axis),
+            caption=f"{_capital(axis)}. {BOXES}",
             alt=f"Box plots of {axis}. {_means(frame, 'measure')}",
         )
     ]
@@ -117,15 +124,39 @@ def claims_figure(claims: Sequence[Claim], axis: str, heading: Heading) -> list[
     }
     if not estimates:
         return []
-    described = "; ".join(f"{name}: {part.value:.2g}" for (name, _), part in estimates.items())
+    described = "; ".join(
+        f"{claim.measured}: {', '.join(f'{name} {part.value:.2g}' for name, part in claim.parts.items())}"
+        for claim in claims
+        if claim.parts
+    )
+    limits = interval_limits(estimates)
     return [
         study_figure(
             heading,
-            intervals(estimates, axis),
-            caption="Means over texts, with their 95 % intervals.",
+            intervals(estimates, axis, limits),
+            caption=f"Means over texts and seeds, with their 95 % intervals.{_cut_off(beyond(estimates, limits))}",
             alt=f"{heading.title}. {described}.",
         )
     ]
+
+
+def _cut_off(outliers: Mapping[tuple[str, str], Estimate]) -> str:
+    """What the arrows at the edge of a chart of intervals stand for."""
+    named = (
+        f"{row} ({series}): {format_estimate(part.value, part.low, part.high)}"
+        for (row, series), part in outliers.items()
+    )
+    return f" Arrows: beyond the axis. {'; '.join(named)}." if outliers else ""
+
+
+def _few_classes(frame: pl.DataFrame) -> pl.DataFrame:
+    """The same texts; those of a data set with many classes as one class, `all`."""
+    many = pl.col("class").n_unique().over("data") > MOST_CLASSES
+    return frame.with_columns(pl.when(many).then(pl.lit("all")).otherwise("class").alias("class"))
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _defined(frame: pl.DataFrame) -> pl.DataFrame:

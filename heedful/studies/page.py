@@ -1,4 +1,4 @@
-"""A study's files: one self-contained HTML page, a Markdown page with its figures, and JSON."""
+"""A study's files: one self-contained HTML page, Markdown pages with their figures, and JSON."""
 
 import json
 import re
@@ -8,36 +8,43 @@ from markupsafe import Markup, escape
 
 from heedful.report.figure import inline_svg
 from heedful.report.page import templates
-from heedful.studies.render import (
+from heedful.studies.claim_text import (
     HOW,
-    StudyReport,
-    as_json,
+    claim_bounds_text,
     claim_details,
+    claim_number,
+    claim_parts,
+    claim_unit,
     error_rates_text,
-    estimate_text,
-    markdown,
-    number_text,
-    table_cells,
+    summary_sentence,
 )
+from heedful.studies.markdown import markdown_pages
+from heedful.studies.render import StudyReport, as_json, is_long, ran_cells, table_cells
 
 HERE = Path(__file__).parent
 MARKS = ((re.compile(r"\*\*(.+?)\*\*"), r"<b>\1</b>"), (re.compile(r"\*(.+?)\*"), r"<em>\1</em>"))
+WRITTEN = ("*.svg", "*.md")
+"""What a study's folder may hold of it."""
 
 
 def render_study(report: StudyReport) -> str:
     """The whole HTML page; every word in it is escaped, and it requests nothing from any network."""
     environment = templates(HERE)
     environment.filters |= {
-        "estimate": estimate_text,
-        "number": number_text,
-        "emphasized": _emphasized,
+        "bounds": claim_bounds_text,
         "details": claim_details,
+        "emphasized": _emphasized,
+        "number": claim_number,
+        "parts": claim_parts,
+        "unit": claim_unit,
     }
     return environment.get_template("study.html").render(
         report=report,
-        facts=report.facts.items(),
+        summary=summary_sentence(report.claims),
+        facts=[("Scale", report.scale), ("Trained models", report.facts["Trained models"])],
+        ran=ran_cells(report),
         how=f"{HOW} {error_rates_text()}",
-        tables=[(table, *table_cells(table)) for table in report.tables],
+        tables=[(table, *table_cells(table), is_long(table)) for table in report.tables],
         figures=[(figure, inline_svg(figure)) for figure in report.figures],
     )
 
@@ -51,27 +58,19 @@ def _emphasized(text: str) -> Markup:
 
 
 def write_study(report: StudyReport, folder: Path) -> Path:
-    """The path of the HTML page: NAME.html, NAME.md, NAME.json and the figures NAME/*.svg are written into the folder.
+    """The path of the HTML page: NAME.html, NAME.md, NAME.json and what belongs to NAME.md are written into the folder.
 
-    Drawings in NAME/ of figures that the study no longer draws are removed.
+    That is, in NAME/, the figures and the pages of long tables; those that the study no longer has are removed.
     """
     name = report.study.name
-    drawings = _write_figures(report, folder / name)
-    paths = {figure: f"{name}/{path.name}" for figure, path in drawings.items()}
     content = json.dumps(as_json(report), indent=2, allow_nan=False)
-    (folder / f"{name}.md").write_text(markdown(report, paths), encoding="utf-8")
-    (folder / f"{name}.json").write_text(content + "\n", encoding="utf-8")
-    page = folder / f"{name}.html"
-    page.write_text(render_study(report), encoding="utf-8")
-    return page
-
-
-def _write_figures(report: StudyReport, folder: Path) -> dict[str, Path]:
-    """The file of each figure, by its name."""
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = {figure.name: folder / f"{figure.name}.svg" for figure in report.figures}
-    for figure in report.figures:
-        paths[figure.name].write_text(inline_svg(figure), encoding="utf-8")
-    for path in set(folder.glob("*.svg")) - set(paths.values()):
-        path.unlink()
-    return paths
+    texts = {f"{name}/{figure.name}.svg": str(inline_svg(figure)) for figure in report.figures}
+    texts |= {**markdown_pages(report), f"{name}.json": f"{content}\n", f"{name}.html": render_study(report)}
+    (folder / name).mkdir(parents=True, exist_ok=True)
+    for path, text in texts.items():
+        (folder / path).write_text(text, encoding="utf-8")
+    written = {folder / path for path in texts}
+    for path in [path for pattern in WRITTEN for path in (folder / name).glob(pattern)]:
+        if path not in written:
+            path.unlink()
+    return folder / f"{name}.html"

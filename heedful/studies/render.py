@@ -1,11 +1,10 @@
-"""A study's results as text: numbers with their intervals, claims as sentences, one Markdown page."""
+"""A study's results as text: numbers with their intervals, claims as sentences, tables as cells."""
 
-import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from heedful import __version__
@@ -13,19 +12,12 @@ from heedful.formatting import UNDEFINED, format_estimate, format_number, format
 from heedful.measures import Estimate
 from heedful.report.figure import Figure
 from heedful.settings import key_of
+from heedful.studies.claim_text import DECIMALS, verdict_counts
 from heedful.studies.claims import cell_has_learnt, decide
 from heedful.studies.study import Cell, Claim, Entry, Results, Study, Table
 
-HOW = (
-    "Ours: the mean over texts and seeds and its 95 % interval, for which both are samples; for prediction scores, the "
-    "mean over seeds and their range. Each claim states the smallest difference that matters, its margin. A claim is "
-    "*confirmed* if the 95 % interval of its number, averaged over data sets as a sample of all data sets, lies wholly "
-    "above the upper bound; *contradicted* if it lies wholly below the lower one; *not confirmed* otherwise; *not "
-    "tested* with fewer than five trained models behind it. Verdicts allow for the number of claims (Holm). Models "
-    "that have not learnt their task are left out; data sets that surely lie on the other side of the bound are named "
-    "as exceptions, and are no veto."
-)
-DECIMALS = 3
+MOST_ROWS, MOST_NUMBERS = 25, 60
+"""A table with more of either has a page of its own."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +85,7 @@ def _facts(study: Study, results: Results, workers: int) -> dict[str, str]:
     time = f"{format_seconds(seconds)} of one core; with {workers} workers about {format_seconds(seconds / workers)}"
     return {
         "Scale": f"{results.scale}: {study.scales[results.scale]}",
-        "Runs": f"{len(runs)}, and their audits",
+        "Trained models": str(len(runs)),
         "Computing time": time,
         "Versions": ", ".join(f"{name} {version}" for name, version in {"heedful": __version__, **versions}.items()),
     }
@@ -133,20 +125,18 @@ def estimate_text(estimate: Estimate | None) -> str:
     return format_estimate(estimate.value, estimate.low, estimate.high, decimals=DECIMALS)
 
 
-def error_rates_text() -> str:
-    """How often the rule for claims errs, and how often it sees what is there: what `benchmarks/claims.py` wrote."""
-    measured = json.loads((Path(__file__).parent / "error_rates.json").read_text(encoding="utf-8"))
-    worlds = measured["worlds"]
-    decides = max(rates["decides"] for rates in worlds.values())
-    confirms = ", ".join(
-        f"{100 * rates['confirms']:.0f} % ({name}, {rates['texts']:,} texts)" for name, rates in worlds.items()
-    )
-    return (
-        f"In simulations with {measured['sets']} sets that differ by half the margin and {measured['seeds']} seeds, "
-        f"the rule, before Holm's correction, decides at most {100 * decides:.1f} % of claims whose true effect is at "
-        f"a bound, and confirms of those whose effect is twice the margin {confirms}. With fewer texts *not confirmed* "
-        "says little (`benchmarks/claims.py`)."
-    )
+def is_long(table: Table) -> bool:
+    """Whether a table is too long for the main page."""
+    return len(table.rows) > MOST_ROWS or len(table.rows) * len(table.columns) > MOST_NUMBERS
+
+
+def table_file(table: Table) -> str:
+    """The name of the file of a long table.
+
+    >>> table_file(Table("Tables 4, 6 and 7", "", "", (), (), ()))
+    'tables_4_6_and_7.md'
+    """
+    return re.sub(r"[^a-z0-9]+", "_", table.name.lower()).strip("_") + ".md"
 
 
 def has_paper(table: Table) -> list[bool]:
@@ -170,81 +160,19 @@ def _row(entries: Sequence[Entry], printed: Sequence[bool]) -> list[str]:
     return row
 
 
-def markdown(report: StudyReport, figures: Mapping[str, str]) -> str:
-    """The whole page.
-
-    Args:
-        figures: the path of each figure's file, by its name.
-    """
-    study, claims = report.study, [_claim_row(claim) for claim in report.claims]
-    parts = [f"# {study.title}, repeated", f"{study.paper}. Made by `{report.command}`."]
-    parts += ["## What the paper claims", report.about, "## What we find"]
-    parts.append(_markdown_table(["verdict", "claim", "number", "confirmed above", "contradicted below"], claims))
-    parts += [HOW, error_rates_text(), *(f"- {claim.statement} {claim_details(claim)}" for claim in report.claims)]
-    parts += ["## What the tables show", *report.remarks] if report.remarks else []
-    parts += ["## Where we differ, and why", *report.differences]
-    for table in report.tables:
-        parts += [f"## {table.name}: {table.title}", table.note, _markdown_table(*table_cells(table))]
-    for figure in report.figures:
-        parts += [f"### {figure.title} ({figure.source})", f"![{figure.alt}]({figures[figure.name]})", figure.caption]
-    parts += ["## What was run", "\n".join(f"- {name}: {fact}" for name, fact in report.facts.items())]
-    if report.ran:
-        parts.append(_markdown_table(list(report.ran[0]), [list(row.values()) for row in report.ran]))
-    parts += [f"Failed: {key}: {error}" for key, error in report.errors.items()]
-    return "\n\n".join(parts) + "\n"
-
-
-def _claim_row(claim: Claim) -> list[str]:
-    lower, upper = claim.bounds
-    return [
-        f"**{claim.verdict}**",
-        f"{claim.statement} ({claim.source})",
-        f"{estimate_text(claim.pooled)} {claim.unit}",
-        number_text(upper),
-        number_text(lower),
-    ]
-
-
-def claim_bounds_text(claim: Claim) -> str:
-    """What would decide the claim."""
-    lower, upper = claim.bounds
-    return f"confirmed above {number_text(upper)}, contradicted below {number_text(lower)}"
-
-
-def claim_details(claim: Claim) -> str:
-    """What the paper says, what was measured, and what the verdict rests on, in sentences."""
-    excepted = {name: " (excepted by the paper)" for name in claim.excepts}
-    parts = "; ".join(f"{name}{excepted.get(name, '')} {estimate_text(part)}" for name, part in claim.parts.items())
-    sentences = [
-        f'The paper: "{claim.quote}".' if claim.quote else "",
-        f"Measured: {claim.measured}; a difference of {number_text(claim.margin)} matters.",
-        f"{parts}." if parts else "",
-        f"Trained models: {claim.trainings}.",
-        f"Exceptions: {'; '.join(claim.exceptions)}." if claim.exceptions else "",
-        f"Left out, for they have not learnt their task: {'; '.join(claim.left_out)}." if claim.left_out else "",
-        f"By itself it would be {claim.unadjusted}." if claim.unadjusted != claim.verdict else "",
-        "If there is a difference, it is surely too small to matter." if _is_negligible(claim) else "",
-    ]
-    return " ".join(sentence for sentence in sentences if sentence)
-
-
-def _is_negligible(claim: Claim) -> bool:
-    """Whether an effect is claimed and the number surely lies between the bounds."""
-    lower, upper = claim.bounds
-    return claim.verdict == "not confirmed" and lower < claim.pooled.low <= claim.pooled.high < upper
-
-
-def _markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+def ran_cells(report: StudyReport) -> tuple[list[str], list[list[str]]]:
+    """The head and the rows of the table of what was run."""
+    head = list(report.ran[0]) if report.ran else []
+    return head, [list(row.values()) for row in report.ran]
 
 
 def as_json(report: StudyReport) -> dict[str, Any]:
-    """Claims and tables for a program to read; undefined numbers are null."""
+    """Verdicts counted, claims and tables, for a program to read; undefined numbers are null."""
     content = {
         "study": report.study.name,
         "scale": report.scale,
         "command": report.command,
+        "summary": verdict_counts(report.claims),
         "claims": [asdict(claim) for claim in report.claims],
         "remarks": list(report.remarks),
         "tables": [asdict(table) for table in report.tables],

@@ -217,7 +217,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Study:
-    """A paper, repeated.
+    """A paper, reproduced.
 
     Args:
         name: the command's argument.

@@ -6,7 +6,7 @@ from runpy import run_path
 
 import pytest
 
-from heedful.studies.render import error_rates_text
+from heedful.studies.claim_text import error_rates_text
 
 BENCHMARK = run_path(str(Path(__file__).parents[2] / "benchmarks" / "claims.py"))
 WORLD, VERDICTS = BENCHMARK["WORLDS"]["agreement"], BENCHMARK["verdicts"]

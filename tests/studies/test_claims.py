@@ -1,11 +1,12 @@
 """Numbers of tables, and the rule by which claims are judged."""
 
 from dataclasses import replace
+from math import isnan
 
 import pytest
 import torch
+from scipy import stats
 
-from heedful.settings.validation import update_settings
 from heedful.studies import claims
 from heedful.studies.claims import Part
 from heedful.studies.study import Cell, Claim
@@ -169,13 +170,30 @@ def test_seeds_that_differ_widen_the_interval():
     assert one.high - one.low < 0.1
 
 
-def test_scores_are_averaged_over_seeds_with_their_range():
-    runs = tuple(described(update_settings(RUN, {"seed": seed})) for seed in range(3))
-    cell = Cell("sst2", "bilstm", "bilstm", "", runs, {})
-    score = known(claims.score_estimate(cell, "accuracy"))
-    assert (score.value, score.low, score.high) == pytest.approx((0.81, 0.8, 0.82))
+def scored(*accuracies, columns=None):
+    """A cell with a run of each accuracy."""
+    runs = (described(RUN).model_copy(update={"scores": {"test": {"accuracy": each}}}) for each in accuracies)
+    return Cell("sst2", "bilstm", "bilstm", "", tuple(runs), columns or {})
+
+
+def test_scores_are_averaged_over_seeds_with_student_s_interval():
+    score = known(claims.score_estimate(scored(0.80, 0.81, 0.82), "accuracy"))
+    low, high = stats.t.interval(0.95, df=2, loc=0.81, scale=stats.sem([0.80, 0.81, 0.82]))
+    assert (score.value, score.low, score.high) == pytest.approx((0.81, low, high))
     assert score.n == 3
-    assert claims.score_estimate(cell, "no_such_score") is None
+    assert claims.score_estimate(scored(0.8), "no_such_score") is None
+
+
+def test_a_score_of_one_seed_has_no_interval_and_none_passes_0_or_1():
+    single = known(claims.score_estimate(scored(0.8), "accuracy"))
+    assert single.value == 0.8 and isnan(single.low) and isnan(single.high)
+    assert known(claims.score_estimate(scored(0.9, 1.0), "accuracy")).high == 1.0
+    assert known(claims.score_estimate(scored(0.0, 0.1), "accuracy")).low == 0.0
+
+
+def test_accuracy_is_that_of_the_audited_texts_where_there_are_any():
+    audited = scored(0.80, 0.81, columns={"prediction.correct": share(0.9)})
+    assert known(claims.score_estimate(audited, "accuracy")) == claims.estimate(share(0.9))
 
 
 def test_differences_are_first_minus_second_for_the_seeds_that_both_have():

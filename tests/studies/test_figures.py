@@ -1,10 +1,12 @@
 """Figures that several studies draw."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 
+from heedful.report.figure import to_svg
 from heedful.studies import claims
 from heedful.studies.claims import Part
 from heedful.studies.figures import (
@@ -63,6 +65,13 @@ def test_texts_are_put_into_bins_of_their_largest_weight(largest, place):
     assert f"{BINS[place]}: median 0.25" in figure.alt
 
 
+def test_bins_of_weights_are_described_in_their_order():
+    largest = torch.linspace(0.0, 1.0, TEXTS, dtype=torch.float64).repeat(SEEDS, 1)
+    (figure,) = by_largest_figure([cell(a__x=0.25, prediction__max_attention=largest)], "a.x", "x", HEADING)
+    described = "; ".join(f"{weights}: median 0.25" for weights in BINS)
+    assert figure.alt.endswith(f"Over all models: {described}.")
+
+
 def test_of_many_panels_the_extreme_means_are_described():
     cells = [cell(f"set{n}", a__x=n / 100, a__y=0.5) for n in range(30)]
     (figure,) = measures_figure(cells, {"a.x": "first", "a.y": "second"}, "x", HEADING)
@@ -72,4 +81,26 @@ def test_of_many_panels_the_extreme_means_are_described():
 def test_a_figure_of_claims_has_a_mark_for_each_part():
     parts = {"sst2": Part(near(0.2)), "imdb": Part(near(0.3))}
     (figure,) = claims_figure([claims.test_claim(CLAIM, parts)], "difference", HEADING)
-    assert figure.alt == "A figure. sst2: 0.2; imdb: 0.3."
+    assert figure.alt == "A figure. x - y: sst2 0.2, imdb 0.3."
+
+
+def test_what_a_figure_of_claims_cuts_off_is_named_in_its_caption():
+    alike = {f"set {place}": Part(near(0.2 + 0.01 * place)) for place in range(6)}
+    (whole,) = claims_figure([claims.test_claim(CLAIM, alike)], "difference", HEADING)
+    assert whole.caption == "Means over texts and seeds, with their 95 % intervals."
+    (cut,) = claims_figure([claims.test_claim(CLAIM, {**alike, "imdb": Part(near(30.0))})], "difference", HEADING)
+    assert cut.caption == f"{whole.caption} Arrows: beyond the axis. imdb (x - y): 30.0 (30.0 to 30.0)."
+
+
+def test_claims_that_measure_different_things_have_different_names_in_the_legend():
+    long = [f"tau of gradient and leave-one-out - tau of attention and {other}" for other in ("gradient", "loo")]
+    made = [replace(CLAIM, id=f"claim_{place}", measured=name) for place, name in enumerate(long)]
+    (figure,) = claims_figure([claims.test_claim(claim, {"sst2": Part(near(0.2))}) for claim in made], "x", HEADING)
+    drawn = to_svg(figure)
+    for name in long:
+        assert drawn.count(f">{name}</text>") == 1
+
+
+def test_boxes_say_what_distinguishes_them():
+    (figure,) = measures_figure([cell(a__x=0.1, a__y=0.5)], {"a.x": "one", "a.y": "two"}, "x", HEADING, rows="kind")
+    assert ">kind</text>" in to_svg(figure)

@@ -6,6 +6,7 @@ from distributed import Client
 
 from heedful.auditing.audit import audit
 from heedful.auditing.companions import Companions
+from heedful.cli.reproduce import names_by_key
 from heedful.report.audit_files import read_audit
 from heedful.runs.companions import adversary_of
 from heedful.runs.grid import RunWithBase
@@ -14,6 +15,7 @@ from heedful.runs.worker import ensure, load_data
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings, key_of
 from heedful.settings.validation import update_settings
 from heedful.studies.claims import estimate
+from heedful.studies.markdown import RAN
 from heedful.studies.page import write_study
 from heedful.studies.pipeline import Prepared, PreparedRun, do_study, gather, prepare_study, shown_words
 from heedful.studies.render import summarize
@@ -115,6 +117,15 @@ def test_companions_and_base_runs_are_done_too(prepared, done):
     assert len(prepared.audits) == 6
 
 
+def test_all_that_is_done_has_a_name_to_show_while_it_is_done(prepared):
+    names = names_by_key(prepared)
+    assert set(names) == {*prepared.runs, *prepared.audits}
+    member = prepared.cells["mock-1", "attacked"][0]
+    (adversary,) = request_of(prepared, "attacked").companions.adversaries
+    assert (names[member.audit], names[adversary]) == ("audit of mock-1, attacked", "companion of mock-1, attacked")
+    assert names[prepared.cells["mock-1", "wild"][0].run] == "mock-1, wild"
+
+
 def test_a_failed_run_takes_its_audit_with_it_and_nothing_else(done):
     _, audits, errors, again = done
     assert len(errors) == 2
@@ -159,9 +170,9 @@ def test_a_cell_knows_its_fields_and_the_runs_it_was_compared_with(results):
 
 def test_the_page_says_what_failed_and_what_was_run(results, tmp_path):
     report = summarize(STUDY, results, "heedful reproduce x", 1)
-    text = (write_study(report, tmp_path).parent / "tiny.md").read_text()
-    assert "Failed: " in text
-    assert "| mock-1 | average | 0, 1 | 40 at most | 12 at most |" in text
+    write_study(report, tmp_path)
+    assert "Failed: " in (tmp_path / "tiny.md").read_text()
+    assert "| mock-1 | average | 0, 1 | 40 at most | 12 at most |" in (tmp_path / "tiny" / RAN).read_text()
 
 
 def test_what_was_recorded_of_tokens_is_handed_on(tmp_path):

@@ -2,6 +2,8 @@
 
 from functools import cache
 from itertools import combinations_with_replacement
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 import polars as pl
@@ -95,7 +97,19 @@ def _measured(settings: str, has_seeds: bool, adversaries: int) -> tuple[str, ..
     trained, data = _toy_model()
     asked = update_settings(AuditSettings.model_validate_json(settings), {"examples": 4, "shown": 0})
     companions = Companions(seeds=(trained,) * has_seeds, adversaries=(trained,) * adversaries)
-    return tuple(columns_of([audit(trained, data, asked, companions).rows]))
+    with TemporaryDirectory() as folder:
+        audited = audit(trained, data, _with_vectors(asked, Path(folder) / "toy.txt"), companions)
+    return tuple(columns_of([audited.rows]))
+
+
+def _with_vectors(settings: AuditSettings, file: Path) -> AuditSettings:
+    """The same audit, with word vectors for the toy's words where words give way to the nearest by their vectors."""
+    options = settings.options.get("word_substitution", {})
+    if options.get("synonyms") != "vectors":
+        return settings
+    file.write_text("negative 1 0\npositive 0.9 0.1\nfilm 0.8 0.2\nwas 0.7 0.3\n", encoding="utf-8")
+    replaced = {**settings.options, "word_substitution": {**options, "vectors": str(file)}}
+    return update_settings(settings, {"options": replaced})
 
 
 def measured_columns(study_run: StudyRun) -> tuple[str, ...]:

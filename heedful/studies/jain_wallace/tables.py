@@ -36,7 +36,7 @@ def _performance(results: Results) -> Table:
         printed = number(NAME, item="Table 1", data=cell.data, model=cell.model, measure=metric)
         entries = (Entry(score_estimate(cell, metric), printed), Entry(score_estimate(cell, "roc_auc")))
         rows.append(((cell.data, cell.model, metric), entries))
-    note = "F1 of the positive class for two classes, accuracy for more. Ours: mean and range over seeds."
+    note = "F1 of the positive class for two classes, accuracy for more."
     return Table(
         "Table 1", "How well the models predict", note, ("data", "model", "measure"), ("score", "AUC"), tuple(rows)
     )

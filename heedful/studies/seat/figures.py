@@ -1,6 +1,6 @@
 """The figures of Hu et al. (2023): stability over seeds and under noise, the course of training; and certificates."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import polars as pl
@@ -9,6 +9,7 @@ from heedful.battery.question import Values
 from heedful.report.figure import Figure
 from heedful.studies.charts import curves
 from heedful.studies.figures import Heading, by_largest_figure, claims_figure, measures_figure, study_figure
+from heedful.studies.seat.claims import LEAST
 from heedful.studies.seat.columns import (
     ATTACK,
     CERTIFICATE,
@@ -58,9 +59,15 @@ def _seeds(results: Results, encoder: str) -> list[Figure]:
 def _noise(results: Results, encoder: str) -> list[Figure]:
     cells = [cell for cell in results.select(encoder=encoder) if cell.method in SIDE_BY_SIDE]
     columns = {f"{ATTACK}{suffix(RADII, radius)}": f"{radius:g}" for radius in RADII}
-    axis = "JSD of attention under the attack, by its radius"
+    cells = [replace(cell, columns=_powers(cell, columns)) for cell in cells]
+    axis = "JSD of attention under the attack, in powers of ten"
     heading = Heading(f"noise_{encoder}", f"Noise on embeddings, {encoder}", PAPER("Tables 1 and 8"))
-    return measures_figure(_named_by_method(cells), columns, axis, heading)
+    return measures_figure(_named_by_method(cells), columns, axis, heading, rows="radius of the attack")
+
+
+def _powers(cell: Cell, columns: Iterable[str]) -> dict[str, Values]:
+    """These columns of the cell in powers of ten: on a linear axis the smaller radii would all be 0."""
+    return {name: cell.columns[name].clamp_min(LEAST).log10() for name in columns if name in cell.columns}
 
 
 def _named_by_method(cells: Sequence[Cell]) -> list[Cell]:
@@ -97,7 +104,7 @@ def _training_figure(frame: pl.DataFrame, measure: str, name: str) -> Figure:
     described = "; ".join(f"{data}, {kind}: {y:.2g} after {x} epochs" for data, kind, x, y in last.rows())
     return study_figure(
         Heading(f"figure_5_{measure}", f"The {name} during training", PAPER("Figure 5")),
-        curves(own, "epoch", name, series, columns=3),
+        curves(own, "epoch", name, series),
         caption="Means over texts and seeds: on training texts as they are trained on, on others after the epoch.",
         alt=f"Curves over epochs. {described}.",
     )
@@ -115,7 +122,7 @@ def _certified(results: Results) -> list[Figure]:
     return [
         study_figure(
             Heading("certified", "Certified decisions", "Not in the paper"),
-            curves(frame, "radius (largest change of a weight)", "share", DRAWN, columns=3, dots=False),
+            curves(frame, "radius (largest change of a weight)", "share of texts certified", DRAWN, dots=False),
             caption=(
                 "Share of texts in which no other attention changes the decision, as long as no weight differs by "
                 "more than the radius: exact."

@@ -1,5 +1,7 @@
 """Heat maps of texts under three perturbations, after Figures 1, 3 and 4 of Hu et al. (2023)."""
 
+from dataclasses import replace
+
 import polars as pl
 
 from heedful.report.figure import Figure
@@ -10,7 +12,7 @@ from heedful.studies.study import Cell, Results
 
 PAPER = "Hu et al. 2023, {}".format
 READ_AS = {
-    "attention": "as it is",
+    "attention": "none",
     "noisy_attention": "noise on a word",
     "replaced_attention": "a similar word",
     "seed_attention": "another seed",
@@ -29,7 +31,8 @@ def heat_map_figures(results: Results) -> list[Figure]:
         example = _short_text(cells[0]) if cells else None
         if example is not None:
             figures.append(_heat_map(pl.concat([_weights(cell, example) for cell in cells]), data))
-    return figures
+    # One explanation is enough for figures that follow each other.
+    return [*figures[:1], *(replace(figure, caption="As above.") for figure in figures[1:])]
 
 
 def _short_text(cell: Cell) -> int | None:
@@ -68,10 +71,10 @@ def _heat_map(frame: pl.DataFrame, data: str) -> Figure:
         Heading(f"heat_{data}", title, PAPER("Figures 1, 3 and 4")),
         heat_maps(frame, list(READ_AS.values())),
         caption=(
-            f"Attention of each model (seed 0) to the first test text of {SHORTEST} to {LONGEST} words "
-            f"that the audit shows: as it is, with Gaussian noise of variance {RADII[-1]:g} on one word, with one "
-            "word replaced by its nearest neighbour, and attention of the same model from another seed. "
-            "The colour is the weight, from 0 to 1; the perturbed word is underlined."
+            f"Attention (seed 0) to the first text of {SHORTEST} to {LONGEST} words that the audit shows: as it is; "
+            f"with Gaussian noise of variance {RADII[-1]:g} on a word; with a word replaced by the nearest one by the "
+            "pretrained vectors (GloVe); and from another seed. Colour: the weight, from 0 to 1; underlined: the "
+            "perturbed word."
         ),
         alt=f"Heat maps. Most attended: {described}.",
     )

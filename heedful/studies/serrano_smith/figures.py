@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from heedful.report.figure import Figure
-from heedful.studies.charts import histograms, scatter
+from heedful.studies.charts import LINEAR, histograms, scatter
 from heedful.studies.figures import Heading, measures_figure, study_figure, text_frame
 from heedful.studies.serrano_smith.columns import DELTA_ATTENTION, DELTA_JS, FRACTION, MASS, RANKINGS
 from heedful.studies.study import Claim, Results
@@ -23,12 +23,14 @@ def figures(results: Results, claims: Mapping[str, Claim]) -> list[Figure]:
             {FRACTION(ranking): name for ranking, name in RANKINGS.items()},
             "fraction of items erased before the decision changes",
             Heading("figure_5_6_10", "Erasing until the decision changes", PAPER("Figures 5, 6 and 10")),
+            rows="ranking",
         ),
         *measures_figure(
             cells,
             {MASS(ranking): name for ranking, name in RANKINGS.items()},
             "attention mass erased before the decision changes",
             Heading("figure_11", "The attention mass erased by then", PAPER("Figure 11")),
+            rows="ranking",
         ),
     ]
 
@@ -42,7 +44,10 @@ def _single_figures(frame: pl.DataFrame) -> list[Figure]:
     top = study_figure(
         Heading("figure_3_7", "The top item against a random other one", PAPER("Figures 3 and 7")),
         scatter(frame, "difference in attention", "difference in JS divergence"),
-        caption="Each point is a text: how much more erasing the top item moves the prediction, by its extra weight.",
+        caption=(
+            "Each point is a text: how much more erasing the top item moves the prediction, by its extra weight. The "
+            f"vertical axis is logarithmic beyond {LINEAR:g} and below {-LINEAR:g}."
+        ),
         alt=f"Scatter plots; in {share:.0%} of texts the random item moved the prediction more.",
     )
     if negative.is_empty():

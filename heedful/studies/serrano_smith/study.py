@@ -103,7 +103,8 @@ STUDY = Study(
     scales={
         "small": "IMDB ratings (8 classes), DBpedia (14) and 20 Newsgroups (20); HAN and FLAN with recurrent, "
         "convolutional and no encoder; 1 seed; 2,000 training texts of at most 100 words; 500 test texts audited",
-        "medium": "the same with 2 seeds; 3,000 training texts of at most 120 words; 1,000 test texts audited",
+        "medium": "IMDB ratings (8 classes), DBpedia (14) and 20 Newsgroups (20); HAN and FLAN with recurrent, "
+        "convolutional and no encoder; 2 seeds; 3,000 training texts of at most 120 words; 1,000 test texts audited",
         "paper": "the same with 5 seeds, whole texts, all training and test texts, the paper's sizes and rates",
     },
     runs=runs,

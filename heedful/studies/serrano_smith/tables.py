@@ -36,10 +36,7 @@ def _accuracy(results: Results) -> Table:
         ((cell.data, cell.model), (Entry(score_estimate(cell, "accuracy"), _printed(cell, "Table 3", "accuracy")),))
         for cell in results.select()
     )
-    note = (
-        "Ours: mean and range over seeds. The paper's data sets are different and much larger: Yahoo (10 classes), "
-        "IMDB (10)."
-    )
+    note = "The paper's data sets are different and much larger: Yahoo (10 classes), IMDB (10)."
     return Table("Table 3", "Accuracy", note, ("data", "model"), ("accuracy",), rows)
 
 

@@ -6,7 +6,7 @@ import polars as pl
 
 from heedful.report.figure import Figure
 from heedful.studies.charts import box_plots, curves
-from heedful.studies.figures import Heading, measures_figure, study_figure
+from heedful.studies.figures import BOXES, Heading, measures_figure, study_figure
 from heedful.studies.study import Claim, Results
 from heedful.studies.sun_lu.models import (
     AD_MODERATE,
@@ -63,8 +63,8 @@ def _scores(results: Results, models: Sequence[ScaledModel], measure: str, headi
     return [
         study_figure(
             heading,
-            box_plots(frame, ("class", kinds, "")),
-            caption=f"Boxes: the {measure} score of every word, by the label that the word indicates.",
+            box_plots(frame, ("class", kinds, "label that the word indicates"), f"{measure} score of a word"),
+            caption=f"The {measure} score of every word, by the label that the word indicates. {BOXES}",
             alt=f"Box plots of {measure} scores. Medians: {described}.",
         )
     ]
@@ -79,6 +79,7 @@ def _weights(results: Results) -> list[Figure]:
         columns,
         "mean attention weight of the words of a text, relative to uniform",
         Heading("weights", "Attention weights by kind of word", PAPER("Figure 5")),
+        rows="kind of word",
     )
 
 
@@ -89,7 +90,8 @@ def _trajectories(results: Results, data: str) -> list[Figure]:
     # A figure each: attention scores are so much smaller that one axis would hide them.
     return [
         _curves(
-            trajectories(cell, {measure: f"{measure} score"}),
+            trajectories(cell, {measure: measure}).with_columns(data=pl.lit(data)),
+            f"mean {measure} score",
             ["positive", "negative", "neutral"],
             Heading(
                 f"{TRAJECTORIES[data]}_{measure}",
@@ -114,6 +116,7 @@ def _products(results: Results) -> list[Figure]:
     return [
         _curves(
             frame.with_columns(series=pl.col("data"), data=pl.lit("planted")),
+            "mean dot product",
             list(measures.values()),
             Heading("products", title, PAPER("supplement, Figures 1, 2 and 6")),
             "Mean dot product of two different words, by the kinds of the two.",
@@ -129,7 +132,8 @@ def _alignment(results: Results) -> list[Figure]:
     title = "V.W during training, by the ratio of the classes"
     return [
         _curves(
-            model_curves(cells, {"V.W": "V.W"}),
+            model_curves(cells, {"V.W": "planted sets"}),
+            "V.W",
             list(cells),
             Heading("alignment", title, PAPER("supplement, Figure 7")),
             "Mean over seeds; the ratios are positive : negative, and 1 : 1 for planted.",
@@ -137,9 +141,9 @@ def _alignment(results: Results) -> list[Figure]:
     ]
 
 
-def _curves(frame: pl.DataFrame, series: Sequence[str], heading: Heading, caption: str) -> Figure:
+def _curves(frame: pl.DataFrame, axis: str, series: Sequence[str], heading: Heading, caption: str) -> Figure:
     last = frame.sort("x").group_by("data", "series", maintain_order=True).last()
     described = "; ".join(f"{data}, {kind}: {y:.2f} after {x} epochs" for data, kind, x, y in last.rows())
     return study_figure(
-        heading, curves(frame, "epoch", "", series), caption=caption, alt=f"Curves over epochs. {described}."
+        heading, curves(frame, "epoch", axis, series), caption=caption, alt=f"Curves over epochs. {described}."
     )

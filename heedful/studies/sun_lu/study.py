@@ -187,9 +187,9 @@ STUDY = Study(
         "small": "SST, 20 News I and II; 2,000 training texts of at most 100 words; five scaling factors for dot "
         "attention, three for the other models, the LSTM on SST alone; two planted sets of 2,000 texts; 3 seeds for "
         "the models that claims are about (4 on planted sets), else 1",
-        "medium": "IMDB as well; 4,000 training texts of at most 100 words; seven scaling factors for dot attention, "
-        "three for the other models, the LSTM on SST and 20 News I; six planted sets of 2,000 texts; 3 seeds for the "
-        "models that claims are about (4 on planted sets), else 1 or 2",
+        "medium": "SST, IMDB, 20 News I and II; 4,000 training texts of at most 100 words; seven scaling factors for "
+        "dot attention, three for the other models, the LSTM on SST and 20 News I; six planted sets of 2,000 texts; 3 "
+        "seeds for the models that claims are about (4 on planted sets), else 1 or 2",
         "paper": "all sets whole, all models with all scaling factors, 3 seeds; planted sets of 12,000 texts, 4 seeds",
     },
     runs=runs,

@@ -37,7 +37,7 @@ def _accuracy(results: Results) -> Table:
             if results.select(data=data, encoder=model):
                 entries = tuple(_accuracy_entry(results, data, ScaledModel(model, scaling)) for scaling in LAMBDAS)
                 rows.append(((data, model), entries))
-    note = "Accuracy on test: ours the mean and range over seeds, the paper's a single run on the whole sets."
+    note = "Accuracy on the test texts; the paper's is of a single run on the whole sets."
     titles = tuple(ScaledModel(DP, scaling).method for scaling in LAMBDAS)
     return Table("Table 2", "Accuracy by scaling factor", note, ("data", "model"), titles, tuple(rows))
 

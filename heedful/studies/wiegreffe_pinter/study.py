@@ -98,8 +98,9 @@ STUDY = Study(
     scales={
         "small": "SST, AG News, 20 News (hockey, baseball); BiLSTM and MLP; 2 seeds, 3 more for the spread; 2,000 "
         "training texts of at most 100 words; 1,000 test texts",
-        "medium": "IMDB as well; 2 seeds (5 for the BiLSTM with and without attention on AG News and 20 News), 5 more "
-        "for the spread; 3,000 training texts of at most 120 words; 1,000 test texts",
+        "medium": "SST, IMDB, AG News, 20 News (hockey, baseball); BiLSTM and MLP; 2 seeds (5 for the BiLSTM with and "
+        "without attention on AG News and 20 News), 5 more for the spread; 3,000 training texts of at most 120 words; "
+        "1,000 test texts",
         "paper": "the same four sets, whole; 5 seeds, 8 more for the spread",
     },
     runs=runs,

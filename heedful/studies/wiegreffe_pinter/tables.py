@@ -28,7 +28,7 @@ def tables(results: Results) -> list[Table]:
 
 def _scores(results: Results) -> Table:
     rows = tuple(((data,), tuple(_score_entry(results, data, model) for model in MODELS)) for data in results.datasets)
-    note = "F1 of the positive class: mean and range over seeds. The paper's, as Amini and Kosseim report them."
+    note = "F1 of the positive class; the paper's as Amini and Kosseim report them."
     return Table("F1", "How well each model predicts", note, ("data",), tuple(model.label for model in MODELS), rows)
 
 

@@ -5,7 +5,7 @@ import torch
 
 from heedful.models.trace import trace
 from heedful.studies.calibration.suite import WORLDS
-from heedful.studies.calibration.worlds import BAG_WORLDS
+from heedful.studies.calibration.worlds import BAG_WORLDS, BagModel
 
 BY_HAND = {world.name: world for world in BAG_WORLDS}
 
@@ -45,6 +45,7 @@ def test_where_attention_is_ignored_every_item_says_the_same():
 
 def test_in_context_the_same_word_says_the_opposite_behind_a_negator():
     world = drawn("context")
+    assert isinstance(world.model, BagModel)
     before = torch.nn.functional.pad(world.batch.tokens, (1, 0))[:, :-1]
     behind = (before >= world.model.first_negator) & world.batch.mask
     alone = world.model.embedding(world.batch.tokens)
