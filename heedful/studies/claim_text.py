@@ -54,12 +54,16 @@ def summary_sentence(claims: Sequence[Claim]) -> str:
 
 
 def claim_number(claim: Claim) -> str:
-    """The number of a claim with its interval, in its own unit; shares in percent, accuracy in percentage points."""
+    """The number of a claim with its interval, in its own unit; shares in percent, accuracy in percentage points.
+
+    Where the verdict would be another without the other claims, for which it allows, the text says so.
+    """
     if isnan(claim.pooled.value):
         return "not measured"
     kind, _, whole = claim.unit.partition(" of ")
     unit = f"of {whole}" if kind in SHARES else claim_unit(claim)
-    return f"{_in_unit(claim, claim.pooled)} {'in ' if unit in QUANTITIES else ''}{unit}"
+    alone = f" (by itself {claim.unadjusted})" if claim.unadjusted != claim.verdict else ""
+    return f"{_in_unit(claim, claim.pooled)} {'in ' if unit in QUANTITIES else ''}{unit}{alone}"
 
 
 def claim_unit(claim: Claim) -> str:
