@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from heedful.report.axis import axis_ends
 from heedful.report.figure import Figure
 from heedful.studies.charts import LINEAR, histograms, scatter
 from heedful.studies.figures import Heading, measures_figure, study_figure, text_frame
@@ -52,9 +53,10 @@ def _single_figures(frame: pl.DataFrame) -> list[Figure]:
     )
     if negative.is_empty():
         return [top]
+    _, most = axis_ends([0.0, *negative["value"]])
     other = study_figure(
         Heading("figure_4_8", "Where the random item moved the prediction more", PAPER("Figures 4 and 8")),
-        histograms(negative, 0.0, 1.0, "difference in attention"),
+        histograms(negative, 0.0, min(most, 1.0), "difference in attention"),
         caption=f"Only the {share:.1%} of texts with a negative difference, by the difference in attention.",
         alt="Histograms of the difference in attention.",
     )
