@@ -17,7 +17,7 @@ ROUNDING = 1e-6
 
 
 class Claim(NamedTuple):
-    """What is said of each text's witness, what the model makes of it, and whether the two agree."""
+    """What is claimed of each text's witness, what the model makes of it, and whether the two agree."""
 
     wording: str
     claimed: Float[Tensor, " batch"]

@@ -18,7 +18,7 @@ PLOT = 280
 LABEL, MOST_LABEL = 5.8, 130
 """The width of a character of a label, on average, and of the longest label beside an axis."""
 ALIKE = 0.005
-"""Values that differ by less than this share of themselves are said, not drawn."""
+"""Values that differ by less than this share of themselves are stated, not drawn."""
 
 PAPER, STRONG, INK, GRID = "#ffffff", "#1f2933", "#4b5664", "#e4e7eb"
 COLOURS = ("#0a6aa8", "#c9580b", "#1b8469", "#8b559f", "#867009", "#68717d")
