@@ -1,6 +1,5 @@
 """The page of explanations in a real browser: of a run and of a user's own model; it fits, runs and fetches nothing."""
 
-import shutil
 from dataclasses import replace
 
 import pytest
@@ -12,8 +11,6 @@ from support.audits import QUICK
 from support.models import make, make_batch
 from support.runs import changed, toy
 
-api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = shutil.which("chromium")
 EVIL = "<script>alert(1)</script> <img src=x onerror=alert(2)> <a href=javascript:alert(3)>so</a>"
 TEXTS = [
     "The film was so GOOD!",
@@ -23,10 +20,7 @@ TEXTS = [
     "good",
 ]
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
-]
+pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
@@ -39,15 +33,6 @@ def pages(tmp_path_factory):
     words = [["A", EVIL, "film", "which", "is", "so", "good"], list("hijk"), ["alone"]]
     of_own = heedful.explain(make("average"), make_batch(), words=words, labels=("no", "<b>yes</b>"))
     return {"run": of_run.as_uri(), "own": of_own.save(folder / "own.html").as_uri()}
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with api.sync_playwright() as playwright:
-        arguments = ["--no-sandbox", "--disable-background-networking"]
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield running
-        running.close()
 
 
 @pytest.fixture

@@ -1,20 +1,13 @@
 """The report in a real browser: nothing is fetched, nothing fails, and the texts can be chosen and searched."""
 
-import shutil
-
 import pytest
 
 from heedful.report import FIGURES, read_audit, without_texts, write_report
 from support.synthetic_audit import POLARITY, make_audit
 
-api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = shutil.which("chromium")
 SCRIPT = "<script>alert(1)</script>"
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
-]
+pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
@@ -25,15 +18,6 @@ def report(tmp_path_factory):
         for encoder in ("average", "bilstm")
     ]
     return write_report([read_audit(folder) for folder in folders], root / "report.html").as_uri()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with api.sync_playwright() as playwright:
-        arguments = ["--no-sandbox", "--disable-background-networking"]
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield running
-        running.close()
 
 
 @pytest.fixture
