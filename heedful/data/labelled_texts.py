@@ -12,6 +12,7 @@ from sys import intern
 from typing import get_args
 
 from heedful.data.draws import seeded_generator, stratified_order
+from heedful.data.duplicates import overlap_notes
 from heedful.data.sentences import sentence_starts
 from heedful.data.tokenizer import Span, WordTokenizer
 from heedful.errors import DataError, SettingError
@@ -39,11 +40,25 @@ class LabelledText:
 
 
 @dataclass(frozen=True)
+class Dropped:
+    """How many rows were dropped, from which split or file, and what they were ("empty texts")."""
+
+    count: int
+    what: str
+    where: str
+
+    def __str__(self) -> str:
+        return f"{self.count} {self.what} dropped from {self.where}"
+
+
+@dataclass(frozen=True)
 class LabelledTexts:
     """All labelled texts of a source.
 
     Args:
         labels: the names of the labels in their order, where the source gives one; otherwise they are sorted.
+        dropped: rows of the source that are no labelled texts.
+        is_generated: whether Heedful made the texts, in which case repetitions are as wanted.
     """
 
     name: str
@@ -53,28 +68,44 @@ class LabelledTexts:
     test: Sequence[LabelledText]
     labels: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+    is_generated: bool = False
 
 
 def to_dataset(source: LabelledTexts, data: DataSettings, text: TextSettings, *, sentences: bool = False) -> Dataset:
-    """The texts as tokenized examples, with a note on everything that was dropped or truncated.
+    """The texts as tokenized examples, with notes on what was dropped or truncated and on texts in two splits.
 
     In this order: labels other than `only_labels` are dropped; the content is hashed; then, split by split, empty texts
     and texts outside the length limits are dropped, and longer ones are truncated to `max_tokens`, until there are
     `train_limit` or `test_limit` texts. A limited split is a stratified sample, seeded by `split_seed`, in the source's
     order; a smaller limit gives a subset of what a larger one gives.
     """
+    return read_dataset(source, data, text, sentences=sentences)[0]
+
+
+def read_dataset(
+    source: LabelledTexts, data: DataSettings, text: TextSettings, *, sentences: bool = False
+) -> tuple[Dataset, tuple[Dropped, ...]]:
+    """As `to_dataset`, and beside it what was dropped."""
     source = _with_labels(source, data.only_labels)
     labels = _label_order(source)
     reader = _Reader(WordTokenizer.from_settings(text), text, labels, source.task != "classification", sentences)
     examples: dict[Split, tuple[Example, ...]] = {}
-    notes = list(source.notes)
+    dropped, notes = list(source.dropped), [*source.notes, *map(str, source.dropped)]
     for split in SPLITS:
         limit = data.train_limit if split == "train" else data.test_limit
         kept = _sample(getattr(source, split), reader, limit, f"{split}|{data.split_seed}")
         examples[split] = tuple(example for example, _ in kept if example is not None)
-        notes += _notes(split, Counter(outcome for _, outcome in kept))
+        lost = [Dropped(n, what, split) for what, n in Counter(w for e, w in kept if e is None).items()]
+        shortened = Counter(what for example, what in kept if example is not None and what)
+        dropped += lost
+        notes += [*map(str, lost), *(f"{count} {what} {split}" for what, count in shortened.items())]
     _check_examples(source.name, labels, examples)
-    return Dataset(source.name, fingerprint_of(source, labels), source.task, labels, **examples, notes=tuple(notes))
+    if not source.is_generated:
+        notes += overlap_notes(examples)
+    fingerprint = fingerprint_of(source, labels)
+    dataset = Dataset(source.name, fingerprint, source.task, labels, **examples, notes=tuple(notes))
+    return dataset, tuple(dropped)
 
 
 def fingerprint_of(source: LabelledTexts, labels: Sequence[str]) -> str:
@@ -110,7 +141,7 @@ def _with_labels(source: LabelledTexts, wanted: Sequence[str]) -> LabelledTexts:
     known = {text.label for split in SPLITS for text in getattr(source, split)}
     if unknown := [label for label in wanted if label not in known]:
         raise SettingError(
-            f"only_labels must name labels of {source.name}; unknown: {', '.join(map(repr, unknown))}. "
+            f"data.only_labels must name labels of {source.name}; unknown: {', '.join(map(repr, unknown))}. "
             f"It has: {', '.join(sort_labels(known))}."
         )
     kept = {split: tuple(text for text in getattr(source, split) if text.label in wanted) for split in SPLITS}
@@ -138,14 +169,15 @@ def _label_order(source: LabelledTexts) -> tuple[str, ...]:
     if len(counts) > max(50, len(source.train) / 2):
         raise DataError(
             f"{source.name}: the label must be a class, but the {len(source.train)} training texts have {len(counts)} "
-            "different labels. Is it the right column? Name it by `label`."
+            "different labels. Is it the right column? Name another by --label."
         )
     for split in ("dev", "test"):
         if unseen := Counter(text.label for text in getattr(source, split) if text.label not in counts):
             label, count = unseen.most_common(1)[0]
             raise DataError(
                 f"{source.name}: label '{label}' is on {count} texts of {split} and on none of train (labels there: "
-                f"{', '.join(sort_labels(counts))}). Correct the labels, or choose some by `only_labels`."
+                f"{', '.join(sort_labels(counts))}). Correct the labels, or choose some by "
+                """--set data.only_labels='["NAME", ...]'."""
             )
     return tuple(label for label in (source.labels or sort_labels(counts)) if label in counts)
 
@@ -159,7 +191,7 @@ class _Reader:
     sentences: bool
 
     def read(self, labelled: LabelledText) -> tuple[Example | None, str]:
-        """The example, or None if the text is dropped, and a note on what was done to it."""
+        """The example, or None if the text is dropped, and what was dropped or what was done to it."""
         tokens, spans = self.tokenizer.split(labelled.text)
         query = self.tokenizer.split(labelled.query)[0] if self.needs_query else ()
         if reason := self._reason_to_drop(len(tokens), len(query)):
@@ -180,13 +212,13 @@ class _Reader:
 
     def _reason_to_drop(self, length: int, query_length: int) -> str:
         if not length:
-            return "empty texts dropped from"
+            return "empty texts"
         if self.needs_query and not query_length:
-            return "texts with an empty query dropped from"
+            return "texts with an empty query"
         if self.text.longer_than is not None and length <= self.text.longer_than:
-            return f"texts of {self.text.longer_than} tokens or fewer dropped from"
+            return f"texts of {self.text.longer_than} tokens or fewer"
         if self.text.shorter_than is not None and length >= self.text.shorter_than:
-            return f"texts of {self.text.shorter_than} tokens or more dropped from"
+            return f"texts of {self.text.shorter_than} tokens or more"
         return ""
 
 
@@ -211,12 +243,11 @@ def _sample(
     return [outcomes[place] for place in sorted(outcomes)]
 
 
-def _notes(split: Split, outcomes: Counter[str]) -> list[str]:
-    return [f"{count} {outcome} {split}" for outcome, count in outcomes.items() if outcome]
-
-
 def _check_examples(name: str, labels: Sequence[str], examples: dict[Split, tuple[Example, ...]]) -> None:
-    advice = "Give more texts, or change the limits, `only_labels`, `longer_than` and `shorter_than`."
+    advice = (
+        "Give more texts, or change --set data.train_limit, data.test_limit, data.only_labels, text.longer_than and "
+        "text.shorter_than."
+    )
     for split, kept in examples.items():
         if not kept:
             raise DataError(f"{name}: no text is left in {split}; there must be at least one. {advice}")

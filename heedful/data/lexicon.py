@@ -15,7 +15,7 @@ Lexicon = tuple[tuple[str, ...], tuple[str, ...]]
 def opinion_words(name: Literal["heedful", "hu_liu"], tokenizer: WordTokenizer) -> Lexicon:
     """The negative and the positive words that are in one list only and that the tokenizer leaves whole.
 
-    Hu and Liu's lists (2004) are read from `opinion_lexicon` under HEEDFUL_DATA.
+    Hu and Liu's lists (2004) are read from `opinion_lexicon` in the data folder.
 
     >>> from heedful.settings import TextSettings
     >>> negative, positive = opinion_words("heedful", WordTokenizer.from_settings(TextSettings()))
@@ -43,7 +43,10 @@ def _hu_liu(folder: Path) -> Lexicon:
                 f"lexicon='hu_liu' needs {file}, which is not there. Put the opinion lexicon of Hu and Liu in that "
                 "folder (one word per line), or use lexicon='heedful'."
             )
-        lines = file.read_text(encoding="utf-8").splitlines()
+        try:
+            lines = file.read_text(encoding="utf-8").splitlines()
+        except (OSError, ValueError) as error:
+            raise DataError(f"{file} must be UTF-8 text, one word per line; it cannot be read: {error}.") from error
         lists.append(tuple(line.strip() for line in lines if line.strip() and not line.startswith(";")))
     return lists[0], lists[1]
 

@@ -1,7 +1,8 @@
 """From characters to tokens to ids, by the `tokenizers` library; all of its state is saved in `tokenizer.json`."""
 
+import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import chain, product
 from typing import get_args
@@ -18,6 +19,8 @@ PAD, UNKNOWN, START, END = range(4)
 SPECIAL = ("<pad>", "<unk>", "<start>", "<end>")
 
 Span = tuple[int, int]
+
+_DAMAGED = "The run is damaged or foreign: delete its folder and train again."
 
 
 class WordTokenizer:
@@ -58,15 +61,19 @@ class WordTokenizer:
 
     @classmethod
     def from_json(cls, content: str) -> "WordTokenizer":
-        """The tokenizer that `to_json` wrote."""
+        """The tokenizer that `to_json` wrote; refused where it splits texts as no settings of ours do."""
         try:
             tokenizer = Tokenizer.from_str(content)
         except Exception as error:  # the library raises bare Exception
-            raise StoreError(f"tokenizer.json cannot be read: {error}") from error
+            raise StoreError(f"tokenizer.json cannot be read: {error}. {_DAMAGED}") from error
         if not isinstance(tokenizer.model, WordLevel) or tuple(map(tokenizer.id_to_token, range(4))) != SPECIAL:
             raise StoreError(
-                "tokenizer.json is not one of Heedful's: it must be a word-level tokenizer with our four symbols."
+                "tokenizer.json is not one of Heedful's: it must be a word-level tokenizer with our four symbols. "
+                f"{_DAMAGED}"
             )
+        _check_ids(tokenizer.get_vocab())
+        if _without_words(tokenizer) not in _known_forms():
+            raise StoreError(f"tokenizer.json is not one of Heedful's: it splits texts in no way of ours. {_DAMAGED}")
         return cls(tokenizer)
 
     def to_json(self) -> str:
@@ -141,12 +148,45 @@ def spans_in(text: str, tokens: Sequence[str]) -> tuple[Span, ...] | None:
 @cache
 def _tokenizers() -> tuple[WordTokenizer, ...]:
     """One for each way of splitting texts, the default first."""
-    changed = ("words", "lowercase", "digits")
-    choices = product(get_args(TextSettings.model_fields["words"].annotation), (True, False), ("keep", "map"))
-    return tuple(
-        WordTokenizer.from_settings(TextSettings.model_validate(dict(zip(changed, choice, strict=True))))
-        for choice in choices
-    )
+    return tuple(WordTokenizer.from_settings(settings) for settings in _ways_to_split(start_end=False))
+
+
+def _ways_to_split(*, start_end: bool) -> list[TextSettings]:
+    names = ("start_end", "words", "lowercase", "digits")
+    words = get_args(TextSettings.model_fields["words"].annotation)
+    choices = product((start_end,), words, (True, False), ("keep", "map"))
+    return [TextSettings.model_validate(dict(zip(names, choice, strict=True))) for choice in choices]
+
+
+def _check_ids(vocabulary: Mapping[str, int]) -> None:
+    """Raise unless the ids are 0, 1, 2 ..., each of one word."""
+    words = {number: word for word, number in vocabulary.items()}
+    if len(words) < len(vocabulary):
+        twice = next(word for word, number in vocabulary.items() if words[number] != word)
+        number = vocabulary[twice]
+        raise StoreError(
+            f"tokenizer.json must give each word an id of its own; {number} is that of '{twice}' and of "
+            f"'{words[number]}'. {_DAMAGED}"
+        )
+    if words.keys() != set(range(len(words))):
+        missing = min(set(range(len(words))) - words.keys())
+        raise StoreError(
+            f"tokenizer.json must number its words 0 to {len(words) - 1}; {missing} is missing. {_DAMAGED}"
+        )
+
+
+def _without_words(tokenizer: Tokenizer) -> str:
+    """All of a tokenizer but its vocabulary, as the library writes it."""
+    described = json.loads(tokenizer.to_str())
+    described["model"]["vocab"] = {}
+    return json.dumps(described)
+
+
+@cache
+def _known_forms() -> frozenset[str]:
+    """Every tokenizer that settings can give, its vocabulary aside."""
+    every = [*_ways_to_split(start_end=False), *_ways_to_split(start_end=True)]
+    return frozenset(_without_words(WordTokenizer.from_settings(settings)._tokenizer) for settings in every)
 
 
 def _word_level(vocabulary: dict[str, int]) -> Tokenizer:

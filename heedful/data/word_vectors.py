@@ -1,30 +1,21 @@
 """Pretrained word vectors: read in bounded memory, arranged by vocabulary, and searched for neighbours."""
 
-import gzip
 import hashlib
-import zipfile
-import zlib
-from array import array
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import import_module
-from itertools import chain
 from pathlib import Path
 from typing import Literal
 
-import numpy
 import torch
 from jaxtyping import Float, Int
-from numpy.lib.npyio import NpzFile
 from torch import Tensor
 
-from heedful.data.folder import data_folder
+from heedful.data.folder import data_folder, user_path
 from heedful.data.tokenizer import SPECIAL
+from heedful.data.vector_formats import read_binary, read_npz, read_text
 from heedful.errors import DataError, SettingError, pick
 
-FASTTEXT_MODEL = b"\xba\x16\x4f\x2f"
 CHUNK = 256
 
 
@@ -37,7 +28,7 @@ class Vectors:
 
 
 def load_vectors(source: str, only: Collection[str] | None = None) -> Vectors:
-    """The vectors of a file, or of a name under HEEDFUL_DATA/embeddings; of a repeated word, the first.
+    """The vectors of a file, or of a name in the data folder's `embeddings`; of a repeated word, the first.
 
     Read are text files as word2vec, GloVe and fastText write them (word and numbers on a line, perhaps a first line
     with count and size, perhaps gzipped), word2vec's `.bin` (with gensim) and our `.npz`: arrays `words`, `vectors` and
@@ -49,16 +40,13 @@ def load_vectors(source: str, only: Collection[str] | None = None) -> Vectors:
     path = find_vectors(source)
     wanted = None if only is None else frozenset(only)
     suffix = path.suffix.lower()
-    if suffix == ".npz":
-        return _read_npz(path, wanted)
-    if suffix == ".bin":
-        return _read_binary(path, wanted)
     if suffix in (".kv", ".model", ".pkl", ".pickle"):
         raise DataError(
             f"{path} is a pickle, which may run any program when opened. If you trust it, save it as text first: "
             "KeyedVectors.load(FILE).save_word2vec_format('vectors.txt')."
         )
-    return _read_text(path, wanted)
+    words, matrix = {".npz": read_npz, ".bin": read_binary}.get(suffix, read_text)(path, wanted)
+    return Vectors(words, torch.from_numpy(matrix))
 
 
 def vectors_fingerprint(source: str) -> str:
@@ -71,8 +59,11 @@ def vectors_fingerprint(source: str) -> str:
 @lru_cache
 def _hashed(path: Path, size: int, modified: int) -> str:
     """The hash as computed before, where the file is as it was."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}.") from error
 
 
 def embedding_matrix(
@@ -86,7 +77,7 @@ def embedding_matrix(
     """One row for each word of the vocabulary, and the share of the words (our symbols aside) that have a vector.
 
     Row 0, the padding, is zero. Words without a vector are drawn from N(0, 1), as Jain and Wallace (2019) write, or
-    zero, as their code has it.
+    zero, as their code has it. Vectors that have none of the words are refused.
 
     Args:
         unit: scale every row but zero ones to length 1, as Serrano and Smith (2019) do.
@@ -112,7 +103,14 @@ def embedding_matrix(
     if unit:
         matrix = torch.nn.functional.normalize(matrix, dim=1)
     real = [word for word in words if word not in SPECIAL]
-    return matrix, sum(word in place for word in real) / max(1, len(real))
+    coverage = sum(word in place for word in real) / max(1, len(real))
+    if real and not coverage:
+        raise DataError(
+            f"the pretrained vectors have none of the {len(real):,} words of the vocabulary ({', '.join(real[:5])} "
+            "...). Are they of another language, or cased otherwise (--set text.lowercase=false)? Give others by "
+            "--vectors."
+        )
+    return matrix, coverage
 
 
 def nearest_neighbours(vectors: Vectors, words: Sequence[str], n: int) -> dict[str, tuple[tuple[str, float], ...]]:
@@ -153,8 +151,8 @@ def nearest_rows(
 
 
 def find_vectors(source: str) -> Path:
-    """The file of these vectors: a path, or a name under HEEDFUL_DATA/embeddings."""
-    path = Path(source).expanduser()
+    """The file of these vectors: a path, or a name in the data folder's `embeddings`."""
+    path = user_path(source, "--vectors")
     if path.is_file():
         return path
     if len(path.parts) > 1:
@@ -163,134 +161,3 @@ def find_vectors(source: str) -> Path:
     if (folder / source).is_file():
         return folder / source
     return pick("vectors", source, {file.stem: file for file in sorted(folder.glob("*")) if file.suffix != ".json"})
-
-
-def _read_npz(path: Path, only: frozenset[str] | None) -> Vectors:
-    try:
-        with path.open("rb") as file:
-            archive = numpy.load(file, allow_pickle=False)
-            arrays = dict(archive) if isinstance(archive, NpzFile) else {}
-    except (OSError, EOFError, ValueError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
-        raise _unreadable(path, error) from error
-    if not {"words", "vectors"} <= set(arrays):
-        raise DataError(f"{path} must hold the arrays words, vectors and row.")
-    words, vectors = arrays["words"], arrays["vectors"]
-    rows = arrays.get("row", numpy.arange(words.size))
-    _check_npz(path, words, rows, vectors)
-    places: dict[str, int] = {}
-    for word, row in zip(words.tolist(), rows.tolist(), strict=True):
-        if only is None or word in only:
-            places.setdefault(word, row)
-    matrix = (
-        vectors[list(places.values())].astype(numpy.float32) if places else numpy.zeros((0, vectors.shape[1]), "f4")
-    )
-    _check_finite(path, tuple(places), matrix)
-    return Vectors(tuple(places), torch.from_numpy(matrix))
-
-
-def _check_npz(path: Path, words: numpy.ndarray, rows: numpy.ndarray, vectors: numpy.ndarray) -> None:
-    problem = ""
-    if words.ndim != 1 or words.dtype.kind != "U":
-        problem = f"words must be a one-dimensional array of strings; it is {words.dtype} of shape {words.shape}"
-    elif vectors.ndim != 2 or vectors.dtype.kind != "f" or not vectors.size:
-        problem = f"vectors must be a matrix of floating-point numbers; it is {vectors.dtype} of shape {vectors.shape}"
-    elif rows.shape != words.shape or rows.dtype.kind not in "iu":
-        problem = f"row must be one integer per word; it is {rows.dtype} of shape {rows.shape}"
-    elif len(rows) and not 0 <= rows.min() <= rows.max() < len(vectors):
-        problem = f"row must lie in 0..{len(vectors) - 1}; it goes from {rows.min()} to {rows.max()}"
-    if problem:
-        raise DataError(f"{path}: {problem}.")
-
-
-def _read_binary(path: Path, only: frozenset[str] | None) -> Vectors:
-    with path.open("rb") as stream:
-        if stream.read(4) == FASTTEXT_MODEL:
-            raise DataError(f"{path} is a fastText model, not a file of vectors; use the .vec file that comes with it.")
-    try:
-        keyed_vectors = import_module("gensim.models").KeyedVectors
-    except ImportError as error:
-        raise SettingError(f"{path}: .bin files need gensim. Install it: pip install 'heedful[vectors]'.") from error
-    try:
-        loaded = keyed_vectors.load_word2vec_format(str(path), binary=True)
-    except (OSError, EOFError, ValueError) as error:
-        raise _unreadable(path, error) from error
-    words = tuple(word for word in loaded.index_to_key if only is None or word in only)
-    matrix = numpy.array(loaded.vectors[[loaded.key_to_index[word] for word in words]], dtype=numpy.float32)
-    _check_finite(path, words, matrix)
-    return Vectors(words, torch.from_numpy(matrix))
-
-
-def _read_text(path: Path, only: frozenset[str] | None) -> Vectors:
-    places: dict[str, None] = {}
-    numbers = array("f")
-    wanted = None if only is None else {word.encode() for word in only}
-    with _entries(path) as (count, size, lines):
-        seen = 0
-        for number, line in lines:
-            seen += 1
-            if wanted is not None and line.split(None, 1)[0] not in wanted:
-                continue
-            word, values = _entry(f"{path}, line {number}", line, size)
-            if word not in places and (only is None or word in only):
-                places[word] = None
-                numbers.extend(values)
-    if count is not None and seen < count:
-        raise DataError(
-            f"{path} should have {count} words by its first line, but has {seen}: it was truncated. Download it again."
-        )
-    matrix = numpy.frombuffer(numbers, dtype=numpy.float32) if places else numpy.zeros(0, numpy.float32)
-    matrix = matrix.reshape(len(places), size)
-    _check_finite(path, tuple(places), matrix)
-    return Vectors(tuple(places), torch.from_numpy(matrix))
-
-
-@contextmanager
-def _entries(path: Path) -> Iterator[tuple[int | None, int, Iterator[tuple[int, bytes]]]]:
-    """The word count in a text file's header, the size of its vectors, and its non-blank lines, numbered."""
-    try:
-        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as stream:
-            first = stream.readline().removeprefix(b"\xef\xbb\xbf")
-            fields = first.split()
-            if len(fields) < 2:
-                raise DataError(
-                    f"{path}, line 1: must be a word and its numbers, or a count and a size; it is {first[:40]!r}."
-                )
-            has_header = len(fields) == 2 and fields[0].isdigit() and fields[1].isdigit() and int(fields[1]) > 0
-            count, size = (int(fields[0]), int(fields[1])) if has_header else (None, len(fields) - 1)
-            lines = enumerate(stream if has_header else chain([first], stream), start=2 if has_header else 1)
-            yield count, size, ((number, line) for number, line in lines if line.strip())
-    except (OSError, EOFError, zlib.error) as error:
-        raise _unreadable(path, error) from error
-
-
-def _entry(place: str, line: bytes, size: int) -> tuple[str, list[float]]:
-    """The word of a line and its numbers; all that precedes the last `size` fields is the word, spaces included."""
-    fields = line.split()
-    extra = fields[1:-size]
-    if len(fields) <= size or (extra and all(map(_is_number, extra))):
-        raise DataError(f"{place}: must have a word and {size} numbers; it has {len(fields)} fields.")
-    # Undecodable bytes occur in published files; such a word matches no token, so it does no harm.
-    word = b" ".join(fields[:-size]).decode(errors="replace")
-    try:
-        return word, [float(field) for field in fields[-size:]]
-    except ValueError:
-        wrong = next(field for field in fields[-size:] if not _is_number(field))
-        raise DataError(f"{place}: {wrong.decode(errors='replace')!r} is not a number.") from None
-
-
-def _is_number(field: bytes) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True
-
-
-def _check_finite(path: Path, words: Sequence[str], matrix: numpy.ndarray) -> None:
-    wrong = numpy.flatnonzero(~numpy.isfinite(matrix).all(axis=1))
-    if len(wrong):
-        raise DataError(f"{path}: the vector of {words[wrong[0]]!r} must be finite numbers; it is not.")
-
-
-def _unreadable(path: Path, error: Exception) -> DataError:
-    return DataError(f"{path} cannot be read as word vectors: {error}")

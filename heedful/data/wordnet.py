@@ -2,14 +2,14 @@
 
 import gzip
 import json
-import os
+import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
-from heedful.data.folder import VARIABLE
+from heedful.data.folder import data_folder_problem, data_path
 from heedful.data.function_words import FUNCTION_WORDS
 from heedful.errors import DataError
 
@@ -57,19 +57,30 @@ class Candidate:
 
 
 def wordnet_path() -> Path | None:
-    """Where the file is: under HEEDFUL_DATA; None where there is none."""
-    path = Path(os.environ.get(VARIABLE, "")).expanduser() / FILE
-    return path if os.environ.get(VARIABLE) and path.is_file() else None
+    """Where the file is: in the data folder; None where there is none."""
+    if data_folder_problem():
+        return None
+    path = data_path() / FILE
+    return path if path.is_file() else None
 
 
 def read_wordnet(path: Path) -> Wordnet:
     """What the file holds: gzipped JSON as {word: {part of speech: [synonyms]}}, lower case, uninflected."""
+    wanted = f"{path} must be gzipped JSON as {{word: {{part of speech: [synonyms]}}}}"
     try:
-        return json.loads(gzip.decompress(path.read_bytes()))
-    except (OSError, EOFError, ValueError) as error:
-        raise DataError(
-            f"{path} must be gzipped JSON as {{word: {{part of speech: [synonyms]}}}}; it cannot be read: {error}."
-        ) from error
+        content = json.loads(gzip.decompress(path.read_bytes()))
+    except (OSError, EOFError, ValueError, RecursionError, zlib.error) as error:
+        raise DataError(f"{wanted}; it cannot be read: {error}.") from error
+    if not _is_wordnet(content):
+        raise DataError(f"{wanted}; it is JSON of another form.")
+    return content
+
+
+def _is_wordnet(content: object) -> TypeGuard[Wordnet]:
+    if not isinstance(content, dict) or not all(isinstance(parts, dict) for parts in content.values()):
+        return False
+    lists = [synonyms for parts in content.values() for synonyms in parts.values()]
+    return all(isinstance(synonyms, list) and all(isinstance(word, str) for word in synonyms) for synonyms in lists)
 
 
 def is_replaceable(word: str) -> bool:

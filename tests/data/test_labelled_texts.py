@@ -5,8 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heedful.data.labelled_texts import (
+    Dropped,
+    LabelledTexts,
+    fingerprint_of,
+    rationale_positions,
+    read_dataset,
+    sort_labels,
+    to_dataset,
+)
 from heedful.data.labelled_texts import LabelledText as Text
-from heedful.data.labelled_texts import LabelledTexts, fingerprint_of, rationale_positions, sort_labels, to_dataset
 from heedful.data.tokenizer import WordTokenizer
 from heedful.errors import DataError, SettingError
 from heedful.settings import DataSettings, TextSettings
@@ -56,11 +64,11 @@ def test_what_is_empty_depends_on_how_texts_are_cut():
 
 
 def test_queries_are_cut_and_empty_ones_counted_where_the_task_has_them():
-    parts = {"dev": (Text("x", "a", "q"),), "test": (Text("x", "b", "q"),), "task": "nli"}
+    parts = {"dev": (Text("x", "a", "q"),), "test": (Text("y", "b", "q"),), "task": "nli"}
     source = texts(Text("x", "a", "What, now?"), Text("y", "b", " "), Text("z", "b", "so"), **parts)
     loaded = dataset(source)
     assert [example.query for example in loaded.train] == [("what", ",", "now", "?"), ("so",)]
-    assert loaded.notes == ("1 texts with an empty query dropped from train",)
+    assert loaded.notes[0] == "1 texts with an empty query dropped from train"
     assert loaded.task == "nli"
 
 
@@ -71,11 +79,37 @@ def test_length_limits_are_strict_and_counted():
     source = replace(source, test=(Text("w w w w", "b"), Text("w", "b")))
     loaded = dataset(source, longer_than=2, shorter_than=5)
     assert [len(example.tokens) for example in loaded.train] == [3, 3, 4, 4]
-    assert set(loaded.notes) == {
+    assert {note for note in loaded.notes if "dropped" in note} == {
         "2 texts of 2 tokens or fewer dropped from train",
         "2 texts of 5 tokens or more dropped from train",
         "1 texts of 2 tokens or fewer dropped from test",
     }
+
+
+def test_what_was_dropped_is_given_beside_the_notes():
+    source = texts(
+        Text("", "a"), Text("x", "a"), Text("y", "b"), dropped=(Dropped(3, "rows without a label", "a.csv"),)
+    )
+    loaded, dropped = read_dataset(source, DATA, TEXT)
+    assert dropped == (Dropped(3, "rows without a label", "a.csv"), Dropped(1, "empty texts", "train"))
+    assert loaded.notes == ("3 rows without a label dropped from a.csv", "1 empty texts dropped from train")
+    assert loaded == to_dataset(source, DATA, TEXT)
+
+
+def test_texts_in_two_splits_are_noted_unless_they_are_generated():
+    source = texts(test=(Text("Four  five", "b"), Text("bad", "a")))
+    assert dataset(source).notes == ("1 of the 2 texts of test are also in train: scores on test may be too good",)
+    assert dataset(replace(source, is_generated=True)).notes == ()
+
+
+def test_only_texts_that_are_kept_count_as_in_two_splits():
+    source = texts(test=(Text("four five", "b"), Text("bad", "a")))
+    notes = {}
+    for seed in range(9):
+        loaded = dataset(source, test_limit=1, split_seed=seed)
+        notes[loaded.test[0].text] = loaded.notes
+    assert notes["bad"] == ()
+    assert notes["four five"] == ("1 of the 1 texts of test are also in train: scores on test may be too good",)
 
 
 def test_long_texts_are_cut_and_counted_with_rationale_and_sentences():
@@ -137,7 +171,7 @@ def test_a_limit_of_the_size_or_more_keeps_everything_in_order():
 
 def test_a_limit_below_the_number_of_labels_is_refused():
     with pytest.raises(
-        DataError, match="no training text with label '.' is left. Give more texts, or change the limits"
+        DataError, match="no training text with label '.' is left. Give more texts, or change --set data.train_limit"
     ):
         dataset(many(4, 3), train_limit=1)
 
@@ -149,11 +183,11 @@ def test_only_the_labels_asked_for_stay():
     loaded = dataset(source, only_labels=("b", "a"))
     assert loaded.labels == ("a", "b")
     assert (len(loaded.train), len(loaded.dev)) == (4, 1)
-    assert loaded.notes == ("only labels b, a kept: 4 of 5 in train, 1 of 2 in dev, 1 of 1 in test",)
+    assert loaded.notes[0] == "only labels b, a kept: 4 of 5 in train, 1 of 2 in dev, 1 of 1 in test"
 
 
 def test_an_unknown_label_asked_for_is_answered_with_the_known():
-    with pytest.raises(SettingError, match="only_labels must name labels of here; unknown: 'z'. It has: a, b."):
+    with pytest.raises(SettingError, match="data.only_labels must name labels of here; unknown: 'z'. It has: a, b."):
         dataset(texts(), only_labels=("a", "z"))
 
 

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -194,3 +196,65 @@ def test_tokens_are_found_again_however_they_were_cut_and_truncated(text, settin
 )
 def test_tokens_that_were_not_cut_from_the_text_are_not_found(text, tokens):
     assert spans_in(text, tokens) is None
+
+
+def edited(**changes):
+    """The JSON of a small tokenizer with some of its parts changed."""
+    content = json.loads(tokenizer().learn([("a", "b", "c")]).to_json())
+    for path, value in changes.items():
+        part, _, name = path.rpartition("__")
+        (content[part] if part else content)[name] = value
+    return json.dumps(content)
+
+
+VOCABULARY = {**{word: number for number, word in enumerate(SPECIAL)}, "a": 4, "b": 5}
+
+
+def test_an_untouched_tokenizer_is_read():
+    assert WordTokenizer.from_json(edited()).words == [*SPECIAL, "a", "b", "c"]
+    assert WordTokenizer.from_json(edited(model__vocab=VOCABULARY)).words == [*SPECIAL, "a", "b"]
+
+
+def test_an_id_of_two_words_is_refused():
+    with pytest.raises(
+        StoreError, match="must give each word an id of its own; 5 is that of '[bc]' and of '[bc]'. .*train"
+    ):
+        WordTokenizer.from_json(edited(model__vocab={**VOCABULARY, "c": 5}))
+
+
+@pytest.mark.parametrize(("extra", "last", "missing"), [({"c": 9}, 6, 6), ({"a": 6}, 5, 4)])
+def test_an_id_without_a_word_is_refused(extra, last, missing):
+    with pytest.raises(StoreError, match=f"must number its words 0 to {last}; {missing} is missing"):
+        WordTokenizer.from_json(edited(model__vocab={**VOCABULARY, **extra}))
+
+
+SLOW = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Removed", "invert": True}
+ADDED = {"id": 7, "content": "x", "single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"pre_tokenizer": None},
+        {"pre_tokenizer": SLOW},
+        {"normalizer": None},
+        {"post_processor": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}},
+        {"added_tokens": [{**ADDED, "special": False}]},
+        {"truncation": {"direction": "Right", "max_length": 3, "strategy": "LongestFirst", "stride": 0}},
+    ],
+)
+def test_a_tokenizer_that_splits_as_none_of_ours_is_refused(changes):
+    with pytest.raises(StoreError, match=r"tokenizer\.json is not one of Heedful's: it splits texts in no way of ours"):
+        WordTokenizer.from_json(edited(**changes))
+
+
+@given(st.integers(0, 10_000), st.integers(0, 7))
+def test_a_flipped_bit_is_refused_or_does_no_harm(place, bit):
+    content = bytearray(tokenizer(start_end=True, digits="map").learn([("a", "b", "c")]).to_json().encode())
+    content[place % len(content)] ^= 1 << bit
+    try:
+        read = WordTokenizer.from_json(content.decode(errors="replace"))
+    except StoreError:
+        return
+    assert len(set(read.words)) == read.size == len(SPECIAL) + 3
+    assert read.split("It isn't 33")[0] in [("it", "isn", "'", "t", "qqq"), ("It", "isn", "'", "t", "33")]

@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.data.tokenizer import SPECIAL
-from heedful.data.word_vectors import CHUNK, Vectors, embedding_matrix, load_vectors, nearest_neighbours
+from heedful.data.word_vectors import (
+    CHUNK,
+    Vectors,
+    embedding_matrix,
+    load_vectors,
+    nearest_neighbours,
+    vectors_fingerprint,
+)
 from heedful.errors import DataError, SettingError
 
 GLOVE = Path(os.environ.get("HEEDFUL_DATA", "")) / "embeddings" / "glove_6b_50d.npz"
@@ -225,6 +232,7 @@ def test_vectors_are_found_by_name_under_the_data_folder(tmp_path, monkeypatch):
 def test_vectors_that_are_nowhere_are_named(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("HEEDFUL_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with pytest.raises(DataError, match=r"vectors 'glove' \(there is no such file here\) needs .* HEEDFUL_DATA"):
         load_vectors("glove")
     with pytest.raises(DataError, match=r"there is no vector file .*none\.txt"):
@@ -250,14 +258,14 @@ def test_known_words_get_their_vectors_and_padding_is_zero(missing):
 def test_missing_words_are_zero_or_drawn():
     zero, _ = embedding_matrix(VOCABULARY, VECTORS, missing="zero", unit=False, generator=generator())
     assert zero[[2, 3, 5]].tolist() == [[0, 0]] * 3
-    words = [*SPECIAL, *(f"new{number}" for number in range(2000))]
+    words = [*SPECIAL, *(f"new{number}" for number in range(2000)), "good"]
     first, coverage = embedding_matrix(words, VECTORS, missing="normal", unit=False, generator=generator())
     again, _ = embedding_matrix(words, VECTORS, missing="normal", unit=False, generator=generator())
     assert torch.equal(first, again)
-    assert coverage == 0
+    assert coverage == pytest.approx(1 / 2001)
     # 4,000 draws of N(0, 1): standard error of the mean .016, of the standard deviation .011; four of those.
-    assert abs(first[4:].mean()) < 0.064
-    assert abs(first[4:].std() - 1) < 0.045
+    assert abs(first[4:-1].mean()) < 0.064
+    assert abs(first[4:-1].std() - 1) < 0.045
 
 
 def test_unit_rows_have_length_1_and_zero_rows_stay_zero():
@@ -266,11 +274,28 @@ def test_unit_rows_have_length_1_and_zero_rows_stay_zero():
     torch.testing.assert_close(matrix[6], torch.tensor([0.6, 0.8]))
 
 
-def test_no_vector_at_all_is_no_error():
-    none = Vectors((), torch.zeros(0, 5))
-    matrix, coverage = embedding_matrix(VOCABULARY, none, missing="zero", unit=True, generator=generator())
-    assert (matrix.shape, coverage) == ((7, 5), 0.0)
+@pytest.mark.parametrize("vectors", [Vectors((), torch.zeros(0, 5)), Vectors(("gut", "<unk>"), torch.ones(2, 5))])
+def test_vectors_of_no_known_word_are_refused(vectors):
+    with pytest.raises(DataError, match=r"have none of the 3 words of the vocabulary \(bad, film, good .*--vectors"):
+        embedding_matrix(VOCABULARY, vectors, missing="zero", unit=True, generator=generator())
+
+
+def test_a_vocabulary_of_no_words_has_nothing_to_cover():
     assert embedding_matrix(list(SPECIAL), VECTORS, missing="zero", unit=False, generator=generator())[1] == 0.0
+
+
+def test_the_fingerprint_follows_the_content(tmp_path):
+    path = written(tmp_path, "a 1 2\nb 3 4\n")
+    before = vectors_fingerprint(path)
+    assert vectors_fingerprint(path) == before
+    assert vectors_fingerprint(written(tmp_path, "a 1 2\nb 3 4\n", "other.txt")) == before
+    assert vectors_fingerprint(written(tmp_path, "a 1 2\nb 3 5\n")) != before
+
+
+@pytest.mark.parametrize("source", ["~nouser/v.txt", "x" * 300])
+def test_what_cannot_be_a_path_is_refused(source):
+    with pytest.raises(DataError, match="--vectors cannot be a path"):
+        load_vectors(source)
 
 
 def test_the_vectors_are_left_as_they_were():

@@ -157,6 +157,7 @@ def test_forms_of_one_word_are_no_candidates():
 
 def test_the_file_is_found_under_the_data_folder_and_read(tmp_path, monkeypatch):
     monkeypatch.delenv("HEEDFUL_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert wordnet_path() is None
     monkeypatch.setenv("HEEDFUL_DATA", str(tmp_path))
     assert wordnet_path() is None
@@ -168,10 +169,20 @@ def test_the_file_is_found_under_the_data_folder_and_read(tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize(
-    "content", [b"no gzip", gzip.compress(b"{"), gzip.compress(b"{}" * 99)[:-9]], ids=["plain", "no JSON", "cut short"]
+    "content",
+    [b"no gzip", gzip.compress(b"{"), gzip.compress(b"{}" * 99)[:-9], gzip.compress(b"[" * 99_999)],
+    ids=["plain", "no JSON", "cut short", "nested too deep"],
 )
 def test_a_file_that_cannot_be_read_is_named_with_its_format(tmp_path, content):
     path = tmp_path / "wordnet_synonyms.json.gz"
     path.write_bytes(content)
     with pytest.raises(DataError, match=r"wordnet_synonyms\.json\.gz must be gzipped JSON as \{word: .*cannot be read"):
+        read_wordnet(path)
+
+
+@pytest.mark.parametrize("content", [[], {"film": ["movie"]}, {"film": {"n": "movie"}}, {"film": {"n": [1]}}])
+def test_json_of_another_form_is_refused(tmp_path, content):
+    path = tmp_path / "wordnet_synonyms.json.gz"
+    path.write_bytes(gzip.compress(json.dumps(content).encode()))
+    with pytest.raises(DataError, match=r"must be gzipped JSON as \{word: .*it is JSON of another form"):
         read_wordnet(path)

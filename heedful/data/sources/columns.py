@@ -1,11 +1,13 @@
 """Which columns of a file hold texts, labels and queries, and how a record becomes a labelled text."""
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from heedful.data.labelled_texts import LabelledText
-from heedful.data.sources.records import Record, RecordFile
+from heedful.data.sources.record_file import Record, RecordFile
 from heedful.data.tokenizer import Span
 from heedful.errors import DataError, SettingError
 from heedful.settings import DataSettings
@@ -45,10 +47,10 @@ def choose_columns(file: RecordFile, data: DataSettings) -> ColumnRoles:
     _check_named(file, data)
     text, label = _guess(file, data.text, data.label, data.query)
     if text is None or label is None:
-        role = "texts; name it by `text`" if text is None else "labels; name it by `label`"
+        role, likely = ("text", _likely_text(file, label)) if text is None else ("label", _likely_label(file, text))
         raise DataError(
-            f"{file.name}: cannot tell which column holds the {role}. Its columns are: {', '.join(file.columns)}."
-            " (The first line must be the header.)"
+            f"{file.name}: cannot tell which column holds the {role}s. Name it, for example {option(role, likely)}. "
+            f"{list_columns(file.columns)} (The first line must be the header.)"
         )
     query, task = _query(file, data, (text, label))
     is_usual = usual_columns(file)[0] in (text, None)
@@ -76,56 +78,87 @@ def row_ids(file: RecordFile, roles: ColumnRoles) -> Sequence[str | None]:
         names = [label_name(record.get(column), column, "") for record in file.records]
     except DataError:  # nobody asked for ids, so one that cannot be used is no error
         return unknown
-    return names if len(set(names)) == len(names) else unknown
+    return names if len(set(names)) == len(names) and None not in names else unknown
+
+
+def check_columns(file: RecordFile, roles: ColumnRoles) -> None:
+    """Raise where a file lacks a column that has a role."""
+    for role, column in (("text", roles.text), ("label", roles.label), ("query", roles.query)):
+        if column is not None and column not in file.columns:
+            raise DataError(
+                f"{file.name}: there is no column '{column}' for the {role}. {list_columns(file.columns)} "
+                "All files of a data set must name their columns alike."
+            )
 
 
 def labelled_text(
     record: Record, roles: ColumnRoles, place: str, row: int | None = None, row_id: str | None = None
-) -> LabelledText:
-    """The record as a labelled text, or an error that names its place and what is wrong with it."""
-    text = _string(record, roles.text, place)
-    query = "" if roles.query is None else _string(record, roles.query, place)
-    rationale = None if roles.rationale is None else _rationale(record.get(roles.rationale), text, place)
-    label = label_name(_value(record, roles.label, place), roles.label, place)
+) -> LabelledText | None:
+    """The record as a labelled text, None where it has no label, or an error that names its place and its fault.
+
+    A text that is missing is an empty one.
+    """
+    text = _string(record, "text", roles.text, place)
+    query = "" if roles.query is None else _string(record, "query", roles.query, place)
+    label = label_name(record.get(roles.label), roles.label, place)
+    if label is None:
+        return None
+    is_marked = roles.rationale is not None and text.strip()
+    rationale = _rationale(record.get(roles.rationale or ""), text, place) if is_marked else None
     return LabelledText(text, label, query, rationale, row, row_id)
 
 
-def label_name(value: object, column: str, place: str) -> str:
-    """A label as text: integers without a decimal point, booleans in lower case.
+def label_name(value: object, column: str, place: str) -> str | None:
+    """A label as text: integers without a decimal point, booleans in lower case; None where there is none.
 
-    >>> [label_name(value, "label", "line 1") for value in (" pos ", 3, 3.0, True)]
-    ['pos', '3', '3', 'true']
+    >>> [label_name(value, "label", "line 1") for value in (" pos ", 3, 3.0, True, " ")]
+    ['pos', '3', '3', 'true', None]
     """
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
         return str(int(value))
     if isinstance(value, str):
-        if name := value.strip():
-            return _encodable(name, column, place)
-        raise DataError(f"{place}: column '{column}' is empty; every text needs a label.")
+        return _encodable(value.strip(), column, place) or None
     if value is None or value != value:
-        raise DataError(f"{place}: column '{column}' is null; every text needs a label.")
+        return None
     raise DataError(
-        f"{place}: column '{column}' must be a class: a string, an integer or a boolean; it is {value!r:.60}."
+        f"{place}: column '{column}' must be a class: a string, an integer or a boolean; it is {_shown(value)}. "
+        "Name another column by --label."
     )
+
+
+def option(role: str, column: str) -> str:
+    """The option of the command line that names the column.
+
+    >>> option("text", "Post body"), option("label", "stars")
+    ('--text "Post body"', '--label stars')
+    """
+    return f"--{role} {column}" if re.fullmatch(r"\w[\w.-]*", column) else f'--{role} "{column}"'
+
+
+def list_columns(columns: Sequence[str], most: int = 30) -> str:
+    """A sentence with the names of the columns."""
+    more = f" and {len(columns) - most} more" if len(columns) > most else ""
+    return f"Its columns are: {', '.join(columns[:most])}{more}."
 
 
 def _check_named(file: RecordFile, data: DataSettings) -> None:
     named = {role: getattr(data, role) for role in ("text", "label", "query") if getattr(data, role) is not None}
     for role, column in named.items():
         if column not in file.columns:
+            near = get_close_matches(column, file.columns, n=1)
+            hint = f" Did you mean {option(role, near[0])}?" if near else ""
             raise DataError(
-                f"{file.name}: `{role}` names column '{column}', which is not there. Its columns are: "
-                f"{', '.join(file.columns)}."
+                f"{file.name}: --{role} names column '{column}', which is not there.{hint} {list_columns(file.columns)}"
             )
     if len(set(named.values())) < len(named):
         raise SettingError(
-            f"`text`, `label` and `query` must name different columns; they name {', '.join(named.values())}."
+            f"--text, --label and --query must name different columns; they name {', '.join(named.values())}."
         )
     if data.query is not None and data.task == "classification":
         raise SettingError(
-            f"`query` names column '{data.query}', but task='classification' has no query; drop one of them."
+            f"--query names column '{data.query}', but data.task=classification has no query; drop one of them."
         )
 
 
@@ -151,8 +184,8 @@ def _query(file: RecordFile, data: DataSettings, taken: Sequence[str]) -> tuple[
         return query, data.task or QUERIES.get(query.lower(), "qa")
     if data.task is not None:
         raise DataError(
-            f"{file.name}: task='{data.task}' needs a query column (hypothesis or question); name it by `query`. Its "
-            f"columns are: {', '.join(file.columns)}."
+            f"{file.name}: data.task={data.task} needs a query column (hypothesis or question); name it by --query. "
+            f"{list_columns(file.columns)}"
         )
     return None, "classification"
 
@@ -166,17 +199,34 @@ def _mean_length(file: RecordFile, column: str) -> float:
     return sum(len(str(record.get(column, ""))) for record in file.records) / max(1, len(file.records))
 
 
-def _value(record: Record, column: str, place: str) -> object:
-    if column not in record:
-        raise DataError(f"{place}: column '{column}' is missing. The columns there are: {', '.join(record)}.")
-    return record[column]
+def _likely_text(file: RecordFile, taken: str | None) -> str:
+    """The free column with the longest values."""
+    free = [column for column in file.columns if column != taken]
+    return max(free, key=lambda column: _mean_length(file, column), default="NAME")
 
 
-def _string(record: Record, column: str, place: str) -> str:
-    value = _value(record, column, place)
+def _likely_label(file: RecordFile, taken: str) -> str:
+    """The free column with the fewest different values, but at least two."""
+    counts = {c: len({str(record.get(c)) for record in file.records}) for c in file.columns if c != taken}
+    return min(counts, key=lambda column: (counts[column] < 2, counts[column]), default="NAME")
+
+
+def _string(record: Record, role: str, column: str, place: str) -> str:
+    value = record.get(column)
+    if value is None or (isinstance(value, float) and value != value):
+        return ""
     if not isinstance(value, str):
-        raise DataError(f"{place}: column '{column}' must be a string; it is {json.dumps(value, default=str):.60}.")
+        raise DataError(
+            f"{place}: column '{column}' must be a string; it is {_shown(value)}. Name another column by --{role}."
+        )
     return _encodable(value, column, place)
+
+
+def _shown(value: object) -> str:
+    try:
+        return f"{json.dumps(value, default=str):.60}"
+    except (RecursionError, ValueError):
+        return f"a {type(value).__name__} that cannot be shown"
 
 
 def _encodable(value: str, column: str, place: str) -> str:
@@ -194,7 +244,7 @@ def _rationale(value: object, text: str, place: str) -> tuple[Span, ...] | None:
     if isinstance(value, str):
         try:
             value = json.loads(value) if value.strip() else None
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise DataError(f"{place}: column '{RATIONALE}' is not a JSON list: {error}.") from error
     if value is None:
         return None
@@ -207,6 +257,6 @@ def _rationale(value: object, text: str, place: str) -> tuple[Span, ...] | None:
             case _:
                 raise DataError(
                     f"{place}: column '{RATIONALE}' must be a list of [start, end) spans over the {words} words of the "
-                    f"text; it holds {span!r:.60}."
+                    f"text; it holds {_shown(span)}."
                 )
     return tuple(spans)

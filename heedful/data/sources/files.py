@@ -6,8 +6,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from heedful.data.draws import seeded_generator, stratified_order
-from heedful.data.labelled_texts import SPLITS, LabelledText, LabelledTexts
-from heedful.data.sources.columns import RATIONALE, ColumnRoles, choose_columns, labelled_text, row_ids, usual_columns
+from heedful.data.folder import user_path
+from heedful.data.labelled_texts import SPLITS, Dropped, LabelledText, LabelledTexts
+from heedful.data.sources.columns import (
+    RATIONALE,
+    ColumnRoles,
+    check_columns,
+    choose_columns,
+    labelled_text,
+    list_columns,
+    row_ids,
+    usual_columns,
+)
 from heedful.data.sources.records import SUFFIXES, RecordFile, read_records, suffix_of
 from heedful.errors import DataError, SettingError
 from heedful.settings import DataSettings
@@ -29,7 +39,7 @@ def load(data: DataSettings) -> LabelledTexts:
     A folder has one file per split: train, dev (or valid, validation, val) and test. What is missing, and for a single
     file that is dev and test, is taken from train by `dev_share` and `test_share`, with the labels in their proportion.
     """
-    path = Path(data.source).expanduser()
+    path = user_path(data.source, "DATA")
     if path.is_dir():
         return load_folder(path, data)
     if not path.is_file():
@@ -41,7 +51,7 @@ def load(data: DataSettings) -> LabelledTexts:
 def load_folder(folder: Path, data: DataSettings) -> LabelledTexts:
     """The labelled texts of a folder, with the label names of its `meta.json` if there is one."""
     files: dict[Split, RecordFile] = {}
-    for path in sorted(folder.iterdir()):
+    for path in _inside(folder):
         split = split_of(path)
         if split is None:
             continue
@@ -54,6 +64,13 @@ def load_folder(folder: Path, data: DataSettings) -> LabelledTexts:
         raise DataError(f"{folder} must have a file train{{{','.join(SUFFIXES)}}}; it has none.")
     _, label = usual_columns(files["train"])
     return labelled_texts(folder.resolve().name, files, data, {label or "": _label_names(folder / "meta.json")})
+
+
+def _inside(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError as error:
+        raise DataError(f"{folder} cannot be read: {error.strerror}.") from error
 
 
 def split_of(path: Path) -> Split | None:
@@ -80,9 +97,12 @@ def labelled_texts(
         label_names: for a column that numbers its labels 0, 1, ...: what they are called.
     """
     roles = choose_columns(files["train"], data)
-    given: dict[Split, list[LabelledText]] = {
-        split: _texts_of_file(files[split], roles) for split in SPLITS if split in files
-    }
+    given: dict[Split, list[LabelledText]] = {}
+    dropped: list[Dropped] = []
+    for split in SPLITS:
+        if split in files:
+            given[split], lost = _texts_of_file(files[split], roles)
+            dropped += lost
     names = (label_names or {}).get(roles.label, ())
     is_named = _are_numbers_of(names, given)
     if is_named:
@@ -94,14 +114,40 @@ def labelled_texts(
         **parts,
         labels=names if is_named else (),
         notes=(_column_note(files["train"], roles), *(note for file in files.values() for note in file.notes), *notes),
+        dropped=tuple(dropped),
     )
 
 
-def _texts_of_file(file: RecordFile, roles: ColumnRoles) -> list[LabelledText]:
-    return [
-        labelled_text(record, roles, f"{file.name}, {place}", row, row_id)
-        for record, place, row, row_id in zip(file.records, file.places, file.rows, row_ids(file, roles), strict=True)
-    ]
+def _texts_of_file(file: RecordFile, roles: ColumnRoles) -> tuple[list[LabelledText], list[Dropped]]:
+    """The records that have a label, and how many have none."""
+    check_columns(file, roles)
+    texts: list[LabelledText] = []
+    unlabelled: list[str] = []
+    for record, place, row, row_id in zip(file.records, file.places, file.rows, row_ids(file, roles), strict=True):
+        text = labelled_text(record, roles, f"{file.name}, {place}", row, row_id)
+        if text is None:
+            unlabelled.append(place)
+        else:
+            texts.append(text)
+    _check_enough(file, roles, texts, unlabelled)
+    return texts, [Dropped(len(unlabelled), "rows without a label", Path(file.name).name)] if unlabelled else []
+
+
+def _check_enough(file: RecordFile, roles: ColumnRoles, texts: list[LabelledText], unlabelled: list[str]) -> None:
+    """Raise where more than half of the rows have no label or no text."""
+    blank = sum(not text.text.strip() for text in texts)
+    lost, total = len(unlabelled) + blank, len(file.records)
+    if 2 * lost <= total:
+        return
+    reasons = []
+    if unlabelled:
+        reasons.append(f"{len(unlabelled)} have no label in column '{roles.label}' (first: {unlabelled[0]})")
+    if blank:
+        reasons.append(f"{blank} have no text in column '{roles.text}'")
+    raise DataError(
+        f"{file.name}: {lost} of {total} rows would be dropped, which is more than half: {' and '.join(reasons)}. Are "
+        f"these the right columns? Name others by --text and --label. {list_columns(file.columns)}"
+    )
 
 
 def _are_numbers_of(names: tuple[str, ...], given: Mapping[Split, list[LabelledText]]) -> bool:
@@ -121,14 +167,14 @@ def _with_missing(
     for split, count in counts.items():
         if not shares[split]:
             raise SettingError(
-                f"`{split}_share` must be above 0: there is no file for {split}, so it is taken from train."
+                f"--set data.{split}_share must be above 0: there is no file for {split}, so it is taken from train."
             )
         counts[split] = max(1, count)
     if sum(counts.values()) >= len(train):
         wanted = " and ".join(f"{count} for {split}" for split, count in counts.items())
         raise DataError(
             f"{len(train)} rows are too few to take {wanted} from. "
-            "Give more rows, or lower `dev_share` and `test_share`."
+            "Give more rows, or lower --set data.dev_share and data.test_share."
         )
     order = stratified_order([text.label for text in train], seeded_generator("split", data.split_seed))
     parts, end = dict(given), len(train)
@@ -151,7 +197,7 @@ def _label_names(path: Path) -> tuple[str, ...]:
         return ()
     try:
         content = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (ValueError, RecursionError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"{path} is not valid JSON: {error}. Correct it or remove it.") from error
     names = content.get("label_names") if isinstance(content, dict) else None
     is_usable = (

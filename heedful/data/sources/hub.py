@@ -1,13 +1,21 @@
 """Data sets in the format of the Hugging Face `datasets` library: from the hub, or from a local folder."""
 
+import os
+import re
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 import polars
 
+from heedful.data.folder import user_path
 from heedful.data.labelled_texts import LabelledTexts
 from heedful.data.sources.files import SPLIT_NAMES, labelled_texts
 from heedful.data.sources.records import RecordFile, records_of_frame
@@ -19,6 +27,11 @@ if TYPE_CHECKING:
     import datasets
 
 PREFIX = "hub:"
+NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
+TIMEOUT = 5.0
+"""Seconds that the hub has to answer."""
+MOST_FILES = 10_000
+"""In a folder that the library is to look through."""
 
 
 def load(data: DataSettings) -> LabelledTexts:
@@ -52,11 +65,17 @@ def address(source: str) -> tuple[str, str | None]:
     (('nyu-mll/glue', 'sst2'), ('stanfordnlp/imdb', None))
     """
     location = source.removeprefix(PREFIX)
-    if not location:
-        raise SettingError("hub: needs a name after it, such as hub:stanfordnlp/imdb or hub:nyu-mll/glue:sst2.")
-    if Path(location).exists():
-        return location, None
+    whole = user_path(location, source) if location.strip(":") else None
+    if whole is not None and whole.is_dir():
+        return str(whole), None
     name, _, config = location.partition(":")
+    if name and (folder := user_path(name, source)).is_dir():
+        return str(folder), config or None
+    if not NAME.fullmatch(name) or ".." in name or "--" in name:
+        raise SettingError(
+            f"hub: needs a name after it, such as hub:stanfordnlp/imdb or hub:nyu-mll/glue:sst2, or a folder that is "
+            f"there; it has '{location[:60]}'."
+        )
     return name, config or None
 
 
@@ -64,11 +83,55 @@ def _splits(name: str, config: str | None) -> "dict[str, datasets.Dataset]":
     library = _library()
     folder = Path(name)
     is_saved = any((folder / file).is_file() for file in ("dataset_dict.json", "state.json"))
-    try:
-        content = library.load_from_disk(name) if is_saved else library.load_dataset(name, config)
-    except (OSError, ValueError, library.exceptions.DatasetsError) as error:
-        raise DataError(f"{PREFIX}{name} cannot be loaded: {error}") from error
+    if folder.is_dir() and not is_saved:
+        _check_size(folder)
+    is_online = folder.is_dir() or can_reach_hub()
+    with _offline_unless(library, is_online):
+        try:
+            content = library.load_from_disk(name) if is_saved else library.load_dataset(name, config)
+        except (OSError, ValueError, KeyError, TypeError, library.exceptions.DatasetsError) as error:
+            network = "" if is_online else " There is no connection to the hub: is there a network?"
+            raise DataError(f"{PREFIX}{name} cannot be loaded: {error}{network}") from error
     return {str(split): part for split, part in content.items()} if isinstance(content, dict) else {"train": content}
+
+
+def can_reach_hub() -> bool:
+    """Whether the hub answers, or something else is to be asked for it; without a network, a word soon."""
+    endpoint = urlsplit(import_module("huggingface_hub").constants.ENDPOINT)
+    if getproxies():
+        return True
+    port = endpoint.port or (80 if endpoint.scheme == "http" else 443)
+    try:
+        socket.create_connection((endpoint.hostname or "", port), timeout=TIMEOUT).close()
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def _offline_unless(library: ModuleType, is_online: bool) -> Iterator[None]:
+    """Without a network, let the library look into its cache at once, rather than after half a minute of trying."""
+    places = () if is_online else (library.config, import_module("huggingface_hub").constants)
+    before = [place.HF_HUB_OFFLINE for place in places]
+    for place in places:
+        place.HF_HUB_OFFLINE = True
+    try:
+        yield
+    finally:
+        for place, value in zip(places, before, strict=True):
+            place.HF_HUB_OFFLINE = value
+
+
+def _check_size(folder: Path) -> None:
+    """Refuse a folder of so many files that the library, which looks at all of them, would take hours."""
+    count = 0
+    for _, folders, names in os.walk(folder):
+        count += len(folders) + len(names)
+        if count > MOST_FILES:
+            raise DataError(
+                f"{PREFIX}{folder} holds more than {MOST_FILES:,} files, so it is no data set: name the folder that "
+                "holds its files and nothing else."
+            )
 
 
 def _library() -> ModuleType:

@@ -84,6 +84,7 @@ def load(data: DataSettings, text: TextSettings) -> LabelledTexts:
 
     return LabelledTexts(
         name=data.source,
+        is_generated=True,
         task="classification",
         labels=recipe.labels,
         train=draw("train", TRAIN, data.train_limit),

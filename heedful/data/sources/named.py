@@ -1,10 +1,9 @@
-"""Data sets kept under the folder that HEEDFUL_DATA names, each in a folder of its own."""
+"""Data sets kept in the data folder (HEEDFUL_DATA, or one in the user's cache), each in a folder of its own."""
 
 import json
-import os
 from pathlib import Path
 
-from heedful.data.folder import VARIABLE, data_folder
+from heedful.data.folder import data_folder, data_folder_problem, data_path
 from heedful.data.labelled_texts import LabelledTexts
 from heedful.data.sources import files
 from heedful.errors import pick
@@ -12,12 +11,11 @@ from heedful.settings import DataSettings
 
 
 def named_sets() -> dict[str, str]:
-    """The data sets found under HEEDFUL_DATA, each with a line on what it is; none where the variable is not set."""
-    value = os.environ.get(VARIABLE, "")
-    folder = Path(value).expanduser()
-    if not value or not folder.is_dir():
+    """The data sets in the data folder, each with a line on what it is; none where there is no such folder."""
+    if data_folder_problem():
         return {}
-    return {path.name: _description(path / "meta.json") for path in sorted(folder.iterdir()) if _is_set(path)}
+    folders = sorted(_inside(data_path()))
+    return {folder.name: _description(folder / "meta.json") for folder in folders if _is_set(folder)}
 
 
 def load(data: DataSettings) -> LabelledTexts:
@@ -26,13 +24,21 @@ def load(data: DataSettings) -> LabelledTexts:
     return files.load_folder(data_folder(data.source) / data.source, data)
 
 
-def _is_set(path: Path) -> bool:
-    return path.is_dir() and any(files.split_of(file) == "train" for file in path.iterdir())
+def _is_set(folder: Path) -> bool:
+    return any(files.split_of(file) == "train" for file in _inside(folder))
+
+
+def _inside(folder: Path) -> list[Path]:
+    """What is in a folder; nothing in what is none, or cannot be read."""
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return []
 
 
 def _description(meta: Path) -> str:
     try:
         content = json.loads(meta.read_text(encoding="utf-8"))
         return f"{content['name']}: {content['task']}"
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return ""  # meta.json is optional

@@ -69,6 +69,7 @@ def load(data: DataSettings, text: TextSettings) -> LabelledTexts:
 
     return LabelledTexts(
         name=data.source,
+        is_generated=True,
         task="classification",
         labels=LABELS,
         train=draw("train", TRAIN, data.train_limit),

@@ -1,10 +1,20 @@
+import json
 import math
 from dataclasses import replace
 
 import pytest
 
 from heedful.data.labelled_texts import LabelledText
-from heedful.data.sources.columns import ColumnRoles, choose_columns, label_name, labelled_text, row_ids, usual_columns
+from heedful.data.sources.columns import (
+    ColumnRoles,
+    check_columns,
+    choose_columns,
+    label_name,
+    labelled_text,
+    list_columns,
+    row_ids,
+    usual_columns,
+)
 from heedful.data.sources.records import RecordFile
 from heedful.errors import DataError, SettingError
 from heedful.settings import DataSettings
@@ -46,17 +56,38 @@ def test_of_two_unknown_columns_the_longer_is_the_text():
 def test_an_unclear_column_is_asked_for_with_all_columns(columns, role):
     names = ", ".join(columns)
     with pytest.raises(
-        DataError, match=rf"a\.csv: cannot tell which column holds the {role}s; name it by `{role}`. .*{names}"
+        DataError, match=rf"a\.csv: cannot tell which column holds the {role}s. Name it, for example --{role} .*{names}"
     ):
         chosen(columns)
+
+
+def test_the_likeliest_column_is_the_example():
+    records = [{"No.": n, "Post body": f"a long remark {n}", "klass": "xy"[n % 2], "lang": "en"} for n in range(9)]
+    with pytest.raises(
+        DataError, match=r'for example --text "Post body"\. Its columns are: No\., Post body, klass, lang'
+    ):
+        chosen(records[0], records)
+    with pytest.raises(DataError, match=r"for example --label klass\. Its columns"):
+        chosen(records[0], records, text="Post body")
+
+
+def test_a_long_list_of_columns_is_cut():
+    assert list_columns([f"c{n}" for n in range(33)]).endswith("c28, c29 and 3 more.")
 
 
 @pytest.mark.parametrize("role", ["text", "label", "query"])
 def test_a_named_column_that_is_not_there_is_answered_with_all_columns(role):
     with pytest.raises(
-        DataError, match=f"`{role}` names column 'body', which is not there. Its columns are: text, label"
+        DataError, match=f"--{role} names column 'body', which is not there. Its columns are: text, label"
     ):
         chosen(("text", "label"), **{role: "body"})
+
+
+def test_a_misspelt_column_is_answered_with_the_nearest():
+    with pytest.raises(
+        DataError, match=r'--text names column .Post boddy.*Did you mean --text "Post body"\? Its columns'
+    ):
+        chosen(("Post body", "label"), text="Post boddy")
 
 
 def test_named_columns_are_taken():
@@ -77,13 +108,15 @@ def test_the_hypothesis_alone_can_be_the_text():
 
 
 def test_classification_has_no_query():
-    with pytest.raises(SettingError, match="`query` names column 'title', but task='classification' has no query"):
+    with pytest.raises(SettingError, match="--query names column 'title', but data.task=classification has no query"):
         chosen(("text", "label", "title"), query="title", task="classification")
 
 
 @pytest.mark.parametrize("task", ["nli", "qa"])
 def test_a_task_with_a_query_needs_its_column(task):
-    with pytest.raises(DataError, match=f"task='{task}' needs a query column .*columns are: text, label"):
+    with pytest.raises(
+        DataError, match=f"data.task={task} needs a query column .*by --query. Its columns are: text, label"
+    ):
         chosen(("text", "label"), task=task)
 
 
@@ -133,7 +166,21 @@ def test_a_rationale_may_be_written_as_text():
 
 
 @pytest.mark.parametrize(
-    "value", [[[0, 4]], [[2, 1]], [[-1, 2]], [[0, 1, 2]], [[0, 1.5]], [1], "word", {"a": 1}, [[True, 2]], 3]
+    "value",
+    [
+        [[0, 4]],
+        [[2, 1]],
+        [[-1, 2]],
+        [[0, 1, 2]],
+        [[0, 1.5]],
+        [1],
+        "word",
+        {"a": 1},
+        [[True, 2]],
+        3,
+        "[" * 9999,
+        "9" * 5000,
+    ],
 )
 def test_a_rationale_must_be_spans_over_the_words(value):
     expected = r"rationale' (must be a list of \[start, end\) spans over the 3 words|is not a JSON list)"
@@ -141,25 +188,45 @@ def test_a_rationale_must_be_spans_over_the_words(value):
         read(rationale=value)
 
 
-@pytest.mark.parametrize("column", ["text", "label"])
-def test_a_missing_column_of_one_record_is_named(column):
-    record = {"text": "x", "label": "a", "id": 1}
-    del record[column]
-    with pytest.raises(DataError, match=rf"a\.csv, line 7: column '{column}' is missing. The columns there are: .*id"):
-        labelled_text(record, ROLES, "a.csv, line 7")
+@pytest.mark.parametrize("role", ["text", "label", "query"])
+def test_a_file_that_lacks_a_column_is_named(role):
+    roles = replace(ROLES, query="question")
+    columns = ("text", "label", "question", "id")
+    check_columns(RecordFile("b.csv", columns, [], []), roles)
+    kept = tuple(column for column in columns if column != getattr(roles, role))
+    expected = (
+        rf"b\.csv: there is no column '{getattr(roles, role)}' for the {role}. Its columns are: {', '.join(kept)}\."
+    )
+    with pytest.raises(DataError, match=expected):
+        check_columns(RecordFile("b.csv", kept, [], []), roles)
 
 
-@pytest.mark.parametrize(("value", "shown"), [(None, "null"), (5, "5"), (["a"], r"\[\"a\"\]"), (float("nan"), "NaN")])
+@pytest.mark.parametrize("missing", [{}, {"text": None}, {"text": math.nan}, {"text": ""}])
+def test_a_missing_text_is_an_empty_one_whose_rationale_is_not_read(missing):
+    record = {"label": "a", "rationale": [[3, 9]], **missing}
+    assert labelled_text(record, ROLES, "a.csv, line 7") == LabelledText("", "a")
+
+
+@pytest.mark.parametrize("missing", [{}, {"label": None}, {"label": math.nan}, {"label": ""}, {"label": " \t"}])
+def test_a_record_without_a_label_is_none(missing):
+    assert labelled_text({"text": "x", **missing}, ROLES, "a.csv, line 7") is None
+
+
+DEEP = json.loads("[" * 900 + "]" * 900)
+
+
+@pytest.mark.parametrize(("value", "shown"), [(5, "5"), (["a"], r"\[\"a\"\]"), (DEEP, r"\[\[\[|a list")])
 def test_a_text_must_be_a_string(value, shown):
-    with pytest.raises(DataError, match=f"a.csv, line 7: column 'text' must be a string; it is {shown}"):
+    with pytest.raises(DataError, match=f"a.csv, line 7: column 'text' must be a string; it is {shown}.*--text"):
         read(text=value)
 
 
-def test_a_query_must_be_a_string():
+def test_a_query_must_be_a_string_or_missing():
     roles = ColumnRoles("text", "label", "question", None, "qa")
     assert labelled_text({"text": "x", "label": "a", "question": "y"}, roles, "p").query == "y"
-    with pytest.raises(DataError, match="column 'question' must be a string"):
-        labelled_text({"text": "x", "label": "a", "question": None}, roles, "p")
+    assert labelled_text({"text": "x", "label": "a", "question": None}, roles, "p").query == ""
+    with pytest.raises(DataError, match="column 'question' must be a string; it is 7. Name another column by --query"):
+        labelled_text({"text": "x", "label": "a", "question": 7}, roles, "p")
 
 
 @pytest.mark.parametrize("role", ["text", "label"])
@@ -175,15 +242,12 @@ def test_labels_are_names(value, name):
     assert label_name(value, "label", "line 1") == name
 
 
-@pytest.mark.parametrize(
-    ("value", "problem"), [(None, "is null"), (math.nan, "is null"), ("", "is empty"), (" ", "is empty")]
-)
-def test_a_missing_label_is_refused(value, problem):
-    with pytest.raises(DataError, match=f"line 1: column 'label' {problem}; every text needs a label"):
-        label_name(value, "label", "line 1")
+@pytest.mark.parametrize("value", [None, math.nan, "", " "])
+def test_a_missing_label_has_no_name(value):
+    assert label_name(value, "label", "line 1") is None
 
 
-@pytest.mark.parametrize("value", [0.37, math.inf, ["a"], {"a": 1}])
+@pytest.mark.parametrize("value", [0.37, math.inf, ["a"], {"a": 1}, DEEP])
 def test_a_label_must_be_a_class(value):
     with pytest.raises(DataError, match="column 'label' must be a class: a string, an integer or a boolean; it is"):
         label_name(value, "label", "line 1")

@@ -67,7 +67,7 @@ def test_too_few_rows_to_split_are_refused(tmp_path):
 @pytest.mark.parametrize("split", ["dev", "test"])
 def test_a_share_of_nothing_is_refused_where_the_split_is_missing(tmp_path, split):
     path = jsonl(tmp_path / "a.jsonl", rows(30))
-    with pytest.raises(SettingError, match=f"`{split}_share` must be above 0"):
+    with pytest.raises(SettingError, match=f"--set data.{split}_share must be above 0"):
         dataset(path, **{f"{split}_share": 0.0})
 
 
@@ -113,7 +113,7 @@ def test_splits_may_have_different_formats_but_need_the_columns(tmp_path):
     polars.DataFrame(rows(5)).write_parquet(folder / "dev.parquet")
     (folder / "test.csv").write_text("text,klass\nx,a\n", encoding="utf-8")
     with pytest.raises(
-        DataError, match=r"test\.csv, line 2: column 'label' is missing. The columns there are: text, klass"
+        DataError, match=r"test\.csv: there is no column 'label' for the label. Its columns are: text, klass"
     ):
         dataset(folder)
     (folder / "test.csv").write_text("label,text\na,x\n", encoding="utf-8")
@@ -184,9 +184,65 @@ def test_a_rationale_that_is_not_read_is_noted(tmp_path):
 
 
 def test_a_bad_row_is_named_by_file_and_line(tmp_path):
-    path = jsonl(tmp_path / "a.jsonl", [*rows(3), {"text": None, "label": "a"}])
-    with pytest.raises(DataError, match=r"a\.jsonl, line 4: column 'text' must be a string; it is null"):
+    path = jsonl(tmp_path / "a.jsonl", [*rows(3), {"text": 7, "label": "a"}])
+    with pytest.raises(DataError, match=r"a\.jsonl, line 4: column 'text' must be a string; it is 7"):
         dataset(path)
+
+
+@pytest.mark.parametrize("label", ["", "  ", None])
+def test_rows_without_a_label_are_dropped_and_counted(tmp_path, label):
+    path = jsonl(tmp_path / "a.jsonl", [*rows(30), {"text": "lost", "label": label}, {"text": "also lost"}])
+    loaded = dataset(path)
+    assert sorted(texts(loaded.train + loaded.dev + loaded.test)) == sorted(row["text"] for row in rows(30))
+    assert "2 rows without a label dropped from a.jsonl" in loaded.notes
+    assert loaded.fingerprint == dataset(jsonl(tmp_path / "b.jsonl", rows(30))).fingerprint
+
+
+def test_rows_without_a_text_are_dropped_and_counted(tmp_path):
+    folder = folder_of(
+        tmp_path / "set", train=[*rows(9), {"text": None, "label": "a"}], dev=rows(5, 50), test=rows(7, 90)
+    )
+    loaded = dataset(folder)
+    assert len(loaded.train) == 9
+    assert "1 empty texts dropped from train" in loaded.notes
+
+
+def test_half_of_the_rows_may_be_dropped_and_no_more(tmp_path):
+    unlabelled = [{"text": "x", "label": ""} for _ in range(6)]
+    blank = [{"text": " ", "label": "a"} for _ in range(4)]
+    folder = folder_of(tmp_path / "set", train=[*rows(10), *unlabelled, *blank], dev=rows(3, 50), test=rows(3, 60))
+    assert len(dataset(folder).train) == 10
+    jsonl(folder / "train.jsonl", [*rows(9), *unlabelled, *blank])
+    expected = (
+        r"train\.jsonl: 10 of 19 rows would be dropped, which is more than half: 6 have no label in column 'label' "
+        r"\(first: line 10\) and 4 have no text in column 'text'\. .*--text and --label\. Its columns are: text, label"
+    )
+    with pytest.raises(DataError, match=expected):
+        dataset(folder)
+
+
+def test_texts_in_two_splits_are_noted(tmp_path):
+    folder = folder_of(tmp_path / "set", train=rows(9), dev=rows(5, 50), test=[*rows(4), *rows(3, 52)])
+    assert dataset(folder).notes[1:] == (
+        "4 of the 7 texts of test are also in train: scores on test may be too good",
+        "3 of the 7 texts of test are also in dev",
+    )
+
+
+def test_one_label_is_refused(tmp_path):
+    with pytest.raises(DataError, match="the training texts must have at least two labels; they have only 'a'"):
+        dataset(jsonl(tmp_path / "a.jsonl", rows(30, labels="a")))
+
+
+def test_an_unreadable_folder_is_named(tmp_path, monkeypatch):
+    folder = folder_of(tmp_path / "set", train=rows(9))
+
+    def refuse(self):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pathlib.Path.iterdir", refuse)
+    with pytest.raises(DataError, match="set cannot be read: Permission denied"):
+        dataset(folder)
 
 
 def test_a_missing_file_is_named(tmp_path):

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from heedful.data import load, named, named_sets
-from heedful.data.folder import data_folder
-from heedful.errors import DataError, SettingError
+from heedful.errors import SettingError
 from heedful.settings import DataSettings, TextSettings
 
 TEXT = TextSettings()
@@ -72,9 +71,27 @@ def test_the_sets_are_the_folders_with_training_texts(made_up):
 
 def test_without_a_data_folder_there_are_no_named_sets(monkeypatch, tmp_path):
     monkeypatch.delenv("HEEDFUL_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert named_sets() == {}
-    monkeypatch.setenv("HEEDFUL_DATA", str(tmp_path / "none"))
-    assert named_sets() == {}
+    for value in (str(tmp_path / "none"), "~nouser", "x" * 300):
+        monkeypatch.setenv("HEEDFUL_DATA", value)
+        assert named_sets() == {}
+
+
+def test_without_the_variable_sets_are_looked_for_in_the_cache(made_up, monkeypatch, tmp_path_factory):
+    cache = tmp_path_factory.mktemp("cache")
+    (cache / "heedful").mkdir()
+    (cache / "heedful" / "data").symlink_to(made_up)
+    monkeypatch.delenv("HEEDFUL_DATA")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    assert "letters" in named_sets()
+    assert len(load(DataSettings(source="letters"), TEXT).train) == 12
+
+
+def test_what_cannot_be_read_is_no_set_and_a_broken_meta_describes_nothing(made_up):
+    (made_up / "letters" / "meta.json").write_text("[" * 99_999, encoding="utf-8")
+    (made_up / "loop").symlink_to(made_up / "loop")
+    assert named_sets() == {"letters": "", "pairs": ""}
 
 
 def test_a_set_is_found_by_its_folder_with_its_label_names(made_up):
@@ -104,12 +121,6 @@ def test_a_name_cannot_leave_the_data_folder(made_up):
         named.load(DataSettings(source=f"../{made_up.name}/letters"))
 
 
-def test_a_set_needs_the_data_folder(monkeypatch):
-    monkeypatch.delenv("HEEDFUL_DATA", raising=False)
-    with pytest.raises(DataError, match="sst2 needs the environment variable HEEDFUL_DATA"):
-        data_folder("sst2")
-
-
 def raw(name, split):
     with gzip.open(DATA / name / f"{split}.jsonl.gz", "rt", encoding="utf-8") as file:
         return [json.loads(line) for line in file]
@@ -134,7 +145,7 @@ def test_rows_and_labels_of_a_real_set_are_counted_as_in_its_meta(name):
 def test_the_empty_texts_of_a_real_set_are_dropped_and_counted(name):
     loaded = load(DataSettings(source=name), TEXT)
     assert (len(loaded.train), len(loaded.dev), len(loaded.test)) == (9000 - 7, 1000 - 1, 2970)
-    assert loaded.notes[1:] == ("7 empty texts dropped from train", "1 empty texts dropped from dev")
+    assert loaded.notes[1:3] == ("7 empty texts dropped from train", "1 empty texts dropped from dev")
 
 
 @pytest.mark.parametrize("name", real("babi_task1"))

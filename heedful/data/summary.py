@@ -1,0 +1,97 @@
+"""What is in a data set, to be looked at before training: class balance, lengths, duplicates, what is dropped."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from statistics import median
+from typing import Any
+
+from heedful.data.duplicates import count_conflicting, count_overlaps, count_repeated
+from heedful.data.labelled_texts import SPLITS, Dropped, LabelledTexts, read_dataset
+from heedful.settings import DataSettings, TextSettings
+from heedful.types import Dataset, Example, Split
+
+
+@dataclass(frozen=True)
+class SplitSummary:
+    """One split of a data set.
+
+    Args:
+        labels: how many texts each label has, in the order of the labels.
+        median, high, longest: words in a text: half of the texts have no more, 95 % have no more, none has more.
+        repeated: texts that say what an earlier text of the split says.
+        also_in: texts that are in an earlier split, too.
+    """
+
+    texts: int
+    labels: Mapping[str, int]
+    median: float
+    high: int
+    longest: int
+    repeated: int
+    also_in: Mapping[Split, int]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A data set as a model would read it.
+
+    Args:
+        conflicting: different texts that occur with more than one label.
+    """
+
+    dataset: Dataset
+    splits: Mapping[Split, SplitSummary]
+    conflicting: int
+    dropped: tuple[Dropped, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it, as JSON can hold it."""
+        return {
+            "name": self.dataset.name,
+            "task": self.dataset.task,
+            "fingerprint": self.dataset.fingerprint,
+            "labels": list(self.dataset.labels),
+            "splits": {
+                name: {
+                    "texts": split.texts,
+                    "labels": dict(split.labels),
+                    "words": {"median": split.median, "95 %": split.high, "longest": split.longest},
+                    "repeated": split.repeated,
+                    "also_in": dict(split.also_in),
+                }
+                for name, split in self.splits.items()
+            },
+            "texts_with_two_labels": self.conflicting,
+            "dropped": [{"count": lost.count, "what": lost.what, "from": lost.where} for lost in self.dropped],
+            "notes": list(self.dataset.notes),
+        }
+
+
+def summarize(source: LabelledTexts, data: DataSettings, text: TextSettings) -> Summary:
+    """The summary of the texts as the settings read them."""
+    dataset, dropped = read_dataset(source, data, text)
+    examples: dict[Split, Sequence[Example]] = {split: getattr(dataset, split) for split in SPLITS}
+    overlaps = count_overlaps(examples)
+    splits: dict[Split, SplitSummary] = {
+        split: _summarize_split(
+            part, dataset.labels, {first: count for (first, second), count in overlaps.items() if second == split}
+        )
+        for split, part in examples.items()
+    }
+    return Summary(dataset, splits, count_conflicting(e for part in examples.values() for e in part), dropped)
+
+
+def _summarize_split(examples: Sequence[Example], labels: Sequence[str], also_in: Mapping[Split, int]) -> SplitSummary:
+    counts = Counter(example.label for example in examples)
+    lengths = sorted(len(example.tokens) for example in examples)
+    return SplitSummary(
+        texts=len(examples),
+        labels={label: counts[number] for number, label in enumerate(labels)},
+        median=float(median(lengths)),
+        high=lengths[ceil(0.95 * len(lengths)) - 1],
+        longest=lengths[-1],
+        repeated=count_repeated(examples),
+        also_in=also_in,
+    )
