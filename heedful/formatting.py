@@ -1,8 +1,23 @@
-"""Numbers as a reader sees them: the same in terminal, report and study pages."""
+"""Numbers and names as a reader sees them: the same in terminal, report and study pages."""
 
 import math
+import re
 
 UNDEFINED = "–"
+
+_HIDDEN = re.compile(
+    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069\\ud800-\\udfff\\ufffe\\uffff]"
+)
+"""Characters that steer a terminal, turn the direction of writing, or stand for nothing; tabs and line ends stay."""
+
+
+def printable(text: str) -> str:
+    r"""The text with its control characters written out, so that no name or text steers a terminal or stops a drawing.
+
+    >>> printable("a\x1b[31mb"), printable("naïve\tcafé")
+    ('a\\x1b[31mb', 'naïve\tcafé')
+    """
+    return _HIDDEN.sub(lambda mark: mark[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def format_number(value: float | None, *, decimals: int = 2, percent: bool = False) -> str:

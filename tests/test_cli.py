@@ -10,8 +10,9 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from heedful.__main__ import main
 from heedful.battery import BATTERY
-from heedful.cli import app, main
+from heedful.cli import app
 from heedful.cli.options import make_run
 from heedful.data import DATASETS, named_sets
 from heedful.errors import HeedfulError, SettingError
@@ -311,7 +312,7 @@ def test_check_says_whether_data_can_be_trained_on(reviews):
         (["train", "mock-1", "--set", "network.hidden_size=0"], "setting 'network.hidden_size'"),
         (["train", "mock-1", "--reference", "abc"], "no run 'abc'"),
         (["audit", "mock-1", "--tests", "permutatoin"], "unknown test 'permutatoin'. Did you mean 'permutation'?"),
-        (["audit", "mock-1", "--model", "abc"], "not both"),
+        (["audit", "mock-1", "--model", "abc"], "no run 'abc'"),
         (["audit", "--model", "abc", "--runs", "nowhere"], "no run 'abc'"),
         (["audit", "--encoder", "cnn"], "--encoder says how to train a model, but there is no DATA"),
         (["audit", "--model", "abc", "--set", "seed=1"], "--set seed=1 says how to train"),
@@ -351,7 +352,7 @@ def test_settings_are_read_as_json_or_text():
 
 
 def test_unknown_settings_list_the_known():
-    with pytest.raises(SettingError, match="Known in 'network': encoder, embed_size"):
+    with pytest.raises(SettingError, match="Known: encoder, embed_size"):
         make_run({}, ["network.colour=red"])
     assert issubclass(SettingError, HeedfulError)
 
@@ -363,7 +364,7 @@ def test_help_answers_at_once():
     """Half a second is the promise on an idle machine, kept by importing nothing heavy."""
     code = f"""
 import sys
-from heedful.cli import main
+from heedful.__main__ import main
 sys.argv = ["heedful", "--help"]
 try:
     main()

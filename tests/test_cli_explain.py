@@ -10,8 +10,9 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from heedful.__main__ import main
 from heedful.auditing.audit import audit
-from heedful.cli import app, main
+from heedful.cli import app
 from heedful.runs.audits import save_audit
 from heedful.runs.store import Store
 from heedful.settings import key_of

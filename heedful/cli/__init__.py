@@ -8,7 +8,9 @@ import typer
 
 from heedful import __version__
 from heedful.cli import audit, calibrate, data, explain, listing, report, reproduce, sweep, train
+from heedful.cli.output import with_output
 from heedful.errors import HeedfulError
+from heedful.formatting import printable
 
 app = typer.Typer(
     name="heedful",
@@ -28,6 +30,13 @@ app.command("calibrate")(calibrate.calibrate)
 app.command("list")(listing.list_names)
 app.add_typer(data.app, name="data")
 
+for command in (*app.registered_commands, *data.app.registered_commands):
+    if command.callback is not None:
+        command.callback = with_output(command.callback)
+
+OUT_OF_MEMORY = ("allocate memory", "out of memory", "not enough memory")
+"""What torch's errors say where memory ends; they have no class of their own on a CPU."""
+
 
 def _print_version(asked: bool) -> bool:
     if asked:
@@ -45,16 +54,30 @@ def _root(
     pass
 
 
-def main() -> None:
-    """Run a command: exit code 0 done, 2 the user's input, 1 ours, 130 stopped by Ctrl-C."""
+def run_command() -> None:
+    """Run the command of this process; what the user or the machine cannot do is a sentence, and an exit code."""
     # torch reads this once, when it loads: without it two idle threads spin and slow a busy machine a hundredfold.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # an ASCII terminal shows what it can
     try:
         app()
-    except HeedfulError as error:
-        typer.secho(f"heedful: {error}", fg="red", err=True)
-        sys.exit(2)
-    except SystemExit as leaving:
-        if leaving.code == 130:
-            typer.secho("heedful: stopped. What was finished is kept; what was under way is not.", err=True)
-        raise
+    except (HeedfulError, OSError, MemoryError, RuntimeError) as error:
+        problem = explain_failure(error)
+        if problem is None:
+            raise
+        typer.secho(f"heedful: {printable(problem)}", fg="red", err=True)
+        sys.exit(2 if isinstance(error, HeedfulError) else 1)
+
+
+def explain_failure(error: Exception) -> str | None:
+    """What to say of an error that the user can do something about; None for one that is ours."""
+    if isinstance(error, HeedfulError):
+        return str(error)
+    if isinstance(error, MemoryError) or any(mark in str(error) for mark in OUT_OF_MEMORY):
+        return "memory does not suffice for this. Make the sizes smaller (batch_size, hidden_size, embed_size, counts)."
+    if isinstance(error, OSError) and error.strerror:
+        place = f"{error.filename}: " if error.filename else ""
+        return f"{place}{error.strerror}. Give a place that can be read and written, with room on its disk."
+    return None

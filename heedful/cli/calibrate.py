@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from heedful.cli import options
+from heedful.cli.output import output
 from heedful.cli.progress import progress_bar
 from heedful.cli.sweep import Scheduler, Workers
 
@@ -31,21 +32,19 @@ def calibrate(
     workers: Workers = None,
 ) -> None:
     """Put the battery to attention of known quality: what is known to be good must hold, what is bad must not."""
-    from rich.console import Console
-
     from heedful.errors import pick
     from heedful.runs.cluster import connected
-    from heedful.studies.calibration.page import CalibrationReport, write_calibration
+    from heedful.studies.calibration.page import CalibrationReport, outcome, write_calibration
     from heedful.studies.calibration.suite import WORLDS, tallies
     from heedful.studies.calibration.suite import calibrate as calibrate_battery
 
-    console = Console(highlight=False)
+    printed = output()
     names = tuple(dict.fromkeys(world)) if world else tuple(WORLDS)
     for name in names:
         pick("world", name, WORLDS)
     results: list[Result] = []
     interrupted = False
-    with connected(scheduler, workers=workers) as client, progress_bar(console) as bar:
+    with connected(scheduler, workers=workers) as client, progress_bar(printed.progress) as bar:
         task = bar.add_task("draws", total=draws * len(names))
 
         def report(done: "Sequence[Result]") -> None:
@@ -59,8 +58,13 @@ def calibrate(
     if not counted:
         raise typer.Exit(130)
     finished = CalibrationReport(tuple(counted), min(tally.draws for tally in counted), options.command_line())
-    _print(console, finished)
-    console.print(f"Written: {write_calibration(finished, Path(out))}", markup=False)
+    _print(printed.console, finished)
+    page = write_calibration(finished, Path(out))
+    printed.console.print(f"Written: {page}", markup=False, soft_wrap=True)
+    printed.end(
+        {"page": str(page), "draws": finished.draws, "shortfalls": [str(missed) for missed in finished.shortfalls]},
+        result=outcome(finished),
+    )
     if interrupted:
         raise typer.Exit(130)
     if finished.shortfalls:

@@ -1,6 +1,5 @@
 """`heedful explain`: what a finished run's decision on a text rests on, and how far to trust that."""
 
-import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -8,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heedful.cli import options
+from heedful.cli import completion, options
 from heedful.cli.options import use_threads
+from heedful.cli.output import output
 from heedful.errors import DataError, SettingError
 
 if TYPE_CHECKING:
@@ -25,13 +25,20 @@ Given = Annotated[
         metavar="TEXT|FILE", help="A text, or a file of them: .txt (one a line), jsonl, csv, tsv or parquet."
     ),
 ]
-Key = Annotated[str, typer.Option("--model", metavar="KEY", help="Key of a finished run, or its first characters.")]
+Key = Annotated[
+    str,
+    typer.Option(
+        "--model",
+        metavar="KEY",
+        help="Key of a finished run, or its first characters.",
+        autocompletion=completion.runs,
+    ),
+]
 Query = Annotated[
     str | None,
     typer.Option(help="The question or hypothesis that goes with TEXT; the column that holds it in a FILE of columns."),
 ]
 Out = Annotated[str | None, typer.Option(metavar="PAGE", help="Write an HTML page, for example page.html.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Limit = Annotated[
     int | None,
     typer.Option(
@@ -56,7 +63,6 @@ def explain(
     text: options.Text = None,
     query: Query = None,
     out: Out = None,
-    as_json: AsJson = False,
     limit: Limit = None,
     runs: options.Runs = "runs",
     audits: options.Audits = "audits",
@@ -64,12 +70,10 @@ def explain(
 ) -> None:
     """Explain a finished run's decision on a text, or on the texts of a file, as the run's audit advises."""
     use_threads(1, device)
-    from rich.console import Console
-
     from heedful.runs.store import Store
 
     _check_given(text_or_file, text, out)
-    store = Store(runs)
+    printed, store = output(), Store(runs)
     trained = store.load(store.find(model))
     is_file = os.path.isfile(text_or_file)
     _check_query(trained, query, has_columns=is_file and Path(text_or_file).suffix.lower() != ".txt")
@@ -77,7 +81,7 @@ def explain(
         pairs, notes = read_texts(Path(text_or_file), trained, text, query)
     else:
         pairs, notes = [(text_or_file, query or "")], []
-    most = limit or (ON_PAGE if out else len(pairs) if as_json else IN_TERMINAL)
+    most = limit or (ON_PAGE if out else len(pairs) if printed.as_json else IN_TERMINAL)
     if len(pairs) > most:
         notes.append(f"Explained are the first {most} of {len(pairs):,} texts; --limit changes that.")
     verdict = _verdict_of(trained, Path(audits))
@@ -85,17 +89,16 @@ def explain(
         notes.append(f"There is no audit of this run in {audits}/.")
     explanations = replace(_explained(store, trained, pairs[:most], verdict, device), notes=tuple(notes))
     page = explanations.save(out) if out else None
-    if as_json:
-        typer.echo(json.dumps(explanations.as_dict(), indent=2, allow_nan=False))
+    if printed.as_json or printed.is_quiet:
+        printed.end(explanations.as_dict(), result=str(page or explanations.guidance.lead))
         return
-    console = Console(highlight=False)
     if page is None or not is_file:
-        explanations.show(console)
+        explanations.show(printed.console)
     else:
-        console.print(explanations.guidance.lead, style="bold", markup=False)
-        console.print(explanations.guidance.trust, *notes, sep="\n", markup=False)
+        printed.console.print(explanations.guidance.lead, style="bold", markup=False)
+        printed.console.print(explanations.guidance.trust, *notes, sep="\n", markup=False)
     if page is not None:
-        console.print(f"page: {page}", markup=False, soft_wrap=True)
+        printed.console.print(f"page: {page}", markup=False, soft_wrap=True)
 
 
 def _check_given(given: str, column: str | None, out: str | None) -> None:

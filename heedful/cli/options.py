@@ -8,19 +8,38 @@ from typing import Annotated, Any
 
 import typer
 
+from heedful.cli import completion
 from heedful.errors import SettingError
 from heedful.settings import Run
 from heedful.settings.validation import nest_settings, validate_settings
 
 Source = Annotated[
-    str, typer.Argument(metavar="DATA", help="mock-1 ... mock-4q, planted, a named set, a file or folder, or hub:NAME.")
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="mock-1 ... mock-4q, planted, a named set, a file or folder, or hub:NAME.",
+        autocompletion=completion.names("datasets"),
+    ),
 ]
 Text = Annotated[str | None, typer.Option(help="Column of the text.")]
 Label = Annotated[str | None, typer.Option(help="Column of the label.")]
 Query = Annotated[str | None, typer.Option(help="Column of the hypothesis or question.")]
-Encoder = Annotated[str | None, typer.Option(help="See `heedful list encoders`. Default: bilstm.")]
-Attention = Annotated[str | None, typer.Option(help="additive, dot, uniform or frozen. Default: additive.")]
-Method = Annotated[str | None, typer.Option(help="How to train; see `heedful list methods`. Default: vanilla.")]
+Encoder = Annotated[
+    str | None,
+    typer.Option(help="See `heedful list encoders`. Default: bilstm.", autocompletion=completion.names("encoders")),
+]
+Attention = Annotated[
+    str | None,
+    typer.Option(
+        help="additive, dot, uniform or frozen. Default: additive.", autocompletion=completion.names("attentions")
+    ),
+]
+Method = Annotated[
+    str | None,
+    typer.Option(
+        help="How to train; see `heedful list methods`. Default: vanilla.", autocompletion=completion.names("methods")
+    ),
+]
 Vectors = Annotated[str | None, typer.Option(help="Pretrained word vectors: a file, or a name under HEEDFUL_DATA.")]
 Seed = Annotated[int, typer.Option(help="Random seed of initial weights, batches and dropout.")]
 Epochs = Annotated[int | None, typer.Option(help="Passes over the training texts. Default: 8.")]
@@ -31,7 +50,10 @@ RecordFlow = Annotated[
     ),
 ]
 Reference = Annotated[
-    str | None, typer.Option(help="Key of the finished run that the method or frozen attention refers to.")
+    str | None,
+    typer.Option(
+        help="Key of the finished run that the method or frozen attention refers to.", autocompletion=completion.runs
+    ),
 ]
 Set = Annotated[
     list[str] | None,
@@ -42,7 +64,9 @@ Set = Annotated[
 Runs = Annotated[str, typer.Option(help="Folder of finished runs.")]
 Audits = Annotated[str, typer.Option(help="Folder of finished audits.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1 ...")]
-Threads = Annotated[int, typer.Option(min=1, help="Threads of torch. One is fastest for small models.")]
+Threads = Annotated[int, typer.Option(min=1, max=1024, help="Threads of torch. One is fastest for small models.")]
+
+DEVICES = ("cpu", "cuda", "mps", "xpu")
 
 
 PLACES = {
@@ -91,6 +115,10 @@ def _parse(setting: str) -> tuple[str, Any]:
         return place, json.loads(value)
     except json.JSONDecodeError:
         return place, value
+    except (RecursionError, ValueError) as error:
+        raise SettingError(
+            f"--set {place} must be a value that can be read; '{value:.40}...' is not: {error}"
+        ) from None
 
 
 def use_threads(count: int, device: str) -> None:
@@ -99,6 +127,9 @@ def use_threads(count: int, device: str) -> None:
 
     torch.set_num_threads(count)
     try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise SettingError(f"device must be one that torch can use here; '{device}' is not: {error}") from None
+        kind = torch.empty(0, device=device).device.type
+    except (RuntimeError, AssertionError, ImportError) as error:
+        reason = str(error).splitlines()[0]
+        raise SettingError(f"--device must be one that torch can use here; '{device}' is not: {reason}") from None
+    if kind not in DEVICES:
+        raise SettingError(f"--device must be one of {', '.join(DEVICES)}; it was '{device}'.")

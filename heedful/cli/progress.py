@@ -1,30 +1,54 @@
-"""How far work is: a bar a job, and live counts of many runs."""
+"""How far work is: a bar a job, and live counts of many runs; lines where there is no terminal.
+
+The console is `output().progress`: stderr.
+"""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
+
+from heedful.cli.progress_lines import ProgressLines
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress as Bar
-    from rich.progress import TaskID
     from rich.table import Table
 
     from heedful.runs.sweep import Progress as StepReport
     from heedful.runs.sweep import Report, Step, SweepStatus
     from heedful.training.trained import Progress
 
+    class Bars(Protocol):
+        """What is called of rich's Progress and of our lines."""
 
-def progress_bar(console: "Console") -> "Bar":
-    """Bars with a description, how many are done, and the time; gone when their work is."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+        def __enter__(self) -> "Bars": ...
+        def __exit__(self, *error: Any) -> None: ...
+        def add_task(self, description: str, *, total: int | None = None) -> Any:
+            """A new job; its number."""
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        def update(self, task_id: Any, **changes: Any) -> None:
+            """Say how far the job is."""
+
+        def advance(self, task_id: Any) -> None:
+            """One more is done."""
+
+
+def progress_bar(console: "Console") -> "Bars":
+    """Bars with a description, how many are done, and the time left; gone when their work is."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    if not console.is_terminal:
+        return ProgressLines(console)
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(elapsed_when_finished=True),
+    )
     return Progress(*columns, console=console, transient=True)
 
 
-def training_reporter(bar: "Bar", name: str = "") -> "Callable[[Progress], None]":
+def training_reporter(bar: "Bars", name: str = "") -> "Callable[[Progress], None]":
     """What to call with the progress of training: a bar over batches, the last epoch's scores in front."""
     task = bar.add_task(f"{name}reading data", total=None)
     last = ""
@@ -51,20 +75,39 @@ def live_counts(console: "Console", errors: dict[str, str], describe: Callable[[
         errors: filled as they come, so that Ctrl-C loses none.
         describe: from the key of what was done to what its line says.
     """
-    from rich.live import Live
-
-    began = time.perf_counter()
-    with Live(console=console, transient=True, refresh_per_second=2) as live:
+    with _live_status(console) as show:
 
         def report(status: "SweepStatus", key: str | None, error: str | None) -> None:
             if key is not None and error is not None:
                 errors[key] = error
-                console.print(f"failed {key}: {error}", markup=False)
+                console.print(f"failed {key}: {error}", markup=False, soft_wrap=True)
             elif key is not None:
-                console.print(f"done   {describe(key)}", markup=False)
-            live.update(_counts(status, began))
+                console.print(f"done   {describe(key)}", markup=False, soft_wrap=True)
+            show(status)
 
         yield report
+
+
+@contextmanager
+def _live_status(console: "Console") -> "Iterator[Callable[[SweepStatus], None]]":
+    """What to call with the status of a sweep: a live table of counts; on no terminal, lines."""
+    from rich.live import Live
+
+    began = time.perf_counter()
+    if console.is_terminal:
+        with Live(console=console, transient=True, refresh_per_second=2) as live:
+            yield lambda status: live.update(_counts(status, began))
+        return
+    with ProgressLines(console) as lines:
+        task = lines.add_task("runs")
+
+        def show(status: "SweepStatus") -> None:
+            waiting = bool(status.left) and not status.running
+            ended = status.done + status.failed
+            description = "runs (waiting for a worker)" if waiting else "runs"
+            lines.update(task, description=description, completed=ended, total=ended + status.left)
+
+        yield show
 
 
 @contextmanager
@@ -76,7 +119,7 @@ def live_steps(console: "Console", names: Mapping[str, str]) -> "Iterator[tuple[
     """
     with progress_bar(console) as bar:
         whole = bar.add_task("all", total=None)
-        jobs: dict[str, TaskID] = {}
+        jobs: dict[str, Any] = {}
 
         def report(status: "SweepStatus", key: str | None, error: str | None) -> None:
             ended = status.cached + status.done + status.failed

@@ -1,30 +1,42 @@
 """`heedful reproduce`: a paper's runs and audits, its tables beside ours, its claims tested."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heedful.cli import options
+from heedful.cli import completion, options
+from heedful.cli.output import output
 from heedful.cli.progress import live_counts
 from heedful.cli.sweep import Scheduler, Workers
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from heedful.cli.output import Output
     from heedful.runs.store import Store
     from heedful.studies.pipeline import Prepared
     from heedful.studies.render import StudyReport
     from heedful.studies.study import Claim, Study, Table
 
+WIDE = 200
 FIRST_ROWS = 10
 """Rows of a long table that the terminal shows."""
 
-Paper = Annotated[str, typer.Argument(metavar="PAPER", help="A study; `heedful list studies` names them.")]
+Paper = Annotated[
+    str,
+    typer.Argument(
+        metavar="PAPER",
+        help="A study; `heedful list studies` names them.",
+        autocompletion=completion.names("studies"),
+    ),
+]
 Scale = Annotated[str, typer.Option(help="small (minutes on two cores), medium (an hour or two), paper (all of it).")]
 Out = Annotated[str, typer.Option(help="Folder for PAPER.html, PAPER.md, PAPER.json and the figures.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="List the runs and which of them are done; do none.")]
+DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="List the runs, which of them are done, and what the others may take; do none."),
+]
 
 
 def reproduce(
@@ -39,34 +51,38 @@ def reproduce(
     device: options.Device = "cpu",
 ) -> None:
     """Reproduce a paper: do the runs that are missing; print each claim with a verdict, and its tables beside ours."""
-    from rich.console import Console
-
     from heedful.runs.cluster import connected, cores
+    from heedful.runs.folders import check_writable
     from heedful.runs.store import Store
     from heedful.studies.page import write_study
     from heedful.studies.pipeline import do_study, gather
-    from heedful.studies.render import summarize
+    from heedful.studies.render import as_json, summarize
 
-    console, store, folder = Console(highlight=False, width=_width()), Store(runs), Path(audits)
-    processes = workers or cores()
+    printed, store, folder = output(), Store(runs), Path(audits)
+    console, processes = printed.console, workers or cores()
+    if not console.is_terminal:  # a file or pipe has no width: tables need not be squeezed
+        console.width = WIDE
     study, prepared = _prepare(console, paper, scale)
     missing = _missing(prepared, store, folder)
     console.print(f"{len(prepared.runs)} runs and {len(prepared.audits)} audits, {len(missing)} of them to do")
     if dry_run:
-        _list_cells(console, prepared, store)
+        _end_dry_run(printed, prepared, store, len(missing), processes)
         return
+    for place, option in ((runs, "--runs"), (audits, "--audits"), (out, "--out")):
+        check_writable(place, option)
     errors: dict[str, str] = {}
     if missing:
         names = names_by_key(prepared)
         with (
             connected(scheduler, workers=processes) as client,
-            live_counts(console, errors, lambda key: names.get(key, key)) as progress,
+            live_counts(printed.progress, errors, lambda key: names.get(key, key)) as progress,
         ):
             do_study(prepared, store, folder, client, device=device, report=progress)
     report = summarize(study, gather(scale, prepared, store, folder, errors), options.command_line(), processes)
     page = write_study(report, Path(out))
     print_study(console, report, page.with_suffix(""))
-    console.print(f"Written: {page}")
+    console.print(f"Written: {page}", markup=False, soft_wrap=True)
+    printed.end({"page": str(page), **as_json(report)}, result=str(page))
     if errors:
         raise typer.Exit(1)
 
@@ -87,10 +103,18 @@ def _missing(prepared: "Prepared", store: "Store", folder: Path) -> list[str]:
     return runs + [key for key in prepared.audits if not (folder / key).is_dir()]
 
 
-def _list_cells(console: "Console", prepared: "Prepared", store: "Store") -> None:
+def _end_dry_run(printed: "Output", prepared: "Prepared", store: "Store", missing: int, workers: int) -> None:
+    """What is done of each cell, and what the rest may take, by finished runs that resemble it."""
+    from heedful.cli.sweep import estimate
+
+    cells = {}
     for (data, model), members in prepared.cells.items():
         done = sum(prepared.runs[member.run] in store for member in members)
-        console.print(f"{data}, {model}: {done} of {len(members)} runs done", markup=False)
+        cells[f"{data}, {model}"] = {"done": done, "runs": len(members)}
+        printed.console.print(f"{data}, {model}: {done} of {len(members)} runs done", markup=False)
+    expected = estimate(prepared.runs, store, workers)
+    printed.console.print(f"{expected} Audits come on top.", markup=False)
+    printed.end({"missing": missing, "cells": cells, "estimate": expected}, result=str(missing))
 
 
 def names_by_key(prepared: "Prepared") -> dict[str, str]:
@@ -103,11 +127,6 @@ def names_by_key(prepared: "Prepared") -> dict[str, str]:
         names |= {member.run: f"{data}, {model}" for member in members}
         names |= {audit: f"audit of {data}, {model}" for audit in audited}
     return names
-
-
-def _width() -> int | None:
-    """A file or pipe has no width: there tables need not be squeezed into eighty columns."""
-    return None if sys.stdout.isatty() else 200
 
 
 def print_study(console: "Console", report: "StudyReport", folder: Path) -> None:

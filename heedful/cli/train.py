@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from heedful.cli import options
 from heedful.cli.options import make_run, use_threads
+from heedful.cli.output import output
 from heedful.cli.progress import progress_bar, training_reporter
 
 if TYPE_CHECKING:
@@ -34,23 +35,25 @@ def train(
     recorded = [f"training.record_flow=[{record_flow}]"] if record_flow else []
     run = make_run(locals(), [*(settings or []), *recorded])
     use_threads(threads, device)
-    from rich.console import Console
-    from rich.markup import escape
-
+    from heedful.runs.folders import check_writable
     from heedful.runs.store import Store
     from heedful.runs.worker import ensure
 
-    console = Console(highlight=False)
-    with progress_bar(console) as bar:
-        key, trained, is_cached = ensure(run, Store(runs), device=device, report=training_reporter(bar))
+    out, store = output(), Store(runs)
+    check_writable(runs, "--runs")
+    with progress_bar(out.progress) as bar:
+        key, trained, is_cached = ensure(run, store, device=device, report=training_reporter(bar))
     for note in trained.notes:
-        console.print(f"note: {escape(note)}")
-    print_scores(console, trained)
+        out.note(note)
+    print_scores(out.console, trained)
     where = f"{runs}/{key}"
     if trained.tokens is not None:
         after = ", ".join(str(epoch) for epoch in trained.tokens["epoch"].unique().sort())
-        console.print(f"scores of tokens after epochs {after}: {where}/tokens.parquet")
-    console.print(f"cached in {where}" if is_cached else f"trained in {trained.seconds:.1f} s, stored in {where}")
+        out.console.print(f"scores of tokens after epochs {after}: {where}/tokens.parquet", markup=False)
+    ended = f"cached in {where}" if is_cached else f"trained in {trained.seconds:.1f} s, stored in {where}"
+    out.console.print(ended, markup=False, soft_wrap=True)
+    document = {"key": key, "folder": where, "is_cached": is_cached, "seconds": trained.seconds}
+    out.end({**document, "scores": trained.scores, "notes": trained.notes, "labels": trained.labels}, result=key)
 
 
 def print_scores(console: "Console", trained: "Trained") -> None:

@@ -6,6 +6,7 @@ The defaults are those of Jain and Wallace (2019): a BiLSTM of 128 units a direc
 
 import hashlib
 import json
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -20,13 +21,22 @@ AUDIT_VERSION = 5
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 Positive = Annotated[float, Field(gt=0)]
-Count = Annotated[int, Field(ge=1)]
+NonNegative = Annotated[float, Field(ge=0)]
+Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
+Seed = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+"""What torch's generators take."""
 Option = bool | int | float | str
 OptionValue = Option | tuple[Option, ...]
 
 
 class _Settings(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    def __repr_args__(self) -> Iterator[tuple[str, Any]]:
+        """What is set otherwise than by default."""
+        for name, field in type(self).model_fields.items():
+            if (value := getattr(self, name)) != field.get_default(call_default_factory=True):
+                yield name, value
 
 
 class DataSettings(_Settings):
@@ -42,7 +52,7 @@ class DataSettings(_Settings):
     """None: as the source says, or by whether there is a query column."""
     dev_share: Share = 0.1
     test_share: Share = 0.2
-    split_seed: int = 0
+    split_seed: Seed = 0
     only_labels: tuple[str, ...] = ()
     """Keep only the examples with these labels; empty keeps all."""
     train_limit: Count | None = None
@@ -71,8 +81,8 @@ class TextSettings(_Settings):
     """Put a start and an end symbol around each text: read by the encoder, never attended."""
     max_tokens: Count | None = None
     """Longer texts are cut to so many tokens (and counted)."""
-    longer_than: int | None = None
-    shorter_than: int | None = None
+    longer_than: Annotated[int, Field(ge=0)] | None = None
+    shorter_than: Count | None = None
     """Keep only texts strictly longer, strictly shorter than so many tokens."""
 
 
@@ -123,13 +133,13 @@ class TrainingSettings(_Settings):
     method: str = "vanilla"
     options: dict[str, Option] = Field(default_factory=dict)
     """The method's own options."""
-    epochs: Count = 8
+    epochs: Annotated[int, Field(ge=1, le=100_000)] = 8
     batch_size: Count = 32
     optimizer: str = "amsgrad"
     learning_rate: Positive = 1e-3
-    learning_rate_decay: Annotated[float, Field(ge=0)] = 0.0
+    learning_rate_decay: NonNegative = 0.0
     """Adagrad's own decay."""
-    weight_decay: Annotated[float, Field(ge=0)] = 1e-5
+    weight_decay: NonNegative = 1e-5
     """On everything but the attention module."""
     loss_sum: Literal["mean", "sum"] = "sum"
     """Over the batch; with L2 inside Adam, summing weakens the decay by the batch size."""
@@ -164,7 +174,7 @@ class Run(_Settings):
     text: TextSettings = TextSettings()
     network: NetworkSettings = NetworkSettings()
     training: TrainingSettings = TrainingSettings()
-    seed: int = 0
+    seed: Seed = 0
     reference: str | None = None
     """Key of the run whose attention and predictions the method or the frozen attention takes."""
 
@@ -183,7 +193,7 @@ class AuditSettings(_Settings):
     """Texts whose words get rows of their own, to be shown as heat maps."""
     options: dict[str, dict[str, OptionValue]] = Field(default_factory=dict)
     """The tests' own options by test, for example {"permutation": {"count": 50}}; each test's file explains them."""
-    seed: int = 0
+    seed: Seed = 0
 
 
 def key_of(run: Run) -> str:

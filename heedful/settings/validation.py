@@ -1,7 +1,8 @@
 """Settings made, changed and bound to functions, always validated: a misspelt name is an error, never silence."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from functools import partial
 from typing import Any, TypeVar
 
@@ -10,6 +11,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from heedful.errors import SettingError
 
 Settings = TypeVar("Settings", bound=BaseModel)
+
+OPTIONS = ConfigDict(arbitrary_types_allowed=True, allow_inf_nan=False)
+
+SHOWN = 80
+"""Characters of a wrong value that an error shows."""
 
 
 def validate_settings(kind: type[Settings], tree: Mapping[str, Any], prefix: str = "") -> Settings:
@@ -21,7 +27,7 @@ def validate_settings(kind: type[Settings], tree: Mapping[str, Any], prefix: str
     >>> from heedful.settings import NetworkSettings
     >>> validate_settings(NetworkSettings, {"hiden_size": 5})
     Traceback (most recent call last):
-    heedful.errors.SettingError: setting 'hiden_size' Extra inputs are not permitted; it was 5. Known: encoder, ...
+    heedful.errors.SettingError: there is no setting 'hiden_size'. Did you mean 'hidden_size'? Known: encoder, ...
     """
     try:
         return kind.model_validate(tree)
@@ -89,13 +95,15 @@ def bind_options(function: Callable[..., Any], options: Mapping[str, Any], owner
         if name not in known:
             raise SettingError(f"unknown option '{name}' of {owner}. Known: {', '.join(known) or 'none'}.")
     types = {name: (_option_type(known[name]), ...) for name in options}
-    schema = create_model("Options", __config__=ConfigDict(arbitrary_types_allowed=True), **types)  # pyright: ignore[reportCallIssue, reportArgumentType]
+    schema = create_model("Options", __config__=OPTIONS, **types)  # pyright: ignore[reportCallIssue, reportArgumentType]
     try:
         checked = schema.model_validate(dict(options))
     except ValidationError as error:
         first = error.errors()[0]
         message = first["msg"].removeprefix("Input ")
-        raise SettingError(f"option '{first['loc'][0]}' of {owner} {message}; it was {first['input']!r}.") from None
+        raise SettingError(
+            f"option '{first['loc'][0]}' of {owner} {message}; it was {shortened(first['input'])}."
+        ) from None
     return partial(function, **{name: getattr(checked, name) for name in options})
 
 
@@ -112,13 +120,34 @@ def _option_type(parameter: inspect.Parameter) -> Any:
 def _explained(error: ValidationError, prefix: str, kind: type[BaseModel]) -> SettingError:
     """The first thing that is wrong, in one line: which setting, what it must be, what it was, and the known ones."""
     first = error.errors()[0]
-    place = ".".join(str(part) for part in first["loc"])
+    parts = [str(part) for part in first["loc"]]
+    place = prefix + ".".join(parts)
+    if first["type"] == "extra_forbidden":
+        return _unknown(place, parts, kind)
     message = first["msg"].removeprefix("Input ").removeprefix("Value error, ")
-    return SettingError(f"setting '{prefix}{place}' {message}; it was {first['input']!r}.{_known(place, kind)}")
+    return SettingError(f"setting '{place}' {message}; it was {shortened(first['input'])}.")
 
 
-def _known(place: str, kind: type[BaseModel]) -> str:
-    part, _, _ = place.rpartition(".")
-    inner = kind.model_fields[part].annotation if part in kind.model_fields else kind
-    fields = getattr(inner, "model_fields", {})
-    return f" Known in '{part}': {', '.join(fields)}." if part else f" Known: {', '.join(fields)}."
+def _unknown(place: str, parts: Sequence[str], kind: type[BaseModel]) -> SettingError:
+    """That there is no such setting, which is nearest, and which there are."""
+    fields = kind.model_fields
+    for part in parts[:-1]:
+        inner = fields[part].annotation if part in fields else None
+        fields = getattr(inner, "model_fields", {})
+    near = get_close_matches(parts[-1], fields, n=1)
+    hint = f" Did you mean '{near[0]}'?" if near else ""
+    known = f" Known: {', '.join(fields)}." if fields else ""
+    return SettingError(f"there is no setting '{place}'.{hint}{known}")
+
+
+def shortened(value: object) -> str:
+    """A value as an error shows it.
+
+    >>> shortened("a"), len(shortened([0] * 1000))
+    ("'a'", 83)
+    """
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # too many digits, too deep
+        return "too long to show"
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."

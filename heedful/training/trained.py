@@ -31,7 +31,7 @@ class Record:
     value: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Trained:
     """A finished run: the model of the chosen epoch and the history of its training.
 
@@ -51,6 +51,11 @@ class Trained:
     notes: tuple[str, ...] = ()
     coverage: float | None = None
     tokens: pl.DataFrame | None = None
+
+    def __repr__(self) -> str:
+        run, accuracy = self.run, self.scores.get("test", {}).get("accuracy")
+        model = f"{run.network.encoder}, {run.network.attention} attention, {run.data.source}, seed {run.seed}"
+        return f"Trained({model}{'' if accuracy is None else f', accuracy {accuracy:.3f}'})"
 
 
 def network_of(trained: Trained) -> NetworkSettings:

@@ -44,9 +44,12 @@ def test_a_setting_inside_what_is_no_table_is_refused():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"network.hiden_size": 5}, r"setting 'network\.hiden_size' .*Known in 'network': encoder, .*hidden_size"),
-        ({"netwrk.hidden_size": 5}, r"setting 'netwrk' .*Known: data, text, network, training, seed, reference"),
-        ({"sed": 1}, "setting 'sed' .*Known: data"),
+        ({"network.hiden_size": 5}, r"setting 'network\.hiden_size'\. Did you mean 'hidden_size'\? Known: encoder, "),
+        (
+            {"netwrk.hidden_size": 5},
+            r"setting 'netwrk'\. .*'network'\? Known: data, text, network, training, seed, reference",
+        ),
+        ({"sed": 1}, r"setting 'sed'\. .*Known: data"),
         ({"network": {"hiden_size": 5}}, r"setting 'network\.hiden_size'"),
         ({"network.hidden_size": 0}, r"setting 'network\.hidden_size' .*; it was 0"),
         ({"network.hidden_size": "wide"}, r"setting 'network\.hidden_size' .*; it was 'wide'"),

@@ -35,7 +35,7 @@ class Steps:
 
 
 def main() -> None:
-    from heedful.cli import main as heedful
+    from heedful.__main__ import main as heedful
     from heedful.cli import train
 
     last, counts, arguments = int(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:]

@@ -150,7 +150,8 @@ STUDY = Study(
         "2,000 training texts, 500 test texts",
         "medium": "all eight mock sets, SST, IMDB, AG News, 20 News; BiLSTM and MLP; 2 adversaries each (the MLP "
         "on mock-1q and mock-2q 5), and on SST and IMDB one for each of four lambdas; on mock-5 CNN, GRU and "
-        "identity encoders, a temperature, positions and strength of the informative words, four classes; 2,000 training texts, 500 test texts",
+        "identity encoders, a temperature, positions and strength of the informative words, four classes; 2,000 "
+        "training texts, 500 test texts",
         "paper": "the same with 9 adversaries each, whole sets, Hu and Liu's lexicon, the paper's sizes and epochs",
     },
     runs=runs,

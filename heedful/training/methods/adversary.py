@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from heedful.measures import js_divergence, kl_divergence, total_variation
+from heedful.settings import NonNegative
 from heedful.training.methods.method import Method, require_reference
 from heedful.types import Model, Reference, Trace
 
@@ -36,8 +37,8 @@ def adversarial_model_kl(
     reference: Reference | None,
     generator: torch.Generator,
     *,
-    weight: float = 1e-3,
-    tvd_weight: float = 1.0,
+    weight: NonNegative = 1e-3,
+    tvd_weight: NonNegative = 1.0,
 ) -> Float[Tensor, " batch"]:
     """The same with an unbounded divergence: tvd_weight x TVD - weight x KL(attention || reference's attention).
 

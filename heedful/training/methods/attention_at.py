@@ -8,6 +8,7 @@ from torch.nn.functional import cross_entropy
 from heedful.attacks import ascend, ball_of, draw, slope, tilt
 from heedful.exact.ball import steepest_free
 from heedful.models.trace import detached
+from heedful.settings import Count, NonNegative
 from heedful.training.methods.method import Method
 from heedful.training.methods.vanilla import vanilla
 from heedful.types import Model, Reference, Trace
@@ -19,8 +20,8 @@ def attention_at(
     reference: Reference | None,
     generator: torch.Generator,
     *,
-    size: float = 1.0,
-    weight: float = 1.0,
+    size: NonNegative = 1.0,
+    weight: NonNegative = 1.0,
 ) -> Float[Tensor, " batch"]:
     """-ln p(label), plus weight x the same after one step of the scores along the gradient of the text's loss.
 
@@ -40,10 +41,10 @@ def attention_at_weights(
     reference: Reference | None,
     generator: torch.Generator,
     *,
-    radius: float = 0.001,
+    radius: NonNegative = 0.001,
     norm: str = "linf",
-    steps: int = 10,
-    weight: float = 1.0,
+    steps: Count = 10,
+    weight: NonNegative = 1.0,
 ) -> Float[Tensor, " batch"]:
     """-ln p(label), plus weight x the same with attention weights perturbed by projected gradient ascent.
 

@@ -7,6 +7,7 @@ from torch.nn.functional import cross_entropy
 
 from heedful.attacks import tilt
 from heedful.exact.ball import steepest_free
+from heedful.settings import NonNegative
 from heedful.training.methods.attention_at import score_slope
 from heedful.training.methods.method import Method
 from heedful.training.methods.vanilla import vanilla
@@ -19,8 +20,8 @@ def attention_iat(
     reference: Reference | None,
     generator: torch.Generator,
     *,
-    size: float = 1.0,
-    weight: float = 1.0,
+    size: NonNegative = 1.0,
+    weight: NonNegative = 1.0,
 ) -> Float[Tensor, " batch"]:
     """-ln p(label), plus weight x the same with scores moved along their differences to the text's other scores.
 

@@ -6,6 +6,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from heedful.attacks import ball_of, draw
+from heedful.settings import NonNegative
 from heedful.training.methods.method import Method
 from heedful.training.methods.vanilla import vanilla
 from heedful.types import Model, Reference, Trace
@@ -17,9 +18,9 @@ def attention_rp(
     reference: Reference | None,
     generator: torch.Generator,
     *,
-    radius: float = 0.001,
+    radius: NonNegative = 0.001,
     norm: str = "linf",
-    weight: float = 1.0,
+    weight: NonNegative = 1.0,
 ) -> Float[Tensor, " batch"]:
     """-ln p(label), plus weight x the same with uniform noise from a ball added to the attention weights.
 

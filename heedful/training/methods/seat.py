@@ -21,6 +21,7 @@ from heedful.exact import (
 from heedful.exact.ball import steepest_free, steepest_in_box, steepest_on_simplex, steepest_zero_sum
 from heedful.measures import rank_descending, top_k_overlap
 from heedful.models.trace import detached
+from heedful.settings import Count, NonNegative
 from heedful.training.methods.method import Method, require_reference
 from heedful.types import LinearModel, Model, Reference, Trace
 
@@ -46,13 +47,13 @@ def seat(
     reference: Reference | None,
     generator: torch.Generator,
     *,
-    lambda1: float = 1.0,
-    lambda2: float = 1000.0,
-    k: int = 7,
-    radius: float = 0.001,
+    lambda1: NonNegative = 1.0,
+    lambda2: NonNegative = 1000.0,
+    k: Count = 7,
+    radius: NonNegative = 0.001,
     norm: str = "linf",
     weights: str = "free",
-    steps: int = 5,
+    steps: Count = 5,
 ) -> Float[Tensor, " batch"]:
     """KL(reference's p || p) + lambda1 x max over perturbed weights of KL(p || p') + lambda2 x top-k gap.
 
@@ -98,7 +99,7 @@ def top_k_gap(
     return sum((gap.gather(1, top).sum(-1) for top in tops), gap.new_zeros(len(gap))) / (2 * k)
 
 
-def top_k_logs(trace: Trace, reference: Reference | None, *, k: int = 7) -> dict[str, Float[Tensor, " batch"]]:
+def top_k_logs(trace: Trace, reference: Reference | None, *, k: Count = 7) -> dict[str, Float[Tensor, " batch"]]:
     """The surrogate and what it stands for: `top_k_gap` to the reference's attention, and `top_k_overlap` with it.
 
     Hu et al. (2023, Figure 5) plot both by epoch.

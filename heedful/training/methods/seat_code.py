@@ -7,6 +7,7 @@ from torch.nn.functional import cross_entropy
 
 from heedful.attacks import ball_of
 from heedful.models.trace import reread
+from heedful.settings import Count, NonNegative
 from heedful.training.methods.method import Method
 from heedful.training.methods.seat import top_k_gap
 from heedful.training.methods.vanilla import vanilla
@@ -20,11 +21,11 @@ def seat_code(
     reference: Reference | None,
     generator: torch.Generator,
     *,
-    lambda1: float = 1.0,
-    lambda2: float = 1000.0,
-    k: int = 7,
-    radius: float = 0.01,
-    steps: int = 10,
+    lambda1: NonNegative = 1.0,
+    lambda2: NonNegative = 1000.0,
+    k: Count = 7,
+    radius: NonNegative = 0.01,
+    steps: Count = 10,
     clamp: bool = False,
 ) -> Float[Tensor, " batch"]:
     """-ln p(label) + lambda1 x the same on perturbed embeddings + lambda2 x top-k gap of perturbed and own attention.

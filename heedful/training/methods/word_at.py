@@ -9,6 +9,7 @@ from torch.nn.functional import cross_entropy
 
 from heedful.attacks import Ball, ascend, ball_of, draw
 from heedful.models.trace import reread
+from heedful.settings import Count, NonNegative
 from heedful.training.methods.method import Method
 from heedful.training.methods.vanilla import vanilla
 from heedful.types import Model, Reference, Trace
@@ -20,10 +21,10 @@ def word_at(
     reference: Reference | None,
     generator: torch.Generator,
     *,
-    radius: float = 0.01,
+    radius: NonNegative = 0.01,
     norm: str = "linf",
-    steps: int = 10,
-    weight: float = 1.0,
+    steps: Count = 10,
+    weight: NonNegative = 1.0,
 ) -> Float[Tensor, " batch"]:
     """-ln p(label), plus weight x the same on embeddings perturbed by projected gradient ascent.
 

@@ -8,6 +8,7 @@ from torch.nn.functional import cross_entropy
 from heedful.attacks import slope
 from heedful.exact.ball import steepest_free
 from heedful.models.trace import reread
+from heedful.settings import NonNegative
 from heedful.training.methods.method import Method
 from heedful.training.methods.vanilla import vanilla
 from heedful.types import Model, Reference, Trace
@@ -19,8 +20,8 @@ def word_iat(
     reference: Reference | None,
     generator: torch.Generator,
     *,
-    size: float = 1.0,
-    weight: float = 1.0,
+    size: NonNegative = 1.0,
+    weight: NonNegative = 1.0,
 ) -> Float[Tensor, " batch"]:
     """-ln p(label), plus weight x the same on embeddings moved along the directions to the text's other words.
 
