@@ -6,26 +6,40 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from heedful.cli import options
+from heedful.cli import completion, options
+from heedful.cli.auditing import audit_on, audit_planned_runs
 from heedful.cli.options import make_run, use_threads
-from heedful.cli.progress import live_steps, progress_bar, training_reporter
+from heedful.cli.output import output
 from heedful.errors import SettingError
 from heedful.settings import AuditSettings, Run
 from heedful.settings.validation import nest_settings, validate_settings
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from heedful.report import AuditFiles
-    from heedful.runs.companions import PlannedAudit
-    from heedful.runs.store import Store
 
 Data = Annotated[
     str | None,
-    typer.Argument(metavar="[DATA]", help="As for `train`. Without it: an average and a BiLSTM model on mock-1."),
+    typer.Argument(
+        metavar="[DATA]",
+        help="As for `train`. Without it: an average and a BiLSTM model on mock-1.",
+        autocompletion=completion.names("datasets"),
+    ),
 ]
-Model = Annotated[str | None, typer.Option("--model", help="Key of a finished run to audit, instead of training one.")]
-Tests = Annotated[str | None, typer.Option(help="Only these tests, separated by commas; see `heedful list tests`.")]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        help="Key of a finished run (or its first characters) to audit on DATA, or on its own, instead of training.",
+        autocompletion=completion.runs,
+    ),
+]
+Tests = Annotated[
+    str | None,
+    typer.Option(
+        help="Only these tests, separated by commas; see `heedful list tests`.",
+        autocompletion=completion.names("tests"),
+    ),
+]
 Examples = Annotated[int | None, typer.Option(min=1, help="Audit at most N texts, drawn at random.")]
 Seeds = Annotated[
     int | None,
@@ -43,12 +57,20 @@ Deep = Annotated[
     ),
 ]
 Adversaries = Annotated[int, typer.Option(min=0, max=9, help="With --deep: how many models to train as adversaries.")]
-Uniform = Annotated[str | None, typer.Option("--uniform", help="Key of the same model trained with uniform attention.")]
+Uniform = Annotated[
+    str | None,
+    typer.Option(
+        "--uniform", help="Key of the same model trained with uniform attention.", autocompletion=completion.runs
+    ),
+]
 Search = Annotated[bool, typer.Option("--search", help="Also run the authors' search for adversarial attention.")]
 NoTexts = Annotated[
     bool, typer.Option("--no-texts", help="Write a report without any text or word of the data, for confidential ones.")
 ]
 Out = Annotated[str, typer.Option(help="Folder for report.html, rows.parquet and verdict.json.")]
+
+OTHER_DATA = ("data", "text", "label", "query")
+"""Options that say on which data a finished run is audited."""
 
 SEEDS = 3
 """Trainings behind a verdict where nobody says how many: one is one draw."""
@@ -95,39 +117,63 @@ def audit(
     _check_describes(arguments, of_run)
     how = audit_settings(tests, examples, search, {"deep": deep and not tests, **of_audit})
     use_threads(threads, device)
-    from rich.console import Console
-
     from heedful.cli.verdicts import print_verdicts
     from heedful.report.pooled import pool_by_model
     from heedful.runs.companions import plan_audits
+    from heedful.runs.folders import check_writable
     from heedful.runs.store import Store
+    from heedful.verdict.headline import headline
 
-    console, store = Console(highlight=False), Store(runs)
-    chosen = [store.read(model).run] if model else [make_run(arguments, of_run)] if data else demonstration(seed)
-    retrained = store.read(uniform).run if uniform else None
-    count = seeds or (1 if model else SEEDS)
-    planned = plan_audits(chosen, seeds=count, deep=deep, adversaries=adversaries, retrained=retrained)
-    finished = pool_by_model(_audit_all(console, planned, how, store, Path(audits), device))
+    printed, store = output(), Store(runs)
+    for place, option in ((runs, "--runs"), (audits, "--audits"), (out, "--out")):
+        check_writable(place, option)
+    if model is not None and data is not None:
+        other = make_run({name: arguments[name] for name in OTHER_DATA}, of_run).data
+        audited = [audit_on(printed.progress, store, model, other, how, Path(audits), device)]
+    else:
+        chosen = demonstration(seed) if data is None else [make_run(arguments, of_run)]
+        chosen = chosen if model is None else [store.read(store.find(model)).run]
+        retrained = None if uniform is None else store.read(store.find(uniform)).run
+        count = seeds or (SEEDS if model is None else 1)
+        planned = plan_audits(chosen, seeds=count, deep=deep, adversaries=adversaries, retrained=retrained, store=store)
+        audited = audit_planned_runs(printed.progress, planned, how, store, Path(audits), device)
+    finished = pool_by_model(audited)
     page = write_out(finished, Path(out), with_texts=not no_texts)
-    print_verdicts(console, finished)
-    console.print(f"report: {page}", soft_wrap=True)
+    for note in dict.fromkeys(note for each in finished for note in each.verdict.notes):
+        printed.note(note)
+    print_verdicts(printed.console, finished)
+    printed.console.print(f"report: {page}", markup=False, soft_wrap=True)
     for each in finished:
-        console.print(
-            f'explain a text ({each.name}): heedful explain "TEXT" --model {each.verdict.run}', soft_wrap=True
+        printed.console.print(
+            f'explain a text ({each.name}): heedful explain "TEXT" --model {each.verdict.run}',
+            markup=False,
+            soft_wrap=True,
         )
+    answers = [headline(each.verdict) for each in finished]
+    result = "\n".join(f"{answer.lead} {answer.text} {answer.advice}".strip() for answer in answers)
+    printed.end({"report": str(page), **verdict_document(finished)}, result=result)
 
 
 def _check_describes(arguments: dict[str, Any], settings: list[str]) -> None:
     """Refuse options that describe a run to train where none is trained from them."""
-    if arguments["model"] and arguments["data"]:
-        raise SettingError("give DATA to train on or --model to take a finished run, not both.")
-    if arguments["data"]:
+    has_data, has_model = arguments["data"] is not None, arguments["model"] is not None
+    if has_data and not has_model:
         return
-    idle = [f"--{name}" for name in options.PLACES if name not in ("data", "seed") and arguments[name] is not None]
-    idle += [f"--set {setting}" for setting in settings]
+    of_data = OTHER_DATA if has_data else ()
+    idle = [
+        f"--{name}" for name in options.PLACES if name not in ("data", "seed", *of_data) and arguments[name] is not None
+    ]
+    idle += [f"--set {setting}" for setting in settings if not (has_data and setting.startswith("data."))]
+    if idle and has_model:
+        raise SettingError(f"{idle[0]} says how to train a model, but --model names one that is trained; leave it out.")
     if idle:
         raise SettingError(
             f"{idle[0]} says how to train a model, but there is no DATA to train it on; give DATA first."
+        )
+    retrains = [name for name in ("seeds", "deep", "uniform") if has_data and arguments[name]]
+    if retrains:
+        raise SettingError(
+            f"--{retrains[0]} must be left out: on other data --model is audited alone, and nothing is trained."
         )
 
 
@@ -158,50 +204,6 @@ def audit_settings(tests: str | None, examples: int | None, search: bool, own: d
     return how
 
 
-def _audit_all(
-    console: "Console",
-    planned: "list[PlannedAudit]",
-    settings: AuditSettings,
-    store: "Store",
-    folder: Path,
-    device: str,
-) -> "list[AuditFiles]":
-    """Train what is not there, audit what is not there, and read what was found."""
-    from heedful.report import read_audit
-    from heedful.runs.companions import audit_in_parallel, audit_place
-
-    places = [audit_place(each, settings, folder) for each in planned]
-    if all((place / "verdict.json").is_file() for place in places):
-        return [read_audit(place) for place in places]
-    if len(planned) == 1 and not list(planned[0].companions):
-        return [read_audit(_audit_here(console, planned[0], settings, store, folder, device))]
-    names = {key: _name(run) for each in planned for key, run in each.by_key().items()}
-    names |= {place.name: f"{_name(each.run)}, audit" for place, each in zip(places, planned, strict=True)}
-    with live_steps(console, names) as (report, progress):
-        audit_in_parallel(planned, settings, store, folder, device=device, report=report, progress=progress)
-    return [read_audit(place) for place in places]
-
-
-def _audit_here(
-    console: "Console", planned: "PlannedAudit", settings: AuditSettings, store: "Store", folder: Path, device: str
-) -> Path:
-    """The audit of a single run, trained where it is missing, in this process."""
-    from heedful.runs.companions import AuditProgress, audit_planned
-
-    with progress_bar(console) as bar:
-
-        def auditing(run: Run):
-            task = bar.add_task(f"{_name(run)}: auditing", total=None)
-            return lambda done, total: bar.update(task, completed=done, total=total)
-
-        progress = AuditProgress(training=lambda run: training_reporter(bar, f"{_name(run)}: "), auditing=auditing)
-        return audit_planned(planned, settings, store, folder, device=device, progress=progress)
-
-
-def _name(run: Run) -> str:
-    return f"{run.network.encoder}, seed {run.seed}"
-
-
 def write_out(audits: "list[AuditFiles]", folder: Path, *, with_texts: bool = True) -> Path:
     """Write report.html, and the rows and verdicts of all audits, into a folder; the report's path."""
     import json
@@ -217,8 +219,12 @@ def write_out(audits: "list[AuditFiles]", folder: Path, *, with_texts: bool = Tr
     if not with_texts:
         audits = [without_texts(each) for each in audits]
     pl.concat([frame for each in audits for frame in (each.rows, each.dev)]).write_parquet(folder / "rows.parquet")
-    verdicts = [each.verdict.model_dump(mode="json") for each in audits]
-    content = verdicts[0] if len(verdicts) == 1 else {"audits": verdicts}
-    (folder / "verdict.json").write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    (folder / "verdict.json").write_text(json.dumps(verdict_document(audits), indent=2) + "\n", encoding="utf-8")
     write_report(audits, folder / "report.html")
     return folder / "report.html"
+
+
+def verdict_document(audits: "list[AuditFiles]") -> dict[str, Any]:
+    """What verdict.json holds: the verdict, or those of several models."""
+    verdicts = [each.verdict.model_dump(mode="json") for each in audits]
+    return verdicts[0] if len(verdicts) == 1 else {"audits": verdicts}

@@ -6,19 +6,40 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from heedful.cli import options
+from heedful.cli.output import output
 from heedful.errors import pick
+from heedful.formatting import printable
 
 if TYPE_CHECKING:
-    from heedful.runs.store import RunFile
+    from heedful.cli.output import Output
+    from heedful.runs.listing import Listing
+
+SHORT_KEY = 8
+"""Characters of a key that are shown: enough to name the run by."""
+
+Kind = Annotated[
+    str,
+    typer.Argument(
+        metavar="KIND", help="tests, encoders, attentions, heads, methods, metrics, datasets, studies or runs."
+    ),
+]
 
 
-def list_names(
-    kind: Annotated[
-        str, typer.Argument(help="tests, encoders, attentions, heads, methods, metrics, datasets, studies or runs.")
-    ],
-    runs: options.Runs = "runs",
-) -> None:
+def list_names(kind: Kind, runs: options.Runs = "runs") -> None:
     """List what can be chosen, one a line with what it is; or the finished runs."""
+    out = output()
+    if kind == "runs":
+        _list_runs(out, runs)
+        return
+    rows = names_of(kind)
+    width = max(map(len, rows), default=0)
+    for name, what in rows.items():
+        _print_line(out, f"{name:{width}}  {what}".rstrip(), width + 2)
+    out.end({kind: rows}, result="\n".join(rows))
+
+
+def names_of(kind: str) -> dict[str, str]:
+    """The names of a kind of thing that can be chosen, each with what it is."""
     kinds: dict[str, Callable[[], dict[str, str]]] = {
         "tests": _tests,
         "encoders": _encoders,
@@ -28,12 +49,21 @@ def list_names(
         "metrics": _metrics,
         "datasets": _datasets,
         "studies": _studies,
-        "runs": lambda: _runs(runs),
+        "runs": dict,
     }
-    rows = pick("kind", kind, kinds)()
-    width = max((len(name) for name in rows), default=0)
-    for name, what in rows.items():
-        typer.echo(f"{name:{width}}  {what}".rstrip())
+    return pick("kind", kind, kinds)()
+
+
+def _print_line(out: "Output", line: str, indent: int) -> None:
+    """A line; on a terminal that is too narrow for it several, the others indented."""
+    from textwrap import wrap
+
+    lines = [line]
+    if out.console.is_terminal:
+        width = max(out.console.width, indent + 20)
+        lines = wrap(line, width, subsequent_indent=" " * indent, break_on_hyphens=False)
+    for each in lines:
+        out.console.print(each, markup=False, soft_wrap=True)
 
 
 def _first_lines(things: dict[str, object]) -> dict[str, str]:
@@ -90,17 +120,28 @@ def _studies() -> dict[str, str]:
     return {name: study.paper for name, study in STUDIES.items()}
 
 
-def _runs(folder: str) -> dict[str, str]:
+def _list_runs(out: "Output", folder: str) -> None:
+    from heedful.runs.listing import described_differences, described_setting, list_runs
     from heedful.runs.store import Store
 
-    finished, problems = Store(folder).listing()
-    for problem in problems:
-        typer.secho(f"skipped: {problem}", fg="yellow", err=True)
-    return {key: _describe_run(described) for key, described in finished.items()}
+    listing = list_runs(Store(folder))
+    for problem in listing.problems:
+        typer.secho(f"skipped: {printable(problem)}", fg="yellow", err=True)
+    if not listing.runs:
+        out.note(f"there are no finished runs in {folder}/; `heedful train` makes one, --runs names another folder.")
+    if listing.common:
+        shared = "  ".join(described_setting(place, value) for place, value in listing.common.items())
+        out.console.print(f"{'all' if len(listing.runs) > 1 else 'run'}: {shared}", markup=False, soft_wrap=True)
+    for run, what in zip(listing.runs, described_differences(listing), strict=True):
+        accuracy = "" if run.accuracy is None else f"{run.accuracy:.3f}"
+        line = f"{run.key[:SHORT_KEY]}  {run.date:%Y-%m-%d %H:%M}  {accuracy:5}  {what}"
+        _print_line(out, line.rstrip(), SHORT_KEY + 27)
+    out.end(_document(listing), result="\n".join(run.key for run in listing.runs))
 
 
-def _describe_run(described: "RunFile") -> str:
-    run, test = described.run, described.scores["test"]
-    scores = "  ".join(f"{name} {value:.3f}" for name, value in test.items() if value is not None)
-    parts = (run.data.source, run.network.encoder, run.network.attention, run.training.method, f"seed {run.seed}")
-    return f"{'  '.join(parts)}  {scores}"
+def _document(listing: "Listing") -> dict[str, object]:
+    runs = [
+        {"key": run.key, "date": f"{run.date:%Y-%m-%dT%H:%M:%S}", "accuracy": run.accuracy, "settings": run.settings}
+        for run in listing.runs
+    ]
+    return {"runs": runs, "common": listing.common, "skipped": list(listing.problems)}

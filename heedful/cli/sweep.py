@@ -1,12 +1,14 @@
 """`heedful sweep`: the runs of a grid, those that are missing done by a cluster, all in one table."""
 
-import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from heedful.cli import options
+from heedful.cli.output import output
 from heedful.cli.progress import live_counts
 from heedful.errors import SettingError
 
@@ -14,16 +16,28 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.console import Console
 
+    from heedful.auditing.request import AuditRequest
     from heedful.runs.store import Store
     from heedful.settings import Run
 
-File = Annotated[str, typer.Argument(metavar="FILE.toml", help="Settings, and a table `grid` of lists to combine.")]
+File = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE.toml", help="Settings, a table `grid` of lists to combine, a table `audit` to audit each run."
+    ),
+]
 Scheduler = Annotated[
     str | None, typer.Option(help="A running Dask cluster, tcp://HOST:PORT. Without it: one worker a core, here.")
 ]
-Workers = Annotated[int | None, typer.Option(min=1, help="Processes to start here. Default: one a core.")]
+Workers = Annotated[int | None, typer.Option(min=1, max=1024, help="Processes to start here. Default: one a core.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="List the runs and what they may take; do none.")]
 Out = Annotated[str | None, typer.Option(help="Also write the table to this file, .csv or .parquet.")]
+
+WIDE = 200
+FIRST_ROWS = 50
+"""Rows of a long table that are printed."""
+SHORT_KEY = 8
+"""Characters of a key that the table prints: enough to name the run by."""
 
 
 def sweep(
@@ -33,80 +47,197 @@ def sweep(
     dry_run: DryRun = False,
     out: Out = None,
     runs: options.Runs = "runs",
+    audits: options.Audits = "audits",
     device: options.Device = "cpu",
 ) -> None:
     """Do every run of FILE.toml that is not done yet, and print one table of all."""
     if out is not None and Path(out).suffix not in (".csv", ".parquet"):
         raise SettingError(f"--out must be a file ending in .csv or .parquet; it was '{out}'.")
-    from rich.console import Console
+    from heedful.runs.cluster import cores
+    from heedful.runs.folders import check_file_writable, check_writable
 
-    from heedful.runs.cluster import connected, cores
-    from heedful.runs.grid import read_grid, unique_runs
-    from heedful.runs.results import result_table
-    from heedful.runs.store import Store
-    from heedful.runs.sweep import sweep as sweep_runs
-
-    # A file or pipe has no width: there the table need not be squeezed into eighty columns.
-    console, store = Console(highlight=False, width=None if sys.stdout.isatty() else 200), Store(runs)
-    planned = unique_runs(read_grid(file), store)
-    cached = [key for key, run in planned.items() if run in store]
-    missing = len(planned) - len(cached)
-    count = min(workers or cores(), max(missing, 1))
-    if dry_run or not missing:
-        _finish(console, result_table(planned, store, {}, cached), out)
-        console.print(_estimate(planned, store, count))
+    if out is not None:
+        check_file_writable(out, "--out")
+    planned = _plan(file, runs, Path(audits))
+    count = min(workers or cores(), max(len(planned.missing), 1))
+    if dry_run or not planned.missing:
+        _finish(planned, {}, out, _expected(planned, count))
         return
-    errors: dict[str, str] = {}
-    with connected(scheduler, workers=count) as client:
-        try:
-            with live_counts(console, errors, lambda key: f"{key} in {store.read(key).seconds:.1f} s") as report:
-                sweep_runs(planned, store, client, device=device, report=report)
-        finally:
-            _finish(console, result_table(planned, store, errors, cached), out)
-    if errors:
+    check_writable(runs, "--runs")
+    if planned.audits:
+        check_writable(audits, "--audits")
+    if _do(planned, scheduler, count, device, out):
         raise typer.Exit(1)
 
 
-def _finish(console: "Console", rows: "pl.DataFrame", out: str | None) -> None:
-    """Write the table; print it without what is too much for a terminal, below it the errors and what is left."""
+@dataclass(frozen=True)
+class _Planned:
+    """What a sweep must have in the end, and what of it was there before.
+
+    Args:
+        runs: by key.
+        audits: by the key of the run that each is of.
+        folder: where audits are stored.
+        cached, missing: keys of runs and audits.
+    """
+
+    runs: "Mapping[str, Run]"
+    audits: "Mapping[str, AuditRequest]"
+    store: "Store"
+    folder: Path
+    cached: tuple[str, ...]
+    missing: tuple[str, ...]
+
+    def table(self, errors: Mapping[str, str]) -> "pl.DataFrame":
+        """All runs as they stand now."""
+        from heedful.runs.results import result_table
+
+        return result_table(self.runs, self.store, errors, self.cached, audits=self.audits, folder=self.folder)
+
+    def describe(self, key: str) -> str:
+        """What is said of a run or an audit that is done."""
+        if key in self.runs:
+            return f"{key} in {self.store.read(key).seconds:.1f} s"
+        return next(f"audit of {run}" for run, request in self.audits.items() if request.key == key)
+
+
+def _plan(file: str, runs: str, folder: Path) -> _Planned:
+    """What the file asks for, and what of it is there."""
+    from heedful.runs.audit_folders import audit_problem
+    from heedful.runs.grid import audits_of, read_sweep, unique_runs
+    from heedful.runs.store import Store
+
+    asked, store = read_sweep(file), Store(runs)
+    planned = unique_runs(asked.runs, store)
+    audits = audits_of(planned, asked.audit) if asked.audit is not None else {}
+    is_done = {key: store.has(key) for key in planned}
+    is_done |= {audit.key: audit_problem(folder / audit.key) is None for audit in audits.values()}
+    cached, missing = (tuple(key for key, done in is_done.items() if done is wanted) for wanted in (True, False))
+    return _Planned(planned, audits, store, folder, cached, missing)
+
+
+def _expected(planned: _Planned, workers: int) -> str:
+    runs = estimate(planned.runs, planned.store, workers)
+    audits = sum(request.key in planned.missing for request in planned.audits.values())
+    return f"{runs} {audits} audits come on top." if audits else runs
+
+
+def _do(planned: _Planned, scheduler: str | None, count: int, device: str, out: str | None) -> dict[str, str]:
+    """Do what is missing and print the table, also where that ends early; why some failed, by key."""
+    from heedful.runs.cluster import connected, has_workers
+    from heedful.runs.sweep import sweep as sweep_runs
+
+    printed, errors = output(), dict[str, str]()
+    audits = {request.key: request for request in planned.audits.values()}
+    with connected(scheduler, workers=count) as client:
+        if scheduler is not None and not has_workers(client):
+            printed.note(
+                f"the cluster at {scheduler} has no worker yet; the sweep waits for one. Start it: "
+                f"dask worker {scheduler} --nthreads 1"
+            )
+        try:
+            with live_counts(printed.progress, errors, planned.describe) as report:
+                sweep_runs(
+                    planned.runs,
+                    planned.store,
+                    client,
+                    audits=audits,
+                    folder=planned.folder,
+                    device=device,
+                    report=report,
+                )
+        finally:
+            _finish(planned, errors, out)
+    return errors
+
+
+def _finish(planned: _Planned, errors: Mapping[str, str], out: str | None, expected: str | None = None) -> None:
+    """Write the table; print it, below it the errors and what is left."""
+    printed, rows = output(), planned.table(errors)
     if out is not None:
         _write(rows, Path(out))
+    _print_table(printed.console, rows)
+    for key, error in rows.filter(rows["error"].is_not_null()).select("key", "error").iter_rows():
+        printed.console.print(f"{key} failed: {error}", markup=False, soft_wrap=True)
+    counts = {status: int((rows["status"] == status).sum()) for status in ("cached", "done", "failed", "left")}
+    if counts["left"]:
+        printed.console.print(f"{counts['left']} of {len(rows)} runs are left to do.")
+    if expected is not None:
+        printed.console.print(expected, markup=False)
+    document: dict[str, Any] = {**counts, "runs": rows.to_dicts(), "table": out, "estimate": expected}
+    printed.end(document, result=", ".join(f"{count} {status}" for status, count in counts.items()))
+
+
+def _print_table(console: "Console", rows: "pl.DataFrame") -> None:
+    """The table without what is too much for the terminal: the last scores, and rows beyond the first."""
     from rich.box import SIMPLE_HEAD
     from rich.markup import escape
     from rich.table import Table
 
-    shown = rows.drop("error", *(name for name in rows.columns if "macro" in name))
-    table = Table(box=SIMPLE_HEAD)
-    for name, kind in shown.schema.items():
-        right = "right" if kind.is_numeric() else "left"
-        table.add_column(escape(name.rpartition(".")[2]), justify=right, no_wrap=name == "key", overflow="fold")
-    for row in shown.iter_rows():
-        table.add_row(*("-" if v is None else f"{v:.3f}" if isinstance(v, float) else escape(str(v)) for v in row))
+    if not console.is_terminal:  # a file or pipe has no width: nothing need be left out
+        console.width = max(console.width, WIDE)
+    head = {name: name.rpartition(".")[2] for name in rows.columns if name != "error" and "macro" not in name}
+    shown = [
+        [_cell(name, value) for name, value in row.items()] for row in rows.head(FIRST_ROWS).select(*head).to_dicts()
+    ]
+    names = _fitting(head, shown, console.width)
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    for name in names:
+        right = "right" if rows.schema[name].is_numeric() else "left"
+        table.add_column(escape(head[name]), justify=right, no_wrap=name == "key", overflow="fold")
+    places = [place for place, name in enumerate(head) if name in names]
+    for row in shown:
+        table.add_row(*(escape(row[place]) for place in places))
     console.print(table)
-    for key, error in rows.filter(rows["error"].is_not_null()).select("key", "error").iter_rows():
-        console.print(f"{key} failed: {error}", markup=False)
-    if left := (rows["status"] == "left").sum():
-        console.print(f"{left} of {len(rows)} runs are left to do.")
+    if len(rows) > FIRST_ROWS:
+        console.print(f"{len(rows) - FIRST_ROWS:,} more rows; --out FILE.csv writes all.")
+
+
+def _cell(name: str, value: Any) -> str:
+    if value is None:
+        return "-"
+    return value[:SHORT_KEY] if name == "key" else f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def _fitting(head: Mapping[str, str], rows: list[list[str]], width: int) -> list[str]:
+    """The columns that there is room for: if need be without the time, then without scores and counts."""
+    widths = {name: 1 + max([len(head[name]), *(len(row[at]) for row in rows)]) for at, name in enumerate(head)}
+    needed = ("key", "seed", "status", "accuracy", "answer", "fails")
+    spare = ["seconds", *(name for name in head if "." not in name and name not in (*needed, "seconds"))]
+    kept = list(head)
+    for name in spare:
+        if name in kept and sum(widths[each] for each in kept) > width:
+            kept.remove(name)
+    return kept
 
 
 def _write(rows: "pl.DataFrame", out: Path) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
     part = out.with_name(f".{out.name}.part")
-    _ = rows.write_csv(part) if out.suffix == ".csv" else rows.write_parquet(part)
+    _ = _harmless(rows).write_csv(part) if out.suffix == ".csv" else rows.write_parquet(part)
     part.replace(out)
 
 
-def _estimate(planned: "dict[str, Run]", store: "Store", workers: int) -> str:
-    from heedful.formatting import format_seconds
-    from heedful.runs.results import expected_seconds
+def _harmless(rows: "pl.DataFrame") -> "pl.DataFrame":
+    """The same, with an apostrophe before text that a spreadsheet would take for a formula."""
+    import polars as pl
 
-    finished = list(store.listing()[0].values())
-    times = [expected_seconds(run, finished) for run in planned.values() if run not in store]
-    known = [seconds for seconds in times if seconds is not None]
-    if not times:
+    text = pl.col(pl.String)
+    return rows.with_columns(pl.when(text.str.contains(r"^[=+\-@\t\r]")).then("'" + text).otherwise(text).name.keep())
+
+
+def estimate(planned: "Mapping[str, Run]", store: "Store", workers: int) -> str:
+    """How many of these runs are still to be done, and how long that may take, in words."""
+    from heedful.formatting import format_seconds
+    from heedful.runs.results import Durations
+
+    left = [run for key, run in planned.items() if not store.has(key)]
+    if not left:
         return "All are done."
+    durations = Durations(store.listing()[0].values())
+    known = [seconds for run in left if (seconds := durations.of(run)) is not None]
     if not known:
-        return f"{len(times)} runs to do; no finished run resembles them, so their time is unknown."
-    guess = sum(known) / len(known) * len(times) / workers
-    basis = "" if len(known) == len(times) else f" (judging by the {len(known)} that resemble a finished run)"
-    return f"{len(times)} runs to do: about {format_seconds(guess)} on {workers} workers{basis}."
+        return f"{len(left)} runs to do; no finished run resembles them, so their time is unknown."
+    guess = sum(known) / len(known) * len(left) / workers
+    basis = "" if len(known) == len(left) else f" (judging by the {len(known)} that resemble a finished run)"
+    return f"{len(left)} runs to do: about {format_seconds(guess)} on {workers} workers{basis}."

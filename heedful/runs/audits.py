@@ -1,13 +1,7 @@
-"""Audits on disk, and the one that is made where it is missing.
-
-audits/<key>/  audit.json         what was audited, with which settings
-               rows.parquet       run, split, example, item, test, measure, value, solver; also of the dev texts on
-                                  which the ranking to show is chosen
-               examples.parquet   the texts that are shown word by word
-               verdict.json       the answer, the lines of the verdict, and what to show
-"""
+"""The audit of a finished run: found on disk, or made now; its folder is described in `audit_folders`."""
 
 import json
+import logging
 from pathlib import Path
 
 import polars as pl
@@ -15,18 +9,24 @@ import polars as pl
 from heedful.auditing.audit import Audit, Report, audit
 from heedful.auditing.companions import Companions
 from heedful.auditing.request import AuditRequest
+from heedful.runs.audit_folders import DESCRIPTION, EXAMPLES, ROWS, VERDICT, audit_problem
+from heedful.runs.checksums import write_checksums
 from heedful.runs.folders import written_whole
 from heedful.schema import Verdict
 from heedful.settings import AuditSettings, key_of
 from heedful.training.trained import Trained
 from heedful.types import Dataset
 
+log = logging.getLogger(__name__)
 
-def request_of(trained: Trained, settings: AuditSettings, companions: Companions[Trained]) -> AuditRequest:
+
+def request_of(
+    trained: Trained, dataset: Dataset, settings: AuditSettings, companions: Companions[Trained]
+) -> AuditRequest:
     """The audit of a finished run beside others, as it is called on disk."""
     return AuditRequest(
         run=key_of(trained.run),
-        data=trained.run.data.fingerprint,
+        data=dataset.fingerprint,
         settings=settings,
         companions=companions.map(lambda companion: key_of(companion.run)),
     )
@@ -36,7 +36,7 @@ def ensure_audit(
     trained: Trained,
     dataset: Dataset,
     settings: AuditSettings,
-    folder: Path,
+    folder: str | Path,
     companions: Companions[Trained] = Companions(),  # noqa: B008 (frozen)
     *,
     device: str = "cpu",
@@ -44,18 +44,23 @@ def ensure_audit(
     command: str = "",
 ) -> Path:
     """The folder of this audit: found, or made now."""
-    place = folder / request_of(trained, settings, companions).key
-    if not (place / "verdict.json").is_file():
+    place = Path(folder) / request_of(trained, dataset, settings, companions).key
+    if (problem := audit_problem(place)) is not None:
+        if place.exists():
+            log.warning("%s is not a finished audit and is made again: %s.", place, problem)
         save_audit(audit(trained, dataset, settings, companions, device=device, report=report), place, command)
     return place
 
 
-def save_audit(finished: Audit, folder: Path, command: str = "") -> None:
-    """Write the audit's folder, whole or not at all."""
+def save_audit(finished: Audit, folder: str | Path, command: str = "") -> None:
+    """Write the audit's folder, whole or not at all; what is there already stays, unless it is no finished audit."""
+    folder = Path(folder)
     verdict = Verdict.model_validate({**dict(finished.verdict), "command": command})
     description = verdict.model_dump(mode="json", exclude={"headline", "lines", "advice", "command"})
-    with written_whole(folder) as part:
-        pl.concat([finished.rows, finished.dev]).write_parquet(part / "rows.parquet")
-        finished.examples.write_parquet(part / "examples.parquet")
-        for name, content in {"audit.json": description, "verdict.json": verdict.model_dump(mode="json")}.items():
+    is_in_the_way = folder.is_dir() and audit_problem(folder) is not None
+    with written_whole(folder, replace=is_in_the_way) as part:
+        pl.concat([finished.rows, finished.dev]).write_parquet(part / ROWS)
+        finished.examples.write_parquet(part / EXAMPLES)
+        for name, content in {DESCRIPTION: description, VERDICT: verdict.model_dump(mode="json")}.items():
             (part / name).write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+        write_checksums(part)

@@ -57,7 +57,13 @@ class PlannedAudit:
 
 
 def plan_audits(
-    runs: Sequence[Run], *, seeds: int = 1, deep: bool = False, adversaries: int = 3, retrained: Run | None = None
+    runs: Sequence[Run],
+    *,
+    seeds: int = 1,
+    deep: bool = False,
+    adversaries: int = 3,
+    retrained: Run | None = None,
+    store: Store | None = None,
 ) -> list[PlannedAudit]:
     """Each run with its companions; reads the data, which decides what runs are called.
 
@@ -66,7 +72,9 @@ def plan_audits(
         deep: also beside the same model trained without attention, and beside adversaries.
         adversaries: how many of these.
         retrained: the run without attention, where it is there already.
+        store: where references are looked up that are given by the beginning of a key.
     """
+    runs = [store.with_full_reference(run) for run in runs] if store is not None else runs
     repeated = [update_settings(run, {"seed": run.seed + more}) for run in runs for more in range(seeds)]
     own = [each.run for each in resolve(repeated)]
     return [PlannedAudit(run, _companions(run, own, deep, adversaries, retrained)) for run in own]

@@ -1,44 +1,84 @@
 """Many runs as one table, and how long more of them may take."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from statistics import median
 from typing import Any
 
 import polars as pl
 
+from heedful.auditing.request import AuditRequest
+from heedful.runs.audit_folders import audit_problem, read_verdict_file
+from heedful.runs.differences import varying_settings
 from heedful.runs.store import RunFile, Store
+from heedful.schema import Verdict
 from heedful.settings import Run
-from heedful.settings.validation import flatten_settings, update_settings
+from heedful.verdict.counting import counted, gate_reason
+
+VERDICT_COLUMNS = ("answer", "holds", "fails", "undecided", "advice")
 
 
 def result_table(
-    runs: Mapping[str, Run], store: Store, errors: Mapping[str, str], cached: Iterable[str] = ()
+    runs: Mapping[str, Run],
+    store: Store,
+    errors: Mapping[str, str],
+    cached: Iterable[str] = (),
+    *,
+    audits: Mapping[str, AuditRequest] | None = None,
+    folder: Path | None = None,
 ) -> pl.DataFrame:
     """One row a run: key, the settings that vary, status (cached, done, failed or left), error, test scores, seconds.
 
+    Where runs are audited, also what the audit came to: the answer, how many questions hold, fail and are undecided,
+    and what to show.
+
     Args:
-        errors: why runs failed, as `sweep` returns them.
-        cached: keys of the runs that were there before.
+        errors: why runs and audits failed, as `sweep` returns them.
+        cached: keys of the runs (and audits) that were there before.
+        audits: by the key of the run that each is of.
+        folder: where audits are stored.
     """
-    before = set(cached)
-    settings = {key: flatten_settings(run.model_dump(mode="json")) for key, run in runs.items()}
-    vary = _varying(list(settings.values()))
+    before, requests = set(cached), audits or {}
+    settings = varying_settings(list(runs.values()))
     rows = []
-    for key, run in runs.items():
-        described = store.read(key) if run in store else None
-        status = "failed" if key in errors else "left" if described is None else "cached" if key in before else "done"
-        scores = described.scores["test"] if described else {}
-        chosen = {place: settings[key].get(place) for place in vary}
-        seconds = described.seconds if described else None
-        rows.append({"key": key, **chosen, "status": status, "error": errors.get(key), **scores, "seconds": seconds})
-    names = dict.fromkeys(name for row in rows for name in row if name != "seconds")
-    return pl.DataFrame({name: _column([row.get(name) for row in rows]) for name in (*names, "seconds")})
+    for place, key in enumerate(runs):
+        audit = requests[key].key if key in requests else None
+        described = store.read(key) if store.has(key) else None
+        verdict = finished_verdict((folder or Path("audits")) / audit) if audit else None
+        error = errors.get(key) or errors.get(audit or "")
+        is_done = described is not None and (audit is None or verdict is not None)
+        was_there = key in before and (audit is None or audit in before)
+        status = "failed" if error else "left" if not is_done else "cached" if was_there else "done"
+        chosen = {name: values[place] for name, values in settings.items()}
+        row = {"key": key, **chosen, "status": status, "error": error}
+        row |= described.scores["test"] if described else {}
+        row |= verdict_columns(verdict) if requests else {}
+        rows.append({**row, "seconds": described.seconds if described else None})
+    names = dict.fromkeys(name for row in rows for name in row if name not in ("seconds", *VERDICT_COLUMNS))
+    verdicts = VERDICT_COLUMNS if requests else ()
+    return pl.DataFrame({name: _column([row.get(name) for row in rows]) for name in (*names, *verdicts, "seconds")})
 
 
-def _varying(settings: list[dict[str, Any]]) -> list[str]:
-    """Places where not all runs are alike; what follows from others (the data's hash) left out."""
-    places = dict.fromkeys(place for flat in settings for place in flat if not place.endswith("fingerprint"))
-    return [place for place in places if any(flat.get(place) != settings[0].get(place) for flat in settings)]
+def finished_verdict(folder: Path) -> Verdict | None:
+    """What a finished audit came to; None where there is none."""
+    return counted(read_verdict_file(folder)) if audit_problem(folder) is None else None
+
+
+def verdict_columns(verdict: Verdict | None) -> dict[str, Any]:
+    """The answer, the counts of questions by their outcome, and what to show."""
+    if verdict is None:
+        return dict.fromkeys(VERDICT_COLUMNS)
+    outcomes = [line.outcome for line in verdict.lines]
+    counts = {name: outcomes.count(name) for name in ("holds", "fails", "undecided")}
+    return {"answer": verdict.headline.answer if verdict.headline else None, **counts, "advice": _advice(verdict)}
+
+
+def _advice(verdict: Verdict) -> str | None:
+    """What to show: attention, another ranking by its name, or nothing; None where no ranking was tested."""
+    if verdict.advice is None:
+        return "nothing" if gate_reason(verdict) else None
+    return verdict.advice.ranking if verdict.advice.action == "instead" else verdict.advice.action
 
 
 def _column(values: list[Any]) -> pl.Series:
@@ -49,14 +89,30 @@ def _column(values: list[Any]) -> pl.Series:
     return pl.Series(values, strict=False)
 
 
+class Durations:
+    """How long runs take, by those that are finished."""
+
+    def __init__(self, finished: Iterable[RunFile]):
+        self._alike: dict[str, list[float]] = defaultdict(list)
+        self._similar: dict[str, list[float]] = defaultdict(list)
+        for other in finished:
+            self._alike[_but_seed(other.run)].append(other.seconds)
+            self._similar[_data_and_encoder(other.run)].append(other.seconds)
+
+    def of(self, run: Run) -> float | None:
+        """The median of those that differ in the seed alone, or else of those that share data and encoder."""
+        times = self._alike.get(_but_seed(run)) or self._similar.get(_data_and_encoder(run))
+        return median(times) if times else None
+
+
 def expected_seconds(run: Run, finished: Iterable[RunFile]) -> float | None:
     """The time a run will take, by the median of those that differ in the seed alone, or share its data and encoder."""
-    alike: list[float] = []
-    similar: list[float] = []
-    for other in finished:
-        if update_settings(other.run, {"seed": run.seed, "reference": run.reference}) == run:
-            alike.append(other.seconds)
-        if other.run.data == run.data and other.run.network.encoder == run.network.encoder:
-            similar.append(other.seconds)
-    times = alike or similar
-    return median(times) if times else None
+    return Durations(finished).of(run)
+
+
+def _but_seed(run: Run) -> str:
+    return run.model_dump_json(exclude={"seed", "reference"})
+
+
+def _data_and_encoder(run: Run) -> str:
+    return run.data.model_dump_json() + run.network.encoder

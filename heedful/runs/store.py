@@ -5,55 +5,44 @@ runs/<key>/  run.json            settings, labels, scores, versions
              tokenizer.json      words and their ids
              history.parquet     epoch, split, measure, value
              tokens.parquet      epoch, token, measure, value; where token scores were recorded
+             SHA256SUMS          checksums of the others
+
+A folder in which something was deleted, damaged or edited is not a finished run: it is named, and trained anew.
 """
 
-import json
-import platform
+import logging
+import re
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 
 import polars as pl
-import torch
-from pydantic import BaseModel, ConfigDict, ValidationError
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 
-from heedful import __version__
-from heedful.data.tokenizer import WordTokenizer
 from heedful.errors import StoreError
-from heedful.models.attention_model import build_model
-from heedful.runs.folders import written_whole
+from heedful.runs.checksums import damage_of, write_checksums
+from heedful.runs.folders import reason, written_whole
+from heedful.runs.run_file import RunFile, read_run_file, train_command
+from heedful.runs.trained_files import HISTORY, TOKENS, names_of_files, read_table, read_trained, write_trained
 from heedful.settings import Run, key_of
 from heedful.settings.validation import update_settings
-from heedful.training.trained import Record, Trained
+from heedful.training.trained import Trained
 
-# polars panics on some damaged files, and its panic is not an Exception.
-PARQUET_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
-UNREADABLE = (SafetensorError, RuntimeError, OSError, TypeError, *PARQUET_ERRORS)
+log = logging.getLogger(__name__)
 
-Scores = dict[str, dict[str, float | None]]
+KEY = re.compile("[0-9a-f]{16}")
 
 
-class RunFile(BaseModel):
-    """What run.json holds."""
-
-    model_config = ConfigDict(extra="forbid", ser_json_inf_nan="null")
-
-    run: Run
-    labels: tuple[str, ...]
-    has_query: bool
-    embed_size: int
-    chosen_epoch: int
-    scores: Scores
-    seconds: float
-    notes: tuple[str, ...]
-    coverage: float | None
-    versions: dict[str, str]
+def run_problem(folder: Path) -> str | None:
+    """Why the folder is not a finished run, as part of a sentence; None where it is."""
+    if not folder.is_dir():
+        return "there is no such folder"
+    try:
+        return damage_of(folder, names_of_files(read_run_file(folder).run))
+    except StoreError as error:
+        return str(error)
 
 
 class Store:
-    """A folder of finished runs.
+    """A folder of finished runs. Wherever a method takes a key, a beginning of it will do that no other key has.
 
     Args:
         folder: made when the first run is saved.
@@ -63,97 +52,98 @@ class Store:
         self.folder = Path(folder)
 
     def __contains__(self, run: Run) -> bool:
-        return (self.folder / key_of(run) / "run.json").is_file()
+        return self.has(key_of(run))
+
+    def has(self, key: str) -> bool:
+        """Whether the run of that (whole) key is finished."""
+        return run_problem(self.folder / key) is None
 
     def save(self, trained: Trained) -> str:
-        """Store a finished run; the key it is found by. Saving what is there already changes nothing."""
+        """Store a finished run; the key it is found by.
+
+        Saving what is there already changes nothing; what cannot be used in its place is replaced.
+        """
         key = key_of(trained.run)
-        with written_whole(self.folder / key) as part:
-            described = _describe(trained).model_dump_json(indent=2)
-            (part / "run.json").write_text(described + "\n", encoding="utf-8")
-            (part / "tokenizer.json").write_text(trained.words.to_json(), encoding="utf-8")
-            save_file({k: v.contiguous() for k, v in trained.model.state_dict().items()}, part / "model.safetensors")
-            pl.DataFrame([asdict(record) for record in trained.history]).write_parquet(part / "history.parquet")
-            if trained.tokens is not None:
-                trained.tokens.write_parquet(part / "tokens.parquet")
+        with written_whole(self.folder / key, replace=self._is_in_the_way(key)) as part:
+            write_trained(trained, part)
+            write_checksums(part)
         return key
 
+    def get(self, run: Run) -> Trained | None:
+        """The finished run; None where it is not there, or only in parts, of which a warning is logged."""
+        key = key_of(run)
+        if not (self.folder / key).exists():
+            return None
+        try:
+            return self.load(key)
+        except StoreError as error:
+            log.warning("%s/%s is not a finished run and is made again: %s.", self.folder, key, error.__cause__)
+            return None
+
     def find(self, prefix: str) -> str:
-        """The key of the one run whose key begins so."""
+        """The key of the only run whose key begins so."""
+        if KEY.fullmatch(prefix) and (self.folder / prefix).is_dir():
+            return prefix
         keys = [folder.name for folder in self.folders()]
         matches = [prefix] if prefix in keys else [key for key in keys if prefix and key.startswith(prefix)]
         if len(matches) == 1:
             return matches[0]
         if not matches:
-            raise StoreError(f"no run '{prefix}' in {self.folder}/. Known: {_first_of(keys)}.")
+            raise StoreError(
+                f"no run '{prefix}' in {self.folder}/. Known: {_first_of(keys)}. `heedful list runs` describes them, "
+                "`heedful train` makes one; --runs names another folder."
+            )
         raise StoreError(
-            f"{len(matches)} runs in {self.folder}/ begin with '{prefix}': {_first_of(matches)}. Give more."
+            f"{len(matches)} runs in {self.folder}/ begin with '{prefix}': {_first_of(matches)}. Give more of the key."
         )
 
+    def with_full_reference(self, run: Run) -> Run:
+        """The run with the whole key of the run that it refers to, if any: a beginning of it would be another run."""
+        return run if run.reference is None else update_settings(run, {"reference": self.find(run.reference)})
+
     def read(self, key: str) -> RunFile:
-        """What run.json of that run says, checked."""
-        path = self.folder / key / "run.json"
-        if not path.is_file():
-            known = _first_of([folder.name for folder in self.folders()])
-            raise StoreError(f"no run '{key}' in {self.folder}/. Known: {known}.")
+        """What run.json of that run says, checked; all files of the run are there."""
+        folder, described = self.folder / self.find(key), None
         try:
-            described = RunFile.model_validate(json.loads(path.read_text(encoding="utf-8")))
-        except (ValidationError, ValueError) as error:
-            raise StoreError(f"{path} is not a run of Heedful {__version__}: {_first_line(error)}") from error
-        if described.run.network.vectors and not described.run.network.vectors_fingerprint:
-            raise StoreError(f"{path} is of a version that did not record the content of its vectors. Train it again.")
-        if key_of(described.run) != key:
-            raise StoreError(f"{path} holds another run than its folder's name says (or one of another version).")
+            described = read_run_file(folder)
+            for name in names_of_files(described.run):
+                if not (folder / name).is_file():
+                    raise StoreError(f"{name} is missing")
+        except StoreError as error:
+            raise self._refusal(folder, error, described) from error
         return described
 
     def load(self, key: str) -> Trained:
         """A finished run, ready to be used."""
-        described, folder = self.read(key), self.folder / key
-        words = WordTokenizer.from_json(_text(folder / "tokenizer.json"))
-        network = update_settings(described.run.network, {"embed_size": described.embed_size})
-        model = build_model(network, words.size, len(described.labels), has_query=described.has_query)
+        described = self.read(key)
+        folder = self.folder / key_of(described.run)
         try:
-            model.load_state_dict(load_file(folder / "model.safetensors"))
-            history = tuple(Record(**row) for row in pl.read_parquet(folder / "history.parquet").to_dicts())
-        except UNREADABLE as error:
-            raise StoreError(f"{folder} cannot be read: {_first_line(error)}") from error
-        tokens = self.tokens(key) if described.run.training.record_flow else None
-        scores = {s: {m: float("nan") if v is None else v for m, v in d.items()} for s, d in described.scores.items()}
-        return Trained(
-            run=described.run,
-            model=model.eval(),
-            words=words,
-            labels=described.labels,
-            history=history,
-            chosen_epoch=described.chosen_epoch,
-            scores=scores,
-            seconds=described.seconds,
-            notes=described.notes,
-            coverage=described.coverage,
-            tokens=tokens,
-        )
+            return read_trained(described, folder)
+        except StoreError as error:
+            raise self._refusal(folder, error, described) from error
 
     def history(self, key: str) -> pl.DataFrame:
         """epoch, split, measure and value of that run's training."""
-        try:
-            return pl.read_parquet(self.folder / key / "history.parquet")
-        except UNREADABLE as error:
-            raise StoreError(f"{self.folder / key} has no history that can be read: {_first_line(error)}.") from error
+        return self._table(key, HISTORY)
 
     def tokens(self, key: str) -> pl.DataFrame:
         """What was recorded of tokens along the training of that run."""
-        try:
-            return pl.read_parquet(self.folder / key / "tokens.parquet")
-        except UNREADABLE as error:
+        if not self.read(key).run.training.record_flow:
             raise StoreError(
-                f"{self.folder / key} has no scores of tokens that can be read: {_first_line(error)}. "
-                "Train with `--record-flow`."
-            ) from error
+                f"{self.folder / self.find(key)} has no scores of tokens, for none were recorded. Train the run with "
+                "`--record-flow`."
+            )
+        return self._table(key, TOKENS)
 
     def folders(self) -> Iterator[Path]:
         """Every folder that claims to be a run."""
-        if self.folder.is_dir():
-            yield from sorted(p for p in self.folder.iterdir() if p.is_dir() and not p.name.startswith("."))
+        try:
+            places = sorted(self.folder.iterdir()) if self.folder.is_dir() else []
+        except OSError as error:
+            raise StoreError(
+                f"{self.folder} cannot be read: {reason(error)}. Make it readable, or name another folder by --runs."
+            ) from error
+        yield from (place for place in places if place.is_dir() and not place.name.startswith("."))
 
     def listing(self) -> tuple[dict[str, RunFile], list[str]]:
         """All runs by key; and, of the folders that are not one, why not."""
@@ -166,33 +156,35 @@ class Store:
                 problems.append(str(error))
         return runs, problems
 
+    def _table(self, key: str, name: str) -> pl.DataFrame:
+        described = self.read(key)
+        folder = self.folder / key_of(described.run)
+        try:
+            return read_table(folder, name)
+        except StoreError as error:
+            raise self._refusal(folder, error, described) from error
 
-def _describe(trained: Trained) -> RunFile:
-    return RunFile(
-        run=trained.run,
-        labels=trained.labels,
-        has_query=trained.model.query_encoder is not None,
-        embed_size=trained.model.embedding.embedding_dim,
-        chosen_epoch=trained.chosen_epoch,
-        scores={s: dict(d) for s, d in trained.scores.items()},
-        seconds=trained.seconds,
-        notes=trained.notes,
-        coverage=trained.coverage,
-        versions={"heedful": __version__, "torch": torch.__version__, "python": platform.python_version()},
-    )
+    def _is_in_the_way(self, key: str) -> bool:
+        """Whether there is something in the place of that run that cannot be used."""
+        if not (self.folder / key).is_dir():
+            return False
+        try:
+            self.load(key)
+        except StoreError:
+            return True
+        return False
+
+    def _refusal(self, folder: Path, why: StoreError, described: RunFile | None) -> StoreError:
+        """What is wrong with a folder, and what to do about it."""
+        if described is not None:
+            cure = f"Delete that folder, then make it again: {train_command(described.run, self.folder)}"
+        elif KEY.fullmatch(folder.name):
+            cure = "Delete that folder, then repeat the command that made it: `heedful train`, `audit` or `sweep`."
+        else:
+            cure = f"Heedful did not name it: move it out of {self.folder}/."
+        return StoreError(f"{folder} is not a finished run: {why}. {cure}")
 
 
 def _first_of(keys: list[str]) -> str:
     """Some keys for a message, the first five."""
-    return ", ".join(keys[:5]) or "none"
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise StoreError(f"{path} cannot be read: {error}") from error
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__
+    return ", ".join(keys[:5]) + (" ..." if len(keys) > 5 else "") or "none"

@@ -1,5 +1,6 @@
 """Many runs and audits: those not yet on disk are done by a Dask cluster and stored as they arrive."""
 
+import logging
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
@@ -14,11 +15,14 @@ from distributed.scheduler import KilledWorker
 
 from heedful.auditing.request import AuditRequest
 from heedful.errors import HeedfulError
+from heedful.runs.audit_folders import audit_problem
 from heedful.runs.folders import Files, files_in, write_files
-from heedful.runs.store import Store
+from heedful.runs.store import Store, run_problem
 from heedful.runs.worker import audit_run, train_run
 from heedful.settings import Run
 from heedful.training.trained import Progress as TrainingProgress
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,10 @@ class Task:
     needs: tuple[str, ...]
     function: Callable[..., Files]
     settings: str
+
+    def problem(self) -> str | None:
+        """Why the folder is not the finished answer; None where it is."""
+        return run_problem(self.place) if self.function is _train else audit_problem(self.place)
 
 
 def tasks_of(
@@ -140,7 +148,7 @@ class _SweepState:
         self.ready: deque[str] = deque()
         self.followers: dict[str, list[str]] = defaultdict(list)
         self.waits_for: dict[str, set[str]] = {}
-        missing = [key for key, task in tasks.items() if not task.place.is_dir()]
+        missing = [key for key, task in tasks.items() if self._is_missing(task)]
         self.cached, self.done, self.left = len(tasks) - len(missing), 0, len(missing)
         for key in missing:
             self.waits_for[key] = set(tasks[key].needs) & set(missing)
@@ -148,6 +156,13 @@ class _SweepState:
                 self.followers[base].append(key)
             if not self.waits_for[key]:
                 self.ready.append(key)
+
+    @staticmethod
+    def _is_missing(task: Task) -> bool:
+        problem = task.problem()
+        if problem is not None and task.place.exists():
+            log.warning("%s is not finished and is made again: %s.", task.place, problem)
+        return problem is not None
 
     def start(self) -> None:
         """Submit what is ready, but never so much that the models it refers to would fill the scheduler's memory."""
@@ -181,7 +196,8 @@ class _SweepState:
         future.release()
         if isinstance(files, str):
             return self.fail(key, files)
-        write_files(files, self.tasks[key].place)
+        task = self.tasks[key]
+        write_files(files, task.place, replace=task.place.is_dir() and task.problem() is not None)
         self.done, self.left = self.done + 1, self.left - 1
         for follower in reversed(self.followers.pop(key, [])):
             self.waits_for[follower].discard(key)

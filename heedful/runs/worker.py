@@ -12,10 +12,12 @@ from heedful import __version__
 from heedful.auditing.audit import audit
 from heedful.auditing.request import AuditRequest
 from heedful.data import load as load_dataset
-from heedful.errors import DataError, SettingError
+from heedful.errors import DataError, SettingError, StoreError
 from heedful.runs.audits import save_audit
 from heedful.runs.folders import Files, files_in, write_files
+from heedful.runs.run_file import read_run_file
 from heedful.runs.store import Store
+from heedful.runs.trained_files import read_trained
 from heedful.settings import DataSettings, Run, TextSettings, key_of
 from heedful.training.loop import train
 from heedful.training.start import with_fingerprints
@@ -24,9 +26,19 @@ from heedful.types import Dataset
 
 
 def load_data(run: Run) -> tuple[Run, Dataset]:
-    """The run's data, and the run with the fingerprints of that data and of its vectors."""
+    """The run's data, and the run with the fingerprints of that data and of its vectors.
+
+    A run that has them already is of that data alone: where its content has changed since, there is an error.
+    """
     dataset = load_dataset(run.data, run.text, sentences=reads_sentences(run))
-    return with_fingerprints(run, dataset.fingerprint), dataset
+    if run.data.fingerprint not in ("", dataset.fingerprint):
+        raise DataError(
+            f"'{run.data.source}' has changed since the run was trained on it: its fingerprint was "
+            f"{run.data.fingerprint} and is {dataset.fingerprint}. Restore it, train anew, or audit the finished model "
+            "on what is there now: `heedful audit DATA --model KEY`."
+        )
+    is_complete = run.data.fingerprint and (run.network.vectors_fingerprint or not run.network.vectors)
+    return run if is_complete else with_fingerprints(run, dataset.fingerprint), dataset
 
 
 def reads_sentences(run: Run) -> bool:
@@ -45,8 +57,9 @@ def ensure_on(
     run: Run, dataset: Dataset, store: Store, *, device: str = "cpu", report: Callable[[Progress], None] | None = None
 ) -> tuple[str, Trained, bool]:
     """As `ensure`, with the run's data at hand."""
-    if run in store:
-        return key_of(run), store.load(key_of(run)), True
+    run = store.with_full_reference(run)
+    if (finished := store.get(run)) is not None:
+        return key_of(run), finished, True
     reference = store.load(run.reference) if run.reference else None
     trained = train(run, dataset, device=device, reference=reference, report=report)
     return store.save(trained), trained, False
@@ -132,6 +145,12 @@ def pack(trained: Trained) -> Files:
 
 def unpack(key: str, files: Files) -> Trained:
     """The finished run that these files hold."""
-    with TemporaryDirectory() as folder:
-        write_files(files, Path(folder) / key)
-        return Store(folder).load(key)
+    with TemporaryDirectory() as parent:
+        folder = Path(parent) / key
+        write_files(files, folder)
+        try:
+            return read_trained(read_run_file(folder), folder)
+        except StoreError as error:
+            raise StoreError(
+                f"run {key} cannot be used: {error}. Delete its folder where runs are stored, and call again."
+            ) from error

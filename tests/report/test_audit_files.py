@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.errors import StoreError
-from heedful.report.audit_files import read_audit, without_texts
+from heedful.report.audit_files import read_audit, read_verdict, without_texts
+from heedful.runs.checksums import write_checksums
 from support.synthetic_audit import make_audit
 
 
@@ -108,7 +109,7 @@ def test_empty_cells_are_counted(folder):
 
 def test_a_row_that_stands_twice_is_refused(folder):
     change_rows(folder, lambda rows: pl.concat([rows, rows.head(1)]))
-    with pytest.raises(StoreError, match="must name each example, item, test, measure once"):
+    with pytest.raises(StoreError, match="must name each split, example, item, test, measure once"):
         read_audit(folder)
 
 
@@ -116,6 +117,62 @@ def test_an_item_beyond_the_words_is_refused(folder):
     change_rows(folder, lambda rows: rows.with_columns(item=pl.col("item") + 1))
     with pytest.raises(StoreError, match=r"rows.parquet speaks of item \d+ of example 0"):
         read_audit(folder)
+
+
+def thinned(rows):
+    return rows.filter((pl.col("example") != 3) | (pl.col("measure") != "probability"))
+
+
+def shorter(rows):
+    return rows.filter(pl.col("example") != 3)
+
+
+def uneven_dev(rows):
+    dev = rows.filter(pl.col("item").is_null()).with_columns(split=pl.lit("dev"))
+    return pl.concat([rows, thinned(dev)])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (thinned, "must have 40 rows of prediction.probability, one a text; it has 39"),
+        (uneven_dev, "must have 40 rows of prediction.probability, one a text; it has 39"),
+        (shorter, "must have rows of 40 texts; it has rows of 39"),
+        (lambda rows: rows.clear(), "must have rows of the split 'test'; it has none"),
+        (lambda rows: rows.with_columns(measure=pl.lit(None)), "column measure must have no empty cells"),
+        (lambda rows: rows.with_columns(example=pl.lit(None)), "column example must have no empty cells"),
+    ],
+)
+def test_rows_that_are_not_of_every_text_are_refused(folder, change, message):
+    change_rows(folder, change)
+    with pytest.raises(StoreError, match=f"rows.parquet.*{message}"):
+        read_audit(folder)
+
+
+@pytest.mark.parametrize("name", ["rows.parquet", "examples.parquet", "verdict.json"])
+def test_a_changed_byte_is_seen_before_the_file_is_parsed(folder, name, monkeypatch):
+    write_checksums(folder)
+    read_audit(folder)
+    content = bytearray((folder / name).read_bytes())
+    content[len(content) // 2] ^= 1
+    (folder / name).write_bytes(content)
+    parse = pl.read_parquet
+    untouched = lambda path, **options: parse(path, **options) if path.name != name else pytest.fail("was parsed")  # noqa: E731
+    monkeypatch.setattr(pl, "read_parquet", untouched)
+    with pytest.raises(StoreError, match=f"{name} was changed or damaged after it was written"):
+        read_audit(folder)
+
+
+def test_every_refusal_says_which_folder_to_delete_and_what_to_call(folder):
+    (folder / "rows.parquet").unlink()
+    with pytest.raises(StoreError, match=r"audit is not a finished audit: .*Delete that folder, then `heedful audit`"):
+        read_audit(folder)
+    change_verdict(folder, run="0123456789abcdef")
+    with pytest.raises(StoreError, match=r"Delete that folder, then `heedful audit --model 0123456789abcdef` again"):
+        read_audit(folder)
+    (folder / "verdict.json").unlink()
+    with pytest.raises(StoreError, match=r"verdict.json is missing. Delete that folder"):
+        read_verdict(folder)
 
 
 def test_rows_of_other_splits_are_left_out(folder):

@@ -1,13 +1,24 @@
 """A file of choices becomes runs."""
 
+import time
+
 import pytest
 
 from heedful.errors import DataError, SettingError, StoreError
 from heedful.runs import grid
-from heedful.runs.grid import RunWithBase, expand_grid, read_grid, resolve, unique_runs
+from heedful.runs.grid import (
+    RunWithBase,
+    audit_settings,
+    audits_of,
+    expand_grid,
+    read_grid,
+    read_sweep,
+    resolve,
+    unique_runs,
+)
 from heedful.runs.store import Store
-from heedful.runs.worker import load_data
-from heedful.settings import DataSettings, NetworkSettings, Run, key_of
+from heedful.runs.worker import ensure, load_data
+from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, key_of
 from heedful.settings.validation import update_settings
 
 SMALL = {"source": "mock-1", "train_limit": 20, "test_limit": 5}
@@ -71,6 +82,26 @@ def test_no_grid_is_one_run():
         ({"training": {"options": {"radius": 1}}}, "unknown option 'radius'"),
         ({"network": {"attention": "frozen"}}, "needs a base run"),
         ({"network": {"attention": "frozen"}, "reference": {"seed": 1}}, "needs a base run itself"),
+        ({}, "must say what to train, at least .data. with a source; it says nothing"),
+        ({"audit": {}}, "must say what to train"),
+        ({"seed": 1, "runs": 5}, "runs must be a list of tables.*it was 5"),
+        ({"seed": 1, "runs": {"seed": 1}}, "runs must be a list of tables"),
+        ({"seed": 1, "runs": []}, "runs must be a list of tables"),
+        ({"seed": 1, "runs": [1]}, "runs must be a list of tables"),
+        ({"grid": [1, 2]}, r"grid must be a table, \[grid\], of lists of values; it was \[1, 2\]"),
+        ({"grid": "seed"}, "grid must be a table"),
+        ({"grid": {"seed": "ab"}}, "'seed' in grid must be a list"),
+        ({"data": 5}, "setting 'data'"),
+        ({"data": [1]}, "setting 'data'"),
+        ({"seed": {"x": 1}}, "setting 'seed'"),
+        ({"seed": 1, "reference": 5}, "reference must be the key of a run, or a table"),
+        ({"seed": 1, "reference": {"network": {"attention": "additive"}}}, "no run here needs one.*Leave it out"),
+        ({"seed": 1, "reference": {"nonsense": {"attention": "additive"}}}, "no run here needs one|nonsense"),
+        ({"grid": {"seed": list(range(10_001))}}, "10,000 runs at most; this one has 10,001"),
+        (
+            {"grid": {f"network.{n}": list(range(99)) for n in range(99)}},
+            "10,000 runs at most; this one has [0-9,]{200}",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_starts(content, message):
@@ -83,7 +114,16 @@ def test_a_wrong_value_is_an_error_that_names_the_setting():
         expand_grid({"grid": {"training.epochs": [1, 0]}})
 
 
-@pytest.mark.parametrize("content", ["seed = ", "[grd]"])
+UNREADABLE = ["seed = ", "[grd]", "", "# nothing", "seed = " + "1" * 5_000, "x = " + "[" * 50_000, "\x00"]
+UNREADABLE += [
+    "[" + ".".join(["a"] * 5_000) + "]",
+    "seed." + ".".join(["a"] * 5_000) + " = 1",
+    "seed = 1\n[audit]\nx = 1",
+]
+UNREADABLE += ["seed = inf", "seed = 1979-05-27", "seed = 99999999999999999999"]
+
+
+@pytest.mark.parametrize("content", UNREADABLE, ids=lambda content: content[:12])
 def test_an_error_names_the_file(tmp_path, content):
     file = tmp_path / "study.toml"
     file.write_text(content)
@@ -167,3 +207,84 @@ def test_a_base_of_another_method_takes_none_of_the_options():
     (choice,) = expand_grid(content)
     assert choice.run.training.options == {"radius": 0.5}
     assert choice.base.training.method == "vanilla" and choice.base.training.options == {}
+
+
+def test_a_large_grid_is_expanded_within_seconds(tmp_path):
+    content = {"data": SMALL, "grid": {"seed": list(range(100)), "training.epochs": list(range(1, 21))}}
+    began = time.process_time()
+    runs = unique_runs(expand_grid(content), Store(tmp_path))
+    assert len(runs) == 2_000
+    assert time.process_time() - began < 5  # a fifth of the largest grid; far less on any machine that is not starved
+
+
+def test_options_of_a_method_are_checked_by_their_type_each_time():
+    expand_grid({"training": {"method": "attention_at", "options": {"weight": 1}}})
+    with pytest.raises(SettingError, match="option 'weight' of method 'attention_at'"):
+        expand_grid({"training": {"method": "attention_at", "options": {"weight": "a"}}})
+
+
+def test_a_reference_may_be_the_beginning_of_a_key(tmp_path):
+    store = Store(tmp_path)
+    base = Run(data=DataSettings(**SMALL), network=NetworkSettings(encoder="average", embed_size=5, hidden_size=3))
+    base = load_data(update_settings(base, {"training.epochs": 1}))[0]
+    key, _, _ = ensure(base, store)
+    frozen = {"attention": "frozen", "encoder": "average", "embed_size": 5, "hidden_size": 3}
+    content = {"data": SMALL, "network": frozen, "grid": {"seed": [0, 1]}}
+    by_prefix, by_key = (unique_runs(expand_grid({**content, "reference": name}), store) for name in (key[:5], key))
+    assert by_prefix == by_key
+    assert {run.reference for run in by_prefix.values()} == {key}
+    (tmp_path / key / "model.safetensors").unlink()
+    with pytest.raises(StoreError, match="model.safetensors is missing"):
+        unique_runs(expand_grid({**content, "reference": key[:5]}), store)
+
+
+@pytest.mark.parametrize(
+    ("table", "settings"),
+    [
+        ({}, AuditSettings()),
+        ({"tests": ["uniform"], "examples": 20}, AuditSettings(tests=("uniform",), examples=20)),
+        ({"permutation": {"count": 5}}, AuditSettings(options={"permutation": {"count": 5}})),
+        ({"options": {"permutation": {"count": 5}}}, AuditSettings(options={"permutation": {"count": 5}})),
+    ],
+)
+def test_a_table_of_audit_settings_is_read(table, settings):
+    assert audit_settings(table) == settings
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (5, "audit must be a table"),
+        ({"test": ["uniform"]}, "Did you mean 'tests'"),
+        ({"examples": 0}, "setting 'audit.examples'"),
+        ({"tests": ["unifrm"]}, "Did you mean 'uniform'"),
+        ({"permutation": 5}, "'audit.permutation' must be a table of that test's options"),
+        ({"permutaton": {"count": 5}}, "Did you mean 'permutation'"),
+        ({"permutation": {"cont": 5}}, "unknown option 'cont'"),
+        ({"permutation": {"count": "many"}}, "option 'count'"),
+        ({"options": 5}, "setting 'audit.options'"),
+        ({"options": {"permutation": {"count": {}}}, "permutation": {"count": 1}}, "audit.options"),
+    ],
+)
+def test_wrong_audit_settings_are_said_at_once(table, message):
+    with pytest.raises(SettingError, match=message):
+        audit_settings(table)
+
+
+def test_a_file_says_how_its_runs_are_audited(tmp_path):
+    file = tmp_path / "study.toml"
+    file.write_text("seed = 3\n[audit]\nexamples = 7\n[audit.permutation]\ncount = 5\n")
+    asked = read_sweep(file)
+    assert [each.run.seed for each in asked.runs] == [3] == [each.run.seed for each in read_grid(file)]
+    assert asked.audit == AuditSettings(examples=7, options={"permutation": {"count": 5}})
+    file.write_text("seed = 3")
+    assert read_sweep(file).audit is None
+
+
+def test_each_run_has_an_audit_that_knows_its_reference():
+    base = Run(data=DataSettings(fingerprint="f"))
+    follower = update_settings(base, {"network.attention": "frozen", "reference": key_of(base)})
+    audits = audits_of({key_of(run): run for run in (base, follower)}, AuditSettings(examples=7))
+    assert [request.needs for request in audits.values()] == [(key_of(base),), (key_of(follower), key_of(base))]
+    assert {request.settings.examples for request in audits.values()} == {7}
+    assert {request.data for request in audits.values()} == {"f"}

@@ -2,10 +2,20 @@
 
 import pytest
 
-from heedful.runs.grid import expand_grid, unique_runs
-from heedful.runs.results import expected_seconds, result_table
+from heedful.auditing.companions import Companions
+from heedful.runs.audits import ensure_audit
+from heedful.runs.grid import audits_of, expand_grid, unique_runs
+from heedful.runs.results import (
+    VERDICT_COLUMNS,
+    expected_seconds,
+    finished_verdict,
+    result_table,
+    verdict_columns,
+)
 from heedful.runs.store import Store
-from heedful.runs.worker import ensure
+from heedful.runs.worker import ensure, load_data
+from heedful.schema import Advice, Line, Verdict
+from heedful.settings import AuditSettings
 from heedful.settings.validation import update_settings
 from support.cluster import SMALL
 
@@ -32,6 +42,49 @@ def test_the_table_has_a_row_a_run_and_a_column_a_setting_that_varies(half_done)
     ]
     assert rows["accuracy"][0] == store.read(first).scores["test"]["accuracy"] and rows["accuracy"][1] is None
     assert result_table(runs, store, {})["status"].to_list() == ["done", "left"]
+
+
+def test_runs_that_are_audited_have_a_verdict_in_the_table(half_done, tmp_path):
+    store, runs = half_done
+    first, second = runs
+    audits = audits_of(runs, AuditSettings(tests=("uniform",), shown=0))
+    trained, dataset = store.load(first), load_data(runs[first])[1]
+    rows = result_table(runs, store, {}, cached=[first], audits=audits, folder=tmp_path)
+    assert rows["status"].to_list() == ["left", "left"] and rows["answer"].to_list() == [None, None]
+    reference = Companions(reference=None)
+    place = ensure_audit(trained, dataset, audits[first].settings, tmp_path, reference)
+    assert place.name == audits[first].key
+    rows = result_table(runs, store, {audits[second].key: "no luck"}, [first], audits=audits, folder=tmp_path)
+    assert rows.columns[-6:] == [*VERDICT_COLUMNS, "seconds"]
+    assert rows["status"].to_list() == ["done", "failed"] and rows["error"].to_list() == [None, "no luck"]
+    verdict = finished_verdict(place)
+    assert rows["answer"].to_list() == [verdict.headline.answer, None]
+    lines = [line.outcome for line in verdict.lines]
+    for outcome in ("holds", "fails", "undecided"):
+        assert rows[outcome].to_list() == [lines.count(outcome), None]
+    cached = [first, audits[first].key]
+    assert result_table(runs, store, {}, cached, audits=audits, folder=tmp_path)["status"][0] == "cached"
+    (place / "rows.parquet").unlink()
+    assert finished_verdict(place) is None
+    assert result_table(runs, store, {}, cached, audits=audits, folder=tmp_path)["status"][0] == "left"
+
+
+@pytest.mark.parametrize(
+    ("changes", "advice"),
+    [
+        ({"advice": Advice(action="attention", ranking="attention")}, "attention"),
+        ({"advice": Advice(action="instead", ranking="leave_one_out")}, "leave_one_out"),
+        ({"advice": Advice(action="nothing", ranking="gradient")}, "nothing"),
+        ({"advice": None}, None),
+        ({"advice": None, "learnt": False}, "nothing"),
+    ],
+)
+def test_the_advice_is_a_word(changes, advice):
+    lines = tuple(Line(name=name, question="?", outcome=name) for name in ("holds", "fails", "fails", "not counted"))
+    verdict = Verdict.model_validate(
+        {"run": "r", "data": "d", "texts": 200, "labels": ("a", "b"), "lines": lines} | changes
+    )
+    assert verdict_columns(verdict) == {"answer": None, "holds": 1, "fails": 2, "undecided": 0, "advice": advice}
 
 
 def test_the_estimate_goes_by_runs_that_differ_in_the_seed_alone_then_by_data_and_encoder(half_done):

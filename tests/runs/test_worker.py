@@ -1,11 +1,13 @@
 """What a worker does, without a cluster."""
 
+import json
+
 import pytest
 import torch
 
 from heedful.auditing.companions import Companions
 from heedful.auditing.request import AuditRequest
-from heedful.errors import DataError, SettingError
+from heedful.errors import DataError, SettingError, StoreError
 from heedful.runs.audits import ensure_audit, request_of
 from heedful.runs.folders import files_in, write_files
 from heedful.runs.store import Store
@@ -24,6 +26,18 @@ RUN = Run(
 @pytest.fixture(scope="module")
 def run():
     return load_data(RUN)[0]
+
+
+def test_a_run_is_of_the_data_that_it_was_trained_on(tmp_path):
+    """Neither trained nor audited on what stands in the same place now."""
+    file = tmp_path / "own.jsonl"
+    lines = [json.dumps({"text": f"word{n % 7} and {label}", "label": label}) for n in range(40) for label in "ab"]
+    file.write_text("\n".join(lines))
+    run, dataset = load_data(update_settings(RUN, {"data": DataSettings(source=str(file))}))
+    assert run.data.fingerprint == dataset.fingerprint and load_data(run)[0] == run
+    file.write_text("\n".join([*lines, json.dumps({"text": "more", "label": "a"})]))
+    with pytest.raises(DataError, match="own.jsonl' has changed since the run was trained on it.*--model KEY"):
+        load_data(run)
 
 
 def test_a_worker_hands_back_the_run_that_would_have_been_stored_here(tmp_path, run):
@@ -73,6 +87,31 @@ def test_what_is_packed_is_unpacked(run):
         assert torch.equal(weight, again.model.state_dict()[name]), name
 
 
+def test_files_that_are_no_finished_run_are_refused_with_its_key(run):
+    files = pack(train(run, load_data(run)[1]))
+    with pytest.raises(StoreError, match=f"run {key_of(run)} cannot be used: history.parquet was changed.*Delete"):
+        unpack(key_of(run), {**files, "history.parquet": files["history.parquet"][:-1]})
+
+
+def test_a_run_in_parts_is_trained_again(tmp_path, run, caplog):
+    key, trained, _ = ensure(RUN, Store(tmp_path))
+    (tmp_path / key / "run.json").unlink()
+    again, _, is_cached = ensure(RUN, Store(tmp_path))
+    assert (again, is_cached) == (key, False)
+    assert f"{key} is not a finished run and is made again: run.json is missing" in caplog.text
+    assert Store(tmp_path).load(key).scores == trained.scores
+    assert ensure(RUN, Store(tmp_path))[2]
+
+
+def test_a_reference_may_be_given_by_the_beginning_of_its_key(tmp_path, run):
+    store = Store(tmp_path)
+    key = ensure(RUN, store)[0]
+    follower = update_settings(RUN, {"network.attention": "frozen", "reference": key[:6]})
+    _, trained, _ = ensure(follower, store)
+    assert trained.run.reference == key
+    assert ensure(update_settings(follower, {"reference": key}), store)[2]
+
+
 def test_a_run_that_is_stored_is_not_trained_again(tmp_path, run):
     dataset = load_data(run)[1]
     key, trained, is_cached = ensure_on(run, dataset, Store(tmp_path))
@@ -89,7 +128,7 @@ def test_a_worker_hands_back_the_audit_that_would_have_been_made_here(tmp_path, 
     runs = {key_of(each.run): pack(each) for each in (trained, other)}
     files = audit_run(request.model_dump_json(), request.key, runs)
     here = files_in(ensure_audit(trained, dataset, settings, tmp_path, companions))
-    assert set(files) == set(here) == {"audit.json", "examples.parquet", "rows.parquet", "verdict.json"}
+    assert set(files) == set(here) == {"SHA256SUMS", "audit.json", "examples.parquet", "rows.parquet", "verdict.json"}
     for name in ("rows.parquet", "examples.parquet"):
         assert files[name] == here[name]
 

@@ -1,0 +1,131 @@
+"""Audits on disk, named and checked without opening their tables. Needs no torch.
+
+audits/<key>/  audit.json         what was audited, with which settings
+               rows.parquet       run, split, example, item, test, measure, value, solver; also of the dev texts on
+                                  which the ranking to show is chosen
+               examples.parquet   the texts that are shown word by word
+               verdict.json       the answer, the lines of the verdict, and what to show
+               SHA256SUMS         checksums of the others
+
+A folder in which something was deleted, damaged or edited is not a finished audit: it is named, and made anew.
+"""
+
+import json
+import re
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from heedful.errors import StoreError
+from heedful.runs.checksums import damage_of
+from heedful.runs.folders import reason
+from heedful.schema import Verdict
+
+DESCRIPTION, ROWS, EXAMPLES, VERDICT = "audit.json", "rows.parquet", "examples.parquet", "verdict.json"
+AUDIT_FILES = (VERDICT, ROWS, EXAMPLES, DESCRIPTION)
+
+KEY = re.compile("[0-9a-f]{16}")
+
+
+def audit_problem(folder: Path) -> str | None:
+    """Why the folder is not a finished audit, as part of a sentence; None where it is."""
+    if not folder.is_dir():
+        return "there is no such folder"
+    if damage := damage_of(folder, AUDIT_FILES):
+        return damage
+    try:
+        read_verdict_file(folder)
+    except StoreError as error:
+        return str(error)
+    return None
+
+
+def read_verdict_file(folder: Path) -> Verdict:
+    """What verdict.json in the folder of an audit says; a StoreError that says what is wrong with it, and only that."""
+    try:
+        content = json.loads((folder / VERDICT).read_text(encoding="utf-8"))
+        # What cannot be written again (half a surrogate pair, endless nesting) must not come as far as the page.
+        json.dumps(content, ensure_ascii=False).encode()
+        return Verdict.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the whole"
+        raise StoreError(f"{VERDICT} is not a verdict: {where}: {first['msg']}") from error
+    except FileNotFoundError:
+        raise StoreError(f"{VERDICT} is missing") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise StoreError(f"{VERDICT} cannot be read as JSON: {reason(error)}") from error
+
+
+def audit_refusal(folder: Path, why: str) -> StoreError:
+    """The error of a folder that is not a finished audit: what is wrong, which folder to delete, and what to call."""
+    run = audited_run(folder)
+    command = f"heedful audit --model {run}" if run and KEY.fullmatch(run) else "heedful audit"
+    return StoreError(f"{folder} is not a finished audit: {why}. Delete that folder, then `{command}` again.")
+
+
+def find_audit(name: str, folder: Path) -> Path:
+    """The folder of an audit: by its path, by its key, or as the newest finished one of the run with that key.
+
+    A beginning of a key will do that no other key has. Other audits that cannot be read are no obstacle.
+    """
+    for place in (Path(name), folder / name):
+        if name and _claims_to_be_audit(place):
+            return place
+    by_run = {run: places for run, places in _audits_by_run(folder).items() if name and run.startswith(name)}
+    if name in by_run:
+        return _newest_finished(by_run[name])
+    by_key = [place for place in _folders(folder) if name and place.name.startswith(name)]
+    if len(by_run) + len(by_key) > 1:
+        keys = _first_of([*by_run, *(place.name for place in by_key)])
+        raise StoreError(f"several runs or audits in {folder}/ begin with '{name}': {keys}. Give more of the key.")
+    if by_run or by_key:
+        return by_key[0] if by_key else _newest_finished(*by_run.values())
+    raise StoreError(
+        f"no audit of '{name}' in {folder}/: run `heedful audit --model {name}` first, or name another folder by "
+        f"--audits. Audited runs: {_first_of(list(_audits_by_run(folder)))}."
+    )
+
+
+def _claims_to_be_audit(place: Path) -> bool:
+    try:
+        return any((place / name).is_file() for name in AUDIT_FILES)
+    except OSError:  # a name that is too long for a file
+        return False
+
+
+def _newest_finished(places: list[Path]) -> Path:
+    problems = {place: audit_problem(place) for place in places}
+    finished = next((place for place, problem in problems.items() if problem is None), None)
+    if finished is None:
+        raise audit_refusal(places[0], problems[places[0]] or "")
+    return finished
+
+
+def _audits_by_run(folder: Path) -> dict[str, list[Path]]:
+    """The folders of the audits of each run, the newest first."""
+    by_run: dict[str, list[Path]] = {}
+    for place in sorted(_folders(folder), key=lambda place: (place.stat().st_mtime, place), reverse=True):
+        if run := audited_run(place):
+            by_run.setdefault(run, []).append(place)
+    return by_run
+
+
+def _folders(folder: Path) -> list[Path]:
+    return [place for place in folder.glob("*") if place.is_dir() and not place.name.startswith(".")]
+
+
+def audited_run(folder: Path) -> str | None:
+    """The run that the audit in a folder is of, as far as that can be read."""
+    for name in (VERDICT, DESCRIPTION):
+        try:
+            run = json.loads((folder / name).read_text(encoding="utf-8")).get("run")
+        except (OSError, ValueError, AttributeError, RecursionError):
+            continue
+        if isinstance(run, str) and run:
+            return run
+    return None
+
+
+def _first_of(keys: list[str]) -> str:
+    return ", ".join(keys[:5]) + (" ..." if len(keys) > 5 else "") or "none"

@@ -1,0 +1,90 @@
+"""The finished runs of a store for a reader: when each was made, in what they differ, and how well each predicts."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from heedful.runs.differences import short_names, varying_settings
+from heedful.runs.run_file import RUN_FILE
+from heedful.runs.store import RunFile, Store
+from heedful.settings import Run
+from heedful.settings.validation import flatten_settings
+
+MAIN = ("data.source", "network.encoder", "network.attention", "training.method", "seed")
+"""The settings that a reader knows a run by: shown for every run where not all are alike, and else once for all."""
+
+
+@dataclass(frozen=True)
+class ListedRun:
+    """A finished run beside others.
+
+    Args:
+        date: when it was stored.
+        settings: by dotted name, those in which the runs differ.
+        accuracy: on test texts.
+    """
+
+    key: str
+    date: datetime
+    settings: dict[str, Any]
+    accuracy: float | None
+
+
+@dataclass(frozen=True)
+class Listing:
+    """All runs of a store, the newest last.
+
+    Args:
+        common: by dotted name, the main settings that all runs share.
+        problems: of the folders that are not a finished run, why not.
+    """
+
+    runs: tuple[ListedRun, ...]
+    common: dict[str, Any]
+    problems: tuple[str, ...]
+
+
+def list_runs(store: Store) -> Listing:
+    """The finished runs of a store."""
+    finished, problems = store.listing()
+    differing = varying_settings([described.run for described in finished.values()])
+    runs = [
+        ListedRun(
+            key=key,
+            date=datetime.fromtimestamp((store.folder / key / RUN_FILE).stat().st_mtime),
+            settings={name: values[place] for name, values in differing.items()},
+            accuracy=_accuracy(described),
+        )
+        for place, (key, described) in enumerate(finished.items())
+    ]
+    first = flatten_settings(next(iter(finished.values())).run.model_dump(mode="json")) if finished else {}
+    common = {name: first[name] for name in MAIN if finished and name not in differing}
+    return Listing(tuple(sorted(runs, key=lambda run: (run.date, run.key))), common, tuple(problems))
+
+
+def described_differences(listing: Listing) -> list[str]:
+    """In what each run differs from the others, in a few words.
+
+    The main settings are there wherever the runs differ in them, others only where they are not at their default.
+    """
+    default = flatten_settings(Run().model_dump(mode="json"))
+    names = short_names(list(listing.runs[0].settings)) if listing.runs else {}
+    descriptions = []
+    for run in listing.runs:
+        shown = {place: value for place, value in run.settings.items() if place in MAIN or value != default.get(place)}
+        ordered = sorted(shown, key=lambda place: (place not in MAIN, MAIN.index(place) if place in MAIN else 0))
+        descriptions.append(", ".join(_words(place, names[place], shown[place]) for place in ordered))
+    return descriptions
+
+
+def described_setting(place: str, value: Any) -> str:
+    """A main setting in a word or two: its value says what it is, but for a seed."""
+    return f"seed {value}" if place == "seed" else str(value)
+
+
+def _words(place: str, name: str, value: Any) -> str:
+    return described_setting(place, value) if place in MAIN else f"{name} {value}"
+
+
+def _accuracy(described: RunFile) -> float | None:
+    return described.scores["test"].get("accuracy")

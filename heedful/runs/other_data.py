@@ -1,0 +1,37 @@
+"""A finished run on other data than it was trained on: read as the run reads, its labels in the run's order."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from heedful.auditing.subject import readable_by
+from heedful.data import load as load_dataset
+from heedful.runs.worker import reads_sentences
+from heedful.settings import DataSettings
+from heedful.settings.validation import update_settings
+from heedful.training.trained import Trained
+from heedful.types import Dataset, Example
+
+COLUMNS = ("text", "label", "query")
+OF_SPLITS = (" taken for test", " are also in ")
+"""Parts of notes on how one file was split, which say nothing where every text is new."""
+
+
+def load_for(trained: Trained, data: DataSettings) -> Dataset:
+    """The data as the finished run reads it. Of a single file every text is new to the model: none is left for train.
+
+    Args:
+        data: columns that it does not name are those of the run's own data, where it is a file or a folder.
+    """
+    run, is_path = trained.run, Path(data.source).exists()
+    own = {name: getattr(run.data, name) for name in COLUMNS if is_path and getattr(data, name) is None}
+    dataset = load_dataset(update_settings(data, own), run.text, sentences=reads_sentences(run))
+    if Path(data.source).is_file() and dataset.fingerprint != run.data.fingerprint:
+        notes = tuple(note for note in dataset.notes if not any(part in note for part in OF_SPLITS))
+        dataset = replace(dataset, train=(), test=_in_order(dataset.train + dataset.test), notes=notes)
+    return readable_by(trained, dataset)
+
+
+def _in_order(examples: Sequence[Example]) -> tuple[Example, ...]:
+    """The examples in the order of their rows."""
+    return tuple(sorted(examples, key=lambda example: example.row or 0))

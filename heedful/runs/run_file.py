@@ -1,0 +1,121 @@
+"""run.json: the settings of a finished run, its labels and its scores; written, read and checked."""
+
+import json
+import platform
+import shlex
+from pathlib import Path
+from typing import Annotated, Any
+
+import torch
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from heedful import __version__
+from heedful.errors import SettingError, StoreError
+from heedful.runs.checksums import damage_of
+from heedful.runs.folders import reason
+from heedful.settings import Count, Run, key_of
+from heedful.settings.validation import flatten_settings
+from heedful.training.trained import Trained
+
+RUN_FILE = "run.json"
+
+Scores = dict[str, dict[str, float | None]]
+
+
+class RunFile(BaseModel):
+    """What run.json holds."""
+
+    model_config = ConfigDict(extra="forbid", ser_json_inf_nan="null")
+
+    run: Run
+    labels: Annotated[tuple[str, ...], Field(min_length=2)]
+    has_query: bool
+    embed_size: Count
+    chosen_epoch: Annotated[int, Field(ge=0)]
+    scores: Scores
+    seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    notes: tuple[str, ...]
+    coverage: Annotated[float, Field(ge=0, le=1)] | None
+    versions: dict[str, str]
+
+    @field_validator("labels")
+    @classmethod
+    def _are_distinct(cls, labels: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(labels)) < len(labels):
+            raise ValueError("must name each label once")
+        return labels
+
+    @field_validator("scores")
+    @classmethod
+    def _are_of_test(cls, scores: Scores) -> Scores:
+        if not scores.get("test"):
+            raise ValueError("must have scores of the test texts ('test')")
+        return scores
+
+
+def describe_run(trained: Trained) -> RunFile:
+    """What run.json of a finished run holds."""
+    return RunFile(
+        run=trained.run,
+        labels=trained.labels,
+        has_query=trained.model.query_encoder is not None,
+        embed_size=trained.model.embedding.embedding_dim,
+        chosen_epoch=trained.chosen_epoch,
+        scores={s: dict(d) for s, d in trained.scores.items()},
+        seconds=trained.seconds,
+        notes=trained.notes,
+        coverage=trained.coverage,
+        versions={"heedful": __version__, "torch": torch.__version__, "python": platform.python_version()},
+    )
+
+
+def read_run_file(folder: Path) -> RunFile:
+    """What run.json in the folder of a run says; a StoreError that says what is wrong with it, and only that."""
+    if damage := damage_of(folder, [RUN_FILE]):
+        raise StoreError(damage)
+    try:
+        described = RunFile.model_validate(json.loads((folder / RUN_FILE).read_text(encoding="utf-8")))
+        key = key_of(described.run)
+    except ValidationError as error:
+        raise StoreError(f"{RUN_FILE} is not of Heedful {__version__}: {_first_of(error)}") from error
+    except SettingError:
+        raise StoreError(
+            f"{RUN_FILE} is of a version that did not record the content of its data and vectors"
+        ) from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise StoreError(f"{RUN_FILE} cannot be read as JSON: {reason(error)}") from error
+    if key != folder.name:
+        raise StoreError(f"{RUN_FILE} holds another run than the folder's name says, or is of another version")
+    return described
+
+
+def train_command(run: Run, folder: str | Path = "runs") -> str:
+    """The command that makes a run.
+
+    >>> train_command(Run(seed=3), "runs")
+    'heedful train mock-1 --set seed=3 --runs runs'
+    """
+    default = flatten_settings(Run().model_dump(mode="json"))
+    parts = ["heedful", "train", run.data.source]
+    for place, value in flatten_settings(run.model_dump(mode="json")).items():
+        if value != default.get(place) and place != "data.source" and not place.endswith("fingerprint"):
+            parts += ["--set", f"{place}={_typed(value)}"]
+    return shlex.join([*parts, "--runs", str(folder)])
+
+
+def _typed(value: Any) -> str:
+    """The value as `--set` takes it: a string as it is, unless it would be read as a number."""
+    if not isinstance(value, str):
+        return json.dumps(value)
+    try:
+        json.loads(value)
+    except ValueError:
+        return value
+    return json.dumps(value)
+
+
+def _first_of(error: ValidationError) -> str:
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"]) or "the whole"
+    message = first["msg"].removeprefix("Input ").removeprefix("Value error, ")
+    return f"{place} {message}; it is {first['input']!r:.60}"

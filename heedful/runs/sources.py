@@ -1,0 +1,31 @@
+"""What a stored run makes Heedful read. Runs may come from strangers, so the reader is told before it is read.
+
+Nothing is used of it unless its content has the fingerprint that the run was trained on (`worker.load_data`): who wrote
+the run must have known the content. To read something else, name it: `heedful audit DATA --model KEY`.
+"""
+
+from pathlib import Path
+
+from heedful.data import DATASETS
+from heedful.data.sources.hub import PREFIX
+from heedful.data.sources.named import named_sets
+from heedful.settings import Run
+
+
+def recorded_source(run: Run) -> str | None:
+    """What a stored run says is to be read, as a sentence; None where nothing is, for Heedful generates the texts.
+
+    >>> from heedful.settings import DataSettings
+    >>> recorded_source(Run(data=DataSettings(source="hub:owner/name")))
+    'run.json names hub:owner/name: the Hugging Face hub is asked for it. To read other data, give DATA.'
+    """
+    source = run.data.source
+    if source in DATASETS:
+        return None
+    if source.startswith(PREFIX) and not Path(source.removeprefix(PREFIX)).is_absolute():
+        what = f"{source}: the Hugging Face hub is asked for it"
+    elif source in named_sets():
+        what = f"the data set {source}: it is read from the data folder"
+    else:
+        what = f"{source}: it is read from {Path(source.removeprefix(PREFIX)).expanduser().absolute()}"
+    return f"run.json names {what}. To read other data, give DATA."

@@ -1,0 +1,130 @@
+"""The files of a finished run beside run.json: words, weights, history and scores of tokens, read and checked."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import polars as pl
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+
+from heedful.data.tokenizer import WordTokenizer
+from heedful.errors import HeedfulError, StoreError
+from heedful.models.attention_model import AttentionModel, build_model
+from heedful.runs.checksums import damage_of
+from heedful.runs.folders import reason
+from heedful.runs.run_file import RUN_FILE, RunFile, describe_run
+from heedful.settings import Run
+from heedful.settings.validation import update_settings
+from heedful.training.trained import Record, Trained
+
+WEIGHTS, WORDS, HISTORY, TOKENS = "model.safetensors", "tokenizer.json", "history.parquet", "tokens.parquet"
+
+# polars panics on some damaged files, and its panic is not an Exception.
+UNREADABLE = (
+    SafetensorError,
+    RuntimeError,
+    OSError,
+    TypeError,
+    ValueError,
+    pl.exceptions.PolarsError,
+    pl.exceptions.PanicException,
+)
+
+
+def names_of_files(run: Run) -> tuple[str, ...]:
+    """The files that the folder of a finished run must have."""
+    return (RUN_FILE, WEIGHTS, WORDS, HISTORY, *((TOKENS,) if run.training.record_flow else ()))
+
+
+def write_trained(trained: Trained, folder: Path) -> None:
+    """Write a finished run's files into a folder."""
+    (folder / RUN_FILE).write_text(describe_run(trained).model_dump_json(indent=2) + "\n", encoding="utf-8")
+    (folder / WORDS).write_text(trained.words.to_json(), encoding="utf-8")
+    # As bytes: the library's own way to write a file makes one that nobody else may read.
+    (folder / WEIGHTS).write_bytes(save({k: v.contiguous() for k, v in trained.model.state_dict().items()}))
+    pl.DataFrame([asdict(record) for record in trained.history]).write_parquet(folder / HISTORY)
+    if trained.tokens is not None:
+        trained.tokens.write_parquet(folder / TOKENS)
+
+
+def read_trained(described: RunFile, folder: Path) -> Trained:
+    """The finished run of a folder; a StoreError that says what is wrong with its files, and only that."""
+    if damage := damage_of(folder, names_of_files(described.run)):
+        raise StoreError(damage)
+    words = _read_words(folder / WORDS)
+    scores = {s: {m: float("nan") if v is None else v for m, v in d.items()} for s, d in described.scores.items()}
+    return Trained(
+        run=described.run,
+        model=_read_model(described, words, folder / WEIGHTS),
+        words=words,
+        labels=described.labels,
+        history=_records(read_table(folder, HISTORY)),
+        chosen_epoch=described.chosen_epoch,
+        scores=scores,
+        seconds=described.seconds,
+        notes=described.notes,
+        coverage=described.coverage,
+        tokens=read_table(folder, TOKENS) if described.run.training.record_flow else None,
+    )
+
+
+def read_table(folder: Path, name: str) -> pl.DataFrame:
+    """A table of a run; a StoreError that says what is wrong with it, and only that."""
+    if damage := damage_of(folder, [name]):
+        raise StoreError(damage)
+    try:
+        return pl.read_parquet(folder / name, hive_partitioning=False, glob=False)
+    except UNREADABLE as error:
+        raise StoreError(f"{name} cannot be read as Parquet: {reason(error)}") from error
+
+
+def _records(history: pl.DataFrame) -> tuple[Record, ...]:
+    try:
+        return tuple(Record(**row) for row in history.to_dicts())
+    except TypeError as error:
+        raise StoreError(f"{HISTORY} must have the columns epoch, split, measure and value: {reason(error)}") from error
+
+
+def _read_words(path: Path) -> WordTokenizer:
+    try:
+        content = path.read_text(encoding="utf-8")
+        words = WordTokenizer.from_json(content)
+        ids = list(json.loads(content)["model"]["vocab"].values())
+    except StoreError as error:
+        raise StoreError(reason(error)) from error
+    except (OSError, ValueError, KeyError, RecursionError) as error:
+        raise StoreError(f"{path.name} cannot be read: {reason(error)}") from error
+    if sorted(ids) != list(range(words.size)):
+        raise StoreError(f"{path.name} must give each word an id of its own, from 0 on without a gap")
+    return words
+
+
+def _read_model(described: RunFile, words: WordTokenizer, path: Path) -> AttentionModel:
+    """The model with its weights, which must be of the shapes that the settings ask for before any is built."""
+    network = update_settings(described.run.network, {"embed_size": described.embed_size})
+    classes, has_query = len(described.labels), described.has_query
+    try:
+        weights = load_file(path)
+        with torch.device("meta"):  # takes no memory, whatever the settings say
+            wanted = build_model(network, words.size, classes, has_query=has_query).state_dict()
+        _check_shapes(weights, wanted, path.name)
+        model = build_model(network, words.size, classes, has_query=has_query)
+        model.load_state_dict(weights)
+    except StoreError:
+        raise
+    except (HeedfulError, *UNREADABLE) as error:
+        raise StoreError(f"{path.name} cannot be read: {reason(error)}") from error
+    return model.eval()
+
+
+def _check_shapes(weights: dict[str, torch.Tensor], wanted: dict[str, torch.Tensor], name: str) -> None:
+    if weights.keys() != wanted.keys():
+        odd = sorted(weights.keys() ^ wanted.keys())
+        raise StoreError(f"{name} must have the weights that the settings ask for; it differs in {', '.join(odd[:3])}")
+    for place, weight in weights.items():
+        shape, due = (list(each.shape) for each in (weight, wanted[place]))
+        if shape != due or weight.dtype != wanted[place].dtype:
+            kind, due_kind = (str(each.dtype).removeprefix("torch.") for each in (weight, wanted[place]))
+            raise StoreError(f"{name}: {place} must be {due_kind} of shape {due}; it is {kind} of shape {shape}")
