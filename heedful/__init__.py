@@ -1,16 +1,28 @@
-"""Should you heed the attention? Train, audit and compare attention models for text."""
+"""Should you heed the attention? Train, audit and compare attention models for text.
+
+    data = heedful.load_data("reviews.csv")             a data set: a name or a file
+    run = heedful.load("3f9a")                          a finished run, by its key or folder; a saved audit
+    audit = heedful.audit(run, data)                    or a model of your own and its batches
+    heedful.explain(run, "a dull film", audit=audit)    one decision, as the audit advises
+
+A notebook shows audits and explanations as they are; `audit.to_html()`, `audit.save(folder)` and `audit.rows` have all
+of it.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from heedful.auditing.audit import Audit, audit
+    from heedful.auditing.audit import Audit
     from heedful.auditing.companions import Companions
+    from heedful.auditing.explanation import Explanation
+    from heedful.errors import HeedfulError
     from heedful.report.explanation import Explanations, explain
-    from heedful.settings import AuditSettings, Run
+    from heedful.report.loading import audit, load, load_data
+    from heedful.settings import AuditSettings, DataSettings, Run
     from heedful.training.loop import train
     from heedful.training.trained import Trained
-    from heedful.types import Batch, Dataset, Encoded, Example
+    from heedful.types import Batch, Dataset, Encoded, Example, LinearModel, Model, Trace
 
 __version__ = "0.1.0"
 
@@ -19,31 +31,50 @@ __all__ = [
     "AuditSettings",
     "Batch",
     "Companions",
+    "DataSettings",
     "Dataset",
     "Encoded",
     "Example",
+    "Explanation",
     "Explanations",
+    "HeedfulError",
+    "LinearModel",
+    "Model",
     "Run",
+    "Trace",
     "Trained",
     "audit",
     "explain",
+    "load",
+    "load_data",
     "train",
 ]
 
 _HOMES = {
-    "auditing.audit": ("Audit", "audit"),
+    "auditing.audit": ("Audit",),
     "auditing.companions": ("Companions",),
+    "auditing.explanation": ("Explanation",),
+    "errors": ("HeedfulError",),
     "report.explanation": ("Explanations", "explain"),
-    "settings": ("AuditSettings", "Run"),
+    "report.loading": ("audit", "load", "load_data"),
+    "settings": ("AuditSettings", "DataSettings", "Run"),
     "training.trained": ("Trained",),
     "training.loop": ("train",),
-    "types": ("Batch", "Dataset", "Encoded", "Example"),
+    "types": ("Batch", "Dataset", "Encoded", "Example", "LinearModel", "Model", "Trace"),
 }
+
+_DRAWN_BY = {"report.notebook": ("audit_in_notebook", "audit_page", "explanations_in_notebook", "save_audit_to")}
+"""How audits and explanations show and keep themselves: by a layer above their own, reached only through here."""
 
 
 def __getattr__(name: str) -> Any:
     """Names are fetched when first used: `import heedful` loads no torch."""
-    for home, names in _HOMES.items():
+    for home, names in {**_HOMES, **_DRAWN_BY}.items():
         if name in names:
             return getattr(import_module(f"heedful.{home}"), name)
     raise AttributeError(f"module 'heedful' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    """The public names, whether they were fetched or not."""
+    return sorted([*__all__, "__all__", "__doc__", "__file__", "__name__", "__path__", "__version__"])

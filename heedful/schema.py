@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal, TypeVar
 import polars as pl
 from pydantic import AfterValidator, BaseModel, ConfigDict, NonNegativeInt
 
+from heedful.formatting import format_estimate
+
 ROWS = pl.Schema(
     {
         "run": pl.String(),
@@ -139,6 +141,10 @@ class Line(_Part):
     reason: str = ""
     by_seed: tuple[SeedScore, ...] = ()
 
+    def __repr__(self) -> str:
+        score = format_estimate(self.score, self.score_low, self.score_high)
+        return f"Line({self.name}: score {score}, {self.outcome})"
+
 
 class Advice(_Part):
     """What to show a reader: attention, another ranking in its place, or nothing.
@@ -202,7 +208,7 @@ class Substitution(_Part):
 
 
 class Word(_Part):
-    """A word, the label it speaks for in the training texts, and its attention score."""
+    """A word, the label it speaks for where it was counted, and its attention score."""
 
     word: str
     speaks_for: str = ""
@@ -213,7 +219,8 @@ class Words(_Part):
     """The most and the least attended words.
 
     Args:
-        auroc: the chance that a label-indicative word has a larger attention score than a neutral one.
+        auroc: the chance that a label-indicative word has a larger attention score than a neutral one; None where there
+            are too few of them.
         polar, neutral: how many words of each kind were read.
     """
 
@@ -223,12 +230,17 @@ class Words(_Part):
     most: tuple[Word, ...] = ()
     least: tuple[Word, ...] = ()
 
+    def __repr__(self) -> str:
+        first = ", ".join(word.word for word in self.most[:3])
+        return f"Words({self.polar} label-indicative, {self.neutral} neutral; most attended: {first:.100})"
+
 
 class Verdict(_Part):
     """verdict.json: what was audited and how, every question answered, the answer, and what to do.
 
     Args:
         run: the audited run, the first where several trainings are pooled.
+        fingerprint: of the audited data; empty where nobody knows it.
         trainings: every audited training; they differ in the seed alone.
         item: what attention weighs: "word" or "sentence".
         redundancy: the share of texts in which no single deletion changes the decision and two words or more give it,
@@ -236,6 +248,8 @@ class Verdict(_Part):
         learnt: whether the model is surely better than always giving the most common answer, in accuracy or balanced
             accuracy, on these texts; None where that is not known.
         scores: of predictions, the mean over trainings.
+        indicative_words: how many label-indicative words the texts have; None where they were not asked for.
+        counted_on: the texts on which label-indicative words were counted.
         not_asked: why, for each question that could not be asked.
         substitutions, synonym_source: which words were replaced by which synonyms, and where these come from.
         notes: what loading did to the data.
@@ -245,6 +259,7 @@ class Verdict(_Part):
     run: str
     model: str = ""
     data: str
+    fingerprint: str = ""
     split: str = "test"
     texts: NonNegativeInt
     labels: tuple[str, ...]
@@ -255,6 +270,8 @@ class Verdict(_Part):
     lines: tuple[Line, ...]
     advice: Advice | None = None
     words: Words | None = None
+    indicative_words: NonNegativeInt | None = None
+    counted_on: str = "the training texts"
     not_asked: dict[str, str] = {}
     substitutions: tuple[Substitution, ...] = ()
     synonym_source: str = ""
@@ -266,3 +283,9 @@ class Verdict(_Part):
     command: str = ""
     seconds: Number = None
     versions: dict[str, str] = {}
+
+    def __repr__(self) -> str:
+        lead = f": {self.headline.lead}" if self.headline else ""
+        return (
+            f"Verdict({self.model or self.run}, {self.texts:,} {self.split} texts, {len(self.lines)} questions{lead})"
+        )

@@ -1,11 +1,11 @@
-"""The data that flows, from text to findings. Frozen; none of it computes.
+"""The data that flows, from text to findings. Frozen; none of it computes, and each says in a line what it is.
 
 Fixed once, for all of Heedful: masks are True on the real thing; padding stands on the right; attention is exactly 0
 where there is no item; logarithms are natural; logits are always [batch classes], two classes for a binary task.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Literal, Protocol, runtime_checkable
 
 from jaxtyping import Bool, Float, Int
@@ -15,8 +15,11 @@ Task = Literal["classification", "nli", "qa"]
 Split = Literal["train", "dev", "test"]
 Solver = Literal["exact", "bound", "search"]
 
+SHOWN_TOKENS = 8
+"""Tokens of an example that its representation shows."""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Example:
     """One text and what it is labelled.
 
@@ -39,8 +42,13 @@ class Example:
     row: int | None = None
     id: str | None = None
 
+    def __repr__(self) -> str:
+        more = " ..." if len(self.tokens) > SHOWN_TOKENS else ""
+        written = " ".join(self.tokens[:SHOWN_TOKENS])
+        return f"Example({f'{written:.80}{more}'!r}, {_count(len(self.tokens), 'token')}, label {self.label})"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Dataset:
     """Examples in three parts, with what their labels mean.
 
@@ -58,8 +66,13 @@ class Dataset:
     test: tuple[Example, ...]
     notes: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        labels = ", ".join(self.labels[:SHOWN_TOKENS]) + (" ..." if len(self.labels) > SHOWN_TOKENS else "")
+        sizes = ", ".join(f"{len(getattr(self, split))} {split}" for split in ("train", "dev", "test"))
+        return f"Dataset({self.name!r}: {sizes} texts; {_count(len(self.labels), 'label')}: {labels:.200})"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Batch:
     """Examples as tensors.
 
@@ -81,8 +94,11 @@ class Batch:
     sentence: Int[Tensor, "batch time"] | None = None
     imposed_attention: Float[Tensor, "batch item"] | None = None
 
+    def __repr__(self) -> str:
+        return _shapes("Batch", self)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Encoded:
     """What attention weighs: one hidden state an item (a token, or a sentence of a hierarchical model)."""
 
@@ -90,8 +106,11 @@ class Encoded:
     items: Bool[Tensor, "batch item"]
     query: Float[Tensor, "batch hidden"] | None = None
 
+    def __repr__(self) -> str:
+        return _shapes("Encoded", self)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Trace:
     """Everything a model computed on its way from a batch to its logits."""
 
@@ -102,16 +121,22 @@ class Trace:
     attention: Float[Tensor, "batch item"]
     logits: Float[Tensor, "batch classes"]
 
+    def __repr__(self) -> str:
+        return _shapes("Trace", self)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Reference:
     """What a reference run predicts and attends to in the batch at hand: computed once, not every epoch."""
 
     attention: Float[Tensor, "batch item"]
     logits: Float[Tensor, "batch classes"]
 
+    def __repr__(self) -> str:
+        return _shapes("Reference", self)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Findings:
     """What one test found; undefined values are NaN.
 
@@ -129,6 +154,23 @@ class Findings:
     substitutions: Sequence[tuple[str, str]] = ()
     synonym_source: str = ""
     not_asked: str = ""
+
+    def __repr__(self) -> str:
+        return f"Findings({', '.join(self.values) or self.not_asked!r:.200}; {self.solver})"
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def _shapes(name: str, parts: object) -> str:
+    """The shape of every tensor that it holds; of anything else, its kind."""
+    shown = {
+        field.name: tuple(shape) if (shape := getattr(part, "shape", None)) is not None else type(part).__name__
+        for field in fields(parts)  # pyright: ignore[reportArgumentType]
+        if (part := getattr(parts, field.name)) is not None
+    }
+    return f"{name}({', '.join(f'{part} {shape}' for part, shape in shown.items())})"
 
 
 @runtime_checkable

@@ -6,20 +6,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import polars as pl
 import torch
 
+import heedful
 from heedful import __version__
 from heedful.auditing.companions import Companions, companion_rows
 from heedful.auditing.rows import audit_rows
 from heedful.auditing.subject import Subject, float64_eval_copy, subject_of, subject_of_batches
+from heedful.auditing.validation import named, validate_batches, validate_labels, validate_model
+from heedful.auditing.words import OwnWords
 from heedful.errors import SettingError
 from heedful.schema import ROWS, Advice, Headline, Line, Training, Verdict, Words
 from heedful.settings import AuditSettings, key_of
 from heedful.settings.validation import update_settings
-from heedful.token_scores import attended_words
+from heedful.token_scores import attended_words, token_classes
 from heedful.training.trained import Trained
 from heedful.types import Batch, Dataset, LinearModel, Model
 from heedful.verdict.headline import headline
@@ -29,11 +33,14 @@ DEV_TEXTS = 500
 """Dev texts on which the ranking to show is chosen, at most; never more than are audited."""
 
 Report = Callable[[int, int], None]
+Checked = TypeVar("Checked")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Audit:
-    """What an audit found.
+    """What an audit found. A notebook shows it; `save` keeps it, and `heedful.load` brings it back.
+
+    It is drawn by the layers above this one, which `heedful` names and this module does not import.
 
     Args:
         examples: the texts that are shown word by word.
@@ -60,6 +67,27 @@ class Audit:
         """What to show; None where no decision could be changed, or no ranking was tested."""
         return self.verdict.advice
 
+    def to_html(self) -> str:
+        """The whole report: one page that needs nothing but itself."""
+        return heedful.audit_page(self)
+
+    def save(self, place: str | Path) -> Path:
+        """Write the audit into a folder, or its report into a file that ends in .html; the place.
+
+        `heedful.load`, `heedful report` and `heedful compare` read the folder. An audit that was saved there before
+        makes way; a folder that holds anything else is left as it is, with an error.
+        """
+        return heedful.save_audit_to(self, place)
+
+    def _repr_html_(self) -> str:
+        return heedful.audit_in_notebook(self)
+
+    def __repr__(self) -> str:
+        verdict = self.verdict
+        on = f" on {verdict.data}" if verdict.data else ""
+        texts = f"{verdict.texts:,} {verdict.split} texts"
+        return f"Audit({verdict.model or verdict.run}{on}, {texts}: {self.headline.lead})"
+
 
 def audit(
     model: Trained | Model,
@@ -67,57 +95,91 @@ def audit(
     settings: AuditSettings | None = None,
     companions: Companions[Trained | Model] = Companions(),  # noqa: B008 (frozen)
     *,
+    words: OwnWords | None = None,
+    name: str = "",
     labels: Sequence[str] = (),
-    device: str = "cpu",
+    device: str | None = None,
     report: Report | None = None,
 ) -> Audit:
     """Put every test to a model: one of ours with its data set, or any object with the protocol's verbs.
 
     Args:
-        labels: what the classes are called, where the data does not say.
+        words: the words of a model of the user's own: a list for each text, in the order of the texts, with a word for
+            each item that attention weighs; or a dict or function from the number of a token to its word.
+        name: what a model of the user's own is called; empty: by its class.
+        labels: what its classes are called, in the order of its logits; empty: by their numbers.
+        device: where it is measured; None: our models on the processor, others where they are.
         report: called with (texts done, texts in all) after every batch.
     """
-    settings = settings or AuditSettings()
-    reference = companions.reference if isinstance(companions.reference, Trained) else None
-    prepare = partial(_subject, data=data, settings=settings, labels=labels, device=device)
-    subject = prepare(model, reference=reference)
+    settings = _checked(settings or AuditSettings(), AuditSettings, "settings")
+    reference = _checked(companions, Companions, "companions").reference
+    described = {"words": words, "name": name, "labels": labels}
+    prepare = partial(_subject, data=data, settings=settings, device=device, **described)
+    subject = prepare(model, reference=reference if isinstance(reference, Trained) else None)
     began = time.perf_counter()
     audited = audit_rows(subject, settings, report)
-    others = Companions(companions.retrained, companions.seeds, companions.adversaries).map(prepare)
-    rows = pl.concat([audited.rows, *companion_rows(subject, others, settings)])
+    others = Companions(companions.retrained, companions.seeds, companions.adversaries)
+    beside = others.map(lambda other: _same_classes(subject, prepare(other, words=None, name="", labels=())))
+    rows = pl.concat([audited.rows, *companion_rows(subject, beside, settings)])
     dev = _dev_rows(model, data, settings, len(subject.texts), partial(prepare, reference=reference))
-    described = Verdict(
-        **_description(subject, model, settings),
+    listed = _words(subject, settings)
+    verdict = Verdict(
+        **_description(subject, model, data, settings, rows),
         lines=(),
-        words=_words(subject, settings),
+        words=listed,
+        indicative_words=listed.polar if listed else _indicative_words(subject, settings),
+        counted_on=subject.counted_on,
         notes=data.notes if isinstance(data, Dataset) else (),
         not_asked=dict(audited.not_asked),
         substitutions=audited.substitutions,
         synonym_source=audited.synonym_source,
         seconds=time.perf_counter() - began,
     )
-    return Audit(rows, audited.examples, pooled_verdict([described], [rows], [dev]), dev)
+    return Audit(rows, audited.examples, pooled_verdict([verdict], [rows], [dev]), dev)
+
+
+def _checked(value: Checked, kind: type, name: str) -> Checked:
+    if not isinstance(value, kind):
+        raise SettingError(f"{name} must be heedful.{kind.__name__}(...); it is {named(value)}.")
+    return value
 
 
 def _subject(
     model: Trained | Model,
     data: Dataset | Sequence[Batch],
     settings: AuditSettings,
+    device: str | None,
+    words: OwnWords | None,
+    name: str,
     labels: Sequence[str],
-    device: str,
     reference: Trained | None = None,
 ) -> Subject:
-    if isinstance(model, Trained):
-        if not isinstance(data, Dataset):
-            raise SettingError("data must be the Dataset that the run was made for; it was a list of batches.")
-        return subject_of(key_of(model.run), model, data, settings, device=device, reference=reference)
-    if isinstance(data, Dataset):
-        raise SettingError("data must be a list of `Batch` for a model of your own: only you can number its tokens.")
-    if not data:
-        raise SettingError("data must hold at least one batch; it is empty.")
-    classes = 1 + max(int(batch.labels.max()) for batch in data)
-    names = labels or [str(number) for number in range(classes)]
-    return subject_of_batches(type(model).__name__, model, data, names)
+    if not isinstance(model, Trained):
+        validate_model(model)
+        if not isinstance(name, str):
+            raise SettingError(f"name must be a string, what to call the model; it is {named(name)}.")
+        batches, title = validate_batches(data), name or type(model).__name__
+        subject = subject_of_batches(title, model, batches, labels, words=words, device=device)
+        validate_labels(batches, len(subject.labels))
+        return subject
+    if not isinstance(data, Dataset):
+        raise SettingError(
+            "data must be the Dataset that the run was made for, or another that it can read; it is "
+            f"{named(data)}. Load one: heedful.load_data(...)."
+        )
+    if words or name or labels:
+        raise SettingError(
+            "words, name and labels must be left out: they are for a model of your own, and this is a finished run."
+        )
+    return subject_of(key_of(model.run), model, data, settings, device=device, reference=reference)
+
+
+def _same_classes(subject: Subject, companion: Subject) -> Subject:
+    """The companion, if it tells the same classes apart."""
+    own, other = len(subject.labels), len(companion.labels)
+    if own != other:
+        raise SettingError(f"companions must tell the same {own} classes apart as the model; one has {other}.")
+    return companion
 
 
 def _dev_rows(
@@ -130,7 +192,8 @@ def _dev_rows(
     """What every ranking does on so many dev texts, which only a data set has."""
     chosen_rankings = "by" in settings.options.get("erase_until_flip", {})
     is_left_out = bool(settings.tests) and "erase_until_flip" not in settings.tests
-    if not isinstance(model, Trained) or not isinstance(data, Dataset) or chosen_rankings or is_left_out:
+    has_dev = isinstance(model, Trained) and isinstance(data, Dataset) and bool(data.dev)
+    if not has_dev or chosen_rankings or is_left_out:
         return pl.DataFrame(schema=ROWS)
     changes = {"tests": ("erase_until_flip",), "split": "dev", "shown": 0, "examples": min(DEV_TEXTS, texts)}
     on_dev = update_settings(settings, changes)
@@ -139,8 +202,7 @@ def _dev_rows(
 
 def _words(subject: Subject, settings: AuditSettings) -> Words | None:
     """The most and the least attended words, where their scores were asked for and words are what is attended to."""
-    is_asked = not settings.tests or "token_scores" in settings.tests
-    if not is_asked or subject.item != "word" or not isinstance(subject.model, LinearModel):
+    if not _asks_of_words(subject, settings) or not isinstance(subject.model, LinearModel):
         return None
     model = float64_eval_copy(subject.model)
     assert isinstance(model, LinearModel)
@@ -149,14 +211,38 @@ def _words(subject: Subject, settings: AuditSettings) -> Words | None:
     return Words.model_validate(asdict(words))
 
 
-def _description(subject: Subject, model: Trained | Model, settings: AuditSettings) -> dict[str, Any]:
+def _indicative_words(subject: Subject, settings: AuditSettings) -> int | None:
+    """How many label-indicative words the texts have; None where they were not asked for."""
+    if not _asks_of_words(subject, settings):
+        return None
+    indicates = token_classes(subject.context.token_counts()) >= 0
+    occurring = torch.cat([batch.tokens[batch.attendable].cpu() for batch in subject.batches()]).unique()
+    return int(indicates[occurring].sum())
+
+
+def _asks_of_words(subject: Subject, settings: AuditSettings) -> bool:
+    return subject.item == "word" and (not settings.tests or "token_scores" in settings.tests)
+
+
+def _description(
+    subject: Subject,
+    model: Trained | Model,
+    data: Dataset | Sequence[Batch],
+    settings: AuditSettings,
+    rows: pl.DataFrame,
+) -> dict[str, Any]:
     """What was audited and how."""
     run = model.run if isinstance(model, Trained) else None
-    scores = model.scores.get(subject.split, {}) if isinstance(model, Trained) else {}
+    dataset = data if isinstance(data, Dataset) else None
+    # Without training texts it is not split as it was: the scores that were stored are of other texts.
+    is_own_data = bool(run and dataset and dataset.train and dataset.fingerprint == run.data.fingerprint)
+    scores = dict(model.scores.get(subject.split, {})) if isinstance(model, Trained) and is_own_data else _scores(rows)
+    made = {"run": run.model_dump(mode="json")} if run else {"run": None, "model": type(model).__name__}
     return {
         "run": subject.name,
         "model": f"{run.network.encoder}, {run.network.attention} attention" if run else subject.name,
-        "data": run.data.source if run else "",
+        "data": run.data.source if run and is_own_data else dataset.name if dataset else "",
+        "fingerprint": dataset.fingerprint if dataset else "",
         "split": subject.split,
         "texts": len(subject.texts),
         "labels": subject.labels,
@@ -164,6 +250,12 @@ def _description(subject: Subject, model: Trained | Model, settings: AuditSettin
         "scores": scores,
         "trainings": (Training(run=subject.name, seed=run.seed if run else None, scores={**scores}),),
         "date": datetime.now(UTC).date().isoformat(),
-        "settings": {"audit": settings.model_dump(mode="json"), "run": run.model_dump(mode="json") if run else None},
+        "settings": {"audit": settings.model_dump(mode="json"), **made},
         "versions": {"heedful": __version__, "torch": torch.__version__, "python": platform.python_version()},
     }
+
+
+def _scores(rows: pl.DataFrame) -> dict[str, float]:
+    """How well the model predicts the labels of the audited texts."""
+    correct = rows.filter((pl.col("test") == "prediction") & (pl.col("measure") == "correct"))["value"]
+    return {"accuracy": correct.to_numpy().mean().item()}

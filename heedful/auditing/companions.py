@@ -9,11 +9,10 @@ import torch
 from torch import Tensor
 
 from heedful.auditing.rows import ORDER, batch_rows, item_rows, shown_texts
-from heedful.auditing.subject import Subject, float64_eval_copy, validate_trace
+from heedful.auditing.subject import Subject, float64_eval_copy
 from heedful.battery import PAIRS
 from heedful.battery.adversarial_models import REACHABLE, TRAINED, distance_from_constant, reachable, reached
 from heedful.errors import pick
-from heedful.models.trace import trace
 from heedful.settings import AuditSettings
 from heedful.types import Batch, Findings, Model, Trace
 
@@ -21,7 +20,7 @@ Companion = TypeVar("Companion", covariant=True)
 Other = TypeVar("Other")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Companions(Generic[Companion]):
     """The models beside an audited one: as keys, as runs to be trained, or as models at hand.
 
@@ -51,11 +50,20 @@ class Companions(Generic[Companion]):
             reference=None if self.reference is None else function(self.reference),
         )
 
+    def __repr__(self) -> str:
+        roles = {**self.by_role(), "reference": () if self.reference is None else (self.reference,)}
+        named = [f"{role} {_name(companion)}" for role, companions in roles.items() for companion in companions]
+        return f"Companions({', '.join(named)})"
+
     def __iter__(self) -> Iterator[Companion]:
         for companions in self.by_role().values():
             yield from companions
         if self.reference is not None:
             yield self.reference
+
+
+def _name(companion: object) -> str:
+    return companion if isinstance(companion, str) else type(companion).__name__
 
 
 def companion_rows(subject: Subject, companions: Companions[Subject], settings: AuditSettings) -> list[pl.DataFrame]:
@@ -118,4 +126,5 @@ def _traces(subjects: Sequence[Subject]) -> Iterator[list[Trace]]:
     models: list[Model] = [float64_eval_copy(subject.model) for subject in subjects]
     for batches in zip(*(subject.batches() for subject in subjects), strict=True):
         with torch.no_grad():
-            yield [validate_trace(trace(model, batch)) for model, batch in zip(models, batches, strict=True)]
+            readings = zip(subjects, models, batches, strict=True)
+            yield [subject.trace(model, batch) for subject, model, batch in readings]

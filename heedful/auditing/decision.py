@@ -9,15 +9,14 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heedful.auditing.explanation import Explanation, Guidance, OtherAttention, SmallestSet, Solver
-from heedful.auditing.subject import Subject, float64_eval_copy, validate_trace
+from heedful.auditing.subject import Subject, float64_eval_copy
+from heedful.auditing.words import check_count
 from heedful.battery.adversarial_attention import EPS, EPS_QA
 from heedful.battery.adversarial_search import draw_start, search_adversary
 from heedful.battery.evidence import RANKINGS, Evidence, Weights
 from heedful.battery.witness import check_adversarial_attention, check_flip_set
-from heedful.errors import SettingError
 from heedful.exact import eps_max_js, eps_max_js_bracket, minimal_flip_set
 from heedful.models.linearity import validate_linearity
-from heedful.models.trace import trace
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ def explain_subject(
     explained: dict[int, Explanation] = {}
     for batch in subject.batches():
         with torch.no_grad():
-            seen = validate_trace(trace(model, batch))
+            seen = subject.trace(model, batch)
             evidence = Evidence(validate_linearity(model, seen), seen, subject.context)
             explained |= dict(_explain_batch(evidence, described, guidance))
     return tuple(explained[number] for number in subject.texts)
@@ -57,7 +56,7 @@ def _explain_batch(
     evidence: Evidence, described: Mapping[int, Described], guidance: Guidance
 ) -> Iterator[tuple[int, Explanation]]:
     """The number of each text, and its explanation."""
-    labels = _labels(evidence)
+    labels = evidence.context.labels
     own = evidence.attention if guidance.ranking == "attention" else RANKINGS[guidance.ranking](evidence)
     smallest, other = _smallest_sets(evidence, labels), _other_attention(evidence, labels)
     for row, number in enumerate(evidence.trace.batch.index.tolist()):
@@ -83,25 +82,10 @@ def _explain_batch(
         )
 
 
-def _labels(evidence: Evidence) -> tuple[str, ...]:
-    """What the classes are called; their numbers where nobody says."""
-    labels, classes = evidence.context.labels, evidence.probabilities.shape[1]
-    if labels and not len(labels) == len(set(labels)) == classes:
-        raise SettingError(
-            f"labels must name each of the model's {classes} classes, each differently; they are "
-            f"{', '.join(map(repr, labels))}. Give `labels` a name for each class, in the order of the logits."
-        )
-    return labels or tuple(map(str, range(classes)))
-
-
 def _names(known: Described, count: int, number: int) -> tuple[str, ...]:
     if not known.items:
         return tuple(f"item {position}" for position in range(1, count + 1))
-    if len(known.items) != count:
-        raise SettingError(
-            f"words must name each item that attention weighs: text {number} has {count} items, and `words` has "
-            f"{len(known.items)} for it. Leave out padding, and start and end symbols that have no weight."
-        )
+    check_count(known.items, count, number)
     return known.items
 
 

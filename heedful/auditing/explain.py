@@ -9,6 +9,8 @@ from heedful.auditing.explanation import Explanation
 from heedful.auditing.guidance import guidance_of
 from heedful.auditing.rows import item_names
 from heedful.auditing.subject import subject_of, subject_of_batches
+from heedful.auditing.validation import validate_model
+from heedful.auditing.words import OwnWords
 from heedful.data.sentences import sentence_starts
 from heedful.data.sources.columns import QUERIES
 from heedful.data.tokenizer import UNKNOWN
@@ -31,36 +33,34 @@ def explain_texts(
     texts: Texts,
     *,
     audit: Audit | Verdict | None = None,
-    words: Sequence[Sequence[str]] = (),
+    words: OwnWords | None = None,
     labels: Sequence[str] = (),
     reference: Trained | None = None,
-    device: str = "cpu",
+    device: str | None = None,
 ) -> tuple[Explanation, ...]:
     """The model's decision on each text, explained; in the order of the texts.
 
     Args:
         audit: the model's audit, which says what to show and how far to trust it.
-        words: what the items of each text are called, for a model of the user's own.
+        words: of a model of the user's own, as `heedful.audit` takes them.
         labels: what its classes are called, where the audit does not say.
         reference: the run whose attention a run with frozen attention imposes.
     """
-    if not isinstance(model, Trained | Model):
-        raise SettingError(
-            "model must be a finished run, or an object with the methods embed, encode, attend and decode; it is "
-            f"{model!r:.60}. To explain a stored run, load it: heedful.runs.store.Store(folder).load(key)."
-        )
+    if not isinstance(model, Trained):
+        validate_model(model)
     verdict = _verdict(model, audit)
     if not isinstance(model, Trained):
-        return _explain_own(model, texts, verdict, words, labels)
+        return _explain_own(model, texts, verdict, words, labels, device)
     if words or labels:
         raise SettingError("words and labels must be left out: they are for a model of your own, and this is a run.")
     return _explain_run(model, texts, verdict, reference, device)
 
 
-def described_model(model: Trained | Model) -> dict[str, str]:
-    """What the model is, by name."""
+def described_model(model: Trained | Model, audit: Audit | Verdict | None = None) -> dict[str, str]:
+    """What the model is, by name: a model of the user's own as its audit calls it."""
     if not isinstance(model, Trained):
-        return {"Model": type(model).__name__}
+        verdict = audit.verdict if isinstance(audit, Audit) else audit
+        return {"Model": type(model).__name__ if verdict is None else verdict.model}
     network, seed = model.run.network, f" (seed {model.run.seed})"
     return {
         "Model": f"{network.encoder}, {network.attention} attention",
@@ -77,13 +77,14 @@ def _verdict(model: Trained | Model, audit: Audit | Verdict | None) -> Verdict |
         raise SettingError(f"audit must be what `heedful.audit` returns, or its verdict; it is {audit!r:.60}.")
     verdict = audit.verdict if isinstance(audit, Audit) else audit
     name = key_of(model.run) if isinstance(model, Trained) else type(model).__name__
-    if name not in {verdict.run, *(training.run for training in verdict.trainings)}:
+    own = verdict.settings.get("model")
+    if name not in {verdict.run, own, *(training.run for training in verdict.trainings)}:
         raise SettingError(f"audit must be one of this model, {name}; it is one of {verdict.run}.")
     return verdict
 
 
 def _explain_run(
-    trained: Trained, texts: Texts, verdict: Verdict | None, reference: Trained | None, device: str
+    trained: Trained, texts: Texts, verdict: Verdict | None, reference: Trained | None, device: str | None
 ) -> tuple[Explanation, ...]:
     key = key_of(trained.run)
     guidance = guidance_of(verdict, f"`heedful audit --model {key}`")
@@ -96,7 +97,12 @@ def _explain_run(
 
 
 def _explain_own(
-    model: Model, texts: Texts, verdict: Verdict | None, words: Sequence[Sequence[str]], labels: Sequence[str]
+    model: Model,
+    texts: Texts,
+    verdict: Verdict | None,
+    words: OwnWords | None,
+    labels: Sequence[str],
+    device: str | None,
 ) -> tuple[Explanation, ...]:
     batches = [texts] if isinstance(texts, Batch) else texts
     is_batches = isinstance(batches, Sequence) and all(isinstance(batch, Batch) for batch in batches)
@@ -106,23 +112,14 @@ def _explain_own(
             f"{texts!r:.60}."
         )
     names = labels or (verdict.labels if verdict is not None else ())
-    subject = subject_of_batches(type(model).__name__, model, cast(Sequence[Batch], batches), names)
-    known = _own_words(words, len(subject.texts), "word" if verdict is None else verdict.item)
+    own = cast(Sequence[Batch], batches)
+    subject = subject_of_batches(type(model).__name__, model, own, names, words=words, device=device)
+    described = {
+        number: Described(" ".join(named), items=tuple(named), item=subject.item)
+        for number, named in subject.words.items()
+    }
     guidance = guidance_of(verdict, "`heedful.audit(model, batches)` and pass the result as `audit`")
-    return explain_subject(subject, dict(zip(subject.texts, known, strict=True)), guidance)
-
-
-def _own_words(words: Sequence[Sequence[str]], count: int, item: str) -> Sequence[Described]:
-    """What is known of each text of a user's own model: the words, if these are given."""
-    if not words:
-        return [Described()] * count
-    wanted = f"words must be a list of strings for each of the {count} texts"
-    if isinstance(words, str) or len(words) != count:
-        raise SettingError(f"{wanted}; it has {len(words)} parts: {words!r:.60}.")
-    for own in words:
-        if isinstance(own, str) or not all(isinstance(word, str) for word in own):
-            raise SettingError(f"{wanted}; that of a text is {own!r:.60}.")
-    return [Described(" ".join(own), items=tuple(own), item=item) for own in words]
+    return explain_subject(subject, dict.fromkeys(subject.texts, Described()) | described, guidance)
 
 
 def _pairs(trained: Trained, texts: Texts) -> list[tuple[str, str]]:

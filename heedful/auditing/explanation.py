@@ -4,8 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+import heedful
+
 Action = Literal["attention", "instead", "nothing", "not audited"]
 Solver = Literal["exact", "bound", "search"]
+
+SHOWN = 60
+"""Characters of the text that the representation of an explanation shows."""
 
 SIGNED = ("product",)
 """Rankings whose weights have a sign: positive for the decision, negative against it."""
@@ -72,9 +77,9 @@ class OtherAttention:
     solver: Solver
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
-    """Why a model decided as it did on one text, and how far to trust that.
+    """Why a model decided as it did on one text, and how far to trust that. A notebook shows it.
 
     Args:
         text: as it was written; empty where only tokens are known.
@@ -121,3 +126,11 @@ class Explanation:
     def trust(self) -> str:
         """How far to trust the explanation."""
         return self.guidance.trust
+
+    def _repr_html_(self) -> str:
+        return heedful.explanations_in_notebook([self])
+
+    def __repr__(self) -> str:
+        text = self.text or " ".join(self.items)
+        shown = f"{text[:SHOWN]} ..." if len(text) > SHOWN else text
+        return f"Explanation({shown!r}: {self.predicted} {self.probability:.2f}; {self.guidance.lead})"

@@ -10,7 +10,7 @@ class AuditRequest(BaseModel):
     """An audit, fully determined: all runs by their keys.
 
     Args:
-        data: fingerprint of the run's data.
+        data: fingerprint of the data that is audited, the run's own or another.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

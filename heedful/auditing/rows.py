@@ -12,13 +12,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.auditing.subject import Subject, float64_eval_copy, random_order, validate_trace
+from heedful.auditing.checked_trace import validate_unchanged
+from heedful.auditing.subject import Subject, float64_eval_copy, random_order
+from heedful.auditing.words import check_count
 from heedful.battery import BATTERY, Evidence
 from heedful.data.draws import seeded_generator
 from heedful.data.tokenizer import spans_in
 from heedful.errors import pick
 from heedful.models.linearity import validate_linearity
-from heedful.models.trace import trace
 from heedful.schema import EXAMPLES, ROWS, Substitution
 from heedful.settings import AuditSettings
 from heedful.settings.validation import bind_options
@@ -65,10 +66,11 @@ def audit_rows(
     pairs: Counter[tuple[str, str]] = Counter()
     sources: dict[str, None] = {}
     not_asked: dict[str, str] = {}
-    done = 0
+    done, first = 0, None
     for batch in subject.batches():
         with torch.no_grad():
-            seen = validate_trace(trace(model, batch))
+            seen = subject.trace(model, batch)
+            first = first or seen
             evidence = Evidence(validate_linearity(model, seen), seen, subject.context, shared)
             findings = {name: test(evidence, generators[name]) for name, test in tests.items()}
             items, examples = _shown_rows(subject, evidence, shown, findings)
@@ -81,6 +83,9 @@ def audit_rows(
         done += len(batch.labels)
         if report:
             report(done, len(subject.texts))
+    if subject.is_own and first is not None:
+        with torch.no_grad():
+            validate_unchanged(model, first)
     return AuditedRows(
         pl.concat(parts).sort(ORDER, nulls_last=False),
         pl.concat(texts).sort("example"),
@@ -198,12 +203,12 @@ def _text(
     number, items = int(evidence.trace.batch.index[place]), evidence.items[place]
     predicted = int(evidence.predicted[place])
     example = subject.examples[number] if subject.examples else None
-    names = item_names(example) if example else [f"item {position + 1}" for position in range(int(items.sum()))]
+    names = item_names(example) if example else _own_names(subject, number, int(items.sum()))
     return {
         "run": subject.name,
         "split": subject.split,
         "example": number,
-        "text": example.text if example else "",
+        "text": example.text if example else " ".join(subject.words.get(number, ())),
         "query": " ".join(example.query) if example else "",
         "items": names,
         "label": subject.labels[int(evidence.trace.batch.labels[place])],
@@ -214,6 +219,14 @@ def _text(
         "row": example.row if example else None,
         "id": example.id if example else None,
     }
+
+
+def _own_names(subject: Subject, number: int, count: int) -> list[str]:
+    """What the items of a text are called where there is no example: by its words, or else numbered."""
+    if number not in subject.words:
+        return [f"item {position}" for position in range(1, count + 1)]
+    check_count(subject.words[number], count, number)
+    return list(subject.words[number])
 
 
 def _replaced(subject: Subject, names: list[str], replacement: Float[Tensor, " item"]) -> list[str] | None:

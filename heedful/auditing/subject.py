@@ -1,17 +1,23 @@
 """What is audited: a model, and the texts as it reads them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from typing import Any
 
 import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
+from heedful.attribution.items import item_of_token, items_are_tokens
+from heedful.auditing.checked_trace import checked_trace, validate_gradient, validate_trace
+from heedful.auditing.validation import class_names, first_line, validate_batches, validate_device, validate_model
+from heedful.auditing.words import OwnWords, resolve_words
 from heedful.battery import Context
 from heedful.data.batching import collate, encode_split, in_order, to_device
-from heedful.errors import HeedfulError, SettingError
+from heedful.errors import DataError, HeedfulError, SettingError
+from heedful.models.trace import trace
 from heedful.settings import AuditSettings
 from heedful.token_scores import counts_of_batches, token_counts
 from heedful.training.metrics import outputs
@@ -21,6 +27,8 @@ from heedful.types import Batch, Dataset, Example, Model, Trace
 BATCH = 32
 SOME = 500
 """Texts audited by default where there are three classes or more, whose bounds take a linear programme each."""
+TRAINING, AUDITED = "the training texts", "the audited texts"
+"""What label-indicative words may be counted on."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +41,10 @@ class Subject:
         batches: reads them anew, each once; `Batch.index` says which example a row is.
         examples: the whole split, for its words; empty where nobody has them.
         context: what tests may need to know beyond the batches: task, labels, vocabulary.
+        words: what the items of each text are called, by its number, where there are no examples.
+        item: what attention weighs: "word" or "sentence".
+        is_own: whether the model is a user's own, of which nothing is taken for granted.
+        counted_on: the texts on which label-indicative words are counted.
     """
 
     name: str
@@ -42,16 +54,19 @@ class Subject:
     batches: Callable[[], Iterator[Batch]]
     context: Context
     examples: Sequence[Example] = ()
+    words: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    item: str = "word"
+    is_own: bool = False
+    counted_on: str = TRAINING
 
     @property
     def labels(self) -> tuple[str, ...]:
         """What the classes are called."""
         return self.context.labels
 
-    @property
-    def item(self) -> str:
-        """What attention weighs: "word", or "sentence" where the examples have sentence boundaries."""
-        return "sentence" if self.examples and self.examples[0].sentences else "word"
+    def trace(self, model: Model, batch: Batch) -> Trace:
+        """What a copy of the subject's model makes of the batch, checked."""
+        return checked_trace(model, batch) if self.is_own else validate_trace(trace(model, batch))
 
 
 def subject_of(
@@ -60,7 +75,7 @@ def subject_of(
     dataset: Dataset,
     settings: AuditSettings,
     *,
-    device: str = "cpu",
+    device: str | None = None,
     reference: Trained | None = None,
 ) -> Subject:
     """A finished run and a data set, ready to be audited: a sample drawn by the audit's seed, or all texts.
@@ -68,8 +83,11 @@ def subject_of(
     Args:
         reference: the run whose attention a model with frozen attention imposes.
     """
+    where, dataset = validate_device(device) or torch.device("cpu"), readable_by(trained, dataset)
     examples = getattr(dataset, settings.split)
-    split, where = encode_split(examples, trained.words), torch.device(device)
+    if not examples:
+        raise DataError(f"the data must have {settings.split} texts to audit; '{dataset.name}' has none.")
+    split = encode_split(examples, trained.words)
     imposed_attention = None
     if trained.run.network.attention == "frozen" and reference is not None:
         imposed_attention = outputs(reference.model, encode_split(examples, reference.words)).attention
@@ -82,20 +100,98 @@ def subject_of(
 
     @cache
     def counts() -> Int[Tensor, "token classes"]:
-        return token_counts(encode_split(dataset.train, trained.words), trained.words.size, len(dataset.labels))
+        counted = encode_split(dataset.train or [examples[text] for text in texts], trained.words)
+        return token_counts(counted, trained.words.size, len(dataset.labels))
 
     vectors = trained.run.network.vectors or ""
     context = Context(dataset.task, dataset.labels, trained.words.words, counts, vectors)
-    return Subject(name, trained.model.to(where), settings.split, texts, batches, context, examples)
+    return Subject(
+        name=name,
+        model=trained.model.to(where),
+        split=settings.split,
+        texts=texts,
+        batches=batches,
+        context=context,
+        examples=examples,
+        item="sentence" if examples[0].sentences else "word",
+        counted_on=TRAINING if dataset.train else AUDITED,
+    )
 
 
-def subject_of_batches(name: str, model: Model, batches: Sequence[Batch], labels: Sequence[str]) -> Subject:
-    """Any model with the protocol's verbs, and the batches it is to be audited on."""
-    texts = [index for batch in batches for index in batch.index.tolist()]
-    if len(set(texts)) < len(texts):
-        raise SettingError("`index` must number the texts of all batches, each once; some number stands twice.")
-    context = Context(labels=tuple(labels), token_counts=partial(counts_of_batches, batches, len(labels)))
-    return Subject(name, model, "test", texts, lambda: iter(batches), context)
+def readable_by(trained: Trained, dataset: Dataset) -> Dataset:
+    """The data with the labels in the run's order; refused where the run cannot read it or does not know a label."""
+    has_query = trained.model.query_encoder is not None
+    if has_query != (dataset.task != "classification"):
+        reads = "a query with each text" if has_query else "texts without a query"
+        raise DataError(f"the data must be of the run's kind: it reads {reads}; '{dataset.name}' is of {dataset.task}.")
+    if dataset.labels == trained.labels:
+        return dataset
+    unknown = [label for label in dataset.labels if label not in trained.labels]
+    if unknown:
+        raise DataError(
+            f"the data must have the run's labels, {', '.join(map(repr, trained.labels))}; '{dataset.name}' also has "
+            f"{', '.join(map(repr, unknown[:5]))}. Rename these labels or leave out their texts (`data.only_labels`)."
+        )
+    place = [trained.labels.index(label) for label in dataset.labels]
+    parts = {
+        split: tuple(replace(example, label=place[example.label]) for example in getattr(dataset, split))
+        for split in ("train", "dev", "test")
+    }
+    return replace(dataset, labels=trained.labels, **parts)
+
+
+def subject_of_batches(
+    name: str,
+    model: Model,
+    batches: Sequence[Batch],
+    labels: Sequence[str] = (),
+    *,
+    words: OwnWords | None = None,
+    device: str | None = None,
+) -> Subject:
+    """A user's own model and the batches that it is to be audited on, checked on the first of them.
+
+    Args:
+        labels: what the classes are called; empty: their numbers, as many as there are logits.
+        words: what the tokens are, as `resolve_words` takes them.
+        device: where it is measured; None: where it is.
+    """
+    model, batches, where = validate_model(model), validate_batches(batches), validate_device(device)
+    if where is not None:
+        model = _moved(model, where)
+        batches = [to_device(batch, where) for batch in batches]
+    copy = float64_eval_copy(model)
+    with torch.no_grad():
+        first = checked_trace(copy, batches[0])
+    validate_gradient(copy, first)
+    item_of_token(first)  # refused where nobody says which tokens make up an item
+    by_token = items_are_tokens(first)
+    names = class_names(labels, first.logits.shape[1])
+    vocabulary, by_text = resolve_words(words, batches, by_token=by_token)
+    context = Context(labels=names, vocabulary=vocabulary, token_counts=partial(counts_of_batches, batches, len(names)))
+    return Subject(
+        name=name,
+        model=model,
+        split="test",
+        texts=[index for batch in batches for index in batch.index.tolist()],
+        batches=lambda: iter(batches),
+        context=context,
+        words=by_text,
+        item="word" if by_token else "sentence",
+        is_own=True,
+        counted_on=AUDITED,
+    )
+
+
+def _moved(model: Model, device: torch.device) -> Model:
+    """A copy of the model on that device."""
+    if isinstance(model, nn.Module):
+        return _copied(model).to(device)
+    if device.type != "cpu":
+        raise SettingError(
+            f"device must be left out where the model is no torch.nn.Module: move it to '{device}' yourself."
+        )
+    return model
 
 
 def float64_eval_copy(model: Model) -> Model:
@@ -105,32 +201,22 @@ def float64_eval_copy(model: Model) -> Model:
     for name, tensor in model.named_parameters():
         if not tensor.isfinite().all():
             raise HeedfulError(f"the model's parameter '{name}' holds NaN or infinite numbers: it cannot be audited.")
-    return deepcopy(model).double().eval()
+    try:
+        return _copied(model).double().eval()
+    except (TypeError, RuntimeError) as error:  # a device without float64
+        raise SettingError(
+            f"model must be where there is float64, in which it is measured: {first_line(error)}. Give device='cpu'."
+        ) from error
 
 
-def validate_trace(seen: Trace) -> Trace:
-    """The trace, if its attention sums to 1 over the items and is 0 elsewhere, and each text has two logits or more."""
-    attention, items = seen.attention, seen.encoded.items
-    total = attention.where(items, 0.0).sum(1)
-    wrong = ~((total - 1).abs() < 1e-4) | (attention.masked_fill(items, 0.0) != 0).any(1)
-    if wrong.any():
-        row = int(wrong.nonzero()[0])
-        raise HeedfulError(
-            f"attention must sum to 1 over the items of each text and be 0 elsewhere; that of text "
-            f"{int(seen.batch.index[row])} sums to {total[row].item():.4g} over its {int(items[row].sum())} items "
-            f"(and to {attention[row].sum().item():.4g} over all places). Did `attend` return scores as attention?"
-        )
-    shape = tuple(seen.logits.shape)
-    if len(shape) != 2 or shape[0] != len(items) or shape[1] < 2:
-        raise HeedfulError(
-            f"`decode` must return [batch, classes], a logit for each of two classes or more; of {len(items)} texts it "
-            f"returned {shape}. With a single (sigmoid) logit z of shape [batch, 1], return [0, z]: "
-            "torch.cat([torch.zeros_like(z), z], -1); from `item_logits` and `empty_logits` likewise."
-        )
-    if not seen.logits.isfinite().all():
-        row = int((~seen.logits.isfinite()).any(1).nonzero()[0])
-        raise HeedfulError(f"the model's logits of text {int(seen.batch.index[row])} are not numbers.")
-    return seen
+def _copied(model: nn.Module) -> Any:
+    try:
+        return deepcopy(model)
+    except Exception as error:  # what it holds may refuse, with whatever error
+        raise SettingError(
+            f"model must be one that can be copied: a copy of it is measured. Copying failed: {first_line(error)}. "
+            "Keep no tensors of a forward pass, locks or open files in it."
+        ) from error
 
 
 def random_order(count: int, seed: int) -> list[int]:

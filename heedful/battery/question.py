@@ -26,6 +26,7 @@ class Answer:
         value, floor, best: means over the texts.
         details: further numbers, by what they are.
         item: what attention weighs: "word" or "sentence".
+        counted_on: the texts on which label-indicative words were counted.
     """
 
     value: float
@@ -33,6 +34,7 @@ class Answer:
     best: float
     details: Mapping[str, float] = field(default_factory=dict)
     item: str = "word"
+    counted_on: str = "the training texts"
 
 
 @dataclass(frozen=True)

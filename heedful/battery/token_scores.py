@@ -76,9 +76,9 @@ TEST = BatteryTest(
             attainable=lambda columns: columns["token_scores.own_above_neutral_gradient"],
             best_kind="ceiling",
             sentence=lambda answer: (
-                "Compare a word that mostly occurs under the predicted label with a neutral word, which occurs under "
-                f"all labels alike: in {of_100(answer.value)} such pairs the label-indicative word has more attention "
-                "(50 would be chance). Words that indicate any label get "
+                f"Compare a word that in {answer.counted_on} mostly occurs under the predicted label with a neutral "
+                f"word, which occurs under all labels alike: in {of_100(answer.value)} such pairs the label-indicative "
+                "word has more attention (50 would be chance). Words that indicate any label get "
                 f"{answer.details['weight on label-indicative words']:.1f} times the uniform weight, neutral words "
                 f"{answer.details['weight on neutral words']:.1f} times."
             ),

@@ -5,13 +5,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heedful.cli import options
+from heedful.cli import completion, options
+from heedful.cli.output import output
 from heedful.errors import SettingError
 
 if TYPE_CHECKING:
     from heedful.report import AuditFiles
 
-Audited = Annotated[list[str], typer.Argument(metavar="RUN...", help="Keys of audited runs, or folders of audits.")]
+Audited = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="RUN...",
+        help="Keys of audited runs or of audits (their first characters will do), or folders of audits.",
+        autocompletion=completion.runs,
+    ),
+]
 
 
 def report(
@@ -28,14 +36,20 @@ def report(
     """Write the HTML page of finished audits again, or their figures."""
     from heedful.report import without_texts, write_figures, write_report
 
+    printed = output()
+    _check_place(out, figures)
     chosen = _pooled(names, Path(audits))
     if no_texts:
         chosen = [without_texts(audit) for audit in chosen]
     if figures is None:
-        typer.echo(f"report: {write_report(chosen, out)}")
+        page = write_report(chosen, out)
+        printed.console.print(f"report: {page}", markup=False, soft_wrap=True)
+        printed.end({"report": str(page)}, result=str(page))
         return
-    for path in write_figures(chosen, figures):
-        typer.echo(str(path))
+    paths = [str(path) for path in write_figures(chosen, figures)]
+    for path in paths:
+        printed.console.print(path, markup=False, soft_wrap=True)
+    printed.end({"figures": paths}, result="\n".join(paths))
 
 
 def compare(
@@ -46,36 +60,43 @@ def compare(
     """Put two or more audited runs side by side; those that differ in the seed alone count as one model."""
     if len(names) < 2:
         raise SettingError(f"compare takes two runs or more; it was given {len(names)}.")
-    from rich.console import Console
+    from heedful.cli.tables import compare_models, print_models
 
-    from heedful.cli.tables import print_comparison
-
-    chosen = _pooled(names, Path(audits))
-    print_comparison(Console(highlight=False), chosen)
+    printed = output()
+    if out is not None:
+        _check_place(out, None)
+    chosen = _pooled(names, Path(audits), fewest=2)
+    compared = compare_models(chosen)
+    print_models(printed.console, compared)
+    document = compared.document()
     if out is not None:
         from heedful.report import write_report
 
-        typer.echo(f"report: {write_report(chosen, out)}")
+        page = write_report(chosen, out)
+        printed.console.print(f"report: {page}", markup=False, soft_wrap=True)
+        document["report"] = str(page)
+    printed.end(document, result=compared.summary())
 
 
-def _pooled(names: list[str], folder: Path) -> "list[AuditFiles]":
-    """The audits of these runs, those that differ in the seed alone as one."""
-    from heedful.report.pooled import pool_by_model
+def _check_place(out: str, figures: str | None) -> None:
+    """Refuse places that cannot be written before anything is drawn."""
+    from heedful.runs.folders import check_writable
 
-    return pool_by_model([find_audit(name, folder) for name in names])
+    if figures is not None:
+        check_writable(figures, "--figures")
+    elif not out.strip() or Path(out).is_dir():
+        raise SettingError(f"--out must be a file for the page, for example page.html; '{out}' is none.")
+    else:
+        check_writable(Path(out).parent, "--out")
 
 
-def find_audit(name: str, folder: Path) -> "AuditFiles":
-    """The audit in a folder of that name, or the newest one of the run with that key."""
+def _pooled(names: list[str], folder: Path, *, fewest: int = 1) -> "list[AuditFiles]":
+    """The audits of these runs, each once, those that differ in the seed alone as one."""
     from heedful.report import read_audit
+    from heedful.report.pooled import pool_by_model
+    from heedful.runs.audit_folders import find_audit
 
-    if (Path(name) / "verdict.json").is_file():
-        return read_audit(Path(name))
-    if (folder / name / "verdict.json").is_file():
-        return read_audit(folder / name)
-    newest = sorted(folder.glob("*/verdict.json"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for path in newest:
-        audit = read_audit(path.parent)
-        if audit.verdict.run == name:
-            return audit
-    raise SettingError(f"no audit of '{name}' in {folder}/: run `heedful audit --model {name}` first.")
+    places = {place.resolve(): place for place in (find_audit(name, folder) for name in names)}
+    if len(places) < fewest:
+        raise SettingError(f"compare takes two runs or more; {' and '.join(names)} are one and the same audit.")
+    return pool_by_model([read_audit(place) for place in places.values()])

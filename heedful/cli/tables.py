@@ -1,57 +1,182 @@
-"""Models side by side, as a table in the terminal."""
+"""Models side by side, as a table in the terminal and as a document."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from heedful.formatting import format_interval, format_number
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from heedful.report import AuditFiles
-    from heedful.verdict.comparison import Side
+    from heedful.verdict.comparison import Comparison, Side
+
+QUESTION, MODEL = 24, 17
+"""Columns of the terminal that the questions, and each model, need at least; more models get a table of their own."""
+COLOURS = {"better": "green", "worse": "red"}
+LEGEND = (
+    "Under each value its 95 % interval and, from the second model on, the difference from the first: better or worse "
+    "for attention where its interval excludes 0, unmarked where it may be neither. Prediction scores are means over "
+    "seeds."
+)
 
 
-def _shown(value: float | None, low: float | None, high: float | None) -> str:
-    interval = format_interval(low, high)
-    return f"{format_number(value)} [dim]({interval})[/dim]" if interval else format_number(value)
+@dataclass(frozen=True)
+class ComparedModels:
+    """Several audited models.
+
+    Args:
+        names: what they are called, each differently.
+        notes: which of them were audited on other texts than the first.
+    """
+
+    names: tuple[str, ...]
+    audits: "tuple[AuditFiles, ...]"
+    comparisons: "tuple[Comparison, ...]"
+    notes: tuple[str, ...]
+
+    def document(self) -> dict[str, Any]:
+        """All of it as JSON has it."""
+        models = [
+            {"name": name, **audit.verdict.model_dump(mode="json", include={"run", "data", "split", "texts", "scores"})}
+            for name, audit in zip(self.names, self.audits, strict=True)
+        ]
+        questions = [
+            {
+                "name": each.name,
+                "question": each.question,
+                "group": each.group,
+                "models": {name: _numbers(side) for name, side in zip(self.names, each.sides, strict=True)},
+            }
+            for each in self.comparisons
+        ]
+        return {"models": models, "questions": questions, "notes": list(self.notes)}
+
+    def summary(self) -> str:
+        """On how many questions each model is better and worse than the first, a line each."""
+        lines = []
+        for place, name in enumerate(self.names[1:], start=1):
+            sides = [each.sides[place] for each in self.comparisons]
+            known = [side for side in sides if side is not None and side.difference_from_first is not None]
+            counts = {change: sum(side.change == change for side in known) for change in COLOURS}
+            better, worse = f"better on {counts['better']}", f"worse on {counts['worse']} of {len(known)} questions"
+            lines.append(f"{name}: {better}, {worse}" if known else f"{name}: not comparable text by text")
+        return "\n".join(lines)
+
+
+def compare_models(audits: "Sequence[AuditFiles]") -> ComparedModels:
+    """The models, their answers to each question, and what keeps them from being compared text by text."""
+    from heedful.report.names import distinct_names
+    from heedful.report.pooled import by_training
+    from heedful.verdict.comparison import are_same_texts, compare
+
+    first = audits[0]
+    models = [audit.verdict.model or audit.verdict.run for audit in audits]
+    names = distinct_names(models, [audit.verdict.settings for audit in audits])
+    others = {
+        name: audit
+        for name, audit in zip(names[1:], audits[1:], strict=True)
+        if not are_same_texts(first.verdict, first.rows, audit.verdict, audit.rows)
+    }
+    rows = {name: by_training(audit.rows) for name, audit in zip(names, audits, strict=True)}
+    comparisons = compare(rows, first.verdict.item, on_other_texts=others)
+    notes = [
+        f"{name} was audited on other texts ({_texts(audit)}) than {names[0]} ({_texts(first)}): their values stand "
+        "side by side, but no difference is taken. For that, audit both on the same data with the same --examples."
+        for name, audit in others.items()
+    ]
+    return ComparedModels(names, tuple(audits), tuple(comparisons), tuple(notes))
 
 
 def print_comparison(console: "Console", audits: "Sequence[AuditFiles]") -> None:
+    """The models side by side."""
+    print_models(console, compare_models(audits))
+
+
+def print_models(console: "Console", compared: ComparedModels) -> None:
     """Scores of prediction and lines of the verdict, a column a model, its seeds together."""
+    for places in _fitting(len(compared.names), console.width):
+        console.print(_table(compared, places))
+    for note in compared.notes:
+        console.print(note, style="yellow", markup=False)
+    console.print(LEGEND, style="dim", markup=False)
+
+
+def _fitting(models: int, width: int) -> Iterator[list[int]]:
+    """The models of each table: the first, and as many of the others as fit beside it.
+
+    >>> list(_fitting(1, 80)), list(_fitting(3, 80)), list(_fitting(5, 80))
+    ([[0]], [[0, 1, 2]], [[0, 1, 2], [0, 3, 4]])
+    """
+    most = max(1, (width - QUESTION) // MODEL - 1)
+    for start in range(1, max(2, models), most):
+        yield [0, *range(start, min(start + most, models))]
+
+
+def _table(compared: ComparedModels, places: Sequence[int]) -> "Table":
     from rich.box import SIMPLE_HEAD
     from rich.markup import escape
     from rich.table import Table
 
-    from heedful.report.names import distinct_names
-    from heedful.report.pooled import by_training
-    from heedful.verdict.comparison import compare
-
-    models = [audit.verdict.model or audit.verdict.run for audit in audits]
-    names = distinct_names(models, [audit.verdict.settings for audit in audits])
-    table = Table(box=SIMPLE_HEAD)
-    table.add_column("")
-    for name, audit in zip(names, audits, strict=True):
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("", min_width=QUESTION - 3, overflow="fold")
+    audits = [compared.audits[place] for place in places]
+    for place, audit in zip(places, audits, strict=True):
         seeds = f"\n{len(audit.verdict.trainings)} seeds" if len(audit.verdict.trainings) > 1 else ""
-        table.add_column(escape(f"{audit.verdict.data}\n{name}{seeds}"), justify="right")
+        data = f"{audit.verdict.data}\n" if audit.verdict.data else ""
+        table.add_column(escape(f"{data}{compared.names[place]}{seeds}"), overflow="fold")
     for metric in dict.fromkeys(name for audit in audits for name in audit.verdict.scores):
-        table.add_row(metric, *(format_number(audit.verdict.scores.get(metric)) for audit in audits))
-    table.add_section()
-    rows = {name: by_training(audit.rows) for name, audit in zip(names, audits, strict=True)}
-    for comparison in compare(rows, audits[0].verdict.item):
-        table.add_row(escape(comparison.question), *map(_side, comparison.sides))
-    console.print(table)
-    console.print(
-        "[dim]In brackets the 95 % interval; after it the difference from the first model, with * where it is "
-        "significant: its interval excludes 0. Prediction scores are means over seeds.[/dim]"
-    )
+        table.add_row(escape(metric), *(format_number(audit.verdict.scores.get(metric)) for audit in audits))
+    group = None
+    for comparison in compared.comparisons:
+        if comparison.group != group:
+            group = comparison.group
+            table.add_section()
+            table.add_row(f"[bold]{group}[/bold]")
+        table.add_row(escape(comparison.question), *(_side(comparison.sides[place]) for place in places))
+    return table
 
 
 def _side(side: "Side | None") -> str:
+    """The value, its interval, and the difference from the first model, a line each."""
     if side is None:
         return format_number(None)
-    value = _shown(side.value.value, side.value.low, side.value.high)
+    lines = [format_number(side.value.value)]
+    if interval := format_interval(side.value.low, side.value.high):
+        lines.append(f"[dim]{interval}[/dim]")
     difference = side.difference_from_first
-    if difference is None or difference.value != difference.value:
-        return value
-    return f"{value} {difference.value:+.2f}{'*' if side.is_significant else ''}"
+    if difference is not None and difference.value == difference.value:
+        marked = f"{_signed(difference.value)} {side.change}".strip()
+        lines.append(f"[{COLOURS[side.change]}]{marked}[/]" if side.change else f"[dim]{marked}[/dim]")
+    return "\n".join(lines)
+
+
+def _signed(difference: float) -> str:
+    """A difference with its sign: two decimals, or the first digit that is not 0.
+
+    >>> _signed(0.126), _signed(-0.0024), _signed(3e-9), _signed(0.0)
+    ('+0.13', '-0.002', '+3e-09', '0')
+    """
+    return f"{difference:+.2f}" if abs(difference) >= 0.005 else f"{difference:+.1g}" if difference else "0"
+
+
+def _texts(audit: "AuditFiles") -> str:
+    verdict = audit.verdict
+    return f"{verdict.texts:,} {verdict.split} texts{f' of {verdict.data}' if verdict.data else ''}"
+
+
+def _numbers(side: "Side | None") -> dict[str, Any] | None:
+    if side is None:
+        return None
+    own, apart = side.value, side.difference_from_first
+    difference = None if apart is None else {"value": apart.value, "low": apart.low, "high": apart.high}
+    return {
+        "value": own.value,
+        "low": own.low,
+        "high": own.high,
+        "texts": own.n,
+        "difference": difference,
+        "change": side.change,
+    }

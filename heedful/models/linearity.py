@@ -33,10 +33,23 @@ def validate_linearity(model: Model, seen: Trace) -> Model:
     _validate_shape("item_logits", item_logits, "batch, item, classes", (batch, items, seen.logits.shape[1]))
     empty_logits = model.empty_logits(seen.encoded)
     _validate_shape("empty_logits", empty_logits, "batch, classes", (batch, seen.logits.shape[1]))
+    _validate_finite(item_logits, seen)
     tolerance = logit_tolerance(item_logits, seen)
     _validate_sums(model, seen, item_logits, tolerance)
     _validate_empty(model, seen, empty_logits, tolerance)
     return model
+
+
+def _validate_finite(item_logits: Float[Tensor, "batch item classes"], seen: Trace) -> None:
+    """Refuse item logits that are no numbers, where there is an item."""
+    wrong = (~item_logits.isfinite().all(-1)).to(seen.encoded.items.device) & seen.encoded.items
+    if wrong.any():
+        text, item = wrong.nonzero()[0].tolist()
+        raise HeedfulError(
+            f"`item_logits` does not fit `decode`: of item {item} of text {int(seen.batch.index[text])} it returns "
+            f"{item_logits[text, item].tolist()}, which are not all numbers. Correct it, or remove it and "
+            "`empty_logits`, and answers are searched for instead of exact."
+        )
 
 
 def logit_tolerance(item_logits: Float[Tensor, "batch item classes"], seen: Trace) -> float:

@@ -25,12 +25,13 @@ if TYPE_CHECKING:
 
     from heedful.auditing.audit import Audit
     from heedful.auditing.explain import Texts
+    from heedful.auditing.words import OwnWords
     from heedful.schema import Verdict
     from heedful.training.trained import Trained
     from heedful.types import Model
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanations:
     """Decisions of one model on one text or several, explained: like a list, and to be shown.
 
@@ -65,6 +66,15 @@ class Explanations:
         from heedful.report.explanation_terminal import show
 
         show(self.decisions, self.notes, console or Console(highlight=False))
+
+    def _repr_html_(self) -> str:
+        from heedful.report.notebook import explanations_in_notebook
+
+        return explanations_in_notebook(self.decisions, self.notes)
+
+    def __repr__(self) -> str:
+        count = f"{len(self)} text{'' if len(self) == 1 else 's'}"
+        return f"Explanations({self.facts.get('Model', 'a model')}, {count}: {self.guidance.lead})"
 
     def html(self) -> str:
         """The whole page. Every word that comes from a text is escaped; nothing in it runs, and it loads nothing."""
@@ -116,10 +126,10 @@ def explain(
     texts: "Texts",
     *,
     audit: "Audit | Verdict | None" = None,
-    words: Sequence[Sequence[str]] = (),
+    words: "OwnWords | None" = None,
     labels: Sequence[str] = (),
     reference: "Trained | None" = None,
-    device: str = "cpu",
+    device: str | None = None,
 ) -> Explanations:
     """The model's decisions on texts, explained as its audit advises: `.show()`, `.save("page.html")`, or take `[0]`.
 
@@ -128,14 +138,14 @@ def explain(
         texts: a text or a list of them for a finished run, (text, query) where it reads a query; a `Batch` or a list of
             them for a model of the user's own.
         audit: the model's audit, which says what to show and how far to trust it.
-        words: what the items of each text are called, for a model of the user's own.
+        words: of a model of the user's own, as `heedful.audit` takes them.
         labels: what its classes are called, where the audit does not say.
         reference: the run whose attention a run with frozen attention imposes.
     """
     from heedful.auditing.explain import described_model, explain_texts
 
     decisions = explain_texts(model, texts, audit=audit, words=words, labels=labels, reference=reference, device=device)
-    return Explanations(decisions, described_model(model))
+    return Explanations(decisions, described_model(model, audit))
 
 
 def _plain(value: Any) -> Any:

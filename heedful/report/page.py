@@ -171,11 +171,13 @@ def _made(verdicts: Sequence[Verdict], names: Sequence[str]) -> list[tuple[str, 
     return facts
 
 
-def _words(audits: Sequence[AuditFiles], names: Sequence[str]) -> list[tuple[str, Words, list[tuple[Word, ...]]]]:
-    """For each audit that has them: its name, the words it found, and most and least attended ones side by side."""
-    pairs = [(name, audit.verdict.words) for audit, name in zip(audits, names, strict=True)]
+def _words(audits: Sequence[AuditFiles], names: Sequence[str]) -> list[tuple[str, Words, list[tuple[Word, ...]], str]]:
+    """For each audit that has them: its name, its words, most and least attended ones side by side, where counted."""
+    verdicts = [(name, audit.verdict) for audit, name in zip(audits, names, strict=True)]
     return [
-        (name, words, list(zip(words.most, words.least, strict=False))) for name, words in pairs if words is not None
+        (name, verdict.words, list(zip(verdict.words.most, verdict.words.least, strict=False)), verdict.counted_on)
+        for name, verdict in verdicts
+        if verdict.words is not None
     ]
 
 

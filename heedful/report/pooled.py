@@ -11,6 +11,7 @@ from heedful.errors import StoreError
 from heedful.report.audit_files import AuditFiles, read_audit, read_verdict
 from heedful.report.names import short_name
 from heedful.schema import Verdict, updated
+from heedful.verdict.comparison import audited_fingerprint
 from heedful.verdict.pooling import pooled_verdict
 
 BY_SEED = ("seed", "reference")
@@ -62,7 +63,8 @@ def _differ_in_seed_alone(first: Verdict, other: Verdict) -> bool:
 
 def _described(verdict: Verdict) -> tuple[Any, ...]:
     """All that trainings of one model have in common."""
-    return _without_seed(verdict.settings), verdict.data, verdict.split, verdict.texts
+    data = verdict.data, audited_fingerprint(verdict)
+    return _without_seed(verdict.settings), data, verdict.split, verdict.texts
 
 
 def _without_seed(settings: Mapping[str, Any]) -> dict[str, Any]:

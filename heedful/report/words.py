@@ -27,9 +27,9 @@ def token_weights(texts: Texts) -> Figure | None:
         group=GROUP,
         title="Weights by kind of word",
         caption=(
-            "The mean attention weight, relative to uniform, of the words of a text that speak for each answer in the "
-            "training texts, and of those that speak for none: 1 is what each word would get were all alike. "
-            "Box: the middle half of the texts; whiskers: 1.5 times its width; points beyond are not drawn."
+            "The mean attention weight, relative to uniform, of the words of a text that speak for each answer, by the "
+            "label under which they mostly occur, and of those that speak for none: 1 is what each word would get were "
+            "all alike. Box: the middle half of the texts; whiskers: 1.5 times its width; points beyond are not drawn."
             + texts.left_out(POLAR)
         ),
         source="Sun & Lu 2020, Figure 5",

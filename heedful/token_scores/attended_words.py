@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import nan
 
 from jaxtyping import Int
 from torch import Tensor
@@ -14,8 +15,11 @@ from heedful.types import Batch, LinearModel
 SHOWN = 12
 """Words listed at each end of the ranking."""
 
+FEWEST = 20
+"""Label-indicative words without which nothing is said of how attention treats them."""
+
 MIN_COUNT = 5
-"""Occurrences in the training texts that a word needs to be listed: rarer words are hardly trained."""
+"""Occurrences that a word needs to be listed: rarer words are hardly trained."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,8 @@ class AttendedWords:
     Polar is Sun and Lu's (2020) term for label-indicative words: those that occur mostly under one label.
 
     Args:
-        auroc: the probability that a polar word has a larger attention score than a neutral one.
+        auroc: the probability that a polar word has a larger attention score than a neutral one; NaN where there are
+            fewer than 20 polar words.
         polar, neutral: how many words of each kind occur in the texts.
         most, least: the words with the largest scores, from the top, and with the smallest, from the bottom.
     """
@@ -58,7 +63,7 @@ def attended_words(
     The model must be in evaluation mode.
 
     Args:
-        counts: how often each token occurs under each label of the training texts.
+        counts: how often each token occurs under each label, in the training texts where these are at hand.
         words: the word of each token number; if empty, words are named by their numbers.
     """
     return rank_words(local_scores(model, batches, len(counts)), counts, words, labels)
@@ -73,8 +78,8 @@ def rank_words(
     >>> scores = TokenScores(torch.zeros(7), torch.tensor([0.0, 0.0, 0.0, 0.0, 3.0, 1.0, 2.0]))
     >>> counts = torch.tensor([[0, 0], [0, 0], [0, 0], [0, 0], [0, 9], [5, 5], [9, 1]])
     >>> ranking = rank_words(scores, counts, (), ("bad", "good"))
-    >>> ranking.auroc, ranking.most[0]
-    (1.0, Word(word='token 4', speaks_for='good', score=3.0))
+    >>> ranking.auroc, ranking.most[0]  # too few words to say how attention treats them
+    (nan, Word(word='token 4', speaks_for='good', score=3.0))
     """
     attention, classes = scores.attention.cpu(), token_classes(counts)
     is_scored = attention.isfinite()
@@ -88,7 +93,7 @@ def rank_words(
         return Word(word, class_names[int(classes[token])], attention[token].item())
 
     return AttendedWords(
-        auroc=shares_below(attention, neutral)[polar].mean().item(),
+        auroc=shares_below(attention, neutral)[polar].mean().item() if polar.sum() >= FEWEST else nan,
         polar=int(polar.sum()),
         neutral=int(neutral.sum()),
         most=tuple(entry(token) for token in order[:SHOWN]),

@@ -27,20 +27,26 @@ def token_counts(split: EncodedSplit, vocabulary: int, classes: int) -> Int[Tens
             [1, 1]])
     """
     labels = split.labels.repeat_interleave(torch.tensor(split.lengths))
-    pairs = torch.cat(split.texts) * classes + labels
-    counts = pairs.bincount(minlength=vocabulary * classes).unflatten(0, (vocabulary, classes))
+    counts = _counts(torch.cat(split.texts), labels, vocabulary, classes)
     counts[: len(SPECIAL)] = 0
     return counts
 
 
 def counts_of_batches(batches: Sequence[Batch], classes: int) -> Int[Tensor, "token classes"]:
-    """As `token_counts`, for texts that are batched already; only attendable positions are counted."""
-    texts = tuple(
-        row[kept].cpu() for batch in batches for row, kept in zip(batch.tokens, batch.attendable, strict=True)
-    )
-    labels = torch.cat([batch.labels.cpu() for batch in batches])
-    vocabulary = 1 + max(int(batch.tokens.max()) for batch in batches)
-    return token_counts(EncodedSplit(texts, (), (), labels, framed=False), vocabulary, classes)
+    """As `token_counts`, for texts that are batched already: every token counts at the positions that are attendable.
+
+    No number is special: what is no word, a user's own batches say by `attendable`.
+    """
+    tokens = torch.cat([batch.tokens[batch.attendable].cpu() for batch in batches])
+    labels = torch.cat([batch.labels.repeat_interleave(batch.attendable.sum(1)).cpu() for batch in batches])
+    return _counts(tokens, labels, 1 + max(int(batch.tokens.max()) for batch in batches), classes)
+
+
+def _counts(
+    tokens: Int[Tensor, " occurrence"], labels: Int[Tensor, " occurrence"], vocabulary: int, classes: int
+) -> Int[Tensor, "token classes"]:
+    pairs = tokens * classes + labels
+    return pairs.bincount(minlength=vocabulary * classes).unflatten(0, (vocabulary, classes))
 
 
 def token_classes(

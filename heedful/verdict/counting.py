@@ -10,12 +10,17 @@ HALFWAY = 0.5
 """The score that attention must reach: half way from the floor to the best possible."""
 FEWEST_TEXTS = 20
 """A line with fewer defined texts is shown and not counted."""
+FEWEST_WORDS = 20
+"""With fewer label-indicative words, the line about them is shown and not counted."""
+ABOUT_WORDS = "token_scores"
+"""The line about label-indicative words."""
 
 COUNTING_RULE = (
     f"A question counts where its score is defined (the best possible is surely above the floor), on at least "
-    f"{FEWEST_TEXTS} texts, where best and floor differ by what matters for that question, and where the best "
-    "attention over the model's own encodings would itself hold, and the same weights permuted among the words would "
-    "fail (or leave a model that has learnt nothing). Attention holds where the 95 % interval of its score "
+    f"{FEWEST_TEXTS} texts (that about label-indicative words: with at least {FEWEST_WORDS} of them), where best and "
+    "floor differ by what matters for that question, and where the best attention over the model's own encodings would "
+    "itself hold, and the same weights permuted among the words would fail (or leave a model that has learnt "
+    "nothing). Attention holds where the 95 % interval of its score "
     f"lies at or above {HALFWAY:g}, fails where it lies below, and is undecided otherwise."
 )
 """Which lines count, and how; it looks at nothing but the audit at hand."""
@@ -69,9 +74,12 @@ def gate_reason(verdict: Verdict) -> Gate | None:
 def counted(verdict: Verdict) -> Verdict:
     """The verdict with the outcome of each line; where the gate is shut, none is counted."""
     closed = {"nothing to explain": NOT_LEARNT, "too few texts": TOO_FEW, None: ""}[gate_reason(verdict)]
+    few_words = verdict.indicative_words is not None and verdict.indicative_words < FEWEST_WORDS
     lines = []
     for line in verdict.lines:
         own = Status("not counted", closed) if closed else status(line)
+        if few_words and line.name == ABOUT_WORDS and own.outcome != "not counted":
+            own = Status("not counted", f"fewer than {FEWEST_WORDS} label-indicative words")
         lines.append(updated(line, outcome=own.outcome, reason=own.reason))
     return updated(verdict, lines=tuple(lines))
 

@@ -54,11 +54,11 @@ def _mean_scores(described: Sequence[Verdict]) -> dict[str, float]:
 
 
 def _lines(described: Sequence[Verdict], rows: Sequence[pl.DataFrame]) -> tuple[Line, ...]:
-    item = described[0].item
-    pooled = lines_across(rows, item)
+    words = described[0].item, described[0].counted_on
+    pooled = lines_across(rows, *words)
     if len(rows) == 1:
         return pooled
-    by_seed = [{line.name: line for line in lines_across([own], item)} for own in rows]
+    by_seed = [{line.name: line for line in lines_across([own], *words)} for own in rows]
     return tuple(updated(line, by_seed=_by_seed(line.name, described, by_seed)) for line in pooled)
 
 

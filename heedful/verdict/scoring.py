@@ -1,6 +1,6 @@
 """From columns to the lines of a verdict: each question's value between its floor and the best possible."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import nan
 
 import polars as pl
@@ -42,27 +42,36 @@ def is_asked(question: Question, columns: Columns) -> bool:
     return ({name.split(".")[0] for name in columns} | set(columns)).issuperset(question.needs)
 
 
-def lines_across(audits: Sequence[pl.DataFrame], item: str = "word") -> tuple[Line, ...]:
+def lines_across(
+    audits: Sequence[pl.DataFrame], item: str = "word", counted_on: str = Answer.counted_on
+) -> tuple[Line, ...]:
     """The verdict from the rows of one seed or several."""
-    return tuple(verdict_lines(columns_of(audits), inexact=inexact_tests(audits), item=item))
+    columns, inexact = columns_of(audits), inexact_tests(audits)
+    return tuple(verdict_lines(columns, inexact=inexact, item=item, counted_on=counted_on))
 
 
-def verdict_lines(columns: Columns, *, inexact: Collection[str] = (), item: str = "word") -> list[Line]:
+def verdict_lines(
+    columns: Columns, *, inexact: Collection[str] = (), item: str = "word", counted_on: str = Answer.counted_on
+) -> list[Line]:
     """One line for every question whose tests were run.
 
     Args:
         inexact: tests that were not answered exactly.
         item: what attention weighs, as the sentences call it.
+        counted_on: the texts on which label-indicative words were counted.
     """
     asked = [question for question in QUESTIONS if is_asked(question, columns)]
     learns_permuted = _learns_permuted(columns)
+    words = {"item": item, "counted_on": counted_on}
     return [
-        _line(question, columns, bool(set(inexact) & {*question.needs}), item, learns_permuted=learns_permuted)
+        _line(question, columns, bool(set(inexact) & {*question.needs}), words, learns_permuted=learns_permuted)
         for question in asked
     ]
 
 
-def _line(question: Question, columns: Columns, is_inexact: bool, item: str, *, learns_permuted: bool) -> Line:
+def _line(
+    question: Question, columns: Columns, is_inexact: bool, words: Mapping[str, str], *, learns_permuted: bool
+) -> Line:
     value, floor, best = question.measured(columns)
     defined = ~(value + floor + best).isnan()
     score = score_interval(value, floor, best)
@@ -72,11 +81,11 @@ def _line(question: Question, columns: Columns, is_inexact: bool, item: str, *, 
     uninformed = None
     if question.uninformed and learns_permuted:
         uninformed = score_interval(question.uninformed(columns), floor, best)
-    answer = Answer(mean, low, high, question.details(columns), item)
+    answer = Answer(mean, low, high, question.details(columns), **words)
     is_qualified = is_inexact and bool(question.if_inexact) and bool(defined.any())
     return Line(
         name=question.name,
-        question=question.wording(item),
+        question=question.wording(answer.item),
         topic=question.topic,
         value=interval.value,
         low=interval.low,

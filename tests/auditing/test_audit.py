@@ -20,6 +20,7 @@ from heedful.verdict.scoring import lines_across
 from support.audits import QUICK, line_of
 from support.four_verbs import Relu
 from support.models import make, make_batch
+from support.own_models import CLASSES, VOCABULARY, BagOfWords, Linear, knowing, texts, words_of
 from support.runs import changed, toy
 
 
@@ -188,3 +189,79 @@ def test_a_model_of_the_users_is_asked_about_the_words_of_its_batches():
     assert words is not None and all(each.word.startswith("token ") for each in words.most)
     assert audit(make(head="tanh"), [make_batch()], settings).verdict.words is None
     assert audit(make(), [make_batch()], update_settings(QUICK, {"tests": ("uniform",)})).verdict.words is None
+
+
+def own_audit(model=None, batches=None, **options):
+    only = AuditSettings(tests=("token_scores", "permutation"), options={"permutation": {"count": 2}}, shown=3)
+    return audit(model or Linear(), batches or [texts(24), texts(6, first=24)], only, **options)
+
+
+def test_a_model_of_ones_own_goes_by_the_name_it_is_given():
+    finished = own_audit(name="my bag")
+    assert set(finished.rows["run"]) == set(finished.examples["run"]) == {"my bag"}
+    verdict = finished.verdict
+    assert verdict.run == verdict.model == verdict.trainings[0].run == "my bag" and "my bag" in repr(finished)
+    assert own_audit().verdict.model == verdict.settings["model"] == "Linear"
+
+
+@pytest.mark.parametrize("by_text", [False, True])
+def test_the_words_of_ones_own_texts_are_in_heat_maps_and_word_lists(by_text):
+    words = [words_of(number) for number in range(30)] if by_text else VOCABULARY.__getitem__
+    finished = own_audit(words=words, labels=CLASSES)
+    for example in finished.examples.to_dicts():
+        assert example["items"] == words_of(example["example"]) and example["text"] == " ".join(example["items"])
+    listed = {each.word: each.speaks_for for each in finished.verdict.words.most}
+    assert listed == {"bad": "bad", "good": "good", **dict.fromkeys(("the", "film", "was", "so"), "neutral")}
+
+
+def test_accuracy_comes_from_the_labels_of_the_batches():
+    assert own_audit(knowing(Linear())).verdict.scores == {"accuracy": 1.0}
+    wrong = [replace(texts(24), labels=1 - texts(24).labels)]
+    assert own_audit(knowing(Linear()), wrong).verdict.scores == {"accuracy": 0.0}
+    assert own_audit(knowing(Linear())).verdict.trainings[0].scores == {"accuracy": 1.0}
+
+
+def test_classes_are_as_many_as_logits_whatever_labels_occur():
+    finished = own_audit(Linear(classes=3))
+    assert finished.verdict.labels == ("0", "1", "2")
+    assert {"weight[0]", "weight[2]"} <= set(finished.rows.filter(test="token_scores")["measure"])
+    assert own_audit(Linear(classes=3), labels=("no", "yes", "maybe")).verdict.labels == ("no", "yes", "maybe")
+
+
+def test_label_indicative_words_are_counted_where_there_are_texts_and_count_from_twenty_on(finished):
+    own = own_audit(knowing(Linear()))
+    assert own.verdict.counted_on == "the audited texts" and finished.verdict.counted_on == "the training texts"
+    line = line_of(own, "token_scores")
+    assert "Compare a word that in the audited texts mostly occurs" in line.sentence
+    assert "Compare a word that in the training texts mostly occurs" in line_of(finished, "token_scores").sentence
+    assert (own.verdict.indicative_words, own.verdict.words.auroc) == (2, None)
+    assert own_audit(BagOfWords()).verdict.indicative_words == 2
+    assert own_audit(BagOfWords()).verdict.words is None
+
+
+def test_a_model_is_measured_where_it_is_asked_to_be():
+    here = own_audit(device="cpu")
+    assert here.rows.equals(own_audit().rows)
+
+
+def test_what_is_for_models_of_ones_own_is_refused_for_a_run(trained):
+    for option in ({"words": [["a"]]}, {"name": "mine"}, {"labels": ("a", "b")}):
+        with pytest.raises(SettingError, match="words, name and labels must be left out"):
+            audit(trained, toy(), QUICK, **option)
+
+
+def test_a_finished_run_is_audited_on_other_data_with_its_own_accuracy(trained):
+    other = replace(toy(), name="elsewhere", fingerprint="g", labels=("good", "bad"))
+    other = replace(other, test=tuple(replace(text, label=1 - text.label) for text in toy().test))
+    only = AuditSettings(tests=("prediction",), shown=2)
+    finished, before = audit(trained, other, only), audit(trained, toy(), only)
+    assert finished.verdict.labels == ("bad", "good") and finished.verdict.data == "elsewhere"
+    assert finished.verdict.fingerprint == "g" and before.verdict.fingerprint == "f"
+    correct = before.rows.filter(measure="correct")["value"].mean()
+    assert finished.verdict.scores == {"accuracy": pytest.approx(correct)}
+    assert finished.examples["label"].to_list() == before.examples["label"].to_list()
+    assert set(before.verdict.scores) == {"accuracy", "f1", "macro_f1", "roc_auc"}
+
+
+def test_an_audit_says_in_a_line_what_it_is(finished):
+    assert repr(finished) == "Audit(average, additive attention on mock-1, 12 test texts: Too few texts to tell.)"

@@ -7,19 +7,21 @@ import pytest
 import torch
 
 from heedful.auditing.audit import audit
+from heedful.auditing.checked_trace import validate_trace
 from heedful.auditing.subject import (
     SOME,
     float64_eval_copy,
     random_order,
+    readable_by,
     subject_of,
     subject_of_batches,
-    validate_trace,
 )
-from heedful.errors import HeedfulError, SettingError
+from heedful.errors import DataError, HeedfulError, SettingError
 from heedful.models.attention_model import AttentionModel
 from heedful.models.trace import trace
 from heedful.settings import AuditSettings
 from heedful.training.loop import train
+from heedful.types import Encoded
 from support.audits import QUICK
 from support.four_verbs import FourVerbs
 from support.models import make, make_batch
@@ -131,3 +133,48 @@ def test_words_are_counted_under_their_labels(trained):
     counts = dict(zip(context.vocabulary, context.token_counts().tolist(), strict=True))
     assert counts["bad"] == [18, 0] and counts["good"] == [0, 18]
     assert context.labels == ("bad", "good") and context.task == "classification"
+
+
+def test_data_that_a_run_cannot_read_is_refused(trained):
+    with pytest.raises(DataError, match="the run's labels, 'bad', 'good'; 'toy' also has 'odd'"):
+        subject_of("run", trained, toy(labels=("bad", "good", "odd")), ONLY)
+    with pytest.raises(DataError, match="it reads texts without a query; 'toy' is of nli"):
+        subject_of("run", trained, toy(task="nli"), ONLY)
+    with pytest.raises(DataError, match="must have test texts to audit; 'toy' has none"):
+        subject_of("run", trained, replace(toy(), test=()), ONLY)
+
+
+def test_words_are_counted_on_the_audited_texts_where_there_are_no_others(trained):
+    subject = subject_of("run", trained, replace(toy(), train=(), dev=()), ONLY)
+    counts = dict(zip(subject.context.vocabulary, subject.context.token_counts().tolist(), strict=True))
+    assert counts["bad"] == [6, 0] and subject.counted_on == "the audited texts"
+    finished = audit(trained, replace(toy(), train=(), dev=()), QUICK)
+    assert finished.dev.is_empty() and finished.verdict.counted_on == "the audited texts"
+
+
+def test_labels_are_read_in_the_runs_order(trained):
+    turned = replace(toy(), labels=("good", "bad"))
+    labels = [example.label for example in readable_by(trained, turned).test]
+    assert labels == [1 - example.label for example in toy().test]
+    good = tuple(replace(example, label=0) for example in toy().test)
+    only_good = replace(toy(), labels=("good",), train=good, dev=good, test=good)
+    assert {example.label for example in readable_by(trained, only_good).test} == {1}
+    assert readable_by(trained, toy()) == toy()
+
+
+def test_items_of_ones_own_model_are_sentences_where_they_are_not_tokens():
+    assert subject_of_batches("own", make("hierarchical"), [make_batch()]).item == "sentence"
+    with pytest.raises(SettingError, match="Set `Batch.sentence` to the number of the item"):
+        subject_of_batches("own", Halved(make("average")), [replace(make_batch(), sentence=None)])
+
+
+class Halved(FourVerbs):
+    """Attends to every other token, and does not say so."""
+
+    def encode(self, embedded, batch):
+        encoded = self.model.encode(embedded, batch)
+        return Encoded(encoded.hidden[:, ::2], encoded.items[:, ::2])
+
+    def attend(self, encoded, batch):
+        weights = encoded.items.double()
+        return weights, weights / weights.sum(1, keepdim=True)

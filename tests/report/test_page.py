@@ -6,6 +6,7 @@ import pytest
 
 from heedful.report import FIGURES, read_audit, write_report
 from heedful.report.page import render_page
+from heedful.schema import updated
 from support.synthetic_audit import make_audit
 
 VOID = {"meta", "link", "input", "br"}
@@ -156,3 +157,12 @@ def test_the_most_and_least_attended_words_are_listed_and_escaped(page_of_one, b
     assert "<td>the</td><td>–</td><td>-1.50" in page_of_one
     without = replace(bare, verdict=bare.verdict.model_copy(update={"words": None}))
     assert 'id="words"' in page_of_one and 'id="words"' not in render_page([without])
+
+
+def test_words_say_what_they_were_counted_on_and_when_they_are_too_few(bare):
+    words = updated(bare.verdict.words, auroc=None, polar=3)
+    own = updated(bare.verdict, words=words, counted_on="the audited texts")
+    page = render_page([replace(bare, verdict=own)])
+    assert "What each speaks for was counted on the audited texts." in page
+    assert "Too few words to say whether those that speak for an answer have larger scores: 3 do, and 14" in page
+    assert "What each speaks for was counted on the training texts." in render_page([bare])

@@ -3,7 +3,7 @@ import torch
 from sklearn.metrics import roc_auc_score
 
 from heedful.token_scores import TokenScores, attended_words, local_scores, token_classes
-from heedful.token_scores.attended_words import SHOWN, rank_words
+from heedful.token_scores.attended_words import FEWEST, SHOWN, rank_words
 from support.models import VOCABULARY, make, make_batch
 
 WORDS = tuple("abcdefghijk")
@@ -12,9 +12,18 @@ SCORES = TokenScores(torch.zeros(11), torch.tensor([9.0, 9, 9, 9, 2, 1, 0.5, 1.5
 
 
 def test_the_chance_is_the_area_under_the_roc_curve():
+    scores = torch.randn(27, generator=torch.Generator().manual_seed(0)).double()
+    counts = torch.tensor([[9, 0]] * FEWEST + [[4, 4]] * 7)
+    ranking = rank_words(TokenScores(torch.zeros(27), scores), counts, (), ("bad", "good"))
+    assert (ranking.polar, ranking.neutral) == (20, 7)
+    assert ranking.auroc == pytest.approx(roc_auc_score([1] * 20 + [0] * 7, scores.tolist()))
+    fewer = rank_words(TokenScores(torch.zeros(26), scores[1:]), counts[1:], (), ("bad", "good"))
+    assert (fewer.polar, fewer.neutral) == (19, 7) and fewer.auroc != fewer.auroc
+
+
+def test_words_without_a_score_are_of_no_kind():
     ranking = rank_words(SCORES, COUNTS, WORDS, ("bad", "good"))
     assert (ranking.polar, ranking.neutral) == (2, 3)
-    assert ranking.auroc == pytest.approx(roc_auc_score([1, 1, 0, 0, 0], [2, 1, 0.5, 1.5, 3]))
 
 
 def test_words_are_listed_from_both_ends_and_rare_or_unread_ones_left_out():

@@ -2,6 +2,7 @@
 
 import pytest
 
+from heedful.schema import updated
 from heedful.verdict.counting import Status, counted, gate_reason, outcomes, status
 from support.lines import countable_line as line
 from support.lines import countable_verdict as verdict
@@ -40,6 +41,14 @@ def test_the_whole_interval_must_lie_on_one_side_of_one_half(low, high, outcome)
 )
 def test_a_line_that_is_not_counted_says_why(changes, reason):
     assert status(line(**changes)) == Status("not counted", reason)
+
+
+@pytest.mark.parametrize(("words", "outcome"), [(None, "holds"), (20, "holds"), (19, "not counted")])
+def test_the_line_about_label_indicative_words_needs_twenty_of_them(words, outcome):
+    lines = (updated(line(), name="token_scores"), line())
+    about_words, other = counted(updated(verdict(*lines), indicative_words=words)).lines
+    assert (about_words.outcome, other.outcome) == (outcome, "holds")
+    assert about_words.reason == ("" if outcome == "holds" else "fewer than 20 label-indicative words")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,162 @@
+"""Finished runs, audits and data sets by their names; and the audit of whatever these, or the user, have."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from heedful.auditing import audit as auditing
+from heedful.auditing.audit import Audit, Report
+from heedful.auditing.companions import Companions
+from heedful.auditing.words import OwnWords
+from heedful.data import load as load_dataset
+from heedful.errors import DataError, SettingError, StoreError
+from heedful.report.audit_files import read_audit
+from heedful.runs.audit_folders import find_audit
+from heedful.runs.other_data import load_for
+from heedful.runs.store import Store
+from heedful.settings import AuditSettings, DataSettings, Run, TextSettings
+from heedful.settings.validation import validate_settings
+from heedful.training.trained import Trained
+from heedful.types import Batch, Dataset, Model
+
+Place = str | Path
+
+
+def load(name: Place, *, runs: Place = "runs", audits: Place = "audits") -> Trained | Audit:
+    """A finished run or a finished audit: by its folder, or by its key, of which the first characters will do.
+
+    Args:
+        name: a folder (`runs/3f9a...`, or where `Audit.save` wrote), or a key.
+        runs, audits: where keys are looked up, runs first.
+    """
+    if not isinstance(name, str | Path) or not str(name).strip():
+        raise SettingError(f"name must be the folder or the key of a finished run or audit; it is {name!r:.60}.")
+    place, store = Path(name), Store(runs)
+    if (place / "run.json").is_file():
+        return Store(place.parent).load(place.name)
+    is_run = any(folder.name.startswith(str(name)) for folder in store.folders())
+    if is_run:
+        return store.load(str(name))
+    try:
+        return _read(find_audit(str(name), Path(audits)))
+    except StoreError as error:
+        if place.is_dir() or (Path(audits) / place).is_dir():
+            raise
+        raise StoreError(
+            f"there is no finished run '{name}' in {store.folder}/ and no audit of that name in {audits}/. `heedful "
+            "list runs` lists the runs; `runs=` and `audits=` name other folders. A data set is loaded by "
+            "heedful.load_data."
+        ) from error
+
+
+def _read(folder: Path) -> Audit:
+    files = read_audit(folder)
+    return Audit(files.rows, files.examples, files.verdict, files.dev)
+
+
+def load_data(
+    source: Place | DataSettings | Run,
+    *,
+    text: str | None = None,
+    label: str | None = None,
+    query: str | None = None,
+) -> Dataset:
+    """A data set: a built-in or named one, a file or folder, `hub:NAME`, or what a run reads.
+
+    Args:
+        source: as for `heedful train`; or the settings of the data, or of a whole run, which say more.
+        text, label, query: the columns, where the source has columns that are not found by themselves.
+    """
+    if isinstance(source, Run):
+        return _load(source.data, source)
+    if isinstance(source, DataSettings):
+        return _load(source, Run())
+    if not isinstance(source, str | Path):
+        raise SettingError(f"source must name a data set or a file, or be settings of one; it is {source!r:.60}.")
+    columns = {"text": text, "label": label, "query": query}
+    return _load(validate_settings(DataSettings, {"source": str(source), **columns}, "data."), Run())
+
+
+def _load(data: DataSettings, run: Run) -> Dataset:
+    text: TextSettings = run.text
+    return load_dataset(data, text, sentences=run.network.encoder == "hierarchical")
+
+
+def audit(
+    model: Trained | Model | Place,
+    data: Dataset | Sequence[Batch] | Place | DataSettings | None = None,
+    settings: AuditSettings | None = None,
+    companions: Companions[Any] = Companions(),  # noqa: B008 (frozen)
+    *,
+    words: OwnWords | None = None,
+    name: str = "",
+    labels: Sequence[str] = (),
+    runs: Place = "runs",
+    device: str | None = None,
+    report: Report | None = None,
+) -> Audit:
+    """Put every test to a model's attention.
+
+    Args:
+        model: a finished run, or its folder or key; or any object with the methods embed, encode, attend and decode.
+        data: for a finished run a data set, or its name, file or settings (of a single file all texts are audited);
+            None: the data that it was trained on. For a model of the user's own a list of batches: only they can number
+            its tokens.
+        settings: which tests, on how many texts.
+        companions: the same model from other seeds, without attention, or trained against it.
+        words: the words of a model of the user's own: a list for each text, in the order of the texts, with a word for
+            each item that attention weighs; or a dict or function from the number of a token to its word.
+        name: what a model of the user's own is called; empty: by its class.
+        labels: what its classes are called, in the order of its logits; empty: by their numbers.
+        runs: where finished runs are looked up.
+        device: where it is measured; None: our models on the processor, others where they are.
+        report: called with (texts done, texts in all) after every batch.
+    """
+    if isinstance(model, str | Path):
+        model = _finished_run(model, runs)
+    if isinstance(model, Trained):
+        data = _data_of(model, data)
+        companions = _with_reference(model, companions, runs)
+    return auditing.audit(
+        model,
+        data,  # pyright: ignore[reportArgumentType] (checked there)
+        settings,
+        companions,
+        words=words,
+        name=name,
+        labels=labels,
+        device=device,
+        report=report,
+    )
+
+
+def _finished_run(name: Place, runs: Place) -> Trained:
+    loaded = load(name, runs=runs)
+    if isinstance(loaded, Audit):
+        raise SettingError(f"model must be a finished run; '{name}' is an audit. Its run is {loaded.verdict.run}.")
+    return loaded
+
+
+def _data_of(trained: Trained, data: Any) -> Any:
+    """The data that a finished run is audited on; what is neither its own nor a name is left as it is."""
+    run = trained.run
+    if data is None:
+        dataset = load_data(run)
+        if dataset.fingerprint != run.data.fingerprint:
+            raise DataError(
+                f"'{run.data.source}' has changed since the run was trained on it. To audit the run on it as it is "
+                f"now, say so: data={run.data.source!r}."
+            )
+        return dataset
+    if isinstance(data, str | Path):
+        data = validate_settings(DataSettings, {"source": str(data)}, "data.")
+    return load_for(trained, data) if isinstance(data, DataSettings) else data
+
+
+def _with_reference(trained: Trained, companions: Companions[Any], runs: Place) -> Companions[Any]:
+    """With the run whose attention the model imposes, where it does and nobody gave it."""
+    is_frozen = trained.run.network.attention == "frozen" and trained.run.reference is not None
+    if not is_frozen or not isinstance(companions, Companions) or companions.reference is not None:
+        return companions
+    return replace(companions, reference=Store(runs).load(trained.run.reference or ""))

@@ -1,0 +1,163 @@
+"""What a notebook shows: the answer, the questions, some texts; escaped, alone, and readable in light and dark."""
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+import heedful
+from heedful.auditing.audit import Audit
+from heedful.errors import HeedfulError, SettingError
+from heedful.report import read_audit
+from heedful.report.explanation import Explanations
+from heedful.report.notebook import AGAINST, FOR, MOST_TEXTS, MOST_TOKENS, STRONGEST
+from support.explanations import make_explanation
+from support.synthetic_audit import make_audit
+
+HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</td></table>", "a\x1b[31mb", "{{ 7 * 7 }}"]
+
+
+class Page(HTMLParser):
+    """The tags, attributes and text of a piece of HTML."""
+
+    def __init__(self, content):
+        super().__init__()
+        self.tags, self.attributes, self.open, self.text = [], [], [], ""
+        self.feed(content)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [name for name, _ in attrs]
+        if tag != "br":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open[-1:] != ["style"]:
+            self.text += data
+
+
+def audit_of(files):
+    return Audit(files.rows, files.examples, files.verdict, files.dev)
+
+
+@pytest.fixture(scope="module")
+def audit(audits):
+    return audit_of(audits[0])
+
+
+def test_a_notebook_shows_the_headline_the_questions_and_some_texts(audit):
+    page = Page(audit._repr_html_())
+    text = " ".join(page.text.split())
+    assert audit.headline.lead in text and audit.headline.text in text
+    for line in audit.lines:
+        assert line.question in text and line.outcome in text
+    assert page.tags.count("table") == 1 + text.count("The model answers") > 1 and "token" in audit._repr_html_()
+    assert not page.open
+
+
+def test_it_stands_alone_and_runs_nothing(audit):
+    for shown in (audit._repr_html_(), make_explanation()._repr_html_()):
+        page = Page(shown)
+        assert set(page.tags) <= {"div", "style", "p", "b", "br", "span", "table", "thead", "tbody", "tr", "th", "td"}
+        assert set(page.attributes) <= {"class", "style", "title", "scope", "colspan", "dir"}
+        assert "http" not in shown and "url(" not in shown and "@import" not in shown
+
+
+@pytest.mark.parametrize("word", HOSTILE)
+def test_no_text_becomes_markup(word, tmp_path):
+    shown = audit_of(read_audit(make_audit(tmp_path, texts=4, shown=4, trick=word, labels=[word, "b"])))._repr_html_()
+    explained = make_explanation(("A", word, "film"), predicted=word, probabilities={word: 0.9, "b": 0.1})._repr_html_()
+    for page in (shown, explained):
+        parsed = Page(page)
+        assert not parsed.open and not set(parsed.tags) & {"script", "img"}
+        assert "\x1b" not in page and ("\x1b" in word or word in parsed.text)
+    assert word.replace("\x1b", "\\x1b") in Page(shown).text
+
+
+def luminance(colour):
+    parts = [value / 255 for value in colour]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+@pytest.mark.parametrize("colour", [FOR, AGAINST])
+@pytest.mark.parametrize(("ink", "paper"), [((17, 17, 17), (255, 255, 255)), ((224, 224, 224), (17, 17, 17))])
+def test_words_can_be_read_on_the_strongest_colour_in_light_and_dark(colour, ink, paper):
+    behind = [
+        STRONGEST * int(own) + (1 - STRONGEST) * under for own, under in zip(colour.split(","), paper, strict=True)
+    ]
+    darker, lighter = sorted((luminance(ink), luminance(behind)))
+    assert (lighter + 0.05) / (darker + 0.05) >= 4.5
+
+
+def test_nothing_sets_the_ink_or_the_paper(audit):
+    style = audit._repr_html_().partition("</style>")[0]
+    assert not re.search(r"(?<!-)color: (?!inherit)", style)
+    assert set(re.findall(r"background: (#\w+|transparent|rgba\([^)]*\))", style)) == {
+        "transparent",
+        "rgba(128, 128, 128, .5)",
+        "#2e9e5b",
+        "#d1493a",
+        "#d39b1c",
+    }
+
+
+def test_long_texts_are_cut(audit):
+    words = tuple(f"w{n}" for n in range(MOST_TOKENS + 7))
+    even = (1 / len(words),) * len(words)
+    long = make_explanation(words, attention=even, weights=even, smallest_set=None, other_attention=None)
+    text = Page(long._repr_html_()).text
+    assert f"w{MOST_TOKENS - 1}" in text and f"w{MOST_TOKENS}" not in text and "and 7 more" in text
+
+
+def test_many_explanations_are_cut_and_all_said_to_be_on_the_page():
+    many = Explanations((make_explanation(),) * (MOST_TEXTS + 3), notes=("a note",))
+    text = Page(many._repr_html_()).text
+    assert f"Text {MOST_TEXTS}." in text and f"Text {MOST_TEXTS + 1}." not in text
+    assert "3 more on the page that `save` writes" in text and "a note" in text
+
+
+def test_an_explanation_shows_its_ranking_and_what_it_is_worth():
+    text = " ".join(Page(make_explanation()._repr_html_()).text.split())
+    assert "Lead of instead. Trust of instead. The model answers good with probability 0.85 (bad 0.15)" in text
+    assert "Attention x gradient" in text and "Erasing “great” (1 of 3 words) changes the decision to bad" in text
+
+
+def test_an_audit_is_saved_read_again_and_saved_over(audit, tmp_path):
+    for place in (str(tmp_path / "mine"), tmp_path / "mine"):
+        assert audit.save(place) == tmp_path / "mine"
+        again = heedful.load(place)
+        assert again.rows.equals(audit.rows) and again.verdict.lines == audit.verdict.lines
+    other = replace(audit, verdict=audit.verdict.model_copy(update={"date": "2020-02-02"}))
+    other.save(tmp_path / "mine")
+    assert heedful.load(tmp_path / "mine").verdict.date == "2020-02-02"
+
+
+def test_a_folder_with_other_files_is_left_as_it_is(audit, tmp_path):
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "holiday.jpg").write_bytes(b"...")
+    with pytest.raises(HeedfulError, match="holds 'holiday.jpg'"):
+        audit.save(tmp_path / "photos")
+    assert [path.name for path in (tmp_path / "photos").iterdir()] == ["holiday.jpg"]
+
+
+def test_a_place_that_is_neither_a_folder_nor_a_page_is_named(audit, tmp_path):
+    (tmp_path / "file").write_text("a file")
+    (tmp_path / "folder.html").mkdir()
+    for place in (tmp_path / "file", tmp_path / "folder.html", "/"):
+        with pytest.raises(SettingError, match="place must be a folder for the audit, or a file for its report"):
+            audit.save(place)
+    with pytest.raises(HeedfulError, match="cannot be written"):
+        audit.save(tmp_path / "file" / "page.html")
+
+
+def test_the_report_is_the_page_of_the_command(bare, tmp_path):
+    plain = audit_of(bare)
+    page = plain.to_html()
+    assert page.startswith("<!DOCTYPE html>") and "May this attention be shown as an explanation?" in page
+    path = plain.save(str(tmp_path / "new" / "page.html"))
+    assert path.read_text(encoding="utf-8") == page
