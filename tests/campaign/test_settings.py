@@ -1,0 +1,154 @@
+"""Bad settings: every field of a run and of an audit with values of the wrong type, sign or size."""
+
+import json
+from typing import Any
+
+import pytest
+
+from heedful.settings import AuditSettings, DataSettings, NetworkSettings, TextSettings, TrainingSettings
+from support.refusals import assert_refused
+
+PARTS = {"data": DataSettings, "text": TextSettings, "network": NetworkSettings, "training": TrainingSettings}
+FREE = {"data.fingerprint", "network.vectors_fingerprint"}
+"""Filled in by us; any text may stand there."""
+
+
+def wrong_values(annotation: str) -> list[Any]:
+    """What a field of that type does not take."""
+    wrong: list[Any] = [{"a": {"b": 1}}, [[1]]] if "dict" not in annotation else [[1], "text", {"a": {"b": 1}}]
+    if "str" not in annotation and "Literal" not in annotation and "dict" not in annotation:
+        wrong += ["nonsense", float("inf"), float("nan"), -(10**30)]
+    if "Literal" in annotation or annotation == "str":
+        wrong += [7.5, "nonsense" if "Literal" in annotation else 12]
+    if "bool" in annotation and "dict" not in annotation:
+        wrong += [17]
+    return wrong
+
+
+SETTINGS = [
+    (f"{part}.{name}", value)
+    for part, kind in PARTS.items()
+    for name, field in kind.model_fields.items()
+    if f"{part}.{name}" not in FREE
+    for value in wrong_values(str(field.annotation))
+] + [
+    (f"audit.{name}", value)
+    for name, field in AuditSettings.model_fields.items()
+    if name not in ("tests", "options")
+    for value in wrong_values(str(field.annotation))
+]
+
+
+def shown(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+SMALL = (
+    "data.train_limit=20",
+    "data.test_limit=20",
+    "network.embed_size=4",
+    "network.hidden_size=4",
+    "text.min_count=1",
+)
+CHEAP = ["--seeds", "1", "--epochs", "1", "--encoder", "average", "--tests", "permutation"]
+CHEAP += [part for setting in SMALL for part in ("--set", setting)]
+"""What is taken by mistake should not cost a minute before it is noticed."""
+
+
+def command(folder):
+    places = ["--out", folder / "out", "--runs", folder / "runs", "--audits", folder / "audits"]
+    return ["audit", "mock-1", *places, *CHEAP]
+
+
+@pytest.mark.parametrize(("place", "value"), SETTINGS, ids=lambda part: str(part)[:40])
+def test_no_wrong_setting_is_taken(place, value, tmp_path):
+    assert_refused([*command(tmp_path), "--set", f"{place}={shown(value)}"])
+
+
+MISPLACED = [
+    "nonsense",
+    "=1",
+    "",
+    ".=1",
+    "..=1",
+    "network=5",
+    "network.=5",
+    ".network=5",
+    "seed.x=1",
+    "data.source.x=1",
+    "seed=" + "9" * 30,
+    "seed=" + "9" * 5000,
+    "seed=1.5",
+    'seed="a"',
+    "seed=[1]",
+    "network.hidden_size=" + "[" * 2000,
+    "network.hidden_size=" + "[" * 100_000,
+    "network.hidden_size=" + "9" * 5000,
+    "network.temperature=Infinity",
+    "training.clip_value=Infinity",
+    "training.learning_rate_decay=Infinity",
+    "training.learning_rate=-1",
+    "training.epochs=0",
+    "training.epochs=99999999999999999999",
+    "training.batch_size=0",
+    "training.options.radius=1",
+    "training.method=seat_",
+    "training.optimizer=nonsense",
+    "training.metric=nonsense",
+    "network.encoder=nonsense",
+    "network.head=nonsense",
+    "network.attention=nonsense",
+    "network.kernels=[0]",
+    "network.vectors=nowhere.txt",
+    "network.words=nonsense",
+    "text.min_count=0",
+    "text.max_tokens=0",
+    "data.dev_share=1",
+    "data.test_share=-0.1",
+    "data.classes=1",
+    "data.classes=51",
+    "data.agreement=0.5",
+    "data.only_labels=nonsense",
+    "data.only_labels=[1]",
+    'data.only_labels=["nowhere"]',
+    "audit=1",
+    "audit.=1",
+    "audit.nonsense=1",
+    "audit.nonsense.option=1",
+    "audit.permutation.nonsense=1",
+    "audit.permutation.count=0",
+    "audit.permutation.count=-1",
+    "audit.permutation.count=1.5",
+    'audit.permutation.count="a"',
+    "audit.permutation.count=Infinity",
+    "audit.permutation.count.more=1",
+    "audit.adversarial_attention.eps=-1",
+    "audit.adversarial_attention.eps=2",
+    "audit.seed=" + "9" * 30,
+    "audit.examples=0",
+    "audit.split=train",
+    "audit.shown=-1",
+]
+
+
+@pytest.mark.parametrize("setting", MISPLACED, ids=lambda setting: setting[:40])
+def test_no_misplaced_setting_is_taken(setting, tmp_path):
+    assert_refused([*command(tmp_path), "--set", setting])
+
+
+METHOD_OPTIONS = {
+    "seat": ["radius=a", "radius=-1", "steps=1.5", "steps=-1", "steps=0", "k=0", "k=a", "weights=nonsense", "norm=l3"],
+    "attention_at": ["radius=a", "steps=0", "weight=-1"],
+    "attention_rp": ["radius=-1", "weight=a"],
+    "word_at": ["radius=-1", "steps=-1"],
+    "word_iat": ["size=-1", "size=a"],
+    "adversary": ["weight=-1", "tvd_weight=a", "nonsense=1"],
+    "vanilla": ["radius=1"],
+}
+
+
+@pytest.mark.parametrize(
+    ("method", "option"), [(method, option) for method, options in METHOD_OPTIONS.items() for option in options]
+)
+def test_no_wrong_option_of_a_method_is_taken(method, option, tmp_path):
+    assert_refused([*command(tmp_path), "--method", method, "--set", f"training.options.{option}"])

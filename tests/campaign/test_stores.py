@@ -1,0 +1,169 @@
+"""Bad stores: every file of a finished run and audit damaged in many ways, and every command that reads it."""
+
+import json
+import shutil
+
+import pytest
+from typer.testing import CliRunner
+
+from heedful.cli import app
+from heedful.runs.audit_folders import audit_problem
+from heedful.runs.store import Store
+from support.refusals import assert_refused, run_badly
+
+SMALL = ("data.train_limit=30", "data.test_limit=24", "network.embed_size=4", "network.hidden_size=4")
+TRAIN = ["train", "mock-1", "--encoder", "average", "--epochs", "1"]
+TRAIN += [part for setting in SMALL for part in ("--set", setting)]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A store with one run and its audit; the folder, and the key."""
+    folder = tmp_path_factory.mktemp("finished")
+    for command in (TRAIN, ["audit", "mock-1", "--seeds", "1", *TRAIN[2:], "--tests", "prediction,permutation"]):
+        places = ["--runs", folder / "runs"] + (["--audits", folder / "audits"] if command[0] == "audit" else [])
+        out = ["--out", folder / "out"] if command[0] == "audit" else []
+        result = CliRunner().invoke(app, [str(part) for part in (*command, *places, *out)])
+        assert result.exit_code == 0, result.exception
+    (run,) = (folder / "runs").iterdir()
+    (audit,) = (folder / "audits").iterdir()
+    return folder, run.name, audit.name
+
+
+def delete(path):
+    path.unlink()
+
+
+def empty(path):
+    path.write_bytes(b"")
+
+
+def halve(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def flip(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0x10
+    path.write_bytes(bytes(content))
+
+
+def fill(path):
+    path.write_bytes(bytes(range(256)) * 40)
+
+
+def brackets(path):
+    path.write_text("[" * 100_000)
+
+
+def number(path):
+    path.write_text("7")
+
+
+DAMAGES = [delete, empty, halve, flip, fill, brackets, number]
+REPAIRED = (delete, flip)
+"""After these the work is also done again, which takes its time; how a file was damaged makes no difference to that."""
+
+RUN_FILES = ["run.json", "model.safetensors", "tokenizer.json", "history.parquet"]
+AUDIT_FILES = ["audit.json", "verdict.json", "rows.parquet", "examples.parquet"]
+
+
+@pytest.fixture
+def store(finished, tmp_path):
+    folder, run, audit = finished
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    return tmp_path, run, audit
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
+@pytest.mark.parametrize("file", RUN_FILES)
+def test_a_damaged_run_is_named_and_made_anew(file, damage, store):
+    folder, run, _ = store
+    damage(folder / "runs" / run / file)
+    places = ["--runs", folder / "runs", "--audits", folder / "audits"]
+    assert_refused(["explain", "so good", "--model", run, *places], run)
+    code, listed = run_badly(["list", "runs", "--runs", folder / "runs"])
+    assert code == 0 and run[:8] in listed
+    if damage not in REPAIRED:
+        return
+    code, text = run_badly([*TRAIN, "--runs", folder / "runs"])
+    assert code == 0, text
+    assert Store(folder / "runs").load(run).labels
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
+@pytest.mark.parametrize("file", AUDIT_FILES)
+def test_a_damaged_audit_is_named_and_made_anew(file, damage, store):
+    folder, run, audit = store
+    damage(folder / "audits" / audit / file)
+    assert audit_problem(folder / "audits" / audit) is not None
+    places = ["--audits", folder / "audits"]
+    for name in (run, audit, run[:6]) if file != "audit.json" else ():  # a report does not need that one
+        assert_refused(["report", name, *places, "--out", folder / "page.html"])
+    if damage not in REPAIRED:
+        return
+    audited = ["audit", "--model", run[:8], "--tests", "prediction,permutation", "--runs", folder / "runs"]
+    code, text = run_badly([*audited, *places, "--out", folder])
+    assert code == 0, text
+    assert audit_problem(folder / "audits" / audit) is None
+
+
+@pytest.mark.parametrize("file", [*RUN_FILES, *AUDIT_FILES])
+def test_a_folder_of_the_users_is_never_deleted(file, store):
+    folder, run, audit = store
+    place = folder / ("runs" if file in RUN_FILES else "audits") / (run if file in RUN_FILES else audit) / file
+    place.unlink()
+    place.mkdir()
+    (place / "mine.txt").write_text("mine")
+    places = ["--runs", folder / "runs"]
+    if file in RUN_FILES:
+        assert_refused([*TRAIN, *places], "Move that away")
+    else:
+        audited = ["audit", "--model", run, "--tests", "prediction,permutation", "--audits", folder / "audits"]
+        assert_refused([*audited, *places, "--out", folder], "Move that away")
+    assert (place / "mine.txt").read_text() == "mine"
+
+
+DOCTORED = {
+    "another seed": lambda content: content["run"].update(seed=5),
+    "size -1": lambda content: content.update(embed_size=-1),
+    "size 0": lambda content: content.update(embed_size=0),
+    "huge": lambda content: content.update(embed_size=10**12),
+    "no scores": lambda content: content.update(scores={}),
+    "no test scores": lambda content: content["scores"].pop("test"),
+    "one label": lambda content: content.update(labels=["positive"]),
+    "no labels": lambda content: content.update(labels=[]),
+    "three labels": lambda content: content.update(labels=["a", "b", "c"]),
+    "more fields": lambda content: content.update(more=1),
+    "no run": lambda content: content.pop("run"),
+    "another encoder": lambda content: content["run"]["network"].update(encoder="cnn"),
+    "unknown encoder": lambda content: content["run"]["network"].update(encoder="nonsense"),
+    "infinite": lambda content: content["run"]["network"].update(temperature=1e999),
+    "elsewhere": lambda content: content["run"]["data"].update(source="/etc/passwd"),
+    "hub": lambda content: content["run"]["data"].update(source="hub:nobody/nothing"),
+    "a list": lambda content: content.update(run=[1]),
+}
+
+
+@pytest.mark.parametrize("command", ["explain", "audit"])
+@pytest.mark.parametrize("name", DOCTORED)
+def test_a_doctored_run_is_refused(name, command, store):
+    folder, run, _ = store
+    path = folder / "runs" / run / "run.json"
+    content = json.loads(path.read_text(encoding="utf-8"))
+    DOCTORED[name](content)
+    path.write_text(json.dumps(content), encoding="utf-8")
+    places = ["--model", run, "--runs", folder / "runs", "--audits", folder / "audits"]
+    given = ["so good"] if command == "explain" else ["--out", folder / "page", "--tests", "permutation"]
+    assert_refused([command, *given, *places], run)
+
+
+@pytest.mark.parametrize("stray", ["notes.txt", "folder/", ".part-nobody-x/", ".part-here-1-x/", "0000000000000000/"])
+def test_what_lies_about_in_a_store_is_no_obstacle(stray, store):
+    folder, run, _ = store
+    place = folder / "runs" / stray.rstrip("/")
+    place.mkdir() if stray.endswith("/") else place.write_text("mine")
+    code, text = run_badly([*TRAIN, "--seed", "1", "--runs", folder / "runs"])
+    assert code == 0, text
+    assert place.exists()
+    assert Store(folder / "runs").load(run).labels
