@@ -108,8 +108,10 @@ def shown_texts(subject: Subject, settings: AuditSettings) -> set[int]:
 
 def chosen_tests(settings: AuditSettings) -> dict[str, Callable[..., Findings]]:
     """The tests by name, `prediction` always among them, with their options set."""
-    for name in (*settings.tests, *settings.options):
+    for name in settings.tests:
         pick("test", name, BATTERY)
+    for name, options in settings.options.items():  # also of tests that are not chosen
+        bind_options(pick("test", name, BATTERY).function, options, f"test '{name}'")
     costs = ("default", "deep") if settings.deep else ("default",)
     wanted = settings.tests or tuple(name for name, test in BATTERY.items() if test.cost in costs)
     names = ["prediction", *(name for name in BATTERY if name != "prediction" and name in wanted)]

@@ -15,7 +15,9 @@ from heedful.settings import AuditSettings, Run
 from heedful.settings.validation import nest_settings, validate_settings
 
 if TYPE_CHECKING:
+    from heedful.cli.output import Output
     from heedful.report import AuditFiles
+    from heedful.runs.store import Store
 
 Data = Annotated[
     str | None,
@@ -117,12 +119,10 @@ def audit(
     _check_describes(arguments, of_run)
     how = audit_settings(tests, examples, search, {"deep": deep and not tests, **of_audit})
     use_threads(threads, device)
-    from heedful.cli.verdicts import print_verdicts
     from heedful.report.pooled import pool_by_model
     from heedful.runs.companions import plan_audits
     from heedful.runs.folders import check_writable
     from heedful.runs.store import Store
-    from heedful.verdict.headline import headline
 
     printed, store = output(), Store(runs)
     for place, option in ((runs, "--runs"), (audits, "--audits"), (out, "--out")):
@@ -131,24 +131,39 @@ def audit(
         other = make_run({name: arguments[name] for name in OTHER_DATA}, of_run).data
         audited = [audit_on(printed.progress, store, model, other, how, Path(audits), device)]
     else:
-        chosen = demonstration(seed) if data is None else [make_run(arguments, of_run)]
-        chosen = chosen if model is None else [store.read(store.find(model)).run]
+        own = None if data is None else make_run(arguments, of_run)
+        chosen = demonstration(seed) if own is None else [own]
+        chosen = chosen if model is None else [_stored_run(printed, store, model)]
         retrained = None if uniform is None else store.read(store.find(uniform)).run
         count = seeds or (SEEDS if model is None else 1)
         planned = plan_audits(chosen, seeds=count, deep=deep, adversaries=adversaries, retrained=retrained, store=store)
         audited = audit_planned_runs(printed.progress, planned, how, store, Path(audits), device)
     finished = pool_by_model(audited)
     page = write_out(finished, Path(out), with_texts=not no_texts)
+    _print_answers(printed, finished, page)
+
+
+def _stored_run(printed: "Output", store: "Store", key: str) -> Run:
+    """The settings of a finished run; what it makes us read is said first."""
+    from heedful.runs.sources import recorded_source
+
+    run = store.read(store.find(key)).run
+    if note := recorded_source(run):
+        printed.note(note)
+    return run
+
+
+def _print_answers(printed: "Output", finished: "list[AuditFiles]", page: Path) -> None:
+    from heedful.cli.verdicts import print_verdicts
+    from heedful.verdict.headline import headline
+
     for note in dict.fromkeys(note for each in finished for note in each.verdict.notes):
         printed.note(note)
     print_verdicts(printed.console, finished)
     printed.console.print(f"report: {page}", markup=False, soft_wrap=True)
     for each in finished:
-        printed.console.print(
-            f'explain a text ({each.name}): heedful explain "TEXT" --model {each.verdict.run}',
-            markup=False,
-            soft_wrap=True,
-        )
+        explaining = f'explain a text ({each.name}): heedful explain "TEXT" --model {each.verdict.run}'
+        printed.console.print(explaining, markup=False, soft_wrap=True)
     answers = [headline(each.verdict) for each in finished]
     result = "\n".join(f"{answer.lead} {answer.text} {answer.advice}".strip() for answer in answers)
     printed.end({"report": str(page), **verdict_document(finished)}, result=result)

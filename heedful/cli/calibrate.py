@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from heedful.studies.calibration.page import CalibrationReport
     from heedful.studies.calibration.suite import Result
 
-Draws = Annotated[int, typer.Option(min=1, help="Draws of each world: 100 texts each.")]
+Draws = Annotated[int, typer.Option(min=1, max=100_000, help="Draws of each world: 100 texts each.")]
 Worlds = Annotated[
     list[str] | None, typer.Option("--world", help="Only this world; may be given several times. Default: all.")
 ]

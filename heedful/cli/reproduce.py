@@ -99,8 +99,10 @@ def _prepare(console: "Console", paper: str, scale: str) -> tuple["Study", "Prep
 
 
 def _missing(prepared: "Prepared", store: "Store", folder: Path) -> list[str]:
+    from heedful.runs.audit_folders import audit_problem
+
     runs = [key for key, run in prepared.runs.items() if run not in store]
-    return runs + [key for key in prepared.audits if not (folder / key).is_dir()]
+    return runs + [key for key in prepared.audits if audit_problem(folder / key) is not None]
 
 
 def _end_dry_run(printed: "Output", prepared: "Prepared", store: "Store", missing: int, workers: int) -> None:

@@ -44,7 +44,7 @@ def audited_model(folder: Path, run: str) -> AuditFiles | None:
         return None
     places = {known[own].run: own}
     for place, verdict in known.items():
-        if _differ_in_seed_alone(known[own], verdict):
+        if _differ_in_seed_alone(known[own], verdict) and _is_whole(place):
             places.setdefault(verdict.run, place)
     return _pool([read_audit(place) for place in sorted(places.values(), key=lambda place: _seed(known[place]))])
 
@@ -54,6 +54,15 @@ def _readable(folder: Path) -> Verdict | None:
         return read_verdict(folder)
     except StoreError:
         return None
+
+
+def _is_whole(folder: Path) -> bool:
+    """Whether the audit can be read: one that cannot is no reason to refuse those of other seeds."""
+    try:
+        read_audit(folder)
+    except StoreError:
+        return False
+    return True
 
 
 def _differ_in_seed_alone(first: Verdict, other: Verdict) -> bool:

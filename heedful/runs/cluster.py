@@ -14,9 +14,10 @@ from tempfile import TemporaryDirectory, gettempdir
 import dask.config
 from dask.system import CPU_COUNT
 from distributed import Client, LocalCluster
+from distributed.security import Security
 
 from heedful.errors import SettingError
-from heedful.runs.folders import HOST, is_alive
+from heedful.runs.folders import HOST, is_alive, reason
 
 WORKER_ENVIRONMENT = {
     "OMP_WAIT_POLICY": "PASSIVE",
@@ -71,14 +72,20 @@ def has_workers(client: Client) -> bool:
 
 
 def _client_of(scheduler: str) -> Client:
+    # A client that fails for want of credentials is never closed: it would block the next one.
+    if scheduler.startswith("tls://") and not Security().get_connection_args("client").get("ssl_context"):
+        raise _no_scheduler(scheduler, "it demands TLS credentials")
     try:
         return Client(scheduler, timeout=10, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:  # TypeError: tls:// without credentials
-        raise SettingError(
-            f"--scheduler must be the address of a running Dask scheduler; none answers at '{scheduler}': {error}. "
-            "Start one (`dask scheduler`), or leave the option out. One with TLS needs its credentials in Dask's "
-            "configuration."
-        ) from None
+    except (OSError, ValueError) as error:
+        raise _no_scheduler(scheduler, reason(error)) from None
+
+
+def _no_scheduler(address: str, why: str) -> SettingError:
+    return SettingError(
+        f"--scheduler must be the address of a running Dask scheduler; none answers at '{address}': {why}. Start one "
+        "(`dask scheduler`), or leave the option out. One with TLS needs its credentials in Dask's configuration."
+    )
 
 
 @contextmanager

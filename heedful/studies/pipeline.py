@@ -10,6 +10,7 @@ from distributed import Client
 from heedful.auditing.companions import Companions
 from heedful.auditing.request import AuditRequest
 from heedful.report import AuditFiles, read_audit
+from heedful.runs.audit_folders import audit_problem
 from heedful.runs.companions import adversary_of
 from heedful.runs.grid import RunWithBase, resolve, runs_by_key
 from heedful.runs.store import RunFile, Store
@@ -118,7 +119,9 @@ def gather(scale: str, prepared: Prepared, store: Store, folder: Path, errors: M
 
 def _gather_cell(done: Sequence[PreparedRun], prepared: Prepared, store: Store, folder: Path) -> Cell:
     planned = done[0].planned
-    audits = [read_audit(folder / each.audit) for each in done if each.audit and (folder / each.audit).is_dir()]
+    audits = [
+        read_audit(folder / each.audit) for each in done if each.audit and audit_problem(folder / each.audit) is None
+    ]
     settings = {each.run: prepared.runs[each.run] for each in done}
     return Cell(
         data=planned.data,

@@ -4,6 +4,8 @@ import pytest
 
 from support.refusals import assert_refused
 
+pytestmark = pytest.mark.slow
+
 DEEP = "/".join(["x"] * 200)
 LONG = "x" * 300
 
@@ -156,7 +158,6 @@ CHOICES = [
     ["data", "describe", "nowhere.csv"],
     ["data", "check", "."],
     ["data", "check", "hub::"],
-    ["data", "fetch"],
     ["data", "fetch", "nonsense"],
     ["data", "fetch", "../sst2"],
     ["data", "synonyms", "mock-1", "--kind", "nonsense"],

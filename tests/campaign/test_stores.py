@@ -11,6 +11,8 @@ from heedful.runs.audit_folders import audit_problem
 from heedful.runs.store import Store
 from support.refusals import assert_refused, run_badly
 
+pytestmark = pytest.mark.slow
+
 SMALL = ("data.train_limit=30", "data.test_limit=24", "network.embed_size=4", "network.hidden_size=4")
 TRAIN = ["train", "mock-1", "--encoder", "average", "--epochs", "1"]
 TRAIN += [part for setting in SMALL for part in ("--set", setting)]

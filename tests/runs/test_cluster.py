@@ -3,6 +3,8 @@
 import os
 import platform
 import signal
+import socket
+import ssl
 import subprocess
 import tempfile
 import urllib.error
@@ -48,6 +50,19 @@ def test_a_client_without_credentials_is_refused(own, protocol):
     address = address_of(own).replace("tls://", f"{protocol}://")
     with pytest.raises(SettingError, match=f"none answers at '{address}'"), connected(address):
         pass
+
+
+@pytest.mark.cluster
+def test_the_scheduler_talks_to_nobody_who_shows_no_certificate(own):
+    anybody = ssl.create_default_context()
+    anybody.check_hostname, anybody.verify_mode = False, ssl.CERT_NONE
+    host, port = address_of(own).removeprefix("tls://").split(":")
+    with (
+        socket.create_connection((host, int(port)), timeout=10) as plain,
+        pytest.raises((ssl.SSLError, ConnectionError)),
+        anybody.wrap_socket(plain) as encrypted,
+    ):
+        encrypted.recv(1)
 
 
 @pytest.mark.cluster

@@ -124,7 +124,7 @@ def test_a_worker_hands_back_the_audit_that_would_have_been_made_here(tmp_path, 
     trained, dataset = train(run, load_data(run)[1]), load_data(run)[1]
     other = train(update_settings(run, {"seed": 1}), dataset)
     settings, companions = AuditSettings(tests=("uniform",), shown=3), Companions(seeds=(other,))
-    request = request_of(trained, settings, companions)
+    request = request_of(trained, dataset, settings, companions)
     runs = {key_of(each.run): pack(each) for each in (trained, other)}
     files = audit_run(request.model_dump_json(), request.key, runs)
     here = files_in(ensure_audit(trained, dataset, settings, tmp_path, companions))

@@ -74,7 +74,7 @@ def audit(model, data=(BATCH,), **options):
 
 
 def batches(**parts):
-    return audit(BagOfWords(), [changed(BATCH, **parts)])
+    return lambda: heedful.audit(BagOfWords(), [changed(BATCH, **parts)], ONLY)
 
 
 CASES = {

@@ -40,5 +40,7 @@ ENCODERS: dict[str, Callable[[int, NetworkSettings], Encoder | Hierarchical]] = 
 
 
 def build_encoder(embed_size: int, settings: NetworkSettings) -> Encoder | Hierarchical:
-    """The encoder of that name."""
+    """The encoder of that name; the two inside a hierarchical one are checked where they are not used, too."""
+    for part in ("words", "sentences"):
+        pick(f"{part} encoder", getattr(settings, part), ENCODERS)
     return pick("encoder", settings.encoder, ENCODERS)(embed_size, settings)
