@@ -119,7 +119,7 @@ def test_data_that_changed_since_is_refused_unless_it_is_asked_for(keys):
 def test_labels_that_the_run_does_not_know_are_named(keys, tmp_path):
     file = tmp_path / "other.csv"
     file.write_text("text,label\n" + "".join(f"word {n},{('cat', 'dog')[n % 2]}\n" for n in range(40)))
-    with pytest.raises(DataError, match="labels that --model does not know: 'cat', 'dog'. Its labels: 'negative'"):
+    with pytest.raises(DataError, match="the run's labels, 'negative', 'positive'; 'other' also has 'cat', 'dog'"):
         heedful.audit(keys[0], file, ONLY)
 
 
