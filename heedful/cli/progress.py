@@ -22,11 +22,19 @@ if TYPE_CHECKING:
         """What is called of rich's Progress and of our lines."""
 
         def __enter__(self) -> "Bars": ...
-        def __exit__(self, *error: Any) -> None: ...
+        def __exit__(self, kind: Any, error: Any, trace: Any, /) -> None: ...
         def add_task(self, description: str, *, total: int | None = None) -> Any:
             """A new job; its number."""
 
-        def update(self, task_id: Any, **changes: Any) -> None:
+        def update(
+            self,
+            task_id: Any,
+            *,
+            description: str | None = None,
+            completed: int | None = None,
+            total: int | None = None,
+            visible: bool | None = None,
+        ) -> None:
             """Say how far the job is."""
 
         def advance(self, task_id: Any) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from statistics import quantiles
+from statistics import median, quantiles
 
 import altair as alt
 import polars as pl
@@ -24,14 +24,27 @@ WIDTH, MARGIN = 430, 0.03
 
 
 def interval_limits(estimates: Estimates, mark: float = 0.0) -> Limits:
-    """The ends of an axis on which the intervals can be read: all but outliers that would squeeze the others."""
+    """The ends of an axis on which the intervals can be read: all but outliers that would squeeze the others.
+
+    A series that lies elsewhere as a whole is no outlier: its points are shown.
+    """
     known = [end for part in estimates.values() for end in (part.value, part.low, part.high) if isfinite(end)]
     ends = [*known, mark]
     first, _, third = quantiles(ends, method="inclusive")
-    reach = FAR_OUT * (third - first)
-    usual = [mark, *(end for end in ends if first - reach <= end <= third + reach)]
+    low, high = first - FAR_OUT * (third - first), third + FAR_OUT * (third - first)
+    usual = [mark, *(end for end in ends if low <= end <= high)]
+    for points in _points_by_series(estimates).values():
+        usual += points if not low <= median(points) <= high else []
     shown = usual if max(usual) - min(usual) < (max(ends) - min(ends)) / MUCH_WIDER else ends
     return min(shown), max(shown)
+
+
+def _points_by_series(estimates: Estimates) -> dict[str, list[float]]:
+    points: dict[str, list[float]] = {}
+    for (_, series), part in estimates.items():
+        if isfinite(part.value):
+            points.setdefault(series, []).append(part.value)
+    return points
 
 
 def beyond(estimates: Estimates, limits: Limits) -> dict[tuple[str, str], Estimate]:

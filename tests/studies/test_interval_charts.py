@@ -84,3 +84,10 @@ def test_strips_name_every_row_in_full_and_show_where_the_points_are():
     for name in (*long, "AtteFa", "data set"):
         assert f">{name}</text>" in drawn
     assert ">0.00</text>" not in drawn and ">0.72</text>" in drawn
+
+
+def test_a_series_that_lies_elsewhere_is_no_outlier():
+    near = {(f"set {n}", series): Estimate(0.001 * n, -0.002, 0.004, 100) for n in range(8) for series in "abc"}
+    apart = {(f"set {n}", "apart"): Estimate(0.05 + 0.001 * n, 0.04, 0.3, 100) for n in range(8)}
+    low, high = interval_limits({**near, **apart})
+    assert low <= -0.002 and 0.057 <= high < 0.3

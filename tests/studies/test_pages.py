@@ -10,10 +10,7 @@ from heedful.studies import STUDIES
 
 PAGES = Path(__file__).parents[2] / "docs" / "studies"
 LINK = re.compile(r"\]\(([^)]+)\)")
-OLD = ("seat",)
-"""Studies whose pages are still those of before: their runs take hours. Made anew, a page must leave this list."""
 every_study = pytest.mark.parametrize("study", STUDIES.values(), ids=STUDIES)
-every_new_page = pytest.mark.parametrize("study", [study for study in STUDIES.values() if study.name not in OLD])
 
 
 @every_study
@@ -27,12 +24,7 @@ def test_every_study_has_a_page_that_its_command_made(study):
         assert claim["statement"] in text
 
 
-@pytest.mark.parametrize("name", OLD)
-def test_pages_of_before_are_no_others(name):
-    assert "summary" not in json.loads((PAGES / f"{name}.json").read_text(encoding="utf-8"))
-
-
-@every_new_page
+@every_study
 def test_every_page_opens_with_the_finding(study):
     text = (PAGES / f"{study.name}.md").read_text(encoding="utf-8")
     counts = json.loads((PAGES / f"{study.name}.json").read_text(encoding="utf-8"))["summary"]
@@ -41,7 +33,7 @@ def test_every_page_opens_with_the_finding(study):
     assert f"{counts['not confirmed']} not confirmed, {counts['contradicted']} contradicted" in finding
 
 
-@every_new_page
+@every_study
 def test_links_lead_to_files_and_no_file_is_left_over(study):
     pages = [PAGES / f"{study.name}.md", *(PAGES / study.name).glob("*.md")]
     linked = {(page.parent / link).resolve() for page in pages for link in LINK.findall(page.read_text("utf-8"))}
