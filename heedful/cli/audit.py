@@ -138,7 +138,7 @@ def audit(
         count = seeds or (SEEDS if model is None else 1)
         planned = plan_audits(chosen, seeds=count, deep=deep, adversaries=adversaries, retrained=retrained, store=store)
         audited = audit_planned_runs(printed.progress, planned, how, store, Path(audits), device)
-    finished = pool_by_model(audited)
+    finished = with_command(pool_by_model(audited))
     page = write_out(finished, Path(out), with_texts=not no_texts)
     _print_answers(printed, finished, page)
 
@@ -219,6 +219,14 @@ def audit_settings(tests: str | None, examples: int | None, search: bool, own: d
     return how
 
 
+def with_command(audits: "list[AuditFiles]") -> "list[AuditFiles]":
+    """The audits with the command that printed them, for all who read the verdict."""
+    from heedful.schema import updated
+
+    command = options.command_line()
+    return [replace(each, verdict=updated(each.verdict, command=command)) for each in audits]
+
+
 def write_out(audits: "list[AuditFiles]", folder: Path, *, with_texts: bool = True) -> Path:
     """Write report.html, and the rows and verdicts of all audits, into a folder; the report's path."""
     import json
@@ -226,11 +234,8 @@ def write_out(audits: "list[AuditFiles]", folder: Path, *, with_texts: bool = Tr
     import polars as pl
 
     from heedful.report import without_texts, write_report
-    from heedful.schema import updated
 
     folder.mkdir(parents=True, exist_ok=True)
-    command = options.command_line()
-    audits = [replace(each, verdict=updated(each.verdict, command=command)) for each in audits]
     if not with_texts:
         audits = [without_texts(each) for each in audits]
     pl.concat([frame for each in audits for frame in (each.rows, each.dev)]).write_parquet(folder / "rows.parquet")

@@ -1,0 +1,67 @@
+"""`heedful audit` in front of users' files: what is said of the data, finished runs on new data, and documents."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from heedful.cli import app
+
+SMALL = ["--encoder", "average", "--epochs", "1", "--set", "network.embed_size=8", "--set", "network.hidden_size=5"]
+QUICK = ["--tests", "erase_one", "--set", "audit.shown=0"]
+
+
+def rows(count, *more):
+    return [
+        "t,y",
+        *(f"{('poor', 'fine')[n % 2]} film number {n},{('bad', 'good')[n % 2]}" for n in range(count)),
+        *more,
+    ]
+
+
+@pytest.fixture
+def heedful(tmp_path, monkeypatch):
+    """A command of Heedful in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+
+    def invoke(*arguments):
+        result = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+        assert result.exit_code == 0, result.output
+        return result
+
+    return invoke
+
+
+@pytest.fixture
+def trained(heedful, tmp_path):
+    """The key of a model trained on the file my.csv."""
+    (tmp_path / "my.csv").write_text("\n".join(rows(60)), encoding="utf-8")
+    return json.loads(heedful("train", "my.csv", *SMALL, "--json").stdout)["key"]
+
+
+def test_an_audit_says_what_training_says_of_the_data(heedful, tmp_path):
+    (tmp_path / "my.csv").write_text("\n".join(rows(60, "a film without a label,", *rows(4)[1:])), encoding="utf-8")
+    trained = " ".join(heedful("train", "my.csv", *SMALL).output.split())
+    audited = " ".join(heedful("audit", "my.csv", *SMALL, *QUICK, "--seeds", "1").output.split())
+    for note in ("1 rows without a label dropped from my.csv", "2 of the 13 texts of test are also in train"):
+        assert note in trained and note in audited
+
+
+def test_a_finished_run_is_audited_on_new_data(heedful, tmp_path, trained):
+    (tmp_path / "new.csv").write_text("\n".join(rows(40)), encoding="utf-8")
+    result = heedful("audit", "new.csv", "--model", trained[:8], *QUICK, "--json")
+    verdict = json.loads(result.stdout)
+    assert verdict["run"] == trained and verdict["data"] == "new"
+    assert not [path for path in (tmp_path / "runs").iterdir() if path.name != trained]
+
+
+def test_a_finished_run_says_what_it_makes_us_read(heedful, tmp_path, trained):
+    output = " ".join(heedful("audit", "--model", trained, *QUICK).output.split())
+    assert "run.json names my.csv: it is read from" in output
+
+
+def test_a_script_gets_the_answer_as_one_document(heedful, tmp_path, trained):
+    verdict = json.loads(heedful("audit", "--model", trained, *QUICK, "--json").stdout)
+    assert verdict == {"report": "report/report.html", **json.loads((tmp_path / "report/verdict.json").read_text())}
+    quiet = heedful("audit", "--model", trained, *QUICK, "--quiet").stdout
+    assert quiet.strip() == " ".join(verdict["headline"][part] for part in ("lead", "text", "advice")).strip()
