@@ -1,0 +1,241 @@
+"""A transformer at a site and a scope as a Heedful `Model`: words are its items, and its heads carry the weights."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from heedful.errors import SettingError
+from heedful.models.transformers.calls import CallContext, CallValues, CallWeights, Listener
+from heedful.models.transformers.changes import Change, Places, unchanged
+from heedful.models.transformers.classifier import Classifier, groups
+from heedful.models.transformers.decoding import Decoder, EncodedPart
+from heedful.models.transformers.network import Inputs
+from heedful.models.transformers.one_row import RowRecorder
+from heedful.models.transformers.recording import Reading, Recorder
+from heedful.models.transformers.sites import Scope, Site, check_site, parse_scope, parse_site
+from heedful.types import Batch, Encoded
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncodedTexts(Encoded):
+    """What a transformer made of a batch; `hidden` is the value (one row) or the embedding of each word.
+
+    It extends `Encoded` because `decode` is given nothing else, and may have to run the whole model again.
+
+    Args:
+        attention: what is shown: over the words alone, each text's adding up to 1.
+        change: how the heads' weights are changed before any other attention is imposed.
+    """
+
+    parts: tuple[EncodedPart, ...]
+    attention: Float[Tensor, "batch item"]
+    change: Change
+
+    def text(self, number: int) -> "EncodedTexts":
+        """A single text of the batch, without the places of words that only others have."""
+        count = int(self.items[number].sum())
+        (part,) = [part.text(number, count) for part in self.parts if bool((part.texts == number).any())]
+        change = self.change.select(torch.tensor([number], device=self.items.device)).first_words(count)
+        row = slice(number, number + 1)
+        return EncodedTexts(
+            hidden=self.hidden[row, :count],
+            items=self.items[row, :count],
+            parts=(part,),
+            attention=self.attention[row, :count],
+            change=change,
+        )
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the heads' weights are the model's own."""
+        return self.change.permutation is None and self.change.imposed is None
+
+
+class TransformerModel:
+    """A view of a classifier: the attention of one site, and other attention imposed in one scope.
+
+    Other attention over words is imposed by multiplying each word's weight by the same factor, (other attention) /
+    (shown attention), in every head and row of the scope; a head's words keep the weight that they have together, and
+    special tokens theirs. So a word is erased from all heads at once, the shown attention itself changes nothing, and
+    no weight on any word means all weight on the special tokens. `imposing` and `permuting` change the heads first.
+
+    Transformers are run in the precision they were loaded in; what follows the last layer's attention, and all that is
+    returned, is in float64.
+    """
+
+    def __init__(self, classifier: Classifier, site: str | Site = "last", scope: str = "row"):
+        self.classifier = classifier
+        self.site = parse_site(site) if isinstance(site, str) else site
+        self.scope: Scope = parse_scope(scope)
+        anatomy = classifier.anatomy
+        check_site(self.site, self.scope, anatomy, is_encoder_decoder=classifier.is_encoder_decoder)
+        last = anatomy.layers - 1
+        is_last = self.scope == "row" and set(self.site.layers_of(anatomy)) == {last}
+        self.one_row = classifier.one_row if is_last else None
+        self.projection = classifier.projection if self.site.kind == "value-norm" else None
+
+    def at(self, site: str | Site = "last", scope: str = "row") -> "TransformerModel":
+        """Another view of the same classifier."""
+        return TransformerModel(self.classifier, site, scope)
+
+    def embed(self, batch: Batch) -> Float[Tensor, "batch time embed"]:
+        """The vector of each token, before positions and segments are added."""
+        return self.classifier.network.embed(batch.tokens).double()
+
+    def encode(self, embedded: Float[Tensor, "batch time embed"], batch: Batch) -> EncodedTexts:
+        """What the model computes up to the weights of the site, for the texts as they are."""
+        if batch.sentence is None:
+            raise SettingError(
+                "batch must say in `sentence` which word each token belongs to (-1 for special tokens); it has none. "
+                "Make batches by `read_texts`."
+            )
+        inputs = Inputs(batch.tokens, batch.mask, embedded)
+        self.classifier.check(inputs)
+        owner = batch.sentence.where(batch.mask, -1)
+        items = _items(owner)
+        parts = tuple(
+            self._encode_part(inputs, owner, items, texts)
+            for texts in groups(batch.mask, padding_is_ignored=self.classifier.anatomy.padding_is_ignored)
+        )
+        attention = _in_order([part.shown.attention for part in parts], parts)
+        hidden = _in_order([_hidden(part) for part in parts], parts)
+        change = replace(unchanged(items), heads=self._heads(items))
+        return EncodedTexts(hidden=hidden, items=items, parts=parts, attention=attention, change=change)
+
+    def attend(self, encoded: Encoded, batch: Batch) -> tuple[Float[Tensor, "batch item"], Float[Tensor, "batch item"]]:
+        """The logarithm of the shown attention, and the shown attention: over the words alone, adding up to 1."""
+        attention = _texts(encoded).attention
+        scores = attention.where(attention > 0, 1.0).log()
+        return scores.masked_fill((attention <= 0) & encoded.items, -torch.inf), attention
+
+    def decode(self, encoded: Encoded, attention: Float[Tensor, "batch item"]) -> Float[Tensor, "batch classes"]:
+        """Logits under any attention over the words.
+
+        Attention that is a constant is held fixed, in every head; otherwise its derivative is taken as that of a free
+        variable.
+        """
+        texts = _texts(encoded)
+        if attention is texts.attention and self.one_row is None and texts.is_own:
+            return _in_order([part.logits for part in texts.parts], texts.parts)
+        is_held = not attention.requires_grad
+        shown = texts.attention.detach() if is_held else texts.attention
+        return self._answers(texts, texts.change.moved_to(attention, shown), is_held=is_held)
+
+    @torch.no_grad()
+    def decode_each(
+        self, encoded: Encoded, attention: Float[Tensor, "batch variant item"]
+    ) -> Float[Tensor, "batch variant classes"]:
+        """Logits under several attentions of each text."""
+        texts, several = _texts(encoded), attention.shape[1]
+        every = texts.change.select(torch.arange(len(texts.items), device=attention.device).repeat_interleave(several))
+        change = every.moved_to(attention.flatten(0, 1), texts.attention.repeat_interleave(several, 0))
+        return self._answers(texts, change, is_held=True).unflatten(0, (-1, several))
+
+    @torch.no_grad()
+    def impose_each(
+        self, encoded: Encoded, attention: Float[Tensor, "batch variant item"]
+    ) -> Float[Tensor, "batch variant classes"]:
+        """Logits with each of several attentions of each text in every head alike."""
+        texts, several = _texts(encoded), attention.shape[1]
+        every = texts.change.select(torch.arange(len(texts.items), device=attention.device).repeat_interleave(several))
+        change = Change(torch.ones_like(every.factor), imposed=attention.flatten(0, 1), heads=every.heads)
+        return self._answers(texts, change, is_held=True).unflatten(0, (-1, several))
+
+    def imposing(self, encoded: Encoded, attention: Float[Tensor, "batch item"]) -> EncodedTexts:
+        """The same texts with that attention in every head alike, as `attend` then shows it."""
+        texts = _texts(encoded)
+        change = replace(unchanged(texts.items), imposed=attention, heads=texts.change.heads)
+        return replace(texts, attention=attention, change=change)
+
+    def permuting(self, encoded: Encoded, permutation: Int[Tensor, "batch item"]) -> EncodedTexts:
+        """The same texts with the words' weights exchanged in every head: word i gets those of word permutation[i]."""
+        texts = _texts(encoded)
+        change = replace(unchanged(texts.items), permutation=permutation, heads=texts.change.heads)
+        return replace(texts, attention=texts.attention.gather(1, permutation), change=change)
+
+    def places(self, reading: Reading) -> Places:
+        """Where other attention is imposed."""
+        anatomy = self.classifier.anatomy
+        rows = None if self.scope == "all-rows" else reading.rows
+        layers = self.site.layers_of(anatomy) if self.scope == "row" else range(anatomy.layers)
+        return Places(frozenset(layers), rows)
+
+    def _heads(self, items: Bool[Tensor, "batch item"]) -> Bool[Tensor, "batch head"] | None:
+        """The heads in which other attention is imposed: that of the site alone, in scope `row`; None: all."""
+        if self.scope != "row" or self.site.layer is None or self.site.head is None:
+            return None
+        count = self.classifier.anatomy.calls[self.site.layer].heads
+        return (torch.arange(count, device=items.device) == self.site.head).expand(len(items), -1)
+
+    def _encode_part(
+        self, inputs: Inputs, owner: Int[Tensor, "batch time"], items: Tensor, texts: Int[Tensor, " some"]
+    ) -> EncodedPart:
+        part = inputs.select(texts)
+        anatomy = self.classifier.anatomy
+        reading = Reading(part.mask, anatomy.rows.of(part.mask), owner[texts, : part.tokens.shape[1]], items[texts])
+        recorder = Recorder(self.site, anatomy.layers, reading, self.projection)
+        if self.one_row is None:
+            logits = self.classifier.network.logits(part, recorder).double()
+            return EncodedPart(texts, part, reading, recorder.shown, logits, None)
+        rows = RowRecorder(anatomy, reading)
+        with self.one_row.hearing_rows(rows):
+            logits = self.classifier.network.logits(part, _Both(recorder, rows)).double()
+        return EncodedPart(texts, part, reading, recorder.shown, logits, rows.state(part.tokens))
+
+    def _answers(self, texts: EncodedTexts, change: Change, *, is_held: bool) -> Float[Tensor, "variant classes"]:
+        """Logits under the change, of which there may be several for each text."""
+        several, answers = len(change.factor) // len(texts.items), []
+        for part in texts.parts:
+            own = (part.texts[:, None] * several + torch.arange(several, device=part.texts.device)).flatten()
+            decoder = Decoder(self.classifier.network, self.one_row, part, self.places(part.reading), is_held)
+            answers.append(decoder.logits(change.select(own)).unflatten(0, (-1, several)))
+        return _in_order(answers, texts.parts).flatten(0, 1)
+
+
+class _Both:
+    """Two listeners, neither of which changes anything."""
+
+    def __init__(self, *listeners: Listener):
+        self.listeners = listeners
+
+    def weights(self, call: int, weights: CallWeights) -> CallWeights:
+        for listener in self.listeners:
+            listener.weights(call, weights)
+        return weights
+
+    def context(self, call: int, weights: CallWeights, values: CallValues) -> CallContext | None:
+        for listener in self.listeners:
+            listener.context(call, weights, values)
+        return None
+
+
+def _texts(encoded: Encoded) -> EncodedTexts:
+    if not isinstance(encoded, EncodedTexts):
+        raise SettingError("encoded must be what this model's `encode` returned; it is of another model.")
+    return encoded
+
+
+def _items(owner: Int[Tensor, "batch time"]) -> Bool[Tensor, "batch item"]:
+    """Where there is a word: as many places as the longest text has words."""
+    count = int(owner.max()) + 1
+    places = torch.zeros(len(owner), count + 1, dtype=torch.bool, device=owner.device)
+    return places.scatter(1, owner.where(owner >= 0, count), True)[:, :-1]
+
+
+def _hidden(part: EncodedPart) -> Float[Tensor, "some item hidden"]:
+    """The value of each word, its heads side by side; or the mean of its tokens' embeddings."""
+    if part.state is not None:
+        return part.state.word_values.transpose(1, 2).flatten(2)
+    embedded, count = part.inputs.embedded, part.reading.items.shape[1]
+    assert embedded is not None
+    owner = part.reading.owner
+    is_of_word = (owner[:, None] == torch.arange(count, device=owner.device)[:, None]).to(embedded.dtype)
+    return (is_of_word @ embedded) / is_of_word.sum(-1, keepdim=True).clamp_min(1)
+
+
+def _in_order(values: Sequence[Float[Tensor, "_ *rest"]], parts: Sequence[EncodedPart]) -> Float[Tensor, "_ *rest"]:
+    """Values of each part's texts, in the order of the batch."""
+    return torch.cat(list(values))[torch.cat([part.texts for part in parts]).argsort()]

@@ -1,0 +1,158 @@
+"""Texts, or pairs of texts, as batches for a transformer: all that an audit needs beside the model."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from heedful.data.tokenizer import spans_in
+from heedful.errors import DataError, SettingError
+from heedful.models.transformers.classifier import Classifier
+from heedful.models.transformers.words import TextReader, TokenizedText
+from heedful.types import Batch, Example
+
+Text = str | tuple[str, str]
+"""A text, or a pair such as premise and hypothesis."""
+
+BATCH = 32
+"""Texts in one batch, at most."""
+TOKENS = 2**13
+"""Tokens in one batch, padding included; a single text may be longer."""
+
+
+@dataclass(frozen=True)
+class ReadTexts:
+    """Texts that a classifier can be audited on: in memory are only their words, whatever their number.
+
+    Args:
+        chosen: which of the given texts are read; those without any word are not.
+        batches: reads them anew, texts of similar length together; `Batch.index` says which of the given each is.
+        examples: the given texts, those that are read with the words that attention is shown over.
+        cut, empty: how many are longer than the model reads, and how many have no word.
+        notes: the same in words, for the user to read.
+    """
+
+    chosen: tuple[int, ...]
+    batches: Callable[[], Iterator[Batch]]
+    examples: tuple[Example, ...]
+    cut: int
+    empty: int
+    notes: tuple[str, ...]
+
+
+def read_texts(
+    classifier: Classifier,
+    texts: Sequence[Text],
+    classes: Sequence[int],
+    *,
+    examples: Sequence[Example] = (),
+    chosen: Sequence[int] | None = None,
+) -> ReadTexts:
+    """The texts as batches, with what was done to them.
+
+    Args:
+        classes: of each text, as the model numbers them (`match_labels`).
+        examples: the same texts as the data has them, whose rows, ids and rationales are kept.
+        chosen: the texts to read; None: all.
+    """
+    if len(classes) != len(texts) or (examples and len(examples) != len(texts)):
+        raise SettingError(
+            f"classes and examples must be as many as texts; there are {len(texts)} texts, {len(classes)} classes and "
+            f"{len(examples)} examples."
+        )
+    reader, wanted = classifier.reader, range(len(texts)) if chosen is None else chosen
+    known = list(examples) or [
+        Example((), label, text=_first(text)) for text, label in zip(texts, classes, strict=True)
+    ]
+    lengths: dict[int, int] = {}
+    cut = 0
+    for number in wanted:
+        tokenized = read_text(reader, texts[number], number)
+        if tokenized.words:
+            lengths[number] = len(tokenized.tokens)
+            cut += tokenized.is_cut
+            known[number] = _example(tokenized, texts[number], classes[number], known[number])
+    empty = len(wanted) - len(lengths)
+    if not lengths:
+        raise DataError(f"the texts must have a word at least; none of {len(wanted)} has. Is it the right column?")
+
+    def batches() -> Iterator[Batch]:
+        for block in by_length(lengths):
+            tokenized = [read_text(reader, texts[number], number) for number in block]
+            yield batch_of(tokenized, block, [classes[number] for number in block], classifier.network.device)
+
+    notes = [f"{cut} texts cut to the {reader.longest} tokens that the model reads"] if cut else []
+    notes += [f"{empty} texts without any word left out"] if empty else []
+    return ReadTexts(tuple(lengths), batches, tuple(known), cut, empty, tuple(notes))
+
+
+def read_text(reader: TextReader, text: Text, number: int) -> TokenizedText:
+    """The text as tokens and words; refused where it holds what is no character."""
+    first, second = (text, None) if isinstance(text, str) else text
+    for written in (first, second or ""):
+        if any("\ud800" <= character <= "\udfff" for character in written):
+            raise DataError(f"text {number} must be valid UTF-8, and is not: {written!r:.60}. Convert it.")
+    return reader.read(first, second)
+
+
+def by_length(lengths: dict[int, int]) -> Iterator[list[int]]:
+    """The numbers of all texts, shortest first, in batches that hold so many texts and tokens at most.
+
+    >>> list(by_length({7: 3, 2: 5000, 4: 2, 9: 4000}))
+    [[4, 7], [9], [2]]
+    """
+    block: list[int] = []
+    for number in sorted(lengths, key=lengths.__getitem__):
+        if block and (len(block) == BATCH or (len(block) + 1) * lengths[number] > TOKENS):
+            yield block
+            block = []
+        block.append(number)
+    yield block
+
+
+def batch_of(
+    texts: Sequence[TokenizedText], index: Sequence[int], classes: Sequence[int], device: torch.device | str = "cpu"
+) -> Batch:
+    """Texts as one padded batch, of which `sentence` says the word that each token belongs to."""
+    longest = max(len(text.tokens) for text in texts)
+
+    def padded(rows: Sequence[Sequence[int]], padding: int) -> Tensor:
+        return torch.tensor([[*row, *[padding] * (longest - len(row))] for row in rows], device=device)
+
+    owner = padded([text.owner for text in texts], -1)
+    lengths = torch.tensor([len(text.tokens) for text in texts], device=device)
+    return Batch(
+        index=torch.tensor(list(index), device=device),
+        tokens=padded([text.tokens for text in texts], 0),
+        mask=torch.arange(longest, device=device) < lengths[:, None],
+        attendable=owner >= 0,
+        labels=torch.tensor(list(classes), device=device),
+        sentence=owner,
+    )
+
+
+def _first(text: Text) -> str:
+    return text if isinstance(text, str) else text[0]
+
+
+def _example(tokenized: TokenizedText, text: Text, label: int, known: Example) -> Example:
+    """The text with the words that attention is shown over; marks of people go to the words that they touch."""
+    query = () if isinstance(text, str) else (text[1],)
+    marks = None if known.rationale is None else _marked(tokenized, _first(text), known)
+    return replace(
+        known, tokens=tokenized.words, label=label, query=query, sentences=(), rationale=marks, text=_first(text)
+    )
+
+
+def _marked(tokenized: TokenizedText, text: str, known: Example) -> tuple[int, ...] | None:
+    """The words that share a character with a marked token; None where its characters cannot be found."""
+    spans = spans_in(text, known.tokens)
+    if spans is None or known.rationale is None:
+        return None
+    marked = [spans[position] for position in known.rationale]
+    return tuple(
+        number
+        for number, (start, end) in enumerate(tokenized.spans[: tokenized.second])
+        if any(begin < end and start < finish for begin, finish in marked)
+    )

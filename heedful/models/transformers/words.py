@@ -1,0 +1,175 @@
+"""Texts as a fast tokenizer cuts them: pieces for the model, grouped to the words that attention is shown over."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from torch import nn
+
+from heedful.data.tokenizer import Span
+from heedful.errors import SettingError
+from heedful.models.transformers.hugging_face import FastTokenizer, HuggingFaceModel
+
+UNLIMITED = 10**6
+"""Tokenizers that know no limit give an astronomic one."""
+
+
+@dataclass(frozen=True)
+class TokenizedText:
+    """A text, or a pair of texts, as tokens and words.
+
+    Args:
+        tokens: id + vocabulary size x segment.
+        owner: the number of the word that each token belongs to; -1 for special tokens.
+        words: as they are written, those of a pair's second text after those of the first.
+        spans: the [start, end) characters of each word in its text.
+        second: how many of the words are of the first text.
+        is_cut: whether the text is longer than the model reads.
+    """
+
+    tokens: tuple[int, ...]
+    owner: tuple[int, ...]
+    words: tuple[str, ...]
+    spans: tuple[Span, ...]
+    second: int
+    is_cut: bool
+
+
+@dataclass(frozen=True)
+class TextReader:
+    """Cuts texts into tokens and words.
+
+    Args:
+        vocabulary: how many ids the model has embeddings for.
+        longest: how many tokens it reads at most; None: any number.
+        special: ids of symbols that are no words wherever they stand: start, end, separator, padding.
+    """
+
+    tokenizer: FastTokenizer
+    vocabulary: int
+    longest: int | None
+    special: frozenset[int]
+
+    @classmethod
+    def of(
+        cls,
+        tokenizer: FastTokenizer,
+        module: HuggingFaceModel,
+        *,
+        vocabulary: int,
+        longest: int | None = None,
+    ) -> "TextReader":
+        """The reader of a tokenizer for a model.
+
+        Args:
+            longest: how many tokens are read at most; None: what tokenizer and model say.
+        """
+        names = ("bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id", "pad_token_id")
+        special = frozenset(number for name in names if (number := getattr(tokenizer, name, None)) is not None)
+        most = longest_text(tokenizer, module)
+        if longest is not None and longest < 1:
+            raise SettingError(f"longest must be at least 1 token; it was {longest}.")
+        if longest is not None and most is not None and longest > most:
+            raise SettingError(f"longest must be at most the {most} tokens that the model reads; it was {longest}.")
+        return cls(tokenizer, vocabulary, longest or most, special)
+
+    def read(self, text: str, second: str | None = None) -> TokenizedText:
+        """The text, or the pair of texts, as the model reads it."""
+        encoded = self._encoded(text, second, is_cut=False)
+        is_cut = self.longest is not None and len(encoded["input_ids"]) > self.longest
+        if is_cut:
+            encoded = self._encoded(text, second, is_cut=True)
+        ids = encoded["input_ids"]
+        if ids and max(ids) >= self.vocabulary:
+            raise SettingError(
+                f"tokenizer must fit the model; it numbers a token {max(ids)}, and the model has embeddings for "
+                f"{self.vocabulary}. Are tokenizer and model from the same folder?"
+            )
+        segments = encoded.get("token_type_ids") or [0] * len(ids)
+        keys = self._word_of_each(encoded, (text, second or ""))
+        order = {key: number for number, key in enumerate(dict.fromkeys(key for key in keys if key is not None))}
+        spans = _spans(encoded["offset_mapping"], keys, order)
+        texts = [(text, second or "")[sequence] for sequence, _ in order]
+        names = (written[start:end] for written, (start, end) in zip(texts, spans, strict=True))
+        return TokenizedText(
+            tokens=tuple(number + self.vocabulary * segment for number, segment in zip(ids, segments, strict=True)),
+            owner=tuple(-1 if key is None else order[key] for key in keys),
+            words=tuple(name.strip() or name for name in names),
+            spans=spans,
+            second=sum(sequence == 0 for sequence, _ in order),
+            is_cut=is_cut,
+        )
+
+    def _encoded(self, text: str, second: str | None, *, is_cut: bool) -> Any:
+        return self.tokenizer(
+            text,
+            second,
+            truncation="longest_first" if is_cut else False,
+            max_length=self.longest if is_cut else None,
+            return_offsets_mapping=True,
+            verbose=False,
+        )
+
+    def _word_of_each(self, encoded: Any, texts: tuple[str, str]) -> list[tuple[int, int] | None]:
+        """The text (0 or 1) and the word that each token belongs to; None for special tokens."""
+        parts = encoded.sequence_ids()
+        words = encoded.word_ids()
+        keys = [
+            None if part is None or word is None or number in self.special else (part, word)
+            for part, word, number in zip(parts, words, encoded["input_ids"], strict=True)
+        ]
+        for sequence, text in enumerate(texts):
+            is_whole = len({key for key in keys if key is not None and key[0] == sequence}) == 1
+            if is_whole and len(text.split()) > 1:
+                keys = _at_spaces(keys, sequence, text, encoded["offset_mapping"])
+        return keys
+
+
+def _at_spaces(
+    keys: Sequence[tuple[int, int] | None], sequence: int, text: str, offsets: Sequence[Span]
+) -> list[tuple[int, int] | None]:
+    """The words of one text, told apart by spaces: for tokenizers that take a text for a single word."""
+    split: list[tuple[int, int] | None] = []
+    word, covered = -1, 0
+    for key, (start, end) in zip(keys, offsets, strict=True):
+        if key is None or key[0] != sequence:
+            split.append(key)
+            continue
+        # The space before a word is a token's first character, or of no token at all.
+        is_apart = covered < start and text[start - 1].isspace()
+        word += word < 0 or is_apart or text[start:end][:1].isspace()
+        covered = end
+        split.append((sequence, word))
+    return split
+
+
+def _spans(
+    offsets: Sequence[Span], keys: Sequence[tuple[int, int] | None], order: dict[tuple[int, int], int]
+) -> tuple[Span, ...]:
+    """The characters of each word, from its first piece to its last."""
+    spans: list[Span | None] = [None] * len(order)
+    for (start, end), key in zip(offsets, keys, strict=True):
+        if key is not None:
+            known = spans[order[key]]
+            spans[order[key]] = (start, end) if known is None else (min(known[0], start), max(known[1], end))
+    return tuple(span for span in spans if span is not None)
+
+
+def longest_text(tokenizer: FastTokenizer, module: HuggingFaceModel) -> int | None:
+    """How many tokens the model reads at most; None where nothing limits it."""
+    limits = [tokenizer.model_max_length] if tokenizer.model_max_length < UNLIMITED else []
+    positions = getattr(module.config, "max_position_embeddings", None)
+    if isinstance(positions, int) and positions > 0:
+        limits.append(positions - _skipped_positions(module))
+    return min(limits) if limits else None
+
+
+def _skipped_positions(module: HuggingFaceModel) -> int:
+    """Positions that are never used: RoBERTa and its like count from after that of padding."""
+    for name, part in module.named_modules():
+        is_table = name.rpartition(".")[2] in ("position_embeddings", "embed_positions") and isinstance(
+            part, nn.Embedding
+        )
+        if is_table and part.padding_idx is not None and part.num_embeddings == module.config.max_position_embeddings:
+            return part.padding_idx + 1
+    return 0

@@ -1,0 +1,82 @@
+import pytest
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+
+from heedful.errors import SettingError
+from heedful.models.transformers.words import TextReader, longest_text
+from support.tiny_transformers import VOCABULARY, tiny_module, tiny_tokenizer, transformers
+
+SIZE = len(VOCABULARY)
+
+
+@pytest.fixture(scope="module")
+def reader():
+    return TextReader.of(tiny_tokenizer(), tiny_module("bert"), vocabulary=SIZE)
+
+
+def test_pieces_belong_to_words_and_special_tokens_to_none(reader):
+    text = reader.read("Unlikely film, BADISH!")
+    assert text.words == ("Unlikely", "film", ",", "BADISH", "!")
+    assert text.owner == (-1, 0, 0, 0, 1, 2, 3, 3, 4, -1)
+    assert text.spans == ((0, 8), (9, 13), (13, 14), (15, 21), (21, 22)) and not text.is_cut
+    # An unknown word is a word.
+    assert text.tokens[-2] == VOCABULARY["[UNK]"]
+
+
+def test_the_second_text_of_a_pair_is_another_segment(reader):
+    text = reader.read("the film", "film is good")
+    assert text.words == ("the", "film", "film", "is", "good") and text.second == 2
+    assert text.owner == (-1, 0, 1, -1, 2, 3, 4, -1)
+    assert [number // SIZE for number in text.tokens] == [0, 0, 0, 0, 1, 1, 1, 1]
+    assert [number % SIZE for number in text.tokens][:3] == [2, VOCABULARY["the"], VOCABULARY["film"]]
+
+
+def test_symbols_of_the_model_are_no_words_even_where_the_text_has_them(reader):
+    text = reader.read("the [SEP] film")
+    assert text.words == ("the", "film") and text.owner == (-1, 0, -1, 1, -1)
+
+
+def test_longer_texts_are_cut():
+    reader = TextReader.of(tiny_tokenizer(), tiny_module("bert"), vocabulary=SIZE, longest=5)
+    assert not reader.read("the film is").is_cut
+    text = reader.read("the film is good")
+    assert text.is_cut and len(text.tokens) == 5 and text.words == ("the", "film", "is")
+    assert text.tokens[-1] == VOCABULARY["[SEP]"]
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n"])
+def test_a_text_without_words_has_none(reader, text):
+    assert reader.read(text).words == () and len(reader.read(text).tokens) == 2
+
+
+def test_a_tokenizer_that_takes_a_text_for_one_word_is_told_apart_by_spaces():
+    tokenizer = Tokenizer(models.BPE({"▁": 0, "a": 1, "b": 2, "▁a": 3}, [("▁", "a")]))
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer)
+    text = TextReader.of(fast, tiny_module("llama"), vocabulary=SIZE).read("ab b aab")
+    assert text.words == ("ab", "b", "aab")
+    assert text.owner == (0, 0, 1, 1, 2, 2, 2)
+
+
+def test_byte_level_words_are_named_without_their_space():
+    tokenizer = Tokenizer(models.BPE({"a": 0, "b": 1, "Ġ": 2}, []))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer)
+    text = TextReader.of(fast, tiny_module("gpt2"), vocabulary=SIZE).read("ab ba")
+    assert text.words == ("ab", "ba") and text.owner == (0, 0, 1, 1, 1)
+
+
+def test_limits_are_those_of_tokenizer_and_model():
+    assert longest_text(tiny_tokenizer(), tiny_module("bert", max_position_embeddings=40)) == 40
+    # RoBERTa counts positions from after that of padding, 0 here.
+    assert longest_text(tiny_tokenizer(), tiny_module("roberta", max_position_embeddings=40)) == 39
+    assert longest_text(tiny_tokenizer(), tiny_module("t5")) is None
+    with pytest.raises(SettingError, match="at most the 40 tokens that the model reads; it was 41"):
+        TextReader.of(tiny_tokenizer(), tiny_module("bert", max_position_embeddings=40), vocabulary=SIZE, longest=41)
+    with pytest.raises(SettingError, match="longest must be at least 1 token; it was 0"):
+        TextReader.of(tiny_tokenizer(), tiny_module("bert"), vocabulary=SIZE, longest=0)
+
+
+def test_a_tokenizer_of_another_model_is_refused():
+    reader = TextReader.of(tiny_tokenizer(), tiny_module("bert"), vocabulary=8)
+    with pytest.raises(SettingError, match="the model has embeddings for 8"):
+        reader.read("the plot")
