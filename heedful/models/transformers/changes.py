@@ -1,6 +1,7 @@
 """Other weights for the words of a text, in any heads, rows and layers of a transformer at once."""
 
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -36,15 +37,14 @@ class Change:
 
     def select(self, rows: Int[Tensor, " some"]) -> "Change":
         """The change of these texts."""
-        parts = {part.name: getattr(self, part.name) for part in fields(self)}
-        return Change(**{name: None if part is None else part[rows] for name, part in parts.items()})
+        parts: dict[str, Any] = {part.name: getattr(self, part.name) for part in fields(self)}
+        return replace(self, **{name: part[rows] for name, part in parts.items() if part is not None})
 
     def first_words(self, count: int) -> "Change":
         """The change of the first so many words: all that a text has."""
         names = ("factor", "added", "permutation", "imposed")
-        parts = {name: getattr(self, name) for name in names}
-        words = {name: None if part is None else part[:, :count] for name, part in parts.items()}
-        return Change(**words, heads=self.heads)
+        parts: dict[str, Any] = {name: getattr(self, name) for name in names}
+        return replace(self, **{name: part[:, :count] for name, part in parts.items() if part is not None})
 
     def moved_to(self, attention: Float[Tensor, "batch item"], shown: Float[Tensor, "batch item"]) -> "Change":
         """This change, and after it the multiplication that takes the shown attention to the given one.

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Int
@@ -132,7 +133,7 @@ def examined(
 
 def label_names(module: HuggingFaceModel) -> tuple[str, ...]:
     """What the classes are called; refused where these are not alternatives of which one is chosen."""
-    config = module.config
+    config: Any = module.config
     what = type(module).__name__
     if config.problem_type == "regression" or config.num_labels < 2:
         raise SettingError(

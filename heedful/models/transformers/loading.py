@@ -48,7 +48,8 @@ def load_classifier(
     with _quiet():
         module = _load_module(source, dtype)
         tokenizer = _load_tokenizer(source)
-    return examined(source, module.to(torch.device(device)), tokenizer, longest=longest, transport=transport)
+    module.to(torch.device(device))  # pyright: ignore[reportArgumentType]
+    return examined(source, module, tokenizer, longest=longest, transport=transport)
 
 
 def _require_transformers() -> None:

@@ -67,7 +67,7 @@ class Network:
             self.module.set_attn_implementation(interface.NAME)
         else:
             config._attn_implementation = "eager"
-        self.embedding = _input_embedding(self.module)
+        self.embedding = input_embedding(self.module)
         self._tables = [
             part
             for part in self.module.modules()
@@ -144,7 +144,8 @@ def _transport_of(module: HuggingFaceModel) -> Transport:
     return "interface" if module._can_set_attn_implementation() else "softmax"
 
 
-def _input_embedding(module: HuggingFaceModel) -> nn.Embedding:
+def input_embedding(module: HuggingFaceModel) -> nn.Embedding:
+    """The table of token embeddings."""
     try:
         embedding = module.get_input_embeddings()
     except NotImplementedError:

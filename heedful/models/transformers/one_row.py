@@ -20,7 +20,7 @@ from heedful.models.transformers.anatomy import Anatomy, blocks_of
 from heedful.models.transformers.calls import CallContext, CallValues, CallWeights
 from heedful.models.transformers.changes import Change
 from heedful.models.transformers.hugging_face import HuggingFaceModel
-from heedful.models.transformers.network import Inputs, Network, shared_copy
+from heedful.models.transformers.network import Inputs, Network, input_embedding, shared_copy
 from heedful.models.transformers.recording import Reading
 
 
@@ -167,7 +167,8 @@ class OneRow:
     def __init__(self, network: Network, anatomy: Anatomy, dtype: torch.dtype):
         self.block = blocks_of(network.module)[anatomy.calls[-1].block]
         self.time_first = anatomy.is_time_first
-        tail = deepcopy(_only_last_block(network, anatomy)).to(dtype)
+        tail = deepcopy(_only_last_block(network, anatomy))
+        tail.to(dtype)  # pyright: ignore[reportArgumentType]
         self.dtype, self.network = dtype, network.around(tail)
         (self.tail_block,) = [part for name, part in blocks_of(tail).items() if _list_of(name) == _list_name(anatomy)]
 
@@ -237,7 +238,7 @@ def _only_last_block(network: Network, anatomy: Anatomy) -> HuggingFaceModel:
     for name in {_list_of(call.block) for call in anatomy.calls}:
         blocks = nn.ModuleList([kept]) if name == _list_name(anatomy) else nn.ModuleList()
         _replace(tail, name, blocks)
-    table = tail.get_input_embeddings().weight
+    table = input_embedding(tail).weight
     for name, part in list(tail.named_modules()):
         if isinstance(part, nn.Embedding) and part.weight is table:
             _replace(tail, name, _Blank(part.embedding_dim).to(table.device))

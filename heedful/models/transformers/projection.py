@@ -36,8 +36,9 @@ def output_projection(network: Network, text: Inputs, call: int) -> nn.Module:
     def keep(module: nn.Module, arguments: tuple[object, ...]) -> None:
         mixed = listener.context_of_rows
         given = arguments[0] if arguments else None
-        is_like = isinstance(given, Tensor) and mixed is not None and given.shape == mixed.shape
-        if is_like and torch.allclose(given, mixed, rtol=1e-5, atol=1e-7):
+        if not isinstance(given, Tensor) or mixed is None or given.shape != mixed.shape:
+            return
+        if torch.allclose(given, mixed, rtol=1e-5, atol=1e-7):
             applied.append(module)
 
     # GPT-2 and its like have linear layers of their own kind.

@@ -1,4 +1,4 @@
-"""Texts with other words in the place of some, read anew: a word's pieces may be more or fewer than those it replaces."""
+"""Texts with other words in the place of some, read anew: a word may have more pieces than the one it replaces."""
 
 from collections.abc import Mapping, Sequence
 
@@ -26,7 +26,7 @@ def rewritten(
     """
     read: list[TokenizedText] = []
     done = torch.zeros(len(replaced), dtype=torch.bool, device=batch.tokens.device)
-    numbers = batch.index.tolist()
+    numbers: list[int] = batch.index.tolist()
     for row, (number, new) in enumerate(zip(numbers, replaced, strict=True)):
         own = read_text(classifier.reader, texts[number], number)
         other = read_text(classifier.reader, with_words(texts[number], own, new), number)

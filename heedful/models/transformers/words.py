@@ -167,9 +167,10 @@ def longest_text(tokenizer: FastTokenizer, module: HuggingFaceModel) -> int | No
 def _skipped_positions(module: HuggingFaceModel) -> int:
     """Positions that are never used: RoBERTa and its like count from after that of padding."""
     for name, part in module.named_modules():
-        is_table = name.rpartition(".")[2] in ("position_embeddings", "embed_positions") and isinstance(
-            part, nn.Embedding
-        )
-        if is_table and part.padding_idx is not None and part.num_embeddings == module.config.max_position_embeddings:
+        if name.rpartition(".")[2] not in ("position_embeddings", "embed_positions"):
+            continue
+        if not isinstance(part, nn.Embedding) or part.num_embeddings != module.config.max_position_embeddings:
+            continue
+        if part.padding_idx is not None:
             return part.padding_idx + 1
     return 0

@@ -11,7 +11,7 @@ QUICK = {
     "permutation": {"count": 5},
     "adversarial_attention": {"steps": 3},
     "embedding_attack": {"steps": 2},
-    "sensitivity": {"sizes": (1.0, 3.0), "probes": 1, "steps": 2},
+    "sensitivity": {"sizes": (1.0, 3.0), "probes": 4, "steps": 3},
 }
 UNDEFINED = ("certificate", "token_scores", "word_substitution")
 """Tests that need a linear head, tokens as items, or a vocabulary of words."""

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from heedful.errors import SettingError
-from heedful.models.transformers.network import NO_PADDING, Inputs, Network, _input_embedding, shared_copy
+from heedful.models.transformers.network import NO_PADDING, Inputs, Network, input_embedding, shared_copy
 from support.tiny_transformers import tiny_module
 
 TOKENS = torch.tensor([[2, 5, 6, 7, 3], [2, 8, 3, 0, 0]])
@@ -74,4 +74,4 @@ def test_a_model_without_token_embeddings_is_refused():
             raise NotImplementedError
 
     with pytest.raises(SettingError, match="Characters has none"):
-        _input_embedding(Characters())
+        input_embedding(Characters())
