@@ -29,6 +29,7 @@ class Example:
         sentences: position in `tokens` at which each sentence begins, the first being 0; empty where nobody asked.
         rationale: positions in `tokens` that a person (or the data's maker) says the label rests on; None if unknown.
         text: what the user wrote; `WordTokenizer.split` finds the characters of each token in it again.
+        query_text: the query as it was written.
         row: the number of the data row in its file, counted from 1 after the header (jsonl: the line); None if unknown.
         id: what the file's id column calls the row; None if it has no such column.
     """
@@ -39,6 +40,7 @@ class Example:
     sentences: tuple[int, ...] = ()
     rationale: tuple[int, ...] | None = None
     text: str = ""
+    query_text: str = ""
     row: int | None = None
     id: str | None = None
 
@@ -194,6 +196,17 @@ class Model(Protocol):
 
     def decode(self, encoded: Encoded, attention: Float[Tensor, "batch item"]) -> Float[Tensor, "batch classes"]:
         """Logits of the items weighed by any attention."""
+        ...
+
+
+@runtime_checkable
+class ManyWeightingsModel(Model, Protocol):
+    """A model that decodes several attentions of each text at less cost than one after the other."""
+
+    def decode_each(
+        self, encoded: Encoded, attention: Float[Tensor, "batch variant item"]
+    ) -> Float[Tensor, "batch variant classes"]:
+        """Logits of the items weighed by each attention."""
         ...
 
 

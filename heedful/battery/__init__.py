@@ -22,11 +22,12 @@ from heedful.battery import (
     uniform_retrained,
     word_substitution,
 )
-from heedful.battery.evidence import Context, Evidence
+from heedful.battery.context import Context, ItemWords
+from heedful.battery.evidence import Evidence
 from heedful.battery.question import BatteryTest, Question
 from heedful.schema import GROUPS
 
-__all__ = ["BATTERY", "PAIRS", "QUESTIONS", "BatteryTest", "Context", "Evidence", "Question"]
+__all__ = ["BATTERY", "PAIRS", "QUESTIONS", "BatteryTest", "Context", "Evidence", "ItemWords", "Question"]
 
 BATTERY: dict[str, BatteryTest] = {
     "prediction": prediction.TEST,

@@ -1,15 +1,16 @@
 """What the tests look at: one batch through one model, and what several tests share, each computed at most once."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
-from typing import TypeVar
 
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from heedful.attribution import input_gradient, leave_one_out_imposed, weight_gradient
+from heedful.attribution.items import items_are_tokens
+from heedful.battery.context import Context
 from heedful.exact import (
     draw_permutations,
     expected_permuted_js,
@@ -19,12 +20,11 @@ from heedful.exact import (
     single_erasure_logits,
 )
 from heedful.measures import rank_descending, ties_within, total_variation
-from heedful.types import LinearModel, Model, Solver, Trace
+from heedful.types import LinearModel, ManyWeightingsModel, Model, Solver, Trace
 
 Weights = Float[Tensor, "batch item"]
 SMOOTHING = 1e-3
 """Reference weight of an item that says nothing, relative to the largest: what remains after an erasure has a shape."""
-Known = TypeVar("Known")
 
 LOG_STEP = 1e-6
 """Log weights that differ by less than this are tied."""
@@ -32,32 +32,6 @@ NO_WEIGHT = -1e100
 """The log weight of 0 where a finite one is needed."""
 ROUNDING = 1e-12
 """A probability that moves by less has not moved."""
-
-
-@dataclass(frozen=True, eq=False)
-class Context:
-    """What a test may need to know of the audit, beyond the batch at hand.
-
-    Args:
-        labels: what the classes are called.
-        vocabulary: words by number; empty where nobody has them.
-        token_counts: how often each token occurs under each label, in the training texts where these are at hand.
-        vectors: the pretrained word vectors that the model began with: a file, or a name under HEEDFUL_DATA.
-    """
-
-    task: str = "classification"
-    labels: tuple[str, ...] = ()
-    vocabulary: Sequence[str] = ()
-    token_counts: Callable[[], Int[Tensor, "token classes"]] = lambda: torch.zeros(0, 2, dtype=torch.long)
-    vectors: str = ""
-    computed: dict[tuple[object, ...], object] = field(default_factory=dict, repr=False)
-
-    def once(self, function: Callable[..., Known], *arguments: object) -> Known:
-        """What the function makes of this context and these arguments, computed when any batch first asks for it."""
-        key = (function, *arguments)
-        if key not in self.computed:
-            self.computed[key] = function(self, *arguments)
-        return self.computed[key]  # pyright: ignore[reportReturnType]
 
 
 class Evidence:
@@ -163,6 +137,13 @@ class Evidence:
         """What it predicts when nothing is left."""
         return self.decode(torch.zeros_like(self.attention))
 
+    @cached_property
+    def item_numbers(self) -> Int[Tensor, "batch item"] | None:
+        """The number of each item's word in the vocabulary, -1 if it has none; None where items are not words."""
+        if self.context.item_words is not None:
+            return self.context.item_words.numbers(self.trace.batch).cpu()
+        return self.trace.batch.tokens.cpu() if items_are_tokens(self.trace) else None
+
     @property
     def solver(self) -> Solver:
         """How what depends on the head is answered: exactly where it is linear, else by running it."""
@@ -221,16 +202,28 @@ class Evidence:
         if self.item_logits is not None:
             return single_erasure_logits(self.log_attention, self.item_logits)
         keep = ~torch.eye(self.attention.shape[1], dtype=torch.bool)
-        return torch.stack([self.decode_kept(kept.expand_as(self.items)) for kept in keep.unbind(0)], 1)
+        return self.decode_each_kept(keep.expand(len(self.items), -1, -1))
 
     def decode(self, weights: Weights) -> Float[Tensor, "batch classes"]:
         """The logits under any other weights."""
         return self.model.decode(self.trace.encoded, weights.to(self.trace.attention)).cpu()
 
+    def decode_each(self, weights: Float[Tensor, "batch variant item"]) -> Float[Tensor, "batch variant classes"]:
+        """The logits under several other weightings of each text."""
+        weights = weights.to(self.trace.attention)
+        if isinstance(self.model, ManyWeightingsModel):
+            return self.model.decode_each(self.trace.encoded, weights).cpu()
+        return torch.stack([self.model.decode(self.trace.encoded, each) for each in weights.unbind(1)], 1).cpu()
+
     def decode_kept(self, keep: Bool[Tensor, "batch item"]) -> Float[Tensor, "batch classes"]:
         """The logits with weight on the kept items alone, renormalised; NaN where none of them has weight."""
-        weights = self.log_attention.masked_fill(~keep, -torch.inf).softmax(-1)
-        return self.decode(weights.nan_to_num(0.0)).masked_fill(weights.isnan().any(1, keepdim=True), torch.nan)
+        return self.decode_each_kept(keep[:, None])[:, 0]
+
+    def decode_each_kept(self, keep: Bool[Tensor, "batch part item"]) -> Float[Tensor, "batch part classes"]:
+        """The same for several choices of items of each text."""
+        weights = self.log_attention[:, None].masked_fill(~keep, -torch.inf).softmax(-1)
+        is_empty = weights.isnan().any(2, keepdim=True)
+        return self.decode_each(weights.nan_to_num(0.0)).masked_fill(is_empty, torch.nan)
 
     def ranking(self, name: str) -> Int[Tensor, "batch item"]:
         """An order in which items may be erased, the most important first: one of RANKINGS; ties in random order."""

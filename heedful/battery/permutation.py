@@ -39,7 +39,7 @@ def permutation(evidence: Evidence, generator: torch.Generator, *, count: Count 
 
 def _decoded(evidence: Evidence, generator: torch.Generator, count: int) -> Float[Tensor, "batch count classes"]:
     orders = draw_permutations(evidence.items, generator, count)
-    return torch.stack([evidence.decode(evidence.attention.gather(1, order)) for order in orders.unbind(1)], 1)
+    return evidence.decode_each(evidence.attention[:, None].expand_as(orders).gather(2, orders))
 
 
 def _measured(columns: Columns) -> Triple:

@@ -4,8 +4,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.attribution.items import items_are_tokens
-from heedful.battery.evidence import Context, Evidence, undefined_where
+from heedful.battery.context import Context
+from heedful.battery.evidence import Evidence, undefined_where
 from heedful.battery.question import BatteryTest, Columns, Question, Triple, mean, of_100
 from heedful.measures import shares_below
 from heedful.token_scores.classes import NEUTRAL, OTHER, token_classes
@@ -29,11 +29,11 @@ def token_scores(evidence: Evidence, generator: torch.Generator) -> Findings:
     compare over the whole vocabulary. Which words are polar the training texts say (`token_classes`). Undefined where
     attention weighs sentences.
     """
-    seen, attention, labels = evidence.trace, evidence.attention, evidence.context.labels
+    attention, labels, numbers = evidence.attention, evidence.context.labels, evidence.item_numbers
     of_items = torch.full_like(evidence.items, OTHER, dtype=torch.long)
-    if items_are_tokens(seen):
+    if numbers is not None:
         classes = evidence.context.once(_classes)
-        of_items = classes[seen.batch.tokens.cpu()].where(evidence.items, OTHER)
+        of_items = classes[numbers.clamp_min(0)].where(evidence.items & (numbers >= 0), OTHER)
     polar, neutral = of_items >= 0, of_items == NEUTRAL
     shares = evidence.count[:, None] * attention
     above, own = shares_below(attention, neutral), of_items == evidence.predicted[:, None]

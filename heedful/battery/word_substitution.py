@@ -10,7 +10,8 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from heedful.attribution.items import items_are_tokens
-from heedful.battery.evidence import Context, Evidence, undefined_where
+from heedful.battery.context import Context
+from heedful.battery.evidence import Evidence, undefined_where
 from heedful.battery.question import BatteryTest, Question, of_100
 from heedful.battery.stability_measures import (
     NEARLY_UNIFORM,
@@ -90,48 +91,92 @@ def word_substitution(
     if isinstance(known, str):
         return Findings(not_asked=known)
     replacements, source = known
-    model, batch = evidence.model, evidence.trace.batch
-    changed = substituted(batch, _with_embeddings(replacements, model, batch), counts, generator)
+    model, batch, words = evidence.model, evidence.trace.batch, evidence.context.item_words
+    numbers, places = batch.tokens.cpu(), batch.attendable.cpu()
+    if words is None:
+        replacements = _with_embeddings(replacements, model, batch)
+    else:
+        numbers, places = words.numbers(batch).cpu(), evidence.items
+    chosen = chosen_places(numbers, places, replacements, counts, generator)
+    new = replacements.token[numbers.clamp_min(0)]
+    changed = [_rewritten(evidence.context, batch, new, place) for place in chosen]
     values = {"shuffled_js": evidence.shuffled_js}
     read = [trace(model, other) for other, _ in changed]
-    for suffix, seen, (_, done) in zip(suffixes(counts), read, changed, strict=True):
+    enough = [place.sum(1).ge(count) & done for place, count, (_, done) in zip(chosen, counts, changed, strict=True)]
+    for suffix, seen, done in zip(suffixes(counts), read, enough, strict=True):
         moved = moves(evidence, seen)
-        values |= {f"{name}{suffix}": value.where(done.cpu(), torch.nan) for name, value in moved.items()}
-    shown = {"replaced_attention": read[0].attention.where(changed[0][1][:, None], torch.nan).cpu()}
-    if items_are_tokens(evidence.trace):
-        new = changed[0][0].tokens
-        shown["replacement"] = new.double().where(new != batch.tokens, torch.nan).cpu()
-    most = changed[max(range(len(counts)), key=counts.__getitem__)][0]
+        values |= {f"{name}{suffix}": value.where(done, torch.nan) for name, value in moved.items()}
+    shown = {"replaced_attention": read[0].attention.cpu().where(enough[0][:, None], torch.nan)}
+    if words is not None or items_are_tokens(evidence.trace):
+        shown["replacement"] = new.double().where(chosen[0] & changed[0][1][:, None], torch.nan)
+    most = max(range(len(counts)), key=counts.__getitem__)
     return Findings(
         undefined_where(evidence.count < 2, values),
         items=shown,
-        substitutions=_pairs(batch, most, evidence.context.vocabulary),
+        substitutions=_pairs(numbers, new, chosen[most] & changed[most][1][:, None], evidence.context.vocabulary),
         synonym_source=source,
     )
+
+
+def _rewritten(
+    context: Context, batch: Batch, new: Int[Tensor, "batch place"], places: Bool[Tensor, "batch place"]
+) -> tuple[Batch, Bool[Tensor, " batch"]]:
+    """The batch with the new words at these places, and the texts in which that could be done."""
+    if context.item_words is None:
+        tokens = new.to(batch.tokens.device).where(places.to(batch.tokens.device), batch.tokens)
+        return replace(batch, tokens=tokens), torch.ones(len(new), dtype=torch.bool)
+    written = [
+        {place: context.vocabulary[int(numbers[place])] for place in own.nonzero()[:, 0].tolist()}
+        for numbers, own in zip(new, places, strict=True)
+    ]
+    other, done = context.item_words.rewritten(batch, written)
+    return other, done.cpu()
 
 
 def substituted(
     batch: Batch, replacements: Replacements, counts: Sequence[int], generator: torch.Generator
 ) -> list[tuple[Batch, Bool[Tensor, " batch"]]]:
     """The batch with so many words of each text replaced, and the texts in which there were as many to replace."""
-    known = replaceable(batch, replacements)
-    luck = torch.rand(known.shape, generator=generator).to(known.device).masked_fill(~known, -1.0)
+    tokens, context = batch.tokens.cpu(), Context()
+    chosen = chosen_places(tokens, batch.attendable.cpu(), replacements, counts, generator)
+    new = replacements.token[tokens]
+    return [
+        (_rewritten(context, batch, new, places)[0], places.sum(1) >= count)
+        for places, count in zip(chosen, counts, strict=True)
+    ]
+
+
+def chosen_places(
+    numbers: Int[Tensor, "batch place"],
+    places: Bool[Tensor, "batch place"],
+    replacements: Replacements,
+    counts: Sequence[int],
+    generator: torch.Generator,
+) -> list[Bool[Tensor, "batch place"]]:
+    """Where words give way, drawn at random: so many in each text, or as many as can; those of fewer are among them."""
+    known = replaceable(numbers, places, replacements)
+    luck = torch.rand(known.shape, generator=generator).masked_fill(~known, -1.0)
     turn = luck.argsort(dim=1, descending=True, stable=True).argsort(1)
-    new = replacements.token.to(batch.tokens.device)[batch.tokens]
-    return [(replace(batch, tokens=new.where(known & (turn < n), batch.tokens)), known.sum(1) >= n) for n in counts]
+    return [known & (turn < count) for count in counts]
 
 
-def replaceable(batch: Batch, replacements: Replacements) -> Bool[Tensor, "batch time"]:
-    """Which tokens can give way to a synonym where they stand.
+def replaceable(
+    numbers: Int[Tensor, "batch place"], places: Bool[Tensor, "batch place"], replacements: Replacements
+) -> Bool[Tensor, "batch place"]:
+    """Which words can give way to a synonym where they stand.
 
     Not parts of a compound (`feature - length`), nor words after an article that the synonym cannot follow.
+
+    Args:
+        numbers: of the words; -1 where one is not in the vocabulary.
+        places: where there is a word that attention may weigh.
     """
-    tokens = batch.tokens.cpu()
-    hyphen, article = replacements.is_hyphen[tokens], replacements.is_article[tokens]
+    known = numbers.clamp_min(0)
+    hyphen, article = (marked[known] & (numbers >= 0) for marked in (replacements.is_hyphen, replacements.is_article))
     is_dash = hyphen & (_before(hyphen) | _after(hyphen))
     in_compound = _before(hyphen & ~is_dash) | _after(hyphen & ~is_dash)
-    is_fitting = ~in_compound & ~(_before(article) & replacements.needs_other_article[tokens])
-    return batch.attendable & (is_fitting & (replacements.token[tokens] != tokens)).to(batch.tokens.device)
+    is_fitting = ~in_compound & ~(_before(article) & replacements.needs_other_article[known])
+    return places & (numbers >= 0) & is_fitting & (replacements.token[known] != known)
 
 
 def _before(marked: Bool[Tensor, "batch time"]) -> Bool[Tensor, "batch time"]:
@@ -174,10 +219,15 @@ def _with_embeddings(replacements: Replacements, model: Model, batch: Batch) -> 
     return replace(replacements, token=replacements.token.scatter(0, missing, missing))
 
 
-def _pairs(batch: Batch, other: Batch, vocabulary: Sequence[str]) -> list[tuple[str, str]]:
+def _pairs(
+    numbers: Int[Tensor, "batch place"],
+    new: Int[Tensor, "batch place"],
+    places: Bool[Tensor, "batch place"],
+    vocabulary: Sequence[str],
+) -> list[tuple[str, str]]:
     """The words that were replaced, with their replacements, each pair once a text."""
-    text, place = (batch.tokens != other.tokens).nonzero(as_tuple=True)
-    replaced = torch.stack([text, batch.tokens[text, place], other.tokens[text, place]], dim=1)
+    text, place = places.nonzero(as_tuple=True)
+    replaced = torch.stack([text, numbers[text, place], new[text, place]], dim=1)
     pairs: list[list[int]] = replaced.unique(dim=0).tolist()
     return [(vocabulary[old], vocabulary[new]) for _, old, new in pairs]
 

@@ -205,6 +205,7 @@ class _Reader:
             sentences=sentence_starts(labelled.text, spans) if self.sentences else (),
             rationale=_rationale(labelled, spans),
             text=labelled.text,
+            query_text=labelled.query if self.needs_query else "",
             row=labelled.row,
             id=labelled.id,
         )

@@ -154,6 +154,7 @@ HELPERS = {
     "adversarial_models",  # its rows come from several models; it has questions, no function of the battery
     "adversarial_search",
     "attefa_family",
+    "context",
     "evidence",
     "question",
     "stability_measures",

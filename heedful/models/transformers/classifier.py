@@ -1,5 +1,7 @@
 """A classifier with its tokenizer, examined: what every view of it, at any site and scope, shares."""
 
+import hashlib
+import json
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -22,6 +24,8 @@ PROBES = ("one two three four five six", "one two three")
 """Texts on which a network is examined: of different lengths, and of several words."""
 EXACT, COARSE = 1e-6, 1e-4
 """How far logits may be from the untouched model's, relative to the largest: in float64, and in coarser floats."""
+NOT_OF_A_MODEL = ("_name_or_path", "transformers_version", "dtype", "torch_dtype", "_attn_implementation")
+"""Parts of a configuration that say where a model comes from and how it is run."""
 CHECKED_TEXTS = 4
 """Texts of the first batch in which the row that the classifier reads is looked up again."""
 
@@ -49,6 +53,22 @@ class Classifier:
     def is_encoder_decoder(self) -> bool:
         """Whether a decoder reads what an encoder made of the text."""
         return bool(getattr(self.network.module.config, "is_encoder_decoder", False))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of what decides its answers: weights, configuration and tokenizer."""
+        digest = hashlib.sha256(json.dumps(self._configuration(), sort_keys=True).encode())
+        for name, tensor in sorted(self.untouched.state_dict().items()):
+            digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+            digest.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
+        return digest.hexdigest()
+
+    def _configuration(self) -> dict[str, Any]:
+        config = {name: value for name, value in self.untouched.config.to_dict().items() if name not in NOT_OF_A_MODEL}
+        tokenizer = json.loads(self.reader.tokenizer.backend_tokenizer.to_str())
+        # What the tokenizer was last asked to do is no part of it.
+        tokenizer |= {"truncation": None, "padding": None}
+        return {"config": config, "tokenizer": tokenizer, "longest": self.reader.longest}
 
     @cached_property
     def probe(self) -> Inputs:

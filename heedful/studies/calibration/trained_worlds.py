@@ -7,7 +7,7 @@ from functools import cache
 import torch
 
 from heedful.auditing.subject import subject_of
-from heedful.battery.evidence import Context
+from heedful.battery.context import Context
 from heedful.data import load
 from heedful.data.batching import EncodedSplit, collate, encode_split
 from heedful.models.attention import Frozen

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from heedful.battery.evidence import Context
+from heedful.battery.context import Context
 from heedful.data.tokenizer import SPECIAL
 from heedful.models.trace import trace
 from heedful.types import Batch, Encoded, Model
