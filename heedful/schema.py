@@ -21,9 +21,14 @@ ROWS = pl.Schema(
         "measure": pl.String(),
         "value": pl.Float64(),
         "solver": pl.String(),
+        "site": pl.String(),
+        "scope": pl.String(),
     }
 )
-"""rows.parquet: one number each. `item` is null in rows that speak of a whole text."""
+"""rows.parquet: one number each. `item` is null in rows that speak of a whole text.
+
+Of a transformer `site` is which attention is shown, `scope` where other attention is imposed; else they are null.
+"""
 
 EXAMPLES = pl.Schema(
     {
@@ -44,9 +49,9 @@ EXAMPLES = pl.Schema(
 )
 """examples.parquet: the texts that are shown word by word; `row` and `id` are where each one is in its data file."""
 
-OPTIONAL = ("query", "replaced", "row", "id")
-"""Columns of examples that files from elsewhere may lack: read as null."""
-NULLABLE = ("item", "value", "probability", "adversarial_probability", "query", "replaced", "row", "id")
+OPTIONAL = ("query", "replaced", "row", "id", "site", "scope")
+"""Columns that files from elsewhere, or older ones, may lack: read as null."""
+NULLABLE = ("item", "value", "probability", "adversarial_probability", *OPTIONAL)
 """Columns that may have empty cells."""
 
 
@@ -235,6 +240,41 @@ class Words(_Part):
         return f"Words({self.polar} label-indicative, {self.neutral} neutral; most attended: {first:.100})"
 
 
+class Interval(_Part):
+    """A mean with its 95 % interval, and over how many texts."""
+
+    value: Number = None
+    low: Number = None
+    high: Number = None
+    n: NonNegativeInt = 0
+
+
+class Heads(_Part):
+    """All heads of a transformer at a glance, and whether any of them may be shown.
+
+    Args:
+        measures: what each head shows or does, the mean over texts: a row a layer, a column a head.
+        descriptions: what each measure is, in words.
+        layer, head: the head that agrees best with leave-one-out on the texts that it was chosen on.
+        agreement, mean_agreement: its Kendall's tau with leave-one-out on other texts, and that of the mean over the
+            last layer's heads.
+        gain: the former less the latter, text by text.
+    """
+
+    measures: dict[str, tuple[tuple[Number, ...], ...]]
+    descriptions: dict[str, str] = {}
+    layer: NonNegativeInt
+    head: NonNegativeInt
+    chosen_on: str = ""
+    agreement: Interval
+    mean_agreement: Interval
+    gain: Interval
+    sentence: str = ""
+
+    def __repr__(self) -> str:
+        return f"Heads(best: {self.layer}.{self.head}, tau {self.agreement.value}; mean {self.mean_agreement.value})"
+
+
 class Verdict(_Part):
     """verdict.json: what was audited and how, every question answered, the answer, and what to do.
 
@@ -251,6 +291,8 @@ class Verdict(_Part):
         indicative_words: how many label-indicative words the texts have; None where they were not asked for.
         counted_on: the texts on which label-indicative words were counted.
         not_asked: why, for each question that could not be asked.
+        about: what is to be known of the audited attention, as sentences; empty where there is no choice.
+        heads: of a transformer, what each head shows and does.
         substitutions, synonym_source: which words were replaced by which synonyms, and where these come from.
         notes: what loading did to the data.
         date: when the audit was made.
@@ -277,6 +319,8 @@ class Verdict(_Part):
     synonym_source: str = ""
     trainings: tuple[Training, ...] = ()
     item: str = "word"
+    about: tuple[str, ...] = ()
+    heads: Heads | None = None
     notes: tuple[str, ...] = ()
     date: str = ""
     settings: dict[str, Any] = {}

@@ -144,10 +144,12 @@ class Findings:
 
     Args:
         values: one number a text.
+        solver: how they were answered.
         items: one number an item, for the texts that are shown word by word.
         substitutions: the words that gave way to others, (word, its replacement), each pair once a text.
         synonym_source: where the replacements come from, as a sentence.
         not_asked: why the test cannot be done here, as a sentence; there are no values then.
+        solvers: how single values were answered, where otherwise than the rest.
     """
 
     values: Mapping[str, Float[Tensor, " batch"]] = field(default_factory=dict)
@@ -156,6 +158,7 @@ class Findings:
     substitutions: Sequence[tuple[str, str]] = ()
     synonym_source: str = ""
     not_asked: str = ""
+    solvers: Mapping[str, Solver] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"Findings({', '.join(self.values) or self.not_asked!r:.200}; {self.solver})"
@@ -200,13 +203,28 @@ class Model(Protocol):
 
 
 @runtime_checkable
-class ManyWeightingsModel(Model, Protocol):
-    """A model that decodes several attentions of each text at less cost than one after the other."""
+class MultiHeadModel(Model, Protocol):
+    """A model in which several heads weigh the items: their mean is its attention, and each has its own weights."""
+
+    @property
+    def is_cheap(self) -> bool:
+        """Whether other weights cost less than reading the text again."""
+        ...
 
     def decode_each(
         self, encoded: Encoded, attention: Float[Tensor, "batch variant item"]
     ) -> Float[Tensor, "batch variant classes"]:
-        """Logits of the items weighed by each attention."""
+        """Logits of the items weighed by each attention: all heads change in the same proportion, item by item."""
+        ...
+
+    def permute_each(
+        self, encoded: Encoded, permutation: Int[Tensor, "batch variant item"]
+    ) -> Float[Tensor, "batch variant classes"]:
+        """Logits with the items' weights exchanged in every head: item i gets those of item permutation[i]."""
+        ...
+
+    def permuting(self, encoded: Encoded, permutation: Int[Tensor, "batch item"]) -> Encoded:
+        """The same items with their weights so exchanged, as `attend` then shows them."""
         ...
 
 

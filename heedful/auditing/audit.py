@@ -14,12 +14,16 @@ import torch
 
 import heedful
 from heedful import __version__
+from heedful.auditing.about import about_attention, settings_of, short_name_of
+from heedful.auditing.classifier import check_same_words, subject_of_classifier
 from heedful.auditing.companions import Companions, companion_rows
+from heedful.auditing.heads import asks_of_heads, heads_of
 from heedful.auditing.rows import audit_rows
 from heedful.auditing.subject import Subject, float64_eval_copy, subject_of, subject_of_batches
 from heedful.auditing.validation import named, validate_batches, validate_labels, validate_model
 from heedful.auditing.words import OwnWords
 from heedful.errors import SettingError
+from heedful.models.transformers.model import TransformerModel
 from heedful.schema import ROWS, Advice, Headline, Line, Training, Verdict, Words
 from heedful.settings import AuditSettings, key_of
 from heedful.settings.validation import update_settings
@@ -129,7 +133,8 @@ def audit(
         words=listed,
         indicative_words=listed.polar if listed else _indicative_words(subject, settings),
         counted_on=subject.counted_on,
-        notes=data.notes if isinstance(data, Dataset) else (),
+        **_of_transformer(model, data, settings, rows),
+        notes=(*(data.notes if isinstance(data, Dataset) else ()), *subject.notes),
         not_asked=dict(audited.not_asked),
         substitutions=audited.substitutions,
         synonym_source=audited.synonym_source,
@@ -154,6 +159,8 @@ def _subject(
     labels: Sequence[str],
     reference: Trained | None = None,
 ) -> Subject:
+    if isinstance(model, TransformerModel):
+        return _classifier_subject(model, data, settings, described=bool(words or name or labels))
     if not isinstance(model, Trained):
         validate_model(model)
         if not isinstance(name, str):
@@ -174,12 +181,34 @@ def _subject(
     return subject_of(key_of(model.run), model, data, settings, device=device, reference=reference)
 
 
+def _classifier_subject(
+    model: TransformerModel, data: Dataset | Sequence[Batch], settings: AuditSettings, *, described: bool
+) -> Subject:
+    if not isinstance(data, Dataset):
+        raise SettingError(
+            f"data must be a Dataset, whose texts it reads; it is {named(data)}. Load one: heedful.load_data(...)."
+        )
+    if described:
+        raise SettingError("words, name and labels must be left out: a Hugging Face model knows them.")
+    return subject_of_classifier(model, data, settings)
+
+
+def _of_transformer(
+    model: Trained | Model, data: Dataset | Sequence[Batch], settings: AuditSettings, rows: pl.DataFrame
+) -> dict[str, Any]:
+    """What a verdict says of transformers alone."""
+    if not isinstance(model, TransformerModel) or not isinstance(data, Dataset):
+        return {}
+    heads = heads_of(model, data, settings) if asks_of_heads(settings) else None
+    return {"about": about_attention(model, rows), "heads": heads}
+
+
 def _same_classes(subject: Subject, companion: Subject) -> Subject:
-    """The companion, if it tells the same classes apart."""
+    """The companion, if it tells the same classes apart, and a transformer the same words."""
     own, other = len(subject.labels), len(companion.labels)
     if own != other:
         raise SettingError(f"companions must tell the same {own} classes apart as the model; one has {other}.")
-    return companion
+    return companion if subject.site is None else check_same_words(subject, companion)
 
 
 def _dev_rows(
@@ -192,7 +221,7 @@ def _dev_rows(
     """What every ranking does on so many dev texts, which only a data set has."""
     chosen_rankings = "by" in settings.options.get("erase_until_flip", {})
     is_left_out = bool(settings.tests) and "erase_until_flip" not in settings.tests
-    has_dev = isinstance(model, Trained) and isinstance(data, Dataset) and bool(data.dev)
+    has_dev = isinstance(model, Trained | TransformerModel) and isinstance(data, Dataset) and bool(data.dev)
     if not has_dev or chosen_rankings or is_left_out:
         return pl.DataFrame(schema=ROWS)
     changes = {"tests": ("erase_until_flip",), "split": "dev", "shown": 0, "examples": min(DEV_TEXTS, texts)}
@@ -216,8 +245,14 @@ def _indicative_words(subject: Subject, settings: AuditSettings) -> int | None:
     if not _asks_of_words(subject, settings):
         return None
     indicates = token_classes(subject.context.token_counts()) >= 0
-    occurring = torch.cat([batch.tokens[batch.attendable].cpu() for batch in subject.batches()]).unique()
-    return int(indicates[occurring].sum())
+    words = subject.context.item_words
+    occurring = torch.cat(
+        [
+            batch.tokens[batch.attendable].cpu() if words is None else words.numbers(batch).flatten()
+            for batch in subject.batches()
+        ]
+    ).unique()
+    return int(indicates[occurring[occurring >= 0]].sum())
 
 
 def _asks_of_words(subject: Subject, settings: AuditSettings) -> bool:
@@ -237,10 +272,14 @@ def _description(
     # Without training texts it is not split as it was: the scores that were stored are of other texts.
     is_own_data = bool(run and dataset and dataset.train and dataset.fingerprint == run.data.fingerprint)
     scores = dict(model.scores.get(subject.split, {})) if isinstance(model, Trained) and is_own_data else _scores(rows)
-    made = {"run": run.model_dump(mode="json")} if run else {"run": None, "model": type(model).__name__}
+    made: dict[str, Any] = {"run": run and run.model_dump(mode="json")}
+    made |= {} if run else {"model": type(model).__name__}
+    shown = f"{run.network.encoder}, {run.network.attention} attention" if run else subject.name
+    if isinstance(model, TransformerModel):
+        made, shown = {"run": None, **settings_of(model)}, short_name_of(model)
     return {
         "run": subject.name,
-        "model": f"{run.network.encoder}, {run.network.attention} attention" if run else subject.name,
+        "model": shown,
         "data": run.data.source if run and is_own_data else dataset.name if dataset else "",
         "fingerprint": dataset.fingerprint if dataset else "",
         "split": subject.split,

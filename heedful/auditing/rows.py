@@ -123,7 +123,11 @@ def chosen_tests(settings: AuditSettings) -> dict[str, Callable[..., Findings]]:
 def batch_rows(subject: Subject, batch: Batch, findings: Mapping[str, Findings]) -> pl.DataFrame:
     """What the tests found of one batch, a row a text and measure."""
     examples = batch.index.cpu().numpy()
-    columns = [(test, measure, each.solver) for test, each in findings.items() for measure in each.values]
+    columns = [
+        (test, measure, each.solvers.get(measure, each.solver))
+        for test, each in findings.items()
+        for measure in each.values
+    ]
     values = torch.stack([value.double() for each in findings.values() for value in each.values.values()])
     tests, measures, solvers = (numpy.repeat(names, len(examples)) for names in zip(*columns, strict=True))
     frame = {"example": numpy.tile(examples, len(columns)), "test": tests, "measure": measures, "solver": solvers}
@@ -262,7 +266,8 @@ def item_names(example: Example) -> list[str]:
 
 def _framed(rows: pl.DataFrame, subject: Subject) -> pl.DataFrame:
     """The rows with all columns, in their order and of their types."""
-    constants = {"run": subject.name, "split": subject.split} | ({} if "item" in rows.columns else {"item": None})
+    constants = {"run": subject.name, "split": subject.split, "site": subject.site, "scope": subject.scope}
+    constants |= {} if "item" in rows.columns else {"item": None}
     whole = rows.with_columns(**{name: pl.lit(value) for name, value in constants.items()})
     return whole.select(pl.col(name).cast(kind) for name, kind in ROWS.items())
 

@@ -45,6 +45,8 @@ class Subject:
         item: what attention weighs: "word" or "sentence".
         is_own: whether the model is a user's own, of which nothing is taken for granted.
         counted_on: the texts on which label-indicative words are counted.
+        site, scope: of a transformer, which attention is shown, and where other attention is imposed.
+        notes: what reading did to the texts, for the user to read.
     """
 
     name: str
@@ -58,6 +60,9 @@ class Subject:
     item: str = "word"
     is_own: bool = False
     counted_on: str = TRAINING
+    site: str | None = None
+    scope: str | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -4,11 +4,11 @@ from math import nan
 from typing import Annotated
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from pydantic import Field
 from torch import Tensor
 
-from heedful.battery.adversarial_search import draw_start, search_adversary
+from heedful.battery.adversarial_search import Decode, draw_start, search_adversary
 from heedful.battery.evidence import Evidence, undefined_where
 from heedful.battery.question import BatteryTest, Columns, Question, Triple, mean, of_100
 from heedful.battery.witness import check_adversarial_attention
@@ -18,6 +18,8 @@ from heedful.exact import (
     eps_max_js,
     eps_max_js_bracket,
 )
+from heedful.models.transformers.model import TransformerModel
+from heedful.models.transformers.other_attention import most_different
 from heedful.types import Findings, Solver
 
 TOPS = (1, 3)
@@ -51,7 +53,11 @@ def adversarial_attention(
     eps = eps or (EPS_QA if evidence.context.task == "qa" else EPS)
     items, attention = evidence.items, evidence.attention
     shown: dict[str, Tensor] = {}
-    if evidence.item_logits is None:
+    is_transformer = isinstance(evidence.model, TransformerModel)
+    if isinstance(evidence.model, TransformerModel):
+        values, adversarial = _witnessed(evidence, evidence.model, generator, eps, steps if search else 0)
+        solver, shown["adversarial_attention"] = "bound", adversarial
+    elif evidence.item_logits is None:
         values, solver = _searched(evidence, generator, eps, steps), "search"
     else:
         values, solver, adversarial = _solved(evidence, evidence.item_logits, eps)
@@ -62,7 +68,8 @@ def adversarial_attention(
     too_few = {f"without_top_{top}": evidence.count <= top for top in TOPS}
     values = {name: value.where(~too_few.get(name, evidence.count < 2), nan) for name, value in values.items()}
     values["cap"] = eps_max_js(attention, torch.zeros(*items.shape, 2), items, eps).cap
-    return Findings(undefined_where(evidence.count < 2, values), solver, shown)
+    solvers: dict[str, Solver] = {f"without_top_{top}": "search" for top in TOPS} if is_transformer else {}
+    return Findings(undefined_where(evidence.count < 2, values), solver, shown, solvers=solvers)
 
 
 def _solved(
@@ -98,6 +105,29 @@ def _searched(evidence: Evidence, generator: torch.Generator, eps: float, steps:
         tried = search_adversary(evidence.decode, attention, rest, start, eps=eps, steps=steps)
         values[f"without_top_{top}"] = (tried.tvd <= eps).any(1).double()
     return values
+
+
+def _witnessed(
+    evidence: Evidence, model: TransformerModel, generator: torch.Generator, eps: float, steps: int
+) -> tuple[dict[str, Tensor], Float[Tensor, "batch item"]]:
+    """What attention on one word or two shows to be possible, in every head alike; and with the search beside it."""
+    values: dict[str, Tensor] = {}
+
+    def candidates(
+        decode: Decode, attention: Float[Tensor, "batch item"], allowed: Bool[Tensor, "batch item"]
+    ) -> Float[Tensor, "batch candidate item"]:
+        start = draw_start(allowed.cpu(), generator).to(attention)
+        return search_adversary(decode, attention, allowed, start, eps=eps, steps=steps).attention
+
+    searching = candidates if steps else None
+    best = most_different(model, evidence.trace, eps, search=searching)
+    values |= {"js": best.js.cpu(), "js_upper": torch.full_like(evidence.count, nan)}
+    for top in TOPS:
+        rest = evidence.without_top(top).to(evidence.trace.attention.device)
+        values[f"without_top_{top}"] = most_different(model, evidence.trace, eps, allowed=rest).is_found.double().cpu()
+    if steps:
+        values["js_search"] = best.js.where(best.is_searched, nan).cpu()
+    return values, best.attention.cpu().where(best.is_found.cpu()[:, None], nan)
 
 
 def _without_top(columns: Columns) -> Triple:
@@ -137,6 +167,7 @@ TEST = BatteryTest(
             details=lambda columns: {
                 "stands without the top 3": mean("adversarial_attention.without_top_3")(columns),
             },
+            if_searched="For so many such attention was found; for others it may exist, too.",
         ),
         Question(
             name="adversarial_attention",

@@ -35,7 +35,7 @@ def erase_one(evidence: Evidence, generator: torch.Generator) -> Findings:
         values[f"delta_attention_{name}"] = _at(evidence.attention, top) - _at(evidence.attention, other)
         top_moves, others_move = top_and_others(moved, evidence.tops(name), items)
         values[f"mean_delta_js_{name}"] = top_moves - others_move
-    return Findings(undefined_where(evidence.weighed < 2, values), evidence.solver)
+    return Findings(undefined_where(evidence.weighed < 2, values))
 
 
 def _flips(evidence: Evidence) -> Bool[Tensor, "batch item"]:

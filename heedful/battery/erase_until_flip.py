@@ -6,13 +6,15 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.battery.evidence import RANKINGS, Evidence, undefined_where
+from heedful.battery.evidence import RANKINGS, Evidence, affordable, undefined_where
 from heedful.battery.question import BatteryTest, Columns, Question, Triple
 from heedful.battery.witness import check_flip_set
 from heedful.errors import pick
 from heedful.exact import FirstFlip, first_flip, minimal_flip_set, random_orders
+from heedful.models.transformers.model import TransformerModel
+from heedful.models.transformers.prefixes import first_changes
 from heedful.settings import Count
-from heedful.types import Findings
+from heedful.types import Findings, Solver
 
 BLOCK = 4_000_000
 """Most numbers that one block of random rankings may hold."""
@@ -33,12 +35,12 @@ def erase_until_flip(
     minimum is ours.
 
     Args:
-        rankings: random ones, that the others are held against.
+        rankings: random ones, that the others are held against; see `affordable`.
         by: only these of the named rankings; leave-one-out costs the most.
     """
     for name in by:
         pick("ranking", name, RANKINGS)
-    orders = random_orders(evidence.items, generator, rankings)
+    orders = random_orders(evidence.items, generator, affordable(evidence, rankings))
     flips = {name: _by_ranking(evidence, name, orders) for name in by}
     flips["random"] = _mean_of(evidence, orders, torch.arange(len(evidence.items)))
     smallest, shown = _smallest(evidence, list(flips.values()))
@@ -47,7 +49,8 @@ def erase_until_flip(
     for name, flip in {**flips, "minimal": _missed(smallest, evidence.count)}.items():
         values |= {f"{field.name}_{name}": getattr(flip, field.name) for field in fields(flip)}
     undefined = smallest.count.isnan() | (evidence.weighed < 2)
-    return Findings(undefined_where(undefined, values), evidence.solver, shown)
+    solvers: dict[str, Solver] = {name: evidence.solver for name in values if name.endswith("_minimal")}
+    return Findings(undefined_where(undefined, values), items=shown, solvers=solvers)
 
 
 def _by_ranking(evidence: Evidence, name: str, orders: Int[Tensor, "batch ranking item"]) -> FirstFlip:
@@ -65,6 +68,9 @@ def _by_ranking(evidence: Evidence, name: str, orders: Int[Tensor, "batch rankin
 def _first_flip(evidence: Evidence, order: Int[Tensor, "batch item"]) -> FirstFlip:
     if evidence.item_logits is not None:
         return first_flip(evidence.log_attention, evidence.item_logits, order, evidence.items)
+    if isinstance(evidence.model, TransformerModel):
+        flip = _by_prefixes(evidence, evidence.model, order[:, None], torch.arange(len(order)))
+        return FirstFlip(*(getattr(flip, part.name)[:, 0] for part in fields(flip)))
     never = torch.full_like(evidence.count, torch.nan)
     count, mass, keep = never, never, evidence.items
     for done, column in enumerate(order.unbind(1), start=1):
@@ -108,11 +114,22 @@ def _mean_by_running(
     evidence: Evidence, orders: Int[Tensor, "text ranking item"], texts: Int[Tensor, " text"]
 ) -> FirstFlip:
     """The same where the head is not linear: every prefix of every ranking is decoded."""
+    if isinstance(evidence.model, TransformerModel):
+        flip = _missed(_by_prefixes(evidence, evidence.model, orders, texts), evidence.count[texts, None])
+        return FirstFlip(*(getattr(flip, part.name).mean(1) for part in fields(flip)))
     flips = []
     for order in orders.unbind(1):
         every_text = evidence.random_order.index_copy(0, texts, order)
         flips.append(_missed(_first_flip(evidence, every_text), evidence.count))
     return FirstFlip(*(torch.stack([getattr(flip, f.name)[texts] for flip in flips]).mean(0) for f in fields(flips[0])))
+
+
+def _by_prefixes(
+    evidence: Evidence, model: TransformerModel, orders: Int[Tensor, "text ranking item"], texts: Int[Tensor, " text"]
+) -> FirstFlip:
+    """Count, fraction and mass of several rankings of each text, where only the last block is run for each prefix."""
+    changes = first_changes(model, evidence.trace, orders, texts)
+    return FirstFlip(changes.count, changes.count / evidence.count[texts, None], changes.mass)
 
 
 def _several(
@@ -129,7 +146,7 @@ def _several(
     return [getattr(full, field.name).unflatten(0, (-1, several)) for field in fields(full)]
 
 
-def _missed(flip: FirstFlip, everything: Float[Tensor, " rows"]) -> FirstFlip:
+def _missed(flip: FirstFlip, everything: Float[Tensor, "*rows"]) -> FirstFlip:
     """The flip with misses counted as everything erased."""
     missed, whole = flip.count.isnan(), torch.ones_like(everything)
     return FirstFlip(

@@ -20,7 +20,7 @@ from heedful.exact import (
     single_erasure_logits,
 )
 from heedful.measures import rank_descending, ties_within, total_variation
-from heedful.types import LinearModel, ManyWeightingsModel, Model, Solver, Trace
+from heedful.types import Encoded, LinearModel, Model, MultiHeadModel, Solver, Trace
 
 Weights = Float[Tensor, "batch item"]
 SMOOTHING = 1e-3
@@ -96,11 +96,15 @@ class Evidence:
         """The same weights permuted among the items, once at random: attention of the same shape that knows nothing."""
         return self.log_attention.gather(1, self.permutation)
 
-    def under(self, log_weights: Weights) -> "Evidence":
-        """The same model on the same texts under other weights, which it predicts by."""
-        scores = log_weights.to(self.trace.attention)
-        logits = self.model.decode(self.trace.encoded, scores.exp())
-        seen = replace(self.trace, attention=scores.exp(), scores=scores, logits=logits)
+    def under(self, log_weights: Weights, encoded: Encoded | None = None) -> "Evidence":
+        """The same model on the same texts under other weights, which it predicts by.
+
+        Args:
+            encoded: what these are the weights of, where its heads have other weights too.
+        """
+        scores, encoded = log_weights.to(self.trace.attention), encoded or self.trace.encoded
+        logits = self.model.decode(encoded, scores.exp())
+        seen = replace(self.trace, encoded=encoded, attention=scores.exp(), scores=scores, logits=logits)
         evidence = Evidence(self.model, seen, self.context)
         evidence.random_order = self.random_order
         return evidence
@@ -108,7 +112,10 @@ class Evidence:
     @cached_property
     def uninformed(self) -> "Evidence":
         """Under the permuted weights: what attention that knows nothing would show."""
-        return self.under(self.permuted_log_attention)
+        if not isinstance(self.model, MultiHeadModel):
+            return self.under(self.permuted_log_attention)
+        encoded = self.model.permuting(self.trace.encoded, self.permutation.to(self.trace.attention.device))
+        return self.under(self.permuted_log_attention, encoded)
 
     @cached_property
     def reference(self) -> "Evidence":
@@ -211,7 +218,7 @@ class Evidence:
     def decode_each(self, weights: Float[Tensor, "batch variant item"]) -> Float[Tensor, "batch variant classes"]:
         """The logits under several other weightings of each text."""
         weights = weights.to(self.trace.attention)
-        if isinstance(self.model, ManyWeightingsModel):
+        if isinstance(self.model, MultiHeadModel):
             return self.model.decode_each(self.trace.encoded, weights).cpu()
         return torch.stack([self.model.decode(self.trace.encoded, each) for each in weights.unbind(1)], 1).cpu()
 
@@ -279,6 +286,12 @@ def first_place(values: Float[Tensor, "batch item"], items: Bool[Tensor, "batch 
 def _ranks(values: Float[Tensor, "batch item"], items: Bool[Tensor, "batch item"]) -> Float[Tensor, "batch item"]:
     """Dense ranks, nearly equal values sharing one; what is undefined comes last."""
     return ties_within(values, items).nan_to_num(-1.0)
+
+
+def affordable(evidence: Evidence, count: int) -> int:
+    """So many random variants of a text, or a tenth of them where the whole of a transformer is run for each."""
+    is_whole = isinstance(evidence.model, MultiHeadModel) and not evidence.model.is_cheap
+    return max(2, count // 10) if is_whole else count
 
 
 def mean_over(values: Shaped[Tensor, "batch item"], chosen: Bool[Tensor, "batch item"]) -> Float[Tensor, " batch"]:

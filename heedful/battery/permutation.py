@@ -4,12 +4,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.battery.evidence import Evidence, undefined_where
+from heedful.battery.evidence import Evidence, affordable, undefined_where
 from heedful.battery.question import BatteryTest, Columns, Question, Triple, mean, of_100
 from heedful.exact import draw_permutations, permuted_logits, some_permutation_flips, worst_permutation
 from heedful.measures import total_variation
 from heedful.settings import Count
-from heedful.types import Findings
+from heedful.types import Findings, MultiHeadModel
 
 
 def permutation(evidence: Evidence, generator: torch.Generator, *, count: Count = 100) -> Findings:
@@ -38,7 +38,10 @@ def permutation(evidence: Evidence, generator: torch.Generator, *, count: Count 
 
 
 def _decoded(evidence: Evidence, generator: torch.Generator, count: int) -> Float[Tensor, "batch count classes"]:
-    orders = draw_permutations(evidence.items, generator, count)
+    orders = draw_permutations(evidence.items, generator, affordable(evidence, count))
+    if isinstance(evidence.model, MultiHeadModel):
+        own = orders.to(evidence.trace.attention.device)
+        return evidence.model.permute_each(evidence.trace.encoded, own).cpu()
     return evidence.decode_each(evidence.attention[:, None].expand_as(orders).gather(2, orders))
 
 

@@ -57,6 +57,7 @@ class Question:
         uninformed: the value of the same weights permuted among the items and imposed: attention that knows nothing.
             Where that might hold as well the question is not counted, unless the model has then learnt nothing.
         if_inexact: what is added to the sentence where the test was not answered exactly; the best is a yardstick then.
+        if_searched: what is added where something was searched for, and may be more than was found.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Question:
     attainable: Callable[[Columns], Values] | None = None
     uninformed: Callable[[Columns], Values] | None = None
     if_inexact: str = ""
+    if_searched: str = ""
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.data.folder import data_folder, user_path
+from heedful.data.folder import data_folder, data_folder_problem, data_path, user_path
 from heedful.data.tokenizer import SPECIAL
 from heedful.data.vector_formats import read_binary, read_npz, read_text
 from heedful.errors import DataError, SettingError, pick
 
+USUAL = ("glove_6b_300d", "glove_6b_100d", "glove_6b_50d")
+"""Vectors that are taken where nobody names any, the first that are there; see docs/stability.md."""
 CHUNK = 256
 
 
@@ -148,6 +150,14 @@ def nearest_rows(
         cosine = matrix[own] @ matrix.T / length / length[own, None]
         near.append(cosine.scatter(1, own[:, None], -torch.inf).topk(most, dim=1))
     return torch.cat([top.values for top in near]), torch.cat([top.indices for top in near])
+
+
+def usual_vectors() -> str:
+    """The name of the vectors that confirm synonyms where a model has none of its own; empty where none are at hand."""
+    if data_folder_problem():
+        return ""
+    names = {file.stem for file in (data_path() / "embeddings").glob("*") if file.suffix != ".json"}
+    return next((name for name in USUAL if name in names), "")
 
 
 def find_vectors(source: str) -> Path:

@@ -22,9 +22,9 @@ class FirstFlip:
         mass: the attention they had.
     """
 
-    count: Float[Tensor, " batch"]
-    fraction: Float[Tensor, " batch"]
-    mass: Float[Tensor, " batch"]
+    count: Float[Tensor, "*batch"]
+    fraction: Float[Tensor, "*batch"]
+    mass: Float[Tensor, "*batch"]
 
 
 def prefix_logits(

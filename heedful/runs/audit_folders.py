@@ -1,8 +1,8 @@
 """Audits on disk, named and checked without opening their tables. Needs no torch.
 
 audits/<key>/  audit.json         what was audited, with which settings
-               rows.parquet       run, split, example, item, test, measure, value, solver; also of the dev texts on
-                                  which the ranking to show is chosen
+               rows.parquet       run, split, example, item, test, measure, value, solver, site, scope; also of the
+                                  dev texts on which the ranking to show is chosen
                examples.parquet   the texts that are shown word by word
                verdict.json       the answer, the lines of the verdict, and what to show
                SHA256SUMS         checksums of the others

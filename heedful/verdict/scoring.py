@@ -37,6 +37,11 @@ def inexact_tests(audits: Sequence[pl.DataFrame]) -> set[str]:
     return {test for rows in audits for test in rows.filter(pl.col("solver") != "exact")["test"].unique()}
 
 
+def searched_tests(audits: Sequence[pl.DataFrame]) -> set[str]:
+    """The tests of which something was searched for in some of these rows."""
+    return {test for rows in audits for test in rows.filter(pl.col("solver") == "search")["test"].unique()}
+
+
 def is_asked(question: Question, columns: Columns) -> bool:
     """Whether all that the question needs was measured."""
     return ({name.split(".")[0] for name in columns} | set(columns)).issuperset(question.needs)
@@ -46,17 +51,22 @@ def lines_across(
     audits: Sequence[pl.DataFrame], item: str = "word", counted_on: str = Answer.counted_on
 ) -> tuple[Line, ...]:
     """The verdict from the rows of one seed or several."""
-    columns, inexact = columns_of(audits), inexact_tests(audits)
-    return tuple(verdict_lines(columns, inexact=inexact, item=item, counted_on=counted_on))
+    columns, inexact, searched = columns_of(audits), inexact_tests(audits), searched_tests(audits)
+    return tuple(verdict_lines(columns, inexact=inexact, searched=searched, item=item, counted_on=counted_on))
 
 
 def verdict_lines(
-    columns: Columns, *, inexact: Collection[str] = (), item: str = "word", counted_on: str = Answer.counted_on
+    columns: Columns,
+    *,
+    inexact: Collection[str] = (),
+    searched: Collection[str] = (),
+    item: str = "word",
+    counted_on: str = Answer.counted_on,
 ) -> list[Line]:
     """One line for every question whose tests were run.
 
     Args:
-        inexact: tests that were not answered exactly.
+        inexact: tests that were not answered exactly; `searched`: those of them that were searched for.
         item: what attention weighs, as the sentences call it.
         counted_on: the texts on which label-indicative words were counted.
     """
@@ -64,13 +74,19 @@ def verdict_lines(
     learns_permuted = _learns_permuted(columns)
     words = {"item": item, "counted_on": counted_on}
     return [
-        _line(question, columns, bool(set(inexact) & {*question.needs}), words, learns_permuted=learns_permuted)
+        _line(question, columns, _qualification(question, inexact, searched), words, learns_permuted=learns_permuted)
         for question in asked
     ]
 
 
+def _qualification(question: Question, inexact: Collection[str], searched: Collection[str]) -> str:
+    """What is to be said of an answer that is not exact."""
+    parts = (question.if_inexact, inexact), (question.if_searched, searched)
+    return " ".join(words for words, tests in parts if words and {*tests} & {*question.needs})
+
+
 def _line(
-    question: Question, columns: Columns, is_inexact: bool, words: Mapping[str, str], *, learns_permuted: bool
+    question: Question, columns: Columns, qualification: str, words: Mapping[str, str], *, learns_permuted: bool
 ) -> Line:
     value, floor, best = question.measured(columns)
     defined = ~(value + floor + best).isnan()
@@ -82,7 +98,7 @@ def _line(
     if question.uninformed and learns_permuted:
         uninformed = score_interval(question.uninformed(columns), floor, best)
     answer = Answer(mean, low, high, question.details(columns), **words)
-    is_qualified = is_inexact and bool(question.if_inexact) and bool(defined.any())
+    is_answered = bool(defined.any())
     return Line(
         name=question.name,
         question=question.wording(answer.item),
@@ -92,7 +108,7 @@ def _line(
         high=interval.high,
         floor=answer.floor,
         best=answer.best,
-        best_kind="yardstick" if is_qualified else question.best_kind,
+        best_kind="yardstick" if is_answered and qualification else question.best_kind,
         score=score.value,
         score_low=score.low,
         score_high=score.high,
@@ -105,7 +121,7 @@ def _line(
         attainable_low=attainable.low if attainable else None,
         uninformed=uninformed.value if uninformed else None,
         uninformed_high=uninformed.high if uninformed else None,
-        sentence=_sentence(question, answer, score, is_answered=bool(defined.any()), is_qualified=is_qualified),
+        sentence=_sentence(question, answer, score, qualification) if is_answered else UNANSWERED,
         details=dict(answer.details),
     )
 
@@ -117,12 +133,6 @@ def _learns_permuted(columns: Columns) -> bool:
     return has_learnt({**columns, "prediction.correct": columns["prediction.correct_permuted"]})
 
 
-def _sentence(question: Question, answer: Answer, score: Estimate, *, is_answered: bool, is_qualified: bool) -> str:
-    if not is_answered:
-        return UNANSWERED
-    parts = [question.sentence(answer)]
-    if is_qualified:
-        parts.append(question.if_inexact)
-    if score.value != score.value:
-        parts.append(TOO_CLOSE)
-    return " ".join(parts)
+def _sentence(question: Question, answer: Answer, score: Estimate, qualification: str) -> str:
+    closing = TOO_CLOSE if score.value != score.value else ""
+    return " ".join(part for part in (question.sentence(answer), qualification, closing) if part)

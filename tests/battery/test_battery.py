@@ -96,7 +96,7 @@ def test_a_text_of_one_item_is_undefined(name, kind):
 
 
 def test_a_head_that_is_not_linear_is_answered_by_search():
-    solved = ("permutation", "adversarial_attention", "erase_one")
+    solved = ("permutation", "adversarial_attention")
     assert {run(name, evidence_of("not linear")).solver for name in solved} == {"search"}
     assert {run(name, evidence_of("recurrent")).solver for name in solved} == {"exact"}
     assert run("adversarial_attention", evidence_of("five classes")).solver == "bound"

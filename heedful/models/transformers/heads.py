@@ -28,6 +28,8 @@ DESCRIPTIONS = {
     "uniform_flips": "whether that changes the decision",
 }
 """What is measured of each head, in words; moves are total variation distances."""
+DOES = ("erasing_moves", "erasing_flips", "uniform_moves", "uniform_flips")
+"""Those for which weights are changed head by head."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,10 @@ class HeadMeasures:
         """Those of all parts' texts."""
         names = [part.name for part in fields(cls)]
         return cls(**{name: torch.cat([getattr(part, name) for part in parts], -1) for name in names})
+
+    def texts(self, which: slice) -> "HeadMeasures":
+        """Those of some texts."""
+        return HeadMeasures(**{part.name: getattr(self, part.name)[..., which] for part in fields(self)})
 
     def means(self, measure: str) -> Float[Tensor, "layer head"]:
         """The mean over texts of a measure, of those for which it is defined."""
@@ -100,15 +106,22 @@ def best_head(dev: HeadMeasures, test: HeadMeasures) -> BestHead:
 
 
 @torch.no_grad()
-def head_measures(model: TransformerModel, seen: Trace, deleted: Float[Tensor, "batch item classes"]) -> HeadMeasures:
+def head_measures(
+    model: TransformerModel,
+    seen: Trace,
+    deleted: Float[Tensor, "batch item classes"],
+    *,
+    what_it_does: bool = True,
+) -> HeadMeasures:
     """What each head shows and does, on the texts of a batch.
 
-    Each head of each layer costs two variants of each text: through the whole model, or through the last block alone
-    for the last layer's heads where there is a one-row decoder.
+    What a head does costs two variants of each text: through the whole model, or through the last block alone for the
+    last layer's heads where there is a one-row decoder.
 
     Args:
         seen: what the model made of the texts.
         deleted: logits without each word in turn, as `leave_one_out` gives them.
+        what_it_does: whether weights are changed head by head; where not, what that would do is NaN.
     """
     encoded, layers = seen.encoded, model.classifier.anatomy.layers
     assert isinstance(encoded, EncodedTexts)
@@ -126,7 +139,7 @@ def head_measures(model: TransformerModel, seen: Trace, deleted: Float[Tensor, "
                 "agreement": _agreement(words, moved[part.texts], items),
                 "deletion_moves": loss[0],
                 "deletion_flips": loss[1],
-                **_changes(model, part, layer, words, own),
+                **(_changes(model, part, layer, words, own) if what_it_does else {}),
             }
             for name, value in values.items():
                 blank[name][layer, : words.shape[1], texts] = value.T.cpu()

@@ -1,5 +1,6 @@
 """A transformer at a site and a scope as a Heedful `Model`: words are its items, and its heads carry the weights."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -48,6 +49,10 @@ class EncodedTexts(Encoded):
             change=change,
         )
 
+    def several(self, count: int) -> Change:
+        """The change so many times for each text."""
+        return self.change.select(torch.arange(len(self.items), device=self.items.device).repeat_interleave(count))
+
     @property
     def is_own(self) -> bool:
         """Whether the heads' weights are the model's own."""
@@ -76,6 +81,16 @@ class TransformerModel:
         is_last = self.scope == "row" and set(self.site.layers_of(anatomy)) == {last}
         self.one_row = classifier.one_row if is_last else None
         self.projection = classifier.projection if self.site.kind == "value-norm" else None
+
+    @property
+    def is_cheap(self) -> bool:
+        """Whether other attention costs one token through the last block, not the whole text through all blocks."""
+        return self.one_row is not None
+
+    @property
+    def key(self) -> str:
+        """What an audit of this view is called on disk: a hash of the classifier, the site and the scope."""
+        return hashlib.sha256(f"{self.classifier.fingerprint} {self.site} {self.scope}".encode()).hexdigest()[:16]
 
     def at(self, site: str | Site = "last", scope: str = "row") -> "TransformerModel":
         """Another view of the same classifier."""
@@ -130,8 +145,7 @@ class TransformerModel:
     ) -> Float[Tensor, "batch variant classes"]:
         """Logits under several attentions of each text."""
         texts, several = _texts(encoded), attention.shape[1]
-        every = texts.change.select(torch.arange(len(texts.items), device=attention.device).repeat_interleave(several))
-        change = every.moved_to(attention.flatten(0, 1), texts.attention.repeat_interleave(several, 0))
+        change = texts.several(several).moved_to(attention.flatten(0, 1), texts.attention.repeat_interleave(several, 0))
         return self._answers(texts, change, is_held=True).unflatten(0, (-1, several))
 
     @torch.no_grad()
@@ -140,8 +154,18 @@ class TransformerModel:
     ) -> Float[Tensor, "batch variant classes"]:
         """Logits with each of several attentions of each text in every head alike."""
         texts, several = _texts(encoded), attention.shape[1]
-        every = texts.change.select(torch.arange(len(texts.items), device=attention.device).repeat_interleave(several))
-        change = Change(torch.ones_like(every.factor), imposed=attention.flatten(0, 1), heads=every.heads)
+        change = texts.several(several)
+        change = Change(torch.ones_like(change.factor), imposed=attention.flatten(0, 1), heads=change.heads)
+        return self._answers(texts, change, is_held=True).unflatten(0, (-1, several))
+
+    @torch.no_grad()
+    def permute_each(
+        self, encoded: Encoded, permutation: Int[Tensor, "batch variant item"]
+    ) -> Float[Tensor, "batch variant classes"]:
+        """Logits with the words' weights exchanged in every head, in several ways for each text."""
+        texts, several = _texts(encoded), permutation.shape[1]
+        change = texts.several(several)
+        change = Change(torch.ones_like(change.factor), permutation=permutation.flatten(0, 1), heads=change.heads)
         return self._answers(texts, change, is_held=True).unflatten(0, (-1, several))
 
     def imposing(self, encoded: Encoded, attention: Float[Tensor, "batch item"]) -> EncodedTexts:

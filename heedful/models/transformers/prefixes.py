@@ -23,42 +23,54 @@ class FirstChange:
         evaluated: how many attentions were decoded for each text.
     """
 
-    count: Float[Tensor, "batch ranking"]
-    mass: Float[Tensor, "batch ranking"]
-    evaluated: Int[Tensor, " batch"]
+    count: Float[Tensor, "text ranking"]
+    mass: Float[Tensor, "text ranking"]
+    evaluated: Int[Tensor, " text"]
 
 
 @torch.no_grad()
-def first_changes(model: TransformerModel, seen: Trace, orders: Int[Tensor, "batch ranking item"]) -> FirstChange:
+def first_changes(
+    model: TransformerModel,
+    seen: Trace,
+    orders: Int[Tensor, "text ranking item"],
+    texts: Int[Tensor, " text"] | None = None,
+) -> FirstChange:
     """What is erased by each ranking, word by word, until the decision changes; what remains is renormalised.
 
     Prefixes are evaluated shortest first, several rankings at once, and no further than needed.
 
     Args:
         orders: the words of each text in the order in which they are erased; places without a word come last.
+        texts: which of the batch; None: all.
     """
     encoded = seen.encoded
     assert isinstance(encoded, EncodedTexts)
     batch, rankings, _ = orders.shape
+    numbers: list[int] = list(range(batch)) if texts is None else texts.tolist()
     count = torch.full((batch, rankings), torch.nan, dtype=torch.float64)
     mass, evaluated = count.clone(), torch.zeros(batch, dtype=torch.long)
     decided = seen.logits.argmax(-1)
-    for number in range(batch):
+    for place, number in enumerate(numbers):
         text = encoded.text(number)
         words = text.items.shape[1]
-        order = orders[number, :, :words].to(text.attention.device)
-        flipped, done = _first_flips(model, text, order, int(decided[number]))
-        weights = text.attention[0][order].cumsum(-1).cpu()
+        own = seen.attention[number, :words]
+        order = orders[place, :, :words].to(own.device)
+        flipped, done = _first_flips(model, text, own, order, int(decided[number]))
+        weights = own[order].cumsum(-1).cpu()
         is_flipped = flipped > 0
         erased = weights.gather(1, (flipped - 1).clamp_min(0)[:, None])[:, 0]
-        count[number] = flipped.double().where(is_flipped, torch.nan)
-        mass[number] = erased.where(is_flipped, torch.nan)
-        evaluated[number] = done
+        count[place] = flipped.double().where(is_flipped, torch.nan)
+        mass[place] = erased.where(is_flipped, torch.nan)
+        evaluated[place] = done
     return FirstChange(count, mass, evaluated)
 
 
 def _first_flips(
-    model: TransformerModel, text: EncodedTexts, order: Int[Tensor, "ranking item"], decided: int
+    model: TransformerModel,
+    text: EncodedTexts,
+    own: Float[Tensor, " item"],
+    order: Int[Tensor, "ranking item"],
+    decided: int,
 ) -> tuple[Int[Tensor, " ranking"], int]:
     """How many words each ranking erases until the decision changes, 0 where it never does; and what was decoded."""
     rankings, words = order.shape
@@ -69,7 +81,7 @@ def _first_flips(
     for first in range(1, words, BLOCK):
         lengths = torch.arange(first, min(first + BLOCK, words), device=place.device)
         kept = place[left.to(place.device)][:, None] >= lengths[:, None]
-        weights = text.attention[0] * kept
+        weights = own * kept
         total = weights.sum(-1, keepdim=True)
         logits = model.decode_each(text, (weights / total.where(total > 0, 1.0)).flatten(0, 1)[None])[0]
         changed = (logits.argmax(-1) != decided).unflatten(0, (len(left), -1)) & (total[..., 0] > 0)

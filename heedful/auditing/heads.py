@@ -1,0 +1,93 @@
+"""All heads of a transformer, measured on a sample of the audited texts: is there any that one may show?"""
+
+import torch
+
+from heedful.attribution import leave_one_out_imposed
+from heedful.auditing.classifier import subject_of_classifier
+from heedful.formatting import format_estimate
+from heedful.measures import Estimate
+from heedful.models.trace import trace
+from heedful.models.transformers.heads import (
+    DESCRIPTIONS,
+    DOES,
+    BestHead,
+    HeadMeasures,
+    best_head,
+    head_measures,
+)
+from heedful.models.transformers.model import TransformerModel
+from heedful.schema import Heads, Interval
+from heedful.settings import AuditSettings
+from heedful.settings.validation import update_settings
+from heedful.types import Dataset, Split
+
+SHOWN, CHANGED = 100, 25
+"""Texts on which it is measured what each head shows, and, as this takes many forward passes, what each does."""
+NEEDS = "leave_one_out_agreement"
+
+
+def asks_of_heads(settings: AuditSettings) -> bool:
+    """Whether heads are measured: where all tests are asked for, or that of agreement with leave-one-out is."""
+    return not settings.tests or NEEDS in settings.tests
+
+
+def heads_of(model: TransformerModel, dataset: Dataset, settings: AuditSettings) -> Heads:
+    """What each head shows and does, and the best of them: chosen on dev texts, or else on half of the audited."""
+    model, split = model.at("last", "row"), settings.split
+    does = _measured(model, dataset, settings, split, CHANGED, what_it_does=True)
+    shows = _measured(model, dataset, settings, split, SHOWN, what_it_does=False)
+    if dataset.dev and split != "dev":
+        choice, test = _measured(model, dataset, settings, "dev", SHOWN, what_it_does=False), shows
+        chosen_on = "dev texts"
+    else:
+        half = len(shows.mean_agreement) // 2
+        choice, test, chosen_on = shows.texts(slice(half)), shows.texts(slice(half, None)), "half of the texts"
+    best = best_head(choice, test)
+    return Heads(
+        measures={name: _by_layer(does if name in DOES else shows, name) for name in DESCRIPTIONS},
+        descriptions=DESCRIPTIONS,
+        layer=best.layer,
+        head=best.head,
+        chosen_on=chosen_on,
+        agreement=_interval(best.agreement),
+        mean_agreement=_interval(best.mean_agreement),
+        gain=_interval(best.gain),
+        sentence=_sentence(best, chosen_on),
+    )
+
+
+def _measured(
+    model: TransformerModel, dataset: Dataset, settings: AuditSettings, split: Split, most: int, *, what_it_does: bool
+) -> HeadMeasures:
+    """The measures of so many texts of a split."""
+    some = update_settings(settings, {"examples": min(most, settings.examples or most), "split": split})
+    parts = []
+    for batch in subject_of_classifier(model, dataset, some).batches():
+        with torch.no_grad():
+            seen = trace(model, batch)
+        (without,) = leave_one_out_imposed(model, seen, [])
+        parts.append(head_measures(model, seen, without, what_it_does=what_it_does))
+    return HeadMeasures.joined(parts)
+
+
+def _by_layer(measures: HeadMeasures, name: str) -> tuple[tuple[float, ...], ...]:
+    return tuple(map(tuple, measures.means(name).tolist()))
+
+
+def _interval(estimate: Estimate) -> Interval:
+    return Interval(value=estimate.value, low=estimate.low, high=estimate.high, n=estimate.n)
+
+
+def _sentence(best: BestHead, chosen_on: str) -> str:
+    """Whether the best head may be shown in the place of the mean."""
+    own, mean = best.agreement, best.mean_agreement
+    start = (
+        f"Head {best.head} of layer {best.layer} agrees best with leave-one-out on {chosen_on}; on other texts "
+        f"Kendall's tau is {format_estimate(own.value, own.low, own.high)} for it and "
+        f"{format_estimate(mean.value, mean.low, mean.high)} for the mean over the last layer's heads."
+    )
+    if best.gain.low > 0:
+        return f"{start} It agrees better than the mean: audit it by --site {best.site} before you show it."
+    if best.gain.high < 0:
+        return f"{start} It agrees less than the mean: the choice was luck."
+    return f"{start} It is not surely better than the mean."
