@@ -118,7 +118,7 @@ def test_json_beside_a_page(heedful, audited, root):
 def test_a_run_without_an_audit_says_so(heedful, asked):
     output = in_one_line(heedful("the film was good", "--query", "why", "--model", asked))
     assert "No audit of this model is at hand." in output and f"`heedful audit --model {asked}`" in output
-    assert "There is no audit of this run in audits/." in output
+    assert "There is no audit of this model in audits/." in output
     assert "Question or hypothesis: why" in output
     content = json.loads(heedful("a film", "--query", "why", "--model", asked, "--json", "--audits", "nowhere"))
     assert content["guidance"]["action"] == "not audited"

@@ -20,8 +20,14 @@ from heedful.settings import AuditSettings
 from heedful.types import Dataset, Example
 
 
-def subject_of_classifier(model: TransformerModel, dataset: Dataset, settings: AuditSettings) -> Subject:
-    """A view of a classifier and a data set, ready to be audited: so many texts, drawn by the audit's seed."""
+def subject_of_classifier(
+    model: TransformerModel, dataset: Dataset, settings: AuditSettings, *, labels: tuple[str, ...] = ()
+) -> Subject:
+    """A view of a classifier and a data set, ready to be audited: so many texts, drawn by the audit's seed.
+
+    Args:
+        labels: what to call the classes; empty: as the data does.
+    """
     dataset = relabelled(dataset, model.classifier.labels)
     examples: tuple[Example, ...] = getattr(dataset, settings.split)
     if not examples:
@@ -39,7 +45,7 @@ def subject_of_classifier(model: TransformerModel, dataset: Dataset, settings: A
 
     context = Context(
         task=dataset.task,
-        labels=dataset.labels,
+        labels=labels or dataset.labels,
         vocabulary=vocabulary.words,
         token_counts=counts,
         vectors=usual_vectors(),

@@ -17,6 +17,8 @@ from heedful.battery.evidence import RANKINGS, Evidence, Weights
 from heedful.battery.witness import check_adversarial_attention, check_flip_set
 from heedful.exact import eps_max_js, eps_max_js_bracket, minimal_flip_set
 from heedful.models.linearity import validate_linearity
+from heedful.models.transformers.model import TransformerModel
+from heedful.models.transformers.other_attention import most_different
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,7 @@ def _other_attention(evidence: Evidence, labels: Sequence[str]) -> list[OtherAtt
     """The most different attention with the same answer, for each text."""
     eps = EPS_QA if evidence.context.task == "qa" else EPS
     js, weights, solver = _most_different(evidence, eps)
-    predictions = evidence.decode(weights).softmax(-1)
+    predictions = _under(evidence, weights).softmax(-1)
     kept = predictions.gather(1, evidence.predicted[:, None])[:, 0]
     cap = eps_max_js(evidence.attention, torch.zeros(*evidence.items.shape, 2), evidence.items, eps).cap
     return [
@@ -174,6 +176,9 @@ def _other_attention(evidence: Evidence, labels: Sequence[str]) -> list[OtherAtt
 def _most_different(evidence: Evidence, eps: float) -> tuple[Float[Tensor, " batch"], Weights, Solver]:
     """Its divergence, NaN where there is none or none was found; its weights; how it was solved."""
     attention, items = evidence.attention, evidence.items
+    if isinstance(evidence.model, TransformerModel):
+        best = most_different(evidence.model, evidence.trace, eps)
+        return best.js.where(best.is_found, torch.nan).cpu(), best.attention.cpu(), "bound"
     if evidence.item_logits is None:
         js, weights = search_adversary(evidence.decode, attention, items, _starts(items), eps=eps).best(eps)
         return js.where(js > 0, torch.nan), weights, "search"
@@ -185,6 +190,15 @@ def _most_different(evidence: Evidence, eps: float) -> tuple[Float[Tensor, " bat
         js, weights, solver = bracket.lower, bracket.attention, "bound"
     check_adversarial_attention(evidence, weights, js, eps)
     return js, weights, solver
+
+
+def _under(evidence: Evidence, weights: Weights) -> Float[Tensor, "batch classes"]:
+    """The logits under other attention, which a transformer has in every head alike."""
+    if isinstance(evidence.model, TransformerModel):
+        return evidence.model.impose_each(evidence.trace.encoded, weights.to(evidence.trace.attention)[:, None])[
+            :, 0
+        ].cpu()
+    return evidence.decode(weights)
 
 
 def _starts(items: Bool[Tensor, "batch item"]) -> Float[Tensor, "batch candidate item"]:

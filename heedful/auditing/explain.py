@@ -5,6 +5,7 @@ from typing import cast
 
 from heedful.auditing.audit import Audit
 from heedful.auditing.decision import Described, explain_subject
+from heedful.auditing.explain_classifier import explain_with_classifier
 from heedful.auditing.explanation import Explanation
 from heedful.auditing.guidance import guidance_of
 from heedful.auditing.rows import item_names
@@ -15,6 +16,7 @@ from heedful.data.sentences import sentence_starts
 from heedful.data.sources.columns import QUERIES
 from heedful.data.tokenizer import UNKNOWN
 from heedful.errors import DataError, SettingError
+from heedful.models.transformers.model import TransformerModel
 from heedful.schema import Verdict
 from heedful.settings import AuditSettings, Run, key_of
 from heedful.training.trained import Trained
@@ -49,6 +51,10 @@ def explain_texts(
     if not isinstance(model, Trained):
         validate_model(model)
     verdict = _verdict(model, audit)
+    if isinstance(model, TransformerModel):
+        if words or labels:
+            raise SettingError("words and labels must be left out: a Hugging Face model knows them.")
+        return explain_with_classifier(model, texts, verdict)
     if not isinstance(model, Trained):
         return _explain_own(model, texts, verdict, words, labels, device)
     if words or labels:
@@ -58,6 +64,8 @@ def explain_texts(
 
 def described_model(model: Trained | Model, audit: Audit | Verdict | None = None) -> dict[str, str]:
     """What the model is, by name: a model of the user's own as its audit calls it."""
+    if isinstance(model, TransformerModel):
+        return {"Model": model.classifier.name, "Attention": str(model.site), "Scope": model.scope}
     if not isinstance(model, Trained):
         verdict = audit.verdict if isinstance(audit, Audit) else audit
         return {"Model": type(model).__name__ if verdict is None else verdict.model}
@@ -77,6 +85,7 @@ def _verdict(model: Trained | Model, audit: Audit | Verdict | None) -> Verdict |
         raise SettingError(f"audit must be what `heedful.audit` returns, or its verdict; it is {audit!r:.60}.")
     verdict = audit.verdict if isinstance(audit, Audit) else audit
     name = key_of(model.run) if isinstance(model, Trained) else type(model).__name__
+    name = model.key if isinstance(model, TransformerModel) else name
     own = verdict.settings.get("model")
     if name not in {verdict.run, own, *(training.run for training in verdict.trainings)}:
         raise SettingError(f"audit must be one of this model, {name}; it is one of {verdict.run}.")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from heedful.cli import completion, options
-from heedful.cli.auditing import audit_on, audit_planned_runs
+from heedful.cli.auditing import audit_classifiers, audit_on, audit_planned_runs
+from heedful.cli.classifiers import classifiers_among, explained_by
 from heedful.cli.options import make_run, use_threads
 from heedful.cli.output import output
 from heedful.errors import SettingError
@@ -28,10 +29,11 @@ Data = Annotated[
     ),
 ]
 Model = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--model",
-        help="Key of a finished run (or its first characters) to audit on DATA, or on its own, instead of training.",
+        help="Instead of training: key of a finished run (or its first characters), to audit on DATA or its own; or a "
+        "Hugging Face classifier, a folder or hf:NAME, to audit on DATA. Several such: checkpoints of one model.",
         autocompletion=completion.runs,
     ),
 ]
@@ -91,6 +93,8 @@ def audit(
     label: options.Label = None,
     query: options.Query = None,
     model: Model = None,
+    site: options.Site = None,
+    scope: options.Scope = None,
     encoder: options.Encoder = None,
     attention: options.Attention = None,
     method: options.Method = None,
@@ -127,15 +131,24 @@ def audit(
     printed, store = output(), Store(runs)
     for place, option in ((runs, "--runs"), (audits, "--audits"), (out, "--out")):
         check_writable(place, option)
-    if model is not None and data is not None:
+    classifiers = classifiers_among(model or [], store, site, scope)
+    if data is not None and model:
         other = make_run({name: arguments[name] for name in OTHER_DATA}, of_run).data
-        audited = [audit_on(printed.progress, store, model, other, how, Path(audits), device)]
+        if classifiers:
+            view = {"site": site or "last", "scope": scope or "row", "device": device}
+            audited = [audit_classifiers(printed.progress, classifiers, other, how, Path(audits), view)]
+        else:
+            audited = [audit_on(printed.progress, store, model[0], other, how, Path(audits), device)]
     else:
+        if classifiers:
+            raise SettingError(
+                f"DATA must be given with --model {classifiers[0]}: texts with the labels of that model."
+            )
         own = None if data is None else make_run(arguments, of_run)
         chosen = demonstration(seed) if own is None else [own]
-        chosen = chosen if model is None else [_stored_run(printed, store, model)]
+        chosen = [_stored_run(printed, store, model[0])] if model else chosen
         retrained = None if uniform is None else store.read(store.find(uniform)).run
-        count = seeds or (SEEDS if model is None else 1)
+        count = seeds or (1 if model else SEEDS)
         planned = plan_audits(chosen, seeds=count, deep=deep, adversaries=adversaries, retrained=retrained, store=store)
         audited = audit_planned_runs(printed.progress, planned, how, store, Path(audits), device)
     finished = with_command(pool_by_model(audited))
@@ -162,7 +175,7 @@ def _print_answers(printed: "Output", finished: "list[AuditFiles]", page: Path) 
     print_verdicts(printed.console, finished)
     printed.console.print(f"report: {page}", markup=False, soft_wrap=True)
     for each in finished:
-        explaining = f'explain a text ({each.name}): heedful explain "TEXT" --model {each.verdict.run}'
+        explaining = f'explain a text ({each.name}): heedful explain "TEXT" --model {explained_by(each.verdict)}'
         printed.console.print(explaining, markup=False, soft_wrap=True)
     answers = [headline(each.verdict) for each in finished]
     result = "\n".join(f"{answer.lead} {answer.text} {answer.advice}".strip() for answer in answers)

@@ -1,5 +1,6 @@
 """Audits made while a bar shows how far they are: of runs trained first, or of a finished one on other data."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,6 +9,7 @@ from heedful.settings import AuditSettings, DataSettings, Run
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import TaskID
 
     from heedful.report import AuditFiles
     from heedful.runs.companions import PlannedAudit
@@ -81,6 +83,37 @@ def audit_on(
 
         beside = Companions(reference=reference)
         return read_audit(ensure_audit(trained, dataset, settings, folder, beside, device=device, report=report))
+
+
+def audit_classifiers(
+    console: "Console",
+    models: Sequence[str],
+    data: DataSettings,
+    settings: AuditSettings,
+    folder: Path,
+    view: dict[str, str],
+) -> "AuditFiles":
+    """The audit of a Hugging Face classifier, or of several checkpoints of it together.
+
+    Args:
+        view: site, scope and device.
+    """
+    from heedful.report import read_audit
+    from heedful.report.pooled import pool_checkpoints
+    from heedful.runs.classifiers import ensure_classifier_audit, load_texts, load_view
+
+    loaded = [load_view(name, **view) for name in models]
+    dataset, places = load_texts(data), []
+    with progress_bar(console) as bar:
+        for model in loaded:
+            others = [other for other in loaded if other is not model]
+            task = bar.add_task(f"{Path(model.classifier.name).name}: auditing", total=None)
+
+            def report(done: int, total: int, task: "TaskID" = task) -> None:
+                bar.update(task, completed=done, total=total)
+
+            places.append(ensure_classifier_audit(model, dataset, settings, folder, others, report=report))
+    return pool_checkpoints([read_audit(place) for place in places])
 
 
 def _name(run: Run) -> str:

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from heedful.cli import completion, options
-from heedful.cli.options import use_threads
+from heedful.cli.classifiers import classifiers_among
+from heedful.cli.explained import ExplainedModel, check_query, explained_classifier, explained_run
+from heedful.cli.options import Scope, Site, use_threads
 from heedful.cli.output import output
 from heedful.errors import DataError, SettingError
 
 if TYPE_CHECKING:
     from heedful.data.sources.records import RecordFile
     from heedful.report.explanation import Explanations
-    from heedful.runs.store import Store
     from heedful.schema import Verdict
-    from heedful.training.trained import Trained
 
 Given = Annotated[
     str,
@@ -29,8 +29,8 @@ Key = Annotated[
     str,
     typer.Option(
         "--model",
-        metavar="KEY",
-        help="Key of a finished run, or its first characters.",
+        metavar="MODEL",
+        help="Key of a finished run, or its first characters; or a Hugging Face classifier, a folder or hf:NAME.",
         autocompletion=completion.runs,
     ),
 ]
@@ -64,30 +64,35 @@ def explain(
     query: Query = None,
     out: Out = None,
     limit: Limit = None,
+    site: Site = None,
+    scope: Scope = None,
     runs: options.Runs = "runs",
     audits: options.Audits = "audits",
     device: options.Device = "cpu",
 ) -> None:
-    """Explain a finished run's decision on a text, or on the texts of a file, as the run's audit advises."""
+    """Explain a model's decision on a text, or on the texts of a file, as the model's audit advises."""
     use_threads(1, device)
     from heedful.runs.store import Store
 
     _check_given(text_or_file, text, out)
     printed, store = output(), Store(runs)
-    trained = store.load(store.find(model))
+    if classifiers_among([model], store, site, scope):
+        explained = explained_classifier(model, query, site or "last", scope or "row", device)
+    else:
+        explained = explained_run(store, model)
     is_file = os.path.isfile(text_or_file)
-    _check_query(trained, query, has_columns=is_file and Path(text_or_file).suffix.lower() != ".txt")
+    check_query(explained, query, has_columns=is_file and Path(text_or_file).suffix.lower() != ".txt")
     if is_file:
-        pairs, notes = read_texts(Path(text_or_file), trained, text, query)
+        pairs, notes = read_texts(Path(text_or_file), explained, text, query)
     else:
         pairs, notes = [(text_or_file, query or "")], []
     most = limit or (ON_PAGE if out else len(pairs) if printed.as_json else IN_TERMINAL)
     if len(pairs) > most:
         notes.append(f"Explained are the first {most} of {len(pairs):,} texts; --limit changes that.")
-    verdict = _verdict_of(trained, Path(audits))
+    verdict = explained.audited_by(Path(audits))
     if verdict is None:
-        notes.append(f"There is no audit of this run in {audits}/.")
-    explanations = replace(_explained(store, trained, pairs[:most], verdict, device), notes=tuple(notes))
+        notes.append(f"There is no audit of this model in {audits}/.")
+    explanations = replace(_explained(explained, pairs[:most], verdict, device), notes=tuple(notes))
     page = explanations.save(out) if out else None
     if printed.as_json or printed.is_quiet:
         printed.end(explanations.as_dict(), result=str(page or explanations.guidance.lead))
@@ -117,36 +122,14 @@ def _check_given(given: str, column: str | None, out: str | None) -> None:
         )
 
 
-def _check_query(trained: "Trained", query: str | None, has_columns: bool) -> None:
-    """Refuse a query that the model does not read, and the lack of one that it does."""
-    has_query = trained.model.query_encoder is not None
-    if not has_query and query is not None:
-        raise SettingError("--query must be left out: this model reads texts without a question or hypothesis.")
-    if has_query and query is None and not has_columns:
-        raise SettingError("--query must be given: this model reads a question or hypothesis with each text.")
-
-
-def _verdict_of(trained: "Trained", folder: Path) -> "Verdict | None":
-    """What the newest audit of the run says, together with those of its other seeds; None where there is none."""
-    from heedful.report.pooled import audited_model
-    from heedful.settings import key_of
-
-    audit = audited_model(folder, key_of(trained.run))
-    return None if audit is None else audit.verdict
-
-
-def _explained(
-    store: "Store", trained: "Trained", pairs: Pairs, verdict: "Verdict | None", device: str
-) -> "Explanations":
+def _explained(explained: ExplainedModel, pairs: Pairs, verdict: "Verdict | None", device: str) -> "Explanations":
     from heedful.report.explanation import explain as explain_decisions
 
-    imposes = trained.run.network.attention == "frozen" and trained.run.reference is not None
-    reference = store.load(trained.run.reference) if imposes and trained.run.reference else None
-    texts = pairs if trained.model.query_encoder is not None else [text for text, _ in pairs]
-    return explain_decisions(trained, texts, audit=verdict, reference=reference, device=device)
+    texts = pairs if explained.has_query else [text for text, _ in pairs]
+    return explain_decisions(explained.model, texts, audit=verdict, reference=explained.reference, device=device)
 
 
-def read_texts(path: Path, trained: "Trained", text: str | None, query: str | None) -> tuple[Pairs, list[str]]:
+def read_texts(path: Path, model: ExplainedModel, text: str | None, query: str | None) -> tuple[Pairs, list[str]]:
     """The texts of a file that have words, with their queries; and notes on what was left out.
 
     Args:
@@ -158,9 +141,8 @@ def read_texts(path: Path, trained: "Trained", text: str | None, query: str | No
             raise SettingError(f"--text must be left out with {path}: a .txt file has no columns.")
         places, pairs = _read_lines(path, query or "")
     else:
-        places, pairs = _read_columns(path, trained, text, query)
-    has_query = trained.model.query_encoder is not None
-    has_words = [all(trained.words.split(part)[0] for part in (pair if has_query else pair[:1])) for pair in pairs]
+        places, pairs = _read_columns(path, model, text, query)
+    has_words = [all(map(model.has_words, pair if model.has_query else pair[:1])) for pair in pairs]
     if not any(has_words):
         raise DataError(f"{path} must have a text with words in it; it has none.")
     left_out = [place for place, is_kept in zip(places, has_words, strict=True) if not is_kept]
@@ -183,20 +165,20 @@ def _read_lines(path: Path, query: str) -> tuple[list[str], Pairs]:
     return [f"line {number}" for number, _ in lines], [(line, query) for _, line in lines]
 
 
-def _read_columns(path: Path, trained: "Trained", text: str | None, query: str | None) -> tuple[list[str], Pairs]:
+def _read_columns(path: Path, model: ExplainedModel, text: str | None, query: str | None) -> tuple[list[str], Pairs]:
     """Where each record stands, and its text with its query."""
     from heedful.data.sources.columns import QUERIES, usual_columns
     from heedful.data.sources.records import SUFFIXES, read_records, suffix_of
 
     if suffix_of(path) not in SUFFIXES:
         raise DataError(f"{path}: the file must end in .txt or in one of {', '.join(SUFFIXES)}.")
-    file, data = read_records(path), trained.run.data
+    file = read_records(path)
     single = file.columns[0] if len(file.columns) == 1 else None
-    text_column = _column(file, "text", text, (data.text, usual_columns(file)[0], single))
+    text_column = _column(file, "text", text, (model.text, usual_columns(file)[0], single))
     query_column = None
-    if trained.model.query_encoder is not None:
+    if model.has_query:
         usual = next((column for column in file.columns if column.lower() in QUERIES and column != text_column), None)
-        query_column = _column(file, "query", query, (data.query, usual))
+        query_column = _column(file, "query", query, (model.query, usual))
     wanted = (text_column, query_column) if query_column else (text_column,)
     pairs = []
     for record, place in zip(file.records, file.places, strict=True):

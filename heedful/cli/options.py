@@ -61,6 +61,20 @@ Set = Annotated[
         "--set", metavar="PART.NAME=VALUE", help="Any other setting, e.g. text.min_count=5 (may be repeated)."
     ),
 ]
+Site = Annotated[
+    str | None,
+    typer.Option(
+        help="Of a Hugging Face model, the attention to audit: last, layer:3, head:3.7, rollout, value-norm or all "
+        "(layers and heads from 0). Default: last."
+    ),
+]
+Scope = Annotated[
+    str | None,
+    typer.Option(
+        help="Where other attention is imposed on it: row (that the classifier reads), row-all-layers or all-rows. "
+        "Default: row."
+    ),
+]
 Runs = Annotated[str, typer.Option(help="Folder of finished runs.")]
 Audits = Annotated[str, typer.Option(help="Folder of finished audits.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1 ...")]

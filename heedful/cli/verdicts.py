@@ -40,6 +40,8 @@ def print_answer(console: "Console", verdict: "Verdict") -> None:
         console.print(escape(sentence))
     if answer.advice:
         console.print(f"[bold]{escape(answer.advice)}[/bold]")
+    for sentence in (*verdict.about, verdict.heads.sentence if verdict.heads else ""):
+        console.print(f"[dim]{escape(sentence)}[/dim]" if sentence else "")
     for name, reason in verdict.not_asked.items():
         console.print(f"[dim]Not asked: {escape(name.replace('_', ' '))}: {escape(reason)}[/dim]")
 

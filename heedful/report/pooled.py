@@ -30,6 +30,11 @@ def pool_by_model(audits: Sequence[AuditFiles]) -> list[AuditFiles]:
     return [_pool(group) for group in groups]
 
 
+def pool_checkpoints(audits: Sequence[AuditFiles]) -> AuditFiles:
+    """Audits of several checkpoints of one model, given as such, as one."""
+    return _pool(audits)
+
+
 def by_training(rows: pl.DataFrame) -> list[pl.DataFrame]:
     """The rows of each training, in order."""
     return rows.partition_by("run", maintain_order=True)
@@ -99,13 +104,23 @@ def _pool(group: Sequence[AuditFiles]) -> AuditFiles:
         raise StoreError(
             f"the audits of {runs} have no rows of {missing}: another version of Heedful made them. Audit again."
         ) from missing
-    run = {**first.verdict.settings["run"], "seed": [training.seed for training in verdict.trainings]}
-    settings = {**first.verdict.settings, "run": run}
+    settings, name = _pooled_settings(group, verdict)
     others = [audit.rows.filter(pl.col("item").is_null()) for audit in group[1:]]
     return replace(
         first,
         rows=pl.concat([first.rows, *others]),
         dev=pl.concat([audit.dev for audit in group]),
         verdict=updated(verdict, settings=settings),
-        name=short_name({"run": {**run, "seed": 0}}, verdict.model or verdict.run),
+        name=name,
     )
+
+
+def _pooled_settings(group: Sequence[AuditFiles], verdict: Verdict) -> tuple[dict[str, Any], str]:
+    """What was audited, with all seeds or checkpoints; and what to call it."""
+    first, run = group[0].verdict, group[0].verdict.settings.get("run")
+    if not run:
+        models = [audit.verdict.settings.get("model", "") for audit in group]
+        return {**first.settings, "model": ", ".join(models)}, group[0].name
+    pooled = {**run, "seed": [training.seed for training in verdict.trainings]}
+    name = short_name({"run": {**pooled, "seed": 0}}, verdict.model or verdict.run)
+    return {**first.settings, "run": pooled}, name

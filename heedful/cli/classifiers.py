@@ -1,0 +1,52 @@
+"""Hugging Face classifiers among the models that a command is given."""
+
+from collections.abc import Sequence
+from shlex import quote
+from typing import TYPE_CHECKING
+
+from heedful.errors import SettingError
+
+if TYPE_CHECKING:
+    from heedful.runs.store import Store
+    from heedful.schema import Verdict
+
+
+def classifiers_among(
+    models: Sequence[str], store: "Store", site: str | None = None, scope: str | None = None
+) -> list[str]:
+    """Those models that are Hugging Face classifiers: all, or none of them.
+
+    A key of a finished run comes first: a folder of the same name is given as ./NAME.
+    """
+    from heedful.models.transformers.sites import parse_scope, parse_site
+    from heedful.runs.classifiers import is_classifier
+
+    _ = parse_site(site or "last"), parse_scope(scope or "row")
+    if empty := [name for name in models if not name.strip()]:
+        raise SettingError(f"--model must name a finished run or a Hugging Face model; it was '{empty[0]}'.")
+    keys = [folder.name for folder in store.folders()]
+    named = [name for name in models if is_classifier(name) and not any(key.startswith(name) for key in keys)]
+    if named and len(named) < len(models):
+        other = next(name for name in models if name not in named)
+        raise SettingError(f"--model must be given once for a finished run; it names {named[0]} and {other}.")
+    if not named and len(models) > 1:
+        raise SettingError(
+            f"--model must be given once for a finished run; it names {models[0]} and {models[1]}. `--seeds` audits "
+            "several seeds of a run; `heedful compare` compares audits."
+        )
+    if len({*named}) < len(named):
+        raise SettingError("--model must name different checkpoints; some are named twice.")
+    if not named and (site or scope):
+        option = "--site" if site else "--scope"
+        raise SettingError(f"{option} must be left out: it is for Hugging Face models, and --model names none.")
+    return named
+
+
+def explained_by(verdict: "Verdict") -> str:
+    """The options that name the audited model to `heedful explain`."""
+    if "classifier" not in verdict.settings:
+        return verdict.run
+    options = [quote(str(verdict.settings.get("model", "")).split(", ")[0])]
+    usual = {"site": "last", "scope": "row"}
+    options += [f"--{name} {verdict.settings[name]}" for name in usual if verdict.settings.get(name) != usual[name]]
+    return " ".join(options)
