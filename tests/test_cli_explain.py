@@ -122,7 +122,7 @@ def test_a_run_without_an_audit_says_so(heedful, asked):
     assert "Question or hypothesis: why" in output
     content = json.loads(heedful("a film", "--query", "why", "--model", asked, "--json", "--audits", "nowhere"))
     assert content["guidance"]["action"] == "not audited"
-    assert content["notes"] == ["There is no audit of this run in nowhere/."]
+    assert content["notes"] == ["There is no audit of this model in nowhere/."]
 
 
 def test_an_audit_of_another_run_does_not_count(heedful, root):

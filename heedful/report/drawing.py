@@ -194,7 +194,7 @@ def panels(chart: alt.LayerChart, texts: Texts, width: int | None = None, height
     return sized.facet(row=alt.Row("run:N", sort=list(texts.runs), header=header), spacing=18)
 
 
-def stacked(charts: Mapping[str, alt.FacetChart]) -> Chart:
+def stacked(charts: Mapping[str, alt.FacetChart] | Mapping[str, alt.Chart | alt.LayerChart]) -> Chart:
     """Rows of panels, one a run, each under the name of its run where there are several."""
     if len(charts) == 1:
         return next(iter(charts.values()))

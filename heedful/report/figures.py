@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 
-from heedful.report import agreement, erasure, perturbation, retrained, stability, words
+from heedful.report import agreement, erasure, heads, perturbation, retrained, stability, words
 from heedful.report.figure import Figure
 from heedful.report.texts import Texts
 
 FIGURES: tuple[Callable[[Texts], Figure | None], ...] = (
     *agreement.FIGURES,
+    *heads.FIGURES,
     *perturbation.FIGURES,
     *erasure.FIGURES,
     *retrained.FIGURES,

@@ -30,6 +30,7 @@ HERE = Path(__file__).parent
 MOST_LABELS = 6
 TITLES = {
     "stability": "Is attention stable?",
+    "heads": "Is there any head that one may show?",
     "certificate": "How far may the weights be off before the decision can change?",
 }
 """Titles of groups of figures that belong to no single question."""
@@ -62,6 +63,7 @@ def render_page(audits: Sequence[AuditFiles]) -> str:
         recommended=_recommended(audits),
         not_asked=_not_asked(audits),
         synonyms=_synonyms(audits, texts.runs),
+        about=_about(audits, texts.runs),
         notes=list(dict.fromkeys(note for audit in audits for note in audit.verdict.notes)),
         made=_made([audit.verdict for audit in audits], texts.runs),
         facts=_facts([audit.verdict for audit in audits], texts.runs),
@@ -138,6 +140,16 @@ def _not_asked(audits: Sequence[AuditFiles]) -> list[tuple[str, str]]:
     """Each question that some audit could not ask, and why."""
     reasons = {name: reason for audit in audits for name, reason in audit.verdict.not_asked.items()}
     return [(name.replace("_", " "), reason) for name, reason in reasons.items()]
+
+
+def _about(audits: Sequence[AuditFiles], names: Sequence[str]) -> list[tuple[str, list[str]]]:
+    """For each audit of a transformer: its name, and what is to be known of the attention that was audited."""
+    known = zip(names, (audit.verdict for audit in audits), strict=True)
+    return [
+        (name, [*verdict.about, *([verdict.heads.sentence] if verdict.heads else [])])
+        for name, verdict in known
+        if verdict.about
+    ]
 
 
 def _synonyms(audits: Sequence[AuditFiles], names: Sequence[str]) -> list[tuple[str, str, tuple[Substitution, ...]]]:

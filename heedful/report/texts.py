@@ -1,12 +1,13 @@
 """One line a text and training seed: the rows of one audit or several, made wide for the figures."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import polars as pl
 
 from heedful.report.audit_files import AuditFiles
 from heedful.report.names import distinct_names, printable
+from heedful.schema import Heads
 
 MOST_CLASSES = 5
 """Classes distinguished in a figure; the rarer ones are drawn together."""
@@ -23,11 +24,13 @@ class Texts:
             undefined. An example stands once for each seed that the model of the run was trained with.
         runs: the audits' names, in the reader's order.
         classes: the predicted classes that are distinguished, in the order of the labels.
+        heads: of the audits of transformers, what each head shows and does, by name.
     """
 
     frame: pl.DataFrame
     runs: tuple[str, ...]
     classes: tuple[str, ...]
+    heads: Mapping[str, Heads] = field(default_factory=dict)
 
     @property
     def noun(self) -> str:
@@ -72,7 +75,8 @@ def gather_texts(audits: Sequence[AuditFiles]) -> Texts:
     classes = sorted(named, key=lambda name: order.index(name) if name in order else len(order))
     if len(named) < len(often):
         classes.append(OTHER)
-    return Texts(wide.with_columns(rest.alias("class")), names, tuple(classes))
+    heads = {name: own for audit, name in zip(audits, names, strict=True) if (own := audit.verdict.heads) is not None}
+    return Texts(wide.with_columns(rest.alias("class")), names, tuple(classes), heads)
 
 
 def _wide(audit: AuditFiles) -> pl.DataFrame:
