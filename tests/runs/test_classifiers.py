@@ -1,0 +1,63 @@
+import json
+
+import pytest
+
+from heedful.report.audit_files import read_audit
+from heedful.runs.classifiers import ensure_classifier_audit, is_classifier, load_texts, load_view, request_of_view
+from heedful.settings import AuditSettings, DataSettings
+from support.classifiers import make_dataset, save_classifier, written
+
+QUICK = AuditSettings(tests=("uniform",), shown=0)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """Two checkpoints of a model."""
+    place = tmp_path_factory.mktemp("models")
+    return [save_classifier(place / f"tiny-{seed}", seed) for seed in (0, 1)]
+
+
+def test_folders_and_names_of_the_hub_are_told_from_keys(folders):
+    assert all(map(is_classifier, (folders[0], "hf:name", "owner/name", "./no-such-folder")))
+    assert not is_classifier("3f9a01b2c4d5e6f7")
+
+
+def test_of_a_single_file_every_text_is_new(tmp_path):
+    rows = [f"{text},{label}" for text, label in written(30)]
+    (tmp_path / "my.csv").write_text("\n".join(["text,label", *rows]), encoding="utf-8")
+    dataset = load_texts(DataSettings(source=str(tmp_path / "my.csv")))
+    assert (len(dataset.train), len(dataset.dev) + len(dataset.test)) == (0, 30)
+
+
+def test_an_audit_is_made_once_and_named_by_what_it_is_of(folders, tmp_path):
+    model, dataset = load_view(folders[0]), make_dataset()
+    place = ensure_classifier_audit(model, dataset, QUICK, tmp_path)
+    before = (place / "verdict.json").stat().st_mtime_ns
+    assert ensure_classifier_audit(load_view(folders[0]), dataset, QUICK, tmp_path) == place
+    assert (place / "verdict.json").stat().st_mtime_ns == before
+    verdict = json.loads((place / "verdict.json").read_text())
+    assert verdict["run"] == model.key and verdict["model"] == "tiny-0" and verdict["settings"]["site"] == "last"
+    rows = read_audit(place).rows
+    assert set(rows["site"]) == {"last"} and set(rows["scope"]) == {"row"}
+
+
+def test_other_sites_weights_and_checkpoints_are_other_audits(folders):
+    first, second = map(load_view, folders)
+    dataset = make_dataset()
+    keys = {
+        request_of_view(first, dataset, QUICK).key,
+        request_of_view(second, dataset, QUICK).key,
+        request_of_view(first.at("rollout"), dataset, QUICK).key,
+        request_of_view(first.at("last", "all-rows"), dataset, QUICK).key,
+        request_of_view(first, dataset, QUICK, [second]).key,
+    }
+    assert len(keys) == 5
+    assert first.key == load_view(folders[0]).key
+
+
+def test_an_interrupted_audit_is_made_again(folders, tmp_path, caplog):
+    model, dataset = load_view(folders[0]), make_dataset()
+    place = ensure_classifier_audit(model, dataset, QUICK, tmp_path)
+    (place / "rows.parquet").unlink()
+    assert ensure_classifier_audit(model, dataset, QUICK, tmp_path) == place
+    assert "is made again" in caplog.text and (place / "rows.parquet").is_file()
