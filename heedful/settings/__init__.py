@@ -99,6 +99,10 @@ class NetworkSettings(_Settings):
     words: str = "gru"
     sentences: str = "gru"
     """Encoders inside a hierarchical one, over the words of a sentence and over the sentences."""
+    layers: Annotated[int, Field(ge=1, le=4)] = 2
+    heads: Count = 4
+    encoder_dropout: Share = 0.1
+    """Of a transformer that is trained from scratch: its layers, the heads of each, the dropout inside."""
     attention: str = "additive"
     attention_size: Count | None = None
     """Width of additive attention; None: half the width of the hidden states."""
@@ -196,6 +200,10 @@ class AuditSettings(_Settings):
     seed: Seed = 0
 
 
+ADDED_LATER = ("layers", "heads", "encoder_dropout")
+"""Network settings that are no part of the key at their default, so that runs from before they were keep theirs."""
+
+
 def key_of(run: Run) -> str:
     """The run's name on disk: a hash of its settings and of the training version.
 
@@ -216,8 +224,12 @@ def key_of(run: Run) -> str:
             f"for '{run.network.vectors}'. Read them first (`heedful.runs.worker.load_data`)."
         )
     content = run.model_dump(mode="json")
+    network = content["network"]
     if not run.network.vectors:  # runs without vectors keep the key that they had before vectors were hashed
-        del content["network"]["vectors_fingerprint"]
+        del network["vectors_fingerprint"]
+    for name in ADDED_LATER:
+        if network[name] == NetworkSettings.model_fields[name].default:
+            del network[name]
     return _hash({"version": TRAINING_VERSION, **content})
 
 

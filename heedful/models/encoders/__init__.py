@@ -8,6 +8,7 @@ from heedful.models.encoders.encoder import Encoder
 from heedful.models.encoders.hierarchical import Hierarchical
 from heedful.models.encoders.recurrent import bigru, bilstm, gru, lstm, rnn
 from heedful.models.encoders.tokenwise import affine, average, identity
+from heedful.models.encoders.transformer import Transformer
 from heedful.settings import NetworkSettings
 
 __all__ = ["ENCODERS", "FLAT", "Encoder", "Hierarchical", "build_encoder"]
@@ -22,6 +23,7 @@ FLAT: dict[str, Callable[[int, NetworkSettings], Encoder]] = {
     "lstm": lstm,
     "bilstm": bilstm,
     "cnn": Cnn,
+    "transformer": Transformer,
 }
 
 
