@@ -103,6 +103,11 @@ class NetworkSettings(_Settings):
     heads: Count = 4
     encoder_dropout: Share = 0.1
     """Of a transformer that is trained from scratch: its layers, the heads of each, the dropout inside."""
+    encoder_fingerprint: str = ""
+    """Hash of the files of a pretrained encoder (`hf:PATH`), filled in when the run is made."""
+    finetune: bool = False
+    finetune_learning_rate: Positive = 5e-5
+    """Whether a pretrained encoder is trained, too, and how fast; if not, each text is read by it only once."""
     attention: str = "additive"
     attention_size: Count | None = None
     """Width of additive attention; None: half the width of the hidden states."""
@@ -200,7 +205,14 @@ class AuditSettings(_Settings):
     seed: Seed = 0
 
 
-ADDED_LATER = ("layers", "heads", "encoder_dropout")
+ADDED_LATER = (
+    "layers",
+    "heads",
+    "encoder_dropout",
+    "encoder_fingerprint",
+    "finetune",
+    "finetune_learning_rate",
+)
 """Network settings that are no part of the key at their default, so that runs from before they were keep theirs."""
 
 
@@ -222,6 +234,11 @@ def key_of(run: Run) -> str:
         raise SettingError(
             "a run has a key only once its vectors are known: `network.vectors_fingerprint` must be set; it is empty "
             f"for '{run.network.vectors}'. Read them first (`heedful.runs.worker.load_data`)."
+        )
+    if run.network.encoder.startswith("hf:") and not run.network.encoder_fingerprint:
+        raise SettingError(
+            "a run has a key only once its encoder is known: `network.encoder_fingerprint` must be set; it is empty "
+            f"for '{run.network.encoder}'. Read its files first (`heedful.runs.worker.load_data`)."
         )
     content = run.model_dump(mode="json")
     network = content["network"]
