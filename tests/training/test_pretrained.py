@@ -84,8 +84,8 @@ def test_fine_tuning_changes_the_transformer_and_is_stored(encoder, tmp_path):
     before = type(tuned.model.embedding)(tuned.run.network, tuned.words.words)
     before.load_pretrained()
     moved = [
-        float((old - new).abs().max())
-        for old, new in zip(before.parameters(), tuned.model.embedding.parameters(), strict=True)
+        (old - new).abs().max().item()
+        for old, new in zip(before.state_dict().values(), tuned.model.embedding.state_dict().values(), strict=True)
     ]
     assert max(moved) > 1e-4
     store = Store(tmp_path / "runs")

@@ -8,10 +8,10 @@ from heedful.settings import NetworkSettings
 
 
 class PretrainedStates(nn.Module):
-    """The encoder of a model whose word vectors are a transformer's last states: h_t = e_t.
+    """The last states of a Hugging Face model, a folder or a name: frozen, or fine-tuned with the rest.
 
-    These states depend on the whole text already, so that a word cannot be left out of them: whatever deletes a word
-    has the transformer read the shortened text.
+    h_t = e_t, as the model's word vectors are these states. They depend on the whole text already, so a word cannot be
+    left out of them: whatever deletes a word has the transformer read the shortened text.
     """
 
     token_wise = False

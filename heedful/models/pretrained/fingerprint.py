@@ -5,6 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from heedful.errors import StoreError
+from heedful.models.pretrained import minilm
 from heedful.models.pretrained.files import PREFIX, check_files, first_line, quiet, require_transformers
 
 PATTERNS = (
@@ -29,9 +30,17 @@ def is_pretrained(encoder: str) -> bool:
 
 
 def model_folder(source: str) -> Path:
-    """The folder with the files of a model: the one that is named, or the copy of a model of the hub, fetched once."""
-    check_files(source)
+    """The folder with the files of a model: the one that is named, or the copy of a model of the hub, fetched once.
+
+    `minilm` is MiniLM, wherever it is at hand.
+    """
     folder = Path(source).expanduser()
+    if source == minilm.NAME and not folder.is_dir():
+        known = minilm.minilm_folder()
+        if known is None:
+            raise StoreError(f"MiniLM is not at hand; {minilm.HOW}.")
+        source, folder = str(known), known
+    check_files(source)
     if folder.is_dir():
         return folder
     require_transformers()
