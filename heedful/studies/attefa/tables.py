@@ -125,11 +125,12 @@ def _transformer(results: Results) -> Table:
     for cell in results.select(*NEEDED, encoder=TRANSFORMER, role=FUTURE):
         others = [paper_cell(results, cell.data, encoder) for encoder in (BILSTM, MLP)]
         lambdas = results.find(*NEEDED, data=cell.data, encoder=TRANSFORMER, role=FUTURE_BY_LAMBDA)
-        members = family_of(cell).seeds
         entries = (
-            *(_single(family_of(each).mean) if each else Entry(None) for each in (cell, *others)),
-            Entry(_spread([member.attefa for member in members])),
-            Entry(_spread([member.js for member in members])),
+            *(
+                Entry(_spread([member.attefa for member in family_of(each).seeds]) if each else None)
+                for each in (cell, *others)
+            ),
+            Entry(_spread([member.js for member in family_of(cell).seeds])),
             Entry(_spread([member.js for member in family_of(lambdas).seeds]) if lambdas else None),
         )
         rows.append(((cell.data,), entries))
@@ -137,15 +138,14 @@ def _transformer(results: Results) -> Table:
         "AtteFa, transformer",
         "AtteFa, BiLSTM",
         "AtteFa, MLP",
-        "AtteFa over seeds",
         "JSD, AtteFa's adversaries",
         "JSD, over lambdas",
     )
     note = (
         "What the paper asks of its encoders, asked of a transformer of two layers trained from scratch: is its "
         "attention less faithful than that of an encoder without context; is AtteFa lower with many informative words "
-        "(q) than with few; do seeds agree (plus or minus one standard deviation); does attention move as far as with "
-        "a lambda?"
+        "(q) than with few; do seeds agree (means plus or minus one standard deviation); does attention move as far as "
+        "with a lambda?"
     )
     return Table("Future work", "A transformer", note, ("data",), columns, tuple(rows))
 
