@@ -71,7 +71,7 @@ class AttentionModel(nn.Module):
         return next(self.parameters()).device
 
     @property
-    def word_vectors(self) -> Float[nn.Parameter, "token embed"]:
+    def word_vectors(self) -> Float[Tensor, "token embed"]:
         """The vector of each token of the vocabulary; refused where these depend on the text."""
         if isinstance(self.embedding, PretrainedWords):
             raise SettingError(

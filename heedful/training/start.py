@@ -88,7 +88,7 @@ def build_start(
     )
     network = update_settings(network, {"embed_size": matrix.shape[1]})
     model = build_model(network, words.size, classes, has_query=has_query)
-    model.embedding.weight.data.copy_(matrix)
+    model.word_vectors.data.copy_(matrix)
     return Start(words, model, coverage)
 
 

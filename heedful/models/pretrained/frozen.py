@@ -60,7 +60,7 @@ class FrozenStates:
         with torch.no_grad():
             for start in range(0, len(missing), TOGETHER):
                 some = missing[start : start + TOGETHER]
-                reader.module.to(device)
+                reader.module.to(device)  # pyright: ignore[reportArgumentType]
                 for words, states in zip(some, reader.of(some), strict=True):
                     known[words] = states.cpu()
                     self._remember(words, known[words])
@@ -79,7 +79,7 @@ class FrozenStates:
             read = {}
             with torch.no_grad():
                 for words in missing[start : start + SHARD]:
-                    self.reader.module.to(device)
+                    self.reader.module.to(device)  # pyright: ignore[reportArgumentType]
                     (states,) = self.reader.of([words])
                     read[words] = states.cpu()
                     if report:

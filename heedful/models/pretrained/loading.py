@@ -90,5 +90,5 @@ def tokenizer_of(encoder: str) -> FastTokenizer:
 def _without_pooler(module: HuggingFaceModel) -> HuggingFaceModel:
     """Without the layer over the first state, which nobody reads here and some models have no weights for."""
     if getattr(module, "pooler", None) is not None:
-        module.pooler = None  # pyright: ignore[reportAttributeAccessIssue]
+        module.pooler = None  # pyright: ignore[reportArgumentType]
     return module

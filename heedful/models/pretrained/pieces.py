@@ -40,7 +40,7 @@ class PieceReader:
     @property
     def unknown(self) -> str:
         """What stands for a word that is not known, or that has no piece."""
-        return self.tokenizer.unk_token or self.tokenizer.mask_token or "?"
+        return str(self.tokenizer.unk_token or self.tokenizer.mask_token or "?")
 
     def read(self, words: Sequence[str]) -> tuple[Window, ...]:
         """The windows of a text: a single one, or as few as it takes, each of whole words.
