@@ -252,7 +252,7 @@ def test_without_data_an_average_and_a_bilstm_model_are_audited(tmp_path, monkey
 
 LISTED = {
     "tests": BATTERY,
-    "encoders": ENCODERS,
+    "encoders": [*ENCODERS, "hf:MODEL"],
     "attentions": ATTENTIONS,
     "heads": HEADS,
     "methods": METHODS,

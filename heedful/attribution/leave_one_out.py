@@ -46,7 +46,9 @@ def leave_one_out(model: Model, trace: Trace) -> Float[Tensor, "batch item class
 
     Jain and Wallace (2019, arXiv:1902.10186, section 4.1, algorithm 1) take as importance the total variation distance
     between the probabilities with and without the item. For Heedful's own encoders there are faster methods than to run
-    every shortened text, which is what is done for any other model; all are exact.
+    every shortened text, which is what is done for transformers, where every state depends on every other, and for any
+    other model; all are exact. A pretrained encoder (`hf:`) reads the shortened text anew, too: the word is gone before
+    it reads, not only after it.
 
     Args:
         trace: what this model, in evaluation mode, computed for a batch.

@@ -21,6 +21,7 @@ from heedful.models.trace import trace
 from heedful.settings import AuditSettings
 from heedful.token_scores import counts_of_batches, token_counts
 from heedful.training.metrics import outputs
+from heedful.training.pretrained import read_in_advance
 from heedful.training.trained import Trained
 from heedful.types import Batch, Dataset, Example, Model, Trace
 
@@ -93,11 +94,12 @@ def subject_of(
     if not examples:
         raise DataError(f"the data must have {settings.split} texts to audit; '{dataset.name}' has none.")
     split = encode_split(examples, trained.words)
-    imposed_attention = None
+    imposed_attention, model = None, trained.model.to(where)
     if trained.run.network.attention == "frozen" and reference is not None:
         imposed_attention = outputs(reference.model, encode_split(examples, reference.words)).attention
     most = settings.examples or (len(examples) if len(dataset.labels) == 2 else SOME)
     texts = sorted(random_order(len(examples), settings.seed)[:most])
+    read_in_advance(model, {settings.split: encode_split([examples[text] for text in texts], trained.words)})
 
     def batches() -> Iterator[Batch]:
         for block in in_order([len(split.texts[i]) for i in texts], BATCH):
@@ -112,7 +114,7 @@ def subject_of(
     context = Context(dataset.task, dataset.labels, trained.words.words, counts, vectors)
     return Subject(
         name=name,
-        model=trained.model.to(where),
+        model=model,
         split=settings.split,
         texts=texts,
         batches=batches,

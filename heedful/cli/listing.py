@@ -80,8 +80,9 @@ def _tests() -> dict[str, str]:
 
 def _encoders() -> dict[str, str]:
     from heedful.models.encoders import ENCODERS
+    from heedful.models.encoders.pretrained import PretrainedStates
 
-    return _first_lines(dict(ENCODERS))
+    return _first_lines({**ENCODERS, "hf:MODEL": PretrainedStates})
 
 
 def _attentions() -> dict[str, str]:

@@ -26,7 +26,10 @@ Label = Annotated[str | None, typer.Option(help="Column of the label.")]
 Query = Annotated[str | None, typer.Option(help="Column of the hypothesis or question.")]
 Encoder = Annotated[
     str | None,
-    typer.Option(help="See `heedful list encoders`. Default: bilstm.", autocompletion=completion.names("encoders")),
+    typer.Option(
+        help="See `heedful list encoders`; hf:MODEL is a Hugging Face model's folder or name. Default: bilstm.",
+        autocompletion=completion.names("encoders"),
+    ),
 ]
 Attention = Annotated[
     str | None,

@@ -68,6 +68,10 @@ def training_reporter(bar: "Bars", name: str = "") -> "Callable[[Progress], None
                 f"{measure} {value:.3f}" for measure, value in progress.scores.items() if "macro" not in measure
             )
             return
+        if progress.epoch == 0:
+            label = f"{name}reading the texts by the encoder"
+            bar.update(task, description=label, completed=progress.batch, total=progress.batches)
+            return
         done = (progress.epoch - 1) * progress.batches + progress.batch
         label = f"{name}epoch {progress.epoch} of {progress.epochs}  {last}"
         bar.update(task, description=label, completed=done, total=progress.epochs * progress.batches)

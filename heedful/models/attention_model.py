@@ -1,7 +1,9 @@
 """The attention model: embed, encode, attend, decode."""
 
+from collections.abc import Sequence
+
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from heedful.data.tokenizer import PAD
@@ -9,16 +11,21 @@ from heedful.errors import SettingError, pick
 from heedful.models.attention import ATTENTIONS, masked_softmax
 from heedful.models.encoders import Hierarchical, build_encoder
 from heedful.models.heads import HEADS
+from heedful.models.pretrained.fingerprint import is_pretrained
+from heedful.models.pretrained.words import PretrainedWords, check_vocabulary
 from heedful.settings import NetworkSettings
 from heedful.types import Batch, Encoded
 
 
 class AttentionModel(nn.Module):
-    """Embedding, encoder, attention, head; with a second encoder for the query of NLI and QA."""
+    """Embedding, encoder, attention, head; with a second encoder for the query of NLI and QA.
 
-    def __init__(self, settings: NetworkSettings, vocabulary: int, classes: int, has_query: bool):
+    A pretrained encoder (`hf:`) is in the place of the embedding: what is perturbed, as in SEAT, is what it gives.
+    """
+
+    def __init__(self, settings: NetworkSettings, vocabulary: int | Sequence[str], classes: int, has_query: bool):
         super().__init__()
-        self.embedding = nn.Embedding(vocabulary, settings.embed_size, padding_idx=PAD)
+        self.embedding = _build_embedding(settings, vocabulary)
         self.encoder = build_encoder(settings.embed_size, settings)
         if has_query and isinstance(self.encoder, Hierarchical):
             raise SettingError(
@@ -35,7 +42,7 @@ class AttentionModel(nn.Module):
 
     def embed(self, batch: Batch) -> Float[Tensor, "batch time embed"]:
         """The vector of each token."""
-        return self.embedding(batch.tokens)
+        return self._vectors(batch.tokens, batch.mask)
 
     def encode(self, embedded: Float[Tensor, "batch time embed"], batch: Batch) -> Encoded:
         """The hidden state of each item, and of the query where there is one."""
@@ -58,12 +65,33 @@ class AttentionModel(nn.Module):
         context = (attention[:, None] @ encoded.hidden)[:, 0]
         return self.logit_dropout(self.head(self.context_dropout(context), encoded.query))
 
+    @property
+    def device(self) -> torch.device:
+        """Where the model is."""
+        return next(self.parameters()).device
+
+    @property
+    def word_vectors(self) -> Float[Tensor, "token embed"]:
+        """The vector of each token of the vocabulary; refused where these depend on the text."""
+        if isinstance(self.embedding, PretrainedWords):
+            raise SettingError(
+                f"encoder {self.embedding.encoder} has no vectors of words by themselves: they depend on the text. "
+                "Choose another encoder to look at these."
+            )
+        return self.embedding.weight
+
+    def _vectors(
+        self, tokens: Int[Tensor, "batch time"], mask: Bool[Tensor, "batch time"]
+    ) -> Float[Tensor, "batch time embed"]:
+        return self.embedding(tokens, mask) if isinstance(self.embedding, PretrainedWords) else self.embedding(tokens)
+
     def _encode_query(self, batch: Batch) -> Float[Tensor, "batch hidden"] | None:
         if self.query_encoder is None or isinstance(self.query_encoder, Hierarchical):
             return None
         if batch.query_tokens is None or batch.query_mask is None:
             raise SettingError("this model was built for texts with a query (NLI, QA); the batch has none.")
-        hidden = self.query_encoder(self.embedding_dropout(self.embedding(batch.query_tokens)), batch.query_mask)
+        embedded = self._vectors(batch.query_tokens, batch.query_mask)
+        hidden = self.query_encoder(self.embedding_dropout(embedded), batch.query_mask)
         return self.query_encoder.summary(hidden, batch.query_mask)
 
 
@@ -80,17 +108,31 @@ class LinearAttentionModel(AttentionModel):
         return self.head(torch.zeros_like(encoded.hidden[:, 0]), encoded.query)
 
 
-def build_model(settings: NetworkSettings, vocabulary: int, classes: int, *, has_query: bool = False) -> AttentionModel:
-    """A newly initialized model; a `LinearAttentionModel` if the head is linear."""
+def build_model(
+    settings: NetworkSettings, vocabulary: int | Sequence[str], classes: int, *, has_query: bool = False
+) -> AttentionModel:
+    """A newly initialized model; a `LinearAttentionModel` if the head is linear.
+
+    Args:
+        vocabulary: how many tokens there are; for a pretrained encoder the tokens themselves, in order of id.
+    """
     kind = LinearAttentionModel if settings.head == "linear" else AttentionModel
     model = kind(settings, vocabulary, classes, has_query)
-    if settings.embedding_start == "uniform":
-        with torch.no_grad():
-            model.embedding.weight.uniform_(-0.1, 0.1)
-            model.embedding.weight[PAD] = 0
+    if isinstance(model.embedding, nn.Embedding):
+        if settings.embedding_start == "uniform":
+            with torch.no_grad():
+                model.embedding.weight.uniform_(-0.1, 0.1)
+                model.embedding.weight[PAD] = 0
+        model.embedding.weight.requires_grad_(settings.trains_embedding)
     _initialize_layers(model, settings)
-    model.embedding.weight.requires_grad_(settings.trains_embedding)
     return model
+
+
+def _build_embedding(settings: NetworkSettings, vocabulary: int | Sequence[str]) -> nn.Embedding | PretrainedWords:
+    if is_pretrained(settings.encoder):
+        return PretrainedWords(settings, check_vocabulary(vocabulary, settings.encoder))
+    size = vocabulary if isinstance(vocabulary, int) else len(vocabulary)
+    return nn.Embedding(size, settings.embed_size, padding_idx=PAD)
 
 
 def _initialize_layers(model: AttentionModel, settings: NetworkSettings) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from heedful.settings.validation import flatten_settings
 
-UNNAMED = ("fingerprint", "vectors_fingerprint", "reference")
+UNNAMED = ("fingerprint", "vectors_fingerprint", "encoder_fingerprint", "reference")
 """Settings that name a run to a machine, not to a reader."""
 SPEAKING = ("encoder", "attention", "method", "source")
 """Settings whose value says enough without their name, in the order in which they are named."""

@@ -16,7 +16,7 @@ from heedful.auditing.rows import chosen_tests
 from heedful.battery import BATTERY
 from heedful.errors import SettingError, pick
 from heedful.models.attention import ATTENTIONS
-from heedful.models.encoders import ENCODERS
+from heedful.models.encoders import pick_encoder
 from heedful.models.heads import HEADS
 from heedful.runs.folders import reason
 from heedful.runs.store import Store
@@ -238,7 +238,7 @@ def _run(places: Mapping[str, Any]) -> Run:
 
 def _check_names(run: Run) -> None:
     """Whatever is chosen by name is known: better now than once a worker has read the data."""
-    pick("encoder", run.network.encoder, ENCODERS)
+    pick_encoder(run.network.encoder)
     pick("attention", run.network.attention, ATTENTIONS)
     pick("head", run.network.head, HEADS)
     pick("optimizer", run.training.optimizer, OPTIMIZERS)

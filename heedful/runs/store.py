@@ -18,6 +18,7 @@ from pathlib import Path
 import polars as pl
 
 from heedful.errors import StoreError
+from heedful.models.pretrained.fingerprint import is_pretrained, verify_fingerprint
 from heedful.runs.checksums import damage_of, write_checksums
 from heedful.runs.folders import reason, written_whole
 from heedful.runs.run_file import RunFile, read_run_file, train_command
@@ -116,7 +117,9 @@ class Store:
     def load(self, key: str) -> Trained:
         """A finished run, ready to be used."""
         described = self.read(key)
-        folder = self.folder / key_of(described.run)
+        folder, network = self.folder / key_of(described.run), described.run.network
+        if is_pretrained(network.encoder):
+            verify_fingerprint(network.encoder, network.encoder_fingerprint)
         try:
             return read_trained(described, folder)
         except StoreError as error:

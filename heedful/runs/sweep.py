@@ -253,6 +253,9 @@ def _train(settings: str, key: str, device: str, needs: tuple[str, ...], *files:
     tick = _ticker(key)
 
     def report(progress: TrainingProgress) -> None:
+        if progress.epoch == 0:
+            tick("reading the texts by the encoder", progress.batch, progress.batches)
+            return
         done = (progress.epoch - 1) * progress.batches + progress.batch
         tick(f"epoch {progress.epoch} of {progress.epochs}", done, progress.epochs * progress.batches)
 

@@ -108,9 +108,9 @@ def _read_model(described: RunFile, words: WordTokenizer, path: Path) -> Attenti
     try:
         weights = load_file(path)
         with torch.device("meta"):  # takes no memory, whatever the settings say
-            wanted = build_model(network, words.size, classes, has_query=has_query).state_dict()
+            wanted = build_model(network, words.words, classes, has_query=has_query).state_dict()
         _check_shapes(weights, wanted, path.name)
-        model = build_model(network, words.size, classes, has_query=has_query)
+        model = build_model(network, words.words, classes, has_query=has_query)
         model.load_state_dict(weights)
     except StoreError:
         raise

@@ -13,6 +13,7 @@ from heedful.auditing.audit import audit
 from heedful.auditing.request import AuditRequest
 from heedful.data import load as load_dataset
 from heedful.errors import DataError, SettingError, StoreError
+from heedful.models.pretrained.fingerprint import is_pretrained
 from heedful.runs.audits import save_audit
 from heedful.runs.folders import Files, files_in, write_files
 from heedful.runs.run_file import read_run_file
@@ -26,7 +27,7 @@ from heedful.types import Dataset
 
 
 def load_data(run: Run) -> tuple[Run, Dataset]:
-    """The run's data, and the run with the fingerprints of that data and of its vectors.
+    """The run's data, and the run with the fingerprints of that data, of its vectors and of its pretrained encoder.
 
     A run that has them already is of that data alone: where its content has changed since, there is an error.
     """
@@ -37,7 +38,10 @@ def load_data(run: Run) -> tuple[Run, Dataset]:
             f"{run.data.fingerprint} and is {dataset.fingerprint}. Restore it, train anew, or audit the finished model "
             "on what is there now: `heedful audit DATA --model KEY`."
         )
-    is_complete = run.data.fingerprint and (run.network.vectors_fingerprint or not run.network.vectors)
+    network = run.network
+    has_vectors = network.vectors_fingerprint or not network.vectors
+    has_encoder = network.encoder_fingerprint or not is_pretrained(network.encoder)
+    is_complete = run.data.fingerprint and has_vectors and has_encoder
     return run if is_complete else with_fingerprints(run, dataset.fingerprint), dataset
 
 

@@ -99,6 +99,15 @@ class NetworkSettings(_Settings):
     words: str = "gru"
     sentences: str = "gru"
     """Encoders inside a hierarchical one, over the words of a sentence and over the sentences."""
+    layers: Annotated[int, Field(ge=1, le=4)] = 2
+    heads: Count = 4
+    encoder_dropout: Share = 0.1
+    """Of a transformer that is trained from scratch: its layers, the heads of each, the dropout inside."""
+    encoder_fingerprint: str = ""
+    """Hash of the files of a pretrained encoder (`hf:PATH`), filled in when the run is made."""
+    finetune: bool = False
+    finetune_learning_rate: Positive = 5e-5
+    """Whether a pretrained encoder is trained, too, and how fast; if not, each text is read by it only once."""
     attention: str = "additive"
     attention_size: Count | None = None
     """Width of additive attention; None: half the width of the hidden states."""
@@ -196,6 +205,17 @@ class AuditSettings(_Settings):
     seed: Seed = 0
 
 
+ADDED_LATER = (
+    "layers",
+    "heads",
+    "encoder_dropout",
+    "encoder_fingerprint",
+    "finetune",
+    "finetune_learning_rate",
+)
+"""Network settings that are no part of the key at their default, so that runs from before they were keep theirs."""
+
+
 def key_of(run: Run) -> str:
     """The run's name on disk: a hash of its settings and of the training version.
 
@@ -215,9 +235,18 @@ def key_of(run: Run) -> str:
             "a run has a key only once its vectors are known: `network.vectors_fingerprint` must be set; it is empty "
             f"for '{run.network.vectors}'. Read them first (`heedful.runs.worker.load_data`)."
         )
+    if run.network.encoder.startswith("hf:") and not run.network.encoder_fingerprint:
+        raise SettingError(
+            "a run has a key only once its encoder is known: `network.encoder_fingerprint` must be set; it is empty "
+            f"for '{run.network.encoder}'. Read its files first (`heedful.runs.worker.load_data`)."
+        )
     content = run.model_dump(mode="json")
+    network = content["network"]
     if not run.network.vectors:  # runs without vectors keep the key that they had before vectors were hashed
-        del content["network"]["vectors_fingerprint"]
+        del network["vectors_fingerprint"]
+    for name in ADDED_LATER:
+        if network[name] == NetworkSettings.model_fields[name].default:
+            del network[name]
     return _hash({"version": TRAINING_VERSION, **content})
 
 

@@ -50,7 +50,7 @@ def measurements(
         for name, values in _token_values(copy, split).items():
             rows_by_name[name] = values[None] if values.dim() == 1 else values.T
         named = [pair for name, rows in rows_by_name.items() for pair in _by_label(name, rows, labels)]
-        return dict(named) | embedding_products(copy.embedding.weight, classes, labels)
+        return dict(named) | embedding_products(copy.word_vectors, classes, labels)
 
 
 def embedding_products(
@@ -86,7 +86,7 @@ def _directions(model: AttentionModel) -> dict[str, Float[Tensor, " rows"]]:
 
 
 def _token_values(model: LinearAttentionModel, split: EncodedSplit) -> dict[str, Float[Tensor, "token *classes"]]:
-    weight = model.embedding.weight
+    weight = model.word_vectors
     alone = global_scores(model, len(weight), framed=split.framed, device=weight.device)
     values = {"polarity": alone.polarity, "attention": alone.attention}
     if not getattr(model.encoder, "token_wise", False):

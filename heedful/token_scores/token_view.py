@@ -58,12 +58,12 @@ def token_view(model: AttentionModel) -> TokenView:
             "the flow is known term by term for the encoders 'identity' and 'affine'; this model has another "
             f"({type(encoder).__name__}). Look at the scores themselves, or train one of the two."
         )
-    if not model.embedding.weight.requires_grad:
+    if not model.word_vectors.requires_grad:
         raise SettingError(
             "the flow is of embeddings that are trained; this model was made with trains_embedding=False."
         )
     head = linear_head(model)
-    embedded, rows = _detached(model.embedding.weight), _detached(head.weight)
+    embedded, rows = _detached(model.word_vectors), _detached(head.weight)
     hidden = embedded if matrix is None else embedded @ _detached(matrix).T
     return TokenView(
         embedded=embedded,

@@ -12,12 +12,14 @@ from torch.optim import Optimizer
 from heedful.data.batching import EncodedSplit, bucketed, collate, encode_split, pad_items, read, to_device
 from heedful.errors import HeedfulError, pick
 from heedful.models.attention_model import AttentionModel
+from heedful.models.pretrained.words import PretrainedWords
 from heedful.models.trace import trace
 from heedful.settings import Run, TrainingSettings
 from heedful.token_scores.recording import Recorder
 from heedful.training.methods import METHODS, Method, bind_logs, bind_loss
 from heedful.training.methods.method import Loss
 from heedful.training.metrics import METRICS, READ_SIZE, Outputs, metrics, outputs
+from heedful.training.pretrained import read_in_advance
 from heedful.training.start import build_start, check_content, check_reference, reference_outputs
 from heedful.training.trained import Progress, Record, Trained
 from heedful.types import Batch, Dataset, Reference, Trace
@@ -61,6 +63,7 @@ def train(
         start = build_start(run, dataset, method, reference, generator)
         model = start.model.to(on_device)
         splits = {name: encode_split(getattr(dataset, name), start.words) for name in SPLITS}
+        notes = read_in_advance(model, splits, report and _reading_reporter(run, report))
         recorder = Recorder(model, splits["train"], start.words, dataset.labels, run.training.record_flow)
         loop = _Loop(run, method, model, splits, reference_outputs(reference, dataset, SPLITS, on_device), generator)
         with train_attention_only(model) if method.trains == "attention" else nullcontext():
@@ -77,10 +80,15 @@ def train(
         chosen_epoch=chosen_epoch,
         scores=scores,
         seconds=time.perf_counter() - began,
-        notes=dataset.notes,
+        notes=(*dataset.notes, *notes),
         coverage=start.coverage,
         tokens=recorder.table,
     )
+
+
+def _reading_reporter(run: Run, report: Callable[[Progress], None]) -> Callable[[int, int], None]:
+    """Reports the reading of texts by a pretrained transformer as an epoch before the first."""
+    return lambda done, count: report(Progress(0, run.training.epochs, done, count))
 
 
 class _Loop:
@@ -100,7 +108,7 @@ class _Loop:
         self.loss: Loss = bind_loss(method, run.training)
         self.logs = bind_logs(method, run.training)
         self.frozen = run.network.attention == "frozen"
-        self.generator, self.device = generator, model.embedding.weight.device
+        self.generator, self.device = generator, model.device
         self.optimizer = make_optimizer(model, run.training, method.trains)
         self.weights = class_weights(splits["train"].labels, run.training).to(self.device)
 
@@ -227,10 +235,18 @@ def train_attention_only(model: AttentionModel) -> Iterator[None]:
 
 
 def make_optimizer(model: AttentionModel, settings: TrainingSettings, trains: str) -> Optimizer:
-    """The optimiser of what the method trains; the attention module has no weight decay (as in the papers' code)."""
+    """The optimiser of what the method trains; the attention module has no weight decay (as in the papers' code).
+
+    A pretrained encoder that is trained, too, has a learning rate of its own.
+    """
     attention = [p for p in model.attention.parameters() if p.requires_grad]
     others = _parameters_outside_attention(model) if trains == "all" else []
     groups = [{"params": others, "weight_decay": settings.weight_decay}, {"params": attention, "weight_decay": 0.0}]
+    if isinstance(model.embedding, PretrainedWords):
+        tuned = {id(p) for p in model.embedding.parameters()}
+        groups[0]["params"] = [p for p in others if id(p) not in tuned]
+        slow = {"weight_decay": settings.weight_decay, "lr": model.embedding.learning_rate}
+        groups.append({"params": [p for p in others if id(p) in tuned], **slow})
     return pick("optimizer", settings.optimizer, OPTIMIZERS)([g for g in groups if g["params"]], settings)
 
 

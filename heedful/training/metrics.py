@@ -28,7 +28,7 @@ class Outputs:
 
 def outputs(model: AttentionModel, split: EncodedSplit, imposed_attention: Sequence[Tensor] | None = None) -> Outputs:
     """Attention (one value per position, without padding) and logits of every text, computed in evaluation mode."""
-    device = model.embedding.weight.device
+    device = model.device
     attention: dict[int, Tensor] = {}
     logits: dict[int, Tensor] = {}
     was_training = model.training

@@ -10,10 +10,12 @@ from heedful.data.tokenizer import WordTokenizer, learn_vocabulary
 from heedful.data.word_vectors import embedding_matrix, load_vectors, vectors_fingerprint
 from heedful.errors import SettingError
 from heedful.models.attention_model import AttentionModel, build_model
+from heedful.models.pretrained.fingerprint import files_fingerprint, is_pretrained
 from heedful.settings import Run
 from heedful.settings.validation import update_settings
 from heedful.training.methods import Method
 from heedful.training.metrics import Outputs, outputs
+from heedful.training.pretrained import pretrained_start
 from heedful.training.trained import Trained, network_of
 from heedful.types import Dataset
 
@@ -32,9 +34,14 @@ class Start:
 
 
 def with_fingerprints(run: Run, data: str) -> Run:
-    """The run with the fingerprints of its data, which is given, and of its vectors, if it has any."""
-    vectors = vectors_fingerprint(run.network.vectors) if run.network.vectors else ""
-    return update_settings(run, {"data.fingerprint": data, "network.vectors_fingerprint": vectors})
+    """The run with the fingerprints of its data, which is given, and of its vectors and pretrained encoder, if any."""
+    network = run.network
+    vectors = vectors_fingerprint(network.vectors) if network.vectors else ""
+    encoder = files_fingerprint(network.encoder) if is_pretrained(network.encoder) else ""
+    fingerprints = {"vectors_fingerprint": vectors, "encoder_fingerprint": encoder}
+    return update_settings(
+        run, {"data.fingerprint": data} | {f"network.{name}": value for name, value in fingerprints.items()}
+    )
 
 
 def check_content(run: Run, dataset: Dataset) -> Run:
@@ -51,6 +58,12 @@ def check_content(run: Run, dataset: Dataset) -> Run:
             f"{known.network.vectors_fingerprint}: use the file that the run was made with, or leave "
             "`network.vectors_fingerprint` empty."
         )
+    if run.network.encoder_fingerprint not in ("", known.network.encoder_fingerprint):
+        raise SettingError(
+            f"the run is of an encoder {run.network.encoder_fingerprint[:16]}, but the files of "
+            f"'{run.network.encoder}' are {known.network.encoder_fingerprint[:16]}: use those that the run was made "
+            "with, or leave `network.encoder_fingerprint` empty."
+        )
     return known
 
 
@@ -60,9 +73,11 @@ def build_start(
     """A copy of the reference run, if the method starts from it; else a fresh tokenizer and model."""
     classes, has_query = len(dataset.labels), dataset.task != "classification"
     if method.start == "reference" and reference is not None:
-        model = build_model(network_of(reference), reference.words.size, classes, has_query=has_query)
+        model = build_model(network_of(reference), reference.words.words, classes, has_query=has_query)
         model.load_state_dict(reference.model.state_dict())
         return Start(reference.words, model, reference.coverage)
+    if is_pretrained(run.network.encoder):
+        return Start(*pretrained_start(run, dataset, has_query=has_query), None)
     words = learn_vocabulary(WordTokenizer.from_settings(run.text), dataset.train, run.text.min_count)
     network = run.network
     if network.vectors is None:
@@ -73,7 +88,7 @@ def build_start(
     )
     network = update_settings(network, {"embed_size": matrix.shape[1]})
     model = build_model(network, words.size, classes, has_query=has_query)
-    model.embedding.weight.data.copy_(matrix)
+    model.word_vectors.data.copy_(matrix)
     return Start(words, model, coverage)
 
 

@@ -12,7 +12,10 @@ from heedful.settings.validation import update_settings
 
 @dataclass(frozen=True)
 class Progress:
-    """How far training has come: reported after every batch, and with scores after every epoch."""
+    """How far training has come: reported after every batch, and with scores after every epoch.
+
+    In epoch 0, which only a pretrained encoder has, it reads the texts: `batch` of `batches` are read.
+    """
 
     epoch: int
     epochs: int

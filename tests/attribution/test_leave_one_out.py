@@ -109,9 +109,10 @@ def test_start_and_end_symbols_stay(encoder, has_query):
     torch.testing.assert_close(actual[0, 2], trace(model, shorter).logits[0], atol=1e-12, rtol=0)
 
 
-@pytest.mark.parametrize("encoder", ENCODERS)
+@pytest.mark.parametrize("encoder", [encoder for encoder in ENCODERS if encoder != "transformer"])
 @pytest.mark.parametrize("attention", ["additive", "frozen"])
 def test_models_of_ours_are_not_run_again(encoder, attention, no_reference):
+    """But for a transformer: every state depends on every other, so that nothing can be used again."""
     model = make(encoder, attention)
     leave_one_out(model, trace(model, give_attention(make_batch(), encoder == "hierarchical")))
 

@@ -75,3 +75,14 @@ def test_settings_cannot_be_changed_in_place():
 def test_values_out_of_bounds_and_unknown_names_are_refused(kind, content, message):
     with pytest.raises(ValidationError, match=message):
         kind(**content)
+
+
+def test_runs_from_before_a_setting_was_added_keep_their_keys():
+    assert key_of(RUN) == "6a5964caafda5a82"
+    network = NetworkSettings(encoder="hierarchical", vectors="v", vectors_fingerprint="g")
+    assert key_of(Run(data=RUN.data, network=network, seed=3)) == "f3300ccd8b4d81d8"
+
+
+@pytest.mark.parametrize("change", [{"network.layers": 3}, {"network.heads": 2}, {"network.encoder_dropout": 0.0}])
+def test_the_key_depends_on_later_settings_too(change):
+    assert key_of(update_settings(RUN, change)) != key_of(RUN)

@@ -1,7 +1,7 @@
 import pytest
 
 from heedful.measures import Estimate
-from heedful.studies import claims
+from heedful.studies import claims, minilm
 from heedful.studies.claims import Part
 from heedful.studies.render import summarize
 from heedful.studies.study import Claim, Entry, Study, Table
@@ -17,6 +17,14 @@ TABLE = Table(
     ((("sst2",), (Entry(PART, 0.47), Entry(None))), (("imdb",), (Entry(None), Entry(PART)))),
 )
 CLAIM = Claim("so", "It is so.", "so it is", "section 1", "x - y", "nats", 0.05, baseline=0.1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def minilm_at_hand():
+    """Studies have their cells with MiniLM in these tests, whether or not it is installed; nothing is trained."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(minilm, "has_minilm", lambda: True)
+        yield
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from support.runs import RUN, toy
 TEXTS, SEEDS = 200, 5
 """Of a cell made by hand: as many seeds as a claim needs to be tested, and texts for a small share to be known."""
 Value = TypeVar("Value")
-FINGERPRINT = {"data.fingerprint": "f", "network.vectors_fingerprint": "v"}
+FINGERPRINT = {"data.fingerprint": "f", "network.vectors_fingerprint": "v", "network.encoder_fingerprint": "e"}
 LABELS = {"newsgroups_topics3": ("no", "yes", "maybe"), "snli": ("no", "yes", "maybe")}
 
 

@@ -6,11 +6,14 @@ from heedful.errors import SettingError, pick
 from heedful.models.encoders.cnn import Cnn
 from heedful.models.encoders.encoder import Encoder
 from heedful.models.encoders.hierarchical import Hierarchical
+from heedful.models.encoders.pretrained import PretrainedStates
 from heedful.models.encoders.recurrent import bigru, bilstm, gru, lstm, rnn
 from heedful.models.encoders.tokenwise import affine, average, identity
+from heedful.models.encoders.transformer import Transformer
+from heedful.models.pretrained.fingerprint import is_pretrained
 from heedful.settings import NetworkSettings
 
-__all__ = ["ENCODERS", "FLAT", "Encoder", "Hierarchical", "build_encoder"]
+__all__ = ["ENCODERS", "FLAT", "Encoder", "Hierarchical", "build_encoder", "pick_encoder"]
 
 FLAT: dict[str, Callable[[int, NetworkSettings], Encoder]] = {
     "identity": identity,
@@ -22,6 +25,7 @@ FLAT: dict[str, Callable[[int, NetworkSettings], Encoder]] = {
     "lstm": lstm,
     "bilstm": bilstm,
     "cnn": Cnn,
+    "transformer": Transformer,
 }
 
 
@@ -43,4 +47,9 @@ def build_encoder(embed_size: int, settings: NetworkSettings) -> Encoder | Hiera
     """The encoder of that name; the two inside a hierarchical one are checked where they are not used, too."""
     for part in ("words", "sentences"):
         pick(f"{part} encoder", getattr(settings, part), ENCODERS)
-    return pick("encoder", settings.encoder, ENCODERS)(embed_size, settings)
+    return pick_encoder(settings.encoder)(embed_size, settings)
+
+
+def pick_encoder(name: str) -> Callable[[int, NetworkSettings], Encoder | Hierarchical]:
+    """What makes the encoder of that name: one of ENCODERS, or `hf:` and a Hugging Face model."""
+    return PretrainedStates if is_pretrained(name) else pick("encoder", name, ENCODERS)

@@ -11,9 +11,9 @@ from jaxtyping import Bool, Int
 from torch import Tensor, nn
 
 from heedful.errors import HeedfulError, SettingError
+from heedful.models.pretrained.hugging_face import FastTokenizer, HuggingFaceModel
 from heedful.models.transformers.anatomy import Anatomy, check_rows, examine, rounding
 from heedful.models.transformers.changes import Change, Imposing, Places, unchanged
-from heedful.models.transformers.hugging_face import FastTokenizer, HuggingFaceModel
 from heedful.models.transformers.network import Inputs, Network, Transport, shared_copy
 from heedful.models.transformers.one_row import OneRow, RowRecorder
 from heedful.models.transformers.projection import output_projection

@@ -12,9 +12,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from heedful.errors import SettingError
+from heedful.models.pretrained.hugging_face import HuggingFaceModel
 from heedful.models.transformers import interface
 from heedful.models.transformers.calls import Listener, heard_by
-from heedful.models.transformers.hugging_face import HuggingFaceModel
 from heedful.models.transformers.softmax_mode import SoftmaxMode
 
 Transport = Literal["interface", "softmax"]

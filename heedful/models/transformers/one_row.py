@@ -16,10 +16,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from heedful.models.pretrained.hugging_face import HuggingFaceModel
 from heedful.models.transformers.anatomy import Anatomy, blocks_of
 from heedful.models.transformers.calls import CallContext, CallValues, CallWeights
 from heedful.models.transformers.changes import Change
-from heedful.models.transformers.hugging_face import HuggingFaceModel
 from heedful.models.transformers.network import Inputs, Network, input_embedding, shared_copy
 from heedful.models.transformers.recording import Reading
 

@@ -4,14 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from torch import nn
-
 from heedful.data.tokenizer import Span
 from heedful.errors import SettingError
-from heedful.models.transformers.hugging_face import FastTokenizer, HuggingFaceModel
-
-UNLIMITED = 10**6
-"""Tokenizers that know no limit give an astronomic one."""
+from heedful.models.pretrained.hugging_face import FastTokenizer, HuggingFaceModel
+from heedful.models.pretrained.lengths import longest_text
 
 
 @dataclass(frozen=True)
@@ -153,24 +149,3 @@ def _spans(
             known = spans[order[key]]
             spans[order[key]] = (start, end) if known is None else (min(known[0], start), max(known[1], end))
     return tuple(span for span in spans if span is not None)
-
-
-def longest_text(tokenizer: FastTokenizer, module: HuggingFaceModel) -> int | None:
-    """How many tokens the model reads at most; None where nothing limits it."""
-    limits = [tokenizer.model_max_length] if tokenizer.model_max_length < UNLIMITED else []
-    positions = getattr(module.config, "max_position_embeddings", None)
-    if isinstance(positions, int) and positions > 0:
-        limits.append(positions - _skipped_positions(module))
-    return min(limits) if limits else None
-
-
-def _skipped_positions(module: HuggingFaceModel) -> int:
-    """Positions that are never used: RoBERTa and its like count from after that of padding."""
-    for name, part in module.named_modules():
-        if name.rpartition(".")[2] not in ("position_embeddings", "embed_positions"):
-            continue
-        if not isinstance(part, nn.Embedding) or part.num_embeddings != module.config.max_position_embeddings:
-            continue
-        if part.padding_idx is not None:
-            return part.padding_idx + 1
-    return 0

@@ -11,9 +11,10 @@ from heedful.battery.attefa_family import Family
 from heedful.studies.study import Cell, Results
 
 NAME = "attefa"
-BILSTM, MLP = "bilstm", "mlp"
-BY_LAMBDA, FUTURE = "by lambda", "future work"
-"""Roles: the base model with one adversary of Wiegreffe and Pinter's per lambda; what the paper leaves to others."""
+BILSTM, MLP, TRANSFORMER = "bilstm", "mlp", "transformer"
+BY_LAMBDA, FUTURE, FUTURE_BY_LAMBDA = "by lambda", "future work", "future work, by lambda"
+"""Roles: the base model with one adversary of Wiegreffe and Pinter's per lambda; what the paper leaves to others, as it
+is and by lambda."""
 
 SPARSE, DENSE = ("mock-1", "mock-2", "mock-5", "mock-10"), ("mock-1q", "mock-2q", "mock-3q", "mock-4q")
 """Mock sets with few informative words, and those in which a quarter of the words or more are; each in order."""

@@ -7,7 +7,16 @@ from heedful.runs.companions import ADVERSARY_SEEDS
 from heedful.runs.grid import RunWithBase
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
 from heedful.settings.validation import update_settings
-from heedful.studies.attefa.adversaries import BILSTM, BY_LAMBDA, FUTURE, MLP, MOCKS, NAME
+from heedful.studies.attefa.adversaries import (
+    BILSTM,
+    BY_LAMBDA,
+    FUTURE,
+    FUTURE_BY_LAMBDA,
+    MLP,
+    MOCKS,
+    NAME,
+    TRANSFORMER,
+)
 from heedful.studies.attefa.claims import TWO_CLUSTERS, claims, remarks
 from heedful.studies.attefa.figures import figures
 from heedful.studies.attefa.tables import tables
@@ -56,6 +65,13 @@ FUTURE_MODELS = (
 )
 """What the paper leaves as future work: on mock-5, at medium scale and above."""
 
+TRANSFORMER_SETS = {
+    "small": ("sst2",),
+    "medium": ("mock-1", "mock-5", "mock-1q", "mock-4q", "sst2"),
+    "paper": (*MOCKS, *REAL),
+}
+"""Where the paper's questions are asked again of a transformer, which it names as future work."""
+
 AUDIT = AuditSettings(tests=("prediction",), shown=0)
 
 
@@ -71,19 +87,25 @@ def runs(scale: str) -> list[StudyRun]:
         if source in real
         for model in PAPER_MODELS
     ]
-    return study_runs + ([] if small else [_study_run("mock-5", model, scale, FUTURE) for model in FUTURE_MODELS])
+    study_runs += [] if small else [_study_run("mock-5", model, scale, FUTURE) for model in FUTURE_MODELS]
+    return [
+        *study_runs,
+        *(_study_run(source, BaseModel(TRANSFORMER), scale, FUTURE) for source in TRANSFORMER_SETS[scale]),
+        _study_run("sst2", BaseModel(TRANSFORMER), scale, FUTURE_BY_LAMBDA),
+    ]
 
 
 def _study_run(source: str, model: BaseModel, scale: str, role: str = "") -> StudyRun:
+    by_lambda = role in (BY_LAMBDA, FUTURE_BY_LAMBDA)
     return StudyRun(
         data=source,
-        model=f"{model.label}, by lambda" if role == BY_LAMBDA else model.label,
+        model=f"{model.label}, by lambda" if by_lambda else model.label,
         encoder=model.encoder,
         method=model.method,
         role=role,
         run=RunWithBase(_run(source, model, scale)),
         audit=AUDIT,
-        adversaries=_adversaries_by_lambda(scale) if role == BY_LAMBDA else _adversaries(source, model, scale),
+        adversaries=_adversaries_by_lambda(scale) if by_lambda else _adversaries(source, model, scale),
     )
 
 
@@ -147,12 +169,13 @@ STUDY = Study(
     paper="Amini and Kosseim, How (Un)Faithful is Attention?",
     scales={
         "small": "five mock sets and SST; BiLSTM and MLP; 2 adversaries each, and on SST one for each of four lambdas; "
-        "2,000 training texts, 500 test texts",
+        "2,000 training texts, 500 test texts; a transformer on SST",
         "medium": "all eight mock sets, SST, IMDB, AG News, 20 News; BiLSTM and MLP; 2 adversaries each (the MLP "
         "on mock-1q and mock-2q 5), and on SST and IMDB one for each of four lambdas; on mock-5 CNN, GRU and "
-        "identity encoders, a temperature, positions and strength of the informative words, four classes; 2,000 "
-        "training texts, 500 test texts",
-        "paper": "the same with 9 adversaries each, whole sets, Hu and Liu's lexicon, the paper's sizes and epochs",
+        "identity encoders, a temperature, positions and strength of the informative words, four classes; a "
+        "transformer on mock-1, mock-5, mock-1q, mock-4q and SST; 2,000 training texts, 500 test texts",
+        "paper": "the same (the transformer on all sets) with 9 adversaries each, whole sets, Hu and Liu's lexicon, "
+        "the paper's sizes and epochs",
     },
     runs=runs,
     tables=tables,

@@ -6,16 +6,27 @@ import torch
 
 from heedful.measures import Estimate
 from heedful.runs.companions import ADVERSARY_SEEDS
-from heedful.studies.attefa.adversaries import NAME, base_cells, family_of
+from heedful.studies.attefa.adversaries import (
+    BILSTM,
+    FUTURE,
+    FUTURE_BY_LAMBDA,
+    MLP,
+    NAME,
+    NEEDED,
+    TRANSFORMER,
+    base_cells,
+    family_of,
+    paper_cell,
+)
 from heedful.studies.claims import score_estimate
 from heedful.studies.published import number
 from heedful.studies.study import Cell, Entry, Results, Table
 
 
 def tables(results: Results) -> list[Table]:
-    """Tables 2 and 3, the values of each seed (Tables 4, 5), and the family that the paper does not have."""
+    """Tables 2 and 3, the values of each seed (Tables 4, 5); and, not in the paper, the family and a transformer."""
     cells = base_cells(results)
-    return [_bases(cells), _adversaries(cells), _seeds(cells), _members(cells)]
+    return [_bases(cells), _adversaries(cells), _seeds(cells), _members(cells), _transformer(results)]
 
 
 def _bases(cells: list[Cell]) -> Table:
@@ -106,6 +117,37 @@ def _family_values(cell: Cell) -> tuple[float, ...]:
         family.frozen.attefa if family.frozen else nan,
         family.cap / log(2),
     )
+
+
+def _transformer(results: Results) -> Table:
+    """The paper's questions to a transformer: beside the other encoders, few and many words, seeds, lambdas."""
+    rows = []
+    for cell in results.select(*NEEDED, encoder=TRANSFORMER, role=FUTURE):
+        others = [paper_cell(results, cell.data, encoder) for encoder in (BILSTM, MLP)]
+        lambdas = results.find(*NEEDED, data=cell.data, encoder=TRANSFORMER, role=FUTURE_BY_LAMBDA)
+        entries = (
+            *(
+                Entry(_spread([member.attefa for member in family_of(each).seeds]) if each else None)
+                for each in (cell, *others)
+            ),
+            Entry(_spread([member.js for member in family_of(cell).seeds])),
+            Entry(_spread([member.js for member in family_of(lambdas).seeds]) if lambdas else None),
+        )
+        rows.append(((cell.data,), entries))
+    columns = (
+        "AtteFa, transformer",
+        "AtteFa, BiLSTM",
+        "AtteFa, MLP",
+        "JSD, AtteFa's adversaries",
+        "JSD, over lambdas",
+    )
+    note = (
+        "What the paper asks of its encoders, asked of a transformer of two layers trained from scratch: is its "
+        "attention less faithful than that of an encoder without context; is AtteFa lower with many informative words "
+        "(q) than with few; do seeds agree (means plus or minus one standard deviation); does attention move as far as "
+        "with a lambda?"
+    )
+    return Table("Future work", "A transformer", note, ("data",), columns, tuple(rows))
 
 
 def _single(value: float) -> Entry:

@@ -8,10 +8,13 @@ from heedful.studies.jain_wallace.columns import ADDITIVE, AVERAGE, BABI, BILSTM
 from heedful.studies.jain_wallace.figures import figures
 from heedful.studies.jain_wallace.preprocessing import VECTORS, data_of, text_of
 from heedful.studies.jain_wallace.tables import tables
-from heedful.studies.study import Study, StudyRun
+from heedful.studies.minilm import ENCODER, MINILM, encoders_with_minilm, remark_on_minilm
+from heedful.studies.study import Results, Study, StudyRun
 
 SETS = ("sst2", "imdb", "newsgroups_sports", "ag_news", *BABI, "snli")
 ENCODERS = (BILSTM, AVERAGE, CNN)
+WITH_MINILM = {"small": ("sst2",), "medium": ("sst2", "ag_news"), "paper": ("sst2", "ag_news")}
+"""Sets that are read by MiniLM, too, which is none of the paper's encoders."""
 SEEDS = {"small": {ADDITIVE: 2}, "medium": {ADDITIVE: 2, DOT: 1}, "paper": {ADDITIVE: 5, DOT: 5}}
 """How many seeds each attention is trained from."""
 TESTS = ("gradient_agreement", "leave_one_out_agreement", "permutation", "adversarial_attention")
@@ -32,7 +35,7 @@ def runs(scale: str) -> list[StudyRun]:
         )
         for source in sets
         for attention, count in SEEDS[scale].items()
-        for encoder in ENCODERS
+        for encoder in encoders_with_minilm(ENCODERS, wanted=source in WITH_MINILM[scale] and attention == ADDITIVE)
         for seed in range(count)
     ]
 
@@ -46,7 +49,9 @@ def _run(source: str, encoder: str, attention: str, seed: int, scale: str) -> Ru
         text = update_settings(text, {"max_tokens": None})
         widths = {BILSTM: 30, AVERAGE: 60, CNN: 8}
         network = NetworkSettings(embed_size=50)
-    changes = {"encoder": encoder, "attention": attention, "hidden_size": widths[encoder]}
+    changes = {"encoder": encoder, "attention": attention, "hidden_size": widths.get(encoder, 128)}
+    if encoder == MINILM:
+        network, changes = NetworkSettings(), {"encoder": ENCODER, "attention": attention}
     return Run(
         data=data,
         text=text,
@@ -67,6 +72,11 @@ def _training(source: str, scale: str) -> TrainingSettings:
     return TrainingSettings(epochs=8 if scale == "paper" else 5)
 
 
+def remarks(results: Results) -> list[str]:
+    """What is missing."""
+    return remark_on_minilm(results, "a pretrained transformer beside the paper's encoders")
+
+
 STUDY = Study(
     name="jain-wallace",
     folder=NAME,
@@ -74,14 +84,17 @@ STUDY = Study(
     paper="Jain and Wallace (2019), Attention is not Explanation, NAACL, arXiv:1902.10186",
     scales={
         "small": "SST, 20 News (hockey, baseball), AG News, bAbI 1; BiLSTM, average and CNN with additive attention; "
-        "2 seeds; 2,000 training texts of at most 100 words; 300 test texts audited",
+        "2 seeds; 2,000 training texts of at most 100 words; 300 test texts audited. On SST frozen MiniLM as well, "
+        "where it is at hand",
         "medium": "all eight sets; BiLSTM, average and CNN with additive (2 seeds) and dot attention (1 seed); "
-        "3,000 training texts (bAbI 4,000) of at most 120 words; 300 test texts audited",
+        "3,000 training texts (bAbI 4,000) of at most 120 words; 300 test texts audited. On SST and AG News frozen "
+        "MiniLM as well, where it is at hand",
         "paper": "all eight sets, whole; BiLSTM, average and CNN with additive and dot attention; 5 seeds; every test "
-        "text audited (500 where there are three classes or more)",
+        "text audited (500 where there are three classes or more). MiniLM as above",
     },
     runs=runs,
     tables=tables,
     claims=claims,
     figures=figures,
+    remarks=remarks,
 )

@@ -1,9 +1,18 @@
 """Hu et al. (2023), SEAT: stable attention, its six baselines, stability and interpretability."""
 
 from heedful.runs.grid import RunWithBase
-from heedful.settings import AuditSettings, DataSettings, OptionValue, Run, TextSettings, TrainingSettings
+from heedful.settings import (
+    AuditSettings,
+    DataSettings,
+    NetworkSettings,
+    OptionValue,
+    Run,
+    TextSettings,
+    TrainingSettings,
+)
 from heedful.settings.validation import update_settings
 from heedful.studies.jain_wallace.preprocessing import MOST_WORDS, TRAIN_LIMIT, VECTORS
+from heedful.studies.minilm import ENCODER, MINILM, encoders_with_minilm, remark_on_minilm
 from heedful.studies.seat.claims import claims
 from heedful.studies.seat.columns import (
     NAME,
@@ -20,7 +29,7 @@ from heedful.studies.seat.columns import (
 )
 from heedful.studies.seat.figures import figures
 from heedful.studies.seat.tables import tables
-from heedful.studies.study import Study, StudyRun
+from heedful.studies.study import Results, Study, StudyRun
 
 SETS: dict[str, tuple[str, ...]] = {
     "sst2": (),
@@ -42,6 +51,13 @@ METHODS = (VANILLA, *BASELINES, *FROM_VANILLA)
 COMPARED_WITH_SEEDS = (VANILLA, SEAT, SEAT_ALL, SEAT_CODE)
 """Methods whose attention is compared with that of other seeds, and drawn under the three perturbations."""
 
+WITH_MINILM: dict[str, tuple[str, ...]] = {
+    "small": ("sst2",),
+    "medium": ("sst2", "rotten_tomatoes"),
+    "paper": tuple(SETS),
+}
+"""Sets that are read by MiniLM, too: a text in which a word is deleted or replaced costs it a whole reading."""
+
 TESTS = (
     "embedding_noise",
     "embedding_attack",
@@ -50,7 +66,8 @@ TESTS = (
     "certificate",
 )
 NEAREST: dict[str, OptionValue] = {"synonyms": "vectors", "min_similarity": -4.0}
-"""Words give way to the nearest by their vectors, however near that is, as in the paper."""
+VECTORS_OF_MINILM: dict[str, OptionValue] = {"vectors": VECTORS.vectors or ""}
+"""Words give way to the nearest by their vectors, however near that is, as in the paper; MiniLM begins with none."""
 SHOWN = 50
 
 
@@ -61,17 +78,22 @@ def runs(scale: str) -> list[StudyRun]:
     return [
         study_run
         for source in sets
-        for encoder in encoders
+        for encoder in encoders_with_minilm(encoders, wanted=source in WITH_MINILM[scale])
         for study_run in (
-            *(each for method in METHODS for each in _method_runs(source, encoder, method, scale)),
+            *(each for method in _methods(encoder, scale) for each in _method_runs(source, encoder, method, scale)),
             *(_with_other_seeds(source, encoder, method, scale) for method in COMPARED_WITH_SEEDS),
         )
     ]
 
 
+def _methods(encoder: str, scale: str) -> tuple[str, ...]:
+    """All methods; below the paper's scale, of MiniLM only those that claims are about."""
+    return COMPARED_WITH_SEEDS if encoder == MINILM and scale != "paper" else METHODS
+
+
 def _method_runs(source: str, encoder: str, method: str, scale: str) -> list[StudyRun]:
     """One method: each seed compared with vanilla's, and the sensitivity of the first."""
-    audit, search = _audit(scale), AuditSettings(tests=("sensitivity",), examples=_examples(scale)[1], shown=0)
+    audit, search = _audit(encoder, scale), AuditSettings(tests=("sensitivity",), examples=_examples(scale)[1], shown=0)
     own = _trained(source, encoder, method, scale)
     vanilla = [() if method == VANILLA else (run,) for run in _trained(source, encoder, VANILLA, scale)]
     model = f"{encoder} {method}"
@@ -88,7 +110,7 @@ def _with_other_seeds(source: str, encoder: str, method: str, scale: str) -> Stu
     first, *others = _trained(source, encoder, method, scale)
     audit = AuditSettings(
         tests=("embedding_noise", "word_substitution"),
-        options={"embedding_noise": {"radii": RADII[-1:]}, "word_substitution": NEAREST},
+        options={"embedding_noise": {"radii": RADII[-1:]}, "word_substitution": _nearest(encoder)},
         shown=SHOWN,
     )
     return StudyRun(
@@ -108,9 +130,13 @@ def _examples(scale: str) -> tuple[int, int]:
     return (500, 500) if scale == "paper" else (100, 50)
 
 
-def _audit(scale: str) -> AuditSettings:
+def _nearest(encoder: str) -> dict[str, OptionValue]:
+    return {**NEAREST, **(VECTORS_OF_MINILM if encoder == MINILM else {})}
+
+
+def _audit(encoder: str, scale: str) -> AuditSettings:
     radii: dict[str, OptionValue] = {"radii": RADII}
-    words: dict[str, OptionValue] = {"counts": WORDS, **NEAREST}
+    words: dict[str, OptionValue] = {"counts": WORDS, **_nearest(encoder)}
     return AuditSettings(
         tests=TESTS,
         options={"embedding_noise": radii, "embedding_attack": radii, "word_substitution": words},
@@ -150,10 +176,22 @@ def _run(source: str, encoder: str, method: str, seed: int, scale: str) -> Run:
     return Run(
         data=data,
         text=TextSettings(start_end=True, max_tokens=MOST_WORDS[scale]),
-        network=update_settings(VECTORS, {"encoder": encoder, "hidden_size": 128 if full else 64}),
+        network=_network(encoder, 128 if full else 64),
         training=training,
         seed=seed,
     )
+
+
+def _network(encoder: str, hidden_size: int) -> NetworkSettings:
+    """MiniLM is frozen, and its states are attended to as they are."""
+    if encoder == MINILM:
+        return NetworkSettings(encoder=ENCODER)
+    return update_settings(VECTORS, {"encoder": encoder, "hidden_size": hidden_size})
+
+
+def remarks(results: Results) -> list[str]:
+    """What is missing."""
+    return remark_on_minilm(results, "the paper's third encoder, for BERT in which MiniLM stands,")
 
 
 STUDY = Study(
@@ -164,12 +202,15 @@ STUDY = Study(
     scales={
         "small": "SST and Rotten Tomatoes; BiLSTM; vanilla, six baselines, SEAT as defined (attention alone, and all), "
         "its two ablations, SEAT as published; 3 seeds; 2,000 training texts of at most 100 words; 100 test "
-        "texts, 50 for sensitivity (one seed)",
-        "medium": "Emotion and Hate as well; RNN as well; 3,000 training texts of at most 120 words",
-        "paper": "all four sets, whole; RNN and BiLSTM; 20 epochs, 5 seeds; 500 test texts (sensitivity: one seed)",
+        "texts, 50 for sensitivity (one seed). On SST frozen MiniLM, where it is at hand: vanilla and SEAT",
+        "medium": "Emotion and Hate as well; RNN as well; 3,000 training texts of at most 120 words. On SST and Rotten "
+        "Tomatoes frozen MiniLM, where it is at hand: vanilla and SEAT",
+        "paper": "all four sets, whole; RNN, BiLSTM and, where it is at hand, frozen MiniLM; 20 epochs, 5 seeds; 500 "
+        "test texts (sensitivity: one seed)",
     },
     runs=runs,
     tables=tables,
     claims=claims,
     figures=figures,
+    remarks=remarks,
 )

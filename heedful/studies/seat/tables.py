@@ -1,6 +1,7 @@
 """The tables of Hu et al. (2023): ours as means over texts, and beside them on the scale that the paper prints."""
 
 from heedful.studies.claims import entry, score_estimate
+from heedful.studies.minilm import MINILM
 from heedful.studies.published import number
 from heedful.studies.seat.columns import (
     ATTACK,
@@ -34,8 +35,8 @@ from heedful.studies.study import Cell, Entry, Results, Table
 
 ABLATION_RADIUS = 0.01
 ABLATED = (VANILLA, SEAT, WITHOUT_STABILITY, WITHOUT_TOPK)
-PRINTED_AS = {SEAT_CODE: SEAT}
-"""The paper's SEAT is shown beside ours as defined and as its code trains it."""
+PRINTED_AS = {SEAT_CODE: SEAT, MINILM: "bert"}
+"""The paper's SEAT is shown beside ours as defined and as its code trains it, its BERT beside our MiniLM."""
 
 
 def tables(results: Results) -> list[Table]:
@@ -52,7 +53,7 @@ def tables(results: Results) -> list[Table]:
 
 def _paper(cell: Cell, measure: str, *items: str) -> float | None:
     """The paper's number in the first of these tables that has it."""
-    model = f"{cell.encoder} {PRINTED_AS.get(cell.method, cell.method)}"
+    model = " ".join(PRINTED_AS.get(name, name) for name in (cell.encoder, cell.method))
     printed = (number(NAME, item=item, data=cell.data, model=model, measure=measure) for item in items)
     return next((value for value in printed if value is not None), None)
 
@@ -67,7 +68,7 @@ def _embeddings(results: Results) -> Table:
         "JSD of attention and TVD of the prediction under Gaussian noise on one word, and under the worst noise on all "
         "words that ascent finds. On the paper's scale TVD is a sum over a batch of 32, and for vanilla it is another "
         "quantity, which is 16 where nothing moves: vanilla's rows cannot be compared with the others. The paper's "
-        "SEAT is shown beside both SEAT as defined and SEAT as its code trains it."
+        "SEAT is shown beside both SEAT as defined and SEAT as its code trains it, and its BERT beside our MiniLM."
     )
     columns = ("JSD, one word", "JSD, attack", "TVD, attack", "TVD on the paper's scale", "F1")
     return Table("Tables 1 and 8", "Noise on embeddings", note, ("data", "model", "radius"), columns, tuple(rows))

@@ -17,7 +17,7 @@ NETWORK = NetworkSettings(hidden_size=3, kernels=(1, 3))
 
 def make(name):
     torch.manual_seed(0)
-    return build_encoder(EMBED, update_settings(NETWORK, {"encoder": name})).double()
+    return build_encoder(EMBED, update_settings(NETWORK, {"encoder": name})).double().eval()
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_a_hierarchical_encoder_reads_each_sentence_alone(words, sentences, embe
     """Against a plain loop over sentences."""
     settings = update_settings(NETWORK, {"encoder": "hierarchical", "words": words, "sentences": sentences})
     torch.manual_seed(0)
-    encoder = build_encoder(EMBED, settings).double()
+    encoder = build_encoder(EMBED, settings).double().eval()
     mask = torch.arange(TIME) < torch.tensor([7, 4])[:, None]
     sentence = torch.tensor([[0, 0, 0, 1, 2, 2, 2], [0, 1, 1, 1, 0, 0, 0]])
     hidden, items = encoder(embedded, mask, mask, sentence)
@@ -114,5 +114,5 @@ def test_every_file_is_listed():
     """A file of the folder that no name of ENCODERS comes from is dead code."""
     folder = Path(heedful.models.encoders.__file__).parent
     files = {path.stem for path in folder.glob("*.py")} - {"__init__", "encoder", "pooling"}
-    sources = {build.__module__.rsplit(".", 1)[-1] for build in ENCODERS.values()} | {"hierarchical"}
+    sources = {build.__module__.rsplit(".", 1)[-1] for build in ENCODERS.values()} | {"hierarchical", "pretrained"}
     assert files <= sources

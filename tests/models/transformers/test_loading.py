@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from heedful.errors import SettingError, StoreError
+from heedful.models.pretrained import files
 from heedful.models.trace import trace
-from heedful.models.transformers import TransformerModel, load_classifier, loading, read_texts
-from heedful.models.transformers.loading import _load_tokenizer
+from heedful.models.transformers import TransformerModel, load_classifier, read_texts
 from heedful.models.transformers.network import Inputs
 from support.tiny_transformers import TEXTS, tiny_module, tiny_tokenizer, transformers
 
@@ -149,7 +149,7 @@ def test_a_slow_tokenizer_is_refused(folder, monkeypatch):
 
     monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", lambda *args, **more: SlowTokenizer())
     with pytest.raises(SettingError, match="must be a fast one.* it is SlowTokenizer"):
-        _load_tokenizer(folder)
+        files.load_tokenizer(folder)
 
 
 def test_weights_that_are_no_numbers_are_named(tmp_path):
@@ -163,7 +163,7 @@ def test_weights_that_are_no_numbers_are_named(tmp_path):
 
 
 def test_an_older_transformers_is_named(monkeypatch):
-    monkeypatch.setattr(loading, "version", lambda name: "4.57.1")
+    monkeypatch.setattr(files, "version", lambda name: "4.57.1")
     with pytest.raises(SettingError, match="needs transformers 5.0 or newer; 4.57.1 is installed"):
         load_classifier("any")
 
@@ -172,7 +172,7 @@ def test_a_missing_transformers_is_named(monkeypatch):
     def missing(name):
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(loading, "version", missing)
+    monkeypatch.setattr(files, "version", missing)
     with pytest.raises(SettingError, match=r"needs the package transformers .* pip install 'heedful\[hf\]'"):
         load_classifier("any")
 

@@ -2,7 +2,7 @@ import pytest
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from heedful.errors import SettingError
-from heedful.models.transformers.words import TextReader, longest_text
+from heedful.models.transformers.words import TextReader
 from support.tiny_transformers import VOCABULARY, tiny_module, tiny_tokenizer, transformers
 
 SIZE = len(VOCABULARY)
@@ -66,10 +66,6 @@ def test_byte_level_words_are_named_without_their_space():
 
 
 def test_limits_are_those_of_tokenizer_and_model():
-    assert longest_text(tiny_tokenizer(), tiny_module("bert", max_position_embeddings=40)) == 40
-    # RoBERTa counts positions from after that of padding, 0 here.
-    assert longest_text(tiny_tokenizer(), tiny_module("roberta", max_position_embeddings=40)) == 39
-    assert longest_text(tiny_tokenizer(), tiny_module("t5")) is None
     with pytest.raises(SettingError, match="at most the 40 tokens that the model reads; it was 41"):
         TextReader.of(tiny_tokenizer(), tiny_module("bert", max_position_embeddings=40), vocabulary=SIZE, longest=41)
     with pytest.raises(SettingError, match="longest must be at least 1 token; it was 0"):

@@ -27,18 +27,40 @@ def test_future_work_is_kept_apart_and_changes_one_thing_each():
         "bilstm, words that agree by .7",
         "bilstm, 4 classes",
         "mlp, 4 classes",
+        "transformer",
     }
     assert future["mlp, 4 classes"].run.run.network.encoder == "average"
     assert future["mlp, 4 classes"].run.run.training.metric == "accuracy"
     assert future["bilstm, words at the end"].run.run.data.positions == "end"
-    assert not [each for each in STUDY.runs_at("small") if each.role == "future work"]
+    assert {each.model for each in STUDY.runs_at("small") if each.role == "future work"} == {"transformer"}
+
+
+def test_a_transformer_is_asked_all_of_the_paper_s_questions_and_is_in_no_claim():
+    own = [each for each in STUDY.runs_at("small") if each.encoder == "transformer"]
+    assert {(each.data, each.role) for each in own} == {
+        ("sst2", "future work"),
+        ("sst2", "future work, by lambda"),
+    }
+    assert {each.run.run.network.encoder for each in own} == {"transformer"}
+    assert [len(each.adversaries) for each in own] == [2, 4]
+    results = results_of(STUDY)
+    without = Results("small", tuple(cell for cell in results.cells if cell.encoder != "transformer"))
+    assert STUDY.claims(without) == STUDY.claims(results) and len(without.cells) == len(results.cells) - 2
+    table = STUDY.tables(results_of(STUDY, "medium"))[-1]
+    assert [about for about, _ in table.rows] == [
+        (data,) for data in ("mock-1", "mock-5", "mock-1q", "mock-4q", "sst2")
+    ]
+    assert [entries[-1].ours is not None for _, entries in table.rows] == [False, False, False, False, True]
+    assert all(entry.ours is not None for _, entries in table.rows for entry in entries[:-1])
 
 
 def test_tables_hold_future_work_after_the_paper_s_models_and_nothing_by_lambda():
     results = results_of(STUDY, "medium")
-    for table in STUDY.tables(results):
+    *others, transformer = STUDY.tables(results)
+    assert transformer.name == "Future work"
+    for table in others:
         models = [about[1] for about, _ in table.rows]
-        assert models[-1] == "mlp, 4 classes" and models[0] == "bilstm"
+        assert models[-6:] == ["mlp, 4 classes", *["transformer"] * 5] and models[0] == "bilstm"
         assert not [model for model in models if "lambda" in model]
 
 
@@ -57,7 +79,7 @@ def test_lines_by_lambda_have_the_colours_of_the_base_models():
 
 def test_without_lambdas_there_are_points_and_no_lines():
     results = results_of(STUDY)
-    cells = tuple(cell for cell in results.cells if cell.role != "by lambda")
+    cells = tuple(cell for cell in results.cells if "by lambda" not in cell.role)
     figures = STUDY.figures(Results("small", cells), {})
     assert len(figures) == 2
     assert "By lambda" not in figures[1].alt

@@ -1,4 +1,4 @@
-from heedful.studies import STUDIES
+from heedful.studies import STUDIES, minilm
 from heedful.studies.jain_wallace.columns import near_cap
 from heedful.studies.study import Results
 from support.synthetic_results import made_cell, near, results_of
@@ -12,7 +12,22 @@ def test_models_are_named_by_encoder_and_attention():
     assert fields["bilstm additive"] == ("bilstm", "additive", "")
     for each in STUDY.runs_at("medium"):
         network = each.run.run.network
-        assert (network.encoder, network.attention) == (each.encoder, each.method)
+        named = "hf:minilm" if each.encoder == "minilm" else each.encoder
+        assert (network.encoder, network.attention) == (named, each.method)
+
+
+def test_minilm_is_beside_the_paper_s_encoders_on_some_sets_and_in_no_claim(monkeypatch):
+    own = [each for each in STUDY.runs_at("medium") if each.encoder == "minilm"]
+    assert {(each.data, each.method) for each in own} == {("sst2", "additive"), ("ag_news", "additive")}
+    assert {each.run.run.network.vectors for each in own} == {None}
+    results = results_of(STUDY)
+    without = Results("small", tuple(cell for cell in results.cells if cell.encoder != "minilm"))
+    assert STUDY.claims(without) == STUDY.claims(results) and len(without.cells) < len(results.cells)
+    assert STUDY.remarks(results) == []
+    (remark,) = STUDY.remarks(without)
+    assert "a pretrained transformer beside the paper's encoders is missing" in remark
+    monkeypatch.setattr(minilm, "has_minilm", lambda: False)
+    assert not [each for each in STUDY.runs_at("paper") if each.encoder == "minilm"]
 
 
 def test_models_for_questions_are_small_and_read_whole_texts():

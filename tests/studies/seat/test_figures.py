@@ -30,9 +30,11 @@ def test_a_short_text_in_which_a_word_was_replaced_is_drawn_for_each_data_set(re
         assert "seat_code, a similar word: <b> 0.12" in figures[f"heat_{data}"].alt
     others = {
         "figure_2_bilstm",
+        "figure_2_minilm",
         "figure_5_top_k_gap",
         "figure_5_top_k_overlap",
         "noise_bilstm",
+        "noise_minilm",
         "steadier",
         "certified",
     }
@@ -47,7 +49,7 @@ def test_panels_are_called_by_the_method_alone(results):
 
 def test_a_model_compared_with_other_seeds_does_not_stand_for_the_model_itself(results):
     compared = [cell for cell in results.cells if cell.role == "other seeds"]
-    assert set(drawn(compared)) == {"heat_sst2", "heat_rotten_tomatoes", "figure_2_bilstm"}
+    assert set(drawn(compared)) == {"heat_sst2", "heat_rotten_tomatoes", "figure_2_bilstm", "figure_2_minilm"}
     alone = [cell for cell in results.cells if cell.role != "other seeds"]
     assert set(drawn(alone)) & {"heat_sst2", "figure_2_bilstm"} == set()
 

@@ -1,12 +1,13 @@
-from heedful.studies import STUDIES
+from heedful.studies import STUDIES, minilm
 from support.synthetic_results import known, results_of
 
 STUDY = STUDIES["seat"]
 RADII = (0.001, 0.005, 0.01, 0.05)
 
 
-def runs_of(method, role="", data="sst2"):
-    return [each for each in STUDY.runs_at("small") if (each.method, each.role, each.data) == (method, role, data)]
+def runs_of(method, role="", data="sst2", encoder="bilstm"):
+    asked = (method, role, data, encoder)
+    return [each for each in STUDY.runs_at("small") if (each.method, each.role, each.data, each.encoder) == asked]
 
 
 def test_a_method_that_starts_from_vanilla_does_so_from_the_same_seed():
@@ -51,3 +52,33 @@ def test_the_paper_s_seat_is_shown_beside_both_versions_of_it():
     assert printed["bilstm seat"] is not None
     assert printed["bilstm seat"] == printed["bilstm seat_code"]
     assert printed["bilstm seat_all"] is None
+
+
+def test_minilm_stands_beside_the_paper_s_bert_and_begins_with_no_vectors():
+    (first, *_) = runs_of("vanilla", encoder="minilm")
+    network = first.run.run.network
+    assert (network.encoder, network.vectors, network.finetune) == ("hf:minilm", None, False)
+    assert known(first.audit).options["word_substitution"]["vectors"] == "glove_6b_100d"
+    assert known(runs_of("seat", "other seeds", encoder="minilm")[0].audit).options["word_substitution"]["vectors"]
+    noise = STUDY.tables(results_of(STUDY))[0]
+    printed = {about[1]: entries[4].paper for about, entries in noise.rows if about[::2] == ("sst2", "0.001")}
+    assert printed["minilm vanilla"] == 0.912 and printed["minilm seat_code"] == printed["minilm seat"] == 0.907
+
+
+def test_below_the_paper_s_scale_minilm_has_the_methods_that_claims_are_about():
+    for scale, sets, methods in (
+        ("small", {"sst2"}, 4),
+        ("medium", {"sst2", "rotten_tomatoes"}, 4),
+        ("paper", None, 11),
+    ):
+        cells = [each for each in STUDY.runs_at(scale) if each.encoder == "minilm"]
+        assert {each.data for each in cells} == (sets or {each.data for each in STUDY.runs_at(scale)})
+        assert len({each.method for each in cells}) == methods
+
+
+def test_without_minilm_the_study_says_what_is_missing(monkeypatch):
+    assert STUDY.remarks(results_of(STUDY)) == []
+    monkeypatch.setattr(minilm, "has_minilm", lambda: False)
+    assert not [each for each in STUDY.runs_at("medium") if each.encoder == "minilm"]
+    (remark,) = STUDY.remarks(results_of(STUDY))
+    assert remark.startswith("MiniLM was not at hand") and "HEEDFUL_MINILM" in remark

@@ -1,0 +1,3 @@
+from support.tiny_encoders import encoder
+
+__all__ = ["encoder"]

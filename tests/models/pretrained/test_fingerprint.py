@@ -1,0 +1,50 @@
+import shutil
+from pathlib import Path
+
+import pytest
+
+from heedful.errors import StoreError
+from heedful.models.pretrained.fingerprint import files_fingerprint, verify_fingerprint
+
+
+def test_the_fingerprint_is_of_the_content_and_not_of_the_place(encoder, tmp_path):
+    other = shutil.copytree(encoder.removeprefix("hf:"), tmp_path / "copy")
+    (other / "README.md").write_text("what it is")
+    assert files_fingerprint(f"hf:{other}") == files_fingerprint(encoder)
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"])
+def test_every_file_that_decides_is_part_of_it(encoder, name):
+    before = files_fingerprint(encoder)
+    path = Path(encoder.removeprefix("hf:")) / name
+    path.write_bytes(path.read_bytes() + b" ")
+    assert files_fingerprint(encoder) != before
+    with pytest.raises(StoreError, match=rf"files have changed since: their fingerprint was {before[:16]} and is"):
+        verify_fingerprint(encoder, before)
+    verify_fingerprint(encoder, "")
+
+
+def test_files_that_are_gone_are_named(encoder):
+    before = files_fingerprint(encoder)
+    shutil.rmtree(encoder.removeprefix("hf:"))
+    with pytest.raises(StoreError, match=r"whose files are not at hand: .*there is no folder.* Put them back"):
+        verify_fingerprint(encoder, before)
+
+
+def test_a_model_that_the_hub_does_not_give_is_named(monkeypatch):
+    import huggingface_hub
+
+    def refused(*arguments, **more):
+        raise OSError("offline")
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", refused)
+    with pytest.raises(StoreError, match="model no-such/model is no folder here, and cannot be had .*: offline"):
+        files_fingerprint("hf:no-such/model")
+
+
+def test_a_model_of_the_hub_is_read_from_its_copy(encoder, monkeypatch):
+    import huggingface_hub
+
+    folder = encoder.removeprefix("hf:")
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda name, allow_patterns: folder)
+    assert files_fingerprint("hf:someone/some-model") == files_fingerprint(encoder)
