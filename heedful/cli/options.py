@@ -49,6 +49,13 @@ RecordFlow = Annotated[
         "--record-flow", metavar="EPOCHS", help="Record scores and flow of every token after these epochs: 0,1,5."
     ),
 ]
+Finetune = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FOLDER_OR_NAME",
+        help="Fine-tune this Hugging Face encoder, for 3 epochs by default; its settings: --set finetune.NAME=VALUE.",
+    ),
+]
 Reference = Annotated[
     str | None,
     typer.Option(
@@ -95,6 +102,7 @@ PLACES = {
     "epochs": "training.epochs",
     "seed": "seed",
     "reference": "reference",
+    "finetune": "finetune.model",
 }
 """Where in a Run each option of a command goes."""
 
@@ -110,7 +118,8 @@ def make_run(arguments: Mapping[str, Any], settings: list[str] | None) -> Run:
     >>> make_run({"encoder": "cnn", "seed": 3, "threads": 2}, ["text.min_count=5"]).text.min_count
     5
     """
-    chosen = {place: arguments.get(name) for name, place in PLACES.items()}
+    places = {**PLACES, "epochs": "finetune.epochs"} if arguments.get("finetune") is not None else PLACES
+    chosen = {place: arguments.get(name) for name, place in places.items()}
     flat = {**chosen, **dict(map(_parse, settings or []))}
     return validate_settings(Run, nest_settings({place: value for place, value in flat.items() if value is not None}))
 

@@ -10,6 +10,7 @@ from heedful.data.tokenizer import WordTokenizer, learn_vocabulary
 from heedful.data.word_vectors import embedding_matrix, load_vectors, vectors_fingerprint
 from heedful.errors import SettingError
 from heedful.models.attention_model import AttentionModel, build_model
+from heedful.models.transformers.pretrained import pretrained_fingerprint
 from heedful.settings import Run
 from heedful.settings.validation import update_settings
 from heedful.training.methods import Method
@@ -32,9 +33,12 @@ class Start:
 
 
 def with_fingerprints(run: Run, data: str) -> Run:
-    """The run with the fingerprints of its data, which is given, and of its vectors, if it has any."""
+    """The run with the fingerprints of its data, which is given, and of its vectors or the model it starts from."""
     vectors = vectors_fingerprint(run.network.vectors) if run.network.vectors else ""
-    return update_settings(run, {"data.fingerprint": data, "network.vectors_fingerprint": vectors})
+    changes = {"data.fingerprint": data, "network.vectors_fingerprint": vectors}
+    if run.finetune is not None:
+        changes["finetune.fingerprint"] = pretrained_fingerprint(run.finetune.model)
+    return update_settings(run, changes)
 
 
 def check_content(run: Run, dataset: Dataset) -> Run:
@@ -50,6 +54,12 @@ def check_content(run: Run, dataset: Dataset) -> Run:
             f"the run is of vectors {run.network.vectors_fingerprint}, but '{run.network.vectors}' is "
             f"{known.network.vectors_fingerprint}: use the file that the run was made with, or leave "
             "`network.vectors_fingerprint` empty."
+        )
+    own, files = run.finetune, known.finetune
+    if own is not None and files is not None and own.fingerprint not in ("", files.fingerprint):
+        raise SettingError(
+            f"the run starts from model {own.fingerprint}, but '{own.model}' is {files.fingerprint}: use the files "
+            "that the run was made with, or leave `finetune.fingerprint` empty."
         )
     return known
 

@@ -42,17 +42,18 @@ def load_classifier(
         SettingError: where it is none of the models that can be audited.
         StoreError: where its files are missing or unfit.
     """
-    _require_transformers()
+    require_transformers()
     source = name.removeprefix(PREFIX)
-    _check_files(source)
-    with _quiet():
+    check_files(source)
+    with quiet():
         module = _load_module(source, dtype)
-        tokenizer = _load_tokenizer(source)
+        tokenizer = load_tokenizer(source)
     module.to(torch.device(device))  # pyright: ignore[reportArgumentType]
     return examined(source, module, tokenizer, longest=longest, transport=transport)
 
 
-def _require_transformers() -> None:
+def require_transformers() -> None:
+    """Raise unless transformers is there, and new enough."""
     try:
         installed = version("transformers")
     except PackageNotFoundError as error:
@@ -68,7 +69,7 @@ def _require_transformers() -> None:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Without the progress bars and warnings of transformers, which would stand between the lines of a command."""
     from transformers.utils import logging
 
@@ -83,7 +84,7 @@ def _quiet() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def _check_files(source: str) -> None:
+def check_files(source: str) -> None:
     """Refuse a folder that does not hold a model, before transformers takes its path for a name on the hub."""
     folder = Path(source).expanduser()
     if not folder.is_dir():
@@ -125,14 +126,14 @@ def _load_module(source: str, dtype: torch.dtype) -> HuggingFaceModel:
 
     try:
         config = AutoConfig.from_pretrained(source, trust_remote_code=False)
-        _check_kind(source, config)
+        check_kind(source, config)
         module, report = AutoModelForSequenceClassification.from_pretrained(
             source, config=config, dtype=dtype, trust_remote_code=False, use_safetensors=True, output_loading_info=True
         )
     except SettingError:
         raise
     except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
-        raise StoreError(f"model {source} cannot be loaded: {_first_line(error)}") from error
+        raise StoreError(f"model {source} cannot be loaded: {first_line(error)}") from error
     if missing := sorted(report["missing_keys"]):
         raise SettingError(
             f"model {source} has no weights for {', '.join(missing[:4])}{' ...' if len(missing) > 4 else ''}, which "
@@ -142,7 +143,7 @@ def _load_module(source: str, dtype: torch.dtype) -> HuggingFaceModel:
     return module
 
 
-def _check_kind(source: str, config: Any) -> None:
+def check_kind(source: str, config: Any) -> None:
     """Refuse kinds of models before their weights are loaded."""
     is_sparse = getattr(config, "attention_type", None) == "block_sparse"
     if config.model_type in WINDOWED or is_sparse:
@@ -153,7 +154,8 @@ def _check_kind(source: str, config: Any) -> None:
         )
 
 
-def _load_tokenizer(source: str) -> FastTokenizer:
+def load_tokenizer(source: str) -> FastTokenizer:
+    """The tokenizer in that folder or of that name; refused where it does not know which word a token is of."""
     from transformers import AutoTokenizer
 
     folder = Path(source).expanduser()
@@ -165,7 +167,7 @@ def _load_tokenizer(source: str) -> FastTokenizer:
     try:
         tokenizer: Any = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, ImportError) as error:
-        raise StoreError(f"the tokenizer of {source} cannot be loaded: {_first_line(error)}") from error
+        raise StoreError(f"the tokenizer of {source} cannot be loaded: {first_line(error)}") from error
     if not getattr(tokenizer, "is_fast", False):
         raise SettingError(
             f"the tokenizer of {source} must be a fast one, which knows the word that each token belongs to; it is "
@@ -174,7 +176,7 @@ def _load_tokenizer(source: str) -> FastTokenizer:
     return tokenizer
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     """What an error of another library says, in one line."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return f"{lines[0]:.300}"

@@ -7,7 +7,7 @@ import torch
 from heedful.errors import SettingError, StoreError
 from heedful.models.trace import trace
 from heedful.models.transformers import TransformerModel, load_classifier, loading, read_texts
-from heedful.models.transformers.loading import _load_tokenizer
+from heedful.models.transformers.loading import load_tokenizer
 from heedful.models.transformers.network import Inputs
 from support.tiny_transformers import TEXTS, tiny_module, tiny_tokenizer, transformers
 
@@ -149,7 +149,7 @@ def test_a_slow_tokenizer_is_refused(folder, monkeypatch):
 
     monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", lambda *args, **more: SlowTokenizer())
     with pytest.raises(SettingError, match="must be a fast one.* it is SlowTokenizer"):
-        _load_tokenizer(folder)
+        load_tokenizer(folder)
 
 
 def test_weights_that_are_no_numbers_are_named(tmp_path):
