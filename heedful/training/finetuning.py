@@ -89,8 +89,9 @@ class TokenizedSplit:
 
 
 def text_of(example: Example) -> Text:
-    """The text of an example as a transformer reads it; with a query, the pair of both."""
-    return (example.text, " ".join(example.query)) if example.query else example.text
+    """The text of an example as it was written; with its query, where it has one, as a pair."""
+    text = example.text or " ".join(example.tokens)
+    return (text, example.query_text or " ".join(example.query)) if example.query else text
 
 
 def tokenize(examples: Sequence[Example], tokenizer: FastTokenizer) -> TokenizedSplit:

@@ -94,6 +94,8 @@ def test_the_weights_are_those_of_the_chosen_epoch(run, monkeypatch):
 def test_pairs_are_read_as_two_texts(run):
     example = Example(("a", "film"), 1, query=("the", "plot"), text="a film")
     assert text_of(example) == ("a film", "the plot") and text_of(replace(example, query=())) == "a film"
+    written = replace(example, query_text="The plot")
+    assert text_of(written) == ("a film", "The plot") and text_of(replace(written, text=""))[0] == "a film"
     (text,) = tokenize([example], tiny_tokenizer()).texts
     assert text["token_type_ids"] == [0, 0, 0, 0, 1, 1, 1]
     finetuned = finetune(update_settings(run, {"finetune.epochs": 1}), toy(task="nli", labels=("bad", "good", "so")))
