@@ -135,8 +135,8 @@ def _unknown(place: str, parts: Sequence[str], kind: type[BaseModel]) -> Setting
     fields = kind.model_fields
     for part in parts[:-1]:
         inner = fields[part].annotation if part in fields else None
-        options = (inner, *get_args(inner))  # a part may be absent: Part | None
-        fields = next((option.model_fields for option in options if hasattr(option, "model_fields")), {})
+        kinds = (inner, *get_args(inner))  # a part may be absent: Part | None
+        fields = next((known for kind in kinds if (known := getattr(kind, "model_fields", None))), {})
     near = get_close_matches(parts[-1], fields, n=1)
     hint = f" Did you mean '{near[0]}'?" if near else ""
     known = f" Known: {', '.join(fields)}." if fields else ""
