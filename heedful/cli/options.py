@@ -102,9 +102,10 @@ PLACES = {
     "epochs": "training.epochs",
     "seed": "seed",
     "reference": "reference",
-    "finetune": "finetune.model",
 }
 """Where in a Run each option of a command goes."""
+FINETUNING = {**PLACES, "epochs": "finetune.epochs", "finetune": "finetune.model"}
+"""The same where a model is fine-tuned."""
 
 
 def command_line() -> str:
@@ -118,7 +119,7 @@ def make_run(arguments: Mapping[str, Any], settings: list[str] | None) -> Run:
     >>> make_run({"encoder": "cnn", "seed": 3, "threads": 2}, ["text.min_count=5"]).text.min_count
     5
     """
-    places = {**PLACES, "epochs": "finetune.epochs"} if arguments.get("finetune") is not None else PLACES
+    places = PLACES if arguments.get("finetune") is None else FINETUNING
     chosen = {place: arguments.get(name) for name, place in places.items()}
     flat = {**chosen, **dict(map(_parse, settings or []))}
     return validate_settings(Run, nest_settings({place: value for place, value in flat.items() if value is not None}))
