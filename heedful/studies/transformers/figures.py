@@ -12,9 +12,19 @@ from heedful.studies.claims import estimate
 from heedful.studies.figures import Heading, study_figure
 from heedful.studies.interval_charts import interval_limits, intervals
 from heedful.studies.study import Cell, Claim, Results
-from heedful.studies.transformers.columns import AGREES, CONSISTENT, CORRECT, PLACE_NAMES, RANKINGS, changed_correct
+from heedful.studies.transformers.columns import (
+    AGREES,
+    ALL_LAYERS,
+    CONSISTENT,
+    CORRECT,
+    PLACE_NAMES,
+    RANKINGS,
+    changed_correct,
+)
 
 OURS = "this study"
+CHANGED = {"uniform": "uniform attention to words", "blind": "no attention to words"}
+"""The changes that are drawn."""
 HEADS = "heads."
 CELL = 22
 """Pixels of a head's square."""
@@ -42,7 +52,7 @@ def figures(results: Results, claims: Mapping[str, Claim]) -> list[Figure]:
             "share of texts",
             0.5,
         ),
-        _accuracy_figure(cells),
+        *(_accuracy_figure(cells, change) for change in CHANGED),
         *_heads_figure(cells),
     ]
 
@@ -54,21 +64,20 @@ def _ranking_figure(
         (cell.data, name): estimate(cell.columns[column(ranking)])
         for cell in cells
         for ranking, name in RANKINGS.items()
-        if column(ranking) in cell.columns
+        if ranking != ALL_LAYERS and column(ranking) in cell.columns
     }
     return _interval_figure(estimates, axis, heading, mark, f"The dashed line is at {mark:g}.")
 
 
-def _accuracy_figure(cells: Sequence[Cell]) -> Figure:
+def _accuracy_figure(cells: Sequence[Cell], change: str) -> Figure:
     estimates = {}
     for cell in cells:
         estimates[cell.data, "as it is"] = estimate(cell.columns[CORRECT])
-        for change, words in {"uniform": "uniform", "blind": "blind to words"}.items():
-            for place, where in PLACE_NAMES.items():
-                column = changed_correct(place, change)
-                if column in cell.columns:
-                    estimates[cell.data, f"{words}: {where}"] = estimate(cell.columns[column])
-    heading = Heading("accuracy", "Accuracy with other attention, in three scopes", OURS)
+        for place, where in PLACE_NAMES.items():
+            column = changed_correct(place, change)
+            if column in cell.columns:
+                estimates[cell.data, where] = estimate(cell.columns[column])
+    heading = Heading(f"accuracy_{change}", f"Accuracy with {CHANGED[change]}, in three scopes", OURS)
     return _interval_figure(estimates, "accuracy", heading, 0.5, "The dashed line is at one half.")
 
 

@@ -34,5 +34,5 @@ def test_figures_show_each_head_and_none_where_there_are_no_rows():
     results = results_of(STUDY)
     claims = {claim.id: claim for claim in STUDY.claims(results)}
     names = [figure.name for figure in STUDY.figures(results, claims)]
-    assert names == ["agreement", "polarity", "accuracy", "heads"]
+    assert names == ["agreement", "polarity", "accuracy_uniform", "accuracy_blind", "heads"]
     assert STUDY.figures(Results("small", ()), {}) == []
