@@ -52,6 +52,13 @@ RecordFlow = Annotated[
         "--record-flow", metavar="EPOCHS", help="Record scores and flow of every token after these epochs: 0,1,5."
     ),
 ]
+Finetune = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FOLDER_OR_NAME",
+        help="Fine-tune this Hugging Face encoder, for 3 epochs by default; its settings: --set finetune.NAME=VALUE.",
+    ),
+]
 Reference = Annotated[
     str | None,
     typer.Option(
@@ -100,6 +107,8 @@ PLACES = {
     "reference": "reference",
 }
 """Where in a Run each option of a command goes."""
+FINETUNING = {**PLACES, "epochs": "finetune.epochs", "finetune": "finetune.model"}
+"""The same where a model is fine-tuned."""
 
 
 def command_line() -> str:
@@ -113,7 +122,8 @@ def make_run(arguments: Mapping[str, Any], settings: list[str] | None) -> Run:
     >>> make_run({"encoder": "cnn", "seed": 3, "threads": 2}, ["text.min_count=5"]).text.min_count
     5
     """
-    chosen = {place: arguments.get(name) for name, place in PLACES.items()}
+    places = PLACES if arguments.get("finetune") is None else FINETUNING
+    chosen = {place: arguments.get(name) for name, place in places.items()}
     flat = {**chosen, **dict(map(_parse, settings or []))}
     return validate_settings(Run, nest_settings({place: value for place, value in flat.items() if value is not None}))
 

@@ -55,7 +55,7 @@ def reproduce(
     from heedful.runs.folders import check_writable
     from heedful.runs.store import Store
     from heedful.studies.page import write_study
-    from heedful.studies.pipeline import do_study, gather
+    from heedful.studies.pipeline import do_study, gather, missing_of
     from heedful.studies.render import as_json, summarize
 
     printed, store, folder = output(), Store(runs), Path(audits)
@@ -63,8 +63,9 @@ def reproduce(
     if not console.is_terminal:  # a file or pipe has no width: tables need not be squeezed
         console.width = WIDE
     study, prepared = _prepare(console, paper, scale)
-    missing = _missing(prepared, store, folder)
-    console.print(f"{len(prepared.runs)} runs and {len(prepared.audits)} audits, {len(missing)} of them to do")
+    missing = missing_of(prepared, store, folder)
+    audits_of_runs = len(prepared.audits) + len(prepared.measurements)
+    console.print(f"{len(prepared.runs)} runs and {audits_of_runs} audits, {len(missing)} of them to do")
     if dry_run:
         _end_dry_run(printed, prepared, store, len(missing), processes)
         return
@@ -94,15 +95,9 @@ def _prepare(console: "Console", paper: str, scale: str) -> tuple["Study", "Prep
 
     study = pick("study", paper.replace("_", "-"), STUDIES)
     study_runs = study.runs_at(scale)
+    study.require()
     console.print(f"{study.paper}\n{scale}: {study.scales[scale]}\nreading data", markup=False)
     return study, prepare_study(study_runs)
-
-
-def _missing(prepared: "Prepared", store: "Store", folder: Path) -> list[str]:
-    from heedful.runs.audit_folders import audit_problem
-
-    runs = [key for key, run in prepared.runs.items() if run not in store]
-    return runs + [key for key in prepared.audits if audit_problem(folder / key) is not None]
 
 
 def _end_dry_run(printed: "Output", prepared: "Prepared", store: "Store", missing: int, workers: int) -> None:
@@ -127,7 +122,8 @@ def names_by_key(prepared: "Prepared") -> dict[str, str]:
         compared = [key for audit in audited for key in prepared.audits[audit].companions]
         names = {**{key: f"companion of {data}, {model}" for key in compared}, **names}
         names |= {member.run: f"{data}, {model}" for member in members}
-        names |= {audit: f"audit of {data}, {model}" for audit in audited}
+        measured = [member.measurement for member in members if member.measurement]
+        names |= {key: f"audit of {data}, {model}" for key in (*audited, *measured)}
     return names
 
 

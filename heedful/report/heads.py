@@ -91,7 +91,7 @@ def _grid(cells: pl.DataFrame, largest: float) -> alt.Chart | alt.LayerChart:
     if len(heads) > MOST_LABELLED:
         return drawn.properties(width=PLOT, height=height)
     numbers = base.mark_text(fontSize=8, color=STRONG).encode(text="label:N")
-    return (drawn + numbers).properties(width=PLOT, height=height)
+    return alt.layer(drawn, numbers).properties(width=PLOT, height=height)
 
 
 def _in_words(name: str, cells: pl.DataFrame, title: str) -> str:

@@ -46,6 +46,8 @@ def _differences(values: list[Any], place: str) -> dict[str, list[Any]]:
     if all(value is first or value == first for value in values):
         return {}
     trees = [_branches(value) for value in values]
+    if any(trees):  # a part that some runs do not have at all
+        trees = [{} if value is None else tree for value, tree in zip(values, trees, strict=True)]
     if any(tree is None for tree in trees):
         return {place: values}
     names = dict.fromkeys(name for tree in trees for name in tree or ())

@@ -21,7 +21,7 @@ from heedful.models.heads import HEADS
 from heedful.runs.folders import reason
 from heedful.runs.store import Store
 from heedful.runs.worker import load_data, reads_sentences
-from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, key_of
+from heedful.settings import AuditSettings, Run, key_of
 from heedful.settings.validation import (
     bind_options,
     flatten_settings,
@@ -34,7 +34,7 @@ from heedful.training.methods import METHODS
 from heedful.training.metrics import METRICS
 from heedful.training.start import with_fingerprints
 
-PARTS = ("data", "text", "network", "training", "seed", "reference")
+PARTS = ("data", "text", "network", "training", "seed", "reference", "finetune")
 
 MOST_RUNS = 10_000
 """Runs that a grid may have; more are a slip of the pen."""
@@ -151,17 +151,17 @@ def audits_of(runs: Mapping[str, Run], settings: AuditSettings) -> dict[str, Aud
 def resolve(runs: Sequence[RunWithBase | Run]) -> list[RunWithBase]:
     """The same, as they will be stored: with their fingerprints (each data set is read once) and the base's key."""
     fingerprints: dict[object, str] = {}
-    parts: dict[object, tuple[DataSettings, NetworkSettings]] = {}
+    parts: dict[object, dict[str, object]] = {}
 
     def known(run: Run) -> Run:
         content = (run.data, run.text, reads_sentences(run))
         if content not in fingerprints:
             fingerprints[content] = run.data.fingerprint or load_data(run)[0].data.fingerprint
-        part = (run.data, run.network, fingerprints[content])
+        part = (run.data, run.network, run.finetune, fingerprints[content])
         if part not in parts:
             complete = with_fingerprints(run, fingerprints[content])
-            parts[part] = (complete.data, complete.network)
-        return Run.model_validate({**dict(run), **dict(zip(("data", "network"), parts[part], strict=True))})
+            parts[part] = {"data": complete.data, "network": complete.network, "finetune": complete.finetune}
+        return Run.model_validate({**dict(run), **parts[part]})
 
     resolved = []
     for each in runs:
@@ -242,7 +242,7 @@ def _check_names(run: Run) -> None:
     pick("attention", run.network.attention, ATTENTIONS)
     pick("head", run.network.head, HEADS)
     pick("optimizer", run.training.optimizer, OPTIMIZERS)
-    pick("metric", run.training.metric, METRICS)
+    pick("metric", run.finetune.metric if run.finetune else run.training.metric, METRICS)
     pick("method", run.training.method, METHODS)
     _check_options(run.training.method, json.dumps(run.training.options))
 

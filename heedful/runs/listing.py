@@ -1,5 +1,6 @@
 """The finished runs of a store for a reader: when each was made, in what they differ, and how well each predicts."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -7,10 +8,12 @@ from typing import Any
 from heedful.runs.differences import short_names, varying_settings
 from heedful.runs.run_file import RUN_FILE
 from heedful.runs.store import RunFile, Store
-from heedful.settings import Run
+from heedful.settings import FinetuneSettings, Run
 from heedful.settings.validation import flatten_settings
 
-MAIN = ("data.source", "network.encoder", "network.attention", "training.method", "seed")
+OWN = ("network.encoder", "network.attention", "training.method")
+"""Those that a fine-tuned Hugging Face model does not have."""
+MAIN = ("data.source", *OWN, "finetune.model", "seed")
 """The settings that a reader knows a run by: shown for every run where not all are alike, and else once for all."""
 
 
@@ -47,7 +50,7 @@ class Listing:
 def list_runs(store: Store) -> Listing:
     """The finished runs of a store."""
     finished, problems = store.listing()
-    differing = varying_settings([described.run for described in finished.values()])
+    differing = _with_own(varying_settings([described.run for described in finished.values()]), finished.values())
     runs = [
         ListedRun(
             key=key,
@@ -58,7 +61,8 @@ def list_runs(store: Store) -> Listing:
         for place, (key, described) in enumerate(finished.items())
     ]
     first = flatten_settings(next(iter(finished.values())).run.model_dump(mode="json")) if finished else {}
-    common = {name: first[name] for name in MAIN if finished and name not in differing}
+    absent = OWN if "finetune.model" in first else ("finetune.model",)
+    common = {name: first[name] for name in MAIN if finished and name not in (*differing, *absent)}
     return Listing(tuple(sorted(runs, key=lambda run: (run.date, run.key))), common, tuple(problems))
 
 
@@ -67,14 +71,32 @@ def described_differences(listing: Listing) -> list[str]:
 
     The main settings are there wherever the runs differ in them, others only where they are not at their default.
     """
-    default = flatten_settings(Run().model_dump(mode="json"))
+    default = flatten_settings(Run(finetune=FinetuneSettings(model="")).model_dump(mode="json"))
     names = short_names(list(listing.runs[0].settings)) if listing.runs else {}
     descriptions = []
     for run in listing.runs:
-        shown = {place: value for place, value in run.settings.items() if place in MAIN or value != default.get(place)}
+        shown = {place: value for place, value in run.settings.items() if _is_shown(place, value, default.get(place))}
         ordered = sorted(shown, key=lambda place: (place not in MAIN, MAIN.index(place) if place in MAIN else 0))
         descriptions.append(", ".join(_words(place, names[place], shown[place]) for place in ordered))
     return descriptions
+
+
+def _is_shown(place: str, value: Any, default: Any) -> bool:
+    is_absent = value is None and (place in MAIN or place.startswith("finetune."))
+    return not is_absent and (place in MAIN or value != default)
+
+
+def _with_own(differing: dict[str, list[Any]], finished: Iterable[RunFile]) -> dict[str, list[Any]]:
+    """The same, where some runs are of Heedful's own models and others are fine-tuned: None of what these lack."""
+    runs = [described.run for described in finished]
+    if len({run.finetune is None for run in runs}) < 2:
+        return differing
+    flat = [flatten_settings(run.model_dump(mode="json")) for run in runs]
+    own = {
+        name: [settings[name] if run.finetune is None else None for settings, run in zip(flat, runs, strict=True)]
+        for name in OWN
+    }
+    return {**differing, **own}
 
 
 def described_setting(place: str, value: Any) -> str:

@@ -115,4 +115,4 @@ def _but_seed(run: Run) -> str:
 
 
 def _data_and_encoder(run: Run) -> str:
-    return run.data.model_dump_json() + run.network.encoder
+    return run.data.model_dump_json() + (run.finetune.model if run.finetune else run.network.encoder)

@@ -13,7 +13,7 @@ from heedful import __version__
 from heedful.errors import SettingError, StoreError
 from heedful.runs.checksums import damage_of
 from heedful.runs.folders import reason
-from heedful.settings import Count, Run, key_of
+from heedful.settings import Count, FinetuneSettings, Run, key_of
 from heedful.settings.validation import flatten_settings
 from heedful.training.trained import Trained
 
@@ -65,8 +65,13 @@ def describe_run(trained: Trained) -> RunFile:
         seconds=trained.seconds,
         notes=trained.notes,
         coverage=trained.coverage,
-        versions={"heedful": __version__, "torch": torch.__version__, "python": platform.python_version()},
+        versions=versions(),
     )
+
+
+def versions() -> dict[str, str]:
+    """What a run is made with."""
+    return {"heedful": __version__, "torch": torch.__version__, "python": platform.python_version()}
 
 
 def read_run_file(folder: Path) -> RunFile:
@@ -95,10 +100,14 @@ def train_command(run: Run, folder: str | Path = "runs") -> str:
     >>> train_command(Run(seed=3), "runs")
     'heedful train mock-1 --set seed=3 --runs runs'
     """
-    default = flatten_settings(Run().model_dump(mode="json"))
     parts = ["heedful", "train", run.data.source]
+    default = Run()
+    if run.finetune is not None:
+        parts += ["--finetune", run.finetune.model]
+        default = Run(finetune=FinetuneSettings(model=run.finetune.model))
+    usual = flatten_settings(default.model_dump(mode="json"))
     for place, value in flatten_settings(run.model_dump(mode="json")).items():
-        if value != default.get(place) and place != "data.source" and not place.endswith("fingerprint"):
+        if value != usual.get(place) and place != "data.source" and not place.endswith("fingerprint"):
             parts += ["--set", f"{place}={_typed(value)}"]
     return shlex.join([*parts, "--runs", str(folder)])
 

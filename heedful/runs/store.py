@@ -7,6 +7,9 @@ runs/<key>/  run.json            settings, labels, scores, versions
              tokens.parquet      epoch, token, measure, value; where token scores were recorded
              SHA256SUMS          checksums of the others
 
+Of a fine-tuned Hugging Face model the weights and the tokenizer are in its own format, with config.json and
+tokenizer_config.json beside them: the folder is one that transformers loads (see `finetuned`).
+
 A folder in which something was deleted, damaged or edited is not a finished run: it is named, and trained anew.
 """
 
@@ -17,7 +20,7 @@ from pathlib import Path
 
 import polars as pl
 
-from heedful.errors import StoreError
+from heedful.errors import SettingError, StoreError
 from heedful.models.pretrained.fingerprint import is_pretrained, verify_fingerprint
 from heedful.runs.checksums import damage_of, write_checksums
 from heedful.runs.folders import reason, written_whole
@@ -118,6 +121,12 @@ class Store:
         """A finished run, ready to be used."""
         described = self.read(key)
         folder, network = self.folder / key_of(described.run), described.run.network
+        if described.run.finetune is not None:
+            raise SettingError(
+                f"{folder} is a fine-tuned Hugging Face model, which this does not read. Audit it (`heedful audit "
+                f"--model {folder.name}`); in Python, `heedful.models.transformers.load_classifier('{folder}')` or "
+                "transformers' own `from_pretrained` loads it."
+            )
         if is_pretrained(network.encoder):
             verify_fingerprint(network.encoder, network.encoder_fingerprint)
         try:

@@ -65,22 +65,24 @@ PAUSE = 0.5
 
 @dataclass(frozen=True)
 class Task:
-    """What a worker is asked to do: train a run, or audit one that is trained; the answer is the files of a folder.
+    """What a worker is asked to do: train a run, or measure one that is trained; the answer is the files of a folder.
 
     Args:
         place: the folder that the answer is stored as.
         needs: keys of the runs whose files it takes.
         settings: what to do, as JSON: a Run, or an AuditRequest.
+        check: why a folder is not the finished answer; None where it is.
     """
 
     place: Path
     needs: tuple[str, ...]
     function: Callable[..., Files]
     settings: str
+    check: Callable[[Path], str | None]
 
     def problem(self) -> str | None:
         """Why the folder is not the finished answer; None where it is."""
-        return run_problem(self.place) if self.function is _train else audit_problem(self.place)
+        return self.check(self.place)
 
 
 def tasks_of(
@@ -88,11 +90,14 @@ def tasks_of(
 ) -> dict[str, Task]:
     """All that must be there in the end, by key: the runs, and the audits in their own folder."""
     tasks = {
-        key: Task(store.folder / key, (run.reference,) if run.reference else (), _train, run.model_dump_json())
+        key: Task(
+            store.folder / key, (run.reference,) if run.reference else (), _train, run.model_dump_json(), run_problem
+        )
         for key, run in runs.items()
     }
     for key, request in (audits or {}).items():
-        tasks[key] = Task((folder or Path("audits")) / key, request.needs, _audit, request.model_dump_json())
+        place = (folder or Path("audits")) / key
+        tasks[key] = Task(place, request.needs, _audit, request.model_dump_json(), audit_problem)
     return tasks
 
 
@@ -103,6 +108,7 @@ def sweep(
     *,
     audits: Mapping[str, AuditRequest] | None = None,
     folder: Path | None = None,
+    others: Mapping[str, Task] | None = None,
     device: str = "cpu",
     report: Report | None = None,
     progress: Progress | None = None,
@@ -116,11 +122,12 @@ def sweep(
         runs: by key, as `grid.unique_runs` makes them.
         audits: by key; each is done once its runs are.
         folder: where audits are stored; `audits` by default.
+        others: what else is to be done once its runs are, by key.
         progress: called, from another thread, with how far each worker is.
     """
     if progress is not None:
         client.subscribe_topic(TOPIC, lambda event: progress(Step(*event[1])))
-    state = _SweepState(tasks_of(runs, store, audits, folder), store, client, device)
+    state = _SweepState({**tasks_of(runs, store, audits, folder), **(others or {})}, store, client, device)
     notify = report or (lambda status, key, error: None)
     try:
         state.start()
@@ -250,7 +257,7 @@ class Stopped(Exception):
 
 def _train(settings: str, key: str, device: str, needs: tuple[str, ...], *files: Files) -> Files:
     """As `worker.train_run`, given up between two batches once the client is gone or has cancelled."""
-    tick = _ticker(key)
+    tick = ticker(key)
 
     def report(progress: TrainingProgress) -> None:
         if progress.epoch == 0:
@@ -264,12 +271,12 @@ def _train(settings: str, key: str, device: str, needs: tuple[str, ...], *files:
 
 def _audit(settings: str, key: str, device: str, needs: tuple[str, ...], *files: Files) -> Files:
     """As `worker.audit_run`, given up likewise."""
-    tick = _ticker(key)
+    tick = ticker(key)
     runs = dict(zip(needs, files, strict=True))
     return audit_run(settings, key, runs, device=device, report=lambda done, texts: tick("auditing", done, texts))
 
 
-def _ticker(key: str) -> Callable[[str, int, int], None]:
+def ticker(key: str) -> Callable[[str, int, int], None]:
     """What a worker calls as it goes: tells the client how far it is, and stops where nobody waits any more."""
     worker = get_worker()
     task = worker.state.tasks[str(worker.get_current_task())]

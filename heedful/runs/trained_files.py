@@ -1,6 +1,7 @@
 """The files of a finished run beside run.json: words, weights, history and scores of tokens, read and checked."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -20,6 +21,8 @@ from heedful.settings.validation import update_settings
 from heedful.training.trained import Record, Trained
 
 WEIGHTS, WORDS, HISTORY, TOKENS = "model.safetensors", "tokenizer.json", "history.parquet", "tokens.parquet"
+HUGGING_FACE = ("config.json", "tokenizer_config.json")
+"""What the folder of a fine-tuned model has besides, and by which transformers reads it as one of its own."""
 
 # polars panics on some damaged files, and its panic is not an Exception.
 UNREADABLE = (
@@ -35,6 +38,8 @@ UNREADABLE = (
 
 def names_of_files(run: Run) -> tuple[str, ...]:
     """The files that the folder of a finished run must have."""
+    if run.finetune is not None:
+        return (RUN_FILE, WEIGHTS, WORDS, HISTORY, *HUGGING_FACE)
     return (RUN_FILE, WEIGHTS, WORDS, HISTORY, *((TOKENS,) if run.training.record_flow else ()))
 
 
@@ -44,7 +49,7 @@ def write_trained(trained: Trained, folder: Path) -> None:
     (folder / WORDS).write_text(trained.words.to_json(), encoding="utf-8")
     # As bytes: the library's own way to write a file makes one that nobody else may read.
     (folder / WEIGHTS).write_bytes(save({k: v.contiguous() for k, v in trained.model.state_dict().items()}))
-    pl.DataFrame([asdict(record) for record in trained.history]).write_parquet(folder / HISTORY)
+    write_history(trained.history, folder)
     if trained.tokens is not None:
         trained.tokens.write_parquet(folder / TOKENS)
 
@@ -54,15 +59,14 @@ def read_trained(described: RunFile, folder: Path) -> Trained:
     if damage := damage_of(folder, names_of_files(described.run)):
         raise StoreError(damage)
     words = _read_words(folder / WORDS)
-    scores = {s: {m: float("nan") if v is None else v for m, v in d.items()} for s, d in described.scores.items()}
     return Trained(
         run=described.run,
         model=_read_model(described, words, folder / WEIGHTS),
         words=words,
         labels=described.labels,
-        history=_records(read_table(folder, HISTORY)),
+        history=read_history(folder),
         chosen_epoch=described.chosen_epoch,
-        scores=scores,
+        scores=read_scores(described),
         seconds=described.seconds,
         notes=described.notes,
         coverage=described.coverage,
@@ -80,9 +84,20 @@ def read_table(folder: Path, name: str) -> pl.DataFrame:
         raise StoreError(f"{name} cannot be read as Parquet: {reason(error)}") from error
 
 
-def _records(history: pl.DataFrame) -> tuple[Record, ...]:
+def write_history(history: Sequence[Record], folder: Path) -> None:
+    """Write a run's history into its folder."""
+    pl.DataFrame([asdict(record) for record in history]).write_parquet(folder / HISTORY)
+
+
+def read_scores(described: RunFile) -> dict[str, dict[str, float]]:
+    """The scores that run.json holds: what was undefined is NaN again."""
+    return {s: {m: float("nan") if v is None else v for m, v in d.items()} for s, d in described.scores.items()}
+
+
+def read_history(folder: Path) -> tuple[Record, ...]:
+    """A run's history; a StoreError that says what is wrong with it, and only that."""
     try:
-        return tuple(Record(**row) for row in history.to_dicts())
+        return tuple(Record(**row) for row in read_table(folder, HISTORY).to_dicts())
     except TypeError as error:
         raise StoreError(f"{HISTORY} must have the columns epoch, split, measure and value: {reason(error)}") from error
 

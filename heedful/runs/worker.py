@@ -15,11 +15,13 @@ from heedful.data import load as load_dataset
 from heedful.errors import DataError, SettingError, StoreError
 from heedful.models.pretrained.fingerprint import is_pretrained
 from heedful.runs.audits import save_audit
+from heedful.runs.finetuned_files import pack_finetuned
 from heedful.runs.folders import Files, files_in, write_files
 from heedful.runs.run_file import read_run_file
 from heedful.runs.store import Store
 from heedful.runs.trained_files import read_trained
 from heedful.settings import DataSettings, Run, TextSettings, key_of
+from heedful.training.finetuning import finetune
 from heedful.training.loop import train
 from heedful.training.start import with_fingerprints
 from heedful.training.trained import Progress, Trained
@@ -38,11 +40,15 @@ def load_data(run: Run) -> tuple[Run, Dataset]:
             f"{run.data.fingerprint} and is {dataset.fingerprint}. Restore it, train anew, or audit the finished model "
             "on what is there now: `heedful audit DATA --model KEY`."
         )
+    return run if _is_complete(run) else with_fingerprints(run, dataset.fingerprint), dataset
+
+
+def _is_complete(run: Run) -> bool:
+    """Whether the run has all fingerprints."""
     network = run.network
-    has_vectors = network.vectors_fingerprint or not network.vectors
-    has_encoder = network.encoder_fingerprint or not is_pretrained(network.encoder)
-    is_complete = run.data.fingerprint and has_vectors and has_encoder
-    return run if is_complete else with_fingerprints(run, dataset.fingerprint), dataset
+    known = [run.data.fingerprint, network.vectors_fingerprint or not network.vectors]
+    known += [network.encoder_fingerprint or not is_pretrained(network.encoder)]
+    return all(known) and (run.finetune is None or bool(run.finetune.fingerprint))
 
 
 def reads_sentences(run: Run) -> bool:
@@ -61,6 +67,8 @@ def ensure_on(
     run: Run, dataset: Dataset, store: Store, *, device: str = "cpu", report: Callable[[Progress], None] | None = None
 ) -> tuple[str, Trained, bool]:
     """As `ensure`, with the run's data at hand."""
+    if run.finetune is not None:
+        raise SettingError("a run with `finetune` settings is made by `heedful.runs.finetuned.ensure_finetuned`.")
     run = store.with_full_reference(run)
     if (finished := store.get(run)) is not None:
         return key_of(run), finished, True
@@ -88,6 +96,8 @@ def train_run(
         raise SettingError(f"the worker's Heedful ({__version__}) trains otherwise than the one that asked: update it.")
     with _ONE_AT_A_TIME:
         torch.set_num_threads(1)
+        if run.finetune is not None:
+            return pack_finetuned(finetune(run, _dataset_of(run), device=device, report=report))
         base = None if run.reference is None or reference is None else unpack(run.reference, reference)
         return pack(train(run, _dataset_of(run), device=device, reference=base, report=report))
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from heedful.errors import SettingError
 
@@ -176,6 +176,30 @@ class TrainingSettings(_Settings):
         return epochs
 
 
+class FinetuneSettings(_Settings):
+    """A Hugging Face encoder under a new classifier, trained as a whole: AdamW, a linear warm-up and decay."""
+
+    model: str
+    """Its folder, or its name on the hub."""
+    fingerprint: str = ""
+    """Hash of the model's files, filled in when they are read; the folder's own name is not part of a run's key."""
+    epochs: Annotated[int, Field(ge=1, le=1000)] = 3
+    batch_size: Count = 32
+    learning_rate: Positive = 1e-4
+    """Of the first step after the warm-up; it falls to 0 at the last step."""
+    warmup: Share = 0.1
+    """Share of all steps in which the learning rate rises from 0."""
+    weight_decay: NonNegative = 0.01
+    """On matrices alone, neither on biases nor on layer norms."""
+    clip_norm: Positive | None = 1.0
+    max_tokens: Annotated[int, Field(ge=4, le=1_000_000)] = 128
+    """Longer texts are cut to so many tokens, special ones included, in training and ever after."""
+    patience: Count | None = None
+    """Stop after so many epochs without improvement; None: never early."""
+    metric: str = "accuracy"
+    """What the best epoch is chosen by, on dev."""
+
+
 class Run(_Settings):
     """One model, fully determined: same run, same machine, same number of threads, same weights."""
 
@@ -186,6 +210,19 @@ class Run(_Settings):
     seed: Seed = 0
     reference: str | None = None
     """Key of the run whose attention and predictions the method or the frozen attention takes."""
+    finetune: FinetuneSettings | None = None
+    """Fine-tune a Hugging Face encoder; `network` and `training` are of no use then, and must be left out."""
+
+    @model_validator(mode="after")
+    def _has_one_model(self) -> "Run":
+        defaults = {"network": NetworkSettings(), "training": TrainingSettings(), "reference": None}
+        changed = [part for part, default in defaults.items() if getattr(self, part) != default]
+        if self.finetune is not None and changed:
+            raise ValueError(
+                f"`{changed[0]}` must be left out where a Hugging Face model is fine-tuned (`finetune`): it has its "
+                "own network, and its own settings of training, such as `finetune.epochs` and `finetune.learning_rate`"
+            )
+        return self
 
 
 class AuditSettings(_Settings):
@@ -240,7 +277,16 @@ def key_of(run: Run) -> str:
             "a run has a key only once its encoder is known: `network.encoder_fingerprint` must be set; it is empty "
             f"for '{run.network.encoder}'. Read its files first (`heedful.runs.worker.load_data`)."
         )
+    if run.finetune is not None and not run.finetune.fingerprint:
+        raise SettingError(
+            "a run has a key only once the model that it starts from is known: `finetune.fingerprint` must be set; it "
+            f"is empty for '{run.finetune.model}'. Read it first (`heedful.runs.worker.load_data`)."
+        )
     content = run.model_dump(mode="json")
+    if run.finetune is None:  # runs keep the key that they had before there was fine-tuning
+        del content["finetune"]
+    else:
+        del content["finetune"]["model"]
     network = content["network"]
     if not run.network.vectors:  # runs without vectors keep the key that they had before vectors were hashed
         del network["vectors_fingerprint"]

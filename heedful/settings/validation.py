@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
@@ -125,6 +125,8 @@ def _explained(error: ValidationError, prefix: str, kind: type[BaseModel]) -> Se
     if first["type"] == "extra_forbidden":
         return _unknown(place, parts, kind)
     message = first["msg"].removeprefix("Input ").removeprefix("Value error, ")
+    if not parts:  # what is wrong is not with a single setting
+        return SettingError(f"{prefix}{message}.")
     return SettingError(f"setting '{place}' {message}; it was {shortened(first['input'])}.")
 
 
@@ -133,7 +135,8 @@ def _unknown(place: str, parts: Sequence[str], kind: type[BaseModel]) -> Setting
     fields = kind.model_fields
     for part in parts[:-1]:
         inner = fields[part].annotation if part in fields else None
-        fields = getattr(inner, "model_fields", {})
+        kinds = (inner, *get_args(inner))  # a part may be absent: Part | None
+        fields = next((known for kind in kinds if (known := getattr(kind, "model_fields", None))), {})
     near = get_close_matches(parts[-1], fields, n=1)
     hint = f" Did you mean '{near[0]}'?" if near else ""
     known = f" Known: {', '.join(fields)}." if fields else ""

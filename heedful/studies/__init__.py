@@ -6,6 +6,7 @@ from heedful.studies.seat.study import STUDY as SEAT
 from heedful.studies.serrano_smith.study import STUDY as SERRANO_SMITH
 from heedful.studies.study import SCALES, Results, Study
 from heedful.studies.sun_lu.study import STUDY as SUN_LU
+from heedful.studies.transformers.study import STUDY as TRANSFORMERS
 from heedful.studies.wiegreffe_pinter.study import STUDY as WIEGREFFE_PINTER
 
 __all__ = ["SCALES", "STUDIES", "Results", "Study"]
@@ -17,4 +18,5 @@ STUDIES: dict[str, Study] = {
     "attefa": ATTEFA,
     "seat": SEAT,
     "sun-lu": SUN_LU,
+    "transformers": TRANSFORMERS,
 }

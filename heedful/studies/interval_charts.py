@@ -61,6 +61,8 @@ def intervals(estimates: Estimates, axis: str, limits: Limits, mark: float = 0.0
     rows, series = (list(dict.fromkeys(names)) for names in zip(*estimates, strict=True))
     margin = MARGIN * (limits[1] - limits[0])
     left, right = limits[0] - margin, limits[1] + margin
+    ends = x_axis("low", axis, (left, right), ticks=8)
+    ends["scale"]["zero"] = False  # or the other layers would have the axis begin at 0
     base = alt.Chart().encode(
         y=_row_axis(rows),
         yOffset=alt.YOffset("series:N", sort=series, scale=alt.Scale(domain=series)),
@@ -68,7 +70,7 @@ def intervals(estimates: Estimates, axis: str, limits: Limits, mark: float = 0.0
     )
     layers = [
         dashed_rule().encode(x=alt.datum(mark)),
-        base.mark_rule(strokeWidth=1.6, aria=False).encode(x=x_axis("low", axis, (left, right), ticks=8), x2="high:Q"),
+        base.mark_rule(strokeWidth=1.6, aria=False).encode(x=ends, x2="high:Q"),
         base.transform_filter("!datum.outside").mark_circle(size=46, opacity=1, aria=False).encode(x="value:Q"),
         *(
             base.transform_filter(f"datum.{side}")

@@ -1,7 +1,7 @@
 """A study, done: its runs and audits, those that are missing by a cluster, and what they found."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
@@ -16,6 +16,8 @@ from heedful.runs.grid import RunWithBase, resolve, runs_by_key
 from heedful.runs.store import RunFile, Store
 from heedful.runs.sweep import Report, sweep
 from heedful.settings import Run, key_of
+from heedful.studies.measurements import MeasuredRun, measurement_problem, read_measurement
+from heedful.studies.measuring import task_of
 from heedful.studies.study import Cell, Results, StudyRun
 from heedful.training.methods import METHODS
 from heedful.verdict.scoring import columns_of
@@ -23,11 +25,12 @@ from heedful.verdict.scoring import columns_of
 
 @dataclass(frozen=True)
 class PreparedRun:
-    """A run of a study, with its key and that of its audit (None where it is not audited)."""
+    """A run of a study, with its key and those of its audit and measurement (None where there is none)."""
 
     planned: StudyRun
     run: str
     audit: str | None
+    measurement: str | None = None
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,7 @@ class Prepared:
     audits: Mapping[str, AuditRequest]
     cells: Mapping[tuple[str, str], Sequence[PreparedRun]]
     """By data and model."""
+    measurements: Mapping[str, MeasuredRun] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -56,13 +60,18 @@ def prepare_study(study_runs: Sequence[StudyRun]) -> Prepared:
     companions = [run for each in resolved for run in each.seeds]
     companions += [run for each in resolved for run in each.adversaries]
     audits: dict[str, AuditRequest] = {}
+    measurements: dict[str, MeasuredRun] = {}
     cells: dict[tuple[str, str], list[PreparedRun]] = {}
     for each in resolved:
         request = _request(each)
         audits |= {request.key: request} if request else {}
-        prepared = PreparedRun(each.planned, key_of(each.own.run), request.key if request else None)
+        key, measurement = key_of(each.own.run), each.planned.measurement
+        measured = MeasuredRun(measurement, key) if measurement else None
+        measurements |= {measured.key: measured} if measured else {}
+        prepared = PreparedRun(each.planned, key, request.key if request else None, measured.key if measured else None)
         cells.setdefault((each.planned.data, each.planned.model), []).append(prepared)
-    return Prepared(runs_by_key([*(each.own for each in resolved), *companions]), audits, cells)
+    runs = runs_by_key([*(each.own for each in resolved), *companions])
+    return Prepared(runs, audits, cells, measurements)
 
 
 def _resolve(study_runs: Sequence[StudyRun]) -> list[_Resolved]:
@@ -104,7 +113,24 @@ def do_study(
     report: Report | None = None,
 ) -> dict[str, str]:
     """Do whatever is missing of the study's runs and audits; why some failed, by key."""
-    return sweep(prepared.runs, store, client, audits=prepared.audits, folder=folder, device=device, report=report)
+    others = {key: task_of(measured, folder) for key, measured in prepared.measurements.items()}
+    return sweep(
+        prepared.runs,
+        store,
+        client,
+        audits=prepared.audits,
+        folder=folder,
+        others=others,
+        device=device,
+        report=report,
+    )
+
+
+def missing_of(prepared: Prepared, store: Store, folder: Path) -> list[str]:
+    """The keys of the runs, audits and measurements that are not there."""
+    runs = [key for key, run in prepared.runs.items() if run not in store]
+    audits = [key for key in prepared.audits if audit_problem(folder / key) is not None]
+    return [*runs, *audits, *(key for key in prepared.measurements if measurement_problem(folder / key) is not None)]
 
 
 def gather(scale: str, prepared: Prepared, store: Store, folder: Path, errors: Mapping[str, str]) -> Results:
@@ -122,6 +148,12 @@ def _gather_cell(done: Sequence[PreparedRun], prepared: Prepared, store: Store, 
     audits = [
         read_audit(folder / each.audit) for each in done if each.audit and audit_problem(folder / each.audit) is None
     ]
+    measured = [
+        read_measurement(folder / each.measurement)
+        for each in done
+        if each.measurement and measurement_problem(folder / each.measurement) is None
+    ]
+    rows = [*(audit.rows for audit in audits), *(each.rows for each in measured)]
     settings = {each.run: prepared.runs[each.run] for each in done}
     return Cell(
         data=planned.data,
@@ -130,9 +162,9 @@ def _gather_cell(done: Sequence[PreparedRun], prepared: Prepared, store: Store, 
         method=planned.method,
         role=planned.role,
         runs=tuple(store.read(key) for key in settings),
-        columns=columns_of([audit.rows for audit in audits]) if audits else {},
+        columns=columns_of(rows) if rows else {},
         companions=_gather_companions(done, prepared, store),
-        seconds=sum((audit.verdict.seconds or 0.0 for audit in audits), 0.0),
+        seconds=sum((audit.verdict.seconds or 0.0 for audit in audits), sum((each.seconds for each in measured), 0.0)),
         tokens=tuple(store.tokens(key) for key, run in settings.items() if run.training.record_flow),
         history=tuple(store.history(key) for key, run in settings.items() if _logs(run)),
         shown=shown_words(audits[0]) if audits else pl.DataFrame(),

@@ -11,7 +11,7 @@ from heedful import __version__
 from heedful.formatting import UNDEFINED, format_estimate, format_number, format_seconds
 from heedful.measures import Estimate
 from heedful.report.figure import Figure
-from heedful.settings import key_of
+from heedful.settings import Run, key_of
 from heedful.studies.claim_text import DECIMALS, verdict_counts
 from heedful.studies.claims import cell_has_learnt, decide
 from heedful.studies.study import Cell, Claim, Entry, Results, Study, Table
@@ -93,16 +93,23 @@ def _facts(study: Study, results: Results, workers: int) -> dict[str, str]:
 
 def _ran(cell: Cell) -> dict[str, str]:
     run = cell.runs[0].run
+    epochs = (run.finetune or run.training).epochs
     return {
         "data": cell.data,
         "model": cell.model,
         "seeds": ", ".join(str(file.run.seed) for file in cell.runs),
         "training texts": f"{limit:,} at most" if (limit := run.data.train_limit) else "all",
-        "words per text": f"{most} at most" if (most := run.text.max_tokens) else "all",
-        "epochs": f"{', '.join(str(file.chosen_epoch) for file in cell.runs)} of {run.training.epochs}",
+        "words per text": _length(run),
+        "epochs": f"{', '.join(str(file.chosen_epoch) for file in cell.runs)} of {epochs}",
         "training": format_seconds(sum(file.seconds for file in (*cell.runs, *cell.companions))),
         "audit": format_seconds(cell.seconds) if cell.columns else "-",
     }
+
+
+def _length(run: Run) -> str:
+    if run.finetune is not None:
+        return f"{run.finetune.max_tokens} pieces at most"
+    return f"{most} at most" if (most := run.text.max_tokens) else "all"
 
 
 def number_text(value: float | None) -> str:

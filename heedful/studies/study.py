@@ -15,6 +15,7 @@ from heedful.report.figure import Figure
 from heedful.runs.grid import RunWithBase
 from heedful.runs.store import RunFile
 from heedful.settings import AuditSettings
+from heedful.studies.measurements import Measurement
 
 SCALES = ("small", "medium", "paper")
 """Minutes on two cores; at most two hours, as for the pages in docs/; everything that the paper ran."""
@@ -44,6 +45,7 @@ class StudyRun:
         audit: which tests it is audited with; None: it is not audited.
         seeds: runs that the audit compares it with, usually the same model from other seeds.
         adversaries: models trained to predict alike and attend elsewhere.
+        measurement: what the study measures of it by itself; None: nothing.
     """
 
     data: str
@@ -55,6 +57,7 @@ class StudyRun:
     audit: AuditSettings | None = None
     seeds: tuple[RunWithBase, ...] = ()
     adversaries: tuple[Adversary, ...] = ()
+    measurement: Measurement | None = None
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,7 @@ class Cell:
     Args:
         data, model, encoder, method, role: as in its `StudyRun`s.
         runs: one per seed.
-        columns: what the audits found, `test.measure` -> [seed text].
+        columns: what the audits, or the study's own measurements, found: `test.measure` -> [seed text].
         companions: the runs that the audits compared them with.
         seconds: how long the audits took.
         tokens: what was recorded of tokens during training, one table per seed; empty where nothing was.
@@ -227,6 +230,7 @@ class Study:
         claims: each tested by itself; `claims.decide` adjusts the verdicts for their number.
         figures: drawn from the results and the tested claims by their ids.
         remarks: sentences on what the tables show, made from the numbers.
+        require: raises where something is missing without which no run can be done.
     """
 
     name: str
@@ -239,6 +243,7 @@ class Study:
     claims: Callable[[Results], list[Claim]]
     figures: Callable[[Results, Mapping[str, Claim]], list[Figure]]
     remarks: Callable[[Results], list[str]] = lambda results: []
+    require: Callable[[], None] = lambda: None
 
     def runs_at(self, scale: str) -> list[StudyRun]:
         """The runs of that scale; an unknown one is an error that lists the known."""

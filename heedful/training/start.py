@@ -34,14 +34,16 @@ class Start:
 
 
 def with_fingerprints(run: Run, data: str) -> Run:
-    """The run with the fingerprints of its data, which is given, and of its vectors and pretrained encoder, if any."""
+    """The run with the fingerprints of its data, which is given, and of its vectors and pretrained models, if any."""
     network = run.network
-    vectors = vectors_fingerprint(network.vectors) if network.vectors else ""
-    encoder = files_fingerprint(network.encoder) if is_pretrained(network.encoder) else ""
-    fingerprints = {"vectors_fingerprint": vectors, "encoder_fingerprint": encoder}
-    return update_settings(
-        run, {"data.fingerprint": data} | {f"network.{name}": value for name, value in fingerprints.items()}
-    )
+    changes = {
+        "data.fingerprint": data,
+        "network.vectors_fingerprint": vectors_fingerprint(network.vectors) if network.vectors else "",
+        "network.encoder_fingerprint": files_fingerprint(network.encoder) if is_pretrained(network.encoder) else "",
+    }
+    if run.finetune is not None:
+        changes["finetune.fingerprint"] = files_fingerprint(run.finetune.model)
+    return update_settings(run, changes)
 
 
 def check_content(run: Run, dataset: Dataset) -> Run:
@@ -63,6 +65,12 @@ def check_content(run: Run, dataset: Dataset) -> Run:
             f"the run is of an encoder {run.network.encoder_fingerprint[:16]}, but the files of "
             f"'{run.network.encoder}' are {known.network.encoder_fingerprint[:16]}: use those that the run was made "
             "with, or leave `network.encoder_fingerprint` empty."
+        )
+    own, files = run.finetune, known.finetune
+    if own is not None and files is not None and own.fingerprint not in ("", files.fingerprint):
+        raise SettingError(
+            f"the run starts from model {own.fingerprint}, but '{own.model}' is {files.fingerprint}: use the files "
+            "that the run was made with, or leave `finetune.fingerprint` empty."
         )
     return known
 

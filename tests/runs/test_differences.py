@@ -1,7 +1,7 @@
 """What differs between runs."""
 
 from heedful.runs.differences import short_names, varying_settings
-from heedful.settings import DataSettings, NetworkSettings, Run, TrainingSettings
+from heedful.settings import DataSettings, FinetuneSettings, NetworkSettings, Run, TrainingSettings
 
 
 def test_only_what_is_not_alike_in_all_is_there():
@@ -25,3 +25,10 @@ def test_equal_runs_and_no_runs_differ_in_nothing():
 def test_a_name_that_two_settings_have_is_given_with_its_part():
     names = short_names(["data.text", "network.words", "text.words", "seed", "training.options.radius"])
     assert list(names.values()) == ["text", "network.words", "text.words", "seed", "radius"]
+
+
+def test_a_part_that_only_some_runs_have_is_none_in_the_others():
+    finetuned = Run(finetune=FinetuneSettings(model="m", epochs=2))
+    differing = varying_settings([Run(), finetuned])
+    assert differing["finetune.model"] == [None, "m"] and differing["finetune.epochs"] == [None, 2]
+    assert "finetune" not in differing and varying_settings([finetuned, finetuned]) == {}

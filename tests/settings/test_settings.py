@@ -7,6 +7,7 @@ from heedful.errors import SettingError
 from heedful.settings import (
     AuditSettings,
     DataSettings,
+    FinetuneSettings,
     NetworkSettings,
     Run,
     TrainingSettings,
@@ -86,3 +87,18 @@ def test_runs_from_before_a_setting_was_added_keep_their_keys():
 @pytest.mark.parametrize("change", [{"network.layers": 3}, {"network.heads": 2}, {"network.encoder_dropout": 0.0}])
 def test_the_key_depends_on_later_settings_too(change):
     assert key_of(update_settings(RUN, change)) != key_of(RUN)
+
+
+def test_runs_keep_the_keys_that_they_had_before_there_was_fine_tuning():
+    own = Run(data=DataSettings(source="sst2", fingerprint="f"), seed=3, training=TrainingSettings(method="seat"))
+    assert (key_of(Run(data=DataSettings(fingerprint="f"))), key_of(own)) == ("6a5964caafda5a82", "2ec9f5251c7b32c7")
+
+
+def test_a_fine_tuned_run_has_a_key_once_its_model_is_known():
+    run = Run(data=DataSettings(fingerprint="f"), finetune=FinetuneSettings(model="m"))
+    with pytest.raises(SettingError, match=r"`finetune\.fingerprint` must be set; it is empty for 'm'"):
+        key_of(run)
+    known = update_settings(run, {"finetune.fingerprint": "g"})
+    assert key_of(known) == key_of(update_settings(known, {"finetune.model": "the same, elsewhere"}))
+    assert key_of(known) != key_of(update_settings(known, {"finetune.fingerprint": "h"}))
+    assert key_of(known) != key_of(update_settings(known, {"finetune.epochs": 1}))

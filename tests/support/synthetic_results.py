@@ -12,12 +12,15 @@ import torch
 from heedful.auditing.audit import audit
 from heedful.auditing.companions import Companions
 from heedful.runs.companions import adversary_of
+from heedful.runs.finetuned_files import write_finetuned
 from heedful.runs.store import RunFile
-from heedful.settings import AuditSettings, Run
+from heedful.settings import AuditSettings, FinetuneSettings, Run
 from heedful.settings.validation import update_settings
 from heedful.studies.claims import decide
 from heedful.studies.study import Cell, Results, Study, StudyRun
+from heedful.studies.transformers.measuring import measure
 from heedful.token_scores.recording import RECORD
+from heedful.training.finetuning import finetune
 from heedful.training.loop import train
 from heedful.training.methods import METHODS
 from heedful.verdict.scoring import columns_of
@@ -27,6 +30,7 @@ TEXTS, SEEDS = 200, 5
 """Of a cell made by hand: as many seeds as a claim needs to be tested, and texts for a small share to be known."""
 Value = TypeVar("Value")
 FINGERPRINT = {"data.fingerprint": "f", "network.vectors_fingerprint": "v", "network.encoder_fingerprint": "e"}
+MODEL_FINGERPRINT = {"data.fingerprint": "f", "finetune.fingerprint": "m"}
 LABELS = {"newsgroups_topics3": ("no", "yes", "maybe"), "snli": ("no", "yes", "maybe")}
 
 
@@ -34,7 +38,7 @@ def described(run: Run, labels: tuple[str, ...] = ("no", "yes")) -> RunFile:
     """What the store would say of the run."""
     scores = {"accuracy": 0.8 + 0.01 * (run.seed % 10), "f1": 0.75, "roc_auc": 0.9 if len(labels) == 2 else None}
     return RunFile(
-        run=update_settings(run, FINGERPRINT),
+        run=update_settings(run, MODEL_FINGERPRINT if run.finetune else FINGERPRINT),
         labels=labels,
         has_query=False,
         embed_size=8,
@@ -102,6 +106,21 @@ def _measured(settings: str, has_seeds: bool, adversaries: int) -> tuple[str, ..
     return tuple(columns_of([audited.rows]))
 
 
+@cache
+def _measured_of_transformers() -> tuple[str, ...]:
+    """The columns of the study `transformers`, learned from a tiny one."""
+    from support.tiny_transformers import save_tiny_encoder
+
+    with TemporaryDirectory() as folder:
+        settings = FinetuneSettings(model=save_tiny_encoder(Path(folder) / "encoder"), epochs=1)
+        finetuned = finetune(Run(finetune=settings), toy())
+        place = Path(folder) / "run"
+        place.mkdir()
+        write_finetuned(finetuned, place)
+        rows = measure(place, toy(), {"imposed": 3, "deleted": 2, "dev": 2}, lambda done, texts: None)
+    return tuple(columns_of([rows]))
+
+
 def _with_vectors(settings: AuditSettings, file: Path) -> AuditSettings:
     """The same audit, with word vectors for the toy's words where words give way to the nearest by their vectors."""
     options = settings.options.get("word_substitution", {})
@@ -114,6 +133,8 @@ def _with_vectors(settings: AuditSettings, file: Path) -> AuditSettings:
 
 def measured_columns(study_run: StudyRun) -> tuple[str, ...]:
     """The columns that the audit of this run measures, learned from the same audit of a toy model."""
+    if study_run.measurement is not None:
+        return _measured_of_transformers()
     if study_run.audit is None:
         return ()
     return _measured(study_run.audit.model_dump_json(), bool(study_run.seeds), len(study_run.adversaries))
@@ -149,7 +170,7 @@ def results_of(study: Study, scale: str = "small") -> Results:
 def _cell(members: list[StudyRun], number: int) -> Cell:
     generator, first = torch.Generator().manual_seed(number), members[0]
     runs = [member.run.run for member in members]
-    base, labels = update_settings(runs[0], FINGERPRINT), LABELS.get(first.data, ("no", "yes"))
+    base, labels = described(runs[0]).run, LABELS.get(first.data, ("no", "yes"))
     adversaries = (described(adversary_of(base, each.seed, each.changes)) for each in first.adversaries)
     return Cell(
         data=first.data,

@@ -147,3 +147,27 @@ def tiny_trace(name: str, dtype: torch.dtype = torch.float64, site: str = "last"
     model = tiny_model(name, dtype, site, scope)
     with torch.no_grad():
         return trace(model, tiny_batch(model))
+
+
+def save_tiny_encoder(folder, **changes: object) -> str:
+    """A BERT without a classifier, as a folder to fine-tune from, whose vocabulary has the words of `runs.toy`."""
+    words = ("was", "so", "why", "poor", "fine", "number")
+    with warnings.catch_warnings(), torch.random.fork_rng(devices=[]):
+        warnings.simplefilter("ignore")
+        torch.manual_seed(2)
+        sizes = WIDE | COMMON | {"vocab_size": len(VOCABULARY) + len(words), "max_position_embeddings": 48} | changes
+        module = transformers.BertModel(
+            transformers.BertConfig(**{k: v for k, v in sizes.items() if k != "num_labels"})
+        )
+    module.save_pretrained(folder)
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer.from_str(tiny_tokenizer().backend_tokenizer.to_str()),
+        model_input_names=["input_ids", "token_type_ids", "attention_mask"],
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+    )
+    tokenizer.add_tokens(list(words))
+    tokenizer.save_pretrained(folder)
+    return str(folder)

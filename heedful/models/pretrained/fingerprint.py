@@ -4,7 +4,7 @@ import hashlib
 from functools import lru_cache
 from pathlib import Path
 
-from heedful.errors import StoreError
+from heedful.errors import SettingError, StoreError
 from heedful.models.pretrained import minilm
 from heedful.models.pretrained.files import PREFIX, check_files, first_line, quiet, require_transformers
 
@@ -34,6 +34,8 @@ def model_folder(source: str) -> Path:
 
     `minilm` is MiniLM, wherever it is at hand.
     """
+    if not source.strip():
+        raise SettingError("model must be a folder or a name on the Hugging Face hub; it is empty.")
     folder = Path(source).expanduser()
     if source == minilm.NAME and not folder.is_dir():
         known = minilm.minilm_folder()

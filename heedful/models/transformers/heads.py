@@ -147,6 +147,25 @@ def head_measures(
     return HeadMeasures(**blank, mean_agreement=mean)
 
 
+@torch.no_grad()
+def head_agreement(model: TransformerModel, seen: Trace, deleted: Float[Tensor, "batch item classes"]) -> PerHead:
+    """The agreement of `head_measures` alone, which costs a single forward pass.
+
+    Args:
+        seen, deleted: as there.
+    """
+    encoded, calls = seen.encoded, model.classifier.anatomy.calls
+    assert isinstance(encoded, EncodedTexts)
+    size = (len(calls), max(call.heads for call in calls), len(encoded.items))
+    agreement = torch.full(size, torch.nan, dtype=torch.float64)
+    moved = _moved(deleted, seen.logits.softmax(-1))
+    for part in encoded.parts:
+        for layer, words in _weights(model, part).items():
+            value = _agreement(words, moved[part.texts], part.reading.items)
+            agreement[layer, : words.shape[1], part.texts.cpu()] = value.T.cpu()
+    return agreement
+
+
 @dataclass(frozen=True)
 class _Answers:
     whole: Float[Tensor, "some classes"]

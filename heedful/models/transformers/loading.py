@@ -49,7 +49,7 @@ def _load_module(source: str, dtype: torch.dtype) -> HuggingFaceModel:
 
     try:
         config = AutoConfig.from_pretrained(source, trust_remote_code=False)
-        _check_kind(source, config)
+        check_kind(source, config)
         module, report = AutoModelForSequenceClassification.from_pretrained(
             source, config=config, dtype=dtype, trust_remote_code=False, use_safetensors=True, output_loading_info=True
         )
@@ -66,7 +66,7 @@ def _load_module(source: str, dtype: torch.dtype) -> HuggingFaceModel:
     return module
 
 
-def _check_kind(source: str, config: Any) -> None:
+def check_kind(source: str, config: Any) -> None:
     """Refuse kinds of models before their weights are loaded."""
     is_sparse = getattr(config, "attention_type", None) == "block_sparse"
     if config.model_type in WINDOWED or is_sparse:
