@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 from heedful.__main__ import main
 from heedful.cli import app
 from support.classifiers import save_classifier, written
+from support.tiny_transformers import save_tiny_encoder
 
 QUICK = ["--tests", "erase_one,leave_one_out_agreement", "--set", "audit.shown=2"]
 
@@ -92,3 +93,14 @@ def test_what_does_not_fit_is_one_line_and_exit_code_2(root, arguments, message,
     printed = capsys.readouterr()
     assert ended.value.code == 2 and "Traceback" not in printed.err
     assert message in " ".join(printed.err.split())
+
+
+def test_a_fine_tuned_run_is_audited_by_its_key_on_its_own_data(heedful, root):
+    save_tiny_encoder(root / "encoder")
+    tuned = ["--finetune", "encoder", "--epochs", "1"]
+    key = json.loads(heedful("train", "my.csv", *COLUMNS, *tuned, "--json").stdout)["key"]
+    flags = ["--tests", "uniform", "--set", "audit.shown=0", "--json"]
+    verdict = json.loads(heedful("audit", "--model", key[:8], *flags).stdout)
+    assert verdict["settings"]["model"] == f"runs/{key}" and verdict["labels"] == ["bad", "good"]
+    assert verdict["texts"] < 30  # the test texts alone: the others were trained on
+    assert json.loads(heedful("explain", "a good film", "--model", key, "--json").stdout)["texts"]

@@ -8,7 +8,7 @@ import typer
 
 from heedful.cli import completion, options
 from heedful.cli.auditing import audit_classifiers, audit_on, audit_planned_runs
-from heedful.cli.classifiers import classifiers_among, explained_by
+from heedful.cli.classifiers import classifiers_among, data_for, explained_by
 from heedful.cli.options import make_run, use_threads
 from heedful.cli.output import output
 from heedful.errors import SettingError
@@ -132,18 +132,15 @@ def audit(
     for place, option in ((runs, "--runs"), (audits, "--audits"), (out, "--out")):
         check_writable(place, option)
     classifiers = classifiers_among(model or [], store, site, scope)
-    if data is not None and model:
-        other = make_run({name: arguments[name] for name in OTHER_DATA}, of_run).data
-        if classifiers:
-            view = {"site": site or "last", "scope": scope or "row", "device": device}
-            audited = [audit_classifiers(printed.progress, classifiers, other, how, Path(audits), view)]
-        else:
-            audited = [audit_on(printed.progress, store, model[0], other, how, Path(audits), device)]
+    other = {name: arguments[name] for name in OTHER_DATA}
+    given = make_run(other, of_run).data if data is not None and model else None
+    if classifiers:
+        view = {"site": site or "last", "scope": scope or "row", "device": device}
+        texts = data_for(classifiers, given)
+        audited = [audit_classifiers(printed.progress, classifiers, texts, how, Path(audits), view)]
+    elif given is not None and model:
+        audited = [audit_on(printed.progress, store, model[0], given, how, Path(audits), device)]
     else:
-        if classifiers:
-            raise SettingError(
-                f"DATA must be given with --model {classifiers[0]}: texts with the labels of that model."
-            )
         own = None if data is None else make_run(arguments, of_run)
         chosen = demonstration(seed) if own is None else [own]
         chosen = [_stored_run(printed, store, model[0])] if model else chosen

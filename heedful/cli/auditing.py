@@ -103,7 +103,7 @@ def audit_classifiers(
     from heedful.runs.classifiers import ensure_classifier_audit, load_texts, load_view
 
     loaded = [load_view(name, **view) for name in models]
-    dataset, places = load_texts(data), []
+    dataset, places = load_texts(data, models), []
     with progress_bar(console) as bar:
         for model in loaded:
             others = [other for other in loaded if other is not model]

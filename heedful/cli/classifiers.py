@@ -9,23 +9,31 @@ from heedful.errors import SettingError
 if TYPE_CHECKING:
     from heedful.runs.store import Store
     from heedful.schema import Verdict
+    from heedful.settings import DataSettings
 
 
 def classifiers_among(
     models: Sequence[str], store: "Store", site: str | None = None, scope: str | None = None
 ) -> list[str]:
-    """Those models that are Hugging Face classifiers: all, or none of them.
+    """Those models that are Hugging Face classifiers: all, or none of them; fine-tuned runs by their folders.
 
     A key of a finished run comes first: a folder of the same name is given as ./NAME.
     """
     from heedful.models.transformers.sites import parse_scope, parse_site
     from heedful.runs.classifiers import is_classifier
+    from heedful.runs.finetuned import find_finetuned, is_finetuned
 
     _ = parse_site(site or "last"), parse_scope(scope or "row")
     if empty := [name for name in models if not name.strip()]:
         raise SettingError(f"--model must name a finished run or a Hugging Face model; it was '{empty[0]}'.")
     keys = [folder.name for folder in store.folders()]
-    named = [name for name in models if is_classifier(name) and not any(key.startswith(name) for key in keys)]
+    named = []
+    for name in models:
+        is_key = any(key.startswith(name) for key in keys)
+        if is_key and is_finetuned(store, name):
+            named.append(str(find_finetuned(store, name).folder))
+        elif not is_key and is_classifier(name):
+            named.append(name)
     if named and len(named) < len(models):
         other = next(name for name in models if name not in named)
         raise SettingError(f"--model must be given once for a finished run; it names {named[0]} and {other}.")
@@ -40,6 +48,22 @@ def classifiers_among(
         option = "--site" if site else "--scope"
         raise SettingError(f"{option} must be left out: it is for Hugging Face models, and --model names none.")
     return named
+
+
+def data_for(classifiers: Sequence[str], given: "DataSettings | None") -> "DataSettings":
+    """The data that classifiers are audited on: what is given, or what fine-tuned ones were all trained on."""
+    from heedful.runs.classifiers import trained_on
+
+    if given is not None:
+        return given
+    known = {name: trained_on(name) for name in classifiers}
+    unknown = [name for name, data in known.items() if data is None]
+    if unknown:
+        raise SettingError(f"DATA must be given with --model {unknown[0]}: texts with the labels of that model.")
+    first, *others = [data for data in known.values() if data is not None]
+    if any(other.fingerprint != first.fingerprint for other in others):
+        raise SettingError("DATA must be given: the models that --model names were trained on different data.")
+    return first
 
 
 def explained_by(verdict: "Verdict") -> str:

@@ -76,8 +76,8 @@ def explain(
 
     _check_given(text_or_file, text, out)
     printed, store = output(), Store(runs)
-    if classifiers_among([model], store, site, scope):
-        explained = explained_classifier(model, query, site or "last", scope or "row", device)
+    if named := classifiers_among([model], store, site, scope):
+        explained = explained_classifier(named[0], query, site or "last", scope or "row", device)
     else:
         explained = explained_run(store, model)
     is_file = os.path.isfile(text_or_file)

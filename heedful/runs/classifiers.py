@@ -13,12 +13,13 @@ from heedful.models.transformers.model import TransformerModel
 from heedful.runs.audit_folders import audit_problem
 from heedful.runs.audits import save_audit
 from heedful.runs.other_data import every_text_is_new
+from heedful.runs.run_file import read_run_file
 from heedful.settings import AuditSettings, DataSettings, TextSettings
 from heedful.types import Dataset
 
 log = logging.getLogger(__name__)
 
-CONFIGURATION = "config.json"
+CONFIGURATION, RUN_FILE = "config.json", "run.json"
 
 
 def is_classifier(name: str) -> bool:
@@ -38,10 +39,18 @@ def load_view(name: str, site: str = "last", scope: str = "row", device: str = "
     return TransformerModel(load_classifier(name, device=device), site, scope)
 
 
-def load_texts(data: DataSettings) -> Dataset:
-    """The data for a model that was not trained on it: of a single file every text is new."""
+def trained_on(name: str) -> DataSettings | None:
+    """The data that a model in a folder of finished runs was fine-tuned on; None where nobody has written that down."""
+    place = Path(name).expanduser()
+    return read_run_file(place).run.data if (place / RUN_FILE).is_file() else None
+
+
+def load_texts(data: DataSettings, models: Sequence[str] = ()) -> Dataset:
+    """The data for models: of a single file every text is new, unless one of them was fine-tuned on it."""
+    known = {own.fingerprint for name in models if (own := trained_on(name)) is not None}
     dataset = load_dataset(data, TextSettings())
-    return every_text_is_new(dataset) if Path(data.source).is_file() else dataset
+    is_new = Path(data.source).is_file() and dataset.fingerprint not in known
+    return every_text_is_new(dataset) if is_new else dataset
 
 
 def request_of_view(
