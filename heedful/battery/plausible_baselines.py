@@ -1,0 +1,64 @@
+"""Rankings that know nothing of the model: the first words, the longest, the rarest."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from heedful.attribution.items import item_of_token
+from heedful.battery.evidence import Context, Evidence, Weights
+from heedful.data.tokenizer import SPECIAL
+
+
+def baseline_scores(evidence: Evidence) -> dict[str, Weights]:
+    """Scores of each item by its position (`first`), its length (`longest`) and how seldom its words are (`rarest`).
+
+    The length is in characters, that of a word outside the vocabulary being the mean of the text's others; how seldom,
+    in the texts that words were counted on. A sentence is as long as its words together, and as rare as its rarest. NaN
+    where words, or their counts, are not known.
+    """
+    tokens = evidence.trace.batch.tokens.cpu()
+    lengths, counts = (evidence.context.once(table).to(torch.float64) for table in (_lengths, _counts))
+    positions = torch.arange(evidence.items.shape[1], dtype=torch.float64).expand(evidence.items.shape)
+    return {
+        "first": -positions,
+        "longest": _by_item(evidence, _filled(_looked_up(lengths, tokens), evidence), "sum"),
+        "rarest": -_by_item(evidence, _looked_up(counts, tokens), "amin"),
+    }
+
+
+def _lengths(context: Context) -> Float[Tensor, " token"]:
+    """The characters of each word of the vocabulary; NaN for symbols."""
+    sizes = [torch.nan if word in SPECIAL else float(len(word)) for word in context.vocabulary]
+    return torch.tensor(sizes, dtype=torch.float64)
+
+
+def _counts(context: Context) -> Float[Tensor, " token"]:
+    """How often each token occurs."""
+    return context.token_counts().sum(1).double()
+
+
+def _looked_up(table: Float[Tensor, " token"], tokens: Tensor) -> Float[Tensor, "batch time"]:
+    """The entry of each token; NaN for tokens beyond the table."""
+    if not len(table):
+        return torch.full(tokens.shape, torch.nan, dtype=torch.float64)
+    return table[tokens.clamp_max(len(table) - 1)].where(tokens < len(table), torch.nan)
+
+
+def _filled(values: Float[Tensor, "batch time"], evidence: Evidence) -> Float[Tensor, "batch time"]:
+    """The same with the mean of the text's known words in place of what is not known."""
+    words = evidence.trace.batch.attendable.cpu()
+    mean = values.where(words, torch.nan).nanmean(1, keepdim=True)
+    return torch.where(values.isnan(), mean, values)
+
+
+def _by_item(evidence: Evidence, values: Float[Tensor, "batch time"], reduce: str) -> Weights:
+    """The sum, or the smallest, of the tokens of each item; NaN in texts where no value is known."""
+    owner = item_of_token(evidence.trace).cpu()
+    belongs = (owner >= 0) & evidence.trace.batch.attendable.cpu()
+    width = evidence.items.shape[1]
+    known = values.nan_to_num(0.0)
+    start = torch.zeros(len(values), width + 1, dtype=torch.float64)
+    index = owner.where(belongs, width)
+    reduced = start.scatter_reduce(1, index, known, reduce, include_self=False)[:, :-1]
+    unknown = (values.isnan() & belongs).any(1, keepdim=True)
+    return reduced.masked_fill(unknown & evidence.items, torch.nan)
