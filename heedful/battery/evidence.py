@@ -42,14 +42,22 @@ class Evidence:
 
     Args:
         generator: draws what several tests share: a permutation of each text's weights, a random order of its items.
+        given: scores of the items from outside, or by a method that was asked for, by name: rankings beside attention;
+            NaN throughout a text that has none.
     """
 
     def __init__(
-        self, model: Model, trace: Trace, context: Context | None = None, generator: torch.Generator | None = None
+        self,
+        model: Model,
+        trace: Trace,
+        context: Context | None = None,
+        generator: torch.Generator | None = None,
+        given: Mapping[str, Weights] | None = None,
     ):
         self.model = model
         self.trace = trace
         self.context = context or Context()
+        self.given: Mapping[str, Weights] = given or {}
         self.attention: Weights = trace.attention.cpu()
         self.items: Bool[Tensor, "batch item"] = trace.encoded.items.cpu()
         self.labels: Int[Tensor, " batch"] = trace.batch.labels.cpu()
@@ -105,7 +113,7 @@ class Evidence:
         scores, encoded = log_weights.to(self.trace.attention), encoded or self.trace.encoded
         logits = self.model.decode(encoded, scores.exp())
         seen = replace(self.trace, encoded=encoded, attention=scores.exp(), scores=scores, logits=logits)
-        evidence = Evidence(self.model, seen, self.context)
+        evidence = Evidence(self.model, seen, self.context, given=self.given)
         evidence.random_order = self.random_order
         return evidence
 
@@ -232,8 +240,17 @@ class Evidence:
         is_empty = weights.isnan().any(2, keepdim=True)
         return self.decode_each(weights.nan_to_num(0.0)).masked_fill(is_empty, torch.nan)
 
+    def importance(self, name: str) -> Weights:
+        """What a ranking of that name ranks items by: one of RANKINGS, or scores that were given."""
+        return self.given[name] if name in self.given else RANKINGS[name](self)
+
+    def lacks(self, name: str) -> Bool[Tensor, " batch"]:
+        """The texts that have no scores of that name, because nobody gave any."""
+        scores = self.given.get(name, self.attention)
+        return (scores.isnan() & self.items).any(1)
+
     def ranking(self, name: str) -> Int[Tensor, "batch item"]:
-        """An order in which items may be erased, the most important first: one of RANKINGS; ties in random order."""
+        """An order in which items may be erased, the most important first, by `importance`; ties in random order."""
         return self.ranked(name, self.random_order)
 
     def ranked(self, name: str, order: Int[Tensor, "batch item"]) -> Int[Tensor, "batch item"]:
@@ -244,7 +261,7 @@ class Evidence:
         self, name: str, orders: Int[Tensor, "text n item"], texts: Int[Tensor, " text"]
     ) -> Int[Tensor, "text n item"]:
         """The ranking of that name of the chosen texts, its ties in each of the given orders."""
-        ranks = _ranks(RANKINGS[name](self), self.items)
+        ranks = _ranks(self.importance(name), self.items)
         ranks, items = (part[texts, None].expand_as(orders) for part in (ranks, self.items))
         return orders.gather(2, rank_descending(ranks.gather(2, orders), items.gather(2, orders)))
 
@@ -254,7 +271,7 @@ class Evidence:
 
     def tops(self, name: str) -> Bool[Tensor, "batch item"]:
         """The items that share the first place of a ranking."""
-        return first_place(RANKINGS[name](self), self.items)
+        return first_place(self.importance(name), self.items)
 
     @cached_property
     def attention_ranks(self) -> Weights:

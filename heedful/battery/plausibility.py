@@ -83,7 +83,7 @@ def plausibility(
 
 def item_marks(evidence: Evidence) -> Marks | None:
     """What each annotator marked of the items: 1 or 0, NaN for annotators that a text does not have."""
-    marks = getattr(evidence.trace.batch, "marks", None)
+    marks = evidence.trace.batch.marks
     if marks is None:
         return None
     trace, absent = evidence.trace, marks.isnan().all(2, keepdim=True).cpu()
@@ -93,7 +93,7 @@ def item_marks(evidence: Evidence) -> Marks | None:
 
 def _rankings(evidence: Evidence, by: tuple[str, ...]) -> dict[str, Weights]:
     own = {name: pick("ranking", name, RANKINGS)(evidence) for name in by}
-    return {**own, **getattr(evidence, "given", {})}
+    return {**own, **evidence.given}
 
 
 def _descending(ranks: Weights, evidence: Evidence) -> Tensor:
@@ -188,4 +188,4 @@ def _named(ranking: str, values: Mapping[str, Tensor]) -> PerText:
     return {f"{measure}_{ranking}": value for measure, value in values.items()}
 
 
-TEST = BatteryTest(plausibility, QUESTIONS)
+TEST = BatteryTest(plausibility, QUESTIONS, needs_marks=True)

@@ -73,7 +73,7 @@ NoTexts = Annotated[
 ]
 Out = Annotated[str, typer.Option(help="Folder for report.html, rows.parquet and verdict.json.")]
 
-OTHER_DATA = ("data", "text", "label", "query")
+OTHER_DATA = ("data", "text", "label", "query", "rationale")
 """Options that say on which data a finished run is audited."""
 
 SEEDS = 3
@@ -92,6 +92,7 @@ def audit(
     text: options.Text = None,
     label: options.Label = None,
     query: options.Query = None,
+    rationale: options.Rationale = None,
     model: Model = None,
     site: options.Site = None,
     scope: options.Scope = None,

@@ -61,12 +61,14 @@ def load_data(
     text: str | None = None,
     label: str | None = None,
     query: str | None = None,
+    rationale: str | None = None,
 ) -> Dataset:
     """A data set: a built-in or named one, a file or folder, `hub:NAME`, or what a run reads.
 
     Args:
         source: as for `heedful train`; or the settings of the data, or of a whole run, which say more.
         text, label, query: the columns, where the source has columns that are not found by themselves.
+        rationale: the column of what people marked, or several with commas between them, one an annotator.
     """
     if isinstance(source, Run):
         return _load(source.data, source)
@@ -74,7 +76,7 @@ def load_data(
         return _load(source, Run())
     if not isinstance(source, str | Path):
         raise SettingError(f"source must name a data set or a file, or be settings of one; it is {source!r:.60}.")
-    columns = {"text": text, "label": label, "query": query}
+    columns = {"text": text, "label": label, "query": query, "rationale": rationale}
     return _load(validate_settings(DataSettings, {"source": str(source), **columns}, "data."), Run())
 
 

@@ -222,7 +222,7 @@ def test_a_text_in_which_nothing_is_marked_is_undefined():
 
 
 def test_without_marks_it_is_not_asked():
-    findings = plausibility(evidence_of_kind("recurrent"), seeded())
+    findings = plausibility(evidence_of_kind("recurrent", replace(make_batch(), marks=None)), seeded())
     assert not findings.values and findings.not_asked == NO_MARKS
 
 

@@ -3,7 +3,7 @@
 import gzip
 import json
 import os
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 from pathlib import Path
 
@@ -32,16 +32,8 @@ def marked_scores(draw: st.DrawFn) -> tuple[Tensor, Tensor, Tensor]:
     return draw(scores(mask)), torch.tensor(flat).reshape(mask.shape), mask
 
 
-@dataclass(frozen=True, repr=False)
-class MarkedBatch(Batch):
-    """A batch with the marks of annotators: [batch annotator time], NaN where a text has none."""
-
-    marks: Tensor | None = None
-
-
-def with_marks(batch: Batch, marks: Tensor) -> MarkedBatch:
-    parts = {field.name: getattr(batch, field.name) for field in fields(batch)}
-    return MarkedBatch(**{**parts, "marks": marks})
+def with_marks(batch: Batch, marks: Tensor | None) -> Batch:
+    return replace(batch, marks=marks)
 
 
 def orders_of(values: list[float]) -> list[list[int]]:

@@ -45,7 +45,7 @@ def load(data: DataSettings) -> LabelledTexts:
         raise DataError(
             f"{folder} must have {DOCUMENTS}/ (or {DOCUMENTS}.jsonl) and {FILES['train']}, as ERASER's data sets have."
         )
-    if given := [role for role in ("text", "label", "query") if getattr(data, role) is not None]:
+    if given := [role for role in ("text", "label", "query", "rationale") if getattr(data, role) is not None]:
         raise SettingError(f"--{given[0]} names a column, but ERASER's format has its own names; leave it out.")
     documents, losses = _Documents(folder), _Losses()
     files: dict[Split, RecordFile] = {split: _annotations(folder / FILES[split]) for split in SPLITS}

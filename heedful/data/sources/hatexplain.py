@@ -63,7 +63,7 @@ def load(data: DataSettings) -> LabelledTexts:
     folder = user_path(data.source, "DATA")
     if not is_hatexplain(folder):
         raise DataError(f"{folder} must have {POSTS} and {DIVISIONS}, as HateXplain's authors publish them.")
-    if given := [role for role in ("text", "label", "query") if getattr(data, role) is not None]:
+    if given := [role for role in ("text", "label", "query", "rationale") if getattr(data, role) is not None]:
         raise SettingError(f"--{given[0]} names a column, but HateXplain has its own names; leave it out.")
     posts, divisions = read_posts(folder / POSTS), _divisions(folder / DIVISIONS)
     parts: dict[Split, list[LabelledText]] = {}
@@ -140,7 +140,18 @@ def _runs(words: Sequence[int]) -> Iterator[Span]:
 
 
 def _labelled(post: Post) -> LabelledText:
-    return LabelledText(post.text, post.label or "", rationale=post.union, id=post.id)
+    marks = tuple(_characters(post.text, spans) for spans in post.annotators) or None
+    return LabelledText(post.text, post.label or "", rationale=post.union, id=post.id, marks=marks)
+
+
+def _characters(text: str, spans: Sequence[Span]) -> tuple[Span, ...]:
+    """The characters of spans of words.
+
+    >>> _characters("so very good", [(1, 3)])
+    ((3, 12),)
+    """
+    starts = list(accumulate((len(word) + 1 for word in text.split(" ")), initial=0))
+    return tuple((starts[first], starts[last] - 1) for first, last in spans)
 
 
 def _divisions(path: Path) -> Mapping[str, Sequence[str]]:

@@ -58,7 +58,7 @@ def rationale_kl(trace: Trace, *, sharpness: float, compared: Compared) -> Float
 
 def annotator_shares(trace: Trace) -> tuple[Float[Tensor, "batch item"], Bool[Tensor, " batch"]]:
     """The share of a text's annotators who marked each item (a word of it), and whether the text has annotators."""
-    marks = getattr(trace.batch, "marks", None)
+    marks = trace.batch.marks
     if marks is None:
         raise SettingError(
             "method 'guided_by_rationales' needs texts in which people marked words; these have no marks. Choose data "

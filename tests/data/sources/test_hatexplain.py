@@ -72,6 +72,7 @@ def test_marks_arrive_at_the_tokens(tmp_path):
     data = write(tmp_path)
     example = to_dataset(load(data), data, TextSettings()).train[0]
     assert [example.tokens[place] for place in example.rationale or ()] == ["you", "awful", "people"]
+    assert example.annotators == ((0, 2), (2, 3), ())
 
 
 @pytest.mark.parametrize(

@@ -142,7 +142,7 @@ def test_what_is_logged_is_the_term_itself():
 
 
 def test_texts_without_marks_are_refused_with_what_to_do():
-    model, seen = make(), trace(make(), make_batch())
+    model, seen = make(), trace(make(), replace(make_batch(), marks=None))
     with pytest.raises(
         SettingError, match="'guided_by_rationales' needs texts in which people marked words.*--rationale"
     ):
