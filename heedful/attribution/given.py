@@ -137,7 +137,8 @@ def _check_names(names: Collection[str], taken: Collection[str]) -> None:
                 f"the name of scores must begin with a letter and have letters, digits, _ and - only (at most 40); it "
                 f"was {name!r:.60}."
             )
-        if name in taken:
+        # A measure of some words ends in their number: attention_3.
+        if name in taken or re.sub(r"_\d+$", "", name) in taken:
             raise SettingError(f"scores cannot be called '{name}': Heedful has a ranking of that name. Rename them.")
 
 

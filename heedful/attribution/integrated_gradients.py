@@ -28,7 +28,7 @@ def integrated_gradients(model: Model, trace: Trace, *, steps: int = 50) -> Floa
     Args:
         steps: points at which the integral is taken, by Gauss and Legendre.
     """
-    method = _captum_attr().IntegratedGradients(_forward(model, trace))
+    method = captum_attr().IntegratedGradients(_forward(model, trace))
     embedded = trace.embedded.detach()
     texts = torch.arange(len(embedded), device=embedded.device)
     with torch.backends.cudnn.flags(enabled=False):
@@ -45,12 +45,12 @@ def _forward(model: Model, trace: Trace) -> Callable[[Tensor, Tensor], Tensor]:
     return forward
 
 
-def _captum_attr() -> ModuleType:
+def captum_attr() -> ModuleType:
     """Captum's attribution methods, or what to do where it is not installed."""
     try:
         return import_module("captum.attr")
     except ImportError as error:
         raise SettingError(
-            f"integrated gradients need the package captum, which cannot be imported ({error}). Install it: "
-            "pip install captum."
+            f"this attribution needs the package captum, which cannot be imported ({error}). Install it: "
+            "pip install 'heedful[captum]'."
         ) from error

@@ -2,8 +2,8 @@
 
 import platform
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from heedful.auditing.about import about_attention, settings_of, short_name_of
 from heedful.auditing.classifier import check_same_words, subject_of_classifier
 from heedful.auditing.companions import Companions, companion_rows
 from heedful.auditing.heads import asks_of_heads, heads_of
+from heedful.auditing.other_rankings import match_given
 from heedful.auditing.rows import audit_rows
 from heedful.auditing.subject import Subject, float64_eval_copy, subject_of, subject_of_batches
 from heedful.auditing.validation import named, validate_batches, validate_labels, validate_model
@@ -37,6 +38,8 @@ DEV_TEXTS = 500
 """Dev texts on which the ranking to show is chosen, at most; never more than are audited."""
 
 Report = Callable[[int, int], None]
+Scores = Mapping[str, object] | str | Path
+"""Scores from outside: by name a path, a data frame, a dict by text or a row a text; or a file of any names."""
 Checked = TypeVar("Checked")
 
 
@@ -102,6 +105,7 @@ def audit(
     words: OwnWords | None = None,
     name: str = "",
     labels: Sequence[str] = (),
+    scores: Scores | None = None,
     device: str | None = None,
     report: Report | None = None,
 ) -> Audit:
@@ -112,6 +116,7 @@ def audit(
             each item that attention weighs; or a dict or function from the number of a token to its word.
         name: what a model of the user's own is called; empty: by its class.
         labels: what its classes are called, in the order of its logits; empty: by their numbers.
+        scores: scores of words from outside, by name: rankings to be tested beside attention.
         device: where it is measured; None: our models on the processor, others where they are.
         report: called with (texts done, texts in all) after every batch.
     """
@@ -120,6 +125,7 @@ def audit(
     described = {"words": words, "name": name, "labels": labels}
     prepare = partial(_subject, data=data, settings=settings, device=device, **described)
     subject = prepare(model, reference=reference if isinstance(reference, Trained) else None)
+    subject = replace(subject, given=match_given(scores, subject, settings))
     began = time.perf_counter()
     audited = audit_rows(subject, settings, report)
     others = Companions(companions.retrained, companions.seeds, companions.adversaries)
@@ -134,7 +140,7 @@ def audit(
         indicative_words=listed.polar if listed else _indicative_words(subject, settings),
         counted_on=subject.counted_on,
         **_of_transformer(model, data, settings, rows),
-        notes=(*(data.notes if isinstance(data, Dataset) else ()), *subject.notes),
+        notes=(*(data.notes if isinstance(data, Dataset) else ()), *subject.notes, *subject.given.notes),
         not_asked=dict(audited.not_asked),
         substitutions=audited.substitutions,
         synonym_source=audited.synonym_source,

@@ -12,7 +12,7 @@ Solver = Literal["exact", "bound", "search"]
 SHOWN = 60
 """Characters of the text that the representation of an explanation shows."""
 
-SIGNED = ("product",)
+SIGNED = ("product", "gradient_x_input", "integrated_gradients", "smoothgrad", "lime", "shap")
 """Rankings whose weights have a sign: positive for the decision, negative against it."""
 
 

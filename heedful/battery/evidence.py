@@ -11,6 +11,7 @@ from torch import Tensor
 from heedful.attribution import input_gradient, leave_one_out_imposed, weight_gradient
 from heedful.attribution.items import items_are_tokens
 from heedful.battery.context import Context
+from heedful.battery.places import dense_ranks, first_place
 from heedful.exact import (
     draw_permutations,
     expected_permuted_js,
@@ -261,7 +262,7 @@ class Evidence:
         self, name: str, orders: Int[Tensor, "text n item"], texts: Int[Tensor, " text"]
     ) -> Int[Tensor, "text n item"]:
         """The ranking of that name of the chosen texts, its ties in each of the given orders."""
-        ranks = _ranks(self.importance(name), self.items)
+        ranks = dense_ranks(self.importance(name), self.items)
         ranks, items = (part[texts, None].expand_as(orders) for part in (ranks, self.items))
         return orders.gather(2, rank_descending(ranks.gather(2, orders), items.gather(2, orders)))
 
@@ -288,21 +289,6 @@ RANKINGS: dict[str, Callable[[Evidence], Weights]] = {
     "leave_one_out": lambda evidence: evidence.leave_one_out,
 }
 """Importances to rank items by; the first three are Serrano and Smith's."""
-
-
-def first_place(values: Float[Tensor, "batch item"], items: Bool[Tensor, "batch item"]) -> Bool[Tensor, "batch item"]:
-    """The items that share the largest value, but for rounding.
-
-    >>> first_place(torch.tensor([[0.3, 0.1, 0.3, 9.0]]), torch.tensor([[True, True, True, False]]))
-    tensor([[ True, False,  True, False]])
-    """
-    ranks = _ranks(values, items)
-    return (ranks == ranks.masked_fill(~items, -torch.inf).amax(1, keepdim=True)) & items
-
-
-def _ranks(values: Float[Tensor, "batch item"], items: Bool[Tensor, "batch item"]) -> Float[Tensor, "batch item"]:
-    """Dense ranks, nearly equal values sharing one; what is undefined comes last."""
-    return ties_within(values, items).nan_to_num(-1.0)
 
 
 def affordable(evidence: Evidence, count: int) -> int:

@@ -61,19 +61,27 @@ def audit_on(
     console: "Console",
     store: "Store",
     model: str,
-    data: DataSettings,
+    data: DataSettings | None,
     settings: AuditSettings,
     folder: Path,
     device: str,
+    scores: str | None = None,
 ) -> "AuditFiles":
-    """The audit of a finished run on other data than its own."""
+    """The audit of a finished run alone: on other data than its own, or on its own (None).
+
+    Args:
+        scores: a file of scores from outside.
+    """
     from heedful.auditing.companions import Companions
+    from heedful.data.folder import user_path
     from heedful.report import read_audit
     from heedful.runs.audits import ensure_audit
     from heedful.runs.other_data import load_for
+    from heedful.runs.worker import load_data
 
     trained = store.load(store.find(model))
-    dataset = load_for(trained, data)
+    dataset = load_data(trained.run)[1] if data is None else load_for(trained, data)
+    given = None if scores is None else user_path(scores, "--scores")
     reference = None if trained.run.reference is None else store.load(trained.run.reference)
     with progress_bar(console) as bar:
         task = bar.add_task(f"{_name(trained.run)}: auditing", total=None)
@@ -82,7 +90,8 @@ def audit_on(
             bar.update(task, completed=done, total=total)
 
         beside = Companions(reference=reference)
-        return read_audit(ensure_audit(trained, dataset, settings, folder, beside, device=device, report=report))
+        place = ensure_audit(trained, dataset, settings, folder, beside, device=device, report=report, scores=given)
+        return read_audit(place)
 
 
 def audit_classifiers(

@@ -295,16 +295,12 @@ def key_of(run: Run) -> str:
         del content["finetune"]["model"]
     network = content["network"]
     if not run.network.vectors:  # runs without vectors keep the key that they had before vectors were hashed
-<<<<<<< HEAD
         del network["vectors_fingerprint"]
     for name in ADDED_LATER:
         if network[name] == NetworkSettings.model_fields[name].default:
             del network[name]
-=======
-        del content["network"]["vectors_fingerprint"]
     if run.data.rationale is None:  # and so do runs whose marks no setting names
         del content["data"]["rationale"]
->>>>>>> 5c12085 (Marks of people reach batches: --rationale, annotators, ERASER's and HateXplain's folders; given scores as rankings of the battery)
     return _hash({"version": TRAINING_VERSION, **content})
 
 

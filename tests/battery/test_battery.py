@@ -158,6 +158,7 @@ HELPERS = {
     "attefa_family",
     "context",
     "evidence",
+    "places",
     "plausible_baselines",
     "plausible_questions",
     "question",
