@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from heedful.report import agreement, erasure, heads, perturbation, retrained, stability, words
+from heedful.report import agreement, erasure, heads, perturbation, plausibility, retrained, stability, words
 from heedful.report.figure import Figure
 from heedful.report.texts import Texts
 
@@ -13,6 +13,7 @@ FIGURES: tuple[Callable[[Texts], Figure | None], ...] = (
     *erasure.FIGURES,
     *retrained.FIGURES,
     *stability.FIGURES,
+    *plausibility.FIGURES,
     *words.FIGURES,
 )
 
