@@ -26,7 +26,7 @@ from heedful.report.drawing import (
 from heedful.report.figure import Figure
 from heedful.report.names import printable
 from heedful.report.texts import Texts
-from heedful.verdict.ranking_names import ranking_title, tested_rankings
+from heedful.verdict.ranking_names import ranking_title, rankings_in
 
 SINGLE, PREFIXES = "erase_one", "erase_until_flip"
 """The questions that the figures belong to."""
@@ -218,7 +218,7 @@ def _erased(texts: Texts, measure: str, title: str, source: str, caption: str) -
 
 def _shown_rankings(texts: Texts) -> dict[str, str]:
     """Every ranking that was tested, as the reader calls it: those that somebody asked for before the smallest set."""
-    others = {name: printable(ranking_title(name)) for name in tested_rankings(texts.frame.columns)}
+    others = {name: printable(ranking_title(name)) for name in rankings_in(texts.frame.columns)}
     last = {"minimal": RANKINGS["minimal"]}
     return {**{name: title for name, title in {**others, **RANKINGS}.items() if name not in last}, **last}
 

@@ -12,7 +12,7 @@ from heedful.measures import Estimate, difference_interval, score_interval
 from heedful.schema import Advice
 from heedful.verdict.counting import FEWEST_TEXTS, HALFWAY
 from heedful.verdict.headline import Answer
-from heedful.verdict.ranking_names import BOUNDS, FRACTION, SHOWN, ranking_title, tested_rankings
+from heedful.verdict.ranking_names import BOUNDS, FRACTION, SHOWN, ranking_title, rankings_in
 
 NOT_SHOWN = ("attention", "gradient")
 """Rankings that are tested and never advised: attention is asked about, and the gradient of weights is no word's."""
@@ -35,7 +35,7 @@ def can_advise(columns: OtherColumns) -> bool:
 
 def others_in(columns: OtherColumns) -> set[str]:
     """The rankings, beside attention, that may be shown in its place."""
-    return {name for name in tested_rankings(columns) if name not in NOT_SHOWN and not _is_unknown(name, columns)}
+    return {name for name in rankings_in(columns) if name not in NOT_SHOWN and not _is_unknown(name, columns)}
 
 
 def compared_on_same_texts(columns: Columns) -> Columns:
@@ -69,7 +69,7 @@ def advise(choice: Columns, test: OtherColumns, answer: Answer, *, chosen_on: st
         test: columns of the texts on which it is reported.
         chosen_on: what the first are called.
     """
-    others = sorted(others_in(choice) & others_in(test), key=[*SHOWN, *tested_rankings(test)].index)
+    others = sorted(others_in(choice) & others_in(test), key=[*SHOWN, *rankings_in(test)].index)
     means = {name: test[fraction(name)].nanmean().item() for name in ("attention", *others, *BOUNDS)}
     best = min(others, key=lambda name: choice[fraction(name)].nanmean().nan_to_num(2.0).item())
     if choice[fraction(best)].isnan().all() or means[best] != means[best]:

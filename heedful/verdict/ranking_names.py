@@ -41,10 +41,10 @@ def ranking_title(name: str) -> str:
     return {**SHOWN, **METHODS}.get(name, name)
 
 
-def tested_rankings(columns: Iterable[str]) -> tuple[str, ...]:
+def rankings_in(columns: Iterable[str]) -> tuple[str, ...]:
     """The rankings whose columns these are: those of every audit first, then others in the order of their names.
 
-    >>> tested_rankings(["erase_until_flip.fraction_lime", "erase_until_flip.fraction_attention", "sign.value"])
+    >>> rankings_in(["erase_until_flip.fraction_lime", "erase_until_flip.fraction_attention", "sign.value"])
     ('attention', 'lime')
     """
     measured = {column.removeprefix(FRACTION) for column in columns if column.startswith(FRACTION)}

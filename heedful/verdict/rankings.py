@@ -8,7 +8,7 @@ from heedful.battery.plausible_questions import strongest_baseline
 from heedful.battery.question import Columns
 from heedful.measures import Estimate, score_interval
 from heedful.schema import Ranking
-from heedful.verdict.ranking_names import BOUNDS, FRACTION, ranking_title, tested_rankings
+from heedful.verdict.ranking_names import BOUNDS, FRACTION, ranking_title, rankings_in
 
 PRECISION = "plausibility.average_precision_"
 MEANS = {
@@ -23,12 +23,12 @@ MEANS = {
 
 def compare_rankings(columns: Columns) -> tuple[Ranking, ...]:
     """Every ranking that was tested, with what was measured of it; none where rankings were not."""
-    return tuple(_ranking(name, columns) for name in tested_rankings(columns))
+    return tuple(_ranking(name, columns) for name in rankings_in(columns))
 
 
 def _ranking(name: str, columns: Columns) -> Ranking:
     faithful, plausible = _faithful(name, columns), _plausible(name, columns)
-    others = [other for other in tested_rankings(columns) if other != name]
+    others = [other for other in rankings_in(columns) if other != name]
     agreement = {other: _tau(name, other, columns) for other in others}
     return Ranking(
         name=name,

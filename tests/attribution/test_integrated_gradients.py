@@ -63,7 +63,9 @@ def test_where_captum_is_missing_the_error_says_what_to_do(monkeypatch):
     monkeypatch.setitem(sys.modules, "captum", None)
     monkeypatch.setitem(sys.modules, "captum.attr", None)
     model = make("average")
-    with pytest.raises(SettingError, match=r"this attribution needs the package captum, .*pip install .heedful\[captum\]"):
+    with pytest.raises(
+        SettingError, match=r"this attribution needs the package captum, .*pip install .heedful\[captum\]"
+    ):
         integrated_gradients(model, trace(model, make_batch()))
 
 

@@ -6,8 +6,8 @@ import torch
 
 from heedful.schema import ROWS, Training, Verdict
 from heedful.verdict.advice import fraction
-from heedful.verdict.ranking_names import SHOWN
 from heedful.verdict.pooling import pooled_verdict
+from heedful.verdict.ranking_names import SHOWN
 from support.columns import EVERYTHING, TEXTS
 
 
