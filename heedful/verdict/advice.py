@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.battery.question import Columns
+from heedful.battery.question import Columns, Values
 from heedful.formatting import format_estimate
 from heedful.measures import Estimate, difference_interval, score_interval
 from heedful.schema import Advice
@@ -35,7 +35,7 @@ def can_advise(columns: OtherColumns) -> bool:
 
 def others_in(columns: OtherColumns) -> set[str]:
     """The rankings, beside attention, that may be shown in its place."""
-    return {name for name in rankings_in(columns) if name not in NOT_SHOWN and not _is_unknown(name, columns)}
+    return {name for name in rankings_in(columns) if name not in NOT_SHOWN}
 
 
 def compared_on_same_texts(columns: Columns) -> Columns:
@@ -43,18 +43,20 @@ def compared_on_same_texts(columns: Columns) -> Columns:
 
     Scores from outside that too few texts have are left out instead.
     """
-    others = sorted(others_in(columns))
-    lacks = [columns[fraction(name)].isnan() for name in others]
+    outside = [fraction(name) for name in others_in(columns) if name not in SHOWN]
+    few = {name for name in outside if _count(columns[name]) < FEWEST_TEXTS}
+    kept = {name: values for name, values in columns.items() if name not in few}
+    lacks = [kept[fraction(name)].isnan() for name in others_in(kept)]
     undefined = torch.stack(lacks).any(0) if lacks else torch.zeros(1, 1, dtype=torch.bool)
     return {
         name: values.masked_fill(undefined, torch.nan) if name.startswith(FRACTION) else values
-        for name, values in columns.items()
+        for name, values in kept.items()
     }
 
 
-def _is_unknown(name: str, columns: OtherColumns) -> bool:
-    """Whether a ranking was tested on too few texts to be chosen."""
-    return int((~columns[fraction(name)].isnan()).any(0).sum()) < FEWEST_TEXTS and name not in SHOWN
+def _count(values: Values) -> int:
+    """The texts that have a value."""
+    return int((~values.isnan()).any(0).sum())
 
 
 def advise(choice: Columns, test: OtherColumns, answer: Answer, *, chosen_on: str, item: str = "word") -> Advice | None:

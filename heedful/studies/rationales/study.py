@@ -24,16 +24,21 @@ OPTIONS = {GUIDED: {"weight": 1.0}, GUIDED_CODE: {"weight": 100.0, "compared": "
 """Of the attention loss: ours compares attention itself with the target; theirs, the softmax of attention."""
 SEEDS = {"small": {HATEXPLAIN: 3, MOVIES: 2}, "medium": {HATEXPLAIN: 5, MOVIES: 3}, "paper": {HATEXPLAIN: 5, MOVIES: 5}}
 TRAIN = {
-    "small": {HATEXPLAIN: 2_000, MOVIES: 600},
+    "small": {HATEXPLAIN: 2_000, MOVIES: 1_600},
     "medium": {HATEXPLAIN: None, MOVIES: None},
     "paper": {HATEXPLAIN: None, MOVIES: None},
 }
 WORDS = {
     "small": {HATEXPLAIN: 60, MOVIES: 100},
-    "medium": {HATEXPLAIN: 100, MOVIES: 200},
+    "medium": {HATEXPLAIN: 100, MOVIES: 150},
     "paper": {HATEXPLAIN: None, MOVIES: 1_000},
 }
-EXAMPLES = {"small": 200, "medium": 500, "paper": None}
+EXAMPLES = {
+    "small": {HATEXPLAIN: 200, MOVIES: 100},
+    "medium": {HATEXPLAIN: 500, MOVIES: 150},
+    "paper": {HATEXPLAIN: None, MOVIES: None},
+}
+EPOCHS = {HATEXPLAIN: {"small": 5, "medium": 6, "paper": 20}, MOVIES: {"small": 8, "medium": 10, "paper": 20}}
 TOP: dict[str, float] = {HATEXPLAIN: 5.0, MOVIES: 0.31}
 """How many words, or which share of them, are taken for a model's rationale, as in the papers."""
 TESTS = ("erase_until_flip", "comprehensiveness_sufficiency", "plausibility")
@@ -61,7 +66,7 @@ def _audit(source: str, scale: str) -> AuditSettings:
     # The exact floor of ERASER's spans is not shown here, and slow for long texts.
     plausibility: dict[str, OptionValue] = {"k": TOP[source], "by": BY, "longest_exact": 1}
     options: dict[str, dict[str, OptionValue]] = {"plausibility": plausibility, "erase_until_flip": {"by": BY}}
-    return AuditSettings(tests=TESTS, options=options, rankings=(OTHER,), examples=EXAMPLES[scale], shown=0)
+    return AuditSettings(tests=TESTS, options=options, rankings=(OTHER,), examples=EXAMPLES[scale][source], shown=0)
 
 
 def _run(source: str, method: str, seed: int, scale: str) -> Run:
@@ -74,7 +79,7 @@ def _run(source: str, method: str, seed: int, scale: str) -> Run:
     training = TrainingSettings(
         method="guided_by_rationales" if is_guided else "vanilla",
         options=dict(OPTIONS.get(method, {})),
-        epochs={"small": 5, "medium": 6, "paper": 20}[scale],
+        epochs=EPOCHS[source][scale],
         patience=None if scale != "paper" else 5,
         metric="accuracy",
         loss_sum="mean",
@@ -98,8 +103,8 @@ STUDY = Study(
     scales={
         "small": "HateXplain (two classes): BiLSTM without attention, with attention, with guided attention (ours, and "
         "as published), 3 seeds, 2,000 training posts; ERASER's movie reviews, the first 100 words: with attention and "
-        "both kinds of guided attention, 2 seeds, 600 training reviews; 200 test texts audited",
-        "medium": "all training texts at hand; 5 seeds (movie reviews 3, the first 200 words); 500 test posts and all "
+        "both kinds of guided attention, 2 seeds, all training reviews; 200 test posts and 100 test reviews audited",
+        "medium": "all training texts at hand; 5 seeds (movie reviews 3, the first 150 words); 500 test posts and 150 "
         "test reviews audited",
         "paper": "as medium, with 5 seeds, whole posts, the first 1,000 words of reviews, every test text audited",
     },
