@@ -3,7 +3,7 @@
 import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -15,22 +15,22 @@ import torch
 import heedful
 from heedful import __version__
 from heedful.auditing.about import about_attention, settings_of, short_name_of
+from heedful.auditing.attended_words import indicative_words, words_of
 from heedful.auditing.classifier import check_same_words, subject_of_classifier
 from heedful.auditing.companions import Companions, companion_rows
 from heedful.auditing.heads import asks_of_heads, heads_of
 from heedful.auditing.other_rankings import match_given
 from heedful.auditing.rows import audit_rows
-from heedful.auditing.subject import Subject, float64_eval_copy, subject_of, subject_of_batches
+from heedful.auditing.subject import Subject, subject_of, subject_of_batches
 from heedful.auditing.validation import named, validate_batches, validate_labels, validate_model
 from heedful.auditing.words import OwnWords
 from heedful.errors import SettingError
 from heedful.models.transformers.model import TransformerModel
-from heedful.schema import ROWS, Advice, Headline, Line, Training, Verdict, Words
+from heedful.schema import ROWS, Advice, Headline, Line, Training, Verdict
 from heedful.settings import AuditSettings, key_of
 from heedful.settings.validation import update_settings
-from heedful.token_scores import attended_words, token_classes
 from heedful.training.trained import Trained
-from heedful.types import Batch, Dataset, LinearModel, Model
+from heedful.types import Batch, Dataset, Model
 from heedful.verdict.headline import headline
 from heedful.verdict.pooling import pooled_verdict
 
@@ -132,12 +132,12 @@ def audit(
     beside = others.map(lambda other: _same_classes(subject, prepare(other, words=None, name="", labels=())))
     rows = pl.concat([audited.rows, *companion_rows(subject, beside, settings)])
     dev = _dev_rows(model, data, settings, len(subject.texts), partial(prepare, reference=reference))
-    listed = _words(subject, settings)
+    listed = words_of(subject, settings)
     verdict = Verdict(
         **_description(subject, model, data, settings, rows),
         lines=(),
         words=listed,
-        indicative_words=listed.polar if listed else _indicative_words(subject, settings),
+        indicative_words=listed.polar if listed else indicative_words(subject, settings),
         counted_on=subject.counted_on,
         **_of_transformer(model, data, settings, rows),
         notes=(*(data.notes if isinstance(data, Dataset) else ()), *subject.notes, *subject.given.notes),
@@ -233,36 +233,6 @@ def _dev_rows(
     changes = {"tests": ("erase_until_flip",), "split": "dev", "shown": 0, "examples": min(DEV_TEXTS, texts)}
     on_dev = update_settings(settings, changes)
     return audit_rows(prepare(model, settings=on_dev), on_dev).rows
-
-
-def _words(subject: Subject, settings: AuditSettings) -> Words | None:
-    """The most and the least attended words, where their scores were asked for and words are what is attended to."""
-    if not _asks_of_words(subject, settings) or not isinstance(subject.model, LinearModel):
-        return None
-    model = float64_eval_copy(subject.model)
-    assert isinstance(model, LinearModel)
-    counts, vocabulary = subject.context.token_counts(), subject.context.vocabulary
-    words = attended_words(model, subject.batches(), counts, vocabulary, subject.labels)
-    return Words.model_validate(asdict(words))
-
-
-def _indicative_words(subject: Subject, settings: AuditSettings) -> int | None:
-    """How many label-indicative words the texts have; None where they were not asked for."""
-    if not _asks_of_words(subject, settings):
-        return None
-    indicates = token_classes(subject.context.token_counts()) >= 0
-    words = subject.context.item_words
-    occurring = torch.cat(
-        [
-            batch.tokens[batch.attendable].cpu() if words is None else words.numbers(batch).flatten()
-            for batch in subject.batches()
-        ]
-    ).unique()
-    return int(indicates[occurring[occurring >= 0]].sum())
-
-
-def _asks_of_words(subject: Subject, settings: AuditSettings) -> bool:
-    return subject.item == "word" and (not settings.tests or "token_scores" in settings.tests)
 
 
 def _description(

@@ -1,6 +1,7 @@
 """What a model's audit says about explaining its decisions: which ranking to show, and how far to trust it."""
 
 from heedful.auditing.explanation import Action, Guidance
+from heedful.errors import pick
 from heedful.schema import Headline, Verdict
 from heedful.verdict.headline import headline
 from heedful.verdict.ranking_names import METHODS, SHOWN, ranking_title
@@ -16,6 +17,8 @@ def guidance_of(verdict: Verdict | None, how_to_audit: str) -> Guidance:
         how_to_audit: what to run where there is no verdict.
     """
     action, ranking = _choice(verdict)
+    outside = {own.name: own.title for own in verdict.rankings} if verdict is not None else {}
+    pick("ranking", ranking, {**SHOWN, **METHODS, **outside})
     name = ranking_title(ranking)
     lead = {
         "attention": "Attention may be shown.",
@@ -30,8 +33,8 @@ def guidance_of(verdict: Verdict | None, how_to_audit: str) -> Guidance:
     if ranking not in {**SHOWN, **METHODS}:
         # Only who made the scores could make them of a new text.
         shown = ranking_title(WITHOUT_ADVICE)
-        outside = f" Those scores came from outside and cannot be computed here: {shown} is shown."
-        return Guidance("nothing", WITHOUT_ADVICE, shown, lead + (outside if action == "instead" else ""), trust)
+        remark = f" Those scores came from outside and cannot be computed here: {shown} is shown."
+        return Guidance("nothing", WITHOUT_ADVICE, shown, lead + (remark if action == "instead" else ""), trust)
     return Guidance(action, ranking, name, lead, trust)
 
 

@@ -6,7 +6,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.battery.evidence import RANKINGS, Evidence, affordable, undefined_where
+from heedful.battery.affordable import affordable
+from heedful.battery.evidence import RANKINGS, Evidence, undefined_where
 from heedful.battery.question import BatteryTest, Columns, Question, Triple
 from heedful.battery.witness import check_flip_set
 from heedful.errors import pick

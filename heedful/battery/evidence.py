@@ -43,8 +43,7 @@ class Evidence:
 
     Args:
         generator: draws what several tests share: a permutation of each text's weights, a random order of its items.
-        given: scores of the items from outside, or by a method that was asked for, by name: rankings beside attention;
-            NaN throughout a text that has none.
+        given: scores of items by name, which are rankings beside attention; NaN throughout a text that has none.
     """
 
     def __init__(
@@ -247,8 +246,7 @@ class Evidence:
 
     def lacks(self, name: str) -> Bool[Tensor, " batch"]:
         """The texts that have no scores of that name, because nobody gave any."""
-        scores = self.given.get(name, self.attention)
-        return (scores.isnan() & self.items).any(1)
+        return (self.given.get(name, self.attention).isnan() & self.items).any(1)
 
     def ranking(self, name: str) -> Int[Tensor, "batch item"]:
         """An order in which items may be erased, the most important first, by `importance`; ties in random order."""
@@ -289,17 +287,6 @@ RANKINGS: dict[str, Callable[[Evidence], Weights]] = {
     "leave_one_out": lambda evidence: evidence.leave_one_out,
 }
 """Importances to rank items by; the first three are Serrano and Smith's."""
-
-
-def affordable(evidence: Evidence, count: int) -> int:
-    """So many random variants of a text, or a tenth of them where the whole of a transformer is run for each."""
-    is_whole = isinstance(evidence.model, MultiHeadModel) and not evidence.model.is_cheap
-    return max(2, count // 10) if is_whole else count
-
-
-def mean_over(values: Shaped[Tensor, "batch item"], chosen: Bool[Tensor, "batch item"]) -> Float[Tensor, " batch"]:
-    """The mean of the chosen items' values: the expectation over one of them drawn at random; NaN without any."""
-    return values.double().masked_fill(~chosen, 0.0).sum(1) / chosen.sum(1)
 
 
 def undefined_where(

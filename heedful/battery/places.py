@@ -1,7 +1,7 @@
 """The places of items in a ranking, nearly equal values sharing one."""
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
 from heedful.measures import ties_within
@@ -20,3 +20,8 @@ def first_place(values: Float[Tensor, "batch item"], items: Bool[Tensor, "batch 
     """
     ranks = dense_ranks(values, items)
     return (ranks == ranks.masked_fill(~items, -torch.inf).amax(1, keepdim=True)) & items
+
+
+def mean_over(values: Shaped[Tensor, "batch item"], chosen: Bool[Tensor, "batch item"]) -> Float[Tensor, " batch"]:
+    """The mean of the chosen items' values: the expectation over one of them drawn at random; NaN without any."""
+    return values.double().masked_fill(~chosen, 0.0).sum(1) / chosen.sum(1)

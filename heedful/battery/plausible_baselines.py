@@ -1,7 +1,7 @@
 """Rankings that know nothing of the model: the first words, the longest, the rarest."""
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heedful.attribution.items import item_of_token
@@ -16,9 +16,15 @@ def baseline_scores(evidence: Evidence) -> dict[str, Weights]:
     in the texts that words were counted on. A sentence is as long as its words together, and as rare as its rarest. NaN
     where words, or their counts, are not known.
     """
-    tokens = evidence.trace.batch.tokens.cpu()
     lengths, counts = (evidence.context.once(table).to(torch.float64) for table in (_lengths, _counts))
     positions = torch.arange(evidence.items.shape[1], dtype=torch.float64).expand(evidence.items.shape)
+    if evidence.context.item_words is not None:
+        # Words of several tokens have numbers of their own.
+        numbers = evidence.context.item_words.numbers(evidence.trace.batch).cpu()
+        longest = _with_mean(_looked_up(lengths, numbers), evidence.items)
+        rarest = -_looked_up(counts, numbers)
+        return {"first": -positions, "longest": longest, "rarest": rarest.masked_fill(~evidence.items, 0.0)}
+    tokens = evidence.trace.batch.tokens.cpu()
     return {
         "first": -positions,
         "longest": _by_item(evidence, _filled(_looked_up(lengths, tokens), evidence), "sum"),
@@ -41,13 +47,17 @@ def _looked_up(table: Float[Tensor, " token"], tokens: Tensor) -> Float[Tensor, 
     """The entry of each token; NaN for tokens beyond the table."""
     if not len(table):
         return torch.full(tokens.shape, torch.nan, dtype=torch.float64)
-    return table[tokens.clamp_max(len(table) - 1)].where(tokens < len(table), torch.nan)
+    known = (tokens >= 0) & (tokens < len(table))
+    return table[tokens.clamp(0, len(table) - 1)].where(known, torch.nan)
 
 
 def _filled(values: Float[Tensor, "batch time"], evidence: Evidence) -> Float[Tensor, "batch time"]:
     """The same with the mean of the text's known words in place of what is not known."""
-    words = evidence.trace.batch.attendable.cpu()
-    mean = values.where(words, torch.nan).nanmean(1, keepdim=True)
+    return _with_mean(values, evidence.trace.batch.attendable.cpu())
+
+
+def _with_mean(values: Float[Tensor, "batch place"], real: Bool[Tensor, "batch place"]) -> Float[Tensor, "batch place"]:
+    mean = values.where(real, torch.nan).nanmean(1, keepdim=True)
     return torch.where(values.isnan(), mean, values)
 
 

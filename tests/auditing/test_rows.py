@@ -144,7 +144,7 @@ def test_costly_tests_are_done_where_they_are_asked_for(trained, monkeypatch):
     }
     few = AuditSettings(shown=0, examples=4, options={**OPTIONS, **sizes})
     deep = audit(trained, toy(), update_settings(few, {"deep": True}))
-    asked = (COSTS["default"] | COSTS["deep"]) - {"word_substitution"}
+    asked = (COSTS["default"] | COSTS["deep"]) - {"word_substitution", "plausibility"}
     assert set(deep.rows["test"].unique()) == asked and set(deep.verdict.not_asked) == {"word_substitution"}
     assert {"comprehensiveness", "sufficiency", "embedding_attack"} <= {line.name for line in deep.lines}
     only = update_settings(few, {"tests": ("comprehensiveness_sufficiency",), "deep": True})

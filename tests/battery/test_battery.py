@@ -155,6 +155,7 @@ HELPERS = {
     "__init__",
     "adversarial_models",  # its rows come from several models; it has questions, no function of the battery
     "adversarial_search",
+    "affordable",
     "attefa_family",
     "context",
     "evidence",

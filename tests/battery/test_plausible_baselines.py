@@ -1,6 +1,7 @@
 """Scores that know nothing of the model."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import torch
 
@@ -54,3 +55,16 @@ def test_a_sentence_is_as_long_as_its_words_together_and_as_rare_as_its_rarest()
             own = tokens[sentence == number] + 1
             assert scores["longest"][row, number] == own.sum() and scores["rarest"][row, number] == -2 * own.min()
     assert scores["first"].shape == (BATCH, 3)
+
+
+def test_words_of_several_tokens_are_looked_up_by_their_own_numbers():
+    """Whatever the numbers of their tokens; a word that has none is of mean length, and its rarity is not known."""
+    numbers = torch.tensor([[6, 4, -1]])
+    words = SimpleNamespace(numbers=lambda batch: numbers, rewritten=None)
+    context = Context(vocabulary=WORDS, token_counts=lambda: COUNTS, item_words=words)
+    scores = scores_of([5, 5, 5], context)
+    assert (
+        scores["longest"] == [9, 1, 5]
+        and scores["rarest"][:2] == [-1, -18]
+        and scores["rarest"][2] != scores["rarest"][2]
+    )
