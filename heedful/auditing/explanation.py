@@ -114,7 +114,7 @@ class Explanation:
 
     @property
     def ranking(self) -> str:
-        """The ranking to show: "attention", "product", "input_gradient" or "leave_one_out"."""
+        """The ranking to show: "attention", "product", "input_gradient", "leave_one_out", or what the audit tested."""
         return self.guidance.ranking
 
     @property
