@@ -13,12 +13,15 @@ FIGURES: tuple[Callable[[Texts], Figure | None], ...] = (
     *erasure.FIGURES,
     *retrained.FIGURES,
     *stability.FIGURES,
-    *plausibility.FIGURES,
     *words.FIGURES,
 )
 
 
+OF_VERDICTS: tuple[Callable[[Texts], Figure | None], ...] = plausibility.FIGURES
+"""Figures that draw what verdicts say, not rows."""
+
+
 def draw_figures(texts: Texts) -> list[Figure]:
-    """Every figure whose rows are there."""
-    drawn = (figure(texts) for figure in FIGURES)
+    """Every figure whose rows, or rankings, are there."""
+    drawn = (figure(texts) for figure in (*FIGURES, *OF_VERDICTS))
     return [figure for figure in drawn if figure is not None]
