@@ -37,7 +37,7 @@ MORE_PLAUSIBLE = Claim(
 )
 NOT_MORE_FAITHFUL = Claim(
     id="more_plausible_is_not_more_faithful",
-    statement="It is not more faithful to the model for that.",
+    statement="Attention that was taught where people look is not more faithful to the model for that.",
     quote="",
     source=f"{READING} {HATEXPLAIN_PAPER}: plausibility and faithfulness are different things",
     measured="share of a text that attention saves of a random order's erasures, not guided - guided, text by text",
@@ -56,7 +56,7 @@ BEATS_RANDOM = Claim(
 )
 GRADIENT_BEATS = Claim(
     id="attention_does_not_beat_the_gradient",
-    statement="It is no surer without the top words by gradient x input than without the most attended ones.",
+    statement="The most attended words are no more necessary to a model than the top words by gradient x input.",
     quote="",
     source=f"{READING} {ERASER_PAPER}, soft scores: on movies the gradient's comprehensiveness is no less",
     measured="comprehensiveness, gradient x input - attention",

@@ -20,7 +20,7 @@ OURS = "in none of the papers"
 
 def figures(results: Results, claims: Mapping[str, Claim]) -> list[Figure]:
     """Faithful and plausible, a panel a model; and what the claims measure."""
-    guidance = Heading("guidance", "What guidance changes: plausible, and (to the right) less faithful", OURS)
+    guidance = Heading("guidance", "What guidance changes", OURS)
     top_words = Heading("top_words", "Top words by attention, by gradient and at random", OURS)
     return [
         *_rankings(results),
