@@ -156,7 +156,7 @@ def audit(
     if classifiers:
         view = {"site": site or "last", "scope": scope or "row", "device": device}
         texts = data_for(classifiers, given)
-        audited = [audit_classifiers(printed.progress, classifiers, texts, how, Path(audits), view)]
+        audited = [audit_classifiers(printed.progress, classifiers, texts, how, Path(audits), view, scores)]
     elif model and (given is not None or scores is not None):
         audited = [audit_on(printed.progress, store, model[0], given, how, Path(audits), device, scores)]
     else:

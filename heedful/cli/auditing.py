@@ -101,18 +101,22 @@ def audit_classifiers(
     settings: AuditSettings,
     folder: Path,
     view: dict[str, str],
+    scores: str | None = None,
 ) -> "AuditFiles":
     """The audit of a Hugging Face classifier, or of several checkpoints of it together.
 
     Args:
         view: site, scope and device.
+        scores: a file of scores from outside.
     """
+    from heedful.data.folder import user_path
     from heedful.report import read_audit
     from heedful.report.pooled import pool_checkpoints
     from heedful.runs.classifiers import ensure_classifier_audit, load_texts, load_view
 
     loaded = [load_view(name, **view) for name in models]
     dataset, places = load_texts(data, models), []
+    given = None if scores is None else user_path(scores, "--scores")
     with progress_bar(console) as bar:
         for model in loaded:
             others = [other for other in loaded if other is not model]
@@ -121,7 +125,9 @@ def audit_classifiers(
             def report(done: int, total: int, task: "TaskID" = task) -> None:
                 bar.update(task, completed=done, total=total)
 
-            places.append(ensure_classifier_audit(model, dataset, settings, folder, others, report=report))
+            places.append(
+                ensure_classifier_audit(model, dataset, settings, folder, others, report=report, scores=given)
+            )
     return pool_checkpoints([read_audit(place) for place in places])
 
 

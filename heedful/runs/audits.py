@@ -39,7 +39,7 @@ def request_of(
         data=dataset.fingerprint,
         settings=settings,
         companions=companions.map(lambda companion: key_of(companion.run)),
-        scores="" if scores is None else _hash_of(scores),
+        scores="" if scores is None else scores_fingerprint(scores),
     )
 
 
@@ -69,7 +69,7 @@ def ensure_audit(
     return place
 
 
-def _hash_of(scores: Path) -> str:
+def scores_fingerprint(scores: Path) -> str:
     """A fingerprint of the file, and of its name: that is what scores may be called."""
     try:
         content = scores.read_bytes()

@@ -34,5 +34,5 @@ def _rankings(results: Results) -> list[Figure]:
     names = tuple(f"{cell.data}, {cell.method}" for cell in cells)
     # A copy: which columns there are is asked of each ranking.
     rankings = tuple(compare_rankings(dict(cell.columns.items())) for cell in cells)
-    figure = faithful_and_plausible(Texts(pl.DataFrame(), names, (), rankings))
+    figure = faithful_and_plausible(Texts(pl.DataFrame(), names, (), rankings=rankings))
     return [] if figure is None else [replace(figure, group="Figures", source=OURS, columns=6)]
