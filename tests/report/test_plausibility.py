@@ -22,7 +22,7 @@ def ranking(name, faithful=0.5, plausible=0.2, **more):
 
 
 def texts(*rankings, runs=("bilstm",)):
-    return Texts(pl.DataFrame(), runs, (), tuple(rankings for _ in runs))
+    return Texts(pl.DataFrame(), runs, (), rankings=tuple(rankings for _ in runs))
 
 
 def test_every_ranking_that_has_both_scores_is_a_point():
