@@ -174,6 +174,37 @@ class Advice(_Part):
     score_high: Number = None
 
 
+class Ranking(_Part):
+    """One ranking of words: how faithful to the model and, apart from it, how plausible to people.
+
+    Args:
+        name, title: as measures and as readers call it.
+        faithful, faithful_low, faithful_high: where it lies between a random order (0) and the smallest set that
+            changes the decision (1), by how much of a text is erased before the decision changes; its 95 % interval.
+        plausible, plausible_low, plausible_high: where its average precision against people's marks lies between the
+            best of the rankings that know nothing of the model (0) and the marks themselves (1); its 95 % interval.
+        erased, comprehensiveness, sufficiency, average_precision, token_f1: means over texts.
+        agreement: mean Kendall's tau with each other ranking.
+        texts: for how many it was tested.
+    """
+
+    name: str
+    title: str = ""
+    faithful: Number = None
+    faithful_low: Number = None
+    faithful_high: Number = None
+    plausible: Number = None
+    plausible_low: Number = None
+    plausible_high: Number = None
+    erased: Number = None
+    comprehensiveness: Number = None
+    sufficiency: Number = None
+    average_precision: Number = None
+    token_f1: Number = None
+    agreement: dict[str, Number] = {}
+    texts: NonNegativeInt = 0
+
+
 class Headline(_Part):
     """The answer, in the words that terminal, page and files share.
 
@@ -282,6 +313,7 @@ class Verdict(_Part):
         run: the audited run, the first where several trainings are pooled.
         fingerprint: of the audited data; empty where nobody knows it.
         trainings: every audited training; they differ in the seed alone.
+        rankings: attention and all others that were tested, side by side.
         item: what attention weighs: "word" or "sentence".
         redundancy: the share of texts in which no single deletion changes the decision and two words or more give it,
             each alone: there, that other attention would do as well is no reproach.
@@ -311,6 +343,7 @@ class Verdict(_Part):
     headline: Headline | None = None
     lines: tuple[Line, ...]
     advice: Advice | None = None
+    rankings: tuple[Ranking, ...] = ()
     words: Words | None = None
     indicative_words: NonNegativeInt | None = None
     counted_on: str = "the training texts"

@@ -28,6 +28,7 @@ class Example:
         query: hypothesis (nli) or question (qa); empty for classification.
         sentences: position in `tokens` at which each sentence begins, the first being 0; empty where nobody asked.
         rationale: positions in `tokens` that a person (or the data's maker) says the label rests on; None if unknown.
+        annotators: the same of each person who marked the text; empty where nobody did, or the data's maker alone.
         text: what the user wrote; `WordTokenizer.split` finds the characters of each token in it again.
         query_text: the query as it was written.
         row: the number of the data row in its file, counted from 1 after the header (jsonl: the line); None if unknown.
@@ -43,6 +44,7 @@ class Example:
     query_text: str = ""
     row: int | None = None
     id: str | None = None
+    annotators: tuple[tuple[int, ...], ...] = ()
 
     def __repr__(self) -> str:
         more = " ..." if len(self.tokens) > SHOWN_TOKENS else ""
@@ -84,6 +86,8 @@ class Batch:
         attendable: what attention may weigh: never padding, nor a start or end symbol.
         sentence: the number of the sentence that each token is in, counted from 0; hierarchical models only.
         imposed_attention: attention imposed from outside; frozen attention only.
+        marks: 1 at the tokens that each annotator marked, 0 at others, NaN throughout for annotators that a text does
+            not have; None where nobody marked any text.
     """
 
     index: Int[Tensor, " batch"]
@@ -95,6 +99,7 @@ class Batch:
     query_mask: Bool[Tensor, "batch query"] | None = None
     sentence: Int[Tensor, "batch time"] | None = None
     imposed_attention: Float[Tensor, "batch item"] | None = None
+    marks: Float[Tensor, "batch annotator time"] | None = None
 
     def __repr__(self) -> str:
         return _shapes("Batch", self)

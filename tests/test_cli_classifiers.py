@@ -56,6 +56,27 @@ def test_checkpoints_are_audited_together(heedful):
     assert len(verdict["trainings"]) == 2 and "seeds" in {line["name"] for line in verdict["lines"]}
 
 
+def test_marks_of_people_scores_from_outside_and_methods_by_name(heedful, root):
+    """Scores by characters of the word that is marked: the pieces of a word do not matter."""
+    lines = ["id,text,label,why"]
+    scores = []
+    for number, (text, label) in enumerate(written(60)):
+        start = text.index(" ") + 1
+        end = start + len(text[start:].split()[0])
+        lines.append(f"t{number},{text},{label},{start}-{end}")
+        scores.append({"id": f"t{number}", "start": start, "end": end, "score": 1.0, "name": "oracle"})
+    (root / "marked.csv").write_text("\n".join(lines), encoding="utf-8")
+    (root / "oracle.jsonl").write_text("\n".join(map(json.dumps, scores)), encoding="utf-8")
+    how = ["--tests", "plausibility,comprehensiveness_sufficiency,erase_until_flip", "--set", "audit.shown=2"]
+    how += ["--set", "audit.erase_until_flip.rankings=2", "--examples", "20", "--rankings", "gradient_x_input"]
+    asked = ["audit", "marked.csv", "--rationale", "why", "--model", "./my-bert-0", "--scores", "oracle.jsonl", *how]
+    verdict = json.loads(heedful(*asked, "--json").stdout)
+    rankings = {ranking["name"]: ranking for ranking in verdict["rankings"]}
+    assert rankings["oracle"]["average_precision"] == 1.0 and rankings["oracle"]["comprehensiveness"] is not None
+    assert rankings["gradient_x_input"]["average_precision"] is not None
+    assert {line["name"] for line in verdict["lines"]} >= {"plausibility", "plausible_top_words"}
+
+
 def test_sites_and_scopes_are_chosen(heedful):
     flags = ["--site", "head:1.0", "--scope", "all-rows", "--tests", "uniform", "--set", "audit.shown=0"]
     output = heedful("audit", "my.csv", *COLUMNS, "--model", "./my-bert-0", *flags).output

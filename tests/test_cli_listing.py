@@ -54,7 +54,7 @@ def test_a_listed_key_names_its_run(store):
 def test_on_a_terminal_no_line_is_wider_than_it(store, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")
-    for kind in ("runs", "tests", "methods", "datasets"):
+    for kind in ("runs", "tests", "rankings", "methods", "datasets"):
         lines = invoke(kind, "--runs", store.folder).stdout.splitlines()
         assert len(lines) > 3 and max(map(len, lines)) <= 80
 

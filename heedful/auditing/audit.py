@@ -2,8 +2,8 @@
 
 import platform
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -15,21 +15,22 @@ import torch
 import heedful
 from heedful import __version__
 from heedful.auditing.about import about_attention, settings_of, short_name_of
+from heedful.auditing.attended_words import indicative_words, words_of
 from heedful.auditing.classifier import check_same_words, subject_of_classifier
 from heedful.auditing.companions import Companions, companion_rows
 from heedful.auditing.heads import asks_of_heads, heads_of
+from heedful.auditing.other_rankings import match_given
 from heedful.auditing.rows import audit_rows
-from heedful.auditing.subject import Subject, float64_eval_copy, subject_of, subject_of_batches
+from heedful.auditing.subject import Subject, subject_of, subject_of_batches
 from heedful.auditing.validation import named, validate_batches, validate_labels, validate_model
 from heedful.auditing.words import OwnWords
 from heedful.errors import SettingError
 from heedful.models.transformers.model import TransformerModel
-from heedful.schema import ROWS, Advice, Headline, Line, Training, Verdict, Words
+from heedful.schema import ROWS, Advice, Headline, Line, Training, Verdict
 from heedful.settings import AuditSettings, key_of
 from heedful.settings.validation import update_settings
-from heedful.token_scores import attended_words, token_classes
 from heedful.training.trained import Trained
-from heedful.types import Batch, Dataset, LinearModel, Model
+from heedful.types import Batch, Dataset, Model
 from heedful.verdict.headline import headline
 from heedful.verdict.pooling import pooled_verdict
 
@@ -37,6 +38,8 @@ DEV_TEXTS = 500
 """Dev texts on which the ranking to show is chosen, at most; never more than are audited."""
 
 Report = Callable[[int, int], None]
+Scores = Mapping[str, object] | str | Path
+"""Scores from outside: by name a path, a data frame, a dict by text or a row a text; or a file of any names."""
 Checked = TypeVar("Checked")
 
 
@@ -102,6 +105,7 @@ def audit(
     words: OwnWords | None = None,
     name: str = "",
     labels: Sequence[str] = (),
+    scores: Scores | None = None,
     device: str | None = None,
     report: Report | None = None,
 ) -> Audit:
@@ -112,6 +116,7 @@ def audit(
             each item that attention weighs; or a dict or function from the number of a token to its word.
         name: what a model of the user's own is called; empty: by its class.
         labels: what its classes are called, in the order of its logits; empty: by their numbers.
+        scores: scores of words from outside, by name: rankings to be tested beside attention.
         device: where it is measured; None: our models on the processor, others where they are.
         report: called with (texts done, texts in all) after every batch.
     """
@@ -120,21 +125,22 @@ def audit(
     described = {"words": words, "name": name, "labels": labels}
     prepare = partial(_subject, data=data, settings=settings, device=device, **described)
     subject = prepare(model, reference=reference if isinstance(reference, Trained) else None)
+    subject = replace(subject, given=match_given(scores, subject, settings))
     began = time.perf_counter()
     audited = audit_rows(subject, settings, report)
     others = Companions(companions.retrained, companions.seeds, companions.adversaries)
     beside = others.map(lambda other: _same_classes(subject, prepare(other, words=None, name="", labels=())))
     rows = pl.concat([audited.rows, *companion_rows(subject, beside, settings)])
     dev = _dev_rows(model, data, settings, len(subject.texts), partial(prepare, reference=reference))
-    listed = _words(subject, settings)
+    listed = words_of(subject, settings)
     verdict = Verdict(
         **_description(subject, model, data, settings, rows),
         lines=(),
         words=listed,
-        indicative_words=listed.polar if listed else _indicative_words(subject, settings),
+        indicative_words=listed.polar if listed else indicative_words(subject, settings),
         counted_on=subject.counted_on,
         **_of_transformer(model, data, settings, rows),
-        notes=(*(data.notes if isinstance(data, Dataset) else ()), *subject.notes),
+        notes=(*(data.notes if isinstance(data, Dataset) else ()), *subject.notes, *subject.given.notes),
         not_asked=dict(audited.not_asked),
         substitutions=audited.substitutions,
         synonym_source=audited.synonym_source,
@@ -227,36 +233,6 @@ def _dev_rows(
     changes = {"tests": ("erase_until_flip",), "split": "dev", "shown": 0, "examples": min(DEV_TEXTS, texts)}
     on_dev = update_settings(settings, changes)
     return audit_rows(prepare(model, settings=on_dev), on_dev).rows
-
-
-def _words(subject: Subject, settings: AuditSettings) -> Words | None:
-    """The most and the least attended words, where their scores were asked for and words are what is attended to."""
-    if not _asks_of_words(subject, settings) or not isinstance(subject.model, LinearModel):
-        return None
-    model = float64_eval_copy(subject.model)
-    assert isinstance(model, LinearModel)
-    counts, vocabulary = subject.context.token_counts(), subject.context.vocabulary
-    words = attended_words(model, subject.batches(), counts, vocabulary, subject.labels)
-    return Words.model_validate(asdict(words))
-
-
-def _indicative_words(subject: Subject, settings: AuditSettings) -> int | None:
-    """How many label-indicative words the texts have; None where they were not asked for."""
-    if not _asks_of_words(subject, settings):
-        return None
-    indicates = token_classes(subject.context.token_counts()) >= 0
-    words = subject.context.item_words
-    occurring = torch.cat(
-        [
-            batch.tokens[batch.attendable].cpu() if words is None else words.numbers(batch).flatten()
-            for batch in subject.batches()
-        ]
-    ).unique()
-    return int(indicates[occurring[occurring >= 0]].sum())
-
-
-def _asks_of_words(subject: Subject, settings: AuditSettings) -> bool:
-    return subject.item == "word" and (not settings.tests or "token_scores" in settings.tests)
 
 
 def _description(

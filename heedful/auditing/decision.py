@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from heedful.attribution.methods import ATTRIBUTIONS
 from heedful.auditing.explanation import Explanation, Guidance, OtherAttention, SmallestSet, Solver
 from heedful.auditing.subject import Subject, float64_eval_copy
 from heedful.auditing.words import check_count
@@ -59,7 +60,7 @@ def _explain_batch(
 ) -> Iterator[tuple[int, Explanation]]:
     """The number of each text, and its explanation."""
     labels = evidence.context.labels
-    own = evidence.attention if guidance.ranking == "attention" else RANKINGS[guidance.ranking](evidence)
+    own = _shown_weights(evidence, guidance.ranking)
     smallest, other = _smallest_sets(evidence, labels), _other_attention(evidence, labels)
     for row, number in enumerate(evidence.trace.batch.index.tolist()):
         real, known = evidence.items[row], described[number]
@@ -82,6 +83,15 @@ def _explain_batch(
                 notes=(*known.notes, *_notes(int(real.sum()), known.item)),
             ),
         )
+
+
+def _shown_weights(evidence: Evidence, ranking: str) -> Weights:
+    """The weights of the ranking that is shown; what it draws, it draws alike for every text."""
+    if ranking == "attention":
+        return evidence.attention
+    if ranking in ATTRIBUTIONS:
+        return ATTRIBUTIONS[ranking](evidence.model, evidence.trace, torch.Generator().manual_seed(0)).cpu()
+    return RANKINGS[ranking](evidence)
 
 
 def _names(known: Described, count: int, number: int) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ Solver = Literal["exact", "bound", "search"]
 SHOWN = 60
 """Characters of the text that the representation of an explanation shows."""
 
-SIGNED = ("product",)
+SIGNED = ("product", "gradient_x_input", "integrated_gradients", "smoothgrad", "lime", "shap")
 """Rankings whose weights have a sign: positive for the decision, negative against it."""
 
 
@@ -114,7 +114,7 @@ class Explanation:
 
     @property
     def ranking(self) -> str:
-        """The ranking to show: "attention", "product", "input_gradient" or "leave_one_out"."""
+        """The ranking to show: "attention", "product", "input_gradient", "leave_one_out", or what the audit tested."""
         return self.guidance.ranking
 
     @property

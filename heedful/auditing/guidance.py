@@ -3,8 +3,8 @@
 from heedful.auditing.explanation import Action, Guidance
 from heedful.errors import pick
 from heedful.schema import Headline, Verdict
-from heedful.verdict.advice import RANKINGS
 from heedful.verdict.headline import headline
+from heedful.verdict.ranking_names import METHODS, SHOWN, ranking_title
 
 WITHOUT_ADVICE = "leave_one_out"
 """What is shown beside attention where no audit says which ranking to show."""
@@ -17,7 +17,9 @@ def guidance_of(verdict: Verdict | None, how_to_audit: str) -> Guidance:
         how_to_audit: what to run where there is no verdict.
     """
     action, ranking = _choice(verdict)
-    name = pick("ranking", ranking, RANKINGS)
+    outside = {own.name: own.title for own in verdict.rankings} if verdict is not None else {}
+    pick("ranking", ranking, {**SHOWN, **METHODS, **outside})
+    name = ranking_title(ranking)
     lead = {
         "attention": "Attention may be shown.",
         "instead": f"Show {name}, not attention.",
@@ -28,6 +30,11 @@ def guidance_of(verdict: Verdict | None, how_to_audit: str) -> Guidance:
         trust = f"So nobody knows how far to trust this explanation. To find out, run {how_to_audit}."
     else:
         trust = _trust(verdict, headline(verdict))
+    if ranking not in {**SHOWN, **METHODS}:
+        # Only who made the scores could make them of a new text.
+        shown = ranking_title(WITHOUT_ADVICE)
+        remark = f" Those scores came from outside and cannot be computed here: {shown} is shown."
+        return Guidance("nothing", WITHOUT_ADVICE, shown, lead + (remark if action == "instead" else ""), trust)
     return Guidance(action, ranking, name, lead, trust)
 
 

@@ -11,6 +11,7 @@ class AuditRequest(BaseModel):
 
     Args:
         data: fingerprint of the data that is audited, the run's own or another.
+        scores: fingerprint of scores from outside; empty where there are none.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -19,6 +20,7 @@ class AuditRequest(BaseModel):
     data: str
     settings: AuditSettings = AuditSettings()
     companions: Companions[str] = Companions()
+    scores: str = ""
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -29,4 +31,5 @@ class AuditRequest(BaseModel):
     def key(self) -> str:
         """The audit's name on disk."""
         others = [f"{role} {key}" for role, keys in self.companions.by_role().items() for key in keys]
-        return audit_key_of(" ".join([self.run, *others]), self.data, self.settings)
+        given = [f"scores {self.scores}"] if self.scores else []
+        return audit_key_of(" ".join([self.run, *others, *given]), self.data, self.settings)

@@ -12,13 +12,15 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from heedful.attribution.methods import ATTRIBUTIONS
 from heedful.auditing.checked_trace import validate_unchanged
+from heedful.auditing.other_rankings import rankings_beside
 from heedful.auditing.subject import Subject, float64_eval_copy, random_order
 from heedful.auditing.words import check_count
 from heedful.battery import BATTERY, Evidence
 from heedful.data.draws import seeded_generator
 from heedful.data.tokenizer import spans_in
-from heedful.errors import pick
+from heedful.errors import SettingError, pick
 from heedful.models.linearity import validate_linearity
 from heedful.schema import EXAMPLES, ROWS, Substitution
 from heedful.settings import AuditSettings
@@ -57,10 +59,11 @@ def audit_rows(
     Args:
         report: called with (texts done, texts in all) after every batch.
     """
+    check_names(settings)
     tests, model = chosen_tests(settings), float64_eval_copy(subject.model)
     generators = {name: _generator(settings.seed, name) for name in tests}
     shared = _generator(settings.seed, "evidence")
-    shown = shown_texts(subject, settings)
+    shown, others = shown_texts(subject, settings), rankings_beside(subject, settings)
     parts: list[pl.DataFrame] = []
     texts: list[pl.DataFrame] = []
     pairs: Counter[tuple[str, str]] = Counter()
@@ -71,7 +74,7 @@ def audit_rows(
         with torch.no_grad():
             seen = subject.trace(model, batch)
             first = first or seen
-            evidence = Evidence(validate_linearity(model, seen), seen, subject.context, shared)
+            evidence = Evidence(validate_linearity(model, seen), seen, subject.context, shared, others(model, seen))
             findings = {name: test(evidence, generators[name]) for name, test in tests.items()}
             items, examples = _shown_rows(subject, evidence, shown, findings)
         parts += [batch_rows(subject, batch, findings), items]
@@ -79,7 +82,8 @@ def audit_rows(
         for name, each in findings.items():
             pairs.update(each.substitutions)
             sources |= {each.synonym_source: None} if each.synonym_source else {}
-            not_asked |= {question.name: each.not_asked for question in BATTERY[name].questions if each.not_asked}
+            if each.not_asked and (settings.tests or not BATTERY[name].needs_marks):
+                not_asked |= {question.name: each.not_asked for question in BATTERY[name].questions}
         done += len(batch.labels)
         if report:
             report(done, len(subject.texts))
@@ -104,6 +108,15 @@ def _substitutions(pairs: Mapping[tuple[str, str], int]) -> tuple[Substitution, 
 def shown_texts(subject: Subject, settings: AuditSettings) -> set[int]:
     """The texts whose items get rows of their own."""
     return {subject.texts[i] for i in random_order(len(subject.texts), settings.seed + 1)[: settings.shown]}
+
+
+def check_names(settings: AuditSettings) -> None:
+    """Raise where a test, an option or a ranking of that name is unknown, or one ranking is named twice."""
+    chosen_tests(settings)
+    for name in settings.rankings:
+        pick("ranking", name, ATTRIBUTIONS)
+    if len({*settings.rankings}) < len(settings.rankings):
+        raise SettingError(f"rankings must be named once each; they are {', '.join(settings.rankings)}.")
 
 
 def chosen_tests(settings: AuditSettings) -> dict[str, Callable[..., Findings]]:
@@ -172,7 +185,8 @@ def _shown_rows(
     adversarial = values.get("adversarial_attention")
     predictions = None if adversarial is None else evidence.decode(adversarial).softmax(-1)
     texts = [_text(subject, evidence, place, predictions, replacement) for place in places]
-    marked = item_rows(subject, evidence.trace, _rationales(subject, evidence), shown, evidence.solver)
+    of_some = {**_rationales(subject, evidence), **evidence.given}
+    marked = item_rows(subject, evidence.trace, of_some, shown, evidence.solver)
     rows = item_rows(subject, evidence.trace, values, shown, evidence.solver)
     return pl.concat([rows, marked.drop_nans("value")]), pl.DataFrame(texts, schema=EXAMPLES)
 

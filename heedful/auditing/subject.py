@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
+from heedful.attribution.given import GivenScores
 from heedful.attribution.items import item_of_token, items_are_tokens
 from heedful.auditing.checked_trace import checked_trace, validate_gradient, validate_trace
 from heedful.auditing.validation import class_names, first_line, validate_batches, validate_device, validate_model
@@ -48,6 +49,7 @@ class Subject:
         counted_on: the texts on which label-indicative words are counted.
         site, scope: of a transformer, which attention is shown, and where other attention is imposed.
         notes: what reading did to the texts, for the user to read.
+        given: scores from outside.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Subject:
     site: str | None = None
     scope: str | None = None
     notes: tuple[str, ...] = ()
+    given: GivenScores = field(default_factory=GivenScores)
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -13,7 +13,9 @@ from heedful.battery import (
     leave_one_out_agreement,
     mean_of_heads,
     permutation,
+    plausibility,
     prediction,
+    ranking_agreement,
     redundancy,
     same_mixture,
     seeds,
@@ -51,6 +53,8 @@ BATTERY: dict[str, BatteryTest] = {
     "certificate": certificate.TEST,
     "embedding_attack": embedding_attack.TEST,
     "sensitivity": sensitivity.TEST,
+    "ranking_agreement": ranking_agreement.TEST,
+    "plausibility": plausibility.TEST,
 }
 """In the order in which the verdict asks."""
 

@@ -21,6 +21,9 @@ SIZES = (1, 3, 5, 10, 0.2)
 
 Sizes = Annotated[tuple[Positive, ...], Field(min_length=1)]
 
+KINDS = ("comprehensiveness", "sufficiency")
+LogitsOf = Callable[[Model, Trace, Parts], Float[Tensor, "batch part classes"]]
+
 ERASED = {"delete": logits_of_parts, "zero": logits_of_zeroed}
 """How the other words are taken away: deleted from the text, or left in it with zeros for an embedding."""
 
@@ -38,7 +41,8 @@ def comprehensiveness_sufficiency(
     predicted class; both signed. The top words are necessary where the first is large, and suffice where the second is
     small. For each number of words `comprehensiveness_attention_3` ..., and without a number the mean over all of them
     (AOPC); the same for words drawn at random (`_random`), for the words whose leaving out moves the prediction most
-    (`_leave_one_out`), and for those whose weight would raise the probability of the decision most (`_gradient`): the
+    (`_leave_one_out`), for scores from outside by their names (the mean alone), and for those whose weight would raise
+    the probability of the decision most (`_gradient`): the
     words that the best attention over these encodings would choose. `_permuted`: of the permuted weights, where the
     model predicts by these, for parts of a text too. NaN, for all of these alike, at a size that takes
     the whole text, or at which one of them takes all that has weight. And `emptied`, how much less sure it is with
@@ -65,22 +69,38 @@ def comprehensiveness_sufficiency(
     # A size that leaves nothing for one order is left out of all, or their means would be over different sizes.
     lost = lost.masked_fill(lost.isnan().any(2, keepdim=True), torch.nan)
     values: dict[str, Tensor] = {}
-    for kind, by_order in zip(("comprehensiveness", "sufficiency"), lost.unbind(1), strict=True):
+    for kind, by_order in zip(KINDS, lost.unbind(1), strict=True):
         for name, by_size in zip(orders, by_order.unbind(1), strict=True):
             values[f"{kind}_{name}"] = by_size.nanmean(1)
             values |= {
                 f"{kind}_{name}_{size_name(size)}": value for size, value in zip(sizes, by_size.unbind(1), strict=True)
             }
+    values |= _of_given(evidence, sizes, pick("erase", erase, ERASED), lost.isnan().any(2))
     nothing = torch.zeros_like(evidence.trace.encoded.items[:, None])
     values["emptied"] = sure_less(evidence, logits_of_zeroed(evidence.model, evidence.trace, nothing).cpu())[:, 0]
     return Findings(undefined_where(evidence.count < 2, values))
+
+
+def _of_given(
+    evidence: Evidence,
+    sizes: Sequence[int | float],
+    logits_of: LogitsOf,
+    undefined: Bool[Tensor, "batch kind size"],
+) -> dict[str, Float[Tensor, " batch"]]:
+    """The means over all sizes for scores from outside, at the sizes at which those of attention are defined."""
+    values: dict[str, Tensor] = {}
+    for name in evidence.given:
+        lost = _lost(evidence, [evidence.ranking(name)], sizes, logits_of)[:, :, 0].masked_fill(undefined, torch.nan)
+        means = dict(zip((f"{kind}_{name}" for kind in KINDS), lost.nanmean(2).unbind(1), strict=True))
+        values |= undefined_where(evidence.lacks(name), means)
+    return values
 
 
 def _lost(
     evidence: Evidence,
     orders: Iterable[Int[Tensor, "batch item"]],
     sizes: Sequence[int | float],
-    logits_of: Callable[[Model, Trace, Parts], Float[Tensor, "batch part classes"]],
+    logits_of: LogitsOf,
 ) -> Float[Tensor, "batch kind order size"]:
     """How much less sure the model is without the top words of each order, and with them alone."""
     items, wanted = evidence.items, top_sizes(evidence.count, sizes)

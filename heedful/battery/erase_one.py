@@ -4,7 +4,8 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
-from heedful.battery.evidence import Evidence, mean_over, undefined_where
+from heedful.battery.evidence import Evidence, undefined_where
+from heedful.battery.places import mean_over
 from heedful.battery.question import BatteryTest, Columns, Question, Triple, of_100
 from heedful.measures import js_divergence
 from heedful.types import Findings

@@ -6,7 +6,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.battery.evidence import RANKINGS, Evidence, affordable, undefined_where
+from heedful.battery.affordable import affordable
+from heedful.battery.evidence import RANKINGS, Evidence, undefined_where
 from heedful.battery.question import BatteryTest, Columns, Question, Triple
 from heedful.battery.witness import check_flip_set
 from heedful.errors import pick
@@ -31,8 +32,8 @@ def erase_until_flip(
     change that some set makes counts as all items erased; texts that no set changes are NaN, and so are those with
     fewer than two items that have weight. `permuted` is the ranking by the permuted weights where the model predicts by
     these. Items that a ranking ties are erased in random order (the mean over
-    `rankings` orders). Of items: the smallest set, where the head is linear. Serrano and Smith (2019, section 5); the
-    minimum is ours.
+    `rankings` orders). Scores from outside are rankings, too; a text that has none is NaN for them. Of items: the
+    smallest set, where the head is linear. Serrano and Smith (2019, section 5); the minimum is ours.
 
     Args:
         rankings: random ones, that the others are held against; see `affordable`.
@@ -41,13 +42,14 @@ def erase_until_flip(
     for name in by:
         pick("ranking", name, RANKINGS)
     orders = random_orders(evidence.items, generator, affordable(evidence, rankings))
-    flips = {name: _by_ranking(evidence, name, orders) for name in by}
+    flips = {name: _by_ranking(evidence, name, orders) for name in (*by, *evidence.given)}
     flips["random"] = _mean_of(evidence, orders, torch.arange(len(evidence.items)))
     smallest, shown = _smallest(evidence, list(flips.values()))
     flips["permuted"] = _by_ranking(evidence.uninformed, "attention", orders)
     values: dict[str, Tensor] = {}
     for name, flip in {**flips, "minimal": _missed(smallest, evidence.count)}.items():
-        values |= {f"{field.name}_{name}": getattr(flip, field.name) for field in fields(flip)}
+        own = {f"{field.name}_{name}": getattr(flip, field.name) for field in fields(flip)}
+        values |= undefined_where(evidence.lacks(name), own)
     undefined = smallest.count.isnan() | (evidence.weighed < 2)
     solvers: dict[str, Solver] = {name: evidence.solver for name in values if name.endswith("_minimal")}
     return Findings(undefined_where(undefined, values), items=shown, solvers=solvers)

@@ -11,6 +11,7 @@ from torch import Tensor
 from heedful.attribution import input_gradient, leave_one_out_imposed, weight_gradient
 from heedful.attribution.items import items_are_tokens
 from heedful.battery.context import Context
+from heedful.battery.places import dense_ranks, first_place
 from heedful.exact import (
     draw_permutations,
     expected_permuted_js,
@@ -42,14 +43,21 @@ class Evidence:
 
     Args:
         generator: draws what several tests share: a permutation of each text's weights, a random order of its items.
+        given: scores of items by name, which are rankings beside attention; NaN throughout a text that has none.
     """
 
     def __init__(
-        self, model: Model, trace: Trace, context: Context | None = None, generator: torch.Generator | None = None
+        self,
+        model: Model,
+        trace: Trace,
+        context: Context | None = None,
+        generator: torch.Generator | None = None,
+        given: Mapping[str, Weights] | None = None,
     ):
         self.model = model
         self.trace = trace
         self.context = context or Context()
+        self.given: Mapping[str, Weights] = given or {}
         self.attention: Weights = trace.attention.cpu()
         self.items: Bool[Tensor, "batch item"] = trace.encoded.items.cpu()
         self.labels: Int[Tensor, " batch"] = trace.batch.labels.cpu()
@@ -105,7 +113,7 @@ class Evidence:
         scores, encoded = log_weights.to(self.trace.attention), encoded or self.trace.encoded
         logits = self.model.decode(encoded, scores.exp())
         seen = replace(self.trace, encoded=encoded, attention=scores.exp(), scores=scores, logits=logits)
-        evidence = Evidence(self.model, seen, self.context)
+        evidence = Evidence(self.model, seen, self.context, given=self.given)
         evidence.random_order = self.random_order
         return evidence
 
@@ -232,8 +240,16 @@ class Evidence:
         is_empty = weights.isnan().any(2, keepdim=True)
         return self.decode_each(weights.nan_to_num(0.0)).masked_fill(is_empty, torch.nan)
 
+    def importance(self, name: str) -> Weights:
+        """What a ranking of that name ranks items by: one of RANKINGS, or scores that were given."""
+        return self.given[name] if name in self.given else RANKINGS[name](self)
+
+    def lacks(self, name: str) -> Bool[Tensor, " batch"]:
+        """The texts that have no scores of that name, because nobody gave any."""
+        return (self.given.get(name, self.attention).isnan() & self.items).any(1)
+
     def ranking(self, name: str) -> Int[Tensor, "batch item"]:
-        """An order in which items may be erased, the most important first: one of RANKINGS; ties in random order."""
+        """An order in which items may be erased, the most important first, by `importance`; ties in random order."""
         return self.ranked(name, self.random_order)
 
     def ranked(self, name: str, order: Int[Tensor, "batch item"]) -> Int[Tensor, "batch item"]:
@@ -244,7 +260,7 @@ class Evidence:
         self, name: str, orders: Int[Tensor, "text n item"], texts: Int[Tensor, " text"]
     ) -> Int[Tensor, "text n item"]:
         """The ranking of that name of the chosen texts, its ties in each of the given orders."""
-        ranks = _ranks(RANKINGS[name](self), self.items)
+        ranks = dense_ranks(self.importance(name), self.items)
         ranks, items = (part[texts, None].expand_as(orders) for part in (ranks, self.items))
         return orders.gather(2, rank_descending(ranks.gather(2, orders), items.gather(2, orders)))
 
@@ -254,7 +270,7 @@ class Evidence:
 
     def tops(self, name: str) -> Bool[Tensor, "batch item"]:
         """The items that share the first place of a ranking."""
-        return first_place(RANKINGS[name](self), self.items)
+        return first_place(self.importance(name), self.items)
 
     @cached_property
     def attention_ranks(self) -> Weights:
@@ -271,32 +287,6 @@ RANKINGS: dict[str, Callable[[Evidence], Weights]] = {
     "leave_one_out": lambda evidence: evidence.leave_one_out,
 }
 """Importances to rank items by; the first three are Serrano and Smith's."""
-
-
-def first_place(values: Float[Tensor, "batch item"], items: Bool[Tensor, "batch item"]) -> Bool[Tensor, "batch item"]:
-    """The items that share the largest value, but for rounding.
-
-    >>> first_place(torch.tensor([[0.3, 0.1, 0.3, 9.0]]), torch.tensor([[True, True, True, False]]))
-    tensor([[ True, False,  True, False]])
-    """
-    ranks = _ranks(values, items)
-    return (ranks == ranks.masked_fill(~items, -torch.inf).amax(1, keepdim=True)) & items
-
-
-def _ranks(values: Float[Tensor, "batch item"], items: Bool[Tensor, "batch item"]) -> Float[Tensor, "batch item"]:
-    """Dense ranks, nearly equal values sharing one; what is undefined comes last."""
-    return ties_within(values, items).nan_to_num(-1.0)
-
-
-def affordable(evidence: Evidence, count: int) -> int:
-    """So many random variants of a text, or a tenth of them where the whole of a transformer is run for each."""
-    is_whole = isinstance(evidence.model, MultiHeadModel) and not evidence.model.is_cheap
-    return max(2, count // 10) if is_whole else count
-
-
-def mean_over(values: Shaped[Tensor, "batch item"], chosen: Bool[Tensor, "batch item"]) -> Float[Tensor, " batch"]:
-    """The mean of the chosen items' values: the expectation over one of them drawn at random; NaN without any."""
-    return values.double().masked_fill(~chosen, 0.0).sum(1) / chosen.sum(1)
 
 
 def undefined_where(

@@ -4,7 +4,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.battery.evidence import Evidence, affordable, undefined_where
+from heedful.battery.affordable import affordable
+from heedful.battery.evidence import Evidence, undefined_where
 from heedful.battery.question import BatteryTest, Columns, Question, Triple, mean, of_100
 from heedful.exact import draw_permutations, permuted_logits, some_permutation_flips, worst_permutation
 from heedful.measures import total_variation

@@ -85,11 +85,13 @@ class BatteryTest:
         function: from evidence and a generator to findings.
         questions: none for a test that is measured and drawn only.
         cost: `default` tests are always done, `deep` ones where they are asked for, `named` ones only by name.
+        needs_marks: whether it is of texts that people marked; of others nothing is said, unless it is named.
     """
 
     function: Callable[..., Findings]
     questions: tuple[Question, ...] = ()
     cost: Literal["default", "deep", "named"] = "default"
+    needs_marks: bool = False
 
 
 def mean(name: str) -> Callable[[Columns], float]:

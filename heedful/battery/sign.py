@@ -5,7 +5,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from heedful.attribution.gradient import log_odds
-from heedful.battery.evidence import RANKINGS, Evidence, first_place, mean_over, undefined_where
+from heedful.battery.evidence import RANKINGS, Evidence, undefined_where
+from heedful.battery.places import first_place, mean_over
 from heedful.battery.question import BatteryTest, Columns, Question, Triple, of_100
 from heedful.types import Findings
 

@@ -71,9 +71,24 @@ Search = Annotated[bool, typer.Option("--search", help="Also run the authors' se
 NoTexts = Annotated[
     bool, typer.Option("--no-texts", help="Write a report without any text or word of the data, for confidential ones.")
 ]
+Rankings = Annotated[
+    str | None,
+    typer.Option(
+        help="Also test rankings by these methods, separated by commas: gradient_x_input, integrated_gradients, "
+        "smoothgrad, lime, shap (all but the first and third need captum)."
+    ),
+]
+Scores = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="With --model: scores of words from elsewhere (parquet, jsonl, csv: id, word or start and end, score, "
+        "name), each a ranking to test beside attention.",
+    ),
+]
 Out = Annotated[str, typer.Option(help="Folder for report.html, rows.parquet and verdict.json.")]
 
-OTHER_DATA = ("data", "text", "label", "query")
+OTHER_DATA = ("data", "text", "label", "query", "rationale")
 """Options that say on which data a finished run is audited."""
 
 SEEDS = 3
@@ -92,6 +107,7 @@ def audit(
     text: options.Text = None,
     label: options.Label = None,
     query: options.Query = None,
+    rationale: options.Rationale = None,
     model: Model = None,
     site: options.Site = None,
     scope: options.Scope = None,
@@ -109,6 +125,8 @@ def audit(
     adversaries: Adversaries = 3,
     uniform: Uniform = None,
     search: Search = False,
+    rankings: Rankings = None,
+    scores: Scores = None,
     settings: options.Set = None,
     no_texts: NoTexts = False,
     out: Out = "report",
@@ -121,7 +139,8 @@ def audit(
     arguments = locals()
     of_run, of_audit = options.split_settings(settings, "audit")
     _check_describes(arguments, of_run)
-    how = audit_settings(tests, examples, search, {"deep": deep and not tests, **of_audit})
+    others = {"rankings": [name.strip() for name in rankings.split(",")]} if rankings else {}
+    how = audit_settings(tests, examples, search, {"deep": deep and not tests, **others, **of_audit})
     use_threads(threads, device)
     from heedful.report.pooled import pool_by_model
     from heedful.runs.companions import plan_audits
@@ -137,9 +156,9 @@ def audit(
     if classifiers:
         view = {"site": site or "last", "scope": scope or "row", "device": device}
         texts = data_for(classifiers, given)
-        audited = [audit_classifiers(printed.progress, classifiers, texts, how, Path(audits), view)]
-    elif given is not None and model:
-        audited = [audit_on(printed.progress, store, model[0], given, how, Path(audits), device)]
+        audited = [audit_classifiers(printed.progress, classifiers, texts, how, Path(audits), view, scores)]
+    elif model and (given is not None or scores is not None):
+        audited = [audit_on(printed.progress, store, model[0], given, how, Path(audits), device, scores)]
     else:
         own = None if data is None else make_run(arguments, of_run)
         chosen = demonstration(seed) if own is None else [own]
@@ -182,6 +201,9 @@ def _print_answers(printed: "Output", finished: "list[AuditFiles]", page: Path) 
 def _check_describes(arguments: dict[str, Any], settings: list[str]) -> None:
     """Refuse options that describe a run to train where none is trained from them."""
     has_data, has_model = arguments["data"] is not None, arguments["model"] is not None
+    has_scores = arguments["scores"] is not None
+    if has_scores and not has_model:
+        raise SettingError("--scores are of a model: name the finished run that they explain by --model.")
     if has_data and not has_model:
         return
     of_data = OTHER_DATA if has_data else ()
@@ -195,10 +217,11 @@ def _check_describes(arguments: dict[str, Any], settings: list[str]) -> None:
         raise SettingError(
             f"{idle[0]} says how to train a model, but there is no DATA to train it on; give DATA first."
         )
-    retrains = [name for name in ("seeds", "deep", "uniform") if has_data and arguments[name]]
+    retrains = [name for name in ("seeds", "deep", "uniform") if (has_data or has_scores) and arguments[name]]
     if retrains:
         raise SettingError(
-            f"--{retrains[0]} must be left out: on other data --model is audited alone, and nothing is trained."
+            f"--{retrains[0]} must be left out: {'on other data' if has_data else 'with --scores'} --model is audited "
+            "alone, and nothing is trained."
         )
 
 
@@ -222,10 +245,10 @@ def audit_settings(tests: str | None, examples: int | None, search: bool, own: d
             f"unknown setting 'audit.{misplaced[0]}'. Known: {known}; a test's option is audit.TEST.OPTION."
         )
     how = validate_settings(AuditSettings, nest_settings(flat), "audit.")
-    if names or how.options:
-        from heedful.auditing.rows import chosen_tests
+    if names or how.options or how.rankings:
+        from heedful.auditing.rows import check_names
 
-        chosen_tests(how)
+        check_names(how)
     return how
 
 

@@ -61,19 +61,27 @@ def audit_on(
     console: "Console",
     store: "Store",
     model: str,
-    data: DataSettings,
+    data: DataSettings | None,
     settings: AuditSettings,
     folder: Path,
     device: str,
+    scores: str | None = None,
 ) -> "AuditFiles":
-    """The audit of a finished run on other data than its own."""
+    """The audit of a finished run alone: on other data than its own, or on its own (None).
+
+    Args:
+        scores: a file of scores from outside.
+    """
     from heedful.auditing.companions import Companions
+    from heedful.data.folder import user_path
     from heedful.report import read_audit
     from heedful.runs.audits import ensure_audit
     from heedful.runs.other_data import load_for
+    from heedful.runs.worker import load_data
 
     trained = store.load(store.find(model))
-    dataset = load_for(trained, data)
+    dataset = load_data(trained.run)[1] if data is None else load_for(trained, data)
+    given = None if scores is None else user_path(scores, "--scores")
     reference = None if trained.run.reference is None else store.load(trained.run.reference)
     with progress_bar(console) as bar:
         task = bar.add_task(f"{_name(trained.run)}: auditing", total=None)
@@ -82,7 +90,8 @@ def audit_on(
             bar.update(task, completed=done, total=total)
 
         beside = Companions(reference=reference)
-        return read_audit(ensure_audit(trained, dataset, settings, folder, beside, device=device, report=report))
+        place = ensure_audit(trained, dataset, settings, folder, beside, device=device, report=report, scores=given)
+        return read_audit(place)
 
 
 def audit_classifiers(
@@ -92,18 +101,22 @@ def audit_classifiers(
     settings: AuditSettings,
     folder: Path,
     view: dict[str, str],
+    scores: str | None = None,
 ) -> "AuditFiles":
     """The audit of a Hugging Face classifier, or of several checkpoints of it together.
 
     Args:
         view: site, scope and device.
+        scores: a file of scores from outside.
     """
+    from heedful.data.folder import user_path
     from heedful.report import read_audit
     from heedful.report.pooled import pool_checkpoints
     from heedful.runs.classifiers import ensure_classifier_audit, load_texts, load_view
 
     loaded = [load_view(name, **view) for name in models]
     dataset, places = load_texts(data, models), []
+    given = None if scores is None else user_path(scores, "--scores")
     with progress_bar(console) as bar:
         for model in loaded:
             others = [other for other in loaded if other is not model]
@@ -112,7 +125,9 @@ def audit_classifiers(
             def report(done: int, total: int, task: "TaskID" = task) -> None:
                 bar.update(task, completed=done, total=total)
 
-            places.append(ensure_classifier_audit(model, dataset, settings, folder, others, report=report))
+            places.append(
+                ensure_classifier_audit(model, dataset, settings, folder, others, report=report, scores=given)
+            )
     return pool_checkpoints([read_audit(place) for place in places])
 
 

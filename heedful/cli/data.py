@@ -43,6 +43,7 @@ def describe(
     text: options.Text = None,
     label: options.Label = None,
     query: options.Query = None,
+    rationale: options.Rationale = None,
     settings: options.Set = None,
     show: Annotated[int, typer.Option(min=0, help="Texts to show of each label.")] = 1,
 ) -> None:
@@ -51,7 +52,7 @@ def describe(
     from heedful.data.summary import summarize
 
     out = output()
-    run = _run(data, text, label, query, settings)
+    run = _run(data, text, label, query, settings, rationale)
     summary = summarize(labelled_texts(run.data, run.text), run.data, run.text)
     _print_balance(out.console, summary)
     _print_splits(out.console, summary)
@@ -70,6 +71,7 @@ def check(
     text: options.Text = None,
     label: options.Label = None,
     query: options.Query = None,
+    rationale: options.Rationale = None,
     settings: options.Set = None,
 ) -> None:
     """Read all of DATA; exit 0 if it can be trained on, and 2 with the first reason why not."""
@@ -77,7 +79,7 @@ def check(
     from heedful.data.summary import summarize
 
     out = output()
-    run = _run(data, text, label, query, settings)
+    run = _run(data, text, label, query, settings, rationale)
     summary = summarize(labelled_texts(run.data, run.text), run.data, run.text)
     dataset = summary.dataset
     for note in dataset.notes:
@@ -166,8 +168,16 @@ def fetch(
     out.end({"folder": str(data_path()), "sets": sets}, "\n".join(str(done.folder) for done in fetched))
 
 
-def _run(data: str, text: str | None, label: str | None, query: str | None, settings: list[str] | None) -> "Run":
-    return make_run({"data": data, "text": text, "label": label, "query": query}, settings)
+def _run(
+    data: str,
+    text: str | None,
+    label: str | None,
+    query: str | None,
+    settings: list[str] | None,
+    rationale: str | None = None,
+) -> "Run":
+    columns = {"text": text, "label": label, "query": query, "rationale": rationale}
+    return make_run({"data": data, **columns}, settings)
 
 
 def _sizes(summary: "Summary") -> str:

@@ -20,7 +20,8 @@ SHORT_KEY = 8
 Kind = Annotated[
     str,
     typer.Argument(
-        metavar="KIND", help="tests, encoders, attentions, heads, methods, metrics, datasets, studies or runs."
+        metavar="KIND",
+        help="tests, rankings, encoders, attentions, heads, methods, metrics, datasets, studies or runs.",
     ),
 ]
 
@@ -42,6 +43,7 @@ def names_of(kind: str) -> dict[str, str]:
     """The names of a kind of thing that can be chosen, each with what it is."""
     kinds: dict[str, Callable[[], dict[str, str]]] = {
         "tests": _tests,
+        "rankings": _rankings,
         "encoders": _encoders,
         "attentions": _attentions,
         "heads": _heads,
@@ -76,6 +78,15 @@ def _tests() -> dict[str, str]:
     when = {"default": "", "deep": " [with --deep, or named]", "named": " [only where named in --tests]"}
     lines = _first_lines({name: test.function for name, test in BATTERY.items()})
     return {name: line + when[BATTERY[name].cost] for name, line in lines.items()}
+
+
+def _rankings() -> dict[str, str]:
+    from heedful.attribution import gradient_x_input, integrated_gradients, lime, shap, smoothgrad
+    from heedful.attribution.methods import ATTRIBUTIONS
+
+    modules = (gradient_x_input, integrated_gradients, smoothgrad, lime, shap)
+    about = {module.__name__.rpartition(".")[2]: module.__doc__ or "" for module in modules}
+    return {name: about[name].splitlines()[0].rstrip(".") for name in ATTRIBUTIONS}
 
 
 def _encoders() -> dict[str, str]:

@@ -24,6 +24,13 @@ Source = Annotated[
 Text = Annotated[str | None, typer.Option(help="Column of the text.")]
 Label = Annotated[str | None, typer.Option(help="Column of the label.")]
 Query = Annotated[str | None, typer.Option(help="Column of the hypothesis or question.")]
+Rationale = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column of what people marked: spans, numbers of words, marked text; or several, separated by commas.",
+    ),
+]
 Encoder = Annotated[
     str | None,
     typer.Option(
@@ -98,6 +105,7 @@ PLACES = {
     "text": "data.text",
     "label": "data.label",
     "query": "data.query",
+    "rationale": "data.rationale",
     "encoder": "network.encoder",
     "attention": "network.attention",
     "vectors": "network.vectors",

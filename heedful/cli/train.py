@@ -22,6 +22,7 @@ def train(
     text: options.Text = None,
     label: options.Label = None,
     query: options.Query = None,
+    rationale: options.Rationale = None,
     encoder: options.Encoder = None,
     attention: options.Attention = None,
     method: options.Method = None,

@@ -18,11 +18,13 @@ WIDE = 110
 
 def print_verdicts(console: "Console", audits: "Sequence[AuditFiles]") -> None:
     """Each model's answer, what to do, and its questions; then models side by side where there are several."""
+    from heedful.cli.rankings import print_rankings
     from heedful.cli.tables import print_comparison
 
     for audit in audits:
         print_answer(console, audit.verdict)
         _print_lines(console, audit.verdict)
+        print_rankings(console, audit.verdict)
     if len(audits) > 1:
         print_comparison(console, audits)
 

@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from heedful.data.marks import encode_marks, pad_marks
 from heedful.data.tokenizer import END, PAD, START, WordTokenizer
 from heedful.types import Batch, Example
 
@@ -20,6 +21,7 @@ class EncodedSplit:
         texts: ids of each text, with its start and end symbols if the tokenizer adds them.
         sentences: the number of each token's sentence; empty where the examples have no sentence boundaries.
         framed: whether the first and the last id of each text are a start and an end symbol.
+        marks: what annotators marked of each text, None where nobody did; empty where nobody marked any.
     """
 
     texts: tuple[Int[Tensor, " _"], ...]
@@ -27,6 +29,7 @@ class EncodedSplit:
     sentences: tuple[Int[Tensor, " _"], ...]
     labels: Int[Tensor, " text"]
     framed: bool
+    marks: tuple[Float[Tensor, "_ _"] | None, ...] = ()
 
     @property
     def lengths(self) -> list[int]:
@@ -48,7 +51,12 @@ def encode_split(examples: Sequence[Example], words: WordTokenizer) -> EncodedSp
         sentences=tuple(_sentence_numbers(e, framed) for e in examples if e.sentences),
         labels=torch.tensor([e.label for e in examples], dtype=torch.long),
         framed=framed,
+        marks=_marks(examples, framed) if any(e.annotators for e in examples) else (),
     )
+
+
+def _marks(examples: Sequence[Example], framed: bool) -> tuple[Tensor | None, ...]:
+    return tuple(encode_marks(e.annotators, len(e.tokens), framed=framed) if e.annotators else None for e in examples)
 
 
 def _sentence_numbers(example: Example, framed: bool) -> Tensor:
@@ -76,6 +84,8 @@ def collate(split: EncodedSplit, index: Sequence[int], imposed_attention: Sequen
         batch = replace(batch, query_tokens=queries, query_mask=torch.arange(queries.shape[1]) < query_lengths[:, None])
     if split.sentences:
         batch = replace(batch, sentence=pad_sequence([split.sentences[i] for i in index], batch_first=True))
+    if split.marks:
+        batch = replace(batch, marks=pad_marks([split.marks[i] for i in index], tokens.shape[1]))
     if imposed_attention is not None:
         batch = replace(batch, imposed_attention=pad_items([imposed_attention[i] for i in index], batch))
     return batch

@@ -7,12 +7,13 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, chain
 from sys import intern
 from typing import get_args
 
 from heedful.data.draws import seeded_generator, stratified_order
 from heedful.data.duplicates import overlap_notes
+from heedful.data.rationales import marked_tokens
 from heedful.data.sentences import sentence_starts
 from heedful.data.tokenizer import Span, WordTokenizer
 from heedful.errors import DataError, SettingError
@@ -28,6 +29,7 @@ class LabelledText:
 
     Args:
         rationale: [start, end) spans over `text.split(" ")` that the label rests on; None where unknown.
+        marks: [start, end) characters that each annotator marked; None where the rationale is all that is known.
         row, id: where the text is in its file, as in `Example`; they are no part of the content.
     """
 
@@ -37,6 +39,7 @@ class LabelledText:
     rationale: tuple[Span, ...] | None = None
     row: int | None = None
     id: str | None = None
+    marks: tuple[tuple[Span, ...], ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,8 @@ def read_dataset(
     """As `to_dataset`, and beside it what was dropped."""
     source = _with_labels(source, data.only_labels)
     labels = _label_order(source)
-    reader = _Reader(WordTokenizer.from_settings(text), text, labels, source.task != "classification", sentences)
+    needs_query = source.task != "classification"
+    reader = _Reader(WordTokenizer.from_settings(text), text, labels, needs_query, sentences, not source.is_generated)
     examples: dict[Split, tuple[Example, ...]] = {}
     dropped, notes = list(source.dropped), [*source.notes, *map(str, source.dropped)]
     for split in SPLITS:
@@ -113,7 +117,9 @@ def fingerprint_of(source: LabelledTexts, labels: Sequence[str]) -> str:
     digest = hashlib.sha256(json.dumps([source.task, labels]).encode())
     for split in SPLITS:
         for text in getattr(source, split):
-            content = [split, text.text, text.label, text.query, text.rationale]
+            # Texts without such marks keep the hash that they had before there were any.
+            marks = [] if text.marks is None else [text.marks]
+            content = [split, text.text, text.label, text.query, text.rationale, *marks]
             digest.update(json.dumps(content, ensure_ascii=False).encode())
     return digest.hexdigest()
 
@@ -189,6 +195,7 @@ class _Reader:
     labels: tuple[str, ...]
     needs_query: bool
     sentences: bool
+    by_people: bool
 
     def read(self, labelled: LabelledText) -> tuple[Example | None, str]:
         """The example, or None if the text is dropped, and what was dropped or what was done to it."""
@@ -198,18 +205,32 @@ class _Reader:
             return None, reason
         kept = len(tokens) if self.text.max_tokens is None else self.text.max_tokens
         spans = spans[:kept]
+        rationale, annotators = self._marked(labelled, spans)
         example = Example(
             tokens=tuple(map(intern, tokens[:kept])),
             label=self.labels.index(labelled.label),
             query=tuple(map(intern, query)),
             sentences=sentence_starts(labelled.text, spans) if self.sentences else (),
-            rationale=_rationale(labelled, spans),
+            rationale=rationale,
             text=labelled.text,
             query_text=labelled.query if self.needs_query else "",
             row=labelled.row,
             id=labelled.id,
+            annotators=annotators,
         )
         return example, f"texts cut to {kept} tokens in" if kept < len(tokens) else ""
+
+    def _marked(
+        self, labelled: LabelledText, spans: Sequence[Span]
+    ) -> tuple[tuple[int, ...] | None, tuple[tuple[int, ...], ...]]:
+        """The tokens that the label rests on, and those that each annotator marked."""
+        if labelled.marks is not None:
+            annotators = tuple(marked_tokens(marks, spans) for marks in labelled.marks)
+            return tuple(sorted({*chain.from_iterable(annotators)})), annotators
+        if labelled.rationale is None:
+            return None, ()
+        positions = rationale_positions(labelled.text, labelled.rationale, spans)
+        return positions, (positions,) if self.by_people else ()
 
     def _reason_to_drop(self, length: int, query_length: int) -> str:
         if not length:
@@ -221,12 +242,6 @@ class _Reader:
         if self.text.shorter_than is not None and length >= self.text.shorter_than:
             return f"texts of {self.text.shorter_than} tokens or more"
         return ""
-
-
-def _rationale(labelled: LabelledText, spans: Sequence[Span]) -> tuple[int, ...] | None:
-    if labelled.rationale is None:
-        return None
-    return rationale_positions(labelled.text, labelled.rationale, spans)
 
 
 def _sample(

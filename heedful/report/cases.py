@@ -8,6 +8,8 @@ import polars as pl
 
 from heedful.report.audit_files import AuditFiles
 from heedful.report.heatmap import MAPS, STEPS
+from heedful.report.names import printable
+from heedful.verdict.ranking_names import ranking_title
 
 MOST_ITEMS = 60
 """Longer texts are chosen only where there are no others."""
@@ -127,7 +129,9 @@ def _reading(example: Mapping[str, Any], run: Mapping[str, Any], name: str, show
     if flips:
         smallest = f" Erasing {len(flips)} of {len(items)} changes the decision."
     maps = tuple(
-        Map(MAPS[key], _note(key, run), _tokens(items, run["maps"][key], flips)) for key in shown if key in run["maps"]
+        Map(MAPS.get(key, printable(ranking_title(key))), _note(key, run), _tokens(items, run["maps"][key], flips))
+        for key in shown
+        if key in run["maps"]
     )
     note = f"answers {run['predicted']}{probability}; labelled {example['label']}, so {right}.{smallest}"
     return Reading(name, note if name else note.capitalize(), maps)

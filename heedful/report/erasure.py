@@ -24,7 +24,9 @@ from heedful.report.drawing import (
     whisker_ends,
 )
 from heedful.report.figure import Figure
+from heedful.report.names import printable
 from heedful.report.texts import Texts
+from heedful.verdict.ranking_names import ranking_title, rankings_in
 
 SINGLE, PREFIXES = "erase_one", "erase_until_flip"
 """The questions that the figures belong to."""
@@ -184,7 +186,7 @@ def mass_erased(texts: Texts) -> Figure | None:
 
 
 def _erased(texts: Texts, measure: str, title: str, source: str, caption: str) -> Figure | None:
-    columns = {f"erase_until_flip.{measure}_{name}": ranking for name, ranking in RANKINGS.items()}
+    columns = {f"erase_until_flip.{measure}_{name}": ranking for name, ranking in _shown_rankings(texts).items()}
     shown = {column: ranking for column, ranking in columns.items() if texts.has(column)}
     if not shown:
         return None
@@ -212,6 +214,13 @@ def _erased(texts: Texts, measure: str, title: str, source: str, caption: str) -
         chart=drawn_or_said(chart, drawn, f"{title} before the flip", noun, whisker_ends(summary)),
         table=table.rename({"texts": texts.noun}),
     )
+
+
+def _shown_rankings(texts: Texts) -> dict[str, str]:
+    """Every ranking that was tested, as the reader calls it: those that somebody asked for before the smallest set."""
+    others = {name: printable(ranking_title(name)) for name in rankings_in(texts.frame.columns)}
+    last = {"minimal": RANKINGS["minimal"]}
+    return {**{name: title for name, title in {**others, **RANKINGS}.items() if name not in last}, **last}
 
 
 def _thinned(points: pl.DataFrame) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from heedful.report import agreement, erasure, heads, perturbation, retrained, stability, words
+from heedful.report import agreement, erasure, heads, perturbation, plausibility, retrained, stability, words
 from heedful.report.figure import Figure
 from heedful.report.texts import Texts
 
@@ -17,7 +17,11 @@ FIGURES: tuple[Callable[[Texts], Figure | None], ...] = (
 )
 
 
+OF_VERDICTS: tuple[Callable[[Texts], Figure | None], ...] = plausibility.FIGURES
+"""Figures that draw what verdicts say, not rows."""
+
+
 def draw_figures(texts: Texts) -> list[Figure]:
-    """Every figure whose rows are there."""
-    drawn = (figure(texts) for figure in FIGURES)
+    """Every figure whose rows, or rankings, are there."""
+    drawn = (figure(texts) for figure in (*FIGURES, *OF_VERDICTS))
     return [figure for figure in drawn if figure is not None]

@@ -2,13 +2,14 @@
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 from markupsafe import Markup
 
 from heedful.report.audit_files import AuditFiles
+from heedful.report.names import printable
 
 MAPS = {
     "attention": "Attention",
@@ -34,17 +35,18 @@ UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028
 
 def example_data(audits: Sequence[AuditFiles], names: Sequence[str]) -> dict[str, Any]:
     """The texts that have item rows, with each run's weights, as plain data; evenly thinned if there are too many."""
-    maps = [_maps(audit) for audit in audits]
+    titles = map_titles(audits)
+    maps = [_maps(audit, titles) for audit in audits]
     texts = [_texts(audit) for audit in audits]
     known = sorted({example for by_example in maps for example in by_example})
-    examples = [_example(number, maps, texts) for number in _evenly(known, MOST_EXAMPLES)]
+    examples = [_example(number, maps, texts, titles) for number in _evenly(known, MOST_EXAMPLES)]
     length = sum(len(json.dumps(example, ensure_ascii=False)) for example in examples)
     if length > MOST_CHARACTERS:
         examples = _evenly(examples, max(1, len(examples) * MOST_CHARACTERS // length))
     drawn = {key for example in examples for run in example["runs"] if run for key in run["maps"]}
     return {
         "runs": list(names),
-        "maps": [{"key": key, "name": name} for key, name in MAPS.items() if key in drawn],
+        "maps": [{"key": key, "name": name} for key, name in titles.items() if key in drawn],
         "steps": STEPS,
         "examples": examples,
         "known": len(known),
@@ -61,10 +63,17 @@ def embedded_json(data: Any) -> Markup:
     return Markup(written.translate(UNSAFE))
 
 
-def _maps(audit: AuditFiles) -> dict[int, dict[str, list[float]]]:
+def map_titles(audits: Sequence[AuditFiles]) -> dict[str, str]:
+    """The rows of a heat map: those of every audit, and rankings that somebody asked for or gave."""
+    others = {ranking.name: ranking.title for audit in audits for ranking in audit.verdict.rankings}
+    named = {name: printable(title or name) for name, title in others.items() if name not in (*MAPS, *SETS)}
+    return {**MAPS, **named}
+
+
+def _maps(audit: AuditFiles, titles: Mapping[str, str]) -> dict[int, dict[str, list[float]]]:
     """The item-level values of each example by measure, in the order of the items."""
     maps: dict[int, dict[str, list[float]]] = {}
-    known = [*MAPS, *SETS, *PRODUCT]
+    known = [*titles, *SETS, *PRODUCT]
     wanted = audit.rows.filter(pl.col("item").is_not_null() & pl.col("measure").is_in(known))
     grouped = wanted.sort("example", "measure", "item").group_by("example", "measure", maintain_order=True)
     for example, measure, items, values in grouped.agg("item", "value").iter_rows():
@@ -81,10 +90,10 @@ def _texts(audit: AuditFiles) -> dict[int, dict[str, Any]]:
     return {row["example"]: row for row in audit.examples.iter_rows(named=True)}
 
 
-def _example(number: int, maps: Sequence[dict], texts: Sequence[dict]) -> dict[str, Any]:
+def _example(number: int, maps: Sequence[dict], texts: Sequence[dict], titles: Mapping[str, str]) -> dict[str, Any]:
     first = next(by_example[number] for by_example in texts if number in by_example)
     runs = [
-        _run(own_texts[number], own_maps[number], first) if number in own_maps else None
+        _run(own_texts[number], own_maps[number], first, titles) if number in own_maps else None
         for own_texts, own_maps in zip(texts, maps, strict=True)
     ]
     return {
@@ -99,13 +108,15 @@ def _example(number: int, maps: Sequence[dict], texts: Sequence[dict]) -> dict[s
     }
 
 
-def _run(text: dict[str, Any], values: dict[str, list[float]], first: dict[str, Any]) -> dict[str, Any]:
+def _run(
+    text: dict[str, Any], values: dict[str, list[float]], first: dict[str, Any], titles: Mapping[str, str]
+) -> dict[str, Any]:
     data = {
         "predicted": text["predicted"],
         "right": text["predicted"] == text["label"],
         "probability": _rounded(text["probability"]),
         "adversary": _rounded(text["adversarial_probability"]),
-        "maps": {key: _scaled(values[key]) for key in MAPS if key in values and _peak(values[key]) > 0},
+        "maps": {key: _scaled(values[key]) for key in titles if key in values and _peak(values[key]) > 0},
     }
     data |= {
         name: [at for at, value in enumerate(values[key]) if value == 1] for key, name in SETS.items() if key in values

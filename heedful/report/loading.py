@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from heedful.auditing import audit as auditing
-from heedful.auditing.audit import Audit, Report
+from heedful.auditing.audit import Audit, Report, Scores
 from heedful.auditing.companions import Companions
 from heedful.auditing.words import OwnWords
 from heedful.data import load as load_dataset
@@ -61,12 +61,14 @@ def load_data(
     text: str | None = None,
     label: str | None = None,
     query: str | None = None,
+    rationale: str | None = None,
 ) -> Dataset:
     """A data set: a built-in or named one, a file or folder, `hub:NAME`, or what a run reads.
 
     Args:
         source: as for `heedful train`; or the settings of the data, or of a whole run, which say more.
         text, label, query: the columns, where the source has columns that are not found by themselves.
+        rationale: the column of what people marked, or several with commas between them, one an annotator.
     """
     if isinstance(source, Run):
         return _load(source.data, source)
@@ -74,7 +76,7 @@ def load_data(
         return _load(source, Run())
     if not isinstance(source, str | Path):
         raise SettingError(f"source must name a data set or a file, or be settings of one; it is {source!r:.60}.")
-    columns = {"text": text, "label": label, "query": query}
+    columns = {"text": text, "label": label, "query": query, "rationale": rationale}
     return _load(validate_settings(DataSettings, {"source": str(source), **columns}, "data."), Run())
 
 
@@ -92,6 +94,7 @@ def audit(
     words: OwnWords | None = None,
     name: str = "",
     labels: Sequence[str] = (),
+    scores: Scores | None = None,
     runs: Place = "runs",
     device: str | None = None,
     report: Report | None = None,
@@ -109,6 +112,9 @@ def audit(
             each item that attention weighs; or a dict or function from the number of a token to its word.
         name: what a model of the user's own is called; empty: by its class.
         labels: what its classes are called, in the order of its logits; empty: by their numbers.
+        scores: scores of words from outside (SHAP, captum, LRP ...), each a ranking to be tested beside attention. A
+            dict from a name to a path, a polars data frame, a dict from the id of a text to a score for each of its
+            words, or a list or tensor with a row for each audited text; or the path of a file of one name or several.
         runs: where finished runs are looked up.
         device: where it is measured; None: our models on the processor, others where they are.
         report: called with (texts done, texts in all) after every batch.
@@ -126,6 +132,7 @@ def audit(
         words=words,
         name=name,
         labels=labels,
+        scores=scores,
         device=device,
         report=report,
     )

@@ -25,6 +25,7 @@ from heedful.report.texts import gather_texts
 from heedful.schema import Advice, Substitution, Verdict, Word, Words
 from heedful.verdict.counting import COUNTING_RULE
 from heedful.verdict.headline import headline
+from heedful.verdict.ranking_names import ranking_title
 
 HERE = Path(__file__).parent
 MOST_LABELS = 6
@@ -125,7 +126,7 @@ def _instead(
             continue
         advised = advice.ranking if advice.action != "nothing" else ""
         known = [(ranking, mean) for ranking, mean in advice.fractions.items() if mean is not None]
-        bars = [(RANKINGS.get(ranking, ranking), mean, ranking == advised) for ranking, mean in known]
+        bars = [(RANKINGS.get(ranking, ranking_title(ranking)), mean, ranking == advised) for ranking, mean in known]
         shown.append((name, advice, sorted(bars, key=lambda bar: bar[1])))
     return shown
 

@@ -7,7 +7,7 @@ import polars as pl
 
 from heedful.report.audit_files import AuditFiles
 from heedful.report.names import distinct_names, printable
-from heedful.schema import Heads
+from heedful.schema import Heads, Ranking
 
 MOST_CLASSES = 5
 """Classes distinguished in a figure; the rarer ones are drawn together."""
@@ -25,12 +25,14 @@ class Texts:
         runs: the audits' names, in the reader's order.
         classes: the predicted classes that are distinguished, in the order of the labels.
         heads: of the audits of transformers, what each head shows and does, by name.
+        rankings: what was measured of every ranking, for each run.
     """
 
     frame: pl.DataFrame
     runs: tuple[str, ...]
     classes: tuple[str, ...]
     heads: Mapping[str, Heads] = field(default_factory=dict)
+    rankings: tuple[tuple[Ranking, ...], ...] = ()
 
     @property
     def noun(self) -> str:
@@ -76,7 +78,8 @@ def gather_texts(audits: Sequence[AuditFiles]) -> Texts:
     if len(named) < len(often):
         classes.append(OTHER)
     heads = {name: own for audit, name in zip(audits, names, strict=True) if (own := audit.verdict.heads) is not None}
-    return Texts(wide.with_columns(rest.alias("class")), names, tuple(classes), heads)
+    rankings = tuple(audit.verdict.rankings for audit in audits)
+    return Texts(wide.with_columns(rest.alias("class")), names, tuple(classes), heads, rankings)
 
 
 def _wide(audit: AuditFiles) -> pl.DataFrame:

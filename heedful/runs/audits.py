@@ -2,6 +2,7 @@
 
 import json
 import logging
+from hashlib import sha256
 from pathlib import Path
 
 import polars as pl
@@ -9,6 +10,7 @@ import polars as pl
 from heedful.auditing.audit import Audit, Report, audit
 from heedful.auditing.companions import Companions
 from heedful.auditing.request import AuditRequest
+from heedful.errors import DataError
 from heedful.runs.audit_folders import DESCRIPTION, EXAMPLES, ROWS, VERDICT, audit_problem
 from heedful.runs.checksums import write_checksums
 from heedful.runs.folders import written_whole
@@ -21,14 +23,23 @@ log = logging.getLogger(__name__)
 
 
 def request_of(
-    trained: Trained, dataset: Dataset, settings: AuditSettings, companions: Companions[Trained]
+    trained: Trained,
+    dataset: Dataset,
+    settings: AuditSettings,
+    companions: Companions[Trained],
+    scores: Path | None = None,
 ) -> AuditRequest:
-    """The audit of a finished run beside others, as it is called on disk."""
+    """The audit of a finished run beside others, as it is called on disk.
+
+    Args:
+        scores: a file of scores from outside.
+    """
     return AuditRequest(
         run=key_of(trained.run),
         data=dataset.fingerprint,
         settings=settings,
         companions=companions.map(lambda companion: key_of(companion.run)),
+        scores="" if scores is None else scores_fingerprint(scores),
     )
 
 
@@ -42,14 +53,29 @@ def ensure_audit(
     device: str = "cpu",
     report: Report | None = None,
     command: str = "",
+    scores: Path | None = None,
 ) -> Path:
-    """The folder of this audit: found, or made now."""
-    place = Path(folder) / request_of(trained, dataset, settings, companions).key
+    """The folder of this audit: found, or made now.
+
+    Args:
+        scores: a file of scores from outside, to be tested beside attention.
+    """
+    place = Path(folder) / request_of(trained, dataset, settings, companions, scores).key
     if (problem := audit_problem(place)) is not None:
         if place.exists():
             log.warning("%s is not a finished audit and is made again: %s.", place, problem)
-        save_audit(audit(trained, dataset, settings, companions, device=device, report=report), place, command)
+        made = audit(trained, dataset, settings, companions, scores=scores, device=device, report=report)
+        save_audit(made, place, command)
     return place
+
+
+def scores_fingerprint(scores: Path) -> str:
+    """A fingerprint of the file, and of its name: that is what scores may be called."""
+    try:
+        content = scores.read_bytes()
+    except OSError as error:
+        raise DataError(f"--scores must name a file of scores; {scores} cannot be read: {error.strerror}.") from error
+    return sha256(scores.name.encode() + b"/" + content).hexdigest()
 
 
 def save_audit(finished: Audit, folder: str | Path, command: str = "") -> None:

@@ -11,7 +11,7 @@ from heedful.data import load as load_dataset
 from heedful.models.transformers.loading import PREFIX, load_classifier
 from heedful.models.transformers.model import TransformerModel
 from heedful.runs.audit_folders import audit_problem
-from heedful.runs.audits import save_audit
+from heedful.runs.audits import save_audit, scores_fingerprint
 from heedful.runs.other_data import every_text_is_new
 from heedful.runs.run_file import read_run_file
 from heedful.settings import AuditSettings, DataSettings, TextSettings
@@ -54,11 +54,24 @@ def load_texts(data: DataSettings, models: Sequence[str] = ()) -> Dataset:
 
 
 def request_of_view(
-    model: TransformerModel, dataset: Dataset, settings: AuditSettings, others: Sequence[TransformerModel] = ()
+    model: TransformerModel,
+    dataset: Dataset,
+    settings: AuditSettings,
+    others: Sequence[TransformerModel] = (),
+    scores: Path | None = None,
 ) -> AuditRequest:
-    """The audit of a classifier beside other checkpoints of it, as it is called on disk."""
-    seeds = tuple(other.key for other in others)
-    return AuditRequest(run=model.key, data=dataset.fingerprint, settings=settings, companions=Companions(seeds=seeds))
+    """The audit of a classifier beside other checkpoints of it, as it is called on disk.
+
+    Args:
+        scores: a file of scores from outside.
+    """
+    return AuditRequest(
+        run=model.key,
+        data=dataset.fingerprint,
+        settings=settings,
+        companions=Companions(seeds=tuple(other.key for other in others)),
+        scores="" if scores is None else scores_fingerprint(scores),
+    )
 
 
 def ensure_classifier_audit(
@@ -70,16 +83,18 @@ def ensure_classifier_audit(
     *,
     report: Report | None = None,
     command: str = "",
+    scores: Path | None = None,
 ) -> Path:
     """The folder of this audit: there already, or made now.
 
     Args:
         others: checkpoints of the same model from other seeds.
+        scores: a file of scores from outside, to be tested beside attention.
     """
-    place = Path(folder) / request_of_view(model, dataset, settings, others).key
+    place = Path(folder) / request_of_view(model, dataset, settings, others, scores).key
     if (problem := audit_problem(place)) is not None:
         if place.exists():
             log.warning("%s is not a finished audit and is made again: %s.", place, problem)
-        finished = audit(model, dataset, settings, Companions(seeds=tuple(others)), report=report)
+        finished = audit(model, dataset, settings, Companions(seeds=tuple(others)), scores=scores, report=report)
         save_audit(finished, place, command)
     return place

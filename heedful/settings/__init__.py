@@ -18,6 +18,8 @@ TRAINING_VERSION = 1
 
 AUDIT_VERSION = 5
 """Bumped when the same model and audit settings give other rows on purpose; part of every audit's key."""
+BATTERY_VERSION = 1
+"""Bumped when the whole battery asks more than before, and no test answers otherwise; for audits that name no tests."""
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 Positive = Annotated[float, Field(gt=0)]
@@ -48,6 +50,8 @@ class DataSettings(_Settings):
     text: str | None = None
     label: str | None = None
     query: str | None = None
+    rationale: str | None = None
+    """Column of what people marked; several columns, one an annotator, are separated by commas."""
     task: Literal["classification", "nli", "qa"] | None = None
     """None: as the source says, or by whether there is a query column."""
     dev_share: Share = 0.1
@@ -240,6 +244,8 @@ class AuditSettings(_Settings):
     options: dict[str, dict[str, OptionValue]] = Field(default_factory=dict)
     """The tests' own options by test, for example {"permutation": {"count": 50}}; each test's file explains them."""
     seed: Seed = 0
+    rankings: tuple[str, ...] = ()
+    """Rankings by other methods that are tested beside attention, for example ("integrated_gradients",)."""
 
 
 ADDED_LATER = (
@@ -293,12 +299,19 @@ def key_of(run: Run) -> str:
     for name in ADDED_LATER:
         if network[name] == NetworkSettings.model_fields[name].default:
             del network[name]
+    if run.data.rationale is None:  # and so do runs whose marks no setting names
+        del content["data"]["rationale"]
     return _hash({"version": TRAINING_VERSION, **content})
 
 
 def audit_key_of(model: str, data: str, settings: AuditSettings) -> str:
     """The audit's name on disk: a hash of the model's key, the data, the settings and the audit version."""
-    return _hash({"version": AUDIT_VERSION, "model": model, "data": data, **settings.model_dump(mode="json")})
+    content = {"version": AUDIT_VERSION, "model": model, "data": data, **settings.model_dump(mode="json")}
+    if not settings.rankings:  # audits without them keep the key that they had before there were any
+        del content["rankings"]
+    if not settings.tests:
+        content["battery"] = BATTERY_VERSION
+    return _hash(content)
 
 
 def _hash(content: dict[str, Any]) -> str:

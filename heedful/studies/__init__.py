@@ -2,6 +2,7 @@
 
 from heedful.studies.attefa.study import STUDY as ATTEFA
 from heedful.studies.jain_wallace.study import STUDY as JAIN_WALLACE
+from heedful.studies.rationales.study import STUDY as RATIONALES
 from heedful.studies.seat.study import STUDY as SEAT
 from heedful.studies.serrano_smith.study import STUDY as SERRANO_SMITH
 from heedful.studies.study import SCALES, Results, Study
@@ -19,4 +20,5 @@ STUDIES: dict[str, Study] = {
     "seat": SEAT,
     "sun-lu": SUN_LU,
     "transformers": TRANSFORMERS,
+    "rationales": RATIONALES,
 }

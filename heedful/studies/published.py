@@ -10,6 +10,7 @@ model           as our tables call it; empty where the number is about the data 
                 attefa, wiegreffe_pinter     encoder: "bilstm", or "mlp", which reads each token alone
                 seat                         encoder and method: "rnn seat", "bilstm word_at", "bert seat without topk"
                 sun_lu                       "dp", "dp-l", "dp-a", "ad", the paper's names
+                rationales                   "BiRNN", "BiRNN-Attn", "BiRNN-HateXplain", the paper's names
 measure         a key of MEASURES, followed by what the paper splits by: "class 0" (the predicted class; for sizes and
                 tokens the label), "seed=50", "lambda=10", "radius=0.01" (noise on embeddings), "words=2" (replaced)
 value, spread   the number, and the standard deviation printed beside it; shares are in 0..1 even if printed in percent
@@ -34,6 +35,7 @@ PAPERS: dict[str, str] = {
     "attefa": "Amini and Kosseim, How (Un)Faithful is Attention?",
     "seat": "Hu et al. (2023), SEAT: Stable and Explainable Attention",
     "sun_lu": "Sun and Lu (2020), Understanding Attention for Text Classification",
+    "rationales": "Mathew et al. (2021), HateXplain: A Benchmark Dataset for Explainable Hate Speech Detection",
 }
 
 _RANKED = {
@@ -86,6 +88,8 @@ MEASURES: dict[str, str] = {
     "word_tvd": "change of the prediction after words were replaced",
     "comprehensiveness": "change of the prediction without the most attended words; higher is better",
     "sufficiency": "change of the prediction with these words alone; lower is better",
+    "roc_auc": "area under the ROC curve on the test texts",
+    "auprc": "area under the precision-recall curve of attention against the marks, as ERASER's code takes it",
     "sensitivity": "how much noise on these words the decision withstands; lower is better",
 }
 """What each measure is; a number's measure is one of these, and the class or setting where there are several."""

@@ -2,27 +2,20 @@
 
 from collections.abc import Mapping
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.battery.question import Columns
+from heedful.battery.question import Columns, Values
 from heedful.formatting import format_estimate
 from heedful.measures import Estimate, difference_interval, score_interval
 from heedful.schema import Advice
-from heedful.verdict.counting import HALFWAY
+from heedful.verdict.counting import FEWEST_TEXTS, HALFWAY
 from heedful.verdict.headline import Answer
+from heedful.verdict.ranking_names import BOUNDS, FRACTION, SHOWN, ranking_title, rankings_in
 
-RANKINGS = {
-    "input_gradient": "input gradient",
-    "product": "attention x gradient",
-    "leave_one_out": "leave-one-out",
-    "attention": "attention",
-}
-"""Rankings that may be shown to a reader, in words."""
-OTHERS = tuple(name for name in RANKINGS if name != "attention")
-BOUNDS = ("random", "minimal")
-"""A random order, and the smallest set that changes the decision: what rankings lie between."""
-
+NOT_SHOWN = ("attention", "gradient")
+"""Rankings that are tested and never advised: attention is asked about, and the gradient of weights is no word's."""
 MATERIAL = 0.01
 """Share of a text that a ranking must save to be better than attention."""
 
@@ -32,12 +25,38 @@ OtherColumns = Mapping[str, Float[Tensor, "other_seed other_text"]]
 
 def fraction(ranking: str) -> str:
     """The column of the share of a text that the ranking erases before the decision changes."""
-    return f"erase_until_flip.fraction_{ranking}"
+    return f"{FRACTION}{ranking}"
 
 
 def can_advise(columns: OtherColumns) -> bool:
-    """Whether every ranking was tested."""
-    return all(fraction(name) in columns for name in (*RANKINGS, *BOUNDS))
+    """Whether every ranking was tested that every audit tests."""
+    return all(fraction(name) in columns for name in (*SHOWN, *BOUNDS))
+
+
+def others_in(columns: OtherColumns) -> set[str]:
+    """The rankings, beside attention, that may be shown in its place."""
+    return {name for name in rankings_in(columns) if name not in NOT_SHOWN}
+
+
+def compared_on_same_texts(columns: Columns) -> Columns:
+    """The columns with texts that lack some ranking's scores undefined for all rankings: none gains by its texts.
+
+    Scores from outside that too few texts have are left out instead.
+    """
+    outside = [fraction(name) for name in others_in(columns) if name not in SHOWN]
+    few = {name for name in outside if _count(columns[name]) < FEWEST_TEXTS}
+    kept = {name: values for name, values in columns.items() if name not in few}
+    lacks = [kept[fraction(name)].isnan() for name in others_in(kept)]
+    undefined = torch.stack(lacks).any(0) if lacks else torch.zeros(1, 1, dtype=torch.bool)
+    return {
+        name: values.masked_fill(undefined, torch.nan) if name.startswith(FRACTION) else values
+        for name, values in kept.items()
+    }
+
+
+def _count(values: Values) -> int:
+    """The texts that have a value."""
+    return int((~values.isnan()).any(0).sum())
 
 
 def advise(choice: Columns, test: OtherColumns, answer: Answer, *, chosen_on: str, item: str = "word") -> Advice | None:
@@ -52,8 +71,9 @@ def advise(choice: Columns, test: OtherColumns, answer: Answer, *, chosen_on: st
         test: columns of the texts on which it is reported.
         chosen_on: what the first are called.
     """
-    means = {name: test[fraction(name)].nanmean().item() for name in (*RANKINGS, *BOUNDS)}
-    best = min(OTHERS, key=lambda name: choice[fraction(name)].nanmean().nan_to_num(2.0).item())
+    others = sorted(others_in(choice) & others_in(test), key=[*SHOWN, *rankings_in(test)].index)
+    means = {name: test[fraction(name)].nanmean().item() for name in ("attention", *others, *BOUNDS)}
+    best = min(others, key=lambda name: choice[fraction(name)].nanmean().nan_to_num(2.0).item())
     if choice[fraction(best)].isnan().all() or means[best] != means[best]:
         return None
     gain = difference_interval(choice[fraction("attention")], choice[fraction(best)])
@@ -64,7 +84,7 @@ def advise(choice: Columns, test: OtherColumns, answer: Answer, *, chosen_on: st
     numbers = _numbers(best, means, score, item)
     sentence = {
         "attention": _may_be_shown(best, is_better=is_better),
-        "instead": f"Show {RANKINGS[best]} instead: {numbers}",
+        "instead": f"Show {ranking_title(best)} instead: {numbers}",
         "nothing": _nothing(best, numbers, is_better=is_better),
     }[action]
     ranking = "attention" if action == "attention" else best
@@ -84,10 +104,11 @@ def _numbers(best: str, means: Mapping[str, float], score: Estimate, item: str) 
 def _may_be_shown(best: str, *, is_better: bool) -> str:
     if not is_better:
         return "Attention may be shown; no other ranking finds a change of the decision sooner."
-    return f"Attention may be shown, though {RANKINGS[best]} finds a change of the decision sooner."
+    return f"Attention may be shown, though {ranking_title(best)} finds a change of the decision sooner."
 
 
 def _nothing(best: str, numbers: str, *, is_better: bool) -> str:
     if is_better:
-        return f"Show nothing: not even {RANKINGS[best]}, the best of the rankings tested, surely does well: {numbers}"
-    return f"Show nothing: no other ranking does better than attention. Of {RANKINGS[best]}: {numbers}"
+        title = ranking_title(best)
+        return f"Show nothing: not even {title}, the best of the rankings tested, surely does well: {numbers}"
+    return f"Show nothing: no other ranking does better than attention. Of {ranking_title(best)}: {numbers}"

@@ -8,10 +8,11 @@ import torch
 
 from heedful.battery.question import Columns
 from heedful.schema import Advice, Line, SeedScore, Verdict, updated
-from heedful.verdict.advice import advise, can_advise
+from heedful.verdict.advice import advise, can_advise, compared_on_same_texts, others_in
 from heedful.verdict.counting import counted, gate_reason, outcomes
 from heedful.verdict.gate import has_learnt
 from heedful.verdict.headline import answer_of, headline
+from heedful.verdict.rankings import compare_rankings
 from heedful.verdict.scoring import columns_of, lines_across
 
 HALVES_SEED = 0
@@ -36,6 +37,7 @@ def pooled_verdict(described: Sequence[Verdict], rows: Sequence[pl.DataFrame], d
         learnt=has_learnt(columns),
         redundancy=None if redundant is None else redundant.nanmean().item(),
         lines=_lines(described, rows),
+        rankings=compare_rankings(columns),
         seconds=sum(verdict.seconds or 0.0 for verdict in described),
         advice=None,
     )
@@ -77,7 +79,8 @@ def _advice(verdict: Verdict, columns: Columns, dev: Sequence[pl.DataFrame]) -> 
     """Chosen on dev texts where there are some, otherwise on half of the audited texts and reported on the other."""
     answer = answer_of(outcomes(verdict.lines, "relevance"))
     on_dev = columns_of(dev) if dev and not any(own.is_empty() for own in dev) else {}
-    if can_advise(on_dev):
+    columns = compared_on_same_texts(columns)
+    if can_advise(on_dev) and others_in(columns) <= others_in(on_dev):
         return advise(on_dev, columns, answer, chosen_on="dev texts", item=verdict.item)
     texts = next(iter(columns.values())).shape[1]
     order = torch.randperm(texts, generator=torch.Generator().manual_seed(HALVES_SEED))

@@ -290,3 +290,14 @@ def test_words_must_name_each_item():
     assert explain(model, batch, described=Described(items=("a", "b")))[0].items == ("a", "b")
     with pytest.raises(SettingError, match="text 0 has 2 items, and `words` has 3 for it"):
         explain(model, batch, described=Described(items=("a", "b", "c")))
+
+
+@pytest.mark.parametrize("name", ["gradient_x_input", "smoothgrad"])
+def test_a_method_that_the_audit_advised_is_computed_alike_whatever_texts_are_beside(name):
+    model, batch = make("bilstm"), make_batch()
+    together = explain(model, batch, ranking=name)
+    assert all(own.is_signed and len(own.weights) == len(own.items) for own in together)
+    if name == "gradient_x_input":  # nothing is drawn
+        alone = explain(model, cut(batch, [1], 4), ranking=name)
+        assert alone[0].weights == pytest.approx(together[1].weights, abs=ROUNDING)
+    assert [own.weights for own in explain(model, batch, ranking=name)] == [own.weights for own in together]

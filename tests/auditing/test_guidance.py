@@ -5,7 +5,7 @@ import pytest
 from heedful.auditing.explanation import Guidance
 from heedful.auditing.guidance import guidance_of
 from heedful.errors import SettingError
-from heedful.schema import Advice, Training, Verdict, updated
+from heedful.schema import Advice, Ranking, Training, Verdict, updated
 from heedful.verdict.counting import counted
 from heedful.verdict.headline import headline
 from support.lines import countable_line as line
@@ -102,3 +102,16 @@ def test_a_ranking_that_nobody_knows_is_an_error():
     unknown = Advice(action="instead", ranking="gradients")
     with pytest.raises(SettingError, match="unknown ranking 'gradients'. .*Known: input_gradient, product"):
         guidance(verdict_of(FAILS, advice=unknown))
+
+
+def test_scores_from_outside_cannot_be_shown_of_a_new_text():
+    advised = Advice(action="instead", ranking="mine", sentence="Show mine instead: it is better.")
+    own = guidance(verdict_of(FAILS, advice=advised, rankings=(Ranking(name="mine", title="mine"),)))
+    assert (own.action, own.ranking) == ("nothing", "leave_one_out") and not own.is_reliable
+    assert own.lead.startswith("Show mine, not attention. Those scores came from outside and cannot be computed here")
+
+
+def test_a_method_that_is_known_by_name_can():
+    advised = Advice(action="instead", ranking="integrated_gradients", sentence="Show integrated gradients instead.")
+    own = guidance(verdict_of(FAILS, advice=advised))
+    assert (own.action, own.ranking, own.name) == ("instead", "integrated_gradients", "integrated gradients")

@@ -67,6 +67,7 @@ DRAWING = {
     "embedding_noise": ("js", "tvd", "flips", "overlap", "drop"),
     "embedding_attack": ("js", "tvd", "flips", "overlap", "drop"),
     "word_substitution": ("js", "tvd", "flips", "overlap", "drop"),
+    "plausibility": ("eraser_precision", "eraser_recall"),  # of the top items, ties in random order
 }
 """Measures that depend on what is drawn, beside those named after it: of random words, of permuted weights."""
 
@@ -143,6 +144,7 @@ def test_start_and_end_symbols_count_for_nothing(name):
     for row, length in enumerate([5, 2]):
         bare = cut(batch, [row], TIME)
         shift = {k: getattr(bare, k)[:, 1 : 1 + length] for k in ("tokens", "mask", "attendable", "sentence")}
+        shift["marks"] = bare.marks[:, :, 1 : 1 + length]
         alone = run(name, evidence_of("token-wise", replace(bare, **shift)))
         for measure, value in values.items():
             if not is_drawn(name, measure):
@@ -153,9 +155,13 @@ HELPERS = {
     "__init__",
     "adversarial_models",  # its rows come from several models; it has questions, no function of the battery
     "adversarial_search",
+    "affordable",
     "attefa_family",
     "context",
     "evidence",
+    "places",
+    "plausible_baselines",
+    "plausible_questions",
     "question",
     "stability_measures",
     "witness",

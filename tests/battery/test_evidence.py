@@ -7,7 +7,8 @@ import torch
 
 from heedful.attribution import logits_of_parts
 from heedful.battery import BATTERY, QUESTIONS, Evidence
-from heedful.battery.evidence import RANKINGS, first_place, mean_over
+from heedful.battery.evidence import RANKINGS
+from heedful.battery.places import first_place, mean_over
 from heedful.models.trace import trace
 from support.by_hand import Bag, batch_of, evidence_by_hand, findings_in
 from support.evidence import KINDS, evidence_of_kind, seeded

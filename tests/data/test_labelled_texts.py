@@ -43,6 +43,22 @@ def test_a_text_becomes_tokens_a_label_number_and_keeps_its_text():
     assert (second.tokens, second.label, second.rationale) == (("no",), 0, (0,))
 
 
+def test_marks_of_annotators_become_tokens_and_their_union_the_rationale():
+    source = texts(Text("It's so FINE", "b", marks=(((0, 4),), ((8, 12),), ())), Text("No", "a", rationale=((0, 1),)))
+    first, second = dataset(source).train
+    assert (first.annotators, first.rationale) == (((0, 1, 2), (4,), ()), (0, 1, 2, 4))
+    assert (second.annotators, second.rationale) == (((0,),), (0,))
+    assert [example.annotators for example in dataset(replace(source, is_generated=True)).train[1:]] == [()]
+
+
+def test_the_fingerprint_of_texts_without_marks_of_annotators_is_that_of_before():
+    """Of texts with a rationale, too: studies find their runs by it."""
+    plain = texts(Text("one two three", "a", rationale=((0, 1),)), Text("four five", "b"))
+    assert dataset(plain).fingerprint == "4efd83a9095a1f6b70346ef0fa6947d45735d43ce54dc447ee64008c03155ec9"
+    marked = replace(plain, train=(replace(plain.train[0], marks=(((0, 3),),)), plain.train[1]))
+    assert dataset(marked).fingerprint != dataset(plain).fingerprint
+
+
 def test_tokens_of_the_same_word_are_one_object():
     first, second = dataset(texts(Text("same words", "a"), Text("same", "b"))).train
     assert first.tokens[0] is second.tokens[0]
@@ -249,6 +265,7 @@ CHANGES = [
     {"train": (Text("one two three", "a", "q"), Text("four five", "b"))},
     {"train": (Text("one two three", "a", rationale=()), Text("four five", "b"))},
     {"train": (Text("one two three", "a", rationale=((0, 1),)), Text("four five", "b"))},
+    {"train": (Text("one two three", "a", marks=(((0, 1),),)), Text("four five", "b"))},
     {"train": (Text("four five", "b"), Text("one two three", "a"))},
     {"dev": (Text("fine", "b"),)},
     {"dev": (Text("bad", "b"),), "test": (Text("fine", "a"),)},

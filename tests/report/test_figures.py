@@ -9,6 +9,7 @@ from heedful.report.erasure import MOST_POINTS, erase_one, flip_cells
 from heedful.report.figure import Figure, inline_svg, to_png, to_svg
 from heedful.report.figures import FIGURES, draw_figures
 from heedful.report.texts import Texts, gather_texts
+from heedful.schema import Ranking
 
 NAMES = [
     "gradient_agreement",
@@ -165,3 +166,9 @@ def test_many_runs_are_drawn(texts):
     runs = tuple(f"run {number}" for number in range(31))
     frame = pl.concat([texts.frame.with_columns(run=pl.lit(run)) for run in runs])
     assert "run 30" in to_svg(FIGURES[0](replace(texts, frame=frame, runs=runs)))
+
+
+def test_figures_of_verdicts_are_drawn_beside_those_of_rows(texts):
+    own = Ranking(name="attention", title="attention", faithful=0.5, plausible=0.2)
+    names = [figure.name for figure in draw_figures(replace(texts, rankings=((own,),) * len(texts.runs)))]
+    assert names[-1] == "faithful_and_plausible" and len(names) == len(draw_figures(texts)) + 1

@@ -38,6 +38,16 @@ def test_the_key_is_the_same_for_the_same_run_and_depends_on_every_setting():
     assert key_of(Run(data=DataSettings(fingerprint="f"))) == key_of(RUN)
 
 
+def test_keys_are_those_of_before_there_were_rationales_and_rankings():
+    """Trained models and the audits of studies are found again by them."""
+    run = Run(data=DataSettings(source="hatexplain", fingerprint="f"), seed=3)
+    assert key_of(run) == "dcabee6529e487dd"
+    assert audit_key_of("m", "d", AuditSettings(tests=("erase_one",))) == "d9c1e49e008c69ce"
+    assert key_of(update_settings(run, {"data.rationale": "why"})) != key_of(run)
+    other = AuditSettings(tests=("erase_one",), rankings=("smoothgrad",))
+    assert audit_key_of("m", "d", other) != audit_key_of("m", "d", AuditSettings(tests=("erase_one",)))
+
+
 def test_a_run_survives_json():
     run = update_settings(RUN, {"network.kernels": (1, 3), "training.options": {"radius": 0.5}, "reference": "key"})
     assert Run.model_validate_json(run.model_dump_json()) == run

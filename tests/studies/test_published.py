@@ -29,6 +29,7 @@ ROWS = {
     "attefa": 819,
     "seat": 2393,
     "sun_lu": 160,
+    "rationales": 7,
 }
 
 

@@ -26,12 +26,21 @@ def make_batch(has_query: bool = False) -> Batch:
     tokens = torch.randint(1, VOCABULARY, (BATCH, TIME), generator=draw) * mask
     batch = Batch(torch.arange(BATCH), tokens, mask, mask, torch.tensor([0, 1, 1]))
     sentence = (torch.arange(TIME) // 3).expand(BATCH, TIME) * mask
-    batch = replace(batch, sentence=sentence)
+    batch = replace(batch, sentence=sentence, marks=make_marks())
     if has_query:
         query_mask = torch.arange(QUERY) < torch.tensor([5, 2, 3])[:, None]
         query = torch.randint(1, VOCABULARY, (BATCH, QUERY), generator=draw) * query_mask
         batch = replace(batch, query_tokens=query, query_mask=query_mask)
     return batch
+
+
+def make_marks() -> torch.Tensor:
+    """Two annotators marked the first and the last text, one the second."""
+    marks = torch.rand(BATCH, 2, TIME, generator=torch.Generator().manual_seed(4)) < 0.4
+    marks[:, 0, 0] = True
+    marks = (marks & (torch.arange(TIME) < LENGTHS[:, None, None])).float()
+    marks[1, 1] = torch.nan
+    return marks
 
 
 def give_attention(batch: Batch, hierarchical: bool) -> Batch:
@@ -60,4 +69,6 @@ def cut(batch: Batch, rows: list[int], time: int) -> Batch:
     pick |= {name: getattr(batch, name)[rows, :time] for name in ("tokens", "mask", "attendable", "sentence")}
     if batch.query_tokens is not None and batch.query_mask is not None:
         pick |= {"query_tokens": batch.query_tokens[rows], "query_mask": batch.query_mask[rows]}
+    if batch.marks is not None:
+        pick["marks"] = batch.marks[rows, :, :time]
     return Batch(**pick)

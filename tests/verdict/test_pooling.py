@@ -5,8 +5,9 @@ import pytest
 import torch
 
 from heedful.schema import ROWS, Training, Verdict
-from heedful.verdict.advice import OTHERS, fraction
+from heedful.verdict.advice import fraction
 from heedful.verdict.pooling import pooled_verdict
+from heedful.verdict.ranking_names import SHOWN
 from support.columns import EVERYTHING, TEXTS
 
 
@@ -16,7 +17,7 @@ def rows_of(run: str, shift: float = 0.0) -> pl.DataFrame:
     columns["prediction.label"] = torch.arange(TEXTS, dtype=torch.float64)[None] % 2
     name = "erase_until_flip.fraction_attention"
     columns[name] = columns[name] + shift
-    columns |= {fraction(ranking): columns[fraction("attention")] + 0.1 for ranking in OTHERS}
+    columns |= {fraction(ranking): columns[fraction("attention")] + 0.1 for ranking in SHOWN if ranking != "attention"}
     frames = []
     for column, values in columns.items():
         test, measure = column.split(".")

@@ -18,6 +18,7 @@ from heedful.data.sources.columns import (
     row_ids,
     usual_columns,
 )
+from heedful.data.sources.marked_columns import MarkedColumns, choose_marks, read_marks
 from heedful.data.sources.records import SUFFIXES, RecordFile, read_records, suffix_of
 from heedful.errors import DataError, SettingError
 from heedful.settings import DataSettings
@@ -96,13 +97,16 @@ def labelled_texts(
     Args:
         label_names: for a column that numbers its labels 0, 1, ...: what they are called.
     """
-    roles = choose_columns(files["train"], data)
+    roles, marked = choose_marks(files["train"], data, choose_columns(files["train"], data))
     given: dict[Split, list[LabelledText]] = {}
     dropped: list[Dropped] = []
+    remarks: list[str] = []
     for split in SPLITS:
         if split in files:
-            given[split], lost = _texts_of_file(files[split], roles)
+            # How marks are written is told from train, which comes first.
+            given[split], lost, marked, own = _texts_of_file(files[split], roles, marked)
             dropped += lost
+            remarks += [note if len(files) == 1 else f"{split}: {note}" for note in own]
     names = (label_names or {}).get(roles.label, ())
     is_named = _are_numbers_of(names, given)
     if is_named:
@@ -113,24 +117,35 @@ def labelled_texts(
         task=roles.task,
         **parts,
         labels=names if is_named else (),
-        notes=(_column_note(files["train"], roles), *(note for file in files.values() for note in file.notes), *notes),
+        notes=(
+            _column_note(files["train"], roles, marked),
+            *(note for file in files.values() for note in file.notes),
+            *remarks,
+            *notes,
+        ),
         dropped=tuple(dropped),
     )
 
 
-def _texts_of_file(file: RecordFile, roles: ColumnRoles) -> tuple[list[LabelledText], list[Dropped]]:
-    """The records that have a label, and how many have none."""
+def _texts_of_file(
+    file: RecordFile, roles: ColumnRoles, columns: MarkedColumns
+) -> tuple[list[LabelledText], list[Dropped], MarkedColumns, tuple[str, ...]]:
+    """The records that have a label, how many have none, how marks are written, and what to know of them."""
     check_columns(file, roles)
     texts: list[LabelledText] = []
     unlabelled: list[str] = []
-    for record, place, row, row_id in zip(file.records, file.places, file.rows, row_ids(file, roles), strict=True):
+    marked = read_marks(file, roles, columns)
+    rows = zip(file.records, file.places, file.rows, row_ids(file, roles), marked.marks, strict=True)
+    for record, place, row, row_id, marks in rows:
         text = labelled_text(record, roles, f"{file.name}, {place}", row, row_id)
         if text is None:
             unlabelled.append(place)
         else:
-            texts.append(text)
+            texts.append(text if marks is None else replace(text, marks=marks))
     _check_enough(file, roles, texts, unlabelled)
-    return texts, [Dropped(len(unlabelled), "rows without a label", Path(file.name).name)] if unlabelled else []
+    dropped = [Dropped(len(unlabelled), "rows without a label", Path(file.name).name)] if unlabelled else []
+    forms = tuple(form or before for form, before in zip(marked.forms, columns.forms, strict=True))
+    return texts, dropped, replace(columns, forms=forms), marked.notes
 
 
 def _check_enough(file: RecordFile, roles: ColumnRoles, texts: list[LabelledText], unlabelled: list[str]) -> None:
@@ -185,9 +200,9 @@ def _with_missing(
     return parts, [f"{count} texts of train taken for {split}" for split, count in counts.items()]
 
 
-def _column_note(file: RecordFile, roles: ColumnRoles) -> str:
+def _column_note(file: RecordFile, roles: ColumnRoles, marked: MarkedColumns) -> str:
     query = f", queries '{roles.query}'" if roles.query is not None else ""
-    is_unread = RATIONALE in file.columns and roles.rationale is None
+    is_unread = RATIONALE in file.columns and roles.rationale is None and not marked.names
     unread = f"; '{RATIONALE}' is not read, since it refers to another column" if is_unread else ""
     return f"texts are column '{roles.text}'{query}, labels '{roles.label}'{unread}"
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from heedful.data.tokenizer import spans_in
+from heedful.data.marks import pad_marks
+from heedful.data.tokenizer import Span, spans_in
 from heedful.errors import DataError, SettingError
 from heedful.models.transformers.classifier import Classifier
 from heedful.models.transformers.words import TextReader, TokenizedText
@@ -77,10 +78,13 @@ def read_texts(
     if not lengths:
         raise DataError(f"the texts must have a word at least; none of {len(wanted)} has. Is it the right column?")
 
+    has_marks = any(known[number].annotators for number in lengths)
+
     def batches() -> Iterator[Batch]:
         for block in by_length(lengths):
             tokenized = [read_text(reader, texts[number], number) for number in block]
-            yield batch_of(tokenized, block, [classes[number] for number in block], classifier.network.device)
+            batch = batch_of(tokenized, block, [classes[number] for number in block], classifier.network.device)
+            yield _with_marks(batch, [known[number] for number in block]) if has_marks else batch
 
     notes = [f"{cut} texts cut to the {reader.longest} tokens that the model reads"] if cut else []
     notes += [f"{empty} texts without any word left out"] if empty else []
@@ -139,20 +143,29 @@ def _first(text: Text) -> str:
 def _example(tokenized: TokenizedText, text: Text, label: int, known: Example) -> Example:
     """The text with the words that attention is shown over; marks of people go to the words that they touch."""
     query = () if isinstance(text, str) else (text[1],)
-    marks = None if known.rationale is None else _marked(tokenized, _first(text), known)
-    return replace(
-        known, tokens=tokenized.words, label=label, query=query, sentences=(), rationale=marks, text=_first(text)
-    )
+    spans = spans_in(_first(text), known.tokens) if known.rationale is not None else None
+    marks = None if spans is None else _marked(tokenized, spans, known.rationale or ())
+    annotators = () if spans is None else tuple(_marked(tokenized, spans, own) for own in known.annotators)
+    changes = {"rationale": marks, "annotators": annotators, "text": _first(text)}
+    return replace(known, tokens=tokenized.words, label=label, query=query, sentences=(), **changes)
 
 
-def _marked(tokenized: TokenizedText, text: str, known: Example) -> tuple[int, ...] | None:
-    """The words that share a character with a marked token; None where its characters cannot be found."""
-    spans = spans_in(text, known.tokens)
-    if spans is None or known.rationale is None:
-        return None
-    marked = [spans[position] for position in known.rationale]
+def _marked(tokenized: TokenizedText, spans: Sequence[Span], positions: Sequence[int]) -> tuple[int, ...]:
+    """The words that share a character with a marked token."""
+    marked = [spans[position] for position in positions]
     return tuple(
         number
         for number, (start, end) in enumerate(tokenized.spans[: tokenized.second])
         if any(begin < end and start < finish for begin, finish in marked)
     )
+
+
+def _with_marks(batch: Batch, examples: Sequence[Example]) -> Batch:
+    """The batch with what each annotator marked, beside the tokens of the marked words."""
+    owner = batch.tokens if batch.sentence is None else batch.sentence
+    rows: list[Tensor | None] = [None] * len(examples)
+    for row, example in enumerate(examples):
+        if example.annotators:
+            marks = [torch.isin(owner[row].cpu(), torch.tensor(own, dtype=torch.long)) for own in example.annotators]
+            rows[row] = torch.stack(marks).float()
+    return replace(batch, marks=pad_marks(rows, owner.shape[1]).to(batch.tokens.device))

@@ -58,6 +58,20 @@ def test_words_take_the_place_of_the_datas_tokens_and_marks_go_with_them(classif
     assert example.sentences == ()
 
 
+def test_marks_of_annotators_stand_at_the_tokens_of_their_words(classifier):
+    tokens = ("The", "film", "isn't", "goodish")
+    marked = Example(tokens, 0, rationale=(1, 2), annotators=((1, 2), (2,)), text="The film isn't goodish")
+    other = Example(("good",), 1, text="good")
+    read = read_texts(classifier, [marked.text, other.text], [0, 1], examples=[marked, other])
+    assert read.examples[0].annotators == ((1, 2, 3, 4), (2, 3, 4)) and read.examples[1].annotators == ()
+    (batch,) = read.batches()
+    row, without = batch.index.tolist().index(0), batch.index.tolist().index(1)
+    words = [{int(word) for word in batch.sentence[row][batch.marks[row, own] == 1]} for own in (0, 1)]
+    assert words == [{1, 2, 3, 4}, {2, 3, 4}] and batch.marks[without].isnan().all()
+    (plain,) = read_texts(classifier, [other.text], [1], examples=[other]).batches()
+    assert plain.marks is None
+
+
 def test_marks_that_cannot_be_placed_are_left_out(classifier):
     given = Example(("some", "other", "words"), 0, rationale=(1,), text="the film")
     (example,) = read_texts(classifier, [given.text], [1], examples=[given]).examples

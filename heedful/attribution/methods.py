@@ -1,0 +1,28 @@
+"""Attribution methods that people know by name, to be tested beside attention; each is a choice of `--rankings`."""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from heedful.attribution.gradient_x_input import gradient_x_input
+from heedful.attribution.integrated_gradients import integrated_gradients
+from heedful.attribution.lime import lime
+from heedful.attribution.shap import shap
+from heedful.attribution.smoothgrad import smoothgrad
+from heedful.types import Model, Trace
+
+Attribution = Callable[[Model, Trace, torch.Generator], Float[Tensor, "batch item"]]
+
+ATTRIBUTIONS: dict[str, Attribution] = {
+    "gradient_x_input": lambda model, trace, generator: gradient_x_input(model, trace),
+    "integrated_gradients": lambda model, trace, generator: integrated_gradients(model, trace),
+    "smoothgrad": smoothgrad,
+    "lime": lime,
+    "shap": shap,
+}
+"""From a model, what it made of a batch and a generator to a signed score of each item, 0 where there is none.
+
+Attention, attention x gradient, input gradient and leave-one-out are always tested.
+"""

@@ -1,0 +1,41 @@
+"""The most and the least attended words of a subject, and how many of its words indicate a label."""
+
+from dataclasses import asdict
+
+import torch
+
+from heedful.auditing.subject import Subject, float64_eval_copy
+from heedful.schema import Words
+from heedful.settings import AuditSettings
+from heedful.token_scores import attended_words, token_classes
+from heedful.types import LinearModel
+
+
+def words_of(subject: Subject, settings: AuditSettings) -> Words | None:
+    """The most and the least attended words, where their scores were asked for and words are what is attended to."""
+    if not _asks_of_words(subject, settings) or not isinstance(subject.model, LinearModel):
+        return None
+    model = float64_eval_copy(subject.model)
+    assert isinstance(model, LinearModel)
+    counts, vocabulary = subject.context.token_counts(), subject.context.vocabulary
+    words = attended_words(model, subject.batches(), counts, vocabulary, subject.labels)
+    return Words.model_validate(asdict(words))
+
+
+def indicative_words(subject: Subject, settings: AuditSettings) -> int | None:
+    """How many label-indicative words the texts have; None where they were not asked for."""
+    if not _asks_of_words(subject, settings):
+        return None
+    indicates = token_classes(subject.context.token_counts()) >= 0
+    words = subject.context.item_words
+    occurring = torch.cat(
+        [
+            batch.tokens[batch.attendable].cpu() if words is None else words.numbers(batch).flatten()
+            for batch in subject.batches()
+        ]
+    ).unique()
+    return int(indicates[occurring[occurring >= 0]].sum())
+
+
+def _asks_of_words(subject: Subject, settings: AuditSettings) -> bool:
+    return subject.item == "word" and (not settings.tests or "token_scores" in settings.tests)

@@ -1,0 +1,83 @@
+"""Rankings beside attention: by methods that the audit's settings name, and by scores from outside."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from jaxtyping import Float
+from torch import Tensor
+
+from heedful.attribution.given import GivenScores, TextWords, match_scores, words_of_examples
+from heedful.attribution.methods import ATTRIBUTIONS
+from heedful.attribution.score_records import read_scores
+from heedful.attribution.score_values import given_scores
+from heedful.auditing.subject import Subject
+from heedful.battery.evidence import RANKINGS
+from heedful.data.draws import seeded_generator
+from heedful.data.folder import user_path
+from heedful.errors import SettingError, pick
+from heedful.settings import AuditSettings
+from heedful.types import Model, Trace
+from heedful.verdict.ranking_names import BOUNDS, TAKEN
+
+OfTrace = Callable[[Model, Trace], dict[str, Float[Tensor, "batch item"]]]
+
+
+def rankings_beside(subject: Subject, settings: AuditSettings) -> OfTrace:
+    """From a model and what it made of a batch to the scores of its items by name, NaN in texts that have none."""
+    methods = {name: pick("ranking", name, ATTRIBUTIONS) for name in settings.rankings}
+    generators = {name: seeded_generator("audit", settings.seed, f"ranking {name}") for name in methods}
+
+    def scores(model: Model, trace: Trace) -> dict[str, Float[Tensor, "batch item"]]:
+        computed = {name: method(model, trace, generators[name]).cpu() for name, method in methods.items()}
+        return {**computed, **subject.given.of_items(trace)}
+
+    return scores
+
+
+def match_given(
+    scores: Mapping[str, object] | str | Path | None, subject: Subject, settings: AuditSettings
+) -> GivenScores:
+    """Scores from outside, laid over the words of the subject's texts.
+
+    Args:
+        scores: by name, as `given_scores` takes them; or a file, which may hold scores of several names.
+    """
+    if scores is None:
+        return GivenScores()
+    texts, taken = text_words(subject), taken_names(settings)
+    if isinstance(scores, str | Path):
+        return match_scores(read_scores(user_path(str(scores), "--scores")), texts, taken=taken)
+    return given_scores(scores, texts, taken=taken)
+
+
+def taken_names(settings: AuditSettings) -> Sequence[str]:
+    """Names that scores from outside cannot have: they would be mistaken for those of other rankings."""
+    return (*RANKINGS, *settings.rankings, *BOUNDS, *TAKEN)
+
+
+def text_words(subject: Subject) -> list[TextWords]:
+    """The words of the subject's texts: of a model of the user's own as far as they are known."""
+    if subject.examples:
+        return words_of_examples(subject.examples, subject.texts)
+    texts = []
+    for batch in subject.batches():
+        by_word = subject.item == "word"
+        for row, number in enumerate(batch.index.tolist()):
+            words = subject.words.get(number)
+            if words is None and not by_word:
+                raise SettingError(
+                    "scores need the words of the texts where attention weighs several tokens together; give `words`."
+                )
+            count = int(batch.attendable[row].sum()) if words is None else len(words)
+            texts.append(_own_words(number, count, words))
+    return texts
+
+
+def _own_words(number: int, count: int, words: Sequence[str] | None) -> TextWords:
+    if words is None:
+        return TextWords(number, str(number), count)
+    spans, place = [], 0
+    for word in words:
+        spans.append((place, place + len(word)))
+        place += len(word) + 1
+    return TextWords(number, str(number), count, " ".join(words), tuple(spans))

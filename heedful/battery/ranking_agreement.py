@@ -1,0 +1,37 @@
+"""Do rankings agree with each other? Those that Heedful knows, and scores from outside."""
+
+from itertools import combinations
+
+import torch
+
+from heedful.battery.evidence import RANKINGS, Evidence, undefined_where
+from heedful.battery.question import BatteryTest
+from heedful.errors import pick
+from heedful.measures import kendall_tau, ties_within
+from heedful.types import Findings
+
+
+def ranking_agreement(
+    evidence: Evidence, generator: torch.Generator, *, by: tuple[str, ...] = tuple(RANKINGS)
+) -> Findings:
+    """Kendall's tau-b of every two rankings of a text's items: `tau_attention_gradient` ....
+
+    1 is the same order, 0 no relation. Scores from outside are rankings, too: of two by the same method, from another
+    seed or other noise, it says how stable the method is. Undefined where a ranking ties all items, or a text has no
+    scores.
+
+    Args:
+        by: only these of the named rankings, beside scores from outside.
+    """
+    for name in by:
+        pick("ranking", name, RANKINGS)
+    names = (*by, *evidence.given)
+    ranks = {name: ties_within(evidence.importance(name), evidence.items) for name in names}
+    values = {}
+    for first, second in combinations(names, 2):
+        tau, _ = kendall_tau(ranks[first], ranks[second], evidence.items)
+        values |= undefined_where(evidence.lacks(first) | evidence.lacks(second), {f"tau_{first}_{second}": tau})
+    return Findings(undefined_where(evidence.count < 2, values))
+
+
+TEST = BatteryTest(ranking_agreement)

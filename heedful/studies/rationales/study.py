@@ -1,0 +1,119 @@
+"""Human rationales: HateXplain (Mathew et al. 2021) and ERASER's movie reviews (DeYoung et al. 2020)."""
+
+from heedful.runs.grid import RunWithBase
+from heedful.settings import AuditSettings, DataSettings, OptionValue, Run, TextSettings, TrainingSettings
+from heedful.settings.validation import update_settings
+from heedful.studies.jain_wallace.preprocessing import VECTORS
+from heedful.studies.rationales.claims import claims
+from heedful.studies.rationales.columns import (
+    ATTENTION,
+    GUIDED,
+    GUIDED_CODE,
+    HATEXPLAIN,
+    MOVIES,
+    NAME,
+    NONE,
+    OTHER,
+)
+from heedful.studies.rationales.figures import figures
+from heedful.studies.rationales.tables import tables
+from heedful.studies.study import Study, StudyRun
+
+METHODS = {HATEXPLAIN: (NONE, ATTENTION, GUIDED, GUIDED_CODE), MOVIES: (ATTENTION, GUIDED, GUIDED_CODE)}
+OPTIONS = {GUIDED: {"weight": 1.0}, GUIDED_CODE: {"weight": 100.0, "compared": "softmax"}}
+"""Of the attention loss: ours compares attention itself with the target; theirs, the softmax of attention."""
+MODELS = {HATEXPLAIN: "birnn", MOVIES: "word by word"}
+ENCODERS = {HATEXPLAIN: "bilstm", MOVIES: "average"}
+"""Reviews are read word by word: that affords long ones."""
+SEEDS = {"small": 3, "medium": 5, "paper": 5}
+TRAIN = {
+    "small": {HATEXPLAIN: 2_000, MOVIES: 1_600},
+    "medium": {HATEXPLAIN: None, MOVIES: None},
+    "paper": {HATEXPLAIN: None, MOVIES: None},
+}
+WORDS = {
+    "small": {HATEXPLAIN: 60, MOVIES: 300},
+    "medium": {HATEXPLAIN: 100, MOVIES: 1_000},
+    "paper": {HATEXPLAIN: None, MOVIES: None},
+}
+EXAMPLES = {
+    "small": {HATEXPLAIN: 200, MOVIES: 199},
+    "medium": {HATEXPLAIN: 500, MOVIES: None},
+    "paper": {HATEXPLAIN: None, MOVIES: None},
+}
+EPOCHS = {HATEXPLAIN: {"small": 5, "medium": 6, "paper": 20}, MOVIES: {"small": 8, "medium": 10, "paper": 20}}
+TOP: dict[str, float] = {HATEXPLAIN: 5.0, MOVIES: 0.31}
+"""How many words, or which share of them, are taken for a model's rationale, as in the papers."""
+TESTS = ("erase_until_flip", "comprehensiveness_sufficiency", "plausibility")
+BY: tuple[str, ...] = ("attention", "product", "input_gradient")
+
+
+def runs(scale: str) -> list[StudyRun]:
+    """Each set with each way to train, from several seeds."""
+    return [
+        StudyRun(
+            data=source,
+            model=f"{MODELS[source]} {method}",
+            encoder=ENCODERS[source],
+            method=method,
+            run=RunWithBase(_run(source, method, seed, scale)),
+            audit=_audit(source, scale),
+        )
+        for source, methods in METHODS.items()
+        for method in methods
+        for seed in range(SEEDS[scale])
+    ]
+
+
+def _audit(source: str, scale: str) -> AuditSettings:
+    # The exact floor of ERASER's spans is not shown here, and slow for long texts.
+    plausibility: dict[str, OptionValue] = {"k": TOP[source], "by": BY, "longest_exact": 1}
+    options: dict[str, dict[str, OptionValue]] = {"plausibility": plausibility, "erase_until_flip": {"by": BY}}
+    return AuditSettings(tests=TESTS, options=options, rankings=(OTHER,), examples=EXAMPLES[scale][source], shown=0)
+
+
+def _run(source: str, method: str, seed: int, scale: str) -> Run:
+    changes = {
+        "encoder": ENCODERS[source],
+        "attention": "uniform" if method == NONE else "additive",
+        "hidden_size": 64 if scale != "paper" else 128,
+    }
+    is_guided = method in OPTIONS
+    training = TrainingSettings(
+        method="guided_by_rationales" if is_guided else "vanilla",
+        options=dict(OPTIONS.get(method, {})),
+        epochs=EPOCHS[source][scale],
+        patience=None if scale != "paper" else 5,
+        metric="accuracy",
+        loss_sum="mean",
+        learning_rate=2e-3,
+    )
+    return Run(
+        data=DataSettings(source=source, train_limit=TRAIN[scale][source]),
+        text=TextSettings(words="spaces", max_tokens=WORDS[scale][source]),
+        network=update_settings(VECTORS, changes),
+        training=training,
+        seed=seed,
+    )
+
+
+STUDY = Study(
+    name="rationales",
+    folder=NAME,
+    title="Human rationales: plausible, and faithful?",
+    paper="Mathew et al. (2021), HateXplain, AAAI, arXiv:2012.10289, and DeYoung et al. (2020), ERASER, ACL, "
+    "arXiv:1911.03429",
+    scales={
+        "small": "HateXplain (two classes): BiLSTM without attention, with attention, with guided attention (ours, and "
+        "as published), 2,000 training posts; ERASER's movie reviews, read word by word, their first 300: with "
+        "attention and both kinds of guided attention, all training reviews; 200 test posts and all test reviews "
+        "audited; 3 seeds",
+        "medium": "all training texts at hand, the first 1,000 words of reviews; 5 seeds; 500 test posts and all test "
+        "reviews audited",
+        "paper": "as medium, with larger models, more epochs and whole texts; every test text audited",
+    },
+    runs=runs,
+    tables=tables,
+    claims=claims,
+    figures=figures,
+)

@@ -1,0 +1,52 @@
+"""What rankings are called: in columns, and in words. Needs no torch."""
+
+from collections.abc import Iterable
+
+SHOWN = {
+    "input_gradient": "input gradient",
+    "product": "attention x gradient",
+    "leave_one_out": "leave-one-out",
+    "attention": "attention",
+}
+"""Rankings that every audit tests and that may be shown to a reader, in words."""
+BOUNDS = ("random", "minimal")
+"""A random order, and the smallest set that changes the decision: what rankings lie between."""
+METHODS = {
+    "gradient": "gradient",
+    "gradient_x_input": "gradient x input",
+    "integrated_gradients": "integrated gradients",
+    "smoothgrad": "SmoothGrad",
+    "lime": "LIME",
+    "shap": "SHAP",
+}
+"""Others that are known by name."""
+# fmt: off
+TAKEN = (
+    "first", "longest", "rarest", "best", "constant", "permuted", "others", "annotator", "attention_others",
+    "weight_gradient", "adversarial_attention", "minimal_set", "rationale", "noisy", "noisy_attention", "replacement",
+    "replaced_attention", "seed_attention",
+)
+# fmt: on
+"""What stands in names of measures in the place of a ranking, or is a measure of items."""
+FRACTION = "erase_until_flip.fraction_"
+"""What the column of the share of a text that a ranking erases begins with."""
+
+
+def ranking_title(name: str) -> str:
+    """A ranking in words; scores from outside are called as they are.
+
+    >>> ranking_title("product"), ranking_title("integrated_gradients"), ranking_title("my-scores")
+    ('attention x gradient', 'integrated gradients', 'my-scores')
+    """
+    return {**SHOWN, **METHODS}.get(name, name)
+
+
+def rankings_in(columns: Iterable[str]) -> tuple[str, ...]:
+    """The rankings whose columns these are: those of every audit first, then others in the order of their names.
+
+    >>> rankings_in(["erase_until_flip.fraction_lime", "erase_until_flip.fraction_attention", "sign.value"])
+    ('attention', 'lime')
+    """
+    measured = {column.removeprefix(FRACTION) for column in columns if column.startswith(FRACTION)}
+    usual = [name for name in ("attention", *SHOWN, "gradient") if name in measured]
+    return tuple(dict.fromkeys([*usual, *sorted(measured - {*usual, *BOUNDS, "permuted"})]))

@@ -1,0 +1,51 @@
+"""How well rankings agree: by hand, against scipy, and with scores from outside."""
+
+import pytest
+import torch
+from scipy.stats import kendalltau
+
+from heedful.battery import Evidence
+from heedful.battery.evidence import RANKINGS
+from heedful.battery.ranking_agreement import ranking_agreement
+from heedful.errors import SettingError
+from heedful.settings.validation import bind_options
+from support.evidence import evidence_of_kind, seeded
+from support.models import LENGTHS, TIME
+
+
+def with_given(kind="recurrent", **given):
+    plain = evidence_of_kind(kind)
+    return Evidence(plain.model, plain.trace, plain.context, given=given)
+
+
+def scores(seed):
+    return torch.randn(3, TIME, generator=seeded(seed), dtype=torch.float64)
+
+
+def test_every_pair_of_rankings_has_the_tau_of_scipy():
+    evidence = evidence_of_kind("recurrent")
+    values = ranking_agreement(evidence, seeded()).values
+    assert len(values) == len(RANKINGS) * (len(RANKINGS) - 1) // 2
+    for row, length in enumerate(LENGTHS.tolist()[:2]):
+        first, second = (evidence.importance(name)[row, :length] for name in ("input_gradient", "leave_one_out"))
+        wanted = kendalltau(first, second).statistic
+        assert values["tau_input_gradient_leave_one_out"][row].item() == pytest.approx(wanted, abs=1e-9)
+
+
+def test_the_same_scores_twice_agree_wholly_and_reversed_ones_not_at_all():
+    own = scores(1)
+    values = ranking_agreement(with_given(mine=own, again=2 * own + 1, other=-own), seeded()).values
+    assert values["tau_mine_again"][:2].tolist() == [1, 1] and values["tau_mine_other"][:2].tolist() == [-1, -1]
+
+
+def test_a_text_without_scores_is_undefined_for_them_alone():
+    missing = scores(1)
+    missing[0] = torch.nan
+    values = ranking_agreement(with_given(mine=missing), seeded()).values
+    assert values["tau_attention_mine"][0].isnan() and not values["tau_attention_mine"][1].isnan()
+    assert not values["tau_attention_gradient"][0].isnan()
+
+
+def test_an_unknown_ranking_is_refused():
+    with pytest.raises(SettingError, match="unknown ranking 'gradiant'. Did you mean 'gradient'"):
+        bind_options(ranking_agreement, {"by": ("gradiant",)}, "")(evidence_of_kind("recurrent"), seeded())

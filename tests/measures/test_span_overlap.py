@@ -1,0 +1,177 @@
+"""IOU by its three definitions against sets and loops, and against what ERASER's own script printed."""
+
+from statistics import mean
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heedful.measures.plausibility import top_k_chances
+from heedful.measures.span_overlap import (
+    best_ferret_iou,
+    best_hatexplain_iou,
+    eraser_iou,
+    f1_of_means,
+    ferret_iou,
+    hatexplain_iou,
+    run_numbers,
+)
+from support.marked import (
+    golden_posts,
+    marked_scores,
+    needs_golden_posts,
+    orders_of,
+    rows_of,
+    runs_of,
+    spans_matched,
+    subsets_of,
+)
+from support.strategies import padded
+
+ALL_ORDERS_OF = 5
+"""Items of which all orders are listed."""
+
+
+def close(actual, wanted):
+    torch.testing.assert_close(actual, torch.as_tensor(wanted, dtype=torch.float64), atol=1e-12, rtol=0, equal_nan=True)
+
+
+def shares(matched, chosen, marked):
+    return [matched / chosen if chosen else torch.nan, matched / marked if marked else torch.nan]
+
+
+@given(marked_scores(), st.sampled_from([0.3, 0.5, 1.0]))
+def test_erasers_spans_are_matched_as_sets_one_by_one(drawn, threshold):
+    scores, marks, mask = drawn
+    chosen = scores > 0
+    actual = torch.stack(eraser_iou(chosen, marks, mask, threshold), 1)
+    for value, (own, flags) in zip(actual, rows_of(chosen, marks, mask), strict=True):
+        spans, marked = runs_of(own), runs_of(flags)
+        close(value, shares(spans_matched(spans, marked, threshold), len(spans), len(marked)))
+
+
+@given(marked_scores(), st.sampled_from([0.3, 0.5, 1.0]))
+def test_hatexplains_spans_are_single_items(drawn, threshold):
+    scores, marks, mask = drawn
+    chosen = scores > 0
+    actual = torch.stack(hatexplain_iou(chosen, marks, mask, threshold), 1)
+    for value, (own, flags) in zip(actual, rows_of(chosen, marks, mask), strict=True):
+        spans, marked = [(i, i + 1) for i, flag in enumerate(own) if flag], runs_of(flags)
+        close(value, shares(spans_matched(spans, marked, threshold), len(spans), len(marked)))
+
+
+@given(marked_scores(), st.integers(1, 7))
+def test_hatexplains_iou_of_the_top_k_is_the_mean_over_all_orders(drawn, k):
+    scores, marks, mask = drawn
+    actual = torch.stack(hatexplain_iou(top_k_chances(scores, mask, k), marks, mask), 1)
+    for value, (values, flags) in zip(actual, rows_of(scores, marks, mask), strict=True):
+        if len(values) <= ALL_ORDERS_OF:
+            tops = [[(item, item + 1) for item in order[:k]] for order in orders_of(values)]
+            each = [shares(spans_matched(top, runs_of(flags)), len(top), len(runs_of(flags))) for top in tops]
+            close(value, torch.tensor(each, dtype=torch.float64).mean(0))
+
+
+@given(marked_scores(), st.integers(1, 7))
+def test_the_best_of_hatexplains_iou_is_the_best_of_all_sets(drawn, k):
+    _, marks, mask = drawn
+    best = torch.stack(best_hatexplain_iou(marks, mask, k), 1)
+    for value, (flags,) in zip(best, rows_of(marks, mask), strict=True):
+        if len(flags) <= 8:
+            sets = subsets_of(len(flags), min(k, len(flags)))
+            precision, recall = hatexplain_iou(sets, torch.tensor(flags).expand_as(sets))
+            close(value, [precision.max(), recall.max()])
+
+
+@given(marked_scores())
+def test_the_marks_reach_the_best_of_hatexplains_iou_where_all_of_them_are_taken(drawn):
+    _, marks, mask = drawn
+    k = (marks & mask).sum(1)
+    own = hatexplain_iou(top_k_chances(marks.double(), mask, k), marks, mask)
+    for value, best in zip(own, best_hatexplain_iou(marks, mask, k), strict=True):
+        close(value, best)
+
+
+@given(marked_scores(), st.integers(1, 7))
+def test_ferrets_iou_is_the_mean_over_all_orders_of_the_positive_top_k(drawn, k):
+    scores, marks, mask = drawn
+    actual, best = ferret_iou(scores, marks, mask, k), best_ferret_iou(marks, mask, k)
+    assert not (actual > best + 1e-12).any()
+    for value, (values, flags) in zip(actual, rows_of(scores, marks, mask), strict=True):
+        marked = {item for item, flag in enumerate(flags) if flag}
+        if not marked:
+            assert value.isnan()
+        elif len(values) <= ALL_ORDERS_OF:
+            tops = [{item for item in order[:k] if values[item] > 0} for order in orders_of(values)]
+            close(value, mean(len(top & marked) / len(top | marked) for top in tops))
+
+
+@given(marked_scores(), st.integers(1, 7))
+def test_the_marks_reach_the_best_of_ferrets_iou_and_constants_get_its_floor(drawn, k):
+    _, marks, mask = drawn
+    close(ferret_iou(marks.double(), marks, mask, k), best_ferret_iou(marks, mask, k))
+    constant = ferret_iou(torch.full(mask.shape, 0.5), marks, mask, k)
+    for value, (flags,) in zip(constant, rows_of(marks, mask), strict=True):
+        if any(flags) and len(flags) <= 8:
+            sets, truth = subsets_of(len(flags), min(k, len(flags))), torch.tensor(flags)
+            close(value, ((sets & truth).sum(1) / (sets | truth).sum(1).double()).mean())
+
+
+@given(marked_scores())
+def test_padding_changes_nothing(drawn):
+    scores, marks, mask = drawn
+    wide = [padded(part) for part in (scores, marks, mask)]
+    for narrow, other in zip(eraser_iou(scores > 0, marks, mask), eraser_iou(wide[0] > 0, *wide[1:]), strict=True):
+        close(other, narrow)
+    for narrow, other in zip(
+        hatexplain_iou(scores > 0, marks, mask), hatexplain_iou(wide[0] > 0, *wide[1:]), strict=True
+    ):
+        close(other, narrow)
+    close(ferret_iou(*wide, 3), ferret_iou(scores, marks, mask, 3))
+
+
+def test_a_long_span_is_out_of_reach_of_single_items_and_a_short_one_is_matched_twice():
+    long, short = torch.tensor([[True, True, True, False]]), torch.tensor([[True, True, False, False]])
+    assert [part.item() for part in hatexplain_iou(long, long)] == [0.0, 0.0]
+    assert [part.item() for part in hatexplain_iou(short, short)] == [1.0, 2.0]
+    assert [part.item() for part in eraser_iou(long, long)] == [1.0, 1.0]
+
+
+def test_scores_that_are_not_numbers_have_no_ferret_iou():
+    marks = torch.tensor([[True, False]])
+    assert ferret_iou(torch.tensor([[torch.nan, 1.0]]), marks, None, 1).isnan().all()
+    assert ferret_iou(torch.tensor([[-1.0, 0.0]]), marks, None, 1).tolist() == [0.0]
+
+
+def test_f1_is_of_the_means_and_not_the_mean_of_f1s():
+    """Means of 1/2 and 1/4: F1 is 1/3; of the second text alone nothing is defined."""
+    precision, recall = torch.tensor([1.0, torch.nan, 0.0]), torch.tensor([0.5, torch.nan, 0.0])
+    assert f1_of_means(precision, recall) == pytest.approx(1 / 3)
+    assert f1_of_means(torch.zeros(2), torch.zeros(2)) == 0.0
+
+
+def test_runs_are_numbered_from_the_left():
+    assert run_numbers(torch.tensor([[False, True, True, False, True]])).tolist() == [[0, 1, 1, 0, 2]]
+
+
+@needs_golden_posts
+def test_the_published_models_iou_is_what_erasers_script_printed():
+    """Each of the top 5 tokens is a span; floor and ceiling of it were known to be .094 (drawn once) and .282."""
+    posts = golden_posts()
+    scores, marks, chosen, mask = posts.padded()
+    precision, recall = hatexplain_iou(chosen, marks, mask)
+    printed = posts.official["iou_scores"][0]["macro"]
+    assert precision.mean().item() == pytest.approx(printed["p"], abs=1e-3)
+    assert recall.mean().item() == pytest.approx(printed["r"], abs=1e-3)
+    assert f1_of_means(precision, recall) == pytest.approx(printed["f1"], abs=1e-3)
+    assert f1_of_means(*hatexplain_iou(top_k_chances(torch.zeros(mask.shape), mask, 5), marks, mask)) == pytest.approx(
+        0.094, abs=0.01
+    )
+    assert f1_of_means(*best_hatexplain_iou(marks, mask, 5)) == pytest.approx(0.282, abs=1e-3)
+    each = []
+    for flags, top in zip(posts.marks, posts.chosen, strict=True):
+        spans = runs_of(flags)
+        each.append(shares(spans_matched([(item, item + 1) for item in top], spans), len(top), len(spans)))
+    p, r = (mean(part) for part in zip(*each, strict=True))
+    assert f1_of_means(precision, recall) == pytest.approx(2 * p * r / (p + r), abs=1e-12)
+    close(hatexplain_iou(top_k_chances(scores, mask, 5), marks, mask)[0], precision)

@@ -1,0 +1,71 @@
+"""Rankings side by side: their scores by hand, and how scores from outside come into the advice."""
+
+import math
+
+import pytest
+import torch
+
+from heedful.verdict.advice import advise, compared_on_same_texts, fraction, others_in
+from heedful.verdict.rankings import compare_rankings
+from support.columns import TEXTS, column
+
+
+def columns(**changes):
+    fractions = {"attention": 0.5, "product": 0.3, "input_gradient": 0.6, "leave_one_out": 0.6, "mine": 0.2}
+    fractions |= {"random": 0.9, "minimal": 0.1, **changes}
+    made = {fraction(name): column(value) for name, value in fractions.items()}
+    made |= {f"plausibility.average_precision_{name}": column(0.4) for name in ("first", "longest", "rarest", "random")}
+    made |= {f"plausibility.average_precision_{name}": column(0.7, 0.5) for name in ("attention", "mine")}
+    made["plausibility.average_precision_longest"] = column(0.5)
+    made["ranking_agreement.tau_attention_mine"] = column(0.25)
+    return made
+
+
+def test_scores_lie_between_floor_and_best_by_hand():
+    by_name = {ranking.name: ranking for ranking in compare_rankings(columns())}
+    assert list(by_name) == ["attention", "input_gradient", "product", "leave_one_out", "mine"]
+    mine = by_name["mine"]
+    assert mine.faithful == pytest.approx((0.8 - 0.1) / (0.9 - 0.1)) and mine.erased == pytest.approx(0.2)
+    assert mine.plausible == pytest.approx((0.6 - 0.5) / (1 - 0.5)) and mine.average_precision == pytest.approx(0.6)
+    assert mine.plausible_low < mine.plausible < mine.plausible_high
+    assert mine.agreement == {"attention": 0.25} and by_name["attention"].agreement == {"mine": 0.25}
+    assert by_name["product"].plausible is None and mine.texts == TEXTS
+
+
+def test_without_rankings_there_is_nothing():
+    assert compare_rankings({"prediction.correct": column(1.0)}) == ()
+
+
+def test_scores_from_outside_may_be_advised():
+    advice = advise(columns(), columns(), "no", chosen_on="dev texts")
+    assert (advice.action, advice.ranking) == ("instead", "mine") and advice.sentence.startswith("Show mine instead")
+    assert set(advice.fractions) == {
+        "attention",
+        "product",
+        "input_gradient",
+        "leave_one_out",
+        "mine",
+        "random",
+        "minimal",
+    }
+
+
+def test_rankings_are_compared_on_the_texts_that_all_have():
+    """On the texts that have them the scores from outside are no better."""
+    hard = torch.arange(TEXTS)[None] % 2 == 1
+    some = columns(product=0.2)
+    some[fraction("product")] = torch.where(hard, 0.5, 0.2).double()
+    some[fraction("mine")] = torch.where(hard, math.nan, 0.25)
+    same = compared_on_same_texts(some)
+    assert same[fraction("product")].isnan().equal(hard) and same[
+        fraction("product")
+    ].nanmean().item() == pytest.approx(0.2)
+    assert advise(same, same, "no", chosen_on="").ranking == "product"
+
+
+def test_scores_that_few_texts_have_are_left_out():
+    few = columns()
+    few[fraction("mine")] = torch.where(torch.arange(TEXTS)[None] < 19, 0.2, math.nan).double()
+    same = compared_on_same_texts(few)
+    assert "mine" in others_in(few) and "mine" not in others_in(same)
+    assert not same[fraction("product")].isnan().any()
