@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 TORCH := torch==2.13.0
+WORKERS ?= 2
 
 # Idle threads of torch must wait, not spin: on a busy machine that is a hundredfold difference.
 export OMP_WAIT_POLICY := PASSIVE
@@ -11,11 +12,8 @@ export OMP_WAIT_POLICY := PASSIVE
 audit: .venv/ready
 	$(BIN)/heedful audit
 
-# Tests of processes that train, sweep and are killed run beside all others: two halves, on two cores.
 test: check
-	@$(BIN)/pytest -q -m "slow or cluster" > .slow-tests.log 2>&1 & slow=$$!; \
-	$(BIN)/pytest -q -m "not slow and not cluster"; quick=$$?; \
-	wait $$slow; slow=$$?; cat .slow-tests.log; rm -f .slow-tests.log; exit $$((quick + slow))
+	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal
 
 check: .venv/ready-dev
 	$(BIN)/ruff format --check .

@@ -79,7 +79,7 @@ def _cells(heads: Heads, measure: str) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema)
 
 
-def _grid(cells: pl.DataFrame, largest: float) -> alt.Chart | alt.LayerChart:
+def _grid(cells: pl.DataFrame, largest: float) -> alt.LayerChart:
     layers, heads = (sorted(cells[name].unique().to_list()) for name in ("layer", "head"))
     height = CELL * max(1, len(layers))
     base = alt.Chart(cells).encode(
@@ -89,9 +89,9 @@ def _grid(cells: pl.DataFrame, largest: float) -> alt.Chart | alt.LayerChart:
     scale = alt.Scale(domain=[0.0, largest or 1.0], range=[0.04, 0.85], clamp=True)
     drawn = base.mark_rect(color=COLOURS[0]).encode(opacity=alt.Opacity("value:Q", scale=scale, legend=None))
     if len(heads) > MOST_LABELLED:
-        return drawn.properties(width=PLOT, height=height)
+        return alt.LayerChart(layer=[drawn]).properties(width=PLOT, height=height)
     numbers = base.mark_text(fontSize=8, color=STRONG).encode(text="label:N")
-    return alt.layer(drawn, numbers).properties(width=PLOT, height=height)
+    return alt.LayerChart(layer=[drawn, numbers]).properties(width=PLOT, height=height)
 
 
 def _in_words(name: str, cells: pl.DataFrame, title: str) -> str:

@@ -11,8 +11,12 @@ from heedful.auditing.companions import Companions
 from heedful.auditing.words import OwnWords
 from heedful.data import load as load_dataset
 from heedful.errors import DataError, SettingError, StoreError
+from heedful.models.pretrained.files import PREFIX
+from heedful.models.transformers.model import TransformerModel
 from heedful.report.audit_files import read_audit
 from heedful.runs.audit_folders import find_audit
+from heedful.runs.classifiers import CONFIGURATION, load_texts, load_view, trained_on
+from heedful.runs.finetuned import is_finetuned
 from heedful.runs.other_data import load_for
 from heedful.runs.store import Store
 from heedful.settings import AuditSettings, DataSettings, Run, TextSettings
@@ -23,16 +27,25 @@ from heedful.types import Batch, Dataset, Model
 Place = str | Path
 
 
-def load(name: Place, *, runs: Place = "runs", audits: Place = "audits") -> Trained | Audit:
-    """A finished run or a finished audit: by its folder, or by its key, of which the first characters will do.
+def load(
+    name: Place, *, runs: Place = "runs", audits: Place = "audits", site: str = "", scope: str = ""
+) -> Trained | Audit | TransformerModel:
+    """A finished run, a finished audit or a Hugging Face classifier: by its folder, or by its key or name.
 
     Args:
-        name: a folder (`runs/3f9a...`, or where `Audit.save` wrote), or a key.
+        name: a folder (`runs/3f9a...`, where `Audit.save` wrote, or a Hugging Face model), a key, of which the first
+            characters will do, or `hf:NAME`.
         runs, audits: where keys are looked up, runs first.
+        site, scope: of a Hugging Face model, the attention that is shown, and where other attention is imposed; empty:
+            "last" and "row". docs/transformers.md lists them.
     """
     if not isinstance(name, str | Path) or not str(name).strip():
         raise SettingError(f"name must be the folder or the key of a finished run or audit; it is {name!r:.60}.")
     place, store = Path(name), Store(runs)
+    if folder := _classifier_of(str(name), store):
+        return load_view(folder, site or "last", scope or "row")
+    if site or scope:
+        raise SettingError(f"site and scope must be left out: they are for Hugging Face models, and '{name}' is none.")
     if (place / "run.json").is_file():
         return Store(place.parent).load(place.name)
     is_run = any(folder.name.startswith(str(name)) for folder in store.folders())
@@ -48,6 +61,15 @@ def load(name: Place, *, runs: Place = "runs", audits: Place = "audits") -> Trai
             "list runs` lists the runs; `runs=` and `audits=` name other folders. A data set is loaded by "
             "heedful.load_data."
         ) from error
+
+
+def _classifier_of(name: str, store: Store) -> str:
+    """The folder or name of a Hugging Face classifier, also of one among the finished runs; empty where it is none."""
+    place = Path(name)
+    if name.startswith(PREFIX) or (place / CONFIGURATION).is_file():
+        return name
+    keys = [folder.name for folder in store.folders() if folder.name.startswith(name)]
+    return str(store.folder / keys[0]) if len(keys) == 1 and is_finetuned(store, keys[0]) else ""
 
 
 def _read(folder: Path) -> Audit:
@@ -102,10 +124,11 @@ def audit(
     """Put every test to a model's attention.
 
     Args:
-        model: a finished run, or its folder or key; or any object with the methods embed, encode, attend and decode.
-        data: for a finished run a data set, or its name, file or settings (of a single file all texts are audited);
-            None: the data that it was trained on. For a model of the user's own a list of batches: only they can number
-            its tokens.
+        model: a finished run, or its folder or key; a Hugging Face classifier, or its folder or `hf:NAME`; or any
+            object with the methods embed, encode, attend and decode.
+        data: for a finished run or a Hugging Face model a data set, or its name, file or settings (of a single file all
+            texts are audited); None: the data that it was trained on. For a model of the user's own a list of batches:
+            only they can number its tokens.
         settings: which tests, on how many texts.
         companions: the same model from other seeds, without attention, or trained against it.
         words: the words of a model of the user's own: a list for each text, in the order of the texts, with a word for
@@ -124,6 +147,8 @@ def audit(
     if isinstance(model, Trained):
         data = _data_of(model, data)
         companions = _with_reference(model, companions, runs)
+    if isinstance(model, TransformerModel):
+        data = _texts_for(model, data)
     return auditing.audit(
         model,
         data,  # pyright: ignore[reportArgumentType] (checked there)
@@ -138,7 +163,16 @@ def audit(
     )
 
 
-def _finished_run(name: Place, runs: Place) -> Trained:
+def _texts_for(model: TransformerModel, data: Any) -> Any:
+    """The texts that a Hugging Face model is audited on; None: those that it was fine-tuned on."""
+    if data is None and (data := trained_on(model.classifier.name)) is None:
+        raise SettingError("data must be given with a Hugging Face model: texts with its labels, a file or a data set.")
+    if isinstance(data, str | Path):
+        data = validate_settings(DataSettings, {"source": str(data)}, "data.")
+    return load_texts(data, [model.classifier.name]) if isinstance(data, DataSettings) else data
+
+
+def _finished_run(name: Place, runs: Place) -> Trained | TransformerModel:
     loaded = load(name, runs=runs)
     if isinstance(loaded, Audit):
         raise SettingError(f"model must be a finished run; '{name}' is an audit. Its run is {loaded.verdict.run}.")

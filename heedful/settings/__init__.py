@@ -6,42 +6,36 @@ The defaults are those of Jain and Wallace (2019): a BiLSTM of 128 units a direc
 
 import hashlib
 import json
-from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from heedful.errors import SettingError
+from heedful.settings.base import Count, NonNegative, Option, OptionValue, Positive, Seed, Settings, Share
+from heedful.settings.finetuning import FinetuneSettings
+from heedful.settings.versions import AUDIT_VERSION, BATTERY_VERSION, TRAINING_VERSION
 
-TRAINING_VERSION = 1
-"""Bumped when the same settings give other weights on purpose; part of every run's key."""
-
-AUDIT_VERSION = 5
-"""Bumped when the same model and audit settings give other rows on purpose; part of every audit's key."""
-BATTERY_VERSION = 1
-"""Bumped when the whole battery asks more than before, and no test answers otherwise; for audits that name no tests."""
-
-Share = Annotated[float, Field(ge=0, lt=1)]
-Positive = Annotated[float, Field(gt=0)]
-NonNegative = Annotated[float, Field(ge=0)]
-Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
-Seed = Annotated[int, Field(ge=-(2**63), lt=2**63)]
-"""What torch's generators take."""
-Option = bool | int | float | str
-OptionValue = Option | tuple[Option, ...]
-
-
-class _Settings(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-    def __repr_args__(self) -> Iterator[tuple[str, Any]]:
-        """What is set otherwise than by default."""
-        for name, field in type(self).model_fields.items():
-            if (value := getattr(self, name)) != field.get_default(call_default_factory=True):
-                yield name, value
+__all__ = [
+    "AuditSettings",
+    "Count",
+    "DataSettings",
+    "FinetuneSettings",
+    "NetworkSettings",
+    "NonNegative",
+    "Option",
+    "OptionValue",
+    "Positive",
+    "Run",
+    "Seed",
+    "Share",
+    "TextSettings",
+    "TrainingSettings",
+    "audit_key_of",
+    "key_of",
+]
 
 
-class DataSettings(_Settings):
+class DataSettings(Settings):
     """Which texts: a built-in or named set, a file or folder, or `hub:NAME`; and how to read them."""
 
     source: str = "mock-1"
@@ -72,7 +66,7 @@ class DataSettings(_Settings):
     """How many classes a mock set has; for more than two the words are distributed over as many lists."""
 
 
-class TextSettings(_Settings):
+class TextSettings(Settings):
     """How a text becomes tokens."""
 
     words: Literal["punctuation", "alphanumeric", "spaces"] = "punctuation"
@@ -90,7 +84,7 @@ class TextSettings(_Settings):
     """Keep only texts strictly longer, strictly shorter than so many tokens."""
 
 
-class NetworkSettings(_Settings):
+class NetworkSettings(Settings):
     """The model: embedding, encoder, attention, head."""
 
     encoder: str = "bilstm"
@@ -140,7 +134,7 @@ class NetworkSettings(_Settings):
     logit_dropout: Share = 0.0
 
 
-class TrainingSettings(_Settings):
+class TrainingSettings(Settings):
     """The loop: method, optimiser, stopping, selection."""
 
     method: str = "vanilla"
@@ -180,31 +174,7 @@ class TrainingSettings(_Settings):
         return epochs
 
 
-class FinetuneSettings(_Settings):
-    """A Hugging Face encoder under a new classifier, trained as a whole: AdamW, a linear warm-up and decay."""
-
-    model: str
-    """Its folder, or its name on the hub."""
-    fingerprint: str = ""
-    """Hash of the model's files, filled in when they are read; the folder's own name is not part of a run's key."""
-    epochs: Annotated[int, Field(ge=1, le=1000)] = 3
-    batch_size: Count = 32
-    learning_rate: Positive = 1e-4
-    """Of the first step after the warm-up; it falls to 0 at the last step."""
-    warmup: Share = 0.1
-    """Share of all steps in which the learning rate rises from 0."""
-    weight_decay: NonNegative = 0.01
-    """On matrices alone, neither on biases nor on layer norms."""
-    clip_norm: Positive | None = 1.0
-    max_tokens: Annotated[int, Field(ge=4, le=1_000_000)] = 128
-    """Longer texts are cut to so many tokens, special ones included, in training and ever after."""
-    patience: Count | None = None
-    """Stop after so many epochs without improvement; None: never early."""
-    metric: str = "accuracy"
-    """What the best epoch is chosen by, on dev."""
-
-
-class Run(_Settings):
+class Run(Settings):
     """One model, fully determined: same run, same machine, same number of threads, same weights."""
 
     data: DataSettings = DataSettings()
@@ -229,7 +199,7 @@ class Run(_Settings):
         return self
 
 
-class AuditSettings(_Settings):
+class AuditSettings(Settings):
     """Which tests to put to a model, on which texts, and how hard."""
 
     tests: tuple[str, ...] = ()

@@ -59,7 +59,15 @@ def _count(values: Values) -> int:
     return int((~values.isnan()).any(0).sum())
 
 
-def advise(choice: Columns, test: OtherColumns, answer: Answer, *, chosen_on: str, item: str = "word") -> Advice | None:
+def advise(
+    choice: Columns,
+    test: OtherColumns,
+    answer: Answer,
+    *,
+    chosen_on: str,
+    item: str = "word",
+    is_exact: bool = True,
+) -> Advice | None:
     """What to show, given the answer on attention; None where no decision can be changed.
 
     Attention that may be shown is. Otherwise the best of the other rankings is chosen by how soon it changes the
@@ -70,6 +78,7 @@ def advise(choice: Columns, test: OtherColumns, answer: Answer, *, chosen_on: st
         choice: columns of the texts on which the ranking is chosen.
         test: columns of the texts on which it is reported.
         chosen_on: what the first are called.
+        is_exact: whether the smallest sets are surely the smallest.
     """
     others = sorted(others_in(choice) & others_in(test), key=[*SHOWN, *rankings_in(test)].index)
     means = {name: test[fraction(name)].nanmean().item() for name in ("attention", *others, *BOUNDS)}
@@ -81,7 +90,7 @@ def advise(choice: Columns, test: OtherColumns, answer: Answer, *, chosen_on: st
     score = score_interval(value, floor, ceiling)
     is_better = gain.low > MATERIAL
     action = "attention" if answer == "yes" else "instead" if is_better and score.low >= HALFWAY else "nothing"
-    numbers = _numbers(best, means, score, item)
+    numbers = _numbers(best, means, score, item, is_exact=is_exact)
     sentence = {
         "attention": _may_be_shown(best, is_better=is_better),
         "instead": f"Show {ranking_title(best)} instead: {numbers}",
@@ -92,12 +101,13 @@ def advise(choice: Columns, test: OtherColumns, answer: Answer, *, chosen_on: st
     return Advice(action=action, ranking=ranking, sentence=sentence, chosen_on=chosen_on, fractions=means, **ends)
 
 
-def _numbers(best: str, means: Mapping[str, float], score: Estimate, item: str) -> str:
+def _numbers(best: str, means: Mapping[str, float], score: Estimate, item: str, *, is_exact: bool) -> str:
     worth = format_estimate(score.value, score.low, score.high)
+    smallest = "the smallest set that changes it" if is_exact else "the smallest set found to change it"
     return (
         f"erasing {item}s in its order changes the decision after {means[best]:.0%} of a text, in the order of "
-        f"attention after {means['attention']:.0%}, at random after {means['random']:.0%}; the smallest set that "
-        f"changes it is {means['minimal']:.0%} (score {worth}, where that set is 1)."
+        f"attention after {means['attention']:.0%}, at random after {means['random']:.0%}; {smallest} "
+        f"is {means['minimal']:.0%} (score {worth}, where that set is 1)."
     )
 
 

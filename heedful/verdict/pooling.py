@@ -78,12 +78,14 @@ def _by_seed(name: str, described: Sequence[Verdict], lines: Sequence[dict[str, 
 def _advice(verdict: Verdict, columns: Columns, dev: Sequence[pl.DataFrame]) -> Advice | None:
     """Chosen on dev texts where there are some, otherwise on half of the audited texts and reported on the other."""
     answer = answer_of(outcomes(verdict.lines, "relevance"))
+    is_exact = not any(line.name == "erase_until_flip" and line.best_kind == "yardstick" for line in verdict.lines)
+    words = {"item": verdict.item, "is_exact": is_exact}
     on_dev = columns_of(dev) if dev and not any(own.is_empty() for own in dev) else {}
     columns = compared_on_same_texts(columns)
     if can_advise(on_dev) and others_in(columns) <= others_in(on_dev):
-        return advise(on_dev, columns, answer, chosen_on="dev texts", item=verdict.item)
+        return advise(on_dev, columns, answer, chosen_on="dev texts", **words)
     texts = next(iter(columns.values())).shape[1]
     order = torch.randperm(texts, generator=torch.Generator().manual_seed(HALVES_SEED))
     first, second = order[: texts // 2], order[texts // 2 :]
     choice, test = ({name: values[:, half] for name, values in columns.items()} for half in (first, second))
-    return advise(choice, test, answer, chosen_on="half of the texts (reported on the other half)", item=verdict.item)
+    return advise(choice, test, answer, chosen_on="half of the texts (reported on the other half)", **words)

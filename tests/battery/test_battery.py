@@ -35,11 +35,15 @@ def run(name: str, evidence: Evidence):
         return BATTERY[name].function(evidence, torch.Generator().manual_seed(0), **OPTIONS.get(name, {}))
 
 
+OF_TRANSFORMERS = ("same_mixture", "mean_of_heads")
+"""Tests that have nothing to say of other models."""
+
+
 @pytest.mark.parametrize("name", BATTERY)
 @pytest.mark.parametrize("kind", KINDS)
 def test_findings_are_one_number_a_text_and_repeat(name, kind):
     once, again = run(name, evidence_of(kind)), run(name, evidence_of(kind))
-    assert once.values
+    assert bool(once.values) == (name not in OF_TRANSFORMERS)
     for measure, value in once.values.items():
         assert value.shape == (BATCH,) and value.dtype == torch.float64, measure
         torch.testing.assert_close(value, again.values[measure], atol=0, rtol=0, equal_nan=True)
@@ -128,7 +132,7 @@ def test_nothing_beats_a_ceiling(name, kind):
     """Text by text, where two classes and a linear head leave nothing to search for; accuracy is not won so."""
     columns = {f"{name}.{measure}": value[None] for measure, value in run(name, evidence_of(kind)).values.items()}
     for question in BATTERY[name].questions:
-        if question.best_kind == "ceiling":
+        if question.best_kind == "ceiling" and columns:
             value, _, best = question.measured(columns)
             assert (value <= best + 1e-9)[~(value.isnan() | best.isnan())].all(), question.name
 

@@ -1,0 +1,34 @@
+"""What an audit's files hold, stated once: the columns of rows and examples, and the verdict.
+
+Whatever writes or reads these files does it by this package. It imports no torch.
+"""
+
+from heedful.schema.facts import Headline, Heads, Interval, Substitution, Training, Word, Words
+from heedful.schema.lines import Advice, Line, Ranking, SeedScore
+from heedful.schema.part import GROUPS, Group, Number, Outcome, updated
+from heedful.schema.tables import EXAMPLES, NULLABLE, OPTIONAL, ROWS
+from heedful.schema.verdict import Verdict
+
+__all__ = [
+    "Advice",
+    "EXAMPLES",
+    "GROUPS",
+    "Group",
+    "Headline",
+    "Heads",
+    "Interval",
+    "Line",
+    "NULLABLE",
+    "Number",
+    "OPTIONAL",
+    "Outcome",
+    "ROWS",
+    "Ranking",
+    "SeedScore",
+    "Substitution",
+    "Training",
+    "Verdict",
+    "Word",
+    "Words",
+    "updated",
+]

@@ -1,0 +1,126 @@
+"""The questions of a verdict, answered; what to show; and rankings side by side."""
+
+from typing import Literal
+
+from pydantic import NonNegativeInt
+
+from heedful.formatting import format_estimate
+from heedful.schema.part import Group, Number, Outcome, VerdictPart
+
+
+class SeedScore(VerdictPart):
+    """What one training says on a question that several were asked."""
+
+    run: str
+    seed: int | None = None
+    value: Number = None
+    score: Number = None
+    score_low: Number = None
+    score_high: Number = None
+
+
+class Line(VerdictPart):
+    """One question of the verdict and its answer.
+
+    Args:
+        question: in words.
+        topic: what is asked about, in a few words.
+        value, low, high: the mean over texts and its 95 % interval.
+        floor, best: what no information, and the best possible, would give on the same texts.
+        best_kind: `ceiling` where nothing can be better, `yardstick` where it can.
+        score: (value - floor) / (best - floor); None where there is nothing to measure.
+        texts, undefined: texts that count, and texts for which the value has no meaning.
+        group: what kind of evidence the answer is: relevance, exclusivity, stability or plausibility.
+        unit: how value, floor and best are shown: as numbers, or as shares in percent.
+        material: the smallest difference of best and floor that matters.
+        attainable, attainable_low: the score of the best attention over the same encodings, and the lower end of its
+            95 % interval, where that may fall short of the best possible.
+        uninformed, uninformed_high: the score of the same weights permuted and imposed, and the higher end of its 95 %
+            interval, where the model has then still learnt its task.
+        details: further numbers by what they are.
+    """
+
+    name: str
+    question: str
+    value: Number = None
+    low: Number = None
+    high: Number = None
+    floor: Number = None
+    best: Number = None
+    best_kind: Literal["ceiling", "yardstick"] | None = None
+    score: Number = None
+    score_low: Number = None
+    score_high: Number = None
+    texts: NonNegativeInt = 0
+    undefined: NonNegativeInt = 0
+    group: Group | None = None
+    unit: Literal["number", "share"] = "number"
+    material: Number = None
+    attainable: Number = None
+    attainable_low: Number = None
+    uninformed: Number = None
+    uninformed_high: Number = None
+    sentence: str = ""
+    details: dict[str, Number] = {}
+    topic: str = ""
+    outcome: Outcome = "not counted"
+    reason: str = ""
+    by_seed: tuple[SeedScore, ...] = ()
+
+    def __repr__(self) -> str:
+        score = format_estimate(self.score, self.score_low, self.score_high)
+        return f"Line({self.name}: score {score}, {self.outcome})"
+
+
+class Advice(VerdictPart):
+    """What to show a reader: attention, another ranking in its place, or nothing.
+
+    Args:
+        action: what to do.
+        ranking: the one to show; the best of the others where nothing should be shown.
+        sentence: what to do and why.
+        chosen_on: the texts that the ranking was chosen on.
+        fractions: the mean share of a text erased, in the order of each ranking, before the decision changes; `random`
+            is a random order, `minimal` the smallest set that changes it.
+        score, score_low, score_high: where the ranking lies between a random order and the smallest set.
+    """
+
+    action: Literal["attention", "instead", "nothing"]
+    ranking: str = ""
+    sentence: str = ""
+    chosen_on: str = ""
+    fractions: dict[str, Number] = {}
+    score: Number = None
+    score_low: Number = None
+    score_high: Number = None
+
+
+class Ranking(VerdictPart):
+    """One ranking of words: how faithful to the model and, apart from it, how plausible to people.
+
+    Args:
+        name, title: as measures and as readers call it.
+        faithful, faithful_low, faithful_high: where it lies between a random order (0) and the smallest set that
+            changes the decision (1), by how much of a text is erased before the decision changes; its 95 % interval.
+        plausible, plausible_low, plausible_high: where its average precision against people's marks lies between the
+            best of the rankings that know nothing of the model (0) and the marks themselves (1); its 95 % interval.
+        erased, comprehensiveness, sufficiency, average_precision, token_f1: means over texts.
+        agreement: mean Kendall's tau with each other ranking.
+        texts: for how many it was tested.
+    """
+
+    name: str
+    title: str = ""
+    faithful: Number = None
+    faithful_low: Number = None
+    faithful_high: Number = None
+    plausible: Number = None
+    plausible_low: Number = None
+    plausible_high: Number = None
+    erased: Number = None
+    comprehensiveness: Number = None
+    sufficiency: Number = None
+    average_precision: Number = None
+    token_f1: Number = None
+    agreement: dict[str, Number] = {}
+    texts: NonNegativeInt = 0
