@@ -8,7 +8,6 @@ from heedful.report.texts import Texts
 
 FIGURES: tuple[Callable[[Texts], Figure | None], ...] = (
     *agreement.FIGURES,
-    *heads.FIGURES,
     *perturbation.FIGURES,
     *erasure.FIGURES,
     *retrained.FIGURES,
@@ -17,7 +16,7 @@ FIGURES: tuple[Callable[[Texts], Figure | None], ...] = (
 )
 
 
-OF_VERDICTS: tuple[Callable[[Texts], Figure | None], ...] = plausibility.FIGURES
+OF_VERDICTS: tuple[Callable[[Texts], Figure | None], ...] = (*plausibility.FIGURES, *heads.FIGURES)
 """Figures that draw what verdicts say, not rows."""
 
 

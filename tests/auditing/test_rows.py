@@ -19,13 +19,16 @@ from support.audits import OPTIONS, QUICK
 from support.models import make, make_batch
 from support.runs import changed, toy
 
+OF_TRANSFORMERS = {"same_mixture", "mean_of_heads"}
 COSTS = {cost: {name for name, test in BATTERY.items() if test.cost == cost} for cost in ("default", "deep", "named")}
 
 
 def test_rows_are_long_and_tidy(finished):
     assert finished.rows.schema == ROWS and finished.examples.schema == EXAMPLES
     texts = finished.rows.filter(pl.col("item").is_null())
-    assert set(texts["test"].unique()) == COSTS["default"] - {"plausibility"}, "nobody marked these texts"
+    assert set(texts["test"].unique()) == COSTS["default"] - {"plausibility"} - OF_TRANSFORMERS, (
+        "nobody marked these texts"
+    )
     assert texts.group_by("test", "measure").len()["len"].unique().to_list() == [12]
 
 
@@ -144,7 +147,7 @@ def test_costly_tests_are_done_where_they_are_asked_for(trained, monkeypatch):
     }
     few = AuditSettings(shown=0, examples=4, options={**OPTIONS, **sizes})
     deep = audit(trained, toy(), update_settings(few, {"deep": True}))
-    asked = (COSTS["default"] | COSTS["deep"]) - {"word_substitution", "plausibility"}
+    asked = (COSTS["default"] | COSTS["deep"]) - {"word_substitution", "plausibility"} - OF_TRANSFORMERS
     assert set(deep.rows["test"].unique()) == asked and set(deep.verdict.not_asked) == {"word_substitution"}
     assert {"comprehensiveness", "sufficiency", "embedding_attack"} <= {line.name for line in deep.lines}
     only = update_settings(few, {"tests": ("comprehensiveness_sufficiency",), "deep": True})

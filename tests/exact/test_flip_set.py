@@ -136,7 +136,11 @@ def test_padding_other_rows_and_a_constant_change_nothing(rows, constant):
         minimal_flip_set(log_attention + constant, item_logits, items),
     )
     assert_close(wide.size, flip_set.size, equal_nan=True)
-    assert torch.equal(wide.erased[:, :width], flip_set.erased)
+    # Rounding may decide between sets of the same size, and no more than that.
+    for row, (log_weight, logits, places) in enumerate(own.texts()):
+        text = DecimalText(log_weight, logits)
+        gone = {*wide.erased[row, :width][places].nonzero().flatten().tolist()}
+        assert not gone or text.decision_without(gone) not in (text.decision_without(set()), None)
     for row in range(len(rows.items)):
         alone = minimal_flip_set(*(part[row : row + 1] for part in own.logarithmic()))
         assert_close(alone.size[0], flip_set.size[row], equal_nan=True)

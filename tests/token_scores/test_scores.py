@@ -17,7 +17,9 @@ def read_one(model, tokens: list[int], place: int) -> tuple[list[float], float]:
     """The polarity and score of the token at a place of one text, by hand."""
     row = torch.tensor([tokens])
     real = torch.ones_like(row, dtype=torch.bool)
-    batch = replace(BATCH, index=row[:, 0], tokens=row, mask=real, attendable=real, labels=row[:, 0] * 0, sentence=None)
+    batch = replace(
+        BATCH, index=row[:, 0], tokens=row, mask=real, attendable=real, labels=row[:, 0] * 0, sentence=None, marks=None
+    )
     seen = trace(model, batch)
     polarity = model.head.linear.weight @ seen.encoded.hidden[0, place]
     return polarity.tolist(), seen.scores[0, place].item()

@@ -10,6 +10,8 @@ from heedful.verdict.pooling import pooled_verdict
 from heedful.verdict.ranking_names import SHOWN
 from support.columns import EVERYTHING, TEXTS
 
+NO_SITE = {"site": None, "scope": None}
+
 
 def rows_of(run: str, shift: float = 0.0) -> pl.DataFrame:
     """Rows of every test, as `EVERYTHING` has them; attention's ranking is worse by the shift."""
@@ -22,7 +24,15 @@ def rows_of(run: str, shift: float = 0.0) -> pl.DataFrame:
     for column, values in columns.items():
         test, measure = column.split(".")
         frame = pl.DataFrame({"example": range(TEXTS), "value": values[0].tolist()})
-        names = {"run": run, "split": "test", "item": None, "test": test, "measure": measure, "solver": "exact"}
+        names = {
+            "run": run,
+            "split": "test",
+            "item": None,
+            "test": test,
+            "measure": measure,
+            "solver": "exact",
+            **NO_SITE,
+        }
         frames.append(frame.with_columns(**{name: pl.lit(value) for name, value in names.items()}))
     return pl.concat(frames).select(pl.col(name).cast(kind) for name, kind in ROWS.items())
 

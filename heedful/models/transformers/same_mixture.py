@@ -112,7 +112,8 @@ def least_of_head(
     """Weights of least cost with the same sum and the same mixture of values, and in how many dimensions they vary.
 
     >>> own, values = numpy.array([0.5, 0.25, 0.25]), numpy.array([[0.0], [1.0], [-1.0]])
-    >>> least_of_head(own, values, numpy.array([1.0, 0.0, 0.0]))  # the mixture, 0, needs no weight on the first
+    >>> least, free = least_of_head(own, values, numpy.array([1.0, 0.0, 0.0]))
+    >>> least.round(9), free  # the mixture, 0, needs no weight on the first
     (array([0. , 0.5, 0.5]), 1)
     """
     mixing = numpy.concatenate([values.T, numpy.ones((1, len(own)))])
