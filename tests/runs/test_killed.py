@@ -1,11 +1,13 @@
 """A killed process loses only what it was in."""
 
+import json
 import os
 import pty
 import random
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,20 +22,32 @@ SMALL += ["--set", "network.embed_size=8"]
 ENVIRONMENT = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE"}
 
 
-def start(folder: Path, seed: int, last: int = 0) -> subprocess.Popen:
-    """A training that kills itself at its last step; 0: it comes to its end."""
-    arguments = [str(last), str(folder / f"counts {seed}"), *SMALL, "--epochs", "1", "--seed", str(seed)]
-    return subprocess.Popen(
-        [sys.executable, support.dying_training.__file__, *arguments, "--runs", str(folder / "runs")],
-        stdout=subprocess.DEVNULL,
+@pytest.fixture
+def do(tmp_path) -> Iterator[Callable[..., list[int]]]:
+    """The exit codes of trainings at the same time, each given by its seed and the step at which it kills itself."""
+    process = subprocess.Popen(
+        [sys.executable, support.dying_training.__file__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env=ENVIRONMENT,
+        text=True,
     )
+    assert process.stdin is not None and process.stdout is not None
 
+    def call(*trainings: tuple[int, int]) -> list[int]:
+        own = ["--epochs", "1", "--runs", str(tmp_path / "runs")]
+        calls = [
+            [str(last), str(tmp_path / f"counts {seed}"), *SMALL, *own, "--seed", str(seed)] for seed, last in trainings
+        ]
+        process.stdin.write(json.dumps(calls) + "\n")
+        process.stdin.flush()
+        return json.loads(process.stdout.readline())
 
-def finish(folder: Path, *seeds: int) -> None:
-    processes = [start(folder, seed) for seed in seeds]
-    assert [process.wait(PATIENCE) for process in processes] == [0] * len(seeds)
+    yield call
+    process.stdin.close()
+    process.wait(PATIENCE)
+    process.stdout.close()
 
 
 def stored_seeds(folder: Path) -> list[int]:
@@ -47,22 +61,21 @@ def stored_seeds(folder: Path) -> list[int]:
 
 
 @pytest.mark.slow
-def test_twenty_kills_leave_complete_runs_only_and_the_next_call_finishes(tmp_path):
+def test_twenty_kills_leave_complete_runs_only_and_the_next_call_finishes(tmp_path, do):
     """Two processes at a time, which write the same run; each is killed at some step of its own."""
-    finish(tmp_path, 0)
+    assert do((0, 0)) == [0]
     trained, steps = map(int, (tmp_path / "counts 0").read_text().split())
     assert 0 < trained < steps - 5
     dice = random.Random(0)
     for seed in range(1, 11):
         # Steps of saving as often as all the others together.
-        processes = [start(tmp_path, seed, dice.randint(*span)) for span in ((1, steps), (trained + 1, steps))]
-        codes = {process.wait(PATIENCE) for process in processes}
+        codes = {*do(*((seed, dice.randint(*span)) for span in ((1, steps), (trained + 1, steps))))}
         assert -signal.SIGKILL in codes and codes <= {0, -signal.SIGKILL}
         stored_seeds(tmp_path)
     lost = [seed for seed in range(1, 11) if seed not in stored_seeds(tmp_path)]
     assert lost
-    finish(tmp_path, *lost[:2])
-    finish(tmp_path, 11)  # saving clears away what the killed ones left
+    assert do(*((seed, 0) for seed in lost[:2])) == [0] * len(lost[:2])
+    assert do((11, 0)) == [0]  # saving clears away what the killed ones left
     assert set(stored_seeds(tmp_path)) == {*range(12)} - {*lost[2:]}
     assert not [path for path in (tmp_path / "runs").iterdir() if path.name.startswith(".")]
 

@@ -1,10 +1,12 @@
 """`heedful train` as a process that counts its steps, and kills itself with SIGKILL at a chosen one.
 
-A step is a batch trained or an epoch scored, or a file or folder of the store about to be touched. Called as
-`dying_training.py STEP COUNTS ARGUMENTS...`: STEP 0 is never; the file COUNTS gets the number of steps before saving
-began and in all, if the process comes to its end.
+A step is a batch trained or an epoch scored, or a file or folder of the store about to be touched. For each line on its
+standard input, a JSON list of calls [STEP, COUNTS, ARGUMENTS ...], it forks a process a call, all at once, and answers
+with their exit codes: forks need not import torch again. STEP 0 is never; the file COUNTS gets the number of steps
+before saving began and in all, if the process comes to its end.
 """
 
+import json
 import os
 import signal
 import sys
@@ -34,20 +36,46 @@ class Steps:
             self.step()
 
 
-def main() -> None:
+def train(last: str, counts: str, *arguments: str) -> None:
     from heedful.__main__ import main as heedful
     from heedful.cli import train
 
-    last, counts, arguments = int(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:]
-    steps = Steps(last, arguments[arguments.index("--runs") + 1])
+    steps = Steps(int(last), arguments[arguments.index("--runs") + 1])
     train.training_reporter = lambda bar: steps.batch
     sys.addaudithook(steps.hook)
     sys.argv = ["heedful", "train", *arguments]
     try:
         heedful()
     finally:
-        counts.write_text(f"{steps.trained} {steps.done}")
+        Path(counts).write_text(f"{steps.trained} {steps.done}")
+
+
+def forked(call: list[str]) -> int:
+    """The process of a call."""
+    if pid := os.fork():
+        return pid
+    code = 1
+    try:
+        train(*call)
+        code = 0
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    finally:
+        os._exit(code)
+
+
+def serve() -> None:
+    import heedful.runs.store
+    import heedful.runs.worker
+    import heedful.training.loop  # noqa: F401 (so that forks have it)
+
+    answers, nothing = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 1)
+    for line in sys.stdin:
+        children = [forked(call) for call in json.loads(line)]
+        codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+        os.write(answers, (json.dumps(codes) + "\n").encode())
 
 
 if __name__ == "__main__":
-    main()
+    serve()
