@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,6 +15,8 @@ from heedful.auditing.request import AuditRequest
 from heedful.data import load as load_dataset
 from heedful.errors import DataError, SettingError, StoreError
 from heedful.models.pretrained.fingerprint import is_pretrained
+from heedful.models.transformers.loading import load_classifier
+from heedful.models.transformers.model import TransformerModel
 from heedful.runs.audits import save_audit
 from heedful.runs.finetuned_files import pack_finetuned
 from heedful.runs.folders import Files, files_in, write_files
@@ -119,12 +122,12 @@ def audit_run(
     asked = AuditRequest.model_validate_json(request)
     if asked.key != key:
         raise SettingError(f"the worker's Heedful ({__version__}) audits otherwise than the one that asked: update it.")
-    trained = {name: unpack(name, files) for name, files in runs.items()}
+    models = {name: unpack_any(name, files, device) for name, files in runs.items()}
     with _ONE_AT_A_TIME, TemporaryDirectory() as folder:
         torch.set_num_threads(1)
-        dataset = _dataset_of(trained[asked.run].run)
-        companions = asked.companions.map(trained.__getitem__)
-        finished = audit(trained[asked.run], dataset, asked.settings, companions, device=device, report=report)
+        model, run = models[asked.run]
+        companions = asked.companions.map(lambda name: models[name][0])
+        finished = audit(model, _dataset_of(run), asked.settings, companions, device=device, report=report)
         save_audit(finished, Path(folder) / key)
         return files_in(Path(folder) / key)
 
@@ -155,6 +158,18 @@ def pack(trained: Trained) -> Files:
     with TemporaryDirectory() as folder:
         key = Store(folder).save(trained)
         return files_in(Path(folder) / key)
+
+
+def unpack_any(key: str, files: Files, device: str = "cpu") -> tuple[Trained | TransformerModel, Run]:
+    """The finished run that these files hold, one of our models or a fine-tuned one, and its settings."""
+    with TemporaryDirectory() as parent:
+        folder = Path(parent) / key
+        write_files(files, folder)
+        run = read_run_file(folder).run
+        if run.finetune is None:
+            return unpack(key, files), run
+        classifier = replace(load_classifier(str(folder), device=device), name=key)
+        return TransformerModel(classifier), run
 
 
 def unpack(key: str, files: Files) -> Trained:

@@ -6,19 +6,20 @@ import shlex
 import pytest
 from typer.testing import CliRunner
 
+from heedful.auditing.request import AuditRequest
 from heedful.cli import app
 from heedful.cli.options import make_run
 from heedful.errors import HeedfulError, SettingError
 from heedful.runs import finetuned as finetuned_runs
 from heedful.runs.finetuned import ensure_finetuned, find_finetuned, is_finetuned, save_finetuned
-from heedful.runs.folders import write_files
+from heedful.runs.folders import files_in, write_files
 from heedful.runs.grid import expand_grid, unique_runs
 from heedful.runs.listing import described_differences, list_runs
 from heedful.runs.results import Durations
 from heedful.runs.run_file import train_command
 from heedful.runs.store import Store
-from heedful.runs.worker import ensure, load_data, train_run
-from heedful.settings import DataSettings, FinetuneSettings, Run, TrainingSettings, key_of
+from heedful.runs.worker import audit_run, ensure, load_data, train_run
+from heedful.settings import AuditSettings, DataSettings, FinetuneSettings, Run, TrainingSettings, key_of
 from heedful.settings.validation import update_settings
 from heedful.training.finetuning import finetune
 from heedful.training.loop import train
@@ -206,3 +207,13 @@ def test_train_fine_tunes_and_finds_it_again(encoder, tmp_path):
     assert json.loads((folder / "run.json").read_text())["run"]["finetune"]["epochs"] == 1
     again = CliRunner().invoke(app, [*arguments, "--seed", "0"], catch_exceptions=False)
     assert f"cached in {tmp_path / 'runs'}/{folder.name}" in again.output.replace("\n", "")
+
+
+def test_a_worker_audits_a_fine_tuned_run(made):
+    store, finished = made
+    request = AuditRequest(
+        run=finished.key, data=finished.run.data.fingerprint, settings=AuditSettings(tests=("uniform",), shown=0)
+    )
+    files = audit_run(request.model_dump_json(), request.key, {finished.key: files_in(finished.folder)})
+    verdict = json.loads(files["verdict.json"])
+    assert verdict["settings"]["model"] == finished.key and verdict["texts"] == 12
