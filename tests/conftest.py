@@ -1,3 +1,4 @@
+import os
 import signal
 
 import torch
@@ -7,6 +8,7 @@ from hypothesis import settings
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # torch's first call is slow, so no deadline; the same examples every time, so a failure can be seen again.
-settings.register_profile("heedful", deadline=None, derandomize=True, max_examples=25)
+EXAMPLES = int(os.environ.get("HEEDFUL_EXAMPLES", "15"))
+settings.register_profile("heedful", deadline=None, derandomize=True, max_examples=EXAMPLES)
 settings.load_profile("heedful")
 torch.set_num_threads(1)
