@@ -9,8 +9,8 @@ from heedful.models.transformers.model import TransformerModel
 from heedful.models.transformers.sites import SCOPES, Scope
 
 BEYOND: dict[Scope, str] = {
-    "row": "Words reach that row through earlier layers all the same, so what is said here holds for its last step.",
-    "row-all-layers": "Words reach that row through other rows all the same, so what is said here holds for it alone.",
+    "row": "Words reach that row through earlier layers all the same, so what follows holds for its last step.",
+    "row-all-layers": "Words reach that row through other rows all the same, so what follows holds for it alone.",
     "all-rows": "No word reaches another position in any other way.",
 }
 """What other attention leaves as it is, by scope."""
@@ -56,9 +56,7 @@ def short_name_of(model: TransformerModel) -> str:
     The folder's own name, or what the hub calls it; with the site and scope, where these are not the usual ones.
     """
     name = Path(model.classifier.name).name or model.classifier.name
-    usual = {"last": "", "row": ""}
-    extra = [text for text in (str(model.site), model.scope) if usual.get(text, text)]
-    return ", ".join([name, *extra])
+    return ", ".join([name, *(part for part in (str(model.site), model.scope) if part not in ("last", "row"))])
 
 
 def _site(model: TransformerModel) -> str:

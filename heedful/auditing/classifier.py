@@ -14,7 +14,7 @@ from heedful.errors import DataError, SettingError
 from heedful.models.transformers.item_words import TextWords
 from heedful.models.transformers.labels import match_labels
 from heedful.models.transformers.model import TransformerModel
-from heedful.models.transformers.texts import Text, read_texts
+from heedful.models.transformers.texts import read_texts, text_of
 from heedful.models.transformers.vocabulary import WordVocabulary
 from heedful.settings import AuditSettings
 from heedful.types import Dataset, Example
@@ -64,12 +64,6 @@ def subject_of_classifier(
         scope=model.scope,
         notes=read.notes,
     )
-
-
-def text_of(example: Example) -> Text:
-    """The text as it was written; with its query, where it has one."""
-    text = example.text or " ".join(example.tokens)
-    return (text, example.query_text or " ".join(example.query)) if example.query else text
 
 
 def relabelled(dataset: Dataset, labels: Sequence[str]) -> Dataset:

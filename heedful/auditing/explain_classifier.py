@@ -24,7 +24,7 @@ def explain_with_classifier(model: TransformerModel, texts: Any, verdict: Verdic
     task = "nli" if any(example.query for example in examples) else "classification"
     dataset = Dataset("", "", task, model.classifier.labels, train=(), dev=(), test=examples)
     subject = subject_of_classifier(model, dataset, AuditSettings(examples=len(examples)), labels=labels)
-    guidance = guidance_of(verdict, "`heedful audit DATA --model " + model.classifier.name + "`")
+    guidance = guidance_of(verdict, f"`heedful audit DATA --model {model.classifier.name}`")
     return explain_subject(subject, {number: known for number, (_, known) in enumerate(read)}, guidance)
 
 

@@ -109,25 +109,25 @@ def audit_classifiers(
         view: site, scope and device.
         scores: a file of scores from outside.
     """
+    from heedful.auditing.companions import Companions
     from heedful.data.folder import user_path
     from heedful.report import read_audit
     from heedful.report.pooled import pool_checkpoints
-    from heedful.runs.classifiers import ensure_classifier_audit, load_texts, load_view
+    from heedful.runs.audits import ensure_audit
+    from heedful.runs.classifiers import load_texts, load_view
 
     loaded = [load_view(name, **view) for name in models]
     dataset, places = load_texts(data, models), []
     given = None if scores is None else user_path(scores, "--scores")
     with progress_bar(console) as bar:
         for model in loaded:
-            others = [other for other in loaded if other is not model]
+            beside = Companions(seeds=tuple(other for other in loaded if other is not model))
             task = bar.add_task(f"{Path(model.classifier.name).name}: auditing", total=None)
 
             def report(done: int, total: int, task: "TaskID" = task) -> None:
                 bar.update(task, completed=done, total=total)
 
-            places.append(
-                ensure_classifier_audit(model, dataset, settings, folder, others, report=report, scores=given)
-            )
+            places.append(ensure_audit(model, dataset, settings, folder, beside, report=report, scores=given))
     return pool_checkpoints([read_audit(place) for place in places])
 
 

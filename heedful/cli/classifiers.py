@@ -23,7 +23,8 @@ def classifiers_among(
     from heedful.runs.classifiers import is_classifier
     from heedful.runs.finetuned import find_finetuned, is_finetuned
 
-    _ = parse_site(site or "last"), parse_scope(scope or "row")
+    parse_site(site or "last")
+    parse_scope(scope or "row")
     if empty := [name for name in models if not name.strip()]:
         raise SettingError(f"--model must name a finished run or a Hugging Face model; it was '{empty[0]}'.")
     keys = [folder.name for folder in store.folders()]

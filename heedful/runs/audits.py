@@ -11,6 +11,7 @@ from heedful.auditing.audit import Audit, Report, audit
 from heedful.auditing.companions import Companions
 from heedful.auditing.request import AuditRequest
 from heedful.errors import DataError
+from heedful.models.transformers.model import TransformerModel
 from heedful.runs.audit_folders import DESCRIPTION, EXAMPLES, ROWS, VERDICT, audit_problem
 from heedful.runs.checksums import write_checksums
 from heedful.runs.folders import written_whole
@@ -23,32 +24,36 @@ log = logging.getLogger(__name__)
 
 
 def request_of(
-    trained: Trained,
+    model: Trained | TransformerModel,
     dataset: Dataset,
     settings: AuditSettings,
-    companions: Companions[Trained],
+    companions: Companions[Trained | TransformerModel],
     scores: Path | None = None,
 ) -> AuditRequest:
-    """The audit of a finished run beside others, as it is called on disk.
+    """The audit of a finished run, or of a Hugging Face classifier, beside others, as it is called on disk.
 
     Args:
         scores: a file of scores from outside.
     """
     return AuditRequest(
-        run=key_of(trained.run),
+        run=_key(model),
         data=dataset.fingerprint,
         settings=settings,
-        companions=companions.map(lambda companion: key_of(companion.run)),
+        companions=companions.map(_key),
         scores="" if scores is None else scores_fingerprint(scores),
     )
 
 
+def _key(model: Trained | TransformerModel) -> str:
+    return key_of(model.run) if isinstance(model, Trained) else model.key
+
+
 def ensure_audit(
-    trained: Trained,
+    model: Trained | TransformerModel,
     dataset: Dataset,
     settings: AuditSettings,
     folder: str | Path,
-    companions: Companions[Trained] = Companions(),  # noqa: B008 (frozen)
+    companions: Companions[Trained | TransformerModel] = Companions(),  # noqa: B008 (frozen)
     *,
     device: str = "cpu",
     report: Report | None = None,
@@ -60,11 +65,11 @@ def ensure_audit(
     Args:
         scores: a file of scores from outside, to be tested beside attention.
     """
-    place = Path(folder) / request_of(trained, dataset, settings, companions, scores).key
+    place = Path(folder) / request_of(model, dataset, settings, companions, scores).key
     if (problem := audit_problem(place)) is not None:
         if place.exists():
             log.warning("%s is not a finished audit and is made again: %s.", place, problem)
-        made = audit(trained, dataset, settings, companions, scores=scores, device=device, report=report)
+        made = audit(model, dataset, settings, companions, scores=scores, device=device, report=report)
         save_audit(made, place, command)
     return place
 

@@ -1,25 +1,17 @@
-"""Hugging Face classifiers that users name: told apart from finished runs, loaded, audited, audits kept on disk."""
+"""Hugging Face classifiers that users name, and the texts that they are audited on."""
 
-import logging
 from collections.abc import Sequence
 from pathlib import Path
 
-from heedful.auditing.audit import Report, audit
-from heedful.auditing.companions import Companions
-from heedful.auditing.request import AuditRequest
 from heedful.data import load as load_dataset
 from heedful.models.transformers.loading import PREFIX, load_classifier
 from heedful.models.transformers.model import TransformerModel
-from heedful.runs.audit_folders import audit_problem
-from heedful.runs.audits import save_audit, scores_fingerprint
 from heedful.runs.other_data import every_text_is_new
-from heedful.runs.run_file import read_run_file
-from heedful.settings import AuditSettings, DataSettings, TextSettings
+from heedful.runs.run_file import RUN_FILE, read_run_file
+from heedful.settings import DataSettings, TextSettings
 from heedful.types import Dataset
 
-log = logging.getLogger(__name__)
-
-CONFIGURATION, RUN_FILE = "config.json", "run.json"
+CONFIGURATION = "config.json"
 
 
 def is_classifier(name: str) -> bool:
@@ -51,50 +43,3 @@ def load_texts(data: DataSettings, models: Sequence[str] = ()) -> Dataset:
     dataset = load_dataset(data, TextSettings())
     is_new = Path(data.source).is_file() and dataset.fingerprint not in known
     return every_text_is_new(dataset) if is_new else dataset
-
-
-def request_of_view(
-    model: TransformerModel,
-    dataset: Dataset,
-    settings: AuditSettings,
-    others: Sequence[TransformerModel] = (),
-    scores: Path | None = None,
-) -> AuditRequest:
-    """The audit of a classifier beside other checkpoints of it, as it is called on disk.
-
-    Args:
-        scores: a file of scores from outside.
-    """
-    return AuditRequest(
-        run=model.key,
-        data=dataset.fingerprint,
-        settings=settings,
-        companions=Companions(seeds=tuple(other.key for other in others)),
-        scores="" if scores is None else scores_fingerprint(scores),
-    )
-
-
-def ensure_classifier_audit(
-    model: TransformerModel,
-    dataset: Dataset,
-    settings: AuditSettings,
-    folder: str | Path,
-    others: Sequence[TransformerModel] = (),
-    *,
-    report: Report | None = None,
-    command: str = "",
-    scores: Path | None = None,
-) -> Path:
-    """The folder of this audit: there already, or made now.
-
-    Args:
-        others: checkpoints of the same model from other seeds.
-        scores: a file of scores from outside, to be tested beside attention.
-    """
-    place = Path(folder) / request_of_view(model, dataset, settings, others, scores).key
-    if (problem := audit_problem(place)) is not None:
-        if place.exists():
-            log.warning("%s is not a finished audit and is made again: %s.", place, problem)
-        finished = audit(model, dataset, settings, Companions(seeds=tuple(others)), scores=scores, report=report)
-        save_audit(finished, place, command)
-    return place

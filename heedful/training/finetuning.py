@@ -17,7 +17,7 @@ from heedful.errors import HeedfulError, SettingError, pick
 from heedful.models.pretrained.files import quiet
 from heedful.models.pretrained.hugging_face import FastTokenizer, HuggingFaceModel
 from heedful.models.transformers.pretrained import load_pretrained
-from heedful.models.transformers.texts import Text
+from heedful.models.transformers.texts import text_of
 from heedful.models.transformers.words import longest_text
 from heedful.settings import FinetuneSettings, Run
 from heedful.training.finetuned import Finetuned
@@ -86,12 +86,6 @@ class TokenizedSplit:
     def lengths(self) -> list[int]:
         """How many tokens each text has."""
         return [len(text["input_ids"]) for text in self.texts]
-
-
-def text_of(example: Example) -> Text:
-    """The text of an example as it was written; with its query, where it has one, as a pair."""
-    text = example.text or " ".join(example.tokens)
-    return (text, example.query_text or " ".join(example.query)) if example.query else text
 
 
 def tokenize(examples: Sequence[Example], tokenizer: FastTokenizer) -> TokenizedSplit:

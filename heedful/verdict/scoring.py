@@ -80,7 +80,7 @@ def verdict_lines(
 
 
 def _qualification(question: Question, inexact: Collection[str], searched: Collection[str]) -> str:
-    """What is to be said of an answer that is not exact."""
+    """What is added to an answer that is not exact."""
     parts = (question.if_inexact, inexact), (question.if_searched, searched)
     return " ".join(words for words, tests in parts if words and {*tests} & {*question.needs})
 

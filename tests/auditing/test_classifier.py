@@ -1,9 +1,12 @@
+from dataclasses import replace
+
 import pytest
 import torch
 
-from heedful.auditing.classifier import check_same_words, relabelled, subject_of_classifier, text_of
+from heedful.auditing.classifier import check_same_words, relabelled, subject_of_classifier
 from heedful.errors import DataError, SettingError
 from heedful.models.trace import trace
+from heedful.models.transformers.texts import text_of
 from heedful.settings import AuditSettings
 from heedful.types import Example
 from support.classifiers import make_dataset, two_classes
@@ -79,8 +82,6 @@ def test_models_that_cut_texts_otherwise_are_not_compared(model):
     assert check_same_words(subject, subject) is subject
     other = make_dataset()
     changed = tuple(Example((*e.tokens, "film"), e.label, text=f"{e.text} film") for e in other.test)
-    from dataclasses import replace
-
     longer = subject_of_classifier(model, replace(other, test=changed), AuditSettings())
     with pytest.raises(SettingError, match="must cut texts into the same words"):
         check_same_words(subject, longer)

@@ -3,6 +3,7 @@ import torch
 from heedful.battery import Context, Evidence
 from heedful.battery.question import Answer
 from heedful.battery.same_mixture import TEST, same_mixture
+from heedful.models.trace import trace
 from heedful.models.transformers.same_mixture import least_weight
 from support.evidence import seeded
 from support.models import make, make_batch
@@ -27,8 +28,6 @@ def test_it_is_the_least_weight_of_the_top_words():
 
 def test_other_models_and_other_sites_have_nothing_to_say():
     model = make()
-    from heedful.models.trace import trace
-
     with torch.no_grad():
         assert not findings(model, trace(model, make_batch())).values
     assert not findings(tiny_model("bert", site="rollout", scope="all-rows"), tiny_trace("bert")).values

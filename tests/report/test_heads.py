@@ -1,3 +1,4 @@
+import polars as pl
 import pytest
 
 from heedful.report.figure import to_svg
@@ -15,8 +16,6 @@ def heads(count=3):
 
 
 def texts(**known):
-    import polars as pl
-
     return Texts(pl.DataFrame(), tuple(known), (), known)
 
 

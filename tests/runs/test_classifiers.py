@@ -2,8 +2,10 @@ import json
 
 import pytest
 
+from heedful.auditing.companions import Companions
 from heedful.report.audit_files import read_audit
-from heedful.runs.classifiers import ensure_classifier_audit, is_classifier, load_texts, load_view, request_of_view
+from heedful.runs.audits import ensure_audit, request_of
+from heedful.runs.classifiers import is_classifier, load_texts, load_view
 from heedful.settings import AuditSettings, DataSettings
 from support.classifiers import make_dataset, save_classifier, written
 
@@ -31,9 +33,9 @@ def test_of_a_single_file_every_text_is_new(tmp_path):
 
 def test_an_audit_is_made_once_and_named_by_what_it_is_of(folders, tmp_path):
     model, dataset = load_view(folders[0]), make_dataset()
-    place = ensure_classifier_audit(model, dataset, QUICK, tmp_path)
+    place = ensure_audit(model, dataset, QUICK, tmp_path)
     before = (place / "verdict.json").stat().st_mtime_ns
-    assert ensure_classifier_audit(load_view(folders[0]), dataset, QUICK, tmp_path) == place
+    assert ensure_audit(load_view(folders[0]), dataset, QUICK, tmp_path) == place
     assert (place / "verdict.json").stat().st_mtime_ns == before
     verdict = json.loads((place / "verdict.json").read_text())
     assert verdict["run"] == model.key and verdict["model"] == "tiny-0" and verdict["settings"]["site"] == "last"
@@ -45,11 +47,11 @@ def test_other_sites_weights_and_checkpoints_are_other_audits(folders):
     first, second = map(load_view, folders)
     dataset = make_dataset()
     keys = {
-        request_of_view(first, dataset, QUICK).key,
-        request_of_view(second, dataset, QUICK).key,
-        request_of_view(first.at("rollout"), dataset, QUICK).key,
-        request_of_view(first.at("last", "all-rows"), dataset, QUICK).key,
-        request_of_view(first, dataset, QUICK, [second]).key,
+        request_of(first, dataset, QUICK, Companions()).key,
+        request_of(second, dataset, QUICK, Companions()).key,
+        request_of(first.at("rollout"), dataset, QUICK, Companions()).key,
+        request_of(first.at("last", "all-rows"), dataset, QUICK, Companions()).key,
+        request_of(first, dataset, QUICK, Companions(seeds=(second,))).key,
     }
     assert len(keys) == 5
     assert first.key == load_view(folders[0]).key
@@ -57,7 +59,7 @@ def test_other_sites_weights_and_checkpoints_are_other_audits(folders):
 
 def test_an_interrupted_audit_is_made_again(folders, tmp_path, caplog):
     model, dataset = load_view(folders[0]), make_dataset()
-    place = ensure_classifier_audit(model, dataset, QUICK, tmp_path)
+    place = ensure_audit(model, dataset, QUICK, tmp_path)
     (place / "rows.parquet").unlink()
-    assert ensure_classifier_audit(model, dataset, QUICK, tmp_path) == place
+    assert ensure_audit(model, dataset, QUICK, tmp_path) == place
     assert "is made again" in caplog.text and (place / "rows.parquet").is_file()

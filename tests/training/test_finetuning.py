@@ -6,10 +6,11 @@ import pytest
 import torch
 
 from heedful.errors import HeedfulError, SettingError
+from heedful.models.transformers.texts import text_of
 from heedful.settings import FinetuneSettings, Run
 from heedful.settings.validation import update_settings
 from heedful.training import finetuning
-from heedful.training.finetuning import finetune, make_optimizer, text_of, tokenize, warmup_and_decay
+from heedful.training.finetuning import finetune, make_optimizer, tokenize, warmup_and_decay
 from heedful.types import Example
 from support.runs import toy
 from support.tiny_transformers import save_tiny_encoder, tiny_tokenizer

@@ -153,20 +153,14 @@ class TransformerModel:
         self, encoded: Encoded, attention: Float[Tensor, "batch variant item"]
     ) -> Float[Tensor, "batch variant classes"]:
         """Logits with each of several attentions of each text in every head alike."""
-        texts, several = _texts(encoded), attention.shape[1]
-        change = texts.several(several)
-        change = Change(torch.ones_like(change.factor), imposed=attention.flatten(0, 1), heads=change.heads)
-        return self._answers(texts, change, is_held=True).unflatten(0, (-1, several))
+        return self._each(_texts(encoded), attention.shape[1], imposed=attention.flatten(0, 1))
 
     @torch.no_grad()
     def permute_each(
         self, encoded: Encoded, permutation: Int[Tensor, "batch variant item"]
     ) -> Float[Tensor, "batch variant classes"]:
         """Logits with the words' weights exchanged in every head, in several ways for each text."""
-        texts, several = _texts(encoded), permutation.shape[1]
-        change = texts.several(several)
-        change = Change(torch.ones_like(change.factor), permutation=permutation.flatten(0, 1), heads=change.heads)
-        return self._answers(texts, change, is_held=True).unflatten(0, (-1, several))
+        return self._each(_texts(encoded), permutation.shape[1], permutation=permutation.flatten(0, 1))
 
     def imposing(self, encoded: Encoded, attention: Float[Tensor, "batch item"]) -> EncodedTexts:
         """The same texts with that attention in every head alike, as `attend` then shows it."""
@@ -208,6 +202,12 @@ class TransformerModel:
         with self.one_row.hearing_rows(rows):
             logits = self.classifier.network.logits(part, _Both(recorder, rows)).double()
         return EncodedPart(texts, part, reading, recorder.shown, logits, rows.state(part.tokens))
+
+    def _each(self, texts: EncodedTexts, several: int, **other: Tensor) -> Float[Tensor, "batch variant classes"]:
+        """Logits with other weights in the place of the model's own, so many for each text."""
+        own = texts.several(several)
+        change = Change(torch.ones_like(own.factor), heads=own.heads, **other)
+        return self._answers(texts, change, is_held=True).unflatten(0, (-1, several))
 
     def _answers(self, texts: EncodedTexts, change: Change, *, is_held: bool) -> Float[Tensor, "variant classes"]:
         """Logits under the change, of which there may be several for each text."""

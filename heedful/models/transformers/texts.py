@@ -91,6 +91,12 @@ def read_texts(
     return ReadTexts(tuple(lengths), batches, tuple(known), cut, empty, tuple(notes))
 
 
+def text_of(example: Example) -> Text:
+    """The text of an example as it was written; with its query, where it has one, as a pair."""
+    text = example.text or " ".join(example.tokens)
+    return (text, example.query_text or " ".join(example.query)) if example.query else text
+
+
 def read_text(reader: TextReader, text: Text, number: int) -> TokenizedText:
     """The text as tokens and words; refused where it holds what is no character."""
     first, second = (text, None) if isinstance(text, str) else text
