@@ -49,7 +49,7 @@ def test_utf16_of_wide_characters_without_a_mark_is_named(tmp_path, encoding):
     [
         (b"PK\x03\x04\x14\x00\x06\x00", "a zip archive or an Excel workbook. Save it as CSV"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1", "an Excel workbook"),
-        (gzip.compress(b"text,label\n"), "gzipped. Let its name end in .gz"),
+        (gzip.compress(b"text,label\n", mtime=0), "gzipped. Let its name end in .gz"),
         (b"PAR1\x15\x04", "a parquet file. Let its name end in .parquet"),
         (b"%PDF-1.7\n", "a PDF"),
         (b"SQLite format 3\x00\x10\x00", "an SQLite database"),
