@@ -107,6 +107,7 @@ def test_other_scores_make_another_audit_and_the_same_ones_do_not(key, folder):
             ["audit", "--model", "KEY", "--scores", "others.jsonl"],
             "must name the audited texts by their ids; none does",
         ),
+        (["audit", "mock-1", "--rankings", "rollout"], "--rankings rollout is for Hugging Face models"),
         (["audit", "--model", "KEY", "--rankings", "limes"], "unknown ranking 'limes'. Did you mean 'lime'"),
         (["audit", "marked.csv", "--rationale", "whi"], "--rationale names column 'whi', which is not there"),
     ],

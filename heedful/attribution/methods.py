@@ -9,6 +9,7 @@ from torch import Tensor
 from heedful.attribution.gradient_x_input import gradient_x_input
 from heedful.attribution.integrated_gradients import integrated_gradients
 from heedful.attribution.lime import lime
+from heedful.attribution.other_sites import rollout, value_norm
 from heedful.attribution.shap import shap
 from heedful.attribution.smoothgrad import smoothgrad
 from heedful.types import Model, Trace
@@ -21,8 +22,11 @@ ATTRIBUTIONS: dict[str, Attribution] = {
     "smoothgrad": smoothgrad,
     "lime": lime,
     "shap": shap,
+    "rollout": lambda model, trace, generator: rollout(model, trace),
+    "value_norm": lambda model, trace, generator: value_norm(model, trace),
 }
 """From a model, what it made of a batch and a generator to a signed score of each item, 0 where there is none.
 
-Attention, attention x gradient, input gradient and leave-one-out are always tested.
+Attention, attention x gradient, input gradient and leave-one-out are always tested. `rollout` and `value_norm` are of
+Hugging Face models alone.
 """

@@ -75,7 +75,7 @@ Rankings = Annotated[
     str | None,
     typer.Option(
         help="Also test rankings by these methods, separated by commas: gradient_x_input, integrated_gradients, "
-        "smoothgrad, lime, shap (all but the first and third need captum)."
+        "smoothgrad, lime, shap (the second, fourth and fifth need captum); of Hugging Face models rollout, value_norm."
     ),
 ]
 Scores = Annotated[
@@ -160,6 +160,7 @@ def audit(
     elif model and (given is not None or scores is not None):
         audited = [audit_on(printed.progress, store, model[0], given, how, Path(audits), device, scores)]
     else:
+        _refuse_rankings(how)
         own = None if data is None else make_run(arguments, of_run)
         chosen = demonstration(seed) if own is None else [own]
         chosen = [_stored_run(printed, store, model[0])] if model else chosen
@@ -170,6 +171,14 @@ def audit(
     finished = with_command(pool_by_model(audited))
     page = write_out(finished, Path(out), with_texts=not no_texts)
     _print_answers(printed, finished, page)
+
+
+def _refuse_rankings(how: AuditSettings) -> None:
+    """Refuse, before anything is trained, rankings that only Hugging Face models have."""
+    from heedful.verdict.ranking_names import OF_TRANSFORMERS
+
+    if refused := [name for name in how.rankings if name in OF_TRANSFORMERS]:
+        raise SettingError(f"--rankings {refused[0]} is for Hugging Face models, named by --model; leave it out.")
 
 
 def _stored_run(printed: "Output", store: "Store", key: str) -> Run:

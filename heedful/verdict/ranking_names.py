@@ -18,8 +18,12 @@ METHODS = {
     "smoothgrad": "SmoothGrad",
     "lime": "LIME",
     "shap": "SHAP",
+    "rollout": "attention rollout",
+    "value_norm": "attention by value norm",
 }
 """Others that are known by name."""
+OF_TRANSFORMERS = ("rollout", "value_norm")
+"""Those that only Hugging Face models have."""
 # fmt: off
 TAKEN = (
     "first", "longest", "rarest", "best", "constant", "permuted", "others", "annotator", "attention_others",

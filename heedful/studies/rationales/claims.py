@@ -18,6 +18,7 @@ from heedful.studies.rationales.columns import (
     MOVIES,
     OTHER,
     PRECISION,
+    model_name,
     saved,
 )
 from heedful.studies.study import Cell, Claim, Results
@@ -110,16 +111,16 @@ def _against_unguided(results: Results, difference: Callable[[Cell, Cell], Value
     parts = {}
     for method in (GUIDED, GUIDED_CODE):
         for cell in results.select(*columns, method=method):
-            plain = results.find(*columns, data=cell.data, method=ATTENTION)
+            plain = results.find(*columns, data=cell.data, encoder=cell.encoder, method=ATTENTION)
             if plain is not None:
-                parts[f"{cell.data}, {method}"] = part_of(difference(cell, plain), cell, plain)
+                parts[f"{cell.data}, {model_name(cell)}"] = part_of(difference(cell, plain), cell, plain)
     return parts
 
 
 def _of_attending(results: Results, first: str, second: str) -> dict[str, Part]:
     """The difference of two columns, for each model whose attention is its own."""
     return {
-        f"{cell.data}, {cell.method}": part_of(cell.columns[first] - cell.columns[second], cell)
+        f"{cell.data}, {model_name(cell)}": part_of(cell.columns[first] - cell.columns[second], cell)
         for cell in results.select(first, second)
         if cell.method in ATTENDING
     }

@@ -5,6 +5,7 @@ from math import nan
 from heedful.battery.question import Values
 from heedful.measures import Estimate
 from heedful.measures.span_overlap import f1_of_means
+from heedful.studies.minilm import MINILM
 from heedful.studies.study import Cell
 
 NAME = "rationales"
@@ -23,6 +24,11 @@ SPAN_PRECISION, SPAN_RECALL = "plausibility.hatexplain_precision_{}".format, "pl
 COMPREHENSIVENESS = "comprehensiveness_sufficiency.comprehensiveness_{}".format
 SUFFICIENCY = "comprehensiveness_sufficiency.sufficiency_{}".format
 FRACTION = "erase_until_flip.fraction_{}".format
+
+
+def model_name(cell: Cell) -> str:
+    """What a cell's model is called: by how it was trained, and by its encoder where that is not the usual."""
+    return f"MiniLM, {cell.method}" if cell.encoder == MINILM else cell.method
 
 
 def iou_f1(cell: Cell, ranking: str) -> Estimate:

@@ -9,7 +9,7 @@ from heedful.report.figure import Figure
 from heedful.report.plausibility import faithful_and_plausible
 from heedful.report.texts import Texts
 from heedful.studies.figures import Heading, claims_figure
-from heedful.studies.rationales.columns import ATTENDING, FRACTION, PRECISION
+from heedful.studies.rationales.columns import ATTENDING, FRACTION, PRECISION, model_name
 from heedful.studies.study import Claim, Results
 from heedful.verdict.rankings import compare_rankings
 
@@ -31,7 +31,7 @@ def figures(results: Results, claims: Mapping[str, Claim]) -> list[Figure]:
 
 def _rankings(results: Results) -> list[Figure]:
     cells = [cell for cell in results.select(PRECISION("attention"), FRACTION("attention")) if cell.method in ATTENDING]
-    names = tuple(f"{cell.data}, {cell.method}" for cell in cells)
+    names = tuple(f"{cell.data}, {model_name(cell)}" for cell in cells)
     # A copy: which columns there are is asked of each ranking.
     rankings = tuple(compare_rankings(dict(cell.columns.items())) for cell in cells)
     figure = faithful_and_plausible(Texts(pl.DataFrame(), names, (), rankings=rankings))

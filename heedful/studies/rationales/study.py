@@ -1,9 +1,18 @@
 """Human rationales: HateXplain (Mathew et al. 2021) and ERASER's movie reviews (DeYoung et al. 2020)."""
 
 from heedful.runs.grid import RunWithBase
-from heedful.settings import AuditSettings, DataSettings, OptionValue, Run, TextSettings, TrainingSettings
+from heedful.settings import (
+    AuditSettings,
+    DataSettings,
+    NetworkSettings,
+    OptionValue,
+    Run,
+    TextSettings,
+    TrainingSettings,
+)
 from heedful.settings.validation import update_settings
 from heedful.studies.jain_wallace.preprocessing import VECTORS
+from heedful.studies.minilm import ENCODER, MINILM, encoders_with_minilm
 from heedful.studies.rationales.claims import claims
 from heedful.studies.rationales.columns import (
     ATTENTION,
@@ -22,10 +31,12 @@ from heedful.studies.study import Study, StudyRun
 METHODS = {HATEXPLAIN: (NONE, ATTENTION, GUIDED, GUIDED_CODE), MOVIES: (ATTENTION, GUIDED, GUIDED_CODE)}
 OPTIONS = {GUIDED: {"weight": 1.0}, GUIDED_CODE: {"weight": 100.0, "compared": "softmax"}}
 """Of the attention loss: ours compares attention itself with the target; theirs, the softmax of attention."""
-MODELS = {HATEXPLAIN: "birnn", MOVIES: "word by word"}
+METHODS_OF_MINILM = (ATTENTION, GUIDED)
+MODELS = {"bilstm": "birnn", "average": "word by word", MINILM: MINILM}
 ENCODERS = {HATEXPLAIN: "bilstm", MOVIES: "average"}
 """Reviews are read word by word: that affords long ones."""
 SEEDS = {"small": 3, "medium": 5, "paper": 5}
+WITH_MINILM = {"small": (), "medium": (HATEXPLAIN,), "paper": (HATEXPLAIN,)}
 TRAIN = {
     "small": {HATEXPLAIN: 2_000, MOVIES: 1_600},
     "medium": {HATEXPLAIN: None, MOVIES: None},
@@ -53,14 +64,15 @@ def runs(scale: str) -> list[StudyRun]:
     return [
         StudyRun(
             data=source,
-            model=f"{MODELS[source]} {method}",
-            encoder=ENCODERS[source],
+            model=f"{MODELS[encoder]} {method}",
+            encoder=encoder,
             method=method,
-            run=RunWithBase(_run(source, method, seed, scale)),
+            run=RunWithBase(_run(source, encoder, method, seed, scale)),
             audit=_audit(source, scale),
         )
         for source, methods in METHODS.items()
-        for method in methods
+        for encoder in encoders_with_minilm((ENCODERS[source],), wanted=source in WITH_MINILM[scale])
+        for method in (METHODS_OF_MINILM if encoder == MINILM else methods)
         for seed in range(SEEDS[scale])
     ]
 
@@ -72,12 +84,15 @@ def _audit(source: str, scale: str) -> AuditSettings:
     return AuditSettings(tests=TESTS, options=options, rankings=(OTHER,), examples=EXAMPLES[scale][source], shown=0)
 
 
-def _run(source: str, method: str, seed: int, scale: str) -> Run:
-    changes = {
-        "encoder": ENCODERS[source],
-        "attention": "uniform" if method == NONE else "additive",
-        "hidden_size": 64 if scale != "paper" else 128,
-    }
+def _network(encoder: str, method: str, hidden_size: int) -> NetworkSettings:
+    """MiniLM is frozen, and its states are attended to as they are."""
+    if encoder == MINILM:
+        return NetworkSettings(encoder=ENCODER)
+    attention = "uniform" if method == NONE else "additive"
+    return update_settings(VECTORS, {"encoder": encoder, "attention": attention, "hidden_size": hidden_size})
+
+
+def _run(source: str, encoder: str, method: str, seed: int, scale: str) -> Run:
     is_guided = method in OPTIONS
     training = TrainingSettings(
         method="guided_by_rationales" if is_guided else "vanilla",
@@ -91,7 +106,7 @@ def _run(source: str, method: str, seed: int, scale: str) -> Run:
     return Run(
         data=DataSettings(source=source, train_limit=TRAIN[scale][source]),
         text=TextSettings(words="spaces", max_tokens=WORDS[scale][source]),
-        network=update_settings(VECTORS, changes),
+        network=_network(encoder, method, 64 if scale != "paper" else 128),
         training=training,
         seed=seed,
     )
@@ -109,7 +124,7 @@ STUDY = Study(
         "attention and both kinds of guided attention, all training reviews; 200 test posts and all test reviews "
         "audited; 3 seeds",
         "medium": "all training texts at hand, the first 1,000 words of reviews; 5 seeds; 500 test posts and all test "
-        "reviews audited",
+        "reviews audited; MiniLM on HateXplain, with attention and guided (ours)",
         "paper": "as medium, with larger models, more epochs and whole texts; every test text audited",
     },
     runs=runs,

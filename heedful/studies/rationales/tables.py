@@ -1,6 +1,7 @@
 """Tables: how plausible and how faithful attention is, with and without guidance; and every ranking by itself."""
 
 from heedful.studies.claims import entry, score_estimate
+from heedful.studies.minilm import MINILM
 from heedful.studies.published import number
 from heedful.studies.rationales.columns import (
     AUPRC,
@@ -16,6 +17,7 @@ from heedful.studies.rationales.columns import (
     SUFFICIENCY,
     TOKEN_F1,
     iou_f1,
+    model_name,
     saved,
 )
 from heedful.studies.study import Cell, Entry, Results, Table
@@ -38,7 +40,7 @@ def tables(results: Results) -> list[Table]:
 
 
 def _printed(cell: Cell, measure: str) -> float | None:
-    if cell.data != HATEXPLAIN:
+    if cell.data != HATEXPLAIN or cell.encoder == MINILM:
         return None
     return number(NAME, item="results table", data=cell.data, model=PRINTED_AS[cell.method], measure=measure)
 
@@ -46,7 +48,7 @@ def _printed(cell: Cell, measure: str) -> float | None:
 def _performance(results: Results) -> Table:
     rows = [
         (
-            (cell.data, cell.method),
+            (cell.data, model_name(cell)),
             (
                 Entry(score_estimate(cell, "accuracy"), _printed(cell, "accuracy")),
                 Entry(score_estimate(cell, "roc_auc"), _printed(cell, "roc_auc")),
@@ -75,7 +77,7 @@ def _explainability(results: Results) -> Table:
             entry(columns[SUFFICIENCY(f"attention_{top}")], _printed(cell, "sufficiency")),
             entry(saved(cell)),
         )
-        rows.append(((cell.data, cell.method), entries))
+        rows.append(((cell.data, model_name(cell)), entries))
     note = (
         "Of attention. Plausibility: IOU F1 as HateXplain has it, token F1 (of 5 words; of 31 % on movie reviews), "
         "ERASER's AUPRC, average precision. Faithfulness: comprehensiveness (larger is better) and sufficiency "
@@ -116,7 +118,7 @@ def _rankings(results: Results) -> Table:
             shown = COMPREHENSIVENESS(name)
             values = (PRECISION(name), shown if name in ("attention", OTHER, "random") else "", FRACTION(name))
             entries = tuple(entry(cell.columns[column]) if column else Entry(None) for column in values)
-            rows.append(((cell.data, cell.method, title), entries))
+            rows.append(((cell.data, model_name(cell), title), entries))
     note = (
         "Average precision against the marks; comprehensiveness, the mean over 1, 3, 5, 10 words and a fifth of a "
         "text; the share of a text that is erased before the decision changes (smaller is better)."

@@ -3,7 +3,7 @@ import torch
 
 from heedful.studies import STUDIES
 from heedful.studies.rationales.columns import iou_f1, saved
-from support.synthetic_results import known, made_cell, results_of
+from support.synthetic_results import known, made_cell, made_results, results_of
 
 STUDY = STUDIES["rationales"]
 
@@ -21,6 +21,27 @@ def test_the_gradient_is_tested_beside_attention_and_marks_are_asked_about():
         audit = known(each.audit)
         assert audit.rankings == ("gradient_x_input",) and "plausibility" in audit.tests
         assert audit.options["plausibility"]["k"] == (5.0 if each.data == "hatexplain" else 0.31)
+
+
+def test_minilm_is_guided_and_not_from_medium_scale_on(monkeypatch):
+    monkeypatch.setattr("heedful.studies.minilm.has_minilm", lambda: True)
+    assert not [each for each in STUDY.runs_at("small") if each.encoder == "minilm"]
+    cells = {(each.data, each.method): each.run.run for each in STUDY.runs_at("medium") if each.encoder == "minilm"}
+    assert set(cells) == {("hatexplain", "attention"), ("hatexplain", "guided")}
+    assert {run.network.encoder for run in cells.values()} == {"hf:minilm"}
+    assert [run.training.method for run in cells.values()] == ["vanilla", "guided_by_rationales"]
+
+
+def test_a_guided_minilm_is_held_against_the_minilm_that_was_not():
+    column = "plausibility.average_precision_attention"
+    values = {("bilstm", "attention"): 0.5, ("bilstm", "guided"): 0.6, ("minilm", "attention"): 0.3}
+    cells = [made_cell("hatexplain", *name, columns={column: value}) for name, value in values.items()]
+    guided = made_cell("hatexplain", "minilm", "guided", columns={column: 0.8})
+    claim = next(each for each in STUDY.claims(made_results(*cells, guided)) if each.id.endswith("more_plausible"))
+    assert {name: round(part.value, 1) for name, part in claim.parts.items()} == {
+        "hatexplain, guided": 0.1,
+        "hatexplain, MiniLM, guided": 0.5,
+    }
 
 
 def test_iou_f1_is_that_of_the_means_by_hand():
