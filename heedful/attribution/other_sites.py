@@ -34,7 +34,8 @@ def _attention_at(
 ) -> Float[Tensor, "batch item"]:
     if not isinstance(model, TransformerModel):
         raise SettingError(
-            f"ranking '{ranking}' is for Hugging Face models; this model is of class {type(model).__name__}. Leave it out."
+            f"ranking '{ranking}' is for Hugging Face models; this model is of class {type(model).__name__}. Leave it "
+            "out."
         )
     other = model.at(Site(kind))
     with torch.no_grad():
