@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from heedful.data import load as load_dataset
+from heedful.errors import StoreError
 from heedful.models.transformers.loading import PREFIX, load_classifier
 from heedful.models.transformers.model import TransformerModel
 from heedful.runs.other_data import every_text_is_new
@@ -32,9 +33,14 @@ def load_view(name: str, site: str = "last", scope: str = "row", device: str = "
 
 
 def trained_on(name: str) -> DataSettings | None:
-    """The data that a model in a folder of finished runs was fine-tuned on; None where nobody has written that down."""
+    """The data that a model in a folder was fine-tuned on, by its run.json; None where that does not say it."""
     place = Path(name).expanduser()
-    return read_run_file(place).run.data if (place / RUN_FILE).is_file() else None
+    if not (place / RUN_FILE).is_file():
+        return None
+    try:
+        return read_run_file(place, is_named=False).run.data
+    except StoreError:  # of another version, or of another tool: the model may be sound all the same
+        return None
 
 
 def load_texts(data: DataSettings, models: Sequence[str] = ()) -> Dataset:

@@ -74,8 +74,12 @@ def versions() -> dict[str, str]:
     return {"heedful": __version__, "torch": torch.__version__, "python": platform.python_version()}
 
 
-def read_run_file(folder: Path) -> RunFile:
-    """What run.json in the folder of a run says; a StoreError that says what is wrong with it, and only that."""
+def read_run_file(folder: Path, *, is_named: bool = True) -> RunFile:
+    """What run.json in the folder of a run says; a StoreError that says what is wrong with it, and only that.
+
+    Args:
+        is_named: whether the folder must be called as the run is; a copy may be called anything.
+    """
     if damage := damage_of(folder, [RUN_FILE]):
         raise StoreError(damage)
     try:
@@ -89,7 +93,7 @@ def read_run_file(folder: Path) -> RunFile:
         ) from None
     except (OSError, ValueError, RecursionError) as error:
         raise StoreError(f"{RUN_FILE} cannot be read as JSON: {reason(error)}") from error
-    if key != folder.name:
+    if is_named and key != folder.name:
         raise StoreError(f"{RUN_FILE} holds another run than the folder's name says, or is of another version")
     return described
 

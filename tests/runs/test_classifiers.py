@@ -5,8 +5,10 @@ import pytest
 from heedful.auditing.companions import Companions
 from heedful.report.audit_files import read_audit
 from heedful.runs.audits import ensure_audit, request_of
-from heedful.runs.classifiers import is_classifier, load_texts, load_view
-from heedful.settings import AuditSettings, DataSettings
+from heedful.runs.checksums import write_checksums
+from heedful.runs.classifiers import is_classifier, load_texts, load_view, trained_on
+from heedful.runs.run_file import RunFile
+from heedful.settings import AuditSettings, DataSettings, Run
 from support.classifiers import make_dataset, save_classifier, written
 
 QUICK = AuditSettings(tests=("uniform",), shown=0)
@@ -29,6 +31,33 @@ def test_of_a_single_file_every_text_is_new(tmp_path):
     (tmp_path / "my.csv").write_text("\n".join(["text,label", *rows]), encoding="utf-8")
     dataset = load_texts(DataSettings(source=str(tmp_path / "my.csv")))
     assert (len(dataset.train), len(dataset.dev) + len(dataset.test)) == (0, 30)
+
+
+def test_a_copy_under_any_name_still_says_what_it_was_trained_on(tmp_path):
+    data = DataSettings(source="toy", fingerprint="f" * 64)
+    described = RunFile(
+        run=Run(data=data),
+        labels=("bad", "good"),
+        has_query=False,
+        embed_size=4,
+        chosen_epoch=1,
+        scores={"test": {"accuracy": 1.0}},
+        seconds=1.0,
+        notes=(),
+        coverage=None,
+        versions={},
+    )
+    (tmp_path / "run.json").write_text(described.model_dump_json())
+    write_checksums(tmp_path)
+    assert trained_on(str(tmp_path)) == data
+    (tmp_path / "run.json").write_text(described.model_dump_json() + " ")
+    assert trained_on(str(tmp_path)) is None
+
+
+@pytest.mark.parametrize("content", ["{}", "no json", '{"run": {"name": "of another tool"}}'])
+def test_the_run_file_of_another_tool_says_nothing(tmp_path, content):
+    (tmp_path / "run.json").write_text(content)
+    assert trained_on(str(tmp_path)) is None
 
 
 def test_an_audit_is_made_once_and_named_by_what_it_is_of(folders, tmp_path):
