@@ -64,7 +64,7 @@ class Variants:
     """Variants of texts run side by side: number 0 is the whole texts, each other the texts without one item."""
 
     state: Float[Tensor, "variant batch units"]
-    memory: Float[Tensor, "variant batch units"]
+    memory: Float[Tensor, "variant batch memory"]
     peak: Float[Tensor, "variant way batch"]
     total: Float[Tensor, "variant way batch"]
     context: Float[Tensor, "variant way batch hidden"]
@@ -151,7 +151,8 @@ def _read(direction: Direction, most: int) -> Sums:
 def _blank(direction: Direction, count: int) -> Variants:
     """Variants that have read nothing."""
     weight, batch = direction.step.weight, len(direction.barred[0])
-    state, memory = weight.new_zeros(2, count, batch, len(weight)).unbind(0)
+    state = weight.new_zeros(count, batch, len(weight))
+    memory = weight.new_zeros(count, batch, direction.step.memories * len(weight))
     # The lowest finite number and not -inf, so that a difference of peaks is never NaN.
     ways = 1 + direction.imposed.shape[1]
     peak = weight.new_full((count, ways, batch), torch.finfo(weight.dtype).min)

@@ -4,12 +4,14 @@ All variants read the same inputs, so the projection of the inputs is computed o
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import linear
+
+from heedful.models.encoders.orthogonal import OrthogonalLayer, without_direction
 
 Advance = Callable[[Tensor, Tensor, Tensor, Tensor], None]
 
@@ -23,14 +25,16 @@ class RecurrentStep:
         weight: from state to gates.
         advance: from what the state adds to the gates and what the input adds, overwrites state and memory (which only
             an LSTM has; others ignore it) by the next ones.
+        memories: how many vectors of the state's size the memory holds.
     """
 
     input_gates: tuple[Float[Tensor, "batch gates"], ...]
     weight: Float[Tensor, "units gates"]
     advance: Advance
+    memories: int = 1
 
     def apply(
-        self, time: int, state: Float[Tensor, "variant batch units"], memory: Float[Tensor, "variant batch units"]
+        self, time: int, state: Float[Tensor, "variant batch units"], memory: Float[Tensor, "variant batch memory"]
     ) -> None:
         """Update every variant's state and memory, in place, by the input at that time."""
         state_gates = (state.flatten(0, 1) @ self.weight).view(*state.shape[:2], -1)
@@ -84,6 +88,19 @@ def _advance_lstm(state_gates: Tensor, input_gates: Tensor, state: Tensor, memor
     state.copy_(_tanh(memory).mul_(leave))
 
 
+def _orthogonal(network: nn.RNNBase, inputs: Float[Tensor, "time batch embed"]) -> RecurrentStep:
+    step = _lstm(network, inputs)
+    return replace(step, advance=_advance_orthogonal, memories=2)
+
+
+def _advance_orthogonal(state_gates: Tensor, input_gates: Tensor, state: Tensor, memory: Tensor) -> None:
+    # The mean of the states before has the direction of their sum, which is the second half of the memory.
+    cell, total = memory.chunk(2, -1)
+    _advance_lstm(state_gates, input_gates, state, cell)
+    state.copy_(without_direction(state, total))
+    total.add_(state)
+
+
 def _tanh(values: Tensor) -> Tensor:
     # 2 sigmoid(2 x) - 1: torch's sigmoid takes a sixth of the time of its tanh on a CPU.
     return (2 * values).sigmoid_().mul_(2).sub_(1)
@@ -93,4 +110,5 @@ STEPS: dict[type[nn.RNNBase], Callable[[nn.RNNBase, Tensor], RecurrentStep]] = {
     nn.RNN: _rnn,
     nn.GRU: _gru,
     nn.LSTM: _lstm,
+    OrthogonalLayer: _orthogonal,
 }

@@ -6,6 +6,7 @@ from heedful.errors import SettingError, pick
 from heedful.models.encoders.cnn import Cnn
 from heedful.models.encoders.encoder import Encoder
 from heedful.models.encoders.hierarchical import Hierarchical
+from heedful.models.encoders.orthogonal import orthogonal_bilstm, orthogonal_lstm
 from heedful.models.encoders.pretrained import PretrainedStates
 from heedful.models.encoders.recurrent import bigru, bilstm, gru, lstm, rnn
 from heedful.models.encoders.tokenwise import affine, average, identity
@@ -24,6 +25,8 @@ FLAT: dict[str, Callable[[int, NetworkSettings], Encoder]] = {
     "bigru": bigru,
     "lstm": lstm,
     "bilstm": bilstm,
+    "orthogonal_lstm": orthogonal_lstm,
+    "orthogonal_bilstm": orthogonal_bilstm,
     "cnn": Cnn,
     "transformer": Transformer,
 }
