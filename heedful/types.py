@@ -134,10 +134,16 @@ class Trace:
 
 @dataclass(frozen=True, repr=False)
 class Reference:
-    """What a reference run predicts and attends to in the batch at hand: computed once, not every epoch."""
+    """What a reference run (or several, in the mean) predicts and attends to in the batch at hand: computed once.
+
+    Args:
+        leave_one_out: how far its prediction moves without each item; NaN where nothing is left. Only for methods that
+            ask for it.
+    """
 
     attention: Float[Tensor, "batch item"]
     logits: Float[Tensor, "batch classes"]
+    leave_one_out: Float[Tensor, "batch item"] | None = None
 
     def __repr__(self) -> str:
         return _shapes("Reference", self)

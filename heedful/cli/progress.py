@@ -69,11 +69,13 @@ def training_reporter(bar: "Bars", name: str = "") -> "Callable[[Progress], None
             )
             return
         if progress.epoch == 0:
-            label = f"{name}reading the texts by the encoder"
+            label = f"{name}{progress.teacher and f'{progress.teacher}, '}reading the texts by the encoder"
             bar.update(task, description=label, completed=progress.batch, total=progress.batches)
             return
         done = (progress.epoch - 1) * progress.batches + progress.batch
-        label = f"{name}epoch {progress.epoch} of {progress.epochs}  {last}"
+        label = (
+            f"{name}{progress.teacher and f'{progress.teacher}, '}epoch {progress.epoch} of {progress.epochs}  {last}"
+        )
         bar.update(task, description=label, completed=done, total=progress.epochs * progress.batches)
 
     return report

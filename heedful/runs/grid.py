@@ -33,6 +33,7 @@ from heedful.training.loop import OPTIMIZERS
 from heedful.training.methods import METHODS
 from heedful.training.metrics import METRICS
 from heedful.training.start import with_fingerprints
+from heedful.training.teachers import teachers_of
 
 PARTS = ("data", "text", "network", "training", "seed", "reference", "finetune")
 
@@ -139,12 +140,14 @@ def audit_settings(table: Any) -> AuditSettings:
 
 
 def audits_of(runs: Mapping[str, Run], settings: AuditSettings) -> dict[str, AuditRequest]:
-    """An audit of each run by the run's key."""
+    """An audit of each run by the run's key; of none that is there only to teach another."""
+    teachers = {key_of(teacher) for run in runs.values() for teacher in teachers_of(run)}
     return {
         key: AuditRequest(
             run=key, data=run.data.fingerprint, settings=settings, companions=Companions(reference=run.reference)
         )
         for key, run in runs.items()
+        if key not in teachers
     }
 
 
@@ -176,7 +179,10 @@ def _with_reference(run: Run, key: str) -> Run:
 
 
 def unique_runs(runs: Sequence[RunWithBase | Run], store: Store) -> dict[str, Run]:
-    """Every distinct run by its key, base runs first; a reference by the beginning of its key becomes the whole key."""
+    """Every distinct run by its key, teachers and base runs first.
+
+    A reference by the beginning of its key becomes the whole key.
+    """
     resolved = resolve(runs)
     by_key = runs_by_key(resolved)
     given = {run.reference for run in by_key.values() if run.reference is not None} - set(by_key)
@@ -194,9 +200,10 @@ def unique_runs(runs: Sequence[RunWithBase | Run], store: Store) -> dict[str, Ru
 
 
 def runs_by_key(resolved: Sequence[RunWithBase]) -> dict[str, Run]:
-    """Every distinct run, base runs first."""
+    """Every distinct run, teachers and base runs first."""
     bases = {key_of(each.base): each.base for each in resolved if each.base is not None}
-    return bases | {key_of(each.run): each.run for each in resolved}
+    runs = bases | {key_of(each.run): each.run for each in resolved}
+    return {key_of(teacher): teacher for run in runs.values() for teacher in teachers_of(run)} | runs
 
 
 def _choices(table: Any) -> dict[str, list[Any]]:

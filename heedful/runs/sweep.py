@@ -18,7 +18,7 @@ from heedful.errors import HeedfulError
 from heedful.runs.audit_folders import audit_problem
 from heedful.runs.folders import Files, files_in, write_files
 from heedful.runs.store import Store, run_problem
-from heedful.runs.worker import audit_run, train_run
+from heedful.runs.worker import audit_run, needed_runs, train_run
 from heedful.settings import Run
 from heedful.training.trained import Progress as TrainingProgress
 
@@ -90,9 +90,7 @@ def tasks_of(
 ) -> dict[str, Task]:
     """All that must be there in the end, by key: the runs, and the audits in their own folder."""
     tasks = {
-        key: Task(
-            store.folder / key, (run.reference,) if run.reference else (), _train, run.model_dump_json(), run_problem
-        )
+        key: Task(store.folder / key, needed_runs(run), _train, run.model_dump_json(), run_problem)
         for key, run in runs.items()
     }
     for key, request in (audits or {}).items():
@@ -266,7 +264,7 @@ def _train(settings: str, key: str, device: str, needs: tuple[str, ...], *files:
         done = (progress.epoch - 1) * progress.batches + progress.batch
         tick(f"epoch {progress.epoch} of {progress.epochs}", done, progress.epochs * progress.batches)
 
-    return train_run(settings, key, files[0] if files else None, device=device, report=report)
+    return train_run(settings, key, dict(zip(needs, files, strict=True)), device=device, report=report)
 
 
 def _audit(settings: str, key: str, device: str, needs: tuple[str, ...], *files: Files) -> Files:

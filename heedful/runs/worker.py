@@ -27,6 +27,7 @@ from heedful.settings import DataSettings, Run, TextSettings, key_of
 from heedful.training.finetuning import finetune
 from heedful.training.loop import train
 from heedful.training.start import with_fingerprints
+from heedful.training.teachers import teachers_of
 from heedful.training.trained import Progress, Trained
 from heedful.types import Dataset
 
@@ -76,14 +77,35 @@ def ensure_on(
     if (finished := store.get(run)) is not None:
         return key_of(run), finished, True
     reference = store.load(run.reference) if run.reference else None
-    trained = train(run, dataset, device=device, reference=reference, report=report)
+    teachers = _ensure_teachers(run, dataset, store, device, report)
+    trained = train(run, dataset, device=device, reference=reference, teachers=teachers, report=report)
     return store.save(trained), trained, False
+
+
+def _ensure_teachers(
+    run: Run, dataset: Dataset, store: Store, device: str, report: Callable[[Progress], None] | None
+) -> list[Trained]:
+    """The finished teachers of a run."""
+    runs = teachers_of(run)
+
+    def reporter(number: int) -> Callable[[Progress], None] | None:
+        return report and (lambda progress: report(replace(progress, teacher=f"teacher {number} of {len(runs)}")))
+
+    return [
+        ensure_on(teacher, dataset, store, device=device, report=reporter(number))[1]
+        for number, teacher in enumerate(runs, start=1)
+    ]
+
+
+def needed_runs(run: Run) -> tuple[str, ...]:
+    """Keys of the runs that must be finished before a run is trained: its reference, or its teachers."""
+    return (run.reference,) if run.reference else tuple(map(key_of, teachers_of(run)))
 
 
 def train_run(
     settings: str,
     key: str,
-    reference: Files | None,
+    runs: Mapping[str, Files],
     *,
     device: str = "cpu",
     report: Callable[[Progress], None] | None = None,
@@ -92,7 +114,7 @@ def train_run(
 
     Args:
         key: what the run is called where it was asked for; a worker that would call it otherwise is of another version.
-        reference: the files of the run that `run.reference` names.
+        runs: files of the runs that it needs (`needed_runs`), by their keys.
     """
     run = Run.model_validate_json(settings)
     if key_of(run) != key:
@@ -101,8 +123,10 @@ def train_run(
         torch.set_num_threads(1)
         if run.finetune is not None:
             return pack_finetuned(finetune(run, _dataset_of(run), device=device, report=report))
-        base = None if run.reference is None or reference is None else unpack(run.reference, reference)
-        return pack(train(run, _dataset_of(run), device=device, reference=base, report=report))
+        others = {name: unpack(name, files) for name, files in runs.items()}
+        teachers = [others[name] for name in map(key_of, teachers_of(run)) if name in others]
+        base = others.get(run.reference or "")
+        return pack(train(run, _dataset_of(run), device=device, reference=base, teachers=teachers, report=report))
 
 
 def audit_run(

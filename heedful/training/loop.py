@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 
 import torch
@@ -20,7 +20,8 @@ from heedful.training.methods import METHODS, Method, bind_logs, bind_loss
 from heedful.training.methods.method import Loss
 from heedful.training.metrics import METRICS, READ_SIZE, Outputs, metrics, outputs
 from heedful.training.pretrained import read_in_advance
-from heedful.training.start import build_start, check_content, check_reference, reference_outputs
+from heedful.training.start import build_start, check_content, check_reference
+from heedful.training.teachers import check_teachers, planned_teachers, reference_outputs
 from heedful.training.trained import Progress, Record, Trained
 from heedful.types import Batch, Dataset, Reference, Trace
 
@@ -41,6 +42,7 @@ def train(
     *,
     device: str = "cpu",
     reference: Trained | None = None,
+    teachers: Sequence[Trained] = (),
     report: Callable[[Progress], None] | None = None,
 ) -> Trained:
     """The model that the run describes, trained on the data set.
@@ -49,6 +51,7 @@ def train(
 
     Args:
         reference: the finished run that `run.reference` names, if the method or frozen attention needs one.
+        teachers: the finished runs of `heedful.training.teachers.teachers_of(run)`, if the method has any.
         report: called after every batch and every epoch.
     """
     began = time.perf_counter()
@@ -56,6 +59,8 @@ def train(
     method = pick("method", run.training.method, METHODS)
     pick("metric", run.training.metric, METRICS)
     check_reference(run, method, reference)
+    check_teachers(run, teachers)
+    references = teachers if reference is None else [reference]
     on_device = torch.device(device)
     with torch.random.fork_rng([on_device] if on_device.type == "cuda" else []):
         torch.manual_seed(run.seed)
@@ -65,7 +70,9 @@ def train(
         splits = {name: encode_split(getattr(dataset, name), start.words) for name in SPLITS}
         notes = read_in_advance(model, splits, report and _reading_reporter(run, report))
         recorder = Recorder(model, splits["train"], start.words, dataset.labels, run.training.record_flow)
-        loop = _Loop(run, method, model, splits, reference_outputs(reference, dataset, SPLITS, on_device), generator)
+        with_leave_one_out = planned_teachers(run.training).leave_one_out
+        known = reference_outputs(references, dataset, SPLITS, on_device, with_leave_one_out=with_leave_one_out)
+        loop = _Loop(run, method, model, splits, known, generator)
         with train_attention_only(model) if method.trains == "attention" else nullcontext():
             history, chosen_epoch = loop.fit(recorder, report)
         scores = {name: loop.score(name) for name in ("dev", "test")}
@@ -219,8 +226,12 @@ class _Loop:
         if split not in self.reference_outputs:
             return None
         reference, index = self.reference_outputs[split], batch.index.tolist()
-        attention = pad_items([reference.attention[i] for i in index], batch)
-        return Reference(attention.to(self.device), reference.logits[index].to(self.device))
+
+        def padded(rows: Sequence[Tensor]) -> Tensor:
+            return pad_items([rows[i] for i in index], batch).to(self.device)
+
+        sizes = None if reference.leave_one_out is None else padded(reference.leave_one_out)
+        return Reference(padded(reference.attention), reference.logits[index].to(self.device), sizes)
 
 
 @contextmanager

@@ -20,10 +20,15 @@ READ_SIZE = 64
 
 @dataclass(frozen=True)
 class Outputs:
-    """Attention and logits of every text of a split, in the order of the split."""
+    """Attention and logits of every text of a split, in the order of the split.
+
+    Args:
+        leave_one_out: how far the prediction moves without each item, where that was computed.
+    """
 
     attention: tuple[Float[Tensor, " _"], ...]
     logits: Float[Tensor, "text classes"]
+    leave_one_out: tuple[Float[Tensor, " _"], ...] | None = None
 
 
 def outputs(model: AttentionModel, split: EncodedSplit, imposed_attention: Sequence[Tensor] | None = None) -> Outputs:

@@ -1,11 +1,9 @@
-"""What training starts from: a tokenizer, an untrained model, and the outputs of a reference run."""
+"""What training starts from: a tokenizer, and an untrained model or a copy of the reference run's."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 
-from heedful.data.batching import encode_split
 from heedful.data.tokenizer import WordTokenizer, learn_vocabulary
 from heedful.data.word_vectors import embedding_matrix, load_vectors, vectors_fingerprint
 from heedful.errors import SettingError
@@ -14,7 +12,6 @@ from heedful.models.pretrained.fingerprint import files_fingerprint, is_pretrain
 from heedful.settings import Run
 from heedful.settings.validation import update_settings
 from heedful.training.methods import Method
-from heedful.training.metrics import Outputs, outputs
 from heedful.training.pretrained import pretrained_start
 from heedful.training.trained import Trained, network_of
 from heedful.types import Dataset
@@ -98,16 +95,6 @@ def build_start(
     model = build_model(network, words.size, classes, has_query=has_query)
     model.word_vectors.data.copy_(matrix)
     return Start(words, model, coverage)
-
-
-def reference_outputs(
-    reference: Trained | None, dataset: Dataset, splits: Sequence[str], device: torch.device
-) -> dict[str, Outputs]:
-    """The reference run's outputs on each split, computed once rather than every epoch; empty without a reference."""
-    if reference is None:
-        return {}
-    model, words = reference.model.to(device), reference.words
-    return {name: outputs(model, encode_split(getattr(dataset, name), words)) for name in splits}
 
 
 def check_reference(run: Run, method: Method, reference: Trained | None) -> None:

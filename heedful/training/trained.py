@@ -15,6 +15,9 @@ class Progress:
     """How far training has come: reported after every batch, and with scores after every epoch.
 
     In epoch 0, which only a pretrained encoder has, it reads the texts: `batch` of `batches` are read.
+
+    Args:
+        teacher: which of its teachers is being trained, as "teacher 1 of 3"; empty for the run itself.
     """
 
     epoch: int
@@ -22,6 +25,7 @@ class Progress:
     batch: int
     batches: int
     scores: dict[str, float] | None = None
+    teacher: str = ""
 
 
 @dataclass(frozen=True)

@@ -150,7 +150,7 @@ def test_saving_twice_changes_nothing(run, tmp_path):
 
 def test_a_worker_hands_back_the_files_of_the_run(run, made, tmp_path):
     complete = load_data(run)[0]
-    files = train_run(complete.model_dump_json(), made[1].key, None)
+    files = train_run(complete.model_dump_json(), made[1].key, {})
     write_files(files, tmp_path / made[1].key)
     store = Store(tmp_path)
     assert store.has(made[1].key) and is_finetuned(store, made[1].key)
@@ -162,7 +162,7 @@ def test_a_worker_with_another_encoder_says_so(run, tmp_path):
     other = save_tiny_encoder(tmp_path / "other", hidden_dropout_prob=0.2)
     moved = update_settings(complete, {"finetune.model": other})
     with pytest.raises(HeedfulError, match="the run starts from model"):
-        train_run(moved.model_dump_json(), key_of(complete), None)
+        train_run(moved.model_dump_json(), key_of(complete), {})
 
 
 def test_a_grid_varies_the_settings_of_fine_tuning(encoder, tmp_path):

@@ -43,7 +43,7 @@ def test_a_run_is_of_the_data_that_it_was_trained_on(tmp_path):
 def test_a_worker_hands_back_the_run_that_would_have_been_stored_here(tmp_path, run):
     key, here, is_cached = ensure(RUN, Store(tmp_path / "here"))
     assert not is_cached
-    files = train_run(run.model_dump_json(), key, None)
+    files = train_run(run.model_dump_json(), key, {})
     write_files(files, tmp_path / "there" / key)
     there = Store(tmp_path / "there").load(key)
     assert there.run == here.run and there.scores == here.scores and there.words.words == here.words.words
@@ -62,21 +62,21 @@ def test_storing_twice_changes_nothing(tmp_path, run):
 
 def test_a_worker_takes_the_reference_run_as_files(run):
     follower = update_settings(run, {"network.attention": "frozen", "reference": key_of(run)})
-    base = train_run(run.model_dump_json(), key_of(run), None)
-    assert "model.safetensors" in train_run(follower.model_dump_json(), key_of(follower), base)
+    base = train_run(run.model_dump_json(), key_of(run), {})
+    assert "model.safetensors" in train_run(follower.model_dump_json(), key_of(follower), {key_of(run): base})
     with pytest.raises(SettingError, match="needs a reference"):
-        train_run(follower.model_dump_json(), key_of(follower), None)
+        train_run(follower.model_dump_json(), key_of(follower), {})
 
 
 def test_a_worker_with_other_data_says_so(run):
     other = update_settings(run, {"data.fingerprint": "0" * 16})
     with pytest.raises(DataError, match="other content on the worker"):
-        train_run(other.model_dump_json(), key_of(other), None)
+        train_run(other.model_dump_json(), key_of(other), {})
 
 
 def test_a_worker_of_another_version_says_so(run):
     with pytest.raises(SettingError, match="trains otherwise"):
-        train_run(run.model_dump_json(), "0" * 16, None)
+        train_run(run.model_dump_json(), "0" * 16, {})
 
 
 def test_what_is_packed_is_unpacked(run):

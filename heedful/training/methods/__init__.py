@@ -6,7 +6,11 @@ from heedful.training.methods import (
     attention_at,
     attention_iat,
     attention_rp,
+    consistency,
     diversity,
+    ensemble,
+    faithful,
+    guided_by_evidence,
     guided_by_rationales,
     seat,
     seat_code,
@@ -14,9 +18,9 @@ from heedful.training.methods import (
     word_at,
     word_iat,
 )
-from heedful.training.methods.method import Method, bind_logs, bind_loss
+from heedful.training.methods.method import Method, Teachers, bind_logs, bind_loss, bind_teachers
 
-__all__ = ["METHODS", "Method", "bind_logs", "bind_loss"]
+__all__ = ["METHODS", "Method", "Teachers", "bind_logs", "bind_loss", "bind_teachers"]
 
 METHODS: dict[str, Method] = {
     "vanilla": vanilla.METHOD,
@@ -30,6 +34,10 @@ METHODS: dict[str, Method] = {
     "attention_at_weights": attention_at.METHOD_WEIGHTS,
     "attention_iat": attention_iat.METHOD,
     "diversity": diversity.METHOD,
+    "guided_by_evidence": guided_by_evidence.METHOD,
+    "consistency": consistency.METHOD,
+    "ensemble": ensemble.METHOD,
+    "faithful": faithful.METHOD,
     "guided_by_rationales": guided_by_rationales.METHOD,
     "seat": seat.METHOD,
     "seat_all": seat.METHOD_ALL,

@@ -1,15 +1,16 @@
 """What a training method is, and how its options are set."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
 
 import torch
 from jaxtyping import Float
+from pydantic import Field
 from torch import Tensor
 
 from heedful.errors import SettingError
-from heedful.settings import TrainingSettings
+from heedful.settings import Option, TrainingSettings
 from heedful.settings.validation import bind_options, option_parameters
 from heedful.types import Model, Reference, Trace
 
@@ -18,6 +19,27 @@ Loss = Callable[[Model, Trace, Reference | None, torch.Generator], Float[Tensor,
 
 Logs = Callable[[Trace, Reference | None], Mapping[str, Float[Tensor, " batch"]]]
 """What a method logs besides its loss, with its options set: by name, one number per example."""
+
+
+TeacherCount = Annotated[int, Field(ge=1, le=100)]
+
+
+@dataclass(frozen=True)
+class Teachers:
+    """The runs that a run learns from, trained before it on the same data; their mean is its reference.
+
+    Args:
+        count: how many.
+        method, options: how they are trained; all other settings are the run's own.
+        first_seed: the seed of the first, from which the others count on; None: of each run's own.
+        leave_one_out: whether the loss also uses what they (or the reference run) predict without each item.
+    """
+
+    count: int = 0
+    method: str = "vanilla"
+    options: Mapping[str, Option] = field(default_factory=dict)
+    first_seed: int | None = None
+    leave_one_out: bool = False
 
 
 @dataclass(frozen=True)
@@ -33,6 +55,8 @@ class Method:
         weighs: what class weights multiply, if a run has them: each example's loss, the loss of the whole batch by
             their sum (as Wiegreffe and Pinter's code does), or nothing, for a loss that does not use labels.
         logs: what is logged after every epoch besides the metrics: a `Logs` that may take some of the options.
+        teachers: from some of the options, as keyword-only parameters, to the runs that the loss takes as its reference
+            unless a run names another; None if it has no teachers.
     """
 
     loss: Callable[..., Float[Tensor, " batch"]]
@@ -42,6 +66,7 @@ class Method:
     needs_reference: bool = False
     weighs: Literal["examples", "batch", "nothing"] = "examples"
     logs: Callable[..., Mapping[str, Float[Tensor, " batch"]]] | None = None
+    teachers: Callable[..., Teachers] | None = None
 
 
 def bind_loss(method: Method, settings: TrainingSettings) -> Loss:
@@ -51,11 +76,19 @@ def bind_loss(method: Method, settings: TrainingSettings) -> Loss:
 
 def bind_logs(method: Method, settings: TrainingSettings) -> Logs | None:
     """What the method logs, with those options set that it takes."""
-    if method.logs is None:
-        return None
-    known = option_parameters(method.logs)
+    return None if method.logs is None else _bind_known(method.logs, settings)
+
+
+def bind_teachers(method: Method, settings: TrainingSettings) -> Teachers:
+    """The teachers that the method has with the run's options."""
+    return Teachers() if method.teachers is None else _bind_known(method.teachers, settings)()
+
+
+def _bind_known(function: Callable[..., Any], settings: TrainingSettings) -> Callable[..., Any]:
+    """The function with those options set that it takes."""
+    known = option_parameters(function)
     own = {name: value for name, value in settings.options.items() if name in known}
-    return bind_options(method.logs, own, f"method '{settings.method}'")
+    return bind_options(function, own, f"method '{settings.method}'")
 
 
 def require_reference(reference: Reference | None) -> Reference:

@@ -22,9 +22,9 @@ KINDS = {
     "query": {"encoder": "bilstm", "classes": 5, "has_query": True, "attention": "dot"},
     "not linear": {"encoder": "bilstm", "has_query": True, "head": "tanh"},
 }
-REFUSED = {("alignment", "query"), ("alignment", "not linear")}
+REFUSED = {("alignment", "query"), ("alignment", "not linear"), ("guided_by_evidence", "not linear")}
 """Methods that refuse a kind of model."""
-DRAWING = {"word_at", "attention_rp", "attention_at_weights", "seat_code"}
+DRAWING = {"word_at", "attention_rp", "attention_at_weights", "seat_code", "consistency"}
 """Methods that draw noise: a text alone gets different noise than in a batch."""
 TAKEN = [(name, kind) for name in METHODS for kind in KINDS if (name, kind) not in REFUSED]
 
