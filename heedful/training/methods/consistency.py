@@ -41,7 +41,7 @@ def consistency(
 
 
 def relative_move(moved: Float[Tensor, " batch"], shuffled: Float[Tensor, " batch"]) -> Float[Tensor, " batch"]:
-    """moved / (moved + shuffled): 0 where attention stays, 1/2 where it moves as far as shuffling would move it.
+    """How far attention moves beside both: 0 where it stays, 1/2 where it moves as far as shuffling would move it.
 
     0 as well where it cannot move: one item, or weights that differ by rounding alone.
 
