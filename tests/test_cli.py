@@ -77,6 +77,13 @@ def test_frozen_attention_takes_a_finished_run(tmp_path):
     assert "frozen attention" in heedful("train", "mock-1", *SMALL, *more, "--runs", str(tmp_path))
 
 
+def test_teachers_are_trained_by_the_command_itself(tmp_path):
+    taught = ["--method", "faithful", "--set", "training.options.teachers=2", "--runs", str(tmp_path)]
+    assert "stored in" in heedful("train", "mock-1", *SMALL, *taught)
+    assert len(list(tmp_path.iterdir())) == 3
+    assert "cached in" in heedful("train", "mock-1", *SMALL, *taught)
+
+
 QUICK = ["--set", "audit.permutation.count=5", "--set", "audit.erase_until_flip.rankings=5", "--set", "audit.shown=3"]
 
 

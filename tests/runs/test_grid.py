@@ -20,6 +20,7 @@ from heedful.runs.store import Store
 from heedful.runs.worker import ensure, load_data
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, key_of
 from heedful.settings.validation import update_settings
+from heedful.training.teachers import teachers_of
 
 SMALL = {"source": "mock-1", "train_limit": 20, "test_limit": 5}
 
@@ -288,3 +289,22 @@ def test_each_run_has_an_audit_that_knows_its_reference():
     assert [request.needs for request in audits.values()] == [(key_of(base),), (key_of(follower), key_of(base))]
     assert {request.settings.examples for request in audits.values()} == {7}
     assert {request.data for request in audits.values()} == {"f"}
+
+
+def test_teachers_come_first_and_once_and_are_not_audited(tmp_path):
+    content = {
+        "data": {"source": "mock-1", "train_limit": 40, "test_limit": 10},
+        "runs": [{"training.method": "vanilla"}, {"training.method": "ensemble"}, {"training.method": "faithful"}],
+        "grid": {"seed": [0, 1]},
+    }
+    runs = unique_runs(expand_grid(content), Store(tmp_path))
+    assert len(runs) == 6 + 2 * 3 + 2 * 3
+    methods = [(run.training.method, bool(teachers_of(run))) for run in runs.values()]
+    assert methods[:12] == [("vanilla", False)] * 6 + [("faithful", False)] * 6
+    audits = audits_of(runs, AuditSettings(examples=7))
+    assert [runs[key].training.method for key in audits] == [
+        method for method in ("vanilla", "ensemble", "faithful") for _ in range(2)
+    ]
+    again = expand_grid({**content, "runs": [{"training.options": {"teachers": 3}, "training.method": "ensemble"}]})
+    shared = unique_runs(again, Store(tmp_path))
+    assert len(shared) == 2 + 2 * 3 and len(set(shared) & set(runs)) == 6

@@ -21,6 +21,7 @@ from heedful.runs.sweep import sweep, tasks_of
 from heedful.runs.worker import ensure
 from heedful.settings import AuditSettings, DataSettings, Run, TrainingSettings, key_of
 from heedful.settings.validation import update_settings
+from heedful.training.teachers import teachers_of
 from support.cluster import ENVIRONMENT, FILE, GRID, SMALL, cluster, start, stored
 from support.waiting import PATIENCE, wait_until
 
@@ -235,3 +236,25 @@ def test_a_task_names_what_it_needs_and_where_it_goes(tmp_path):
     assert tasks[request.key].place == tmp_path / "audits" / request.key
     assert Run.model_validate_json(tasks[key_of(follower)].settings) == follower
     assert AuditRequest.model_validate_json(tasks[request.key].settings) == request
+
+
+def test_a_task_needs_its_teachers(tmp_path):
+    run = Run(data=DataSettings(fingerprint="f"), training=TrainingSettings(method="ensemble"))
+    teachers = tuple(key_of(each) for each in teachers_of(run))
+    tasks = tasks_of({key_of(run): run}, Store(tmp_path))
+    assert tasks[key_of(run)].needs == teachers and len(teachers) == 3
+
+
+@pytest.mark.cluster
+def test_teachers_are_done_before_their_student_and_sent_along(tmp_path, two_workers):
+    store = Store(tmp_path / "swept")
+    content = {**SMALL, "training": {"epochs": 1, "method": "ensemble", "options": {"teachers": 2}}}
+    runs = unique_runs(expand_grid(content), store)
+    ended = []
+    with connected(two_workers.address) as client:
+        errors = sweep(runs, store, client, report=lambda status, key, error: ended.append(key))
+    assert errors == {} and len(runs) == 3 and ended[-1] == list(runs)[-1]
+    student = list(runs.values())[-1]
+    assert ensure(student, Store(tmp_path / "here"))[0] == ended[-1]
+    weights = [(tmp_path / place / ended[-1] / "model.safetensors").read_bytes() for place in ("swept", "here")]
+    assert weights[0] == weights[1]

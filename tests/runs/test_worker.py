@@ -11,10 +11,11 @@ from heedful.errors import DataError, SettingError, StoreError
 from heedful.runs.audits import ensure_audit, request_of
 from heedful.runs.folders import files_in, write_files
 from heedful.runs.store import Store
-from heedful.runs.worker import audit_run, ensure, ensure_on, load_data, pack, train_run, unpack
+from heedful.runs.worker import audit_run, ensure, ensure_on, load_data, needed_runs, pack, train_run, unpack
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TrainingSettings, key_of
 from heedful.settings.validation import update_settings
 from heedful.training.loop import train
+from heedful.training.teachers import teachers_of
 
 RUN = Run(
     data=DataSettings(source="mock-1", train_limit=40, test_limit=10),
@@ -137,3 +138,33 @@ def test_a_worker_that_audits_otherwise_says_so(run):
     request = AuditRequest(run=key_of(run), data=run.data.fingerprint)
     with pytest.raises(SettingError, match="audits otherwise"):
         audit_run(request.model_dump_json(), "0" * 16, {})
+
+
+TAUGHT = update_settings(RUN, {"training.method": "ensemble", "training.options": {"teachers": 2}})
+
+
+def test_teachers_are_trained_first_stored_and_found_again(tmp_path):
+    store, reports = Store(tmp_path), []
+    key, student, is_cached = ensure(TAUGHT, store, report=reports.append)
+    teachers = [key_of(each) for each in teachers_of(student.run)]
+    assert not is_cached and {path.name for path in tmp_path.iterdir()} == {key, *teachers}
+    named = list(dict.fromkeys(progress.teacher for progress in reports))
+    assert named == ["teacher 1 of 2", "teacher 2 of 2", ""]
+    assert needed_runs(student.run) == tuple(teachers) and needed_runs(store.load(teachers[0]).run) == ()
+    reports.clear()
+    assert ensure(TAUGHT, store, report=reports.append)[2] and not reports
+    other = update_settings(TAUGHT, {"training.options": {"teachers": 2, "weight_attention": 2.0}})
+    ensure(other, store, report=reports.append)
+    assert {progress.teacher for progress in reports} == {""}  # the same teachers
+
+
+def test_a_worker_takes_teachers_as_files(tmp_path):
+    run, (first, second) = load_data(TAUGHT)[0], teachers_of(load_data(TAUGHT)[0])
+    files = {key_of(each): train_run(each.model_dump_json(), key_of(each), {}) for each in (first, second)}
+    trained = train_run(run.model_dump_json(), key_of(run), files)
+    key, here, _ = ensure(TAUGHT, Store(tmp_path))
+    there = unpack(key, trained)
+    for name, weight in here.model.state_dict().items():
+        assert torch.equal(weight, there.model.state_dict()[name]), name
+    with pytest.raises(SettingError, match="needs 2 teachers"):
+        train_run(run.model_dump_json(), key_of(run), {})
