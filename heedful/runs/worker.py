@@ -87,14 +87,15 @@ def _ensure_teachers(
 ) -> list[Trained]:
     """The finished teachers of a run."""
     runs = teachers_of(run)
-
-    def reporter(number: int) -> Callable[[Progress], None] | None:
-        return report and (lambda progress: report(replace(progress, teacher=f"teacher {number} of {len(runs)}")))
-
     return [
-        ensure_on(teacher, dataset, store, device=device, report=reporter(number))[1]
+        ensure_on(teacher, dataset, store, device=device, report=report and _named(report, number, len(runs)))[1]
         for number, teacher in enumerate(runs, start=1)
     ]
+
+
+def _named(report: Callable[[Progress], None], number: int, count: int) -> Callable[[Progress], None]:
+    """Reports the progress of a teacher as such."""
+    return lambda progress: report(replace(progress, teacher=f"teacher {number} of {count}"))
 
 
 def needed_runs(run: Run) -> tuple[str, ...]:
