@@ -30,6 +30,7 @@ ROWS = [
     "auditing",
     "runs",
     "report",
+    "improving",
     "studies",
     "cli",
 ]

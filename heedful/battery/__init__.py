@@ -20,6 +20,7 @@ from heedful.battery import (
     same_mixture,
     seeds,
     sensitivity,
+    shape,
     sign,
     token_scores,
     uniform,
@@ -53,6 +54,7 @@ BATTERY: dict[str, BatteryTest] = {
     "certificate": certificate.TEST,
     "embedding_attack": embedding_attack.TEST,
     "sensitivity": sensitivity.TEST,
+    "shape": shape.TEST,
     "ranking_agreement": ranking_agreement.TEST,
     "plausibility": plausibility.TEST,
 }

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from heedful import __version__
-from heedful.cli import audit, calibrate, data, explain, listing, report, reproduce, sweep, train
+from heedful.cli import audit, calibrate, data, explain, improve, listing, report, reproduce, sweep, train
 from heedful.cli.output import with_output
 from heedful.errors import HeedfulError
 from heedful.formatting import printable
@@ -25,6 +25,7 @@ app.command("explain")(explain.explain)
 app.command("train")(train.train)
 app.command("report")(report.report)
 app.command("compare")(report.compare)
+app.command("improve")(improve.improve)
 app.command("sweep")(sweep.sweep)
 app.command("reproduce")(reproduce.reproduce)
 app.command("calibrate")(calibrate.calibrate)

@@ -65,7 +65,7 @@ class Output:
             result: what `--quiet` prints.
         """
         if self.as_json:
-            typer.echo(json.dumps(_without_nan(document), indent=2, allow_nan=False, default=str))
+            typer.echo(json.dumps(without_nan(document), indent=2, allow_nan=False, default=str))
         elif self.is_quiet and result:
             typer.echo(printable(result))
 
@@ -132,10 +132,10 @@ def _console(*, to_stderr: bool, is_silent: bool) -> "Console":
     return PrintableConsole(highlight=False, stderr=to_stderr, quiet=is_silent)
 
 
-def _without_nan(value: Any) -> Any:
+def without_nan(value: Any) -> Any:
     """The same, with null for numbers that JSON does not have."""
     if isinstance(value, Mapping):
-        return {str(name): _without_nan(inner) for name, inner in value.items()}
+        return {str(name): without_nan(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_without_nan(inner) for inner in value]
+        return [without_nan(inner) for inner in value]
     return None if isinstance(value, float) and value - value != 0 else value

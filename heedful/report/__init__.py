@@ -6,7 +6,7 @@ from pathlib import Path
 
 from heedful.errors import SettingError
 from heedful.report.audit_files import AuditFiles, read_audit, without_texts
-from heedful.report.figure import to_png, to_svg
+from heedful.report.figure import Figure, to_png, to_svg
 from heedful.report.figures import FIGURES, draw_figures
 from heedful.report.page import render_page
 from heedful.report.texts import gather_texts
@@ -16,17 +16,20 @@ __all__ = ["FIGURES", "AuditFiles", "read_audit", "without_texts", "write_figure
 FORMATS = ("svg", "png")
 
 
-def write_report(audits: Sequence[AuditFiles], path: str | Path) -> Path:
+def write_report(audits: Sequence[AuditFiles], path: str | Path, *, figures: Sequence[Figure] = ()) -> Path:
     """Write one HTML file about one audit, or several side by side; the path that was written.
 
     The file is written beside its place and renamed last: a reader never finds half a page.
+
+    Args:
+        figures: further ones, which come before those of the audits.
     """
     _check_some(audits)
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        part.write_text(render_page(audits), encoding="utf-8", newline="\n")
+        part.write_text(render_page(audits, figures), encoding="utf-8", newline="\n")
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)

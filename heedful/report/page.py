@@ -45,8 +45,12 @@ class Drawn:
     svg: Markup
 
 
-def render_page(audits: Sequence[AuditFiles]) -> str:
-    """The whole page. Every word that comes from the files is escaped; the page asks for nothing from any network."""
+def render_page(audits: Sequence[AuditFiles], figures: Sequence[Figure] = ()) -> str:
+    """The whole page. Every word that comes from the files is escaped; the page asks for nothing from any network.
+
+    Args:
+        figures: further ones, which come before those of the audits.
+    """
     texts = gather_texts(audits)
     script = (HERE / "page.js").read_text(encoding="utf-8")
     examples = example_data(audits, texts.runs)
@@ -57,7 +61,7 @@ def render_page(audits: Sequence[AuditFiles]) -> str:
         rows=question_rows(audits),
         headings=group_headings(audits, texts.runs),
         counting=COUNTING_RULE,
-        groups=_grouped([Drawn(figure, inline_svg(figure)) for figure in draw_figures(texts)], audits),
+        groups=_grouped([Drawn(figure, inline_svg(figure)) for figure in (*figures, *draw_figures(texts))], audits),
         instead=_instead(audits, texts.runs),
         words=_words(audits, texts.runs),
         cases=chosen_cases(audits, examples) if examples["examples"] else [],

@@ -1,0 +1,99 @@
+"""What a way to train comes to: accuracy, the scores of the audit, and what they must not be bought with."""
+
+from collections.abc import Mapping, Sequence
+from math import nan
+
+from pydantic import BaseModel, ConfigDict
+
+from heedful.battery.question import Columns, Values
+from heedful.measures import Estimate, difference_interval, mean_interval
+from heedful.verdict.scoring import verdict_lines
+
+QUESTIONS = (
+    "gradient_agreement",
+    "leave_one_out_agreement",
+    "erase_until_flip",
+    "comprehensiveness",
+    "sufficiency",
+    "embedding_attack",
+    "seeds",
+)
+"""Whose scores make up the mean: whether attention matters to the answer, and whether it would be the same again."""
+TESTS = (
+    "gradient_agreement",
+    "leave_one_out_agreement",
+    "erase_until_flip",
+    "comprehensiveness_sufficiency",
+    "embedding_attack",
+    "shape",
+)
+"""The tests that these questions, sharpness and evenness need; other seeds are companions of an audit."""
+CORRECT = "prediction.correct"
+
+
+class Point(BaseModel):
+    """A way to train as a search sees it, over texts and seeds.
+
+    Args:
+        name: in words.
+        options: of the method; empty for the run's own way.
+        runs: keys of its trainings.
+        lost, lost_low, lost_high: accuracy lost against the run's own way, with the 95 % interval of texts and seeds.
+        scores: of each question, 0 the floor and 1 the best possible.
+        sharpness: the largest weight x the number of words, 1 for even weights; `evenness`, entropy / the largest.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null")
+
+    name: str
+    options: dict[str, float | str] = {}
+    runs: tuple[str, ...] = ()
+    accuracy: float
+    lost: float = 0.0
+    lost_low: float = 0.0
+    lost_high: float = 0.0
+    scores: dict[str, float]
+    sharpness: float
+    evenness: float
+
+    @property
+    def mean(self) -> float:
+        """The mean score: a question counts at most 1, so that none makes up for the others."""
+        known = [min(score, 1.0) for score in self.scores.values() if score == score]
+        return sum(known) / len(known) if known else nan
+
+
+def point_of(
+    name: str,
+    columns: Columns,
+    own_way: Columns | None = None,
+    *,
+    options: Mapping[str, float | str] | None = None,
+    runs: Sequence[str] = (),
+) -> Point:
+    """The point that audits show.
+
+    Args:
+        columns: of all seeds, as `verdict.scoring.columns_of` makes them.
+        own_way: those of the run's own way to train, on the same texts, to take the accuracy lost against.
+    """
+    scores = {line.name: line.score for line in verdict_lines(columns) if line.name in QUESTIONS}
+    lost = Estimate(0.0, 0.0, 0.0, 0) if own_way is None else _lost(own_way[CORRECT], columns[CORRECT])
+    sharpness, evenness = (mean_interval(columns[f"shape.{name}"]).value for name in ("sharpness", "evenness"))
+    return Point(
+        name=name,
+        options=dict(options or {}),
+        runs=tuple(runs),
+        accuracy=columns[CORRECT].mean().item(),
+        lost=lost.value,
+        lost_low=lost.low,
+        lost_high=lost.high,
+        scores={name: nan if score is None else score for name, score in scores.items()},
+        sharpness=sharpness,
+        evenness=evenness,
+    )
+
+
+def _lost(before: Values, after: Values) -> Estimate:
+    seeds = min(len(before), len(after))
+    return difference_interval(before[:seeds], after[:seeds])

@@ -1,0 +1,117 @@
+"""The whole search, small: what is tried, on which texts, from which seeds."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from heedful.cli import app
+from heedful.errors import SettingError
+from heedful.improving import Candidate, candidates, improve
+from heedful.report import read_audit
+from heedful.runs.companions import audit_planned
+from heedful.runs.store import Store
+from heedful.runs.worker import ensure_on, load_data
+from heedful.settings import DataSettings, NetworkSettings, Run, TrainingSettings
+from heedful.settings.validation import update_settings
+
+RUN = Run(
+    data=DataSettings(source="mock-1", train_limit=150, test_limit=40),
+    network=NetworkSettings(encoder="average", embed_size=6, hidden_size=6),
+    training=TrainingSettings(epochs=2, learning_rate=0.02),
+    seed=4,
+)
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory):
+    """A search over a single recipe, which is made to be chosen; what it asked for; and where it stored it."""
+    folder = tmp_path_factory.mktemp("improved")
+    store, asked = Store(folder / "runs"), []
+    run, dataset = load_data(RUN)
+    ensure_on(run, dataset, store)
+
+    def auditor(planned, settings, purpose):
+        asked.append((planned, settings, purpose))
+        return [read_audit(audit_planned(each, settings, store, folder / "audits")) for each in planned]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(candidates, "DIVERSITY", (0.25,))
+        patch.setattr(candidates, "EVIDENCE", (0.0,))
+        patch.setattr("heedful.improving.search.choose", lambda own, points, most_lost: points[-1])
+        reached = improve(run, auditor, texts=30)
+    return reached, asked, folder, run
+
+
+def test_ways_are_judged_on_dev_from_the_first_seeds(searched):
+    _, asked, _, _ = searched
+    (first, settings, _), (taught, again, _), _ = asked
+    assert settings == again and settings.split == "dev" and settings.examples == 30
+    assert [(each.run.training.method, each.run.seed) for each in first] == [
+        ("vanilla", 4),
+        ("vanilla", 5),
+        ("faithful", 4),
+        ("faithful", 5),
+    ]
+    assert all(len(each.companions.seeds) == 1 for each in first)
+    assert {"attention", "prediction"}.isdisjoint(taught[0].run.training.options)
+
+
+def test_the_chosen_way_is_tested_on_test_from_seeds_that_had_no_part_in_the_choice(searched):
+    reached, asked, _, _ = searched
+    tested, settings, _ = asked[-1]
+    assert settings.split == "test" and "adversarial_attention" in settings.tests
+    assert [each.run.seed for each in tested] == [6, 7, 8, 6, 7, 8]
+    before, after = reached.tested.before.verdict, reached.tested.after.verdict
+    assert (len(before.trainings), len(after.trainings)) == (3, 3) and before.split == after.split == "test"
+    assert not {training.run for training in after.trainings} & {key for point in reached.points for key in point.runs}
+
+
+def test_points_say_what_was_measured(searched):
+    reached, _, _, _ = searched
+    assert reached.own_way.lost == 0 and [point.name for point in reached.points] == [
+        "diversity 0.25",
+        "diversity 0.25, ensemble",
+    ]
+    for point in (reached.own_way, *reached.points):
+        assert set(point.scores) >= {"leave_one_out_agreement", "erase_until_flip", "seeds", "embedding_attack"}
+        assert point.sharpness >= 1 and 0 <= point.evenness <= 1 and 0 <= point.accuracy <= 1
+    assert reached.points[0].lost == pytest.approx(reached.own_way.accuracy - reached.points[0].accuracy)
+
+
+def test_the_kept_run_is_of_the_original_seed(searched):
+    reached, _, folder, run = searched
+    kept = Store(folder / "runs").read(reached.key).run
+    assert kept.seed == run.seed and kept.training.method == "faithful"
+    assert kept == Candidate("", kept.training.options).trained_from(run, run.seed)
+
+
+def test_the_command_finds_all_done_and_prints_before_and_after(searched, monkeypatch):
+    _, _, folder, run = searched
+    monkeypatch.setattr(candidates, "DIVERSITY", (0.25,))
+    monkeypatch.setattr(candidates, "EVIDENCE", (0.0,))
+    monkeypatch.setattr("heedful.improving.search.choose", lambda own, points, most_lost: points[-1])
+    places = ["--runs", str(folder / "runs"), "--audits", str(folder / "audits"), "--out", str(folder / "out")]
+    key = next(path.name for path in (folder / "runs").iterdir() if _is_of(path, run))
+    shown = CliRunner().invoke(app, ["improve", key[:8], "--examples", "30", "--json", *places], catch_exceptions=False)
+    assert shown.exit_code == 0, shown.output
+    document = json.loads(shown.stdout)
+    assert document["chosen"] == "diversity 0.25, ensemble" and len(document["dev"]) == 3 and len(document["test"]) == 2
+    assert {question["name"] for question in document["comparison"]["questions"]} >= {"seeds", "adversarial_attention"}
+    page = (folder / "out" / "report.html").read_text(encoding="utf-8")
+    assert "What does faithful attention cost?" in page and "before" in page
+    assert json.loads((folder / "out" / "improvement.json").read_text())["key"] == document["key"]
+
+
+def _is_of(folder, run):
+    return Store(folder.parent).read(folder.name).run == run
+
+
+def test_a_hugging_face_model_is_refused(tmp_path):
+    with pytest.raises(SettingError, match="is a Hugging Face model, whose own attention the recipe does not train"):
+        CliRunner().invoke(app, ["improve", "./my-bert", "--runs", str(tmp_path)], catch_exceptions=False)
+
+
+def test_uniform_attention_is_refused_before_anything_is_trained():
+    with pytest.raises(SettingError, match="weighs all words alike"):
+        improve(update_settings(RUN, {"network.attention": "uniform"}), lambda *asked: pytest.fail("trained"))
