@@ -224,11 +224,11 @@ def _dev_rows(
     texts: int,
     prepare: Callable[..., Subject],
 ) -> pl.DataFrame:
-    """What every ranking does on so many dev texts, which only a data set has."""
+    """What every ranking does on so many dev texts, which only a data set has; nothing where these are audited."""
     chosen_rankings = "by" in settings.options.get("erase_until_flip", {})
     is_left_out = bool(settings.tests) and "erase_until_flip" not in settings.tests
     has_dev = isinstance(model, Trained | TransformerModel) and isinstance(data, Dataset) and bool(data.dev)
-    if not has_dev or chosen_rankings or is_left_out:
+    if not has_dev or chosen_rankings or is_left_out or settings.split == "dev":
         return pl.DataFrame(schema=ROWS)
     changes = {"tests": ("erase_until_flip",), "split": "dev", "shown": 0, "examples": min(DEV_TEXTS, texts)}
     on_dev = update_settings(settings, changes)

@@ -1,6 +1,7 @@
 """Papers, reproduced: tables beside ours, claims tested; one name here is one choice of `heedful reproduce`."""
 
 from heedful.studies.attefa.study import STUDY as ATTEFA
+from heedful.studies.heedable.study import STUDY as HEEDABLE
 from heedful.studies.jain_wallace.study import STUDY as JAIN_WALLACE
 from heedful.studies.rationales.study import STUDY as RATIONALES
 from heedful.studies.seat.study import STUDY as SEAT
@@ -21,4 +22,5 @@ STUDIES: dict[str, Study] = {
     "sun-lu": SUN_LU,
     "transformers": TRANSFORMERS,
     "rationales": RATIONALES,
+    "heedable": HEEDABLE,
 }

@@ -77,6 +77,12 @@ def test_what_to_show_is_chosen_on_dev_where_erasing_was_asked_for(trained):
     assert audit(trained, enough, some).advice is None
 
 
+def test_dev_texts_that_are_audited_have_rows_once(trained):
+    on_dev = audit(trained, toy(), AuditSettings(tests=("erase_until_flip",), split="dev", shown=0))
+    assert on_dev.dev.is_empty() and set(on_dev.rows["split"]) == {"dev"}
+    assert not on_dev.rows.select("example", "item", "test", "measure").is_duplicated().any()
+
+
 def test_the_headline_is_the_same_everywhere(trained):
     finished = audit(trained, replace(toy(), test=toy().train), QUICK)
     assert finished.headline == finished.verdict.headline

@@ -1,0 +1,1 @@
+"""Training after which attention may be heeded: ways to train, compared."""

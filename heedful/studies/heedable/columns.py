@@ -1,0 +1,67 @@
+"""The ways to train, the columns that the study reads, and which recipe is chosen on dev."""
+
+from heedful.improving.choosing import choose
+from heedful.improving.points import point_of
+from heedful.schema import Line
+from heedful.studies.claims import cell_has_learnt
+from heedful.studies.study import Cell, Results
+from heedful.verdict.counting import status
+from heedful.verdict.scoring import verdict_lines
+
+NAME = "heedable"
+VANILLA, SEAT, SEAT_ALL, SEAT_CODE = "vanilla", "seat", "seat_all", "seat_code"
+DIVERSITY, ORTHOGONAL, GUIDED, CONSISTENT = "diversity", "orthogonal", "guided_by_evidence", "consistency"
+ENSEMBLE, FAITHFUL = "ensemble", "faithful"
+DEV = "dev"
+"""The role of audits on dev texts, by which the recipe is chosen."""
+RECIPES: dict[str, dict[str, float | str]] = {
+    "diversity 0.25": {"diversity": 0.25, "attention": 0.0, "prediction": 0.0},
+    "diversity 0.25, evidence 1": {
+        "diversity": 0.25,
+        "evidence": 1.0,
+        "target": "squared_item_logit",
+        "attention": 0.0,
+        "prediction": 0.0,
+    },
+    "diversity 0.25, ensemble": {"diversity": 0.25},
+    "diversity 0.25, evidence 1, ensemble": {"diversity": 0.25, "evidence": 1.0, "target": "squared_item_logit"},
+}
+"""Options of method `faithful` among which the recipe is chosen, set by set."""
+
+CORRECT = "prediction.correct"
+CONICITY, SHARPNESS, EVENNESS, PUNCTUATION = (
+    f"shape.{name}" for name in ("conicity", "sharpness", "evenness", "punctuation")
+)
+PERMUTED = "permutation.median_tvd"
+ERASED = "erase_until_flip.fraction_attention"
+TAU_GRADIENT, TAU_DELETION = "gradient_agreement.tau", "leave_one_out_agreement.tau"
+OTHER_SEEDS, ATTACK = "seeds.mean_js", "embedding_attack.js_attention"
+
+
+def chosen_recipe(results: Results, data: str, encoder: str) -> tuple[Cell, Cell] | None:
+    """The recipe that dev texts choose and vanilla, both on test texts; None where either is missing."""
+    vanilla = results.find(CORRECT, data=data, encoder=encoder, method=VANILLA)
+    base = results.find(CORRECT, data=data, encoder=encoder, method=VANILLA, role=DEV)
+    on_dev = [cell for cell in results.select(CORRECT, data=data, encoder=encoder, role=DEV) if cell.method in RECIPES]
+    if vanilla is None or base is None or not on_dev:
+        return None
+    points = [point_of(cell.method, cell.columns, base.columns) for cell in on_dev]
+    # The study asks what the recipe does: where no candidate beats vanilla, the best of them is shown all the same.
+    own_way = point_of(VANILLA, base.columns)
+    best = choose(own_way, points)
+    name = max(points, key=lambda point: point.mean).name if best.name == VANILLA else best.name
+    cell = results.find(CORRECT, data=data, encoder=encoder, method=name)
+    return None if cell is None else (cell, vanilla)
+
+
+def lines_of(cell: Cell) -> dict[str, Line]:
+    """The questions that were asked of a cell, by name."""
+    return {line.name: line for line in verdict_lines(cell.columns)}
+
+
+def holding(cell: Cell) -> tuple[int, int] | None:
+    """How many questions of relevance attention holds on, and of how many that count; None where nothing is learnt."""
+    if not cell_has_learnt(cell):
+        return None
+    outcomes = [status(line).outcome for line in lines_of(cell).values() if line.group == "relevance"]
+    return outcomes.count("holds"), sum(outcome != "not counted" for outcome in outcomes)

@@ -1,0 +1,159 @@
+"""Which training makes attention worth heeding: SEAT and its baselines, diversity, evidence, ensembles, the recipe."""
+
+from heedful.improving.points import TESTS
+from heedful.runs.grid import RunWithBase
+from heedful.settings import AuditSettings, DataSettings, OptionValue, Run, TextSettings, TrainingSettings
+from heedful.settings.validation import update_settings
+from heedful.studies.heedable.claims import claims
+from heedful.studies.heedable.columns import (
+    CONSISTENT,
+    DEV,
+    DIVERSITY,
+    ENSEMBLE,
+    GUIDED,
+    NAME,
+    ORTHOGONAL,
+    RECIPES,
+    SEAT,
+    SEAT_ALL,
+    SEAT_CODE,
+    VANILLA,
+)
+from heedful.studies.heedable.figures import figures
+from heedful.studies.heedable.tables import tables
+from heedful.studies.jain_wallace.preprocessing import VECTORS
+from heedful.studies.study import Study, StudyRun
+
+BASELINES = ("word_at", "word_iat", "attention_rp", "attention_at", "attention_iat", SEAT_CODE)
+FROM_VANILLA = (SEAT, SEAT_ALL)
+OWN: dict[str, dict[str, OptionValue]] = {
+    DIVERSITY: {"weight": 0.25},
+    GUIDED: {"target": "squared_item_logit"},
+    CONSISTENT: {},
+    ENSEMBLE: {},
+}
+"""Methods with a term of their own, and their options."""
+METHODS = (VANILLA, *BASELINES, *FROM_VANILLA, *OWN, ORTHOGONAL, *RECIPES)
+FEW = (VANILLA, SEAT, DIVERSITY, ENSEMBLE, *RECIPES)
+ACROSS = (VANILLA, DIVERSITY, *RECIPES)
+"""Methods of all encoders."""
+SETS = {
+    "small": ("sst2", "rotten_tomatoes"),
+    "medium": (
+        "sst2",
+        "rotten_tomatoes",
+        "tweeteval_hate",
+        "tweeteval_emotion",
+        "ag_news",
+        "imdb_small",
+        "newsgroups_sports",
+    ),
+    "paper": (
+        "sst2",
+        "rotten_tomatoes",
+        "tweeteval_hate",
+        "tweeteval_emotion",
+        "ag_news",
+        "imdb",
+        "newsgroups_sports",
+    ),
+}
+OTHER_ENCODERS = ("rnn", "lstm", "gru", "cnn")
+WITH_OTHERS = ("sst2", "rotten_tomatoes")
+"""Sets that other encoders read, below the paper's scale."""
+SEEDS = {"small": 2, "medium": 3, "paper": 5}
+TRAIN = {"small": 1_500, "medium": 3_000, "paper": None}
+WORDS = {"small": 40, "medium": 60, "paper": 400}
+EXAMPLES = {"small": 80, "medium": 150, "paper": None}
+EPOCHS = {"small": 4, "medium": 5, "paper": 8}
+ON_TEST = (*TESTS, "permutation", "adversarial_attention", "erase_one", "sign", "embedding_noise")
+
+
+def runs(scale: str) -> list[StudyRun]:
+    """Every method on every set with the BiLSTM, some with other encoders; each seed beside the others."""
+    return [
+        study_run
+        for source in SETS[scale]
+        for encoder in _encoders(source, scale)
+        for method in _methods(encoder, scale)
+        for study_run in _method_runs(source, encoder, method, scale)
+    ]
+
+
+def _encoders(source: str, scale: str) -> tuple[str, ...]:
+    if scale == "small":
+        return ("bilstm",)
+    return ("bilstm", *OTHER_ENCODERS) if scale == "paper" or source in WITH_OTHERS else ("bilstm",)
+
+
+def _methods(encoder: str, scale: str) -> tuple[str, ...]:
+    if encoder == "bilstm":
+        return FEW if scale == "small" else METHODS
+    return ACROSS if scale != "paper" else tuple(method for method in METHODS if method != ORTHOGONAL)
+
+
+def _method_runs(source: str, encoder: str, method: str, scale: str) -> list[StudyRun]:
+    trained = [_trained(source, encoder, method, seed, scale) for seed in range(SEEDS[scale])]
+    audits = {"": AuditSettings(tests=ON_TEST, examples=EXAMPLES[scale], shown=0)}
+    if method == VANILLA or method in RECIPES:
+        audits[DEV] = AuditSettings(tests=TESTS, split="dev", examples=EXAMPLES[scale], shown=0)
+    return [
+        StudyRun(
+            data=source,
+            model=f"{encoder} {method}{f', {role}' if role else ''}",
+            encoder=encoder,
+            method=method,
+            role=role,
+            run=run,
+            audit=audit,
+            seeds=tuple(other for other in trained if other is not run),
+        )
+        for role, audit in audits.items()
+        for run in trained
+    ]
+
+
+def _trained(source: str, encoder: str, method: str, seed: int, scale: str) -> RunWithBase:
+    run = _run(source, encoder, method, seed, scale)
+    return RunWithBase(run, base=_run(source, encoder, VANILLA, seed, scale) if method in FROM_VANILLA else None)
+
+
+def _run(source: str, encoder: str, method: str, seed: int, scale: str) -> Run:
+    full = scale == "paper"
+    network = {"encoder": "orthogonal_bilstm" if method == ORTHOGONAL else encoder, "hidden_size": 128 if full else 64}
+    name = "faithful" if method in RECIPES else VANILLA if method == ORTHOGONAL else method
+    training = TrainingSettings(
+        method=name,
+        options=dict(RECIPES.get(method, OWN.get(method, {}))),
+        epochs=EPOCHS[scale],
+        learning_rate=1e-3,
+        metric="accuracy",
+    )
+    return Run(
+        data=DataSettings(source=source, train_limit=TRAIN[scale], test_limit=None if full else 1_000),
+        text=TextSettings(max_tokens=WORDS[scale]),
+        network=update_settings(VECTORS, network),
+        training=training,
+        seed=seed,
+    )
+
+
+STUDY = Study(
+    name=NAME,
+    folder=NAME,
+    title="Attention worth heeding: training that makes attention tell the truth",
+    paper="Mohankumar et al. (2020), Towards Transparent and Explainable Attention Models, ACL, arXiv:2004.14243, and "
+    "Hu et al. (2023), SEAT: Stable and Explainable Attention, AAAI",
+    scales={
+        "small": "SST and Rotten Tomatoes; BiLSTM; vanilla, SEAT, diversity, ensemble and four recipes; 2 seeds, 1,500 "
+        "training texts of at most 40 words, 80 test texts audited",
+        "medium": "SST, Rotten Tomatoes, TweetEval hate and emotion, AG News, IMDB (a sample), 20 News; BiLSTM with "
+        "all methods; on the first two RNN, LSTM, GRU and CNN with vanilla, diversity and the recipes; 3 seeds, 3,000 "
+        "training texts of at most 60 words, 150 test texts audited",
+        "paper": "all methods with all encoders on all sets; 5 seeds, all texts, at most 400 words",
+    },
+    runs=runs,
+    tables=tables,
+    claims=claims,
+    figures=figures,
+)
