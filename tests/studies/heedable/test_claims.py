@@ -36,7 +36,7 @@ def _usual():
 
 
 CASES = {
-    "conicity_falls": ("shape.conicity", 0.8, 0.4, 0.9),
+    "conicity_falls": ("shape.conicity", 0.7, 0.4, 0.9),
     "permutation_matters_more": ("permutation.median_tvd", 0.1, 0.3, 0.02),
     "fewer_erasures": ("erase_until_flip.fraction_attention", 0.6, 0.3, 0.8),
     "better_agreement_with_gradients": ("gradient_agreement.tau", 0.2, 0.6, 0.0),
