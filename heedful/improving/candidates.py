@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from heedful.errors import SettingError
-from heedful.settings import OptionValue, Run
+from heedful.settings import Option, Run
 from heedful.settings.validation import update_settings
 
 METHOD = "faithful"
-ALONE: Mapping[str, OptionValue] = {"attention": 0.0, "prediction": 0.0}
+ALONE: Mapping[str, Option] = {"attention": 0.0, "prediction": 0.0}
 """Options by which nothing is learnt from teachers."""
 TARGET = "squared_item_logit"
 DIVERSITY, EVIDENCE = (0.1, 0.25, 0.5), (0.0, 1.0)
@@ -20,7 +20,7 @@ class Candidate:
     """A way to train, and what it is called: options of the recipe, or of another method."""
 
     name: str
-    options: Mapping[str, OptionValue]
+    options: Mapping[str, Option]
     method: str = METHOD
 
     def trained_from(self, run: Run, seed: int) -> Run:
@@ -47,7 +47,7 @@ def first_candidates(run: Run) -> tuple[Candidate, ...]:
 
 
 def _candidate(diversity: float, evidence: float) -> Candidate:
-    options: dict[str, OptionValue] = {"diversity": diversity, **ALONE}
+    options: dict[str, Option] = {"diversity": diversity, **ALONE}
     if not evidence:
         return Candidate(f"diversity {diversity:g}", options)
     return Candidate(

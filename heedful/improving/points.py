@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict
 
 from heedful.battery.question import Columns, Values
 from heedful.measures import Estimate, difference_interval, mean_interval
+from heedful.settings import Option
 from heedful.verdict.scoring import verdict_lines
 
 QUESTIONS = (
@@ -46,7 +47,7 @@ class Point(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null")
 
     name: str
-    options: dict[str, float | str] = {}
+    options: dict[str, Option] = {}
     runs: tuple[str, ...] = ()
     accuracy: float
     lost: float = 0.0
@@ -68,7 +69,7 @@ def point_of(
     columns: Columns,
     own_way: Columns | None = None,
     *,
-    options: Mapping[str, float | str] | None = None,
+    options: Mapping[str, Option] | None = None,
     runs: Sequence[str] = (),
 ) -> Point:
     """The point that audits show.

@@ -3,6 +3,7 @@
 from heedful.improving.choosing import choose
 from heedful.improving.points import point_of
 from heedful.schema import Line
+from heedful.settings import Option
 from heedful.studies.claims import cell_has_learnt
 from heedful.studies.study import Cell, Results
 from heedful.verdict.counting import status
@@ -14,7 +15,7 @@ DIVERSITY, ORTHOGONAL, GUIDED, CONSISTENT = "diversity", "orthogonal", "guided_b
 ENSEMBLE, FAITHFUL = "ensemble", "faithful"
 DEV = "dev"
 """The role of audits on dev texts, by which the recipe is chosen."""
-RECIPES: dict[str, dict[str, float | str]] = {
+RECIPES: dict[str, dict[str, Option]] = {
     "diversity 0.25": {"diversity": 0.25, "attention": 0.0, "prediction": 0.0},
     "diversity 0.25, evidence 1": {
         "diversity": 0.25,

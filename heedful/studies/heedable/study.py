@@ -2,7 +2,7 @@
 
 from heedful.improving.points import TESTS
 from heedful.runs.grid import RunWithBase
-from heedful.settings import AuditSettings, DataSettings, OptionValue, Run, TextSettings, TrainingSettings
+from heedful.settings import AuditSettings, DataSettings, Option, Run, TextSettings, TrainingSettings
 from heedful.settings.validation import update_settings
 from heedful.studies.heedable.claims import claims
 from heedful.studies.heedable.columns import (
@@ -26,7 +26,7 @@ from heedful.studies.study import Study, StudyRun
 
 BASELINES = ("word_at", "word_iat", "attention_rp", "attention_at", "attention_iat", SEAT_CODE)
 FROM_VANILLA = (SEAT, SEAT_ALL)
-OWN: dict[str, dict[str, OptionValue]] = {
+OWN: dict[str, dict[str, Option]] = {
     DIVERSITY: {"weight": 0.25},
     GUIDED: {"target": "squared_item_logit"},
     CONSISTENT: {},
