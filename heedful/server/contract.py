@@ -1,0 +1,399 @@
+"""What the page and the server say to each other, as JSON. Needs no torch.
+
+Rules that hold throughout:
+
+- Every POST has a JSON body of at most `MOST_BYTES`; an unknown field is refused. Every answer but a file is JSON.
+- An error is `Refusal`, {"error": "a sentence"}, with a status of 4xx: 400 what was asked cannot be done, 403 no right
+  token, Host or Origin, 404 no such model or path, 410 the run was deleted, 413 too much, 415 not JSON, 422 a field is
+  not what it must be, or the model failed on this text.
+- Probabilities and logits are lists in the order of `ModelInfo.labels`; `predicted` is a place in it.
+- Weights are lists over `TextState.items`, in their order; they sum to 1 where they are attention.
+- What is undefined is null, never NaN.
+- Divergences are natural: `tvd` is total variation distance, 0 to 1; `jsd` is Jensen-Shannon, 0 to ln 2.
+- `solver` says how sure an answer is: "exact"; "bound", where this much is proven and more may be possible; "search",
+  where it is the best that was tried.
+- `start` and `end` of a word count UTF-16 code units, as JavaScript's `slice` does.
+
+`static/saved.html` is a Jinja template (autoescape on) of the saved page. It is given: `title`; `style`, the content of
+page.css; `script`, that of core.js and then saved.js, in which `export` before a declaration and imports from "./*.js"
+are taken out, so that it is one script of type module; `payload`, the JSON of `SavedPage`, escaped for a script element
+of type application/json; `policy`, the Content-Security-Policy for a meta element, which allows that script and that
+style by their hashes; `version`. The style element must hold exactly {{ style }}, and the script element exactly
+{{ script }}.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+
+MOST_BYTES = 256 * 1024
+"""Of the body of a request."""
+MOST_CHARACTERS = 20_000
+"""Of a text."""
+MOST_WORDS = 2_000
+"""Of a text are read; a note says so where there are more."""
+MOST_SEED = 2**31 - 1
+
+Solver = Literal["exact", "bound", "search"]
+Action = Literal[
+    "other_attention",
+    "remove_top",
+    "erase_ranking",
+    "smallest_set",
+    "shuffle",
+    "worst_permutation",
+    "uniform",
+    "worst_perturbation",
+    "embedding_noise",
+    "replace_word",
+]
+Ranking = Literal["attention", "gradient", "product", "input_gradient", "leave_one_out"]
+Norm = Literal["l1", "l2", "linf"]
+PictureFormat = Literal["svg", "png"]
+
+Weight = Annotated[FiniteFloat, Field(ge=0, le=1)]
+Attention = Annotated[list[Weight], Field(max_length=MOST_WORDS)]
+
+
+class Request(BaseModel):
+    """What a request may say: nothing else."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class TextRequest(Request):
+    """A text for a model to read.
+
+    Args:
+        model: `ModelInfo.id`.
+        query: the question or hypothesis, where `ModelInfo.has_query`; otherwise empty or left out.
+    """
+
+    model: Annotated[str, Field(min_length=1, max_length=200)]
+    text: Annotated[str, Field(max_length=MOST_CHARACTERS)]
+    query: Annotated[str, Field(max_length=MOST_CHARACTERS)] = ""
+
+
+class ReadRequest(TextRequest):
+    """POST /api/read: what the model makes of the text; the answer is a `TextState`."""
+
+
+class DecodeRequest(TextRequest):
+    """POST /api/decode: what the model says under other attention; the answer is a `Decoded`.
+
+    Args:
+        attention: as many weights as the text has items; they sum to 1.
+    """
+
+    attention: Attention
+
+
+class ActOptions(Request):
+    """What an action can be given; each is used by those that its line names.
+
+    Args:
+        ranking: erase_ranking: the ranking to erase down.
+        seed: shuffle, embedding_noise: of what is drawn.
+        radius, norm: worst_perturbation: the ball around the model's attention.
+        scale: embedding_noise: the variance of the noise on each coordinate.
+        item: replace_word: the place of the word in `TextState.words`; None: the most attended that has a similar word.
+    """
+
+    ranking: Ranking = "attention"
+    seed: Annotated[int, Field(ge=0, le=MOST_SEED)] = 0
+    radius: Annotated[FiniteFloat, Field(ge=0, le=2)] = 0.1
+    norm: Norm = "l1"
+    scale: Annotated[FiniteFloat, Field(ge=0, le=100)] = 0.01
+    item: Annotated[int, Field(ge=0, lt=MOST_WORDS)] | None = None
+
+
+class ActRequest(TextRequest):
+    """POST /api/act: a button; the answer is an `Acted`. All actions begin from the model's own attention."""
+
+    action: Action
+    options: ActOptions = ActOptions()
+
+
+class SaveRequest(TextRequest):
+    """POST /api/save: one HTML file that works offline, as an attachment; for linear models only.
+
+    Args:
+        attention: where the sliders stand; None: the model's own.
+    """
+
+    attention: Attention | None = None
+
+
+class PictureRequest(TextRequest):
+    """POST /api/picture: the text as a heat map, as an attachment of type image/svg+xml or image/png."""
+
+    attention: Attention | None = None
+    format: PictureFormat = "svg"
+
+
+class Refusal(BaseModel):
+    """Why something was not done: which field, what it must be, what it was, what to do."""
+
+    error: str
+
+
+class ExampleText(BaseModel):
+    """A text of the model's data.
+
+    Args:
+        label: what its data say it is.
+        marks: places in `TextState.words` that people, or the data's maker, marked; None where nobody did.
+    """
+
+    text: str
+    query: str = ""
+    label: str = ""
+    marks: list[int] | None = None
+
+
+class VerdictLine(BaseModel):
+    """A question of the audit and its answer; the score lies between a floor (0) and the best possible (1)."""
+
+    name: str
+    question: str
+    group: str | None = None
+    outcome: Literal["holds", "fails", "undecided", "not counted"]
+    score: float | None = None
+    low: float | None = None
+    high: float | None = None
+    sentence: str = ""
+
+
+class VerdictStrip(BaseModel):
+    """What the model's audit says.
+
+    Args:
+        action: what to show: "attention", "instead" (another ranking), "nothing".
+        answer: may attention be shown?
+        ranking, ranking_title: what to show in place of attention, or the best of the others.
+        lead: the answer in a few words.
+    """
+
+    action: Literal["attention", "instead", "nothing"]
+    answer: str
+    ranking: str
+    ranking_title: str
+    lead: str
+    sentences: list[str]
+    lines: list[VerdictLine]
+
+
+class ActionInfo(BaseModel):
+    """A button.
+
+    Args:
+        title: what to write on it.
+        sentence: what it asks.
+        paper: whose question it is.
+        options: the names of the fields of `ActOptions` that it uses.
+        is_offered: False where this model cannot do it; `reason` says why.
+    """
+
+    name: Action
+    title: str
+    sentence: str
+    paper: str
+    options: list[str] = []
+    is_offered: bool = True
+    reason: str = ""
+
+
+class ModelInfo(BaseModel):
+    """GET /api/models: a list of these, in the order in which they were named.
+
+    Args:
+        id: what requests call it.
+        about: what it is, by name: Model, Data, Run and others.
+        item: what attention weighs: "word" or "sentence".
+        is_linear: whether `TextState.item_logits` is given, so that dragging needs no server.
+        is_hierarchical: whether items are sentences.
+        solver: how most actions are answered.
+        verdict: None where the model has no audit.
+        report: whether GET /report/ID has a page.
+    """
+
+    id: str
+    name: str
+    about: dict[str, str]
+    labels: list[str]
+    item: str
+    is_linear: bool
+    is_hierarchical: bool
+    has_query: bool
+    solver: Solver
+    examples: list[ExampleText]
+    actions: list[ActionInfo]
+    verdict: VerdictStrip | None = None
+    report: bool = False
+
+
+class WordInfo(BaseModel):
+    """A word of the text, where it stands in it, and whether the model knows it."""
+
+    text: str
+    start: int
+    end: int
+    is_known: bool = True
+
+
+class ItemInfo(BaseModel):
+    """What attention weighs: a word, or a sentence.
+
+    Args:
+        words: places in `TextState.words`.
+        label: as to be shown.
+    """
+
+    words: list[int]
+    label: str
+
+
+class RankedItems(BaseModel):
+    """A ranking of the items beside attention.
+
+    Args:
+        name: "attention", "gradient", "product", "input_gradient", "leave_one_out" or "rationale".
+        title: as to be shown.
+        is_signed: whether negative weights speak against the decision.
+        weights: of each item; null where there is none.
+    """
+
+    name: str
+    title: str
+    is_signed: bool
+    weights: list[float | None]
+
+
+class Widest(BaseModel):
+    """The most that any attention can move the prediction, and an attention that does it."""
+
+    tvd: float
+    solver: Solver
+    attention: list[float]
+
+
+class Place(BaseModel):
+    """Where this text stands among the texts of the model's audit.
+
+    Args:
+        name: what is compared, by a short name.
+        title: the same in words.
+        value: of this text.
+        percentile: the share of audited texts, 0 to 100, that have less.
+        texts: how many were audited.
+        sentence: the same in words.
+    """
+
+    name: str
+    title: str
+    value: float
+    percentile: float
+    texts: int
+    sentence: str
+
+
+class TextState(BaseModel):
+    """The answer to POST /api/read.
+
+    Args:
+        words: what the model reads; a text that is too long is cut, and `notes` say so.
+        attention: of each item.
+        word_attention: of a hierarchical model, the weight of each word within its sentence; None otherwise.
+        item_logits: what the model would say with all weight on one item: logits = sum of attention x item_logits; None
+            where the head is not linear: then dragging asks /api/decode.
+        empty_logits: what it says where nothing is left; None where the head is not linear.
+        widest: None where there is a single item.
+        places: empty where the model has no audit.
+        notes: what a reader should know of this text.
+    """
+
+    model: str
+    text: str
+    query: str
+    words: list[WordInfo]
+    items: list[ItemInfo]
+    attention: list[float]
+    word_attention: list[float] | None
+    logits: list[float]
+    probabilities: list[float]
+    predicted: int
+    item_logits: list[list[float]] | None
+    empty_logits: list[float] | None
+    widest: Widest | None
+    rankings: list[RankedItems]
+    places: list[Place]
+    notes: list[str]
+
+
+class Decoded(BaseModel):
+    """The answer to POST /api/decode; `tvd` and `jsd` are the distances of prediction and attention from the own."""
+
+    logits: list[float]
+    probabilities: list[float]
+    predicted: int
+    tvd: float
+    jsd: float
+
+
+class ErasureStep(BaseModel):
+    """What the model says after this item is erased too, and the weights of the rest are renormalised."""
+
+    item: int
+    probabilities: list[float]
+    predicted: int
+    tvd: float
+
+
+class Acted(BaseModel):
+    """The answer to POST /api/act.
+
+    Args:
+        sentence: what came out, to be shown beside the button.
+        paper: whose question it is.
+        attention: that the action ends with; None where the text has other items then, or nothing came out.
+        probabilities, logits, predicted: under that attention, or of the changed text.
+        tvd: how far the prediction moved from that of the text as it is.
+        jsd: how far attention moved from the model's own; None where the items are others.
+        is_changed: whether the decision is another.
+        items: remove_top, smallest_set: the erased items; embedding_noise: the noisy one; replace_word: the replaced
+            one; worst_permutation and others: None.
+        steps: erase_ranking: every prefix of the ranking that leaves some weight, shortest first.
+        flips_at: erase_ranking: the number of steps at which the decision first changes; None where it never does.
+        radius: worst_perturbation: the certified radius in that norm, within which no attention changes the decision;
+            None where there is none, because no attention does, or the head is not linear.
+        most_radius: worst_perturbation: how far apart two attentions can be at all in that norm: the axis ends here.
+        text: replace_word: the text with the word replaced.
+        replaced: replace_word: the word and what stands in its place.
+    """
+
+    action: Action
+    solver: Solver
+    sentence: str
+    paper: str
+    attention: list[float] | None = None
+    logits: list[float] | None = None
+    probabilities: list[float]
+    predicted: int
+    tvd: float
+    jsd: float | None = None
+    is_changed: bool
+    items: list[int] | None = None
+    steps: list[ErasureStep] | None = None
+    flips_at: int | None = None
+    radius: float | None = None
+    most_radius: float | None = None
+    text: str | None = None
+    replaced: tuple[str, str] | None = None
+
+
+class SavedPage(BaseModel):
+    """The JSON in a saved page: the model without its examples and actions, the state of the text, the sliders."""
+
+    model: ModelInfo
+    state: TextState
+    attention: list[float]
