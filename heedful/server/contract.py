@@ -15,11 +15,10 @@ Rules that hold throughout:
 - `start` and `end` of a word count UTF-16 code units, as JavaScript's `slice` does.
 
 `static/saved.html` is a Jinja template (autoescape on) of the saved page. It is given: `title`; `style`, the content of
-page.css; `script`, that of core.js and then saved.js, in which `export` before a declaration and imports from "./*.js"
-are taken out, so that it is one script of type module; `payload`, the JSON of `SavedPage`, escaped for a script element
-of type application/json; `policy`, the Content-Security-Policy for a meta element, which allows that script and that
-style by their hashes; `version`. The style element must hold exactly {{ style }}, and the script element exactly
-{{ script }}.
+page.css; `module`, a function from the name of a file in static/ to its content, without lines that begin with `import`
+and without `export ` before a declaration, so that several can stand in one inline script of type module; `payload`, the
+JSON of `SavedPage`, escaped for a script element of type application/json; `version`. Its own Content-Security-Policy is
+a meta element of it.
 """
 
 from typing import Annotated, Literal
@@ -83,9 +82,12 @@ class DecodeRequest(TextRequest):
 
     Args:
         attention: as many weights as the text has items; they sum to 1.
+        word_attention: hierarchical models only: as many weights as the text has words, which sum to 1 within each
+            sentence; None: the model's own.
     """
 
     attention: Attention
+    word_attention: Attention | None = None
 
 
 class ActOptions(Request):
@@ -331,13 +333,19 @@ class TextState(BaseModel):
 
 
 class Decoded(BaseModel):
-    """The answer to POST /api/decode; `tvd` and `jsd` are the distances of prediction and attention from the own."""
+    """The answer to POST /api/decode; `tvd` and `jsd` are the distances of prediction and attention from the own.
+
+    Args:
+        item_logits: under the given `word_attention`, for dragging to go on; None where none was given, or the head is
+            not linear.
+    """
 
     logits: list[float]
     probabilities: list[float]
     predicted: int
     tvd: float
     jsd: float
+    item_logits: list[list[float]] | None = None
 
 
 class ErasureStep(BaseModel):
@@ -356,6 +364,7 @@ class Acted(BaseModel):
         sentence: what came out, to be shown beside the button.
         paper: whose question it is.
         attention: that the action ends with; None where the text has other items then, or nothing came out.
+        is_settable: whether the sliders can be set to that attention: /api/decode then gives these probabilities.
         probabilities, logits, predicted: under that attention, or of the changed text.
         tvd: how far the prediction moved from that of the text as it is.
         jsd: how far attention moved from the model's own; None where the items are others.
@@ -376,6 +385,7 @@ class Acted(BaseModel):
     sentence: str
     paper: str
     attention: list[float] | None = None
+    is_settable: bool = False
     logits: list[float] | None = None
     probabilities: list[float]
     predicted: int
@@ -392,8 +402,17 @@ class Acted(BaseModel):
 
 
 class SavedPage(BaseModel):
-    """The JSON in a saved page: the model without its examples and actions, the state of the text, the sliders."""
+    """The JSON in a saved page.
+
+    Args:
+        reading: the answer of /api/read.
+        attention: where the sliders stand; None: the model's own.
+        version: of Heedful.
+    """
 
     model: ModelInfo
-    state: TextState
-    attention: list[float]
+    text: str
+    query: str
+    reading: TextState
+    attention: list[float] | None
+    version: str
