@@ -16,9 +16,9 @@ Rules that hold throughout:
 
 `static/saved.html` is a Jinja template (autoescape on) of the saved page. It is given: `title`; `style`, the content of
 page.css; `module`, a function from the name of a file in static/ to its content, without lines that begin with `import`
-and without `export ` before a declaration, so that several can stand in one inline script of type module; `payload`, the
-JSON of `SavedPage`, escaped for a script element of type application/json; `version`. Its own Content-Security-Policy is
-a meta element of it.
+and without `export ` before a declaration, so that several can stand in one inline script of type module; `payload`,
+the JSON of `SavedPage`, escaped for a script element of type application/json; `version`. It carries its own
+Content-Security-Policy in a meta element.
 """
 
 from typing import Annotated, Literal
@@ -235,12 +235,17 @@ class ModelInfo(BaseModel):
 
 
 class WordInfo(BaseModel):
-    """A word of the text, where it stands in it, and whether the model knows it."""
+    """A word of the text, where it stands in it, and whether the model knows it.
+
+    Args:
+        in_query: whether it is a word of the query, which Hugging Face classifiers attend to as well.
+    """
 
     text: str
     start: int
     end: int
     is_known: bool = True
+    in_query: bool = False
 
 
 class ItemInfo(BaseModel):
