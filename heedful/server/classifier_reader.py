@@ -8,7 +8,7 @@ from heedful.models.trace import trace
 from heedful.models.transformers.model import TransformerModel
 from heedful.models.transformers.texts import batch_of, read_text
 from heedful.server.evidence import TextEvidence
-from heedful.server.reading import ReadText, check_text, cut_to_length
+from heedful.server.reading import ReadText, check_text, cut_to_length, written
 
 
 class ClassifierReader:
@@ -21,7 +21,7 @@ class ClassifierReader:
 
     def __init__(self, model: TransformerModel, labels: tuple[str, ...], *, has_query: bool = False):
         self.model, self.has_query = model, has_query
-        self.context = Context("nli" if has_query else "classification", labels)
+        self.context = Context("nli" if has_query else "classification", tuple(map(written, labels)))
 
     def __call__(self, text: str, query: str = "") -> ReadText:
         """The text as the model reads it."""

@@ -22,10 +22,14 @@ def is_affordable(read: ReadText) -> bool:
     return read.count * len(read.words) <= (AFFORDABLE_FOR_TRANSFORMERS if is_large else AFFORDABLE)
 
 
-def rankings_of(read: ReadText) -> list[RankedItems]:
-    """Attention, the rankings of every audit as far as they are affordable, and people's marks where there are any."""
+def rankings_of(read: ReadText, *, is_quick: bool = False) -> list[RankedItems]:
+    """Attention, the rankings of every audit as far as they are affordable, and people's marks where there are any.
+
+    Args:
+        is_quick: whether to leave out costly rankings, whatever the text.
+    """
     evidence = read.evidence
-    names = [name for name in RANKINGS if name not in COSTLY or is_affordable(read)]
+    names = [name for name in RANKINGS if name not in COSTLY or (is_affordable(read) and not is_quick)]
     ranked = [
         RankedItems(
             name=name,

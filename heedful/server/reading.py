@@ -97,3 +97,8 @@ def check_text(text: str, query: str, *, has_query: bool, may_have_query: bool =
         raise DataError("query must be given: this model reads a question or hypothesis with each text. Type one.")
     if query and not has_query and not may_have_query:
         raise DataError("query must be left out: this model reads texts without a question or hypothesis.")
+
+
+def written(text: str) -> str:
+    """The text without halves of surrogate pairs, which JSON cannot carry."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -14,7 +14,7 @@ from heedful.errors import DataError
 from heedful.models.linearity import validate_linearity
 from heedful.models.trace import trace
 from heedful.server.evidence import TextEvidence
-from heedful.server.reading import ReadText, check_text, cut_to_length
+from heedful.server.reading import ReadText, check_text, cut_to_length, written
 from heedful.training.metrics import outputs
 from heedful.training.trained import Trained
 from heedful.types import Example, Model, Trace
@@ -31,7 +31,8 @@ class RunReader:
         self.trained, self.reference, self.device = trained, reference, torch.device(device)
         self.model: Model = float64_eval_copy(trained.model.to(self.device))
         vectors = trained.run.network.vectors or ""
-        self.context = Context(task_of(trained), trained.labels, trained.words.words, vectors=vectors)
+        labels = tuple(map(written, trained.labels))
+        self.context = Context(task_of(trained), labels, trained.words.words, vectors=vectors)
         self._is_validated = False
 
     @property

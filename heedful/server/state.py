@@ -11,12 +11,13 @@ SINGLE = "There is a single item: attention has no choice but to give it all the
 COSTLY = "Leave-one-out and the input gradient are left out: the text is too long to compute them while you wait."
 
 
-def state_of(read: ReadText, model: str, audited: AuditedTexts | None = None) -> TextState:
+def state_of(read: ReadText, model: str, audited: AuditedTexts | None = None, *, is_quick: bool = False) -> TextState:
     """The state of a text.
 
     Args:
         model: what requests call the model.
         audited: the texts of the model's audit.
+        is_quick: whether to leave out what takes passes through the encoder.
     """
     evidence = read.evidence
     is_linear = evidence.item_logits is not None
@@ -35,8 +36,8 @@ def state_of(read: ReadText, model: str, audited: AuditedTexts | None = None) ->
         item_logits=evidence.item_logits[0, read.real].tolist() if evidence.item_logits is not None else None,
         empty_logits=evidence.empty_logits[0].tolist() if is_linear else None,
         widest=widest_move(read),
-        rankings=rankings_of(read),
-        places=[] if audited is None else audited.places(read),
+        rankings=rankings_of(read, is_quick=is_quick),
+        places=[] if audited is None or is_quick else audited.places(read),
         notes=notes,
     )
 
