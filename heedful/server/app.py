@@ -61,6 +61,7 @@ def create_app(models: Sequence[ServedModel], token: str, port: int) -> FastAPI:
     _add_files(app)
     _add_models(app, served)
     _add_texts(app, served)
+    _add_exports(app, served)
     app.add_exception_handler(HTTPException, _refuse_path)
     app.add_exception_handler(RequestValidationError, _refuse_fields)
     app.add_middleware(Guard, token=token, port=port)
@@ -97,33 +98,30 @@ def _add_models(app: FastAPI, served: dict[str, ServedModel]) -> None:
 def _add_texts(app: FastAPI, served: dict[str, ServedModel]) -> None:
     """What is asked of a model about a text."""
 
-    def ask(request: TextRequest, answer: Callable[[ServedModel, ReadText], Response]) -> Response:
-        def answer_now() -> Response:
-            model = _find(served, request.model)
-            with model.reading(request.text, request.query) as read:
-                return answer(model, read)
-
-        return answered(answer_now)
-
     @app.post("/api/read")
     def read(request: ReadRequest) -> Response:
         def answer(model: ServedModel, read: ReadText) -> Response:
             return _json(state_of(read, model.info.id, model.audited, is_quick=request.is_quick))
 
-        return ask(request, answer)
+        return _ask(served, request, answer)
 
     @app.post("/api/decode")
     def decoded(request: DecodeRequest) -> Response:
-        return ask(request, lambda _, read: _json(decode(read, request.attention, request.word_attention)))
+        return _ask(served, request, lambda _, read: _json(decode(read, request.attention, request.word_attention)))
 
     @app.post("/api/act")
     def act(request: ActRequest) -> Response:
         action = ACTIONS[request.action]
-        return ask(request, lambda model, read: _json(action.function(read, request.options, model.read)))
+        return _ask(served, request, lambda model, read: _json(action.function(read, request.options, model.read)))
+
+
+def _add_exports(app: FastAPI, served: dict[str, ServedModel]) -> None:
+    """What of a text can be taken along."""
 
     @app.post("/api/save")
     def save(request: SaveRequest) -> Response:
-        return ask(
+        return _ask(
+            served,
             request,
             lambda model, read: HTMLResponse(
                 save_page(read, model.info, request.attention), headers=_attached("heedful.html")
@@ -133,7 +131,8 @@ def _add_texts(app: FastAPI, served: dict[str, ServedModel]) -> None:
     @app.post("/api/picture")
     def picture(request: PictureRequest) -> Response:
         kind = request.format
-        return ask(
+        return _ask(
+            served,
             request,
             lambda _, read: Response(
                 draw_picture(read, request.attention, kind),
@@ -141,6 +140,19 @@ def _add_texts(app: FastAPI, served: dict[str, ServedModel]) -> None:
                 headers=_attached(f"attention.{kind}"),
             ),
         )
+
+
+def _ask(
+    served: dict[str, ServedModel], request: TextRequest, answer: Callable[[ServedModel, ReadText], Response]
+) -> Response:
+    """What the model that the request names answers about its text."""
+
+    def answer_now() -> Response:
+        model = _find(served, request.model)
+        with model.reading(request.text, request.query) as read:
+            return answer(model, read)
+
+    return answered(answer_now)
 
 
 def answered(answer: Callable[[], Response]) -> Response:

@@ -34,9 +34,9 @@ class Outcome:
 
     @property
     def move(self) -> str:
-        """How far the prediction moved, and whether the decision is another, in words."""
+        """How far the prediction moved, and whether the decision is another, in words that follow a colon."""
         changed = f"changes to {self.answer}" if self.is_changed else f"stays {self.answer}"
-        return f"The prediction moves by {self.tvd:.2f} and the answer {changed}."
+        return f"the prediction moves by {self.tvd:.2f} and the answer {changed}."
 
 
 def outcome(read: ReadText, logits: Float[Tensor, "1 classes"]) -> Outcome:

@@ -22,7 +22,7 @@ def answer_with(
     logits: Float[Tensor, "1 classes"],
     *,
     solver: Solver = "exact",
-    before: str = "",
+    before: str,
     after: str = "",
     is_settable: bool = True,
     more: Mapping[str, Any] = MappingProxyType({}),
@@ -30,15 +30,15 @@ def answer_with(
     """The answer where an action imposes an attention.
 
     Args:
-        before, after: what is to be said before and after what happens to the prediction.
+        before, after: what is to be said before (it ends with a colon) and after what happens to the prediction.
         is_settable: whether `decode` of that attention gives these logits.
-        more: further fields of the answer; a sentence among them is in the place of all that.
+        more: further fields of the answer.
     """
     reached = outcome(read, logits)
     fields = {
         "action": action.name,
         "solver": solver,
-        "sentence": " ".join(part for part in (before, reached.move, after) if part),
+        "sentence": f"{before} {reached.move} {after}".rstrip(),
         "paper": action.paper,
         "attention": read.listed(attention),
         "is_settable": is_settable,

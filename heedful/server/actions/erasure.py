@@ -15,6 +15,8 @@ from heedful.server.rankings import COSTLY, is_affordable
 from heedful.server.reading import Reader, ReadText
 from heedful.verdict.ranking_names import ranking_title
 
+SMALLER = {"exact": "No smaller set does it.", "search": "A smaller set may do it."}
+
 
 def remove_top(read: ReadText, options: ActOptions, reader: Reader) -> Acted:
     """The most attended item erased; of equally attended ones the first."""
@@ -46,14 +48,15 @@ def erase_ranking(read: ReadText, options: ActOptions, reader: Reader) -> Acted:
     flips_at = _flips_at(read, order, steps)
     erased = (flips_at or len(steps)) if steps else 0
     keep = read.evidence.items.scatter(1, order[:, :erased], False)
-    sentence = (
-        f"The decision never changes, whatever prefix of the ranking by {ranking_title(options.ranking)} is erased."
+    title = ranking_title(options.ranking)
+    before = (
+        f"No prefix of the ranking by {title} changes the decision. Without the first {erased} of {read.count} items:"
         if flips_at is None
-        else f"The decision changes after {flips_at} of {read.count} items, ranked by {ranking_title(options.ranking)}."
+        else f"Ranked by {title}, {flips_at} of {read.count} items must go before the decision changes:"
     )
-    more = {"sentence": sentence, "steps": steps, "flips_at": flips_at}
-    more |= {"items": [step.item for step in steps[:erased]]}
-    return answer_with(ERASE_RANKING, read, kept_attention(read, keep), logits[erased - 1][None], more=more)
+    more = {"steps": steps, "flips_at": flips_at, "items": [step.item for step in steps[:erased]]}
+    attention = kept_attention(read, keep)
+    return answer_with(ERASE_RANKING, read, attention, logits[erased - 1][None], before=before, more=more)
 
 
 def smallest_set(read: ReadText, options: ActOptions, reader: Reader) -> Acted:
@@ -65,21 +68,24 @@ def smallest_set(read: ReadText, options: ActOptions, reader: Reader) -> Acted:
     smallest = smallest_sets(evidence, evidence.context.labels)[0]
     if smallest is None:
         verb = "changes" if evidence.solver == "exact" else "was found to change"
-        own = outcome(read, evidence.trace.logits.cpu())
-        more = {"sentence": f"No set of items {verb} the decision: it stays {own.answer}.", "items": []}
-        logits = evidence.trace.logits.cpu()
-        return answer_with(SMALLEST_SET, read, evidence.attention, logits, solver=evidence.solver, more=more)
-    places = read.real.nonzero()[:, 0][list(smallest.positions)]
-    keep = evidence.items.scatter(1, places[None], False)
-    count = len(smallest.positions)
-    sentence = (
-        f"Without {'this item' if count == 1 else f'these {count} items'} the answer becomes {smallest.becomes} "
-        f"({smallest.probability:.2f})"
+        before, erased = f"No set of items {verb} the decision:", ()
+        logits, attention = evidence.trace.logits.cpu(), evidence.attention
+    else:
+        erased = smallest.positions
+        places = read.real.nonzero()[:, 0][list(erased)]
+        keep = evidence.items.scatter(1, places[None], False)
+        before = f"Without {'this item' if len(erased) == 1 else f'these {len(erased)} items'}:"
+        logits, attention = evidence.decode_kept(keep), kept_attention(read, keep)
+    return answer_with(
+        SMALLEST_SET,
+        read,
+        attention,
+        logits,
+        solver=evidence.solver,
+        before=before,
+        after=SMALLER[evidence.solver] if erased else "",
+        more={"items": list(erased)},
     )
-    sentence += "; no smaller set does it." if evidence.solver == "exact" else "; a smaller set may do it."
-    more = {"sentence": sentence, "items": list(smallest.positions)}
-    logits = evidence.decode_kept(keep)
-    return answer_with(SMALLEST_SET, read, kept_attention(read, keep), logits, solver=evidence.solver, more=more)
 
 
 def _check_weighed(read: ReadText) -> None:

@@ -16,19 +16,18 @@ def other_attention(read: ReadText, options: ActOptions, reader: Reader) -> Acte
     if other is None:
         raise DataError("text must have other attention with the same answer for this; none was found for it.")
     weights = read.weights(other.weights)
-    sentence = (
+    before = (
         f"Other weights reach {100 * other.share:.0f} % of the maximum divergence and give the same answer, within "
-        f"{other.eps:g}."
+        f"{other.eps:g}:"
     )
-    if other.solver != "exact":
-        sentence += " Attention may be more different still."
     return answer_with(
         ACTION,
         read,
         weights,
         under(read.evidence, weights),
         solver=other.solver,
-        before=sentence,
+        before=before,
+        after="" if other.solver == "exact" else "Attention may be more different still.",
         is_settable=is_of_one_head(read),
     )
 

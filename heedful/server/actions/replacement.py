@@ -66,15 +66,17 @@ def _chosen(read: ReadText, item: int | None) -> tuple[int, Similar]:
                 f"options.item must be the place of a word of the text, 0 to {min(len(read.words), read.second) - 1}; "
                 f"it was {item}."
             )
-        if (similar := similar_word(read, item)) is None:
+        if (similar := _synonym(read, item) or _nearest(read, item)) is None:
             raise DataError(
                 f"options.item must be a word that has a similar one in the model's vocabulary; “"
                 f"{read.words[item]:.60}” has none. Choose another word."
             )
         return item, similar
-    for place in _by_attention(read):
-        if (similar := similar_word(read, place)) is not None:
-            return place, similar
+    # A synonym of a little-attended word is better than a mere neighbour of the most attended.
+    for find in (_synonym, _nearest):
+        for place in _by_attention(read):
+            if (similar := find(read, place)) is not None:
+                return place, similar
     raise DataError("text must have a word that has a similar one in the model's vocabulary; it has none.")
 
 
@@ -85,13 +87,11 @@ def _by_attention(read: ReadText) -> Iterator[int]:
         yield from (place for place in read.items[item] if place < read.second)
 
 
-def similar_word(read: ReadText, place: int) -> Similar | None:
-    """A synonym of the word that the model knows; else, of our own models, the nearest by their embeddings."""
+def _synonym(read: ReadText, place: int) -> Similar | None:
+    """A synonym of the word that the model knows; None where none is known."""
     word = read.words[place].casefold()
     synonyms, source = read.evidence.context.once(_synonyms, read.evidence.model)
-    if word in synonyms:
-        return Similar(synonyms[word], source)
-    return _nearest(read, place)
+    return Similar(synonyms[word], source) if word in synonyms else None
 
 
 def _synonyms(context: Context, model: Model) -> tuple[dict[str, str], str]:
