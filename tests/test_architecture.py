@@ -97,7 +97,7 @@ def test_rows_are_files_that_exist():
         "heedful.settings",
         "heedful.schema",
         "heedful.verdict.counting",
-        "heedful.server.contract",
+        "heedful.server.model_info",
     ],
 )
 def test_some_modules_load_without_torch(module):

@@ -1,8 +1,8 @@
-"""What the page and the server say to each other, as JSON. Needs no torch.
+"""What the server answers to the page, as JSON; `requests` has what it asks, `model_info` what it knows of models.
 
 Rules that hold throughout:
 
-- Every POST has a JSON body of at most `MOST_BYTES`; an unknown field is refused. Every answer but a file is JSON.
+- Every POST has a JSON body; an unknown field is refused. Every answer but a file is JSON.
 - An error is `Refusal`, {"error": "a sentence"}, with a status of 4xx: 400 what was asked cannot be done, 403 no right
   token, Host or Origin, 404 no such model or path, 410 the run was deleted, 413 too much, 415 not JSON, 422 a field is
   not what it must be, or the model failed on this text.
@@ -21,224 +21,19 @@ the JSON of `SavedPage`, escaped for a script element of type application/json; 
 Content-Security-Policy in a meta element.
 """
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+from pydantic import BaseModel
 
-MOST_BYTES = 256 * 1024
-"""Of the body of a request."""
-MOST_CHARACTERS = 20_000
-"""Of a text."""
-MOST_WORDS = 2_000
-"""Of a text are read; a note says so where there are more."""
-MOST_SEED = 2**31 - 1
+from heedful.server.requests import Action
 
 Solver = Literal["exact", "bound", "search"]
-Action = Literal[
-    "other_attention",
-    "remove_top",
-    "erase_ranking",
-    "smallest_set",
-    "shuffle",
-    "worst_permutation",
-    "uniform",
-    "worst_perturbation",
-    "embedding_noise",
-    "replace_word",
-]
-Ranking = Literal["attention", "gradient", "product", "input_gradient", "leave_one_out"]
-Norm = Literal["l1", "l2", "linf"]
-PictureFormat = Literal["svg", "png"]
-
-Weight = Annotated[FiniteFloat, Field(ge=0, le=1)]
-Attention = Annotated[list[Weight], Field(max_length=MOST_WORDS)]
-
-
-class Request(BaseModel):
-    """What a request may say: nothing else."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class TextRequest(Request):
-    """A text for a model to read.
-
-    Args:
-        model: `ModelInfo.id`.
-        query: the question or hypothesis, where `ModelInfo.has_query`; otherwise empty or left out.
-    """
-
-    model: Annotated[str, Field(min_length=1, max_length=200)]
-    text: Annotated[str, Field(max_length=MOST_CHARACTERS)]
-    query: Annotated[str, Field(max_length=MOST_CHARACTERS)] = ""
-
-
-class ReadRequest(TextRequest):
-    """POST /api/read: what the model makes of the text; the answer is a `TextState`.
-
-    Args:
-        is_quick: leave out what takes passes through the encoder: the rankings by input gradient and leave-one-out,
-            and `places`. While a person types, the page asks for this first, and for all of it when they pause.
-    """
-
-    is_quick: bool = False
-
-
-class DecodeRequest(TextRequest):
-    """POST /api/decode: what the model says under other attention; the answer is a `Decoded`.
-
-    Args:
-        attention: as many weights as the text has items; they sum to 1.
-        word_attention: hierarchical models only: as many weights as the text has words, which sum to 1 within each
-            sentence; None: the model's own.
-    """
-
-    attention: Attention
-    word_attention: Attention | None = None
-
-
-class ActOptions(Request):
-    """What an action can be given; each is used by those that its line names.
-
-    Args:
-        ranking: erase_ranking: the ranking to erase down.
-        seed: shuffle, embedding_noise: of what is drawn.
-        radius, norm: worst_perturbation: the ball around the model's attention.
-        scale: embedding_noise: the variance of the noise on each coordinate.
-        item: replace_word: the place of the word in `TextState.words`; None: the most attended that has a similar word.
-    """
-
-    ranking: Ranking = "attention"
-    seed: Annotated[int, Field(ge=0, le=MOST_SEED)] = 0
-    radius: Annotated[FiniteFloat, Field(ge=0, le=2)] = 0.1
-    norm: Norm = "l1"
-    scale: Annotated[FiniteFloat, Field(ge=0, le=100)] = 0.01
-    item: Annotated[int, Field(ge=0, lt=MOST_WORDS)] | None = None
-
-
-class ActRequest(TextRequest):
-    """POST /api/act: a button; the answer is an `Acted`. All actions begin from the model's own attention."""
-
-    action: Action
-    options: ActOptions = ActOptions()
-
-
-class SaveRequest(TextRequest):
-    """POST /api/save: one HTML file that works offline, as an attachment; for linear models only.
-
-    Args:
-        attention: where the sliders stand; None: the model's own.
-    """
-
-    attention: Attention | None = None
-
-
-class PictureRequest(TextRequest):
-    """POST /api/picture: the text as a heat map, as an attachment of type image/svg+xml or image/png."""
-
-    attention: Attention | None = None
-    format: PictureFormat = "svg"
 
 
 class Refusal(BaseModel):
     """Why something was not done: which field, what it must be, what it was, what to do."""
 
     error: str
-
-
-class ExampleText(BaseModel):
-    """A text of the model's data.
-
-    Args:
-        label: what its data say it is.
-        marks: places in `TextState.words` that people, or the data's maker, marked; None where nobody did.
-    """
-
-    text: str
-    query: str = ""
-    label: str = ""
-    marks: list[int] | None = None
-
-
-class VerdictLine(BaseModel):
-    """A question of the audit and its answer; the score lies between a floor (0) and the best possible (1)."""
-
-    name: str
-    question: str
-    group: str | None = None
-    outcome: Literal["holds", "fails", "undecided", "not counted"]
-    score: float | None = None
-    low: float | None = None
-    high: float | None = None
-    sentence: str = ""
-
-
-class VerdictStrip(BaseModel):
-    """What the model's audit says.
-
-    Args:
-        action: what to show: "attention", "instead" (another ranking), "nothing".
-        answer: may attention be shown?
-        ranking, ranking_title: what to show in place of attention, or the best of the others.
-        lead: the answer in a few words.
-    """
-
-    action: Literal["attention", "instead", "nothing"]
-    answer: str
-    ranking: str
-    ranking_title: str
-    lead: str
-    sentences: list[str]
-    lines: list[VerdictLine]
-
-
-class ActionInfo(BaseModel):
-    """A button.
-
-    Args:
-        title: what to write on it.
-        sentence: what it asks.
-        paper: whose question it is.
-        options: the names of the fields of `ActOptions` that it uses.
-        is_offered: False where this model cannot do it; `reason` says why.
-    """
-
-    name: Action
-    title: str
-    sentence: str
-    paper: str
-    options: list[str] = []
-    is_offered: bool = True
-    reason: str = ""
-
-
-class ModelInfo(BaseModel):
-    """GET /api/models: a list of these, in the order in which they were named.
-
-    Args:
-        id: what requests call it.
-        about: what it is, by name: Model, Data, Run and others.
-        item: what attention weighs: "word" or "sentence".
-        is_linear: whether `TextState.item_logits` is given, so that dragging needs no server.
-        is_hierarchical: whether items are sentences.
-        solver: how most actions are answered.
-        verdict: None where the model has no audit.
-        report: whether GET /report/ID has a page.
-    """
-
-    id: str
-    name: str
-    about: dict[str, str]
-    labels: list[str]
-    item: str
-    is_linear: bool
-    is_hierarchical: bool
-    has_query: bool
-    solver: Solver
-    examples: list[ExampleText]
-    actions: list[ActionInfo]
-    verdict: VerdictStrip | None = None
-    report: bool = False
 
 
 class WordInfo(BaseModel):
@@ -411,20 +206,3 @@ class Acted(BaseModel):
     most_radius: float | None = None
     text: str | None = None
     replaced: tuple[str, str] | None = None
-
-
-class SavedPage(BaseModel):
-    """The JSON in a saved page.
-
-    Args:
-        reading: the answer of /api/read.
-        attention: where the sliders stand; None: the model's own.
-        version: of Heedful.
-    """
-
-    model: ModelInfo
-    text: str
-    query: str
-    reading: TextState
-    attention: list[float] | None
-    version: str

@@ -11,7 +11,7 @@ from heedful.data.sources.named import named_sets
 from heedful.errors import HeedfulError
 from heedful.report.audit_files import AuditFiles
 from heedful.runs.worker import reads_sentences
-from heedful.server.contract import ExampleText
+from heedful.server.model_info import ExampleText
 from heedful.settings import Run
 from heedful.types import Dataset, Example
 

@@ -15,8 +15,8 @@ from heedful.runs.run_file import RUN_FILE, read_run_file
 from heedful.runs.store import Store
 from heedful.server.actions import ACTIONS
 from heedful.server.classifier_reader import ClassifierReader
-from heedful.server.contract import ExampleText, ModelInfo
 from heedful.server.examples import examples_of_audit, examples_of_data
+from heedful.server.model_info import ExampleText, ModelInfo
 from heedful.server.reading import written
 from heedful.server.run_reader import RunReader
 from heedful.server.served import ServedModel

@@ -7,9 +7,9 @@ import polars as pl
 
 from heedful.report.drawing import COLOURS, STRONG
 from heedful.report.figure import Figure, to_png, to_svg
-from heedful.server.contract import PictureFormat
 from heedful.server.outcomes import outcome
 from heedful.server.reading import ReadText
+from heedful.server.requests import PictureFormat
 
 WIDTH = 640
 LETTER, GAP, LINE = 7.4, 12.0, 26.0

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from heedful import __version__
 from heedful.errors import DataError
 from heedful.report.heatmap import embedded_json
-from heedful.server.contract import ModelInfo, SavedPage
+from heedful.server.model_info import ModelInfo, SavedPage
 from heedful.server.reading import ReadText
 from heedful.server.state import state_of
 

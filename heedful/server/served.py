@@ -10,7 +10,7 @@ import torch
 
 from heedful.errors import StoreError
 from heedful.report.audit_files import AuditFiles
-from heedful.server.contract import ModelInfo
+from heedful.server.model_info import ModelInfo
 from heedful.server.places import AuditedTexts
 from heedful.server.reading import Reader, ReadText
 

@@ -2,7 +2,7 @@
 
 from heedful.auditing.guidance import guidance_of
 from heedful.schema import Verdict
-from heedful.server.contract import VerdictLine, VerdictStrip
+from heedful.server.model_info import VerdictLine, VerdictStrip
 from heedful.verdict.headline import headline
 
 

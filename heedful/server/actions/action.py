@@ -4,9 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from heedful.errors import DataError
-from heedful.server.contract import Acted, ActionInfo, ActOptions
-from heedful.server.contract import Action as Name
+from heedful.server.contract import Acted
+from heedful.server.model_info import ActionInfo
 from heedful.server.reading import Reader, ReadText
+from heedful.server.requests import Action as Name
+from heedful.server.requests import ActOptions
 
 JAIN_WALLACE = "Jain & Wallace 2019, Attention is not Explanation"
 SERRANO_SMITH = "Serrano & Smith 2019, Is Attention Interpretable?"

@@ -9,10 +9,11 @@ from heedful.errors import DataError
 from heedful.exact import first_flip, prefix_logits
 from heedful.server.actions.action import SERRANO_SMITH, Action, check_several
 from heedful.server.actions.answers import answer_with, kept_attention
-from heedful.server.contract import Acted, ActOptions, ErasureStep
+from heedful.server.contract import Acted, ErasureStep
 from heedful.server.outcomes import outcome
 from heedful.server.rankings import COSTLY, is_affordable
 from heedful.server.reading import Reader, ReadText
+from heedful.server.requests import ActOptions
 from heedful.verdict.ranking_names import ranking_title
 
 SMALLER = {"exact": "No smaller set does it.", "search": "A smaller set may do it."}

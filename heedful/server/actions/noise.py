@@ -7,8 +7,9 @@ from heedful.battery.embedding_noise import noise_on_one_word
 from heedful.models.trace import reread
 from heedful.server.actions.action import SEAT, Action
 from heedful.server.actions.answers import answer_with
-from heedful.server.contract import Acted, ActOptions
+from heedful.server.contract import Acted
 from heedful.server.reading import Reader, ReadText
+from heedful.server.requests import ActOptions
 
 
 def embedding_noise(read: ReadText, options: ActOptions, reader: Reader) -> Acted:

@@ -5,8 +5,9 @@ from heedful.auditing.decision import under
 from heedful.errors import DataError
 from heedful.server.actions.action import JAIN_WALLACE, Action, check_several
 from heedful.server.actions.answers import answer_with, is_of_one_head
-from heedful.server.contract import Acted, ActOptions
+from heedful.server.contract import Acted
 from heedful.server.reading import Reader, ReadText
+from heedful.server.requests import ActOptions
 
 
 def other_attention(read: ReadText, options: ActOptions, reader: Reader) -> Acted:

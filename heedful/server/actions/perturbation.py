@@ -13,8 +13,9 @@ from heedful.exact.ball import project_on_simplex, steepest_on_simplex
 from heedful.measures import total_variation
 from heedful.server.actions.action import SEAT, Action, check_several
 from heedful.server.actions.answers import answer_with
-from heedful.server.contract import Acted, ActOptions, Norm, Solver
+from heedful.server.contract import Acted, Solver
 from heedful.server.reading import Reader, ReadText
+from heedful.server.requests import ActOptions, Norm
 
 ORDERS = {"l1": 1.0, "l2": 2.0, "linf": torch.inf}
 MOST_RIVALS = 32

@@ -15,9 +15,10 @@ from heedful.models.pretrained.pieces import whole_words
 from heedful.models.transformers.model import TransformerModel
 from heedful.server.actions.action import SEAT, Action
 from heedful.server.actions.answers import predicted
-from heedful.server.contract import Acted, ActOptions
+from heedful.server.contract import Acted
 from heedful.server.outcomes import divergence, outcome
 from heedful.server.reading import Reader, ReadText
+from heedful.server.requests import ActOptions
 from heedful.settings import TextSettings
 from heedful.types import Model
 

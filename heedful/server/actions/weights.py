@@ -8,8 +8,9 @@ from heedful.exact import worst_permutation as worst_order
 from heedful.measures import total_variation
 from heedful.server.actions.action import JAIN_WALLACE, WIEGREFFE_PINTER, Action, check_several
 from heedful.server.actions.answers import answer_with, is_of_one_head
-from heedful.server.contract import Acted, ActOptions
+from heedful.server.contract import Acted
 from heedful.server.reading import Reader, ReadText
+from heedful.server.requests import ActOptions
 from heedful.types import MultiHeadModel
 
 TRIED = 100
