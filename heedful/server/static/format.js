@@ -10,7 +10,7 @@ export function share(value) {
   return sign + (size < 0.995 ? written.slice(1) : written.replace(".00", ""));
 }
 
-export const percent = (value) => (value > 0.9995 && value < 1 ? ">99.9" : value > 0 && value < 0.0005 ? "<0.1" : (100 * value).toFixed(1)) + " %";
+export const percent = (value) => (value > 0.9995 && value < 1 ? ">99.9" : value > 0 && value < 0.0005 ? "<0.1" : (100 * value).toFixed(1)) + "\u00a0%";
 
 export const cut = (word, most = 30) => (word.length > most ? word.slice(0, most - 1) + "…" : word);
 

@@ -1,20 +1,19 @@
 // The page: what is typed is read, what is dragged is decoded, and everything shown follows from the state.
 import { Actions } from "./actions.js";
-import { debounced, isSuperseded, models as fetchModels, post } from "./api.js";
+import { abort, debounced, isSuperseded, models as fetchModels, post } from "./api.js";
 import { showPlaces, showVerdict } from "./audit.js";
 import { Compare } from "./compare.js";
 import { mixture, renormalise, softmax } from "./core.js";
 import { button, find, make } from "./dom.js";
+import { Fields } from "./fields.js";
 import { cut, quoted } from "./format.js";
 import { markedItems } from "./maps.js";
 import { Prediction } from "./prediction.js";
 import { showShare, wireShare } from "./share.js";
-import { History, fromFragment, initial, toFragment } from "./state.js";
+import { fromFragment, History, initial, toFragment, UNMOVED } from "./state.js";
 import { wireTheme } from "./theme.js";
 import { Tour } from "./tour.js";
 import { describe, scaleNote, Words } from "./words.js";
-
-const UNMOVED = { attention: null, wordAttention: null, pinned: [] };
 
 class Page {
   reading = null;
@@ -37,7 +36,9 @@ class Page {
     this.prediction = new Prediction(find("prediction"), find("live"), find("brief"));
     this.actions = new Actions(find("actions"), find("result"), this);
     this.compare = new Compare(this);
-    this.readSoon = debounced(200, () => this.#read());
+    this.fields = new Fields(this);
+    this.readSoon = debounced(90, () => this.#read());
+    this.readFullySoon = debounced(250, () => this.#readFully());
     this.decodeSoon = debounced(50, () => this.#decode());
     this.linkSoon = debounced(250, () => history.replaceState(null, "", toFragment(this.state)));
     this.compareSoon = debounced(120, () => this.compare.update());
@@ -45,7 +46,7 @@ class Page {
     this.#wire();
     wireShare(this);
     this.#showModel();
-    this.#showFields();
+    this.fields.showText();
     if (shared && shared.model && shared.model !== known.id) this.fail(new Error("The link is about the model " + quoted(shared.model) + ", which is not served here; this is " + known.name + "."));
     this.#read();
   }
@@ -140,10 +141,11 @@ class Page {
     const isOther = (name) => state[name] !== before[name];
     if (isOther("model")) this.#showModel();
     if (isOther("model") || isOther("text") || isOther("query")) {
-      this.#showFields();
+      this.fields.showText();
       this.selected = null;
       this.marks = {};
       if (!this.keepsResult) this.actions.clear();
+      find("beside").setAttribute("aria-busy", "true");
       this.readSoon();
       return;
     }
@@ -154,19 +156,37 @@ class Page {
     this.#draw();
   }
 
+  // First what is quick, for those who type; the rest once they pause.
   async #read() {
     const { model, text, query } = this.state, asked = { model, text, query: this.model.has_query ? query : "" };
     find("playground").setAttribute("aria-busy", "true");
+    abort("read fully");
     try {
-      const reading = await post("read", asked);
+      const reading = await post("read", { ...asked, is_quick: true });
       this.asked = asked;
       this.#readDone(reading);
+      this.readFullySoon();
     } catch (error) {
       if (isSuperseded(error)) return;
       this.fail(error);
       find("playground").classList.add("stale");
     }
     find("playground").setAttribute("aria-busy", "false");
+  }
+
+  async #readFully() {
+    const { asked } = this;
+    try {
+      const reading = await post("read", asked, "read fully");
+      if (asked !== this.asked) return;
+      this.reading = reading;
+      showPlaces(reading.places);
+      this.#draw();
+      await this.compare.refresh();
+      find("beside").setAttribute("aria-busy", "false");
+    } catch (error) {
+      if (!isSuperseded(error)) this.fail(error);
+    }
   }
 
   #readDone(reading) {
@@ -185,8 +205,6 @@ class Page {
     find("notes").replaceChildren(...reading.notes.map((note) => make("li", { textContent: note })));
     this.words.openHeaviest(reading.attention);
     if (this.isMoved && (this.state.wordAttention || !this.model.is_linear)) this.#decode();
-    showPlaces(reading.places);
-    this.compare.refresh();
   }
 
   async #decode() {
@@ -254,32 +272,13 @@ class Page {
   }
 
   #showModel() {
-    find("model").replaceChildren(...this.models.map((each) => make("option", { value: each.id, textContent: each.name })));
-    find("model").value = this.state.model;
-    const { examples } = this.model;
-    find("examples").replaceChildren(make("option", { value: "", textContent: "an example…" }), ...examples.map((each, at) => make("option", { value: String(at), textContent: (each.label ? each.label + ": " : "") + cut(each.text, 60) })));
-    find("examples-field").hidden = !examples.length;
-    find("query-field").hidden = !this.model.has_query;
+    this.fields.showModel();
     showVerdict(this.model);
     showShare(this.model);
     this.actions.build(this.model);
   }
 
-  #showFields() {
-    const { text, query } = this.state;
-    for (const [id, value] of [["text", text], ["query", query]]) if (find(id).value !== value) find(id).value = value;
-    const at = this.model.examples.findIndex((each) => each.text === text && each.query === query);
-    find("examples").value = at < 0 ? "" : String(at);
-  }
-
   #wire() {
-    find("text").addEventListener("input", () => this.change({ text: find("text").value, ...UNMOVED }, "typing"));
-    find("query").addEventListener("input", () => this.change({ query: find("query").value, ...UNMOVED }, "query"));
-    find("model").addEventListener("change", () => this.change({ model: find("model").value, other: "", ...UNMOVED }));
-    find("examples").addEventListener("change", () => {
-      const example = this.model.examples[Number(find("examples").value)];
-      if (find("examples").value !== "" && example) this.change({ text: example.text, query: example.query, ...UNMOVED });
-    });
     find("undo").addEventListener("click", () => ((this.marks = {}), this.history.undo()));
     find("redo").addEventListener("click", () => ((this.marks = {}), this.history.redo()));
     find("reset").addEventListener("click", () => this.#reset());

@@ -8,9 +8,8 @@ import { wireTheme } from "./theme.js";
 import { scaleNote, Words } from "./words.js";
 
 const saved = JSON.parse(find("payload").textContent);
-const reading = saved.state;
-const isOwn = saved.attention.every((weight, at) => Math.abs(weight - reading.attention[at]) < 1e-9);
-const past = new History({ ...initial, attention: isOwn ? null : saved.attention }, () => drawSaved());
+const { reading } = saved;
+const past = new History({ ...initial, attention: saved.attention }, () => drawSaved());
 const prediction = new Prediction(find("prediction"), find("live"), find("brief"));
 const words = new Words(find("items"), {
   onWeight: (items, weight, gesture) =>

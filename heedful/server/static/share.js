@@ -8,11 +8,11 @@ function download(blob, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** `page` offers: model, attention, request(), link(), fail(error), tell(sentence). */
+/** `page` offers: state, request(), link(), fail(error), tell(sentence). */
 export function wireShare(page) {
   const asked = (name, extra, file) => async () => {
     try {
-      download(await post(name, { ...page.request(), attention: page.attention, ...extra }, file), file);
+      download(await post(name, { ...page.request(), attention: page.state.attention, ...extra }, file), file);
       page.tell(file + " has been saved to your downloads.");
     } catch (error) {
       page.fail(error);

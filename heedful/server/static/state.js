@@ -3,8 +3,10 @@
 const DIGITS = 7;
 const WEIGHTS = [["attention", "attention"], ["words", "wordAttention"]];
 
+/** The model's own attention, and nothing pinned. */
+export const UNMOVED = { attention: null, wordAttention: null, pinned: [] };
 /** A state: `attention` is null where it is the model's own. States are never changed, only replaced. */
-export const initial = { model: "", text: "", query: "", attention: null, wordAttention: null, pinned: [], other: "", second: null };
+export const initial = { model: "", text: "", query: "", ...UNMOVED, other: "", second: null };
 
 export class History {
   #past = [];
