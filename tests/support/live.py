@@ -11,12 +11,12 @@ from heedful.auditing.audit import audit
 from heedful.cli.serve import listen
 from heedful.runs.audits import save_audit
 from heedful.server.app import create_app
-from heedful.server.model_info import ExampleText, ModelInfo
 from heedful.server.loading import serve_run
+from heedful.server.model_info import ExampleText, ModelInfo
 from heedful.server.served import ServedModel
 from heedful.server.state import state_of
-from heedful.training.loop import train
 from heedful.settings import Run
+from heedful.training.loop import train
 from support.audits import QUICK
 from support.runs import changed, toy
 

@@ -2,7 +2,7 @@
 import { debounced, isSuperseded, post } from "./api.js";
 import { argmax, without } from "./core.js";
 import { badge, button, make } from "./dom.js";
-import { percent, quoted, share } from "./format.js";
+import { capital, percent, quoted, share } from "./format.js";
 import { MOST_FADERS, running } from "./words.js";
 
 const GROUPS = [
@@ -170,7 +170,7 @@ export class Actions {
   }
 
   #prefix(action, acted) {
-    const steps = acted.steps ?? [], ranking = choice(this.page.rankings().map((each) => [each.name, each.title]), (value) => ((this.options.ranking = value), this.run(action.name)));
+    const steps = acted.steps ?? [], ranking = choice(this.page.rankings().map((each) => [each.name, capital(each.title)]), (value) => ((this.options.ranking = value), this.run(action.name)));
     ranking.value = this.options.ranking;
     ranking.dataset.control = "ranking";
     const state = make("p", { className: "prefix", aria: { live: "polite" } });

@@ -1,6 +1,6 @@
 // From the audit: the model's verdict as a strip, and the text's place among the audited ones.
 import { find, make } from "./dom.js";
-import { counted } from "./format.js";
+import { capital, counted } from "./format.js";
 
 const SIGNS = { holds: "✓", fails: "✗", undecided: "?", "not counted": "–" };
 
@@ -24,16 +24,16 @@ export function showVerdict(model) {
     return;
   }
   const link = report ? make("a", { href: report, textContent: "The whole report" }) : null;
-  const lines = make("details", {}, make("summary", { textContent: counted(verdict.lines.length, "question") + " of the audit" }), make("ul", { className: "lines" }, ...verdict.lines.map((each) => line(each, report))));
+  const lines = make("details", {}, make("summary", { textContent: counted(verdict.lines.length, "question") + " of the audit" }), ...verdict.sentences.slice(1).map((sentence) => make("p", { textContent: sentence })), make("ul", { className: "lines" }, ...verdict.lines.map((each) => line(each, report))));
   root.replaceChildren(
-    make("div", { className: "answer " + verdict.action }, make("p", { className: "lead", textContent: verdict.lead }), ...verdict.sentences.slice(0, 2).map((sentence) => make("p", { textContent: sentence })), make("div", { className: "more" }, lines, link)),
+    make("div", { className: "answer " + verdict.action }, make("p", { className: "lead", textContent: verdict.lead }), ...verdict.sentences.slice(0, 1).map((sentence) => make("p", { textContent: sentence })), make("div", { className: "more" }, lines, link)),
     facts,
   );
 }
 
 function place(each) {
   const axis = make("span", { className: "place-axis", aria: { hidden: true } }, make("span", { className: "place-mark", style: { "--at": Math.min(Math.max(each.percentile / 100, 0), 1) } }));
-  return make("li", {}, make("b", { textContent: each.title }), axis, make("span", { className: "axis-words", aria: { hidden: true } }, make("span", { textContent: "least of " + each.texts + " texts" }), make("span", { textContent: "most" })), make("p", { textContent: each.sentence }));
+  return make("li", {}, make("b", { textContent: capital(each.title) }), axis, make("span", { className: "axis-words", aria: { hidden: true } }, make("span", { textContent: "least of " + each.texts + " texts" }), make("span", { textContent: "most" })), make("p", { textContent: each.sentence }));
 }
 
 export function showPlaces(places) {

@@ -14,6 +14,8 @@ export const percent = (value) => (value > 0.9995 && value < 1 ? ">99.9" : value
 
 export const cut = (word, most = 30) => (word.length > most ? word.slice(0, most - 1) + "…" : word);
 
+export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
 export const quoted = (word) => "“" + cut(word) + "”";
 
 export const counted = (count, noun) => count + " " + noun + (count === 1 ? "" : "s");

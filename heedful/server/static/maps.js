@@ -1,7 +1,7 @@
 // Rows of words with a small bar under each: rankings, models and texts beside each other.
 import { argmax, ranked } from "./core.js";
 import { make } from "./dom.js";
-import { cut, percent, quoted, share } from "./format.js";
+import { capital, cut, percent, quoted, share } from "./format.js";
 import { MOST_FADERS, running } from "./words.js";
 
 const TOP = 12;
@@ -44,7 +44,7 @@ export function linked(root) {
 export function rankingsTable(reading) {
   const labels = reading.items.map((item) => item.label), marks = { rationale: markedItems(reading) };
   const rows = reading.rankings.map((ranking) => {
-    const row = mapRow(ranking.title, ranking.is_signed ? "italics and dashes speak against the answer" : "", labels, ranking.weights, marks);
+    const row = mapRow(capital(ranking.title), ranking.is_signed ? "italics and dashes speak against the answer" : "", labels, ranking.weights, marks);
     row.dataset.ranking = ranking.name;
     return row;
   });

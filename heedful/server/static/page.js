@@ -6,19 +6,19 @@ import { Compare } from "./compare.js";
 import { mixture, renormalise, softmax } from "./core.js";
 import { button, find, make } from "./dom.js";
 import { Fields } from "./fields.js";
-import { cut, quoted } from "./format.js";
+import { quoted } from "./format.js";
 import { markedItems } from "./maps.js";
 import { Prediction } from "./prediction.js";
+import { Selection } from "./selection.js";
 import { showShare, wireShare } from "./share.js";
 import { fromFragment, History, initial, toFragment, UNMOVED } from "./state.js";
 import { wireTheme } from "./theme.js";
 import { Tour } from "./tour.js";
-import { describe, scaleNote, Words } from "./words.js";
+import { scaleNote, Words } from "./words.js";
 
 class Page {
   reading = null;
   marks = {};
-  selected = null;
   decoded = null;
 
   constructor(models) {
@@ -27,16 +27,17 @@ class Page {
     const example = known.examples[0] ?? { text: "", query: "" };
     this.history = new History({ ...initial, text: example.text, query: example.query, ...shared, model: known.id }, (state, before) => this.#changed(state, before));
     this.words = new Words(find("items"), {
-      onWeight: (items, weight, gesture) => this.#drag(items, weight, gesture),
+      onWeight: (items, weight, gesture) => this.drag(items, weight, gesture),
       onWordWeight: (words, place, weight, gesture) => this.#dragWord(words, place, weight, gesture),
       onSettle: () => this.settle(),
-      onPin: (items) => this.#pin(items),
-      onSelect: (items) => this.#select(items),
+      onPin: (items) => this.pin(items),
+      onSelect: (items) => this.selection.select(items),
     });
     this.prediction = new Prediction(find("prediction"), find("live"), find("brief"));
     this.actions = new Actions(find("actions"), find("result"), this);
     this.compare = new Compare(this);
     this.fields = new Fields(this);
+    this.selection = new Selection(this);
     this.readSoon = debounced(90, () => this.#read());
     this.readFullySoon = debounced(250, () => this.#readFully());
     this.decodeSoon = debounced(50, () => this.#decode());
@@ -92,7 +93,7 @@ class Page {
   }
 
   selectedWord() {
-    return this.selected?.length === 1 ? this.reading.items[this.selected[0]]?.words[0] ?? null : null;
+    return this.reading.items[this.selection.item]?.words[0] ?? null;
   }
 
   link() {
@@ -142,7 +143,7 @@ class Page {
     if (isOther("model")) this.#showModel();
     if (isOther("model") || isOther("text") || isOther("query")) {
       this.fields.showText();
-      this.selected = null;
+      this.selection.select(null);
       this.marks = {};
       if (!this.keepsResult) this.actions.clear();
       find("beside").setAttribute("aria-busy", "true");
@@ -228,20 +229,11 @@ class Page {
     find("undo").disabled = !this.history.canUndo;
     find("redo").disabled = !this.history.canRedo;
     find("reset").disabled = !this.isMoved && !this.state.pinned.length;
-    this.#drawSelected();
+    this.selection.show();
     this.compareSoon();
   }
 
-  #drawSelected() {
-    const item = this.selected?.[0], isOne = this.selected?.length === 1 && item < this.attention.length;
-    find("selected").hidden = !isOne;
-    if (!isOne) return;
-    find("selected-says").textContent = describe(cut(this.labelOf(item), 40), this.attention[item], this.reading.attention[item]);
-    find("pin").textContent = this.state.pinned.includes(item) ? "Unpin" : "Pin";
-    find("pin").setAttribute("aria-pressed", String(this.state.pinned.includes(item)));
-  }
-
-  #drag(items, weight, gesture) {
+  drag(items, weight, gesture) {
     if (this.asked.text !== this.state.text) return; // these bars are about to go
     this.marks = {};
     this.change({ attention: renormalise(this.attention, items, weight, new Set(this.state.pinned)) }, gesture);
@@ -254,15 +246,10 @@ class Page {
     this.change({ wordAttention: all }, gesture);
   }
 
-  #pin(items) {
+  pin(items) {
     const pinned = new Set(this.state.pinned), isPinned = items.every((item) => pinned.has(item));
     items.forEach((item) => (isPinned ? pinned.delete(item) : pinned.add(item)));
     this.change({ pinned: [...pinned].sort((a, b) => a - b) });
-  }
-
-  #select(items) {
-    this.selected = items;
-    this.#drawSelected();
   }
 
   #reset() {
@@ -282,9 +269,6 @@ class Page {
     find("undo").addEventListener("click", () => ((this.marks = {}), this.history.undo()));
     find("redo").addEventListener("click", () => ((this.marks = {}), this.history.redo()));
     find("reset").addEventListener("click", () => this.#reset());
-    find("pin").addEventListener("click", () => this.#pin(this.selected));
-    find("remove").addEventListener("click", () => (this.#drag(this.selected, 0, null), this.settle()));
-    find("everything").addEventListener("click", () => (this.#drag(this.selected, 1, null), this.settle()));
     document.addEventListener("keydown", (event) => this.#shortcut(event));
     window.addEventListener("hashchange", () => this.#follow());
   }

@@ -2,7 +2,7 @@
 import { sum } from "./core.js";
 import { button, make } from "./dom.js";
 import { Fader } from "./fader.js";
-import { cut, quoted, scaleEnd, sentences, share } from "./format.js";
+import { cut, scaleEnd, sentences, share } from "./format.js";
 
 export const MOST_FADERS = 150;
 const MARKS = { erased: "erased", set: "in the set", rationale: "marked by people", changed: "changed" };
@@ -202,5 +202,3 @@ export class Words {
 }
 
 export const scaleNote = (end) => "A full bar is " + share(end) + " of the attention.";
-export const describe = (label, weight, own) =>
-  quoted(label) + " weighs " + share(weight) + (Math.abs(weight - own) >= 0.005 ? "; the model gives it " + share(own) : "") + ".";
