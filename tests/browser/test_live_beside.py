@@ -6,7 +6,7 @@ from support.live import SENTENCES, TEXT
 
 pytestmark = pytest.mark.browser
 
-LONG = " ".join("the film was so good , so bad was the film . was the film not so good ? so bad !".split() * 105)
+LONG = "the film was so good , so bad was the film . was the film not so good ? so bad ! " * 105
 
 
 def rows(page, place):
@@ -30,6 +30,16 @@ def test_rankings_stand_beside_each_other(opened, live):
     page.fader(4).focus()
     page.page.keyboard.press("End")
     page.page.locator("#rankings [data-ranking=set]").wait_for()
+
+
+def test_what_people_marked_is_a_row_of_its_own_and_a_mark_on_the_words(opened, live):
+    page, example = opened(), live.models["average"].info.examples[2]
+    page.page.locator("#examples").select_option("2")
+    page.read()
+    assert page.page.locator("#rankings [data-ranking=rationale]").count() == 1
+    marked = page.page.locator("#items .item.rationale")
+    assert [int(each.get_attribute("data-item")) for each in marked.all()] == example.marks
+    assert marked.locator(".note").first.inner_text() == "marked by people"
 
 
 def test_a_word_is_pointed_out_in_every_row(opened):

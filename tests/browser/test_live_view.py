@@ -13,7 +13,7 @@ BEYOND = """width => [...document.querySelectorAll("body *")].filter(each => {
 }).map(each => each.outerHTML.slice(0, 120))"""
 """What reaches beyond the page."""
 PALE = """() => {
-    const canvas = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true });
+    const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
     const rgba = colour => {
         canvas.clearRect(0, 0, 1, 1);
         canvas.fillStyle = colour;

@@ -17,6 +17,7 @@ from heedful.server.served import ServedModel
 from heedful.server.state import state_of
 from heedful.settings import Run
 from heedful.training.loop import train
+from heedful.types import Example
 from support.audits import QUICK
 from support.runs import changed, toy
 
@@ -50,10 +51,15 @@ def small(**changes) -> Run:
     return changed(data__source="toy.csv", **changes)
 
 
+def marked(examples: Sequence[Example]) -> tuple[Example, ...]:
+    """The texts of `toy`, in which a person marked the word that decides."""
+    return tuple(replace(each, rationale=(each.tokens.index(("bad", "good")[each.label]),)) for each in examples)
+
+
 def live_models(folder) -> dict[str, ServedModel]:
     """Models that are trained in a moment; the first has an audit."""
     first = train(small(training__epochs=30), toy())
-    save_audit(audit(first, replace(toy(), test=toy().train), QUICK), folder / "average")
+    save_audit(audit(first, replace(toy(), test=marked(toy().train)), QUICK), folder / "average")
     runs = {
         "bilstm": (small(network__encoder="bilstm"), toy()),
         "classes": (small(training__epochs=2), toy(labels=CLASSES)),
@@ -65,7 +71,8 @@ def live_models(folder) -> dict[str, ServedModel]:
     for name, model in served.items():
         text = SENTENCES if name == "sentences" else TEXT
         texts = [ExampleText(text=text, label="good"), ExampleText(text="so bad was the film", label="bad")]
-        model.info = ModelInfo.model_validate({**dict(model.info), "name": name, "examples": texts})
+        examples = [*texts, *model.info.examples]
+        model.info = ModelInfo.model_validate({**dict(model.info), "name": name, "examples": examples})
     return served
 
 

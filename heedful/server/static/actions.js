@@ -10,6 +10,8 @@ const GROUPS = [
   ["Words erased", ["remove_top", "erase_ranking", "smallest_set"]],
   ["Small changes", ["worst_perturbation", "embedding_noise", "replace_word"]],
 ];
+const ERASES = new Set(["remove_top", "smallest_set"]);
+const MERGED = "worst_perturbation"; // whose slider asks again and again: undone as one
 const NORMS = { l1: "sum of changes", l2: "Euclidean length", linf: "largest change" };
 
 function field(label, control) {
@@ -71,13 +73,15 @@ export class Actions {
   }
 
   async run(name) {
-    const action = this.page.model.actions.find((each) => each.name === name);
+    const action = this.page.model.actions.find((each) => each.name === name), asked = this.page.request();
     const press = this.root.querySelector(`[data-action="${name}"]`);
-    this.page.settle();
+    if (name !== MERGED) this.page.settle();
     press.classList.add("waiting");
     try {
-      const acted = await post("act", { ...this.page.request(), action: name, options: this.#chosenOptions(action) }, "act");
+      const acted = await post("act", { ...asked, action: name, options: this.#chosenOptions(action) }, "act");
+      if (asked !== this.page.request()) return; // another text has been read meanwhile
       this.root.querySelectorAll("[data-action]").forEach((each) => each.setAttribute("aria-pressed", String(each === press)));
+      this.page.succeed();
       this.#show(action, acted);
     } catch (error) {
       if (!isSuperseded(error)) this.page.fail(error);
@@ -94,7 +98,7 @@ export class Actions {
     const title = make("h3", {}, action.title, " ", badge(acted.solver));
     const list = make("dl", { className: "facts" }, ...facts.map(([name, value]) => make("div", {}, make("dt", { textContent: name }), make("dd", { textContent: value }))));
     const parts = [title, make("p", { className: "outcome", textContent: acted.sentence }), action.name === "erase_ranking" ? "" : list, ...this.#controls(action, acted)];
-    if (acted.attention?.length <= MOST_FADERS) parts.push(this.#bars(acted));
+    if (acted.attention?.length <= MOST_FADERS && action.name !== "erase_ranking") parts.push(this.#bars(acted));
     parts.push(make("p", { className: "fine soft" }, make("cite", { textContent: acted.paper })));
     const focused = this.result.contains(document.activeElement) ? document.activeElement.dataset.control : null;
     this.result.replaceChildren(...parts);
@@ -105,7 +109,7 @@ export class Actions {
 
   #bars(acted) {
     const items = acted.attention.map((_, at) => at), text = running(items.map((at) => this.page.labelOf(at)), items);
-    text.show(acted.attention, Math.max(...acted.attention, ...this.page.reading.attention), { changed: new Set(acted.items ?? []) });
+    text.show(acted.attention, Math.max(...acted.attention, ...this.page.reading.attention), { [ERASES.has(acted.action) ? "erased" : "changed"]: new Set(acted.items ?? []) });
     return text.element;
   }
 
@@ -114,7 +118,7 @@ export class Actions {
     if (name === "erase_ranking") return;
     if (name === "replace_word") return acted.text !== null && this.page.changeText(acted.text, acted.items ?? []);
     if (!acted.is_settable) return this.page.mark({ changed: items });
-    if (acted.attention !== null) this.page.impose(acted.attention, name === "smallest_set" || name === "remove_top" ? { erased: items } : {});
+    if (acted.attention !== null) this.page.impose(acted.attention, ERASES.has(name) ? { erased: items } : {}, name === MERGED ? name : null);
   }
 
   #controls(action, acted) {

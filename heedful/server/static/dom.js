@@ -24,6 +24,6 @@ export const badge = (solver) => make("span", { className: "badge " + solver, te
 
 const SOLVERS = {
   exact: "computed exactly: nothing is better",
-  bound: "a bound: the true value is at most this",
-  search: "the best that a search came across: there may be better",
+  bound: "this much is proven, and more may be possible",
+  search: "the best that was tried: there may be better",
 };

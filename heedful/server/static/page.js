@@ -133,6 +133,10 @@ class Page {
     find("failure").hidden = false;
   }
 
+  succeed() {
+    find("failure").hidden = true;
+  }
+
   tell(sentence) {
     find("told").textContent = sentence;
   }
@@ -193,7 +197,7 @@ class Page {
   #readDone(reading) {
     this.reading = reading;
     this.decoded = null;
-    find("failure").hidden = true;
+    this.succeed();
     find("playground").hidden = false;
     find("playground").classList.remove("stale");
     this.words.build(reading, this.model.is_hierarchical);
@@ -209,10 +213,12 @@ class Page {
   }
 
   async #decode() {
-    const content = { ...this.request(), attention: this.attention };
+    const { asked } = this, content = { ...asked, attention: this.attention };
     if (this.state.wordAttention) content.word_attention = this.state.wordAttention;
     try {
-      this.decoded = await post("decode", content);
+      const decoded = await post("decode", content);
+      if (asked !== this.asked) return;
+      this.decoded = decoded;
       this.#draw();
     } catch (error) {
       if (!isSuperseded(error)) this.fail(error);
