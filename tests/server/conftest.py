@@ -81,6 +81,14 @@ def case(name: str) -> Case:
     return Case(trained, serve_run(trained), text, QUERY if name == "nli" else "")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def without_data(tmp_path_factory):
+    """No synonyms and no vectors at hand, which would take long to load."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEEDFUL_DATA", str(tmp_path_factory.mktemp("data")))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def without_gradients():
     """Evidence is asked as an audit asks it."""
