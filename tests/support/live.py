@@ -126,7 +126,8 @@ class LivePage:
     @property
     def weights(self) -> list[float]:
         """What the sliders say, to three decimals."""
-        return [float(each.get_attribute("aria-valuenow")) for each in self.page.locator("#items .item .fader").all()]
+        values = "all => all.map(each => Number(each.getAttribute('aria-valuenow')))"
+        return self.page.locator("#items .item .fader").evaluate_all(values)
 
     def numbers(self, column: str = "probability") -> list[float]:
         """The logits or probabilities in the page's table, to seven decimals."""

@@ -231,7 +231,7 @@ class Page {
     const marks = { rationale: markedItems(this.reading), ...this.marks };
     this.words.update({ attention, own: this.reading.attention, pinned, marks, wordAttention: this.state.wordAttention ?? within });
     find("scale").textContent = scaleNote(this.words.isRows ? this.words.rowEnd : this.words.end);
-    this.prediction.show(this.model.labels, this.reading, this.now, this.reading.widest);
+    this.prediction.show(this.model, this.reading, this.now);
     find("undo").disabled = !this.history.canUndo;
     find("redo").disabled = !this.history.canRedo;
     find("reset").disabled = !this.isMoved && !this.state.pinned.length;

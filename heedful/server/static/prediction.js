@@ -13,8 +13,9 @@ export function topClasses(own, now) {
 }
 
 /** "The prediction moved by .01; the most that any attention can move it is .23." */
-export function movedSentence(moved, widest) {
-  const most = widest === null ? "" : "the most that any attention can move it is " + (widest.solver === "exact" ? "" : "at least ") + share(widest.tvd) + ".";
+export function movedSentence(moved, widest, item) {
+  const attention = item === "sentence" ? "attention over its sentences" : "attention";
+  const most = widest === null ? "" : "the most that any " + attention + " can move it is " + (widest.solver === "exact" ? "" : "at least ") + share(widest.tvd) + ".";
   if (moved < 5e-7) return most ? "The prediction has not moved; " + most : "The prediction has not moved.";
   return "The prediction moved by " + share(moved) + (most ? "; " + most : ".");
 }
@@ -68,8 +69,9 @@ export class Prediction {
     this.brief = brief;
   }
 
-  /** `own` and `now` have logits and probabilities; `widest` may be null. */
-  show(labels, own, now, widest) {
+  /** `own` and `now` have logits and probabilities; `own.widest` may be null. */
+  show({ labels, item }, own, now) {
+    const { widest } = own;
     const moved = totalVariation(own.probabilities, now.probabilities), answer = argmax(now.probabilities);
     const isFlipped = answer !== argmax(own.probabilities), classes = topClasses(own.probabilities, now.probabilities);
     const says = make("p", { className: "says" }, make("span", { className: "soft", textContent: "The model answers" }), " ");
@@ -78,13 +80,13 @@ export class Prediction {
     const bars = make("ul", { className: "classes" }, ...classes.map((at) => classBar(labels[at], now.probabilities[at], own.probabilities[at], at === answer)));
     const rest = labels.length - classes.length;
     const more = rest > 0 ? make("p", { className: "soft fine", textContent: "and " + rest + " more answers, in the numbers below" }) : null;
-    const sentence = make("p", { className: "movement", textContent: movedSentence(moved, widest) + " " }, widest === null ? null : badge(widest.solver));
+    const sentence = make("p", { className: "movement", textContent: movedSentence(moved, widest, item) + " " }, widest === null ? null : badge(widest.solver));
     const numbers = make("details", { className: "numbers-table", open: this.#numbersOpen }, make("summary", { textContent: "Numbers" }), make("div", { className: "scroll", tabIndex: 0, role: "region", aria: { label: "Numbers" } }, numbersTable(labels, own, now)));
     numbers.addEventListener("toggle", () => (this.#numbersOpen = numbers.open));
     this.#replace([says, bars, more, sentence, movementAxis(moved, widest), numbers].filter(Boolean));
     this.brief.textContent = labels[answer] + " " + percent(now.probabilities[answer]) + " · moved " + share(moved) + (widest === null ? "" : " of " + share(widest.tvd));
     clearTimeout(this.#announce);
-    this.#announce = setTimeout(() => (this.live.textContent = labels[answer] + ", " + percent(now.probabilities[answer]) + ". " + movedSentence(moved, widest)), 350);
+    this.#announce = setTimeout(() => (this.live.textContent = labels[answer] + ", " + percent(now.probabilities[answer]) + ". " + movedSentence(moved, widest, item)), 350);
   }
 
   // The numbers keep the focus if they have it.

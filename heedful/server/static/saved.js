@@ -35,7 +35,7 @@ function drawSaved() {
   const attention = past.state.attention ?? reading.attention;
   words.update({ attention, own: reading.attention, pinned: new Set(past.state.pinned), marks: { rationale: markedItems(reading) }, wordAttention: reading.word_attention });
   find("scale").textContent = scaleNote(words.isRows ? words.rowEnd : words.end);
-  prediction.show(saved.model.labels, reading, predicted(), reading.widest);
+  prediction.show(saved.model, reading, predicted());
   find("undo").disabled = !past.canUndo;
   find("redo").disabled = !past.canRedo;
   find("reset").disabled = past.state.attention === null && !past.state.pinned.length;
