@@ -74,9 +74,9 @@ class Case:
 
 @cache
 def case(name: str) -> Case:
-    trained = train(
-        changed(**{"data__source": "toy.csv", "training__epochs": 4, **SETTINGS[name]}), toy(**DATA.get(name, {}))
-    )
+    settings = {"data__source": "toy.csv", "training__epochs": 4, **SETTINGS[name]}
+    with torch.enable_grad():
+        trained = train(changed(**settings), toy(**DATA.get(name, {})))
     text = SENTENCES if name == "hierarchical" else TEXT
     return Case(trained, serve_run(trained), text, QUERY if name == "nli" else "")
 
