@@ -1,7 +1,9 @@
 """`heedful serve`: the live page, on which a person takes hold of the attention."""
 
+import os
 import secrets
 import socket
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -30,6 +32,8 @@ Port = Annotated[int, typer.Option(min=0, max=65535, help="On this machine alone
 Open = Annotated[bool, typer.Option("--open", help="Open the page in the browser.")]
 
 HOST = "127.0.0.1"
+BACKLOG = 128
+"""Connections that wait until they are taken."""
 GRACE = 2
 """Seconds that requests under way have to end when the server is stopped."""
 
@@ -62,7 +66,7 @@ def serve(
         printed.console.print("Ctrl-C ends it.")
         ids = [model.info.id for model in served]
         printed.end({"address": address, "port": chosen, "token": token, "models": ids}, result=address)
-        _flush()
+        sys.stdout.flush()
         if opens:
             import webbrowser
 
@@ -74,9 +78,16 @@ def serve(
 
 def listen(port: int) -> socket.socket:
     """A socket on loopback that listens at that port; refused where the port is taken."""
+    # asyncio turns off the delay of small packets (some 40 ms) only where the protocol is named.
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        return socket.create_server((HOST, port))
+        if os.name == "posix":  # elsewhere this would let two servers share a port
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((HOST, port))
+        listening.listen(BACKLOG)
+        return listening
     except OSError as error:
+        listening.close()
         reason = error.strerror or type(error).__name__
         raise SettingError(
             f"--port must be one that is free; {port} cannot be used: {reason}. Give another, or 0 for any free one."
@@ -115,9 +126,3 @@ def _trained_demonstration(printed: "Output", store: "Store", device: str) -> li
             report = training_reporter(bar, f"{run.network.encoder}: ")
             keys.append(ensure(run, store, device=device, report=report)[0])
     return keys
-
-
-def _flush() -> None:
-    import sys
-
-    sys.stdout.flush()
