@@ -5,14 +5,22 @@ import shutil
 import pytest
 
 
-@pytest.fixture(scope="module")
-def browser():
-    """Chromium, running; where it or playwright is missing, the test is skipped, saying so."""
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    chromium = shutil.which("chromium")
-    if chromium is None:
+@pytest.fixture(scope="session")
+def chromium():
+    """Where Chromium is; where it or playwright is missing, the test is skipped, saying so."""
+    pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    path = shutil.which("chromium")
+    if path is None:
         pytest.skip("chromium is not installed")
-    with api.sync_playwright() as playwright:
+    return path
+
+
+@pytest.fixture(scope="module")
+def browser(chromium):
+    """Chromium, running."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
         arguments = ["--no-sandbox", "--disable-background-networking"]
         running = playwright.chromium.launch(executable_path=chromium, args=arguments)
         yield running
@@ -20,7 +28,7 @@ def browser():
 
 
 @pytest.fixture(scope="session")
-def live(tmp_path_factory):
+def live(chromium, tmp_path_factory):
     """The server of the live page, with models that are trained in a moment."""
     from support.live import Live, live_models, serving
 

@@ -48,7 +48,7 @@ class Live:
 
 def small(**changes) -> Run:
     """A run whose data cannot be generated again, so that no time is spent on examples of it."""
-    return changed(data__source="toy.csv", **changes)
+    return changed(**{"data__source": "toy.csv", "training__epochs": 1, **changes})
 
 
 def marked(examples: Sequence[Example]) -> tuple[Example, ...]:
@@ -58,11 +58,11 @@ def marked(examples: Sequence[Example]) -> tuple[Example, ...]:
 
 def live_models(folder) -> dict[str, ServedModel]:
     """Models that are trained in a moment; the first has an audit."""
-    first = train(small(training__epochs=30), toy())
+    first = train(small(training__epochs=10), toy())
     save_audit(audit(first, replace(toy(), test=marked(toy().train)), QUICK), folder / "average")
     runs = {
         "bilstm": (small(network__encoder="bilstm"), toy()),
-        "classes": (small(training__epochs=2), toy(labels=CLASSES)),
+        "classes": (small(), toy(labels=CLASSES)),
         "sentences": (small(network__encoder="hierarchical"), toy(sentences=True)),
         "curved": (small(network__head="tanh"), toy()),
     }
