@@ -37,30 +37,57 @@ def live(chromium, tmp_path_factory):
         yield Live(address, models)
 
 
-@pytest.fixture
-def opened(browser, live):
-    """Opens the live page; when the test ends, it must have complained about nothing and asked nobody else."""
-    from support.live import LivePage
+class Visits:
+    """Pages of the live server: one is kept for a whole file of tests, since to open another takes a second."""
 
-    contexts, complaints, asked = [], [], []
+    def __init__(self, browser, live):
+        self.browser, self.live = browser, live
+        self.complaints, self.asked, self.others = [], [], []
+        self.kept, self.is_free = self.new_page(tour=False), True
 
-    def open_page(*, fragment="", width=1280, height=900, tour=False, **options):
-        context = browser.new_context(viewport={"width": width, "height": height}, **options)
-        contexts.append(context)
+    def new_page(self, *, tour, width=1280, height=900, **options):
+        context = self.browser.new_context(viewport={"width": width, "height": height}, **options)
         if not tour:
             context.add_init_script("localStorage.setItem('heedful-tour-seen', 'yes')")
         page = context.new_page()
         page.set_default_timeout(15_000)
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("dialog", lambda dialog: (complaints.append(dialog.message), dialog.dismiss()))
-        page.on("request", lambda request: asked.append(request.url))
-        return LivePage(page, live).open(fragment)
+        page.on("console", lambda message: self.complaints.append(message.text))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("dialog", lambda dialog: (self.complaints.append(dialog.message), dialog.dismiss()))
+        page.on("request", lambda request: self.asked.append(request.url))
+        return page
 
-    yield open_page
-    for context in contexts:
-        context.close()
-    # A refusal is an answer like others to the page; the browser mentions it in its console.
-    refused = "Failed to load resource: the server responded with a status of 4"
-    assert [each for each in complaints if not each.startswith(refused)] == []
-    assert all(url.startswith((live.address, "blob:", "data:")) for url in asked)
+    def open(self, *, fragment="", tour=False, **options):
+        """The page, loaded anew; one with options, and the second of a test, are in a browser of their own."""
+        from support.live import LivePage
+
+        if self.is_free and not tour and not options:
+            self.is_free, page = False, self.kept
+        else:
+            page = self.new_page(tour=tour, **options)
+            self.others.append(page)
+        return LivePage(page, self.live).open(fragment)
+
+    def end(self):
+        """A test has ended: nothing may have been complained about, and nobody else asked."""
+        for page in self.others:
+            page.context.close()
+        # A refusal is an answer like others to the page; the browser mentions it in its console.
+        refused = "Failed to load resource: the server responded with a status of 4"
+        complaints = [each for each in self.complaints if not each.startswith(refused)]
+        strangers = [url for url in self.asked if not url.startswith((self.live.address, "blob:", "data:"))]
+        self.complaints, self.asked, self.others, self.is_free = [], [], [], True
+        assert complaints == [] and strangers == []
+
+
+@pytest.fixture(scope="module")
+def visits(browser, live):
+    """Pages of the live server in the browser of this file."""
+    return Visits(browser, live)
+
+
+@pytest.fixture
+def opened(visits):
+    """Opens the live page; when the test ends, it must have complained about nothing and asked nobody else."""
+    yield visits.open
+    visits.end()
