@@ -49,14 +49,14 @@ class RunReader:
             raise DataError("text must have a word at least; it has none that the model would read. Type one.")
         shown, notes = cut_to_length(text, every)
         example, described = read_for_run(trained, shown, query, 1)
-        words, spans = (part[: len(example.tokens)] for part in trained.words.split(shown))
+        spans = trained.words.split(shown)[1][: len(example.tokens)]
         seen = self._trace(example)
         return ReadText(
             text=shown,
             query=query,
             words=tuple(shown[start:end] for start, end in spans),
             spans=spans,
-            known=tuple(number != UNKNOWN for number in trained.words.ids(words)),
+            known=tuple(number != UNKNOWN for number in trained.words.ids(example.tokens)),
             items=_items(example),
             labels=described.items,
             evidence=TextEvidence(self.model, seen, self.context),
