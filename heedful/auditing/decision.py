@@ -61,7 +61,7 @@ def _explain_batch(
     """The number of each text, and its explanation."""
     labels = evidence.context.labels
     own = _shown_weights(evidence, guidance.ranking)
-    smallest, other = _smallest_sets(evidence, labels), _other_attention(evidence, labels)
+    smallest, other = smallest_sets(evidence, labels), other_attention(evidence, labels)
     for row, number in enumerate(evidence.trace.batch.index.tolist()):
         real, known = evidence.items[row], described[number]
         probabilities = dict(zip(labels, evidence.probabilities[row].tolist(), strict=True))
@@ -106,7 +106,8 @@ def _notes(count: int, item: str) -> list[str]:
     return [single] if count == 1 else []
 
 
-def _smallest_sets(evidence: Evidence, labels: Sequence[str]) -> list[SmallestSet | None]:
+def smallest_sets(evidence: Evidence, labels: Sequence[str]) -> list[SmallestSet | None]:
+    """The smallest set of items whose erasure changes the decision, for each text; None where there is none."""
     if evidence.item_logits is None:
         erased = _pruned(evidence, _smallest_prefix(evidence))
     else:
@@ -160,11 +161,11 @@ def _pruned(evidence: Evidence, erased: Bool[Tensor, "batch item"]) -> Bool[Tens
     return erased
 
 
-def _other_attention(evidence: Evidence, labels: Sequence[str]) -> list[OtherAttention | None]:
+def other_attention(evidence: Evidence, labels: Sequence[str]) -> list[OtherAttention | None]:
     """The most different attention with the same answer, for each text."""
     eps = EPS_QA if evidence.context.task == "qa" else EPS
     js, weights, solver = _most_different(evidence, eps)
-    predictions = _under(evidence, weights).softmax(-1)
+    predictions = under(evidence, weights).softmax(-1)
     kept = predictions.gather(1, evidence.predicted[:, None])[:, 0]
     cap = eps_max_js(evidence.attention, torch.zeros(*evidence.items.shape, 2), evidence.items, eps).cap
     return [
@@ -202,7 +203,7 @@ def _most_different(evidence: Evidence, eps: float) -> tuple[Float[Tensor, " bat
     return js, weights, solver
 
 
-def _under(evidence: Evidence, weights: Weights) -> Float[Tensor, "batch classes"]:
+def under(evidence: Evidence, weights: Weights) -> Float[Tensor, "batch classes"]:
     """The logits under other attention, which a transformer has in every head alike."""
     if isinstance(evidence.model, TransformerModel):
         return evidence.model.impose_each(evidence.trace.encoded, weights.to(evidence.trace.attention)[:, None])[

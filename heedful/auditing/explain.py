@@ -97,9 +97,11 @@ def _explain_run(
 ) -> tuple[Explanation, ...]:
     key = key_of(trained.run)
     guidance = guidance_of(verdict, f"`heedful audit --model {key}`")
-    read = [_read(trained, text, query, place) for place, (text, query) in enumerate(_pairs(trained, texts), start=1)]
+    read = [
+        read_for_run(trained, text, query, place) for place, (text, query) in enumerate(_pairs(trained, texts), start=1)
+    ]
     examples = tuple(example for example, _ in read)
-    dataset = Dataset("", "", _task(trained), trained.labels, train=(), dev=(), test=examples)
+    dataset = Dataset("", "", task_of(trained), trained.labels, train=(), dev=(), test=examples)
     settings = AuditSettings(examples=len(examples))
     subject = subject_of(key, trained, dataset, settings, device=device, reference=reference)
     return explain_subject(subject, {number: known for number, (_, known) in enumerate(read)}, guidance)
@@ -151,7 +153,7 @@ def _pairs(trained: Trained, texts: Texts) -> list[tuple[str, str]]:
     return pairs
 
 
-def _read(trained: Trained, text: str, query: str, place: int) -> tuple[Example, Described]:
+def read_for_run(trained: Trained, text: str, query: str, place: int) -> tuple[Example, Described]:
     """The text as the run's data would have been read, and what the reader of its explanation should know."""
     for role, written in {"text": text, "query": query}.items():
         if any("\ud800" <= character <= "\udfff" for character in written):
@@ -189,7 +191,7 @@ def _unknown(trained: Trained, tokens: Sequence[str]) -> list[str]:
     return [f"The model does not know {listed}{more}, which it reads as {read_as}."]
 
 
-def _task(trained: Trained) -> Task:
+def task_of(trained: Trained) -> Task:
     """The task of the run's data; NLI where only its query is known: its rule for the same answer is the stricter."""
     if trained.model.query_encoder is None:
         return "classification"

@@ -19,7 +19,7 @@ def explain_with_classifier(model: TransformerModel, texts: Any, verdict: Verdic
     """The decision on each text, or pair of texts, explained; in the order of the texts."""
     given = _texts(texts)
     labels = verdict.labels if verdict is not None else model.classifier.labels
-    read = [_read(model, text, number) for number, text in enumerate(given)]
+    read = [read_for_classifier(model, text, number) for number, text in enumerate(given)]
     examples = tuple(example for example, _ in read)
     task = "nli" if any(example.query for example in examples) else "classification"
     dataset = Dataset("", "", task, model.classifier.labels, train=(), dev=(), test=examples)
@@ -43,7 +43,7 @@ def _texts(texts: Any) -> list[Text]:
     return list(given)
 
 
-def _read(model: TransformerModel, text: Text, number: int) -> tuple[Example, Described]:
+def read_for_classifier(model: TransformerModel, text: Text, number: int) -> tuple[Example, Described]:
     """The text as an example, and what the reader of its explanation should know."""
     reader = model.classifier.reader
     tokenized = read_text(reader, text, number)

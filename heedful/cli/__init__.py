@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from heedful import __version__
-from heedful.cli import audit, calibrate, data, explain, improve, listing, report, reproduce, sweep, train
+from heedful.cli import audit, calibrate, data, explain, improve, listing, report, reproduce, serve, sweep, train
 from heedful.cli.output import with_output
 from heedful.errors import HeedfulError
 from heedful.formatting import printable
@@ -22,6 +22,7 @@ app = typer.Typer(
 )
 app.command("audit")(audit.audit)
 app.command("explain")(explain.explain)
+app.command("serve")(serve.serve)
 app.command("train")(train.train)
 app.command("report")(report.report)
 app.command("compare")(report.compare)

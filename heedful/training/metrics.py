@@ -3,11 +3,11 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
-from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
 from torch import Tensor
 
 from heedful.data.batching import EncodedSplit, read
@@ -52,11 +52,13 @@ def outputs(model: AttentionModel, split: EncodedSplit, imposed_attention: Seque
 
 def _accuracy(labels: np.ndarray, probabilities: np.ndarray) -> float:
     """Share of the texts whose most likely class is the right one."""
-    return float(accuracy_score(labels, probabilities.argmax(1)))
+    return float((labels == probabilities.argmax(1)).mean())
 
 
 def _roc_auc(labels: np.ndarray, probabilities: np.ndarray) -> float:
     """Area under the ROC curve of class 1; for more than two classes, each against the rest, averaged."""
+    from sklearn.metrics import roc_auc_score  # takes longer to import than an audit to be read
+
     present = np.unique(labels)
     if len(present) < probabilities.shape[1]:
         return math.nan  # undefined where a class is missing
@@ -67,14 +69,20 @@ def _roc_auc(labels: np.ndarray, probabilities: np.ndarray) -> float:
 
 def _macro_f1(labels: np.ndarray, probabilities: np.ndarray) -> float:
     """F1 averaged over the classes, each counting the same."""
-    return float(f1_score(labels, probabilities.argmax(1), average="macro", zero_division=0))  # pyright: ignore[reportArgumentType]
+    return _f1_score(labels, probabilities.argmax(1), average="macro")
 
 
 def _f1(labels: np.ndarray, probabilities: np.ndarray) -> float:
     """F1 of class 1; for more than two classes, macro F1."""
     if probabilities.shape[1] > 2:
         return _macro_f1(labels, probabilities)
-    return float(f1_score(labels, probabilities.argmax(1), zero_division=0))  # pyright: ignore[reportArgumentType]
+    return _f1_score(labels, probabilities.argmax(1), average="binary")
+
+
+def _f1_score(labels: np.ndarray, predicted: np.ndarray, average: Literal["binary", "macro"]) -> float:
+    from sklearn.metrics import f1_score
+
+    return float(f1_score(labels, predicted, average=average, zero_division=0))  # pyright: ignore[reportArgumentType]
 
 
 METRICS: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {

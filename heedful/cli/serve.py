@@ -1,0 +1,128 @@
+"""`heedful serve`: the live page, on which a person takes hold of the attention."""
+
+import os
+import secrets
+import socket
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from heedful.cli import completion, options
+from heedful.cli.audit import demonstration
+from heedful.cli.options import use_threads
+from heedful.cli.output import output
+from heedful.cli.progress import progress_bar, training_reporter
+from heedful.errors import SettingError
+
+if TYPE_CHECKING:
+    from heedful.cli.output import Output
+    from heedful.runs.store import Store
+
+Models = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[MODEL...]",
+        help="Keys of finished runs (their first characters will do), or Hugging Face classifiers, folders or hf:NAME. "
+        "Without any: an average and a BiLSTM model on mock-1, trained first.",
+        autocompletion=completion.runs,
+    ),
+]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="On this machine alone; 0: any that is free.")]
+Open = Annotated[bool, typer.Option("--open", help="Open the page in the browser.")]
+
+HOST = "127.0.0.1"
+BACKLOG = 128
+"""Connections that wait until they are taken."""
+GRACE = 2
+"""Seconds that requests under way have to end when the server is stopped."""
+
+
+def serve(
+    models: Models = None,
+    port: Port = 8642,
+    opens: Open = False,
+    runs: options.Runs = "runs",
+    audits: options.Audits = "audits",
+    device: options.Device = "cpu",
+) -> None:
+    """Serve a local page: type a text, drag the weights of its words, and watch the prediction (not) move."""
+    use_threads(1, device)
+    from heedful.runs.store import Store
+    from heedful.server.loading import load_served
+
+    printed, listening = output(), listen(port)
+    with listening:
+        names = models or _trained_demonstration(printed, Store(runs), device)
+        served = load_served(names, runs=runs, audits=audits, device=device)
+        chosen = listening.getsockname()[1]
+        token = secrets.token_urlsafe(24)
+        address = f"http://{HOST}:{chosen}/?token={token}"
+        for model in served:
+            printed.console.print(f"{model.info.id}  {model.info.name}", markup=False, soft_wrap=True)
+            if model.info.verdict is None:
+                printed.note("this model has no audit: `heedful audit` tells how far to trust its attention.")
+        printed.console.print(f"open {address}", markup=False, soft_wrap=True)
+        printed.console.print("Ctrl-C ends it.")
+        ids = [model.info.id for model in served]
+        printed.end({"address": address, "port": chosen, "token": token, "models": ids}, result=address)
+        sys.stdout.flush()
+        if opens:
+            import webbrowser
+
+            webbrowser.open(address)
+        from heedful.server.app import create_app
+
+        run_server(create_app(served, token, chosen), listening)
+
+
+def listen(port: int) -> socket.socket:
+    """A socket on loopback that listens at that port; refused where the port is taken."""
+    # asyncio turns off the delay of small packets (some 40 ms) only where the protocol is named.
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        if os.name == "posix":  # elsewhere this would let two servers share a port
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((HOST, port))
+        listening.listen(BACKLOG)
+        return listening
+    except OSError as error:
+        listening.close()
+        reason = error.strerror or type(error).__name__
+        raise SettingError(
+            f"--port must be one that is free; {port} cannot be used: {reason}. Give another, or 0 for any free one."
+        ) from error
+
+
+def run_server(app: object, listening: socket.socket) -> None:
+    """Serve until Ctrl-C. Nothing is logged of requests: they carry texts and the token."""
+    import uvicorn
+
+    config = uvicorn.Config(
+        app,  # pyright: ignore[reportArgumentType]
+        access_log=False,
+        log_level="warning",
+        lifespan="off",
+        ws="none",
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=GRACE,
+    )
+    try:
+        uvicorn.Server(config).run(sockets=[listening])
+    except KeyboardInterrupt:
+        output().console.print("stopped.")
+
+
+def _trained_demonstration(printed: "Output", store: "Store", device: str) -> list[str]:
+    """The keys of the models that `heedful audit` demonstrates; trained now where they are not there."""
+    from heedful.runs.folders import check_writable
+    from heedful.runs.worker import ensure
+
+    check_writable(store.folder, "--runs")
+    keys = []
+    with progress_bar(printed.progress) as bar:
+        for run in demonstration(0):
+            report = training_reporter(bar, f"{run.network.encoder}: ")
+            keys.append(ensure(run, store, device=device, report=report)[0])
+    return keys

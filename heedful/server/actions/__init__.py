@@ -1,0 +1,28 @@
+"""The buttons of the live page, one file a family."""
+
+from collections.abc import Mapping
+
+from heedful.server.actions.action import Action
+from heedful.server.actions.erasure import ERASE_RANKING, REMOVE_TOP, SMALLEST_SET
+from heedful.server.actions.noise import EMBEDDING_NOISE
+from heedful.server.actions.other_attention import ACTION as OTHER_ATTENTION
+from heedful.server.actions.perturbation import WORST_PERTURBATION
+from heedful.server.actions.replacement import REPLACE_WORD
+from heedful.server.actions.weights import SHUFFLE, UNIFORM, WORST_PERMUTATION
+
+ACTIONS: Mapping[str, Action] = {
+    action.name: action
+    for action in (
+        OTHER_ATTENTION,
+        REMOVE_TOP,
+        ERASE_RANKING,
+        SMALLEST_SET,
+        SHUFFLE,
+        WORST_PERMUTATION,
+        UNIFORM,
+        WORST_PERTURBATION,
+        EMBEDDING_NOISE,
+        REPLACE_WORD,
+    )
+}
+"""Every button by name, in the order of the page."""

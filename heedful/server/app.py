@@ -1,0 +1,202 @@
+"""The web application: a page, its files, and what it asks of the models."""
+
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, TypeAdapter
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, Response
+
+from heedful.auditing.validation import first_line
+from heedful.errors import HeedfulError
+from heedful.server.actions import ACTIONS
+from heedful.server.decoding import decode
+from heedful.server.model_info import ModelInfo
+from heedful.server.picture import draw_picture
+from heedful.server.reading import ReadText
+from heedful.server.requests import ActRequest, DecodeRequest, PictureRequest, ReadRequest, SaveRequest, TextRequest
+from heedful.server.saving import STATIC, save_page
+from heedful.server.security import REPORT_POLICY, Guard, refused
+from heedful.server.served import ModelGone, ServedModel
+from heedful.server.state import state_of
+
+log = logging.getLogger(__name__)
+
+KINDS = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+}
+"""Files of the page by how their names end."""
+PICTURES = {"svg": "image/svg+xml", "png": "image/png"}
+_MODELS = TypeAdapter(list[ModelInfo])
+
+
+class UnknownModel(HeedfulError):
+    """A request names a model that is not served."""
+
+
+def create_app(models: Sequence[ServedModel], token: str, port: int) -> FastAPI:
+    """The application that serves these models, behind its guard.
+
+    Args:
+        token: that the first request must carry.
+        port: on which it will listen: requests for other hosts are refused.
+    """
+    app = FastAPI(title="Heedful", docs_url=None, redoc_url=None, openapi_url=None)
+    served = {model.info.id: model for model in models}
+    _add_files(app)
+    _add_models(app, served)
+    _add_texts(app, served)
+    _add_exports(app, served)
+    app.add_exception_handler(HTTPException, _refuse_path)
+    app.add_exception_handler(RequestValidationError, _refuse_fields)
+    app.add_middleware(Guard, token=token, port=port)
+    return app
+
+
+def _add_files(app: FastAPI) -> None:
+    """The page and what it loads."""
+
+    @app.get("/")
+    def page() -> Response:
+        return _file("page.html")
+
+    @app.get("/static/{name}")
+    def static(name: str) -> Response:
+        return _file(name)
+
+
+def _add_models(app: FastAPI, served: dict[str, ServedModel]) -> None:
+    """What models there are, and their reports."""
+
+    @app.get("/api/models")
+    def models() -> Response:
+        content = _MODELS.dump_json([model.info for model in served.values()])
+        return Response(content, media_type="application/json")
+
+    @app.get("/report/{name}")
+    def report(name: str) -> Response:
+        return answered(
+            lambda: HTMLResponse(_find(served, name).report(), headers={"content-security-policy": REPORT_POLICY})
+        )
+
+
+def _add_texts(app: FastAPI, served: dict[str, ServedModel]) -> None:
+    """What is asked of a model about a text."""
+
+    @app.post("/api/read")
+    def read(request: ReadRequest) -> Response:
+        def answer(model: ServedModel, read: ReadText) -> Response:
+            return _json(state_of(read, model.info.id, model.audited, is_quick=request.is_quick))
+
+        return _ask(served, request, answer)
+
+    @app.post("/api/decode")
+    def decoded(request: DecodeRequest) -> Response:
+        return _ask(served, request, lambda _, read: _json(decode(read, request.attention, request.word_attention)))
+
+    @app.post("/api/act")
+    def act(request: ActRequest) -> Response:
+        action = ACTIONS[request.action]
+        return _ask(served, request, lambda model, read: _json(action.function(read, request.options, model.read)))
+
+
+def _add_exports(app: FastAPI, served: dict[str, ServedModel]) -> None:
+    """What of a text can be taken along."""
+
+    @app.post("/api/save")
+    def save(request: SaveRequest) -> Response:
+        return _ask(
+            served,
+            request,
+            lambda model, read: HTMLResponse(
+                save_page(read, model.info, request.attention), headers=_attached("heedful.html")
+            ),
+        )
+
+    @app.post("/api/picture")
+    def picture(request: PictureRequest) -> Response:
+        kind = request.format
+        return _ask(
+            served,
+            request,
+            lambda _, read: Response(
+                draw_picture(read, request.attention, kind),
+                media_type=PICTURES[kind],
+                headers=_attached(f"attention.{kind}"),
+            ),
+        )
+
+
+def _ask(
+    served: dict[str, ServedModel], request: TextRequest, answer: Callable[[ServedModel, ReadText], Response]
+) -> Response:
+    """What the model that the request names answers about its text."""
+
+    def answer_now() -> Response:
+        model = _find(served, request.model)
+        with model.reading(request.text, request.query) as read:
+            return answer(model, read)
+
+    return answered(answer_now)
+
+
+def answered(answer: Callable[[], Response]) -> Response:
+    """The answer; or, where there is none, a sentence that says why. Texts are never logged."""
+    try:
+        return answer()
+    except UnknownModel as error:
+        return refused(404, str(error))
+    except ModelGone as error:
+        return refused(410, str(error))
+    except HeedfulError as error:
+        return refused(400, str(error))
+    except Exception as error:  # a model that fails must not take the server with it, whatever it raises
+        log.debug("a request failed: %s", type(error).__name__)
+        return refused(422, f"the model failed on this text: {type(error).__name__}: {first_line(error):.200}")
+
+
+def _find(served: dict[str, ServedModel], name: str) -> ServedModel:
+    if name not in served:
+        raise UnknownModel(f"model must be one of {', '.join(served)}; it was {name!r:.60}. Load the page again.")
+    return served[name]
+
+
+def _file(name: str) -> Response:
+    """A file of the page; no path leads out of its folder."""
+    path = STATIC / name
+    if Path(name).name != name or path.suffix not in KINDS or not path.is_file():
+        raise HTTPException(404)
+    return Response(path.read_bytes(), media_type=KINDS[path.suffix])
+
+
+def _json(content: BaseModel) -> Response:
+    # Not by way of `json`, which writes NaN, or fails at it: pydantic writes null.
+    return Response(content.model_dump_json(), media_type="application/json")
+
+
+def _attached(name: str) -> dict[str, str]:
+    return {"content-disposition": f'attachment; filename="{name}"'}
+
+
+async def _refuse_path(request: Request, error: Any) -> Response:
+    sentences = {404: "there is nothing at this address.", 405: "this address cannot be asked in this way."}
+    status = error.status_code if 400 <= error.status_code < 500 else 400
+    return refused(status, sentences.get(status, "the body must be JSON; it could not be read."))
+
+
+async def _refuse_fields(request: Request, error: Any) -> Response:
+    first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        return refused(400, "the body must be JSON; it could not be read.")
+    field = ".".join(str(part) for part in first["loc"][1:]) or "the body"
+    given = first.get("input")
+    was = "missing" if first["type"] == "missing" else f"{given!r:.60}"
+    return refused(422, f"{field:.100} is not what it must be: {first['msg']:.200}. It was {was}.")

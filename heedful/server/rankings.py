@@ -1,0 +1,57 @@
+"""Rankings of a text's items beside attention, and what people marked."""
+
+import math
+
+from heedful.auditing.explanation import SIGNED
+from heedful.battery.evidence import RANKINGS
+from heedful.models.transformers.model import TransformerModel
+from heedful.server.contract import RankedItems
+from heedful.server.reading import ReadText
+from heedful.verdict.ranking_names import ranking_title
+
+TITLES = {"gradient": "gradient of the weight", "rationale": "marked by people"}
+COSTLY = ("input_gradient", "leave_one_out")
+"""Rankings that take a pass through the encoder, or one an item."""
+AFFORDABLE, AFFORDABLE_FOR_TRANSFORMERS = 40_000, 4_096
+"""Items times words up to which costly rankings are computed: 200 words, and 64."""
+
+
+def is_affordable(read: ReadText) -> bool:
+    """Whether costly rankings of the text are computed while a person waits."""
+    is_large = isinstance(read.evidence.model, TransformerModel)
+    return read.count * len(read.words) <= (AFFORDABLE_FOR_TRANSFORMERS if is_large else AFFORDABLE)
+
+
+def rankings_of(read: ReadText, *, is_quick: bool = False) -> list[RankedItems]:
+    """Attention, the rankings of every audit as far as they are affordable, and people's marks where there are any.
+
+    Args:
+        is_quick: whether to leave out costly rankings, whatever the text.
+    """
+    evidence = read.evidence
+    names = [name for name in RANKINGS if name not in COSTLY or (is_affordable(read) and not is_quick)]
+    ranked = [
+        RankedItems(
+            name=name,
+            title=TITLES.get(name, ranking_title(name)),
+            is_signed=name in (*SIGNED, "gradient"),
+            weights=_defined(read.listed(evidence.attention if name == "attention" else RANKINGS[name](evidence))),
+        )
+        for name in names
+    ]
+    marks = _marks(read)
+    if marks is not None:
+        ranked.append(RankedItems(name="rationale", title=TITLES["rationale"], is_signed=False, weights=marks))
+    return ranked
+
+
+def _marks(read: ReadText) -> list[float | None] | None:
+    """The share of each item's words that people marked; None where nobody marked any."""
+    if read.marks is None:
+        return None
+    marked = set(read.marks)
+    return [sum(place in marked for place in words) / len(words) for words in read.items]
+
+
+def _defined(values: list[float]) -> list[float | None]:
+    return [value if math.isfinite(value) else None for value in values]

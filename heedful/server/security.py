@@ -1,0 +1,191 @@
+"""Who may ask: only the person who started the server, from the page itself, and no more than it can bear.
+
+Anything else on the machine, and any page in the same browser, can send requests to a port on loopback. So the Host
+must be a loopback address (else a foreign name could be made to point here), the Origin must be the page's own, and
+every request but the first must carry the cookie that the right token sets.
+"""
+
+import hmac
+from collections.abc import Iterable
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs
+
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from heedful.server.requests import MOST_BYTES
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+    "font-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+REPORT_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
+)
+"""Of the audit's report, whose own policy, in the page, allows its one script by its hash."""
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "cache-control": "no-store",
+}
+NAMES = ("127.0.0.1", "localhost", "[::1]")
+METHODS = ("GET", "HEAD", "POST")
+WITHOUT_TOKEN = "This page needs the token in the address that `heedful serve` printed. Open that address."
+
+
+class Guard:
+    """The application behind all checks; every response gets the security headers.
+
+    Args:
+        token: that the first request must carry.
+        port: on which the server listens.
+    """
+
+    def __init__(self, app: ASGIApp, token: str, port: int):
+        self.app, self._token = app, token.encode()
+        self._hosts = {f"{name}:{port}" for name in NAMES} | ({*NAMES} if port == 80 else set())
+        self._origins = {f"http://{host}" for host in self._hosts}
+        # Cookies do not know ports: two servers must not overwrite each other's.
+        self._cookie = f"heedful-{port}"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": with_headers(message.get("headers", []))}
+            await send(message)
+
+        refusal = self._refusal(scope) or self._welcome(scope) or self._unknown(scope)
+        if refusal is None:
+            body = await read_body(receive)
+            if body is not None:
+                await self.app(scope, _replayed(body), guarded)
+                return
+            refusal = refused(413, _too_large())
+        await refusal(scope, receive, guarded)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        """Why the request is not answered, whoever sent it."""
+        if scope["method"] not in METHODS:
+            return refused(405, f"the method must be one of {', '.join(METHODS)}; it was {scope['method']:.20}.")
+        hosts, origins = _values(scope, b"host"), _values(scope, b"origin")
+        if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
+            return refused(403, "Host must be the loopback address that `heedful serve` printed; it was another.")
+        if any(origin.lower() not in self._origins for origin in origins):
+            return refused(403, "Origin must be the page that `heedful serve` printed; it was another.")
+        if any(site in ("cross-site", "same-site") for site in _values(scope, b"sec-fetch-site")):
+            is_link = scope["method"] == "GET" and scope["path"] == "/"
+            if not is_link:
+                return refused(403, "the request must come from the page itself; it came from another site.")
+        if scope["method"] == "POST":
+            return _check_body(scope)
+        return None
+
+    def _welcome(self, scope: Scope) -> Response | None:
+        """The way in: the right token in the address becomes a cookie, and leaves the address."""
+        if scope["path"] != "/" or scope["method"] == "POST":
+            return None
+        try:
+            given = parse_qs(scope.get("query_string", b"").decode("latin-1"), max_num_fields=16).get("token", [])
+        except ValueError:
+            return refused(400, "the address must have no more than 16 fields; it has more.")
+        if not given:
+            return None
+        if not self._is_token(given[0]):
+            return PlainTextResponse(WITHOUT_TOKEN, 403)
+        response = Response(status_code=303, headers={"location": "/"})
+        token = self._token.decode()
+        response.set_cookie(self._cookie, token, path="/", httponly=True, samesite="strict")
+        return response
+
+    def _unknown(self, scope: Scope) -> Response | None:
+        """A refusal where neither cookie nor header carries the token."""
+        for header in _values(scope, b"authorization"):
+            kind, _, given = header.partition(" ")
+            if kind.lower() == "token" and self._is_token(given.strip()):
+                return None
+        for header in _values(scope, b"cookie"):
+            cookies: SimpleCookie = SimpleCookie()
+            try:
+                cookies.load(header)
+            except CookieError:
+                continue
+            if (own := cookies.get(self._cookie)) is not None and self._is_token(own.value):
+                return None
+        is_page = scope["path"] == "/" and scope["method"] != "POST"
+        return PlainTextResponse(WITHOUT_TOKEN, 403) if is_page else refused(403, WITHOUT_TOKEN)
+
+    def _is_token(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode("utf-8", "replace"), self._token)
+
+
+def refused(status: int, sentence: str) -> JSONResponse:
+    """A refusal, as every error is."""
+    return JSONResponse({"error": sentence}, status)
+
+
+def with_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """The headers of a response and the security headers that it does not set itself."""
+    own = list(headers)
+    known = {name.lower() for name, _ in own}
+    missing = {name.encode(): value.encode() for name, value in HEADERS.items()}
+    return own + [(name, value) for name, value in missing.items() if name not in known]
+
+
+async def read_body(receive: Receive) -> bytes | None:
+    """The body of a request; None where it is too large, whatever its headers say."""
+    parts, size = [], 0
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return b""
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > MOST_BYTES:
+            return None
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+def _replayed(body: bytes) -> Receive:
+    """What gives the body once, and then that the client is still there."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive() -> Message:
+        return messages.pop() if messages else {"type": "http.disconnect"}
+
+    return receive
+
+
+def _check_body(scope: Scope) -> Response | None:
+    """Refuse what says of itself that it is too large, or is no JSON."""
+    kinds = [value.partition(";")[0].strip().lower() for value in _values(scope, b"content-type")]
+    if kinds != ["application/json"]:
+        return refused(415, "Content-Type must be application/json; it was another.")
+    for length in _values(scope, b"content-length"):
+        if not length.isascii() or not length.isdigit():
+            return refused(400, "Content-Length must be a number; it was another.")
+        if len(length) > 12 or int(length) > MOST_BYTES:
+            return refused(413, _too_large())
+    return None
+
+
+def _too_large() -> str:
+    return f"the body must have at most {MOST_BYTES:,} bytes; it has more. Send a shorter text."
+
+
+def _values(scope: Scope, name: bytes) -> list[str]:
+    return [value.decode("latin-1") for key, value in scope["headers"] if key.lower() == name]

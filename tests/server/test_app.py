@@ -1,0 +1,163 @@
+"""The application: its paths, its refusals, and that it lives."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+from starlette.testclient import TestClient
+
+from heedful.server.app import create_app
+from heedful.server.served import ServedModel
+
+PORT, TOKEN = 8642, "a-token"  # as in conftest
+
+
+def opened(*served: ServedModel) -> TestClient:
+    browser = TestClient(create_app(served, TOKEN, PORT), base_url=f"http://127.0.0.1:{PORT}", follow_redirects=False)
+    browser.get(f"/?token={TOKEN}")
+    return browser
+
+
+def test_models_are_listed_in_order(client, model):
+    listed = client.get("/api/models").json()
+    assert [each["id"] for each in listed][:2] == [model("average").served.info.id, model("bilstm").served.info.id]
+    first = listed[0]
+    assert first["labels"] == ["bad", "good"] and first["is_linear"] and first["solver"] == "exact"
+    assert [action["name"] for action in first["actions"]][0] == "other_attention"
+    assert all(action["paper"] and action["title"] and action["sentence"] for action in first["actions"])
+
+
+def test_kinds_of_models_are_told(client, model):
+    known = {each["id"]: each for each in client.get("/api/models").json()}
+    assert known[model("hierarchical").served.info.id]["is_hierarchical"]
+    assert known[model("hierarchical").served.info.id]["item"] == "sentence"
+    assert known[model("nli").served.info.id]["has_query"]
+    assert not known[model("tanh").served.info.id]["is_linear"]
+    assert known[model("tanh").served.info.id]["solver"] == "search"
+
+
+@pytest.mark.parametrize("name, kind", [("page.css", "text/css"), ("page.js", "text/javascript")])
+def test_files_of_the_page_are_served(client, name, kind):
+    response = client.get(f"/static/{name}")
+    assert response.status_code == 200 and response.headers["content-type"].startswith(kind)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["nothing.js", "..%2fapp.py", "%2e%2e/app.py", "../app.py", "app.py", "", ".", "%00.js", "a/b.js", "a" * 300],
+)
+def test_nothing_else_is(client, name):
+    response = client.get(f"/static/{name}")
+    assert response.status_code == 404 and "error" in response.json()
+
+
+@pytest.mark.parametrize("path", ["/docs", "/openapi.json", "/api", "/api/nothing", "/report/nothing"])
+def test_there_is_nothing_elsewhere(client, path):
+    response = client.get(path)
+    assert response.status_code == 404 and "error" in response.json()
+
+
+def test_asking_in_the_wrong_way_is_refused(client):
+    assert client.get("/api/read").status_code == 405
+    assert client.post("/api/models", json={}).status_code == 405
+
+
+def test_an_unknown_model_is_named(client, model):
+    response = client.post("/api/read", json={**model("average").request, "model": "nobody"})
+    assert response.status_code == 404 and "'nobody'" in response.json()["error"]
+
+
+@pytest.mark.parametrize(
+    "changes, said",
+    [
+        ({"text": ""}, "text must have a word"),
+        ({"text": " \n\t"}, "text must have a word"),
+        ({"query": "why"}, "query must be left out"),
+    ],
+)
+def test_texts_that_cannot_be_read(client, model, changes, said):
+    response = client.post("/api/read", json={**model("average").request, **changes})
+    assert response.status_code == 400 and said in response.json()["error"]
+
+
+def test_a_query_that_is_missing(client, model):
+    response = client.post("/api/read", json={**model("nli").request, "query": ""})
+    assert response.status_code == 400 and "query must be given" in response.json()["error"]
+
+
+@pytest.mark.parametrize(
+    "content, said",
+    [
+        ({}, "model is not what it must be"),
+        ({"text": 3}, "text is not what it must be"),
+        ({"text": "a" * 20_001}, "20000 characters"),
+        ({"more": 1}, "more is not what it must be"),
+        ([], "the body"),
+    ],
+)
+def test_fields_that_are_wrong_are_named(client, model, content, said):
+    whole = {**model("average").request, **content} if isinstance(content, dict) and content else content
+    response = client.post("/api/read", json=whole)
+    assert response.status_code == 422 and said in response.json()["error"]
+
+
+def test_a_hundred_thousand_words_are_refused(client, model):
+    response = client.post("/api/read", json={**model("average").request, "text": "good " * 50_000})
+    assert response.status_code == 422 and "at most 20000 characters" in response.json()["error"]
+
+
+def test_markup_and_control_characters_are_text(client, model):
+    text = "<script>alert(1)</script> \x00\x1b[31m good\u202e film"
+    response = client.post("/api/read", json={**model("average").request, "text": text})
+    assert response.status_code == 200 and response.json()["text"] == text
+    assert response.headers["content-type"] == "application/json"
+
+
+def test_half_a_surrogate_pair_is_refused(client, model):
+    content = f'{{"model": "{model("average").served.info.id}", "text": "good \\ud800"}}'
+    response = client.post("/api/read", content=content, headers={"Content-Type": "application/json"})
+    assert response.status_code == 422
+
+
+def test_a_model_that_fails_is_a_sentence(model):
+    case = model("average")
+
+    def failing(text, query):
+        raise RuntimeError("out of luck\nat line 3")
+
+    browser = opened(ServedModel(case.served.info, failing), model("bilstm").served)
+    response = browser.post("/api/read", json=case.request)
+    assert response.status_code == 422
+    assert response.json()["error"] == "the model failed on this text: RuntimeError: out of luck"
+    assert browser.post("/api/read", json=model("bilstm").request).status_code == 200
+
+
+def test_a_run_deleted_while_served_is_a_sentence(model):
+    case, problems = model("average"), []
+    served = ServedModel(case.served.info, case.served._reader, problem=lambda: "".join(problems))
+    browser = opened(served)
+    assert browser.post("/api/read", json=case.request).status_code == 200
+    problems.append("the run is no longer in runs/.")
+    response = browser.post("/api/read", json=case.request)
+    assert response.status_code == 410 and "no longer in runs/" in response.json()["error"]
+
+
+def test_many_at_once_are_all_answered(client, model):
+    cases = [model(name) for name in ("average", "bilstm", "three", "nli")]
+    requests = [
+        replace(cases[number % 4], text=f"the film was good {'so ' * (number % 7)}").request for number in range(40)
+    ]
+    alone = {str(request): client.post("/api/read", json=request).json() for request in requests}
+    with ThreadPoolExecutor(10) as pool:
+        answers = list(pool.map(lambda request: client.post("/api/read", json=request).json(), requests))
+    assert answers == [alone[str(request)] for request in requests]
+
+
+def test_no_text_is_logged(client, model, caplog, capfd):
+    with caplog.at_level(0):
+        client.post("/api/read", json={**model("average").request, "text": "unspeakable film"})
+        client.post("/api/read", json={**model("average").request, "text": 3, "query": "unspeakable"})
+    mine = [
+        record.getMessage() for record in caplog.records if record.name.startswith(("heedful", "uvicorn", "fastapi"))
+    ]
+    assert "unspeakable" not in " ".join(mine) + "".join(capfd.readouterr())

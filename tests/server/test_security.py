@@ -1,0 +1,155 @@
+"""Who may ask: the person who started the server, from its page, and no more than it can bear."""
+
+import asyncio
+
+import pytest
+from starlette.testclient import TestClient
+
+from heedful.server.requests import MOST_BYTES
+from heedful.server.security import HEADERS, REPORT_POLICY, Guard, read_body, with_headers
+
+PORT, TOKEN = 8642, "a-token"  # as in conftest
+PATHS = ("/", "/static/page.css", "/api/models", "/report/x", "/nowhere")
+
+
+def error(response) -> str:
+    assert set(response.json()) == {"error"}
+    return response.json()["error"]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_without_a_token_everything_is_refused(stranger, path):
+    response = stranger.get(path)
+    assert response.status_code == 403 and "token" in response.text
+
+
+@pytest.mark.parametrize("path", ["read", "decode", "act", "save", "picture"])
+def test_without_a_token_nothing_is_asked(stranger, model, path):
+    response = stranger.post(f"/api/{path}", json=model("average").request)
+    assert response.status_code == 403 and "token" in error(response)
+
+
+@pytest.mark.parametrize("token", ["", "wrong", "a-toke", "a-token2", "ä"])
+def test_a_wrong_token_is_refused(stranger, token):
+    assert stranger.get("/", params={"token": token}).status_code == 403
+    assert stranger.get("/api/models", headers={"Authorization": f"token {token}".encode()}).status_code == 403
+    assert stranger.get("/api/models", headers={"Cookie": f"heedful-{PORT}={token}".encode()}).status_code == 403
+
+
+def test_the_right_token_becomes_a_cookie_and_leaves_the_address(stranger):
+    response = stranger.get("/", params={"token": TOKEN})
+    assert response.status_code == 303 and response.headers["location"] == "/"
+    cookie = response.headers["set-cookie"].lower()
+    assert f"heedful-{PORT}={TOKEN}" in cookie
+    assert "httponly" in cookie and "samesite=strict" in cookie and "path=/" in cookie
+    assert stranger.get("/api/models").status_code == 200
+
+
+def test_scripts_may_carry_the_token_in_a_header(stranger):
+    response = stranger.get("/api/models", headers={"Authorization": f"token {TOKEN}"})
+    assert response.status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["example.org", "example.org:8642", "127.0.0.1", "127.0.0.1:80", "127.0.0.1.example.org:8642", "", "a@b"]
+)
+def test_a_foreign_host_is_refused_even_with_the_token(client, host):
+    for path in ("/", f"/?token={TOKEN}", "/api/models"):
+        response = client.get(path, headers={"Host": host})
+        assert response.status_code == 403 and "Host" in error(response)
+
+
+@pytest.mark.parametrize("host", ["localhost:8642", "LOCALHOST:8642", "[::1]:8642"])
+def test_other_names_of_loopback_are_known(stranger, host):
+    response = stranger.get("/api/models", headers={"Host": host, "Authorization": f"token {TOKEN}"})
+    assert response.status_code == 200
+
+
+@pytest.mark.parametrize("origin", ["http://example.org", "null", "https://127.0.0.1:8642", "http://127.0.0.1:9999"])
+def test_a_foreign_origin_is_refused(client, model, origin):
+    response = client.post("/api/read", json=model("average").request, headers={"Origin": origin})
+    assert response.status_code == 403 and "Origin" in error(response)
+
+
+def test_the_own_origin_is_known(client, model):
+    headers = {"Origin": f"http://127.0.0.1:{PORT}", "Sec-Fetch-Site": "same-origin"}
+    assert client.post("/api/read", json=model("average").request, headers=headers).status_code == 200
+
+
+def test_other_sites_may_link_to_the_page_and_nothing_else(client):
+    headers = {"Sec-Fetch-Site": "cross-site"}
+    assert client.get("/", headers=headers).status_code == 200
+    assert client.get("/api/models", headers=headers).status_code == 403
+
+
+@pytest.mark.parametrize("path", [*PATHS, f"/?token={TOKEN}"])
+def test_every_response_carries_the_headers(client, stranger, path):
+    for browser in (client, stranger):
+        headers = browser.get(path).headers
+        for name, value in HEADERS.items():
+            assert headers[name] == value
+
+
+def test_the_policy_allows_no_inline_script_and_no_other_site(client):
+    policy = client.get("/").headers["content-security-policy"]
+    assert "default-src 'none'" in policy and "script-src 'self'" in policy and "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy and "http" not in policy
+
+
+def test_a_response_may_set_a_policy_of_its_own():
+    headers = dict(with_headers([(b"Content-Security-Policy", REPORT_POLICY.encode())]))
+    assert headers[b"Content-Security-Policy"] == REPORT_POLICY.encode()
+    assert b"content-security-policy" not in headers and headers[b"cache-control"] == b"no-store"
+
+
+def test_a_body_that_is_too_large_is_refused(client, model):
+    content = {**model("average").request, "text": "a" * MOST_BYTES}
+    response = client.post("/api/read", json=content)
+    assert response.status_code == 413 and "256" in error(response) or "262,144" in error(response)
+
+
+def test_a_body_that_does_not_say_how_large_it_is_is_counted(client):
+    def chunks():
+        for _ in range(300):
+            yield b" " * 1024
+
+    response = client.post("/api/read", content=chunks(), headers={"Content-Type": "application/json"})
+    assert response.status_code == 413
+
+
+def test_a_length_that_is_no_number_is_refused(client):
+    headers = {"Content-Type": "application/json", "Content-Length": "-1"}
+    assert client.post("/api/read", content=b"{}", headers=headers).status_code == 400
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
+def test_a_form_cannot_be_sent_from_another_page(client, kind):
+    response = client.post("/api/read", content=b"{}", headers={"Content-Type": kind})
+    assert response.status_code == 415
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"])
+def test_other_methods_are_refused(client, method):
+    assert client.request(method, "/api/read").status_code == 405
+
+
+def test_a_disconnected_client_is_no_body():
+    async def receive():
+        return {"type": "http.disconnect"}
+
+    assert asyncio.run(read_body(receive)) == b""
+
+
+def test_websockets_are_closed():
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    asyncio.run(Guard(None, TOKEN, PORT)({"type": "websocket"}, None, send))
+    assert sent == [{"type": "websocket.close", "code": 1008}]
+
+
+def test_two_servers_have_cookies_of_their_own(client):
+    other = TestClient(Guard(client.app, "other", 9000), base_url="http://127.0.0.1:9000", follow_redirects=False)
+    assert "heedful-9000=other" in other.get("/?token=other").headers["set-cookie"]
