@@ -5,6 +5,7 @@ from math import nan
 
 from pydantic import BaseModel, ConfigDict
 
+from heedful import battery
 from heedful.battery.question import Columns, Values
 from heedful.measures import Estimate, difference_interval, mean_interval
 from heedful.settings import Option
@@ -20,6 +21,7 @@ QUESTIONS = (
     "seeds",
 )
 """Whose scores make up the mean: whether attention matters to the answer, and whether it would be the same again."""
+ASKED = tuple(question for question in battery.QUESTIONS if question.name in QUESTIONS)
 TESTS = (
     "gradient_agreement",
     "leave_one_out_agreement",
@@ -59,8 +61,8 @@ class Point(BaseModel):
 
     @property
     def mean(self) -> float:
-        """The mean score: a question counts at most 1, so that none makes up for the others."""
-        known = [min(score, 1.0) for score in self.scores.values() if score == score]
+        """The mean score: each question counts from 0 to 1, so that none makes up for the others or outweighs them."""
+        known = [min(max(score, 0.0), 1.0) for score in self.scores.values() if score == score]
         return sum(known) / len(known) if known else nan
 
 
@@ -78,7 +80,7 @@ def point_of(
         columns: of all seeds, as `verdict.scoring.columns_of` makes them.
         own_way: those of the run's own way to train, on the same texts, to take the accuracy lost against.
     """
-    scores = {line.name: line.score for line in verdict_lines(columns) if line.name in QUESTIONS}
+    scores = {line.name: line.score for line in verdict_lines(columns, questions=ASKED)}
     lost = Estimate(0.0, 0.0, 0.0, 0) if own_way is None else _lost(own_way[CORRECT], columns[CORRECT])
     sharpness, evenness = (mean_interval(columns[f"shape.{name}"]).value for name in ("sharpness", "evenness"))
     return Point(

@@ -9,7 +9,7 @@ from heedful.models.transformers.loading import PREFIX, load_classifier
 from heedful.models.transformers.model import TransformerModel
 from heedful.runs.other_data import every_text_is_new
 from heedful.runs.run_file import RUN_FILE, read_run_file
-from heedful.settings import DataSettings, TextSettings
+from heedful.settings import DataSettings, Run, TextSettings
 from heedful.types import Dataset
 
 CONFIGURATION = "config.json"
@@ -32,15 +32,21 @@ def load_view(name: str, site: str = "last", scope: str = "row", device: str = "
     return TransformerModel(load_classifier(name, device=device), site, scope)
 
 
-def trained_on(name: str) -> DataSettings | None:
-    """The data that a model in a folder was fine-tuned on, by its run.json; None where that does not say it."""
+def run_of(name: str) -> Run | None:
+    """The settings that a model in a folder was fine-tuned with, by its run.json; None where that does not say it."""
     place = Path(name).expanduser()
     if not (place / RUN_FILE).is_file():
         return None
     try:
-        return read_run_file(place, is_named=False).run.data
+        return read_run_file(place, is_named=False).run
     except StoreError:  # of another version, or of another tool: the model may be sound all the same
         return None
+
+
+def trained_on(name: str) -> DataSettings | None:
+    """The data that a model in a folder was fine-tuned on; None where nobody has written that down."""
+    run = run_of(name)
+    return None if run is None else run.data
 
 
 def load_texts(data: DataSettings, models: Sequence[str] = ()) -> Dataset:

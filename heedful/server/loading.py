@@ -9,9 +9,9 @@ from heedful.errors import SettingError
 from heedful.models.transformers.model import TransformerModel
 from heedful.report.audit_files import AuditFiles
 from heedful.report.pooled import audited_model
-from heedful.runs.classifiers import CONFIGURATION, is_classifier, load_view
+from heedful.runs.classifiers import CONFIGURATION, is_classifier, load_view, run_of
 from heedful.runs.finetuned import find_finetuned, is_finetuned
-from heedful.runs.run_file import RUN_FILE, read_run_file
+from heedful.runs.run_file import RUN_FILE
 from heedful.runs.store import Store
 from heedful.server.actions import ACTIONS
 from heedful.server.classifier_reader import ClassifierReader
@@ -102,9 +102,8 @@ def serve_classifier(name: str, *, audits: Path | None = None, device: str = "cp
     """A Hugging Face classifier, ready to be served."""
     model = load_view(name, device=device)
     place = Path(name).expanduser()
-    run = read_run_file(place).run if (place / RUN_FILE).is_file() else None
     folder = place if (place / CONFIGURATION).is_file() else None
-    return serve_view(model, run=run, folder=folder, audits=audits)
+    return serve_view(model, run=run_of(name), folder=folder, audits=audits)
 
 
 def serve_view(

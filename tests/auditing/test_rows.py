@@ -160,7 +160,7 @@ def test_a_test_is_chosen_by_its_cost_or_by_its_name():
     assert set(chosen_tests(AuditSettings())) == COSTS["default"]
     assert set(chosen_tests(AuditSettings(deep=True))) == COSTS["default"] | COSTS["deep"]
     assert list(chosen_tests(AuditSettings(tests=("sensitivity",)))) == ["prediction", "sensitivity"]
-    assert COSTS["named"] == {"sensitivity"}
+    assert COSTS["named"] == {"sensitivity", "shape"}
 
 
 def test_radii_and_counts_of_words_are_options(trained, wordnet, monkeypatch):

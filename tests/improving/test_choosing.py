@@ -36,7 +36,8 @@ def test_where_nothing_is_better_the_own_way_stays():
     assert choose(OWN, [point("worse", score=0.4), point("equal")]).name == "own"
 
 
-def test_a_question_counts_at_most_one_and_unanswered_ones_not_at_all():
+def test_a_question_counts_from_0_to_1_and_unanswered_ones_not_at_all():
+    assert point("x", seeds=-3.0, sufficiency=1.0).mean == pytest.approx(0.5)
     assert point("x", seeds=3.0, sufficiency=0.0).mean == pytest.approx(0.5)
     assert point("x", seeds=0.4, sufficiency=float("nan")).mean == pytest.approx(0.4)
 

@@ -81,12 +81,16 @@ def case(name: str) -> Case:
     return Case(trained, serve_run(trained), text, QUERY if name == "nli" else "")
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="package", autouse=True)
 def without_data(tmp_path_factory):
     """No synonyms and no vectors at hand, which would take long to load."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HEEDFUL_DATA", str(tmp_path_factory.mktemp("data")))
-        yield
+    return tmp_path_factory.mktemp("data")
+
+
+@pytest.fixture(autouse=True)
+def without_data_here(without_data, monkeypatch):
+    """For as long as a test runs: tests of other folders may come between those of this one."""
+    monkeypatch.setenv("HEEDFUL_DATA", str(without_data))
 
 
 @pytest.fixture(autouse=True)

@@ -24,7 +24,7 @@ WHOLE = {"sun-lu": "medium"}
 """The smallest scale at which every column of a study's tables has a number, where it is not `small`."""
 
 
-WITHOUT_NUMBERS = {"transformers"}
+WITHOUT_NUMBERS = {"transformers", "heedable"}
 """Studies of several papers, none of whose numbers is about the same models."""
 
 

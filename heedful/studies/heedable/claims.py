@@ -1,6 +1,6 @@
 """What is claimed of diverse states, and what we claim of the recipe that dev texts choose."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from heedful.battery.question import Values
 from heedful.studies.claims import Part, paired, part_of, test_claim
@@ -18,12 +18,12 @@ from heedful.studies.heedable.columns import (
     TAU_DELETION,
     TAU_GRADIENT,
     VANILLA,
-    chosen_recipe,
+    chosen_recipes,
 )
 from heedful.studies.study import Cell, Claim, Results
 
 MOHANKUMAR = "Mohankumar et al. (2020), arXiv:2004.14243"
-OURS = "our own claim"
+OURS = "our reading of what such training should do; in none of the papers"
 AGAINST_VANILLA = "text by text"
 
 CONICITY_FALLS = Claim(
@@ -131,22 +131,24 @@ STAYS_SHARP = Claim(
 )
 
 Difference = Callable[[Cell, Cell], Values]
+Recipes = Mapping[tuple[str, str], tuple[Cell, Cell]]
 
 
 def claims(results: Results) -> list[Claim]:
     """Five of diverse states, six of the recipe."""
+    recipes = chosen_recipes(results)
     return [
         test_claim(CONICITY_FALLS, _diverse(results, _fall(CONICITY), CONICITY)),
         test_claim(PERMUTATION_MATTERS, _diverse(results, _rise(PERMUTED), PERMUTED)),
         test_claim(FEWER_ERASURES, _diverse(results, _fall(ERASED), ERASED)),
         test_claim(GRADIENTS_AGREE, _diverse(results, _rise(TAU_GRADIENT), TAU_GRADIENT)),
         test_claim(LESS_PUNCTUATION, _diverse(results, _fall(PUNCTUATION), PUNCTUATION)),
-        test_claim(NO_ACCURACY_LOST, _recipe(results, _rise(CORRECT), CORRECT)),
-        test_claim(MORE_RELEVANT, _recipe(results, _fall(ERASED), ERASED)),
-        test_claim(AGREES_MORE, _recipe(results, _rise(TAU_DELETION), TAU_DELETION)),
-        test_claim(SEEDS_HALVED, _recipe(results, _fall(OTHER_SEEDS, 1 / 2), OTHER_SEEDS)),
-        test_claim(ATTACK_RESISTED, _recipe(results, _fall(ATTACK, 2 / 3), ATTACK)),
-        test_claim(STAYS_SHARP, _recipe(results, _rise(SHARPNESS, 1 / 2), SHARPNESS)),
+        test_claim(NO_ACCURACY_LOST, _recipe(recipes, _rise(CORRECT), CORRECT)),
+        test_claim(MORE_RELEVANT, _recipe(recipes, _fall(ERASED), ERASED)),
+        test_claim(AGREES_MORE, _recipe(recipes, _rise(TAU_DELETION), TAU_DELETION)),
+        test_claim(SEEDS_HALVED, _recipe(recipes, _fall(OTHER_SEEDS, 1 / 2), OTHER_SEEDS)),
+        test_claim(ATTACK_RESISTED, _recipe(recipes, _fall(ATTACK, 2 / 3), ATTACK)),
+        test_claim(STAYS_SHARP, _recipe(recipes, _rise(SHARPNESS, 1 / 2), SHARPNESS)),
     ]
 
 
@@ -171,12 +173,10 @@ def _diverse(results: Results, difference: Difference, column: str) -> dict[str,
     return parts
 
 
-def _recipe(results: Results, difference: Difference, column: str) -> dict[str, Part]:
+def _recipe(recipes: Recipes, difference: Difference, column: str) -> dict[str, Part]:
     """The recipe that dev texts choose against vanilla, for each set and encoder."""
-    parts = {}
-    pairs = dict.fromkeys((cell.data, cell.encoder) for cell in results.select(CORRECT, method=VANILLA))
-    for data, encoder in pairs:
-        chosen = chosen_recipe(results, data, encoder)
-        if chosen is not None and all(column in cell.columns for cell in chosen):
-            parts[f"{data}, {encoder}"] = part_of(difference(*chosen), *chosen)
-    return parts
+    return {
+        f"{data}, {encoder}": part_of(difference(*cells), *cells)
+        for (data, encoder), cells in recipes.items()
+        if all(column in cell.columns for cell in cells)
+    }

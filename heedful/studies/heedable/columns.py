@@ -39,6 +39,13 @@ TAU_GRADIENT, TAU_DELETION = "gradient_agreement.tau", "leave_one_out_agreement.
 OTHER_SEEDS, ATTACK = "seeds.mean_js", "embedding_attack.js_attention"
 
 
+def chosen_recipes(results: Results) -> dict[tuple[str, str], tuple[Cell, Cell]]:
+    """For each set and encoder the recipe that dev texts choose and vanilla, both on test texts."""
+    pairs = dict.fromkeys((cell.data, cell.encoder) for cell in results.select(CORRECT, method=VANILLA))
+    chosen = {pair: chosen_recipe(results, *pair) for pair in pairs}
+    return {pair: cells for pair, cells in chosen.items() if cells is not None}
+
+
 def chosen_recipe(results: Results, data: str, encoder: str) -> tuple[Cell, Cell] | None:
     """The recipe that dev texts choose and vanilla, both on test texts; None where either is missing."""
     vanilla = results.find(CORRECT, data=data, encoder=encoder, method=VANILLA)

@@ -4,6 +4,7 @@ from math import nan
 
 from heedful.improving.points import QUESTIONS
 from heedful.measures import Estimate
+from heedful.schema import Line
 from heedful.studies.claims import entry, score_estimate
 from heedful.studies.heedable.columns import (
     ATTACK,
@@ -12,8 +13,7 @@ from heedful.studies.heedable.columns import (
     OTHER_SEEDS,
     SHARPNESS,
     TAU_DELETION,
-    VANILLA,
-    chosen_recipe,
+    chosen_recipes,
     holding,
     lines_of,
 )
@@ -50,10 +50,7 @@ def _count(number: int | None) -> Entry:
 
 def _chosen(results: Results) -> Table:
     rows = []
-    for data, encoder in dict.fromkeys((cell.data, cell.encoder) for cell in results.select(CORRECT, method=VANILLA)):
-        pair = chosen_recipe(results, data, encoder)
-        if pair is None:
-            continue
+    for (data, encoder), pair in chosen_recipes(results).items():
         for cell in reversed(pair):
             held = holding(cell)
             entries = (
@@ -85,10 +82,7 @@ def _scores(results: Results) -> Table:
         scores = (lines.get(name) for name in SCORED)
         entries = (
             Entry(score_estimate(cell, "accuracy")),
-            *(
-                Entry(None) if line is None else Entry(_score(line.score, line.score_low, line.score_high, line.texts))
-                for line in scores
-            ),
+            *(Entry(None if line is None else _score(line)) for line in scores),
             entry(cell.columns[SHARPNESS]),
             entry(cell.columns[EVENNESS]),
         )
@@ -98,8 +92,9 @@ def _scores(results: Results) -> Table:
     return Table("Scores", "Every way to train", note, ("data", "encoder", "training"), titles, tuple(rows))
 
 
-def _score(value: float | None, low: float | None, high: float | None, texts: int) -> Estimate | None:
-    return None if value is None else Estimate(value, nan if low is None else low, nan if high is None else high, texts)
+def _score(line: Line) -> Estimate:
+    score, low, high = (nan if end is None else end for end in (line.score, line.score_low, line.score_high))
+    return Estimate(score, low, high, line.texts)
 
 
 def _criteria(results: Results) -> Table:
