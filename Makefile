@@ -4,6 +4,12 @@ BIN := .venv/bin
 TORCH := torch==2.13.0
 WORKERS ?= 2
 
+TENSORS := tests/measures tests/exact tests/models tests/attribution tests/battery tests/training tests/token_scores tests/test_attacks.py
+empty :=
+space := $(empty) $(empty)
+comma := ,
+CHECKED := $(subst $(space),$(comma),$(addprefix heedful.,attacks attribution battery exact measures models token_scores training types))
+
 # Idle threads of torch must wait, not spin: on a busy machine that is a hundredfold difference.
 export OMP_WAIT_POLICY := PASSIVE
 
@@ -12,8 +18,11 @@ export OMP_WAIT_POLICY := PASSIVE
 audit: .venv/ready
 	$(BIN)/heedful audit
 
+# Where tensors are made, every call is checked against its types as the tests run. That doubles their time, so what is
+# built on top of it (audits, commands, pages) is tested as it is used, without.
 test: check
-	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal
+	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal $(TENSORS) --jaxtyping-packages=$(CHECKED),beartype.beartype
+	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal $(addprefix --ignore=,$(TENSORS))
 
 check: .venv/ready-dev
 	$(BIN)/ruff format --check .

@@ -8,11 +8,10 @@ from heedful.settings import Option, Run
 from heedful.settings.validation import update_settings
 
 METHOD = "faithful"
-ALONE: Mapping[str, Option] = {"attention": 0.0, "prediction": 0.0}
+ALONE: Mapping[str, Option] = {"evidence": 0.0, "attention": 0.0, "prediction": 0.0}
 """Options by which nothing is learnt from teachers."""
-TARGET = "squared_item_logit"
-DIVERSITY, EVIDENCE = (0.1, 0.25, 0.5), (0.0, 1.0)
-"""Weights that are tried, each with each."""
+DIVERSITY = (0.25, 0.5, 1.0)
+"""Weights of diversity that are tried, without teachers; the best also with them."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +29,9 @@ class Candidate:
 
     @property
     def with_teachers(self) -> "Candidate":
-        """The same, learning from an ensemble of models that were trained by it."""
+        """The same, learning from what an ensemble that was trained by it finds when it deletes each word."""
         own = {name: value for name, value in self.options.items() if name not in ALONE}
-        return Candidate(f"{self.name}, ensemble", own)
+        return Candidate(f"{self.name}, taught", own)
 
 
 def own_way(run: Run) -> Candidate:
@@ -40,19 +39,9 @@ def own_way(run: Run) -> Candidate:
     return Candidate("as it is", run.training.options, run.training.method)
 
 
-def first_candidates(run: Run) -> tuple[Candidate, ...]:
-    """Recipes without teachers; evidence is what a linear head makes of each word, so others go without."""
-    weights = EVIDENCE if run.network.head == "linear" else EVIDENCE[:1]
-    return tuple(_candidate(diversity, evidence) for evidence in weights for diversity in DIVERSITY)
-
-
-def _candidate(diversity: float, evidence: float) -> Candidate:
-    options: dict[str, Option] = {"diversity": diversity, **ALONE}
-    if not evidence:
-        return Candidate(f"diversity {diversity:g}", options)
-    return Candidate(
-        f"diversity {diversity:g}, evidence {evidence:g}", {**options, "evidence": evidence, "target": TARGET}
-    )
+def first_candidates() -> tuple[Candidate, ...]:
+    """Recipes without teachers."""
+    return tuple(Candidate(f"diversity {weight:g}", {"diversity": weight, **ALONE}) for weight in DIVERSITY)
 
 
 def check_improvable(run: Run) -> None:

@@ -6,10 +6,10 @@ from math import nan
 from pydantic import BaseModel, ConfigDict
 
 from heedful import battery
-from heedful.battery.question import Columns, Values
+from heedful.battery.question import Columns, Question, Values
 from heedful.measures import Estimate, difference_interval, mean_interval
-from heedful.settings import Option
-from heedful.verdict.scoring import verdict_lines
+from heedful.settings import Option, OptionValue
+from heedful.verdict.scoring import is_asked
 
 QUESTIONS = (
     "gradient_agreement",
@@ -31,7 +31,11 @@ TESTS = (
     "shape",
 )
 """The tests that these questions, sharpness and evenness need; other seeds are companions of an audit."""
+OPTIONS: dict[str, dict[str, OptionValue]] = {"embedding_attack": {"radii": (0.05,)}}
+"""Of these tests: noise as large as SEAT's largest."""
 CORRECT = "prediction.correct"
+LEAST = 1e-6
+"""The smallest distance between floor and best that a score is taken of."""
 
 
 class Point(BaseModel):
@@ -61,9 +65,12 @@ class Point(BaseModel):
 
     @property
     def mean(self) -> float:
-        """The mean score: each question counts from 0 to 1, so that none makes up for the others or outweighs them."""
-        known = [min(max(score, 0.0), 1.0) for score in self.scores.values() if score == score]
-        return sum(known) / len(known) if known else nan
+        """The mean score: each question counts from 0 to 1, so that none makes up for the others or outweighs them.
+
+        A question without an answer counts 0: else a way to train would gain by making it meaningless.
+        """
+        counted = [min(max(score, 0.0), 1.0) if score == score else 0.0 for score in self.scores.values()]
+        return sum(counted) / len(counted) if counted else nan
 
 
 def point_of(
@@ -80,7 +87,7 @@ def point_of(
         columns: of all seeds, as `verdict.scoring.columns_of` makes them.
         own_way: those of the run's own way to train, on the same texts, to take the accuracy lost against.
     """
-    scores = {line.name: line.score for line in verdict_lines(columns, questions=ASKED)}
+    scores = {question.name: _score(question, columns) for question in ASKED if is_asked(question, columns)}
     lost = Estimate(0.0, 0.0, 0.0, 0) if own_way is None else _lost(own_way[CORRECT], columns[CORRECT])
     sharpness, evenness = (mean_interval(columns[f"shape.{name}"]).value for name in ("sharpness", "evenness"))
     return Point(
@@ -91,10 +98,22 @@ def point_of(
         lost=lost.value,
         lost_low=lost.low,
         lost_high=lost.high,
-        scores={name: nan if score is None else score for name, score in scores.items()},
+        scores=scores,
         sharpness=sharpness,
         evenness=evenness,
     )
+
+
+def _score(question: Question, columns: Columns) -> float:
+    """(value - floor) / (best - floor), of the means; NaN where best and floor are too close to matter.
+
+    A verdict also asks whether best is surely above the floor; with two seeds hardly anything is, and ways to train are
+    to be ranked all the same.
+    """
+    value, floor, best = question.measured(columns)
+    defined = ~(value + floor + best).isnan()
+    mean, low, high = (part[defined].mean().item() for part in (value, floor, best))
+    return (mean - low) / (high - low) if high - low > max(question.material, LEAST) else nan
 
 
 def _lost(before: Values, after: Values) -> Estimate:

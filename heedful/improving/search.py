@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from heedful.auditing.companions import Companions
 from heedful.improving.candidates import Candidate, check_improvable, first_candidates, own_way
 from heedful.improving.choosing import MOST_LOST, choose
-from heedful.improving.points import TESTS, Point, point_of
+from heedful.improving.points import OPTIONS, TESTS, Point, point_of
 from heedful.report.audit_files import AuditFiles
 from heedful.report.pooled import pool_checkpoints
 from heedful.runs.companions import PlannedAudit
@@ -15,6 +15,8 @@ from heedful.verdict.scoring import columns_of
 
 SEEDS, FRESH_SEEDS = 2, 3
 """Trainings that judge each way, and that test the chosen one beside the run's own."""
+TAUGHT = 2
+"""Recipes without teachers that are tried with them."""
 TEXTS = 400
 """Texts that judge, at most."""
 MORE_TESTS = (
@@ -67,7 +69,7 @@ class Improvement:
 
 
 def improve(run: Run, auditor: Auditor, *, most_lost: float = MOST_LOST, texts: int | None = None) -> Improvement:
-    """The best recipe for a run: first without teachers, then the best of these with them, too.
+    """The best recipe for a run: first without teachers, then the best two of these with them, too.
 
     Args:
         run: with the fingerprints of its data.
@@ -76,15 +78,16 @@ def improve(run: Run, auditor: Auditor, *, most_lost: float = MOST_LOST, texts: 
         texts: that judge, at most.
     """
     check_improvable(run)
-    search = _Search(run, auditor, AuditSettings(tests=TESTS, split="dev", examples=texts or TEXTS, shown=0))
-    own, alone = own_way(run), first_candidates(run)
+    search = _Search(
+        run, auditor, AuditSettings(tests=TESTS, options=OPTIONS, split="dev", examples=texts or TEXTS, shown=0)
+    )
+    own, alone = own_way(run), first_candidates()
     base, *points = search.judge([own, *alone], "recipes without teachers")
     ways = {way.name: way for way in (own, *alone)}
-    best = choose(base, points, most_lost)
-    if best.name != base.name:
-        taught = ways[best.name].with_teachers
-        points += search.judge([taught], "the best of them with teachers")
-        ways[taught.name] = taught
+    best = sorted(points, key=lambda point: -point.mean)[:TAUGHT]
+    taught = [ways[point.name].with_teachers for point in best]
+    points += search.judge(taught, "the best of them with teachers")
+    ways |= {way.name: way for way in taught}
     chosen = choose(base, points, most_lost)
     tested = None if chosen.name == base.name else search.test(own, ways[chosen.name])
     key = key_of(ways[chosen.name].trained_from(run, run.seed))
@@ -108,7 +111,7 @@ class _Search:
     def test(self, own: Candidate, chosen: Candidate) -> Tested:
         """The run's own way and the chosen one, put to more tests on test texts, from fresh seeds."""
         seeds = range(self.run.seed + SEEDS, self.run.seed + SEEDS + FRESH_SEEDS)
-        settings = AuditSettings(tests=(*TESTS, *MORE_TESTS))
+        settings = AuditSettings(tests=(*TESTS, *MORE_TESTS), options=OPTIONS)
         before, after = self._audits([own, chosen], seeds, settings, "before and after, on test texts with other seeds")
         points = (_point(way, audits, before) for way, audits in ((own, before), (chosen, after)))
         return Tested(pool_checkpoints(before), pool_checkpoints(after), *points)

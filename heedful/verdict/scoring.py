@@ -62,17 +62,15 @@ def verdict_lines(
     searched: Collection[str] = (),
     item: str = "word",
     counted_on: str = Answer.counted_on,
-    questions: Sequence[Question] = QUESTIONS,
 ) -> list[Line]:
     """One line for every question whose tests were run.
 
     Args:
-        questions: that are asked.
         inexact: tests that were not answered exactly; `searched`: those of them that were searched for.
         item: what attention weighs, as the sentences call it.
         counted_on: the texts on which label-indicative words were counted.
     """
-    asked = [question for question in questions if is_asked(question, columns)]
+    asked = [question for question in QUESTIONS if is_asked(question, columns)]
     learns_permuted = _learns_permuted(columns)
     words = {"item": item, "counted_on": counted_on}
     return [

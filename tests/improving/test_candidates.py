@@ -7,7 +7,7 @@ from heedful.training.methods import METHODS, bind_loss
 
 
 def test_candidates_are_options_that_the_method_knows():
-    for candidate in first_candidates(Run()):
+    for candidate in first_candidates():
         for each in (candidate, candidate.with_teachers):
             run = each.trained_from(Run(seed=3), 5)
             assert (run.training.method, run.seed) == ("faithful", 5)
@@ -15,23 +15,17 @@ def test_candidates_are_options_that_the_method_knows():
 
 
 def test_only_with_teachers_is_something_learnt_from_them():
-    candidate = first_candidates(Run())[0]
-    assert candidate.options["attention"] == candidate.options["prediction"] == 0
+    candidate = first_candidates()[0]
+    assert all(candidate.options[name] == 0 for name in ("evidence", "attention", "prediction"))
     taught = candidate.with_teachers
-    assert not {"attention", "prediction"} & set(taught.options)
+    assert set(taught.options) == {"diversity"}
     assert taught.options["diversity"] == candidate.options["diversity"] and taught.name != candidate.name
 
 
 def test_the_recipe_replaces_the_options_of_another_method():
     run = Run(training=TrainingSettings(method="diversity", options={"weight": 0.7}))
-    assert "weight" not in first_candidates(run)[0].trained_from(run, 0).training.options
+    assert "weight" not in first_candidates()[0].trained_from(run, 0).training.options
     assert own_way(run).trained_from(run, 7) == Run(training=run.training, seed=7)
-
-
-def test_evidence_is_for_linear_heads():
-    names = [candidate.name for candidate in first_candidates(Run(network=NetworkSettings(head="tanh")))]
-    assert names and not any("evidence" in name for name in names)
-    assert any("evidence" in candidate.name for candidate in first_candidates(Run()))
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,12 @@ from heedful.runs.store import Store
 from heedful.runs.worker import ensure_on, load_data
 from heedful.settings import DataSettings, NetworkSettings, Run, TrainingSettings
 from heedful.settings.validation import update_settings
+from support.classifiers import written
 
 RUN = Run(
-    data=DataSettings(source="mock-1", train_limit=150, test_limit=40),
+    data=DataSettings(source="reviews.csv"),
     network=NetworkSettings(encoder="average", embed_size=6, hidden_size=6),
-    training=TrainingSettings(epochs=2, learning_rate=0.02),
+    training=TrainingSettings(epochs=1, learning_rate=0.02),
     seed=4,
 )
 
@@ -28,7 +29,9 @@ def searched(tmp_path_factory):
     """A search over a single recipe, which is made to be chosen; what it asked for; and where it stored it."""
     folder = tmp_path_factory.mktemp("improved")
     store, asked = Store(folder / "runs"), []
-    run, dataset = load_data(RUN)
+    lines = [f"{text},{label}" for text, label in written(150)]
+    (folder / "reviews.csv").write_text("\n".join(["text,label", *lines]), encoding="utf-8")
+    run, dataset = load_data(update_settings(RUN, {"data.source": str(folder / "reviews.csv")}))
     ensure_on(run, dataset, store)
 
     def auditor(planned, settings, purpose):
@@ -37,7 +40,6 @@ def searched(tmp_path_factory):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(candidates, "DIVERSITY", (0.25,))
-        patch.setattr(candidates, "EVIDENCE", (0.0,))
         patch.setattr("heedful.improving.search.choose", lambda own, points, most_lost: points[-1])
         reached = improve(run, auditor, texts=30)
     return reached, asked, folder, run
@@ -71,7 +73,7 @@ def test_points_say_what_was_measured(searched):
     reached, _, _, _ = searched
     assert reached.own_way.lost == 0 and [point.name for point in reached.points] == [
         "diversity 0.25",
-        "diversity 0.25, ensemble",
+        "diversity 0.25, taught",
     ]
     for point in (reached.own_way, *reached.points):
         assert set(point.scores) >= {"leave_one_out_agreement", "erase_until_flip", "seeds", "embedding_attack"}
@@ -89,14 +91,13 @@ def test_the_kept_run_is_of_the_original_seed(searched):
 def test_the_command_finds_all_done_and_prints_before_and_after(searched, monkeypatch):
     _, _, folder, run = searched
     monkeypatch.setattr(candidates, "DIVERSITY", (0.25,))
-    monkeypatch.setattr(candidates, "EVIDENCE", (0.0,))
     monkeypatch.setattr("heedful.improving.search.choose", lambda own, points, most_lost: points[-1])
     places = ["--runs", str(folder / "runs"), "--audits", str(folder / "audits"), "--out", str(folder / "out")]
     key = next(path.name for path in (folder / "runs").iterdir() if _is_of(path, run))
     shown = CliRunner().invoke(app, ["improve", key[:8], "--examples", "30", "--json", *places], catch_exceptions=False)
     assert shown.exit_code == 0, shown.output
     document = json.loads(shown.stdout)
-    assert document["chosen"] == "diversity 0.25, ensemble" and len(document["dev"]) == 3 and len(document["test"]) == 2
+    assert document["chosen"] == "diversity 0.25, taught" and len(document["dev"]) == 3 and len(document["test"]) == 2
     assert {question["name"] for question in document["comparison"]["questions"]} >= {"seeds", "adversarial_attention"}
     page = (folder / "out" / "report.html").read_text(encoding="utf-8")
     assert "What does faithful attention cost?" in page and "before" in page

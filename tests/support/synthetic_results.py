@@ -173,6 +173,9 @@ def _cell(members: list[StudyRun], number: int) -> Cell:
     generator, first = torch.Generator().manual_seed(number), members[0]
     runs = [member.run.run for member in members]
     base, labels = described(runs[0]).run, LABELS.get(first.data, ("no", "yes"))
+    # Seeds of a cell are companions of each other: each is described once.
+    seeds = {id(seed): seed for member in members for seed in member.seeds}
+    known = {number: described(seed.run) for number, seed in seeds.items()}
     adversaries = (described(adversary_of(base, each.seed, each.changes)) for each in first.adversaries)
     return Cell(
         data=first.data,
@@ -183,7 +186,7 @@ def _cell(members: list[StudyRun], number: int) -> Cell:
         runs=tuple(described(run, labels) for run in runs),
         columns=random_columns(measured_columns(first), len(members), generator),
         companions=Companions(
-            seeds=tuple(described(seed.run) for member in members for seed in member.seeds),
+            seeds=tuple(known[id(seed)] for member in members for seed in member.seeds),
             adversaries=tuple(adversaries),
         ),
         seconds=5.0,

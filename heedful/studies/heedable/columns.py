@@ -16,16 +16,10 @@ ENSEMBLE, FAITHFUL = "ensemble", "faithful"
 DEV = "dev"
 """The role of audits on dev texts, by which the recipe is chosen."""
 RECIPES: dict[str, dict[str, Option]] = {
-    "diversity 0.25": {"diversity": 0.25, "attention": 0.0, "prediction": 0.0},
-    "diversity 0.25, evidence 1": {
-        "diversity": 0.25,
-        "evidence": 1.0,
-        "target": "squared_item_logit",
-        "attention": 0.0,
-        "prediction": 0.0,
-    },
-    "diversity 0.25, ensemble": {"diversity": 0.25},
-    "diversity 0.25, evidence 1, ensemble": {"diversity": 0.25, "evidence": 1.0, "target": "squared_item_logit"},
+    "diversity 0.5": {"diversity": 0.5, "evidence": 0.0, "attention": 0.0, "prediction": 0.0},
+    "diversity 0.25, taught": {"diversity": 0.25},
+    "diversity 0.5, taught": {"diversity": 0.5},
+    "diversity 1, taught": {"diversity": 1.0},
 }
 """Options of method `faithful` among which the recipe is chosen, set by set."""
 

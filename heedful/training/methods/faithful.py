@@ -1,4 +1,4 @@
-"""The recommended recipe: diverse states, attention guided by evidence, and an ensemble distilled into one model."""
+"""The recommended recipe: diverse states, and attention guided by what an ensemble finds when it deletes each word."""
 
 import torch
 from jaxtyping import Float
@@ -12,9 +12,6 @@ from heedful.training.methods.method import Method, TeacherCount, Teachers, requ
 from heedful.training.methods.vanilla import vanilla
 from heedful.types import Model, Reference, Trace
 
-TAUGHT = 1.0
-"""The usual weight of what the teachers attend to and predict."""
-
 
 def faithful(
     model: Model,
@@ -22,20 +19,21 @@ def faithful(
     reference: Reference | None,
     generator: torch.Generator,
     *,
-    diversity: NonNegative = 0.25,
-    evidence: NonNegative = 0.0,
-    target: Target = "item_logit",
-    attention: NonNegative = TAUGHT,
-    prediction: NonNegative = TAUGHT,
+    diversity: NonNegative = 0.5,
+    evidence: NonNegative = 1.0,
+    target: Target = "leave_one_out",
+    attention: NonNegative = 0.0,
+    prediction: NonNegative = 1.0,
     teachers: TeacherCount = 3,
     teacher_seed: Seed | None = None,
 ) -> Float[Tensor, " batch"]:
     """-ln p(label), plus diversity, evidence and an ensemble's attention and prediction, each times its weight.
 
     + diversity x conicity (method 'diversity') + evidence x JSD(attention, evidence) ('guided_by_evidence')
-    + attention x KL(teachers' || attention) + prediction x KL(teachers' p || p) ('ensemble'). Diversity and evidence
-    make attention matter to the answer, the ensemble makes it repeatable. Its teachers are trained by the first two
-    alone, from other seeds. A weight of 0 leaves a term out, with its cost; both of the ensemble, the teachers.
+    + attention x KL(teachers' || attention) + prediction x KL(teachers' p || p) ('ensemble'). Diversity makes it matter
+    which word is attended to, evidence is how far the teachers' predictions move, in the mean, without each word, and
+    the ensemble makes both repeatable. Teachers have diversity alone, or with item logits as the evidence both, and
+    other seeds. A weight of 0 leaves a term out, with its cost; where nothing is learnt from teachers, there are none.
 
     Args:
         diversity, evidence, attention, prediction: weights of the terms.
@@ -56,11 +54,11 @@ def faithful(
 
 def diverse_teachers(
     *,
-    diversity: NonNegative = 0.25,
-    evidence: NonNegative = 0.0,
-    target: Target = "item_logit",
-    attention: NonNegative = TAUGHT,
-    prediction: NonNegative = TAUGHT,
+    diversity: NonNegative = 0.5,
+    evidence: NonNegative = 1.0,
+    target: Target = "leave_one_out",
+    attention: NonNegative = 0.0,
+    prediction: NonNegative = 1.0,
     teachers: TeacherCount = 3,
     teacher_seed: Seed | None = None,
 ) -> Teachers:
@@ -68,7 +66,7 @@ def diverse_teachers(
     by_deletion = evidence > 0 and target == "leave_one_out"
     if not (attention or prediction or by_deletion):
         return Teachers()
-    own = {"diversity": diversity, "attention": 0.0, "prediction": 0.0}
+    own = {"diversity": diversity, "evidence": 0.0, "attention": 0.0, "prediction": 0.0}
     if evidence and not by_deletion:
         own |= {"evidence": evidence, "target": target}
     return Teachers(teachers, "faithful", own, first_seed=teacher_seed, leave_one_out=by_deletion)

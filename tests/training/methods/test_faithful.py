@@ -71,17 +71,15 @@ def planned(**options):
 
 
 def test_teachers_are_trained_by_the_same_recipe_without_teachers():
-    plan = planned(diversity=0.5)
-    assert (plan.count, plan.method, plan.leave_one_out) == (3, "faithful", False)
-    assert plan.options == {"diversity": 0.5, "attention": 0.0, "prediction": 0.0}
+    plan = planned(diversity=0.3)
+    assert (plan.count, plan.method, plan.leave_one_out) == (3, "faithful", True)
+    assert plan.options == {"diversity": 0.3, **{name: 0.0 for name in ("evidence", "attention", "prediction")}}
     assert (
         bind_teachers(METHODS["faithful"], TrainingSettings(method="faithful", options=dict(plan.options))).count == 0
     )
-    assert planned(evidence=1.0, target="squared_item_logit").options | plan.options == {
-        **plan.options,
-        "evidence": 1.0,
-        "target": "squared_item_logit",
-    }
+    by_logits = planned(evidence=0.7, target="squared_item_logit")
+    assert by_logits.options["evidence"] == 0.7 and by_logits.options["target"] == "squared_item_logit"
+    assert not by_logits.leave_one_out
 
 
 def test_what_does_not_concern_the_teachers_leaves_them_the_same():
@@ -90,11 +88,11 @@ def test_what_does_not_concern_the_teachers_leaves_them_the_same():
 
 
 def test_there_are_teachers_only_where_something_is_learnt_from_them():
-    assert planned(attention=0.0, prediction=0.0).count == 0
-    assert planned(attention=0.0, prediction=0.0, evidence=1.0).count == 0
+    assert planned(attention=0.0, prediction=0.0, evidence=0.0).count == 0
+    assert planned(attention=0.0, prediction=0.0, evidence=1.0, target="item_logit").count == 0
     by_deletion = planned(attention=0.0, prediction=0.0, evidence=1.0, target="leave_one_out", teachers=2)
     assert (by_deletion.count, by_deletion.leave_one_out) == (2, True)
-    assert by_deletion.options["diversity"] == 0.25 and "evidence" not in by_deletion.options
+    assert by_deletion.options["diversity"] == 0.5 and by_deletion.options["evidence"] == 0
 
 
 def test_what_is_logged_does_not_need_teachers():
@@ -109,7 +107,7 @@ def test_what_is_logged_does_not_need_teachers():
 
 def test_it_trains_with_every_part():
     data = toy()
-    options = {"evidence": 1.0, "target": "leave_one_out", "teachers": 2, "diversity": 0.5}
+    options = {"attention": 1.0, "teachers": 2}
     training = {"training__method": "faithful", "training__options": options, "training__epochs": 6}
     run = changed(network__encoder="gru", data__fingerprint=data.fingerprint, **training)
     teachers = [train(each, data) for each in teachers_of(run)]
