@@ -17,8 +17,8 @@ def shape(evidence: Evidence, generator: torch.Generator) -> Findings:
 
     `sharpness`: the largest weight x the number of items, 1 for even weights. `evenness`: the entropy of the weights /
     that of even ones. `conicity`: the mean cosine between each hidden state and their mean. `punctuation`: the weight
-    on words without a letter or digit, undefined where the words are not known. Mohankumar et al. (2020,
-    arXiv:2004.14243, sections 3.1 and 5.6).
+    on words without a letter or digit, undefined where the words are not known. After Mohankumar et al.
+    (2020, arXiv:2004.14243).
     """
     attention, items = evidence.attention, evidence.items
     count = evidence.count.double()

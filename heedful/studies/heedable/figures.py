@@ -32,9 +32,7 @@ OF_RECIPE = (
 
 def figures(results: Results, claims: Mapping[str, Claim]) -> list[Figure]:
     """The frontier of each set, then the claims."""
-    diverse = Heading(
-        "diverse", "What diverse states change", "Mohankumar et al. (2020), Tables 2 to 5, in our measures"
-    )
+    diverse = Heading("diverse", "What diverse states change", "after Mohankumar et al. (2020), in our measures")
     recipe = Heading("recipe", "What the recipe changes", OURS)
     return [
         *_frontier(results),
