@@ -41,7 +41,7 @@ def reference_for(kind: str, batch: Batch) -> Reference:
         for parameter in base.parameters():
             parameter.add_(torch.randn(parameter.shape, generator=draw, dtype=parameter.dtype))
         seen = trace(base, batch)
-    return Reference(seen.attention, seen.logits)
+    return Reference(seen.attention, seen.logits, seen.attention.square())
 
 
 def losses(name: str, kind: str, batch: Batch | None = None, model=None):
