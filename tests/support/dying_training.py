@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import sys
+from importlib import import_module
 from pathlib import Path
 
 TOUCHES = ("open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.scandir", "shutil.rmtree")
@@ -65,9 +66,8 @@ def forked(call: list[str]) -> int:
 
 
 def serve() -> None:
-    import heedful.runs.store
-    import heedful.runs.worker
-    import heedful.training.loop  # noqa: F401 (so that forks have it)
+    for name in ("sklearn.metrics", "heedful.runs.store", "heedful.runs.worker", "heedful.training.loop"):
+        import_module(name)  # so that forks have it
 
     answers, nothing = os.dup(1), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, 1)
