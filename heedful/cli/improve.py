@@ -104,6 +104,7 @@ def _print(printed: "Output", reached: "Improvement", folder: Path, most_lost: f
     compared = compare_models([tested.before, tested.after])
     printed.console.print("\nBefore and after, on test texts, from seeds that had no part in the choice:\n")
     print_models(printed.console, compared)
+    _print_scores(printed.console, tested.own_way, tested.chosen)
     document = {**document, "comparison": compared.document()}
     _write(document, folder)
     page = _write_page(reached, folder, most_lost)
@@ -127,6 +128,23 @@ def _print_points(console: "Console", reached: "Improvement") -> None:
         table.add_row(escape(name), format_number(point.accuracy), *_numbers(point))
     console.print(table)
     console.print(LEGEND, style="dim", markup=False)
+
+
+def _print_scores(console: "Console", before: "Point", after: "Point") -> None:
+    """What the mean score is made of: unlike the values above it does not depend on how sharp attention is."""
+    from rich.box import SIMPLE_HEAD
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), title="Scores: 0 the floor, 1 the best", title_justify="left")
+    table.add_column("", overflow="fold")
+    for title in ("before", "after"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for name, score in before.scores.items():
+        table.add_row(escape(name.replace("_", " ")), format_number(score), format_number(after.scores.get(name)))
+    for name in ("mean", "sharpness", "evenness"):
+        table.add_row(name, format_number(getattr(before, name)), format_number(getattr(after, name)))
+    console.print(table)
 
 
 def _numbers(point: "Point") -> tuple[str, str, str]:
