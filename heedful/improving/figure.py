@@ -9,7 +9,7 @@ from heedful.formatting import format_number
 from heedful.improving.choosing import frontier
 from heedful.improving.points import Point
 from heedful.report.axis import axis_ends, x_axis, y_axis
-from heedful.report.drawing import INK, PLOT, colour_of, dashed_rule
+from heedful.report.drawing import INK, PLOT, colour_of
 from heedful.report.figure import Figure
 
 KINDS = ("as it is", "tried", "chosen")
@@ -34,7 +34,6 @@ def frontier_figure(own_way: Point, points: Sequence[Point], chosen: Point, most
         alt=f"Scatter plot of {len(ways)} ways to train; accuracy and mean score: {listed}.",
         chart=_chart(ways, own_way, chosen, own_way.accuracy - most_lost),
         table=table,
-        columns=6,
     )
 
 
@@ -61,6 +60,6 @@ def _chart(ways: Sequence[Point], own_way: Point, chosen: Point, least: float) -
     best = pl.DataFrame([{"accuracy": way.accuracy, "mean": way.mean} for way in frontier(ways)])
     line = alt.Chart(best).mark_line(color=INK, opacity=0.5, interpolate="step-before", aria=False).encode(x=x, y=y)
     dots = base.mark_point(filled=True, size=90, opacity=1, aria=False).encode(color=colour_of(kinds, "kind", "circle"))
-    names = base.mark_text(align="left", dx=7, dy=-6, color=INK, aria=False).encode(text="name:N")
-    bound = dashed_rule().encode(x=alt.datum(least))
-    return alt.LayerChart(layer=[bound, line, dots, names]).properties(width=2 * PLOT, height=260)
+    # The bound has the axis of the points: a datum would bring an axis of its own, which begins at 0.
+    bound = alt.Chart(pl.DataFrame({"accuracy": [least]})).mark_rule(strokeDash=[3, 3], color=INK, aria=False)
+    return alt.LayerChart(layer=[bound.encode(x=x), line, dots]).properties(width=PLOT, height=230)
