@@ -85,7 +85,7 @@ class BatteryTest:
         function: from evidence and a generator to findings.
         questions: none for a test that is measured and drawn only.
         cost: `default` tests are always done, `deep` ones where they are asked for, `named` ones only by name.
-        needs_marks: whether it is of texts that people marked; of others nothing is said, unless it is named.
+        needs_marks: whether it is of texts that people marked; others are left out, unless it is named.
     """
 
     function: Callable[..., Findings]

@@ -7,8 +7,7 @@ from torch import Tensor
 from heedful.battery.context import Context
 from heedful.battery.evidence import Evidence, undefined_where
 from heedful.battery.question import BatteryTest
-from heedful.measures import entropy
-from heedful.training.methods.diversity import conicity
+from heedful.measures import conicity, entropy
 from heedful.types import Findings
 
 

@@ -182,7 +182,7 @@ def _refuse_rankings(how: AuditSettings) -> None:
 
 
 def _stored_run(printed: "Output", store: "Store", key: str) -> Run:
-    """The settings of a finished run; what it makes us read is said first."""
+    """The settings of a finished run; first a note on what it makes us read."""
     from heedful.runs.sources import recorded_source
 
     run = store.read(store.find(key)).run

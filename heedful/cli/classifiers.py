@@ -27,10 +27,9 @@ def classifiers_among(
     parse_scope(scope or "row")
     if empty := [name for name in models if not name.strip()]:
         raise SettingError(f"--model must name a finished run or a Hugging Face model; it was '{empty[0]}'.")
-    keys = [folder.name for folder in store.folders()]
     named = []
     for name in models:
-        is_key = any(key.startswith(name) for key in keys)
+        is_key = store.has_prefix(name)
         if is_key and is_finetuned(store, name):
             named.append(str(find_finetuned(store, name).folder))
         elif not is_key and is_classifier(name):

@@ -78,8 +78,7 @@ def improve(
 def _improvable(store: "Store", key: str) -> "Run":
     from heedful.runs.classifiers import is_classifier
 
-    is_run = any(folder.name.startswith(key) for folder in store.folders())
-    if not is_run and is_classifier(key):
+    if not store.has_prefix(key) and is_classifier(key):
         raise SettingError(
             f"KEY must name a finished run; '{key}' is a Hugging Face model, whose own attention the recipe does not "
             f"train. Train an attention of ours over its encoder: heedful train DATA --encoder hf:{key}."
@@ -115,41 +114,39 @@ def _print(printed: "Output", reached: "Improvement", folder: Path, most_lost: f
 
 
 def _print_points(console: "Console", reached: "Improvement") -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), title="Ways to train, on dev texts", title_justify="left")
-    table.add_column("", overflow="fold")
-    for title in ("accuracy", "points lost", "mean score", "sharpness"):
-        table.add_column(title, justify="right", no_wrap=True)
-    for point in (reached.own_way, *reached.points):
-        name = f"{point.name} *" if point.name == reached.chosen.name else point.name
-        table.add_row(escape(name), format_number(point.accuracy), *_numbers(point))
-    console.print(table)
+    rows = [
+        (f"{point.name} *" if point.name == reached.chosen.name else point.name, *_numbers(point))
+        for point in (reached.own_way, *reached.points)
+    ]
+    _print_table(console, "Ways to train, on dev texts", ("accuracy", "points lost", "mean score", "sharpness"), rows)
     console.print(LEGEND, style="dim", markup=False)
 
 
 def _print_scores(console: "Console", before: "Point", after: "Point") -> None:
     """What the mean score is made of: unlike the values above it does not depend on how sharp attention is."""
+    rows = [(name.replace("_", " "), score, after.scores.get(name)) for name, score in before.scores.items()]
+    rows += [(name, getattr(before, name), getattr(after, name)) for name in ("mean", "sharpness", "evenness")]
+    shown = [(name, format_number(old), format_number(new)) for name, old, new in rows]
+    _print_table(console, "Scores: 0 the floor, 1 the best", ("before", "after"), shown)
+
+
+def _print_table(console: "Console", title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), title="Scores: 0 the floor, 1 the best", title_justify="left")
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), title=title, title_justify="left")
     table.add_column("", overflow="fold")
-    for title in ("before", "after"):
-        table.add_column(title, justify="right", no_wrap=True)
-    for name, score in before.scores.items():
-        table.add_row(escape(name.replace("_", " ")), format_number(score), format_number(after.scores.get(name)))
-    for name in ("mean", "sharpness", "evenness"):
-        table.add_row(name, format_number(getattr(before, name)), format_number(getattr(after, name)))
+    for column in columns:
+        table.add_column(column, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*map(escape, row))
     console.print(table)
 
 
-def _numbers(point: "Point") -> tuple[str, str, str]:
+def _numbers(point: "Point") -> tuple[str, ...]:
     lost = "" if point.lost_low == point.lost_high else f"{100 * point.lost:.1f}"
-    return lost, format_number(point.mean), format_number(point.sharpness)
+    return format_number(point.accuracy), lost, format_number(point.mean), format_number(point.sharpness)
 
 
 def _closing(reached: "Improvement") -> list[str]:
@@ -166,12 +163,12 @@ def _closing(reached: "Improvement") -> list[str]:
 
 
 def _document(reached: "Improvement") -> dict[str, Any]:
-    points = [{**point.model_dump(), "mean": point.mean} for point in (reached.own_way, *reached.points)]
-    tested = reached.tested
-    on_test = (
-        [] if tested is None else [{**each.model_dump(), "mean": each.mean} for each in (tested.own_way, tested.chosen)]
+    tested = () if reached.tested is None else (reached.tested.own_way, reached.tested.chosen)
+    dev, test = (
+        [{**point.model_dump(), "mean": point.mean} for point in points]
+        for points in ((reached.own_way, *reached.points), tested)
     )
-    return {"key": reached.key, "chosen": reached.chosen.name, "dev": points, "test": on_test}
+    return {"key": reached.key, "chosen": reached.chosen.name, "dev": dev, "test": test}
 
 
 def _write(document: dict[str, Any], folder: Path) -> None:

@@ -95,7 +95,7 @@ class _Planned:
         return result_table(self.runs, self.store, errors, self.cached, audits=self.audits, folder=self.folder)
 
     def describe(self, key: str) -> str:
-        """What is said of a run or an audit that is done."""
+        """The line of a run or an audit that is done."""
         if key in self.runs:
             return f"{key} in {self.store.read(key).seconds:.1f} s"
         return next(f"audit of {run}" for run, request in self.audits.items() if request.key == key)

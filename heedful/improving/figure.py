@@ -48,10 +48,7 @@ def _row(way: Point, kind: str) -> dict[str, str]:
 
 
 def _chart(ways: Sequence[Point], own_way: Point, chosen: Point, least: float) -> alt.LayerChart:
-    rows = [
-        {"name": way.name, "accuracy": way.accuracy, "mean": way.mean, "kind": _kind(way, own_way, chosen)}
-        for way in ways
-    ]
+    rows = [{"accuracy": way.accuracy, "mean": way.mean, "kind": _kind(way, own_way, chosen)} for way in ways]
     points = pl.DataFrame(rows)
     x = x_axis("accuracy", "accuracy on dev", axis_ends([*points["accuracy"], least]))
     y = y_axis("mean", "mean score", axis_ends(points["mean"].to_list()))

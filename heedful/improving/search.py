@@ -3,13 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from heedful.auditing.companions import Companions
 from heedful.improving.candidates import Candidate, check_improvable, first_candidates, own_way
 from heedful.improving.choosing import MOST_LOST, choose
 from heedful.improving.points import OPTIONS, TESTS, Point, point_of
 from heedful.report.audit_files import AuditFiles
 from heedful.report.pooled import pool_checkpoints
-from heedful.runs.companions import PlannedAudit
+from heedful.runs.companions import PlannedAudit, plan_audits
 from heedful.settings import AuditSettings, Run, key_of
 from heedful.verdict.scoring import columns_of
 
@@ -120,13 +119,9 @@ class _Search:
         self, ways: Sequence[Candidate], seeds: range, settings: AuditSettings, purpose: str
     ) -> list[list[AuditFiles]]:
         """For each way the audits of its trainings, each beside the others."""
-        planned = [each for way in ways for each in _planned([way.trained_from(self.run, seed) for seed in seeds])]
+        planned = plan_audits([way.trained_from(self.run, seeds[0]) for way in ways], seeds=len(seeds))
         read = list(self.auditor(planned, settings, purpose))
         return [read[start : start + len(seeds)] for start in range(0, len(read), len(seeds))]
-
-
-def _planned(runs: Sequence[Run]) -> list[PlannedAudit]:
-    return [PlannedAudit(run, Companions(seeds=tuple(other for other in runs if other is not run))) for run in runs]
 
 
 def _point(way: Candidate, audits: Sequence[AuditFiles], base: Sequence[AuditFiles]) -> Point:

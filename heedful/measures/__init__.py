@@ -1,5 +1,6 @@
 """Pure measures on tensors: divergences, rank agreement, separation of groups (AUROC), intervals."""
 
+from heedful.measures.conicity import conicity
 from heedful.measures.divergence import entropy, js_divergence, kl_divergence, total_variation
 from heedful.measures.interval import (
     Estimate,
@@ -15,6 +16,7 @@ from heedful.measures.separation import shares_below
 __all__ = [
     "Estimate",
     "difference_interval",
+    "conicity",
     "entropy",
     "js_divergence",
     "kendall_tau",

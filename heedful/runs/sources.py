@@ -1,4 +1,4 @@
-"""What a stored run makes Heedful read. Runs may come from strangers, so the reader is told before it is read.
+"""What a stored run makes Heedful read. Runs may come from strangers, so the reader is warned before it is read.
 
 Nothing is used of it unless its content has the fingerprint that the run was trained on (`worker.load_data`): who wrote
 the run must have known the content. To read something else, name it: `heedful audit DATA --model KEY`.

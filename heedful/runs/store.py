@@ -84,6 +84,10 @@ class Store:
             log.warning("%s/%s is not a finished run and is made again: %s.", self.folder, key, error.__cause__)
             return None
 
+    def has_prefix(self, prefix: str) -> bool:
+        """Whether the key of some run, finished or not, begins so."""
+        return any(folder.name.startswith(prefix) for folder in self.folders())
+
     def find(self, prefix: str) -> str:
         """The key of the only run whose key begins so."""
         if KEY.fullmatch(prefix) and (self.folder / prefix).is_dir():

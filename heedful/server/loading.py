@@ -49,7 +49,7 @@ def load_served(
 
 def _load(name: str, store: Store, audits: Path, device: str) -> ServedModel:
     # A key comes first: a folder of the same name is given as ./NAME.
-    is_key = any(folder.name.startswith(name) for folder in store.folders())
+    is_key = store.has_prefix(name)
     if is_key and is_finetuned(store, name):
         return serve_classifier(str(find_finetuned(store, name).folder), audits=audits, device=device)
     if not is_key and is_classifier(name):
@@ -154,7 +154,7 @@ def _info(
 
 
 def _with_own_names(served: list[ServedModel]) -> list[ServedModel]:
-    """The models, those of one name told apart by their data and keys."""
+    """The models, those of one name distinguished by their data and keys."""
     names = [model.info.name for model in served]
     for model in served:
         if names.count(model.info.name) > 1:

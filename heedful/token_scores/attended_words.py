@@ -16,7 +16,7 @@ SHOWN = 12
 """Words listed at each end of the ranking."""
 
 FEWEST = 20
-"""Label-indicative words without which nothing is said of how attention treats them."""
+"""Label-indicative words below which nothing is reported of how attention treats them."""
 
 MIN_COUNT = 5
 """Occurrences that a word needs to be listed: rarer words are hardly trained."""

@@ -103,7 +103,7 @@ def labelled_texts(
     remarks: list[str] = []
     for split in SPLITS:
         if split in files:
-            # How marks are written is told from train, which comes first.
+            # How marks are written is known from train, which comes first.
             given[split], lost, marked, own = _texts_of_file(files[split], roles, marked)
             dropped += lost
             remarks += [note if len(files) == 1 else f"{split}: {note}" for note in own]

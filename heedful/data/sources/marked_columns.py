@@ -51,7 +51,7 @@ def read_marks(file: RecordFile, roles: ColumnRoles, columns: MarkedColumns) -> 
     """The marks of every record; a record has those of the annotators whose cell is not empty.
 
     Args:
-        columns: a form that is None is told from the values.
+        columns: a form that is None is inferred from the values.
     """
     texts = [text if isinstance(text := record.get(roles.text), str) else "" for record in file.records]
     places = [f"{file.name}, {place}" for place in file.places]

@@ -30,7 +30,7 @@ def answer_with(
     """The answer where an action imposes an attention.
 
     Args:
-        before, after: what is to be said before (it ends with a colon) and after what happens to the prediction.
+        before, after: sentences before (it ends with a colon) and after that on what happens to the prediction.
         is_settable: whether `decode` of that attention gives these logits.
         more: further fields of the answer.
     """

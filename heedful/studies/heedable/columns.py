@@ -1,5 +1,6 @@
 """The ways to train, the columns that the study reads, and which recipe is chosen on dev."""
 
+from heedful.improving.candidates import ALONE
 from heedful.improving.choosing import choose
 from heedful.improving.points import point_of
 from heedful.schema import Line
@@ -12,11 +13,11 @@ from heedful.verdict.scoring import verdict_lines
 NAME = "heedable"
 VANILLA, SEAT, SEAT_ALL, SEAT_CODE = "vanilla", "seat", "seat_all", "seat_code"
 DIVERSITY, ORTHOGONAL, GUIDED, CONSISTENT = "diversity", "orthogonal", "guided_by_evidence", "consistency"
-ENSEMBLE, FAITHFUL = "ensemble", "faithful"
+ENSEMBLE = "ensemble"
 DEV = "dev"
 """The role of audits on dev texts, by which the recipe is chosen."""
 RECIPES: dict[str, dict[str, Option]] = {
-    "diversity 0.5": {"diversity": 0.5, "evidence": 0.0, "attention": 0.0, "prediction": 0.0},
+    "diversity 0.5": {"diversity": 0.5, **ALONE},
     "diversity 0.25, taught": {"diversity": 0.25},
     "diversity 0.5, taught": {"diversity": 0.5},
     "diversity 1, taught": {"diversity": 1.0},

@@ -1,4 +1,4 @@
-"""What is said of rationales, tested on audited rows: does teaching attention where people look make it tell more?"""
+"""Claims about rationales, tested on audited rows: does teaching attention where people look make it tell more?"""
 
 from collections.abc import Callable
 

@@ -4,8 +4,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from heedful.measures import conicity
 from heedful.settings import NonNegative, Seed
-from heedful.training.methods.diversity import conicity
 from heedful.training.methods.ensemble import attention_gap, ensemble_logs, prediction_gap
 from heedful.training.methods.guided_by_evidence import Target, evidence_gap
 from heedful.training.methods.method import Method, TeacherCount, Teachers, require_reference

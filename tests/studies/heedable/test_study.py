@@ -1,7 +1,5 @@
 """Which runs the study makes, and how dev texts choose among recipes."""
 
-import torch
-
 from heedful.settings import Run
 from heedful.studies import STUDIES
 from heedful.studies.heedable.columns import RECIPES, chosen_recipe
@@ -86,4 +84,3 @@ def test_tables_and_figures_are_made_from_any_results():
     names = [table.name for table in STUDY.tables(results)]
     assert names == ["The recipe", "Scores", "Criteria"] and all(table.rows for table in STUDY.tables(results)[1:])
     assert {figure.name for figure in STUDY.figures(results, claims)} >= {"diverse"}
-    assert torch.get_default_dtype() == torch.float32
