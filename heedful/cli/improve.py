@@ -35,6 +35,7 @@ Examples = Annotated[
 ]
 Out = Annotated[str, typer.Option(help="Folder for report.html, with before and after, and for improvement.json.")]
 
+OWN_DATA = "To train on other data, train a run on them first: heedful train DATA."
 LEGEND = (
     "Mean score: of agreement with gradient and leave-one-out, erasure, comprehensiveness, sufficiency, and stability "
     "under attack and over seeds; 0 the floor, 1 the best possible. Sharpness: the largest weight x the number of "
@@ -58,12 +59,15 @@ def improve(
     """
     from heedful.improving import improve as search
     from heedful.runs.folders import check_writable
+    from heedful.runs.sources import recorded_source
     from heedful.runs.store import Store
 
     printed, store = output(), Store(runs)
     for place, option in ((runs, "--runs"), (audits, "--audits"), (out, "--out")):
         check_writable(place, option)
     run = _improvable(store, key)
+    if note := recorded_source(run, OWN_DATA):
+        printed.note(note)
 
     def auditor(planned: "Sequence[PlannedAudit]", settings: "AuditSettings", purpose: str) -> "Sequence[AuditFiles]":
         from heedful.cli.auditing import audit_planned_runs

@@ -11,9 +11,15 @@ from heedful.data.sources.hub import PREFIX
 from heedful.data.sources.named import named_sets
 from heedful.settings import Run
 
+OTHER_DATA = "To read other data, give DATA."
+"""What to do instead, for a command that takes data."""
 
-def recorded_source(run: Run) -> str | None:
-    """What a stored run says is to be read, as a sentence; None where nothing is, for Heedful generates the texts.
+
+def recorded_source(run: Run, instead: str = OTHER_DATA) -> str | None:
+    """What a stored run says is to be read, in words; None where nothing is, for Heedful generates the texts.
+
+    Args:
+        instead: a sentence on what to do where that is not wanted.
 
     >>> from heedful.settings import DataSettings
     >>> recorded_source(Run(data=DataSettings(source="hub:owner/name")))
@@ -28,4 +34,4 @@ def recorded_source(run: Run) -> str | None:
         what = f"the data set {source}: it is read from the data folder"
     else:
         what = f"{source}: it is read from {Path(source.removeprefix(PREFIX)).expanduser().absolute()}"
-    return f"run.json names {what}. To read other data, give DATA."
+    return f"run.json names {what}. {instead}"

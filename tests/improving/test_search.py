@@ -96,6 +96,7 @@ def test_the_command_finds_all_done_and_prints_before_and_after(searched, monkey
     key = next(path.name for path in (folder / "runs").iterdir() if _is_of(path, run))
     shown = CliRunner().invoke(app, ["improve", key[:8], "--examples", "30", "--json", *places], catch_exceptions=False)
     assert shown.exit_code == 0, shown.output
+    assert "run.json names" in shown.stderr and "To train on other data" in shown.stderr
     assert "Scores: 0 the floor, 1 the best" in shown.stderr and "embedding attack" in shown.stderr
     document = json.loads(shown.stdout)
     assert document["chosen"] == "diversity 0.25, taught" and len(document["dev"]) == 3 and len(document["test"]) == 2

@@ -13,12 +13,12 @@ from heedful.studies.transformers.tables import tables
 
 SETS = ("sst2", "rotten_tomatoes", "tweeteval_hate", "ag_news")
 SEEDS = {"small": 2, "medium": 3, "paper": 5}
-TRAIN_LIMIT = {"small": 1_600, "medium": 5_000, "paper": None}
-TEST_LIMIT = {"small": 200, "medium": 500, "paper": None}
+TRAIN_LIMIT = {"small": 1_000, "medium": 3_000, "paper": None}
+TEST_LIMIT = {"small": 200, "medium": 400, "paper": None}
 EPOCHS = {"small": 1, "medium": 2, "paper": 3}
 MEASURED = {
-    "small": {"imposed": 120, "deleted": 40, "dev": 20},
-    "medium": {"imposed": 500, "deleted": 150, "dev": 60},
+    "small": {"imposed": 80, "deleted": 30, "dev": 16},
+    "medium": {"imposed": 300, "deleted": 100, "dev": 40},
     "paper": {"imposed": 2_000, "deleted": 500, "dev": 200},
 }
 """Texts that get other attention, from which words are deleted, and dev texts on which the best head is chosen."""
@@ -54,10 +54,10 @@ STUDY = Study(
     paper="Abnar and Zuidema (2020), Kobayashi et al. (2020), Pruthi et al. (2020), Liu et al. (2022) and others, on "
     "the attention of transformers",
     scales={
-        "small": "MiniLM fine-tuned on SST, Rotten Tomatoes, TweetEval hate and AG News; 2 seeds, 1,600 training "
-        "texts, 1 epoch; other attention for 120 texts, words deleted from 40",
-        "medium": "the same; 3 seeds, 5,000 training texts, 2 epochs; other attention for 500 texts, words deleted "
-        "from 150",
+        "small": "MiniLM fine-tuned on SST, Rotten Tomatoes, TweetEval hate and AG News; 2 seeds, 1,000 training "
+        "texts, 1 epoch; other attention for 80 texts, words deleted from 30",
+        "medium": "the same; 3 seeds, 3,000 training texts, 2 epochs; other attention for 300 texts, words deleted "
+        "from 100",
         "paper": "the same; 5 seeds, all training texts, 3 epochs; other attention for 2,000 texts, words deleted "
         "from 500",
     },
