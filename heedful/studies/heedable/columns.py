@@ -1,5 +1,7 @@
 """The ways to train, the columns that the study reads, and which recipe is chosen on dev."""
 
+from dataclasses import replace
+
 from heedful.improving.candidates import ALONE
 from heedful.improving.choosing import choose
 from heedful.improving.points import point_of
@@ -16,6 +18,8 @@ DIVERSITY, ORTHOGONAL, GUIDED, CONSISTENT = "diversity", "orthogonal", "guided_b
 ENSEMBLE = "ensemble"
 DEV = "dev"
 """The role of audits on dev texts, by which the recipe is chosen."""
+ALL, ALL_DEV = "all texts", "all dev texts"
+"""Roles of audits that ask only what is predicted, of every text: half a point of accuracy is not seen in a few."""
 RECIPES: dict[str, dict[str, Option]] = {
     "diversity 0.5": {"diversity": 0.5, **ALONE},
     "diversity 0.25, taught": {"diversity": 0.25},
@@ -48,13 +52,20 @@ def chosen_recipe(results: Results, data: str, encoder: str) -> tuple[Cell, Cell
     on_dev = [cell for cell in results.select(CORRECT, data=data, encoder=encoder, role=DEV) if cell.method in RECIPES]
     if vanilla is None or base is None or not on_dev:
         return None
+    base, *on_dev = (on_all_texts(results, cell, ALL_DEV) for cell in (base, *on_dev))
     points = [point_of(cell.method, cell.columns, base.columns) for cell in on_dev]
     # The study asks what the recipe does: where no candidate beats vanilla, the best of them is shown all the same.
     own_way = point_of(VANILLA, base.columns)
     best = choose(own_way, points)
     name = max(points, key=lambda point: point.mean).name if best.name == VANILLA else best.name
     cell = results.find(CORRECT, data=data, encoder=encoder, method=name)
-    return None if cell is None else (cell, vanilla)
+    return None if cell is None else (on_all_texts(results, cell, ALL), on_all_texts(results, vanilla, ALL))
+
+
+def on_all_texts(results: Results, cell: Cell, role: str) -> Cell:
+    """The cell with the predictions of every text, where these were asked for."""
+    whole = results.find(CORRECT, data=cell.data, encoder=cell.encoder, method=cell.method, role=role)
+    return cell if whole is None else replace(cell, columns={**cell.columns, CORRECT: whole.columns[CORRECT]})
 
 
 def lines_of(cell: Cell) -> dict[str, Line]:

@@ -6,6 +6,8 @@ from heedful.settings import AuditSettings, DataSettings, Option, Run, TextSetti
 from heedful.settings.validation import update_settings
 from heedful.studies.heedable.claims import claims
 from heedful.studies.heedable.columns import (
+    ALL,
+    ALL_DEV,
     CONSISTENT,
     DEV,
     DIVERSITY,
@@ -20,6 +22,7 @@ from heedful.studies.heedable.columns import (
     VANILLA,
 )
 from heedful.studies.heedable.figures import figures
+from heedful.studies.heedable.goals import remarks
 from heedful.studies.heedable.tables import tables
 from heedful.studies.jain_wallace.preprocessing import VECTORS
 from heedful.studies.study import Study, StudyRun
@@ -63,10 +66,12 @@ WITH_OTHERS = ("sst2", "rotten_tomatoes")
 """Sets that other encoders read, below the paper's scale."""
 SEEDS = {"small": 3, "medium": 3, "paper": 5}
 TRAIN = {"small": 1_500, "medium": 2_500, "paper": None}
+TEST = {"small": 1_000, "medium": None, "paper": None}
 WORDS = {"small": 40, "medium": 60, "paper": 400}
 EXAMPLES = {"small": 80, "medium": 150, "paper": None}
 EPOCHS = {"small": 4, "medium": 5, "paper": 8}
 ON_TEST = (*TESTS, "permutation", "adversarial_attention", "erase_one", "sign", "embedding_noise")
+PREDICTED = ("prediction",)
 
 
 def runs(scale: str) -> list[StudyRun]:
@@ -97,6 +102,8 @@ def _method_runs(source: str, encoder: str, method: str, scale: str) -> list[Stu
     audits = {"": AuditSettings(tests=ON_TEST, options=OPTIONS, examples=EXAMPLES[scale], shown=0)}
     if method == VANILLA or method in RECIPES:
         audits[DEV] = AuditSettings(tests=TESTS, options=OPTIONS, split="dev", examples=EXAMPLES[scale], shown=0)
+        audits[ALL] = AuditSettings(tests=PREDICTED, shown=0)
+        audits[ALL_DEV] = AuditSettings(tests=PREDICTED, split="dev", shown=0)
     return [
         StudyRun(
             data=source,
@@ -106,7 +113,7 @@ def _method_runs(source: str, encoder: str, method: str, scale: str) -> list[Stu
             role=role,
             run=run,
             audit=audit,
-            seeds=tuple(other for other in trained if other is not run),
+            seeds=() if audit.tests == PREDICTED else tuple(other for other in trained if other is not run),
         )
         for role, audit in audits.items()
         for run in trained
@@ -130,7 +137,7 @@ def _run(source: str, encoder: str, method: str, seed: int, scale: str) -> Run:
         metric="accuracy",
     )
     return Run(
-        data=DataSettings(source=source, train_limit=TRAIN[scale], test_limit=None if full else 1_000),
+        data=DataSettings(source=source, train_limit=TRAIN[scale], test_limit=TEST[scale]),
         text=TextSettings(max_tokens=WORDS[scale]),
         network=update_settings(VECTORS, network),
         training=training,
@@ -156,4 +163,5 @@ STUDY = Study(
     tables=tables,
     claims=claims,
     figures=figures,
+    remarks=remarks,
 )

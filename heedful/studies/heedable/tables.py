@@ -4,7 +4,6 @@ from math import nan
 
 from heedful.improving.points import QUESTIONS
 from heedful.measures import Estimate
-from heedful.schema import Line
 from heedful.studies.claims import entry, score_estimate
 from heedful.studies.heedable.columns import (
     ATTACK,
@@ -17,6 +16,7 @@ from heedful.studies.heedable.columns import (
     holding,
     lines_of,
 )
+from heedful.studies.heedable.goals import goals_table, score_of
 from heedful.studies.study import Cell, Entry, Results, Table
 
 SCORED = {
@@ -40,8 +40,8 @@ assert tuple(SCORED) == QUESTIONS
 
 
 def tables(results: Results) -> list[Table]:
-    """What dev texts choose; scores; criteria."""
-    return [_chosen(results), _scores(results), _criteria(results)]
+    """What the recipe reaches; what dev texts choose; scores; criteria."""
+    return [goals_table(results), _chosen(results), _scores(results), _criteria(results)]
 
 
 def _count(number: int | None) -> Entry:
@@ -82,7 +82,7 @@ def _scores(results: Results) -> Table:
         scores = (lines.get(name) for name in SCORED)
         entries = (
             Entry(score_estimate(cell, "accuracy")),
-            *(Entry(None if line is None else _score(line)) for line in scores),
+            *(Entry(None if line is None else score_of(line)) for line in scores),
             entry(cell.columns[SHARPNESS]),
             entry(cell.columns[EVENNESS]),
         )
@@ -90,11 +90,6 @@ def _scores(results: Results) -> Table:
     note = "Scores of the verdict on test texts: 0 the floor, 1 the best possible, some of which can be passed."
     titles = ("accuracy", *SCORED.values(), "sharpness", "evenness")
     return Table("Scores", "Every way to train", note, ("data", "encoder", "training"), titles, tuple(rows))
-
-
-def _score(line: Line) -> Estimate:
-    score, low, high = (nan if end is None else end for end in (line.score, line.score_low, line.score_high))
-    return Estimate(score, low, high, line.texts)
 
 
 def _criteria(results: Results) -> Table:

@@ -1,8 +1,11 @@
 """Which runs the study makes, and how dev texts choose among recipes."""
 
+import pytest
+
 from heedful.settings import Run
 from heedful.studies import STUDIES
 from heedful.studies.heedable.columns import RECIPES, chosen_recipe
+from heedful.studies.heedable.goals import GOALS, goals_table, remarks
 from heedful.studies.heedable.study import METHODS
 from heedful.training.methods import METHODS as KNOWN
 from heedful.training.methods import bind_loss
@@ -69,6 +72,38 @@ def test_dev_texts_choose_the_most_stable_recipe_that_keeps_accuracy_and_sharpne
     assert chosen(first=better, second={**best, "shape.sharpness": 1.5}) == 0
 
 
+def test_accuracy_is_that_of_all_dev_texts_where_they_were_asked():
+    names, better = list(RECIPES)[:2], {**COLUMNS, "seeds.mean_js": 0.05}
+    cells = [made_cell("sst2", "bilstm", name, columns=COLUMNS) for name in ("vanilla", *names)]
+    for name, right in (("vanilla", 0.8), (names[0], 0.7), (names[1], 0.8)):
+        on_dev = COLUMNS if name == "vanilla" else better
+        cells.append(made_cell("sst2", "bilstm", name, columns=on_dev, role="dev"))
+        cells.append(made_cell("sst2", "bilstm", name, columns={"prediction.correct": right}, role="all dev texts"))
+    cell, _ = known(chosen_recipe(made_results(*cells), "sst2", "bilstm"))
+    assert cell.method == names[1]
+
+
+def reached(**changes):
+    """The row of the goals where the recipe differs from vanilla in these columns."""
+    names = ("vanilla", next(iter(RECIPES)))
+    cells = [made_cell("sst2", "bilstm", name, columns=COLUMNS, role="dev") for name in names]
+    for name, own in zip(names, ({}, changes), strict=True):
+        cells.append(made_cell("sst2", "bilstm", name, columns={**COLUMNS, **own}))
+    results = made_results(*cells)
+    ((_, _, _, missed), entries), *_ = goals_table(results).rows
+    return missed, [entry.ours and entry.ours.value for entry in entries], remarks(results)
+
+
+def test_goals_that_are_missed_are_named():
+    missed, values, (counts, _) = reached(**{"seeds.mean_js": 0.04, "shape.sharpness": 3.0, "prediction.correct": 0.9})
+    assert missed == "nothing" and values[1] == pytest.approx(0.4, abs=0.01)
+    assert values[-1] == pytest.approx(0.75, abs=0.01)
+    assert "JSD of seeds, relative at most 0.5: 1 of 1" in counts
+    missed, _, (counts, _) = reached(**{"seeds.mean_js": 0.06, "shape.sharpness": 1.5, "prediction.correct": 0.7})
+    assert missed.split("; ") == [GOALS[place].sentence for place in (0, 1, 2, 8)]
+    assert "JSD of seeds, relative at most 0.5: 0 of 1" in counts
+
+
 def test_where_no_recipe_is_better_than_vanilla_the_best_of_them_is_shown():
     assert chosen(first={"seeds.mean_js": 0.3}, second={"seeds.mean_js": 0.2}) == 1
 
@@ -82,5 +117,6 @@ def test_tables_and_figures_are_made_from_any_results():
     results = results_of(STUDY)
     claims = {claim.id: claim for claim in STUDY.claims(results)}
     names = [table.name for table in STUDY.tables(results)]
-    assert names == ["The recipe", "Scores", "Criteria"] and all(table.rows for table in STUDY.tables(results)[1:])
+    assert names == ["Goals", "The recipe", "Scores", "Criteria"]
+    assert all(table.rows for table in STUDY.tables(results)[2:])
     assert {figure.name for figure in STUDY.figures(results, claims)} >= {"diverse"}
