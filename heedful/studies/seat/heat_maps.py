@@ -20,12 +20,14 @@ READ_AS = {
 DRAWN_ENCODER = "bilstm"
 SHORTEST, LONGEST = 6, 12
 """Words of a text that is drawn as a heat map."""
+NOT_DRAWN = ("tweeteval_hate",)
+"""Sets whose texts insult people: no page need repeat them."""
 
 
 def heat_map_figures(results: Results) -> list[Figure]:
-    """A text of each data set, the first that is short enough, as each model reads it under each perturbation."""
+    """A text of each data set but hateful ones, the first short enough, as each model reads it when perturbed."""
     figures = []
-    for data in results.datasets:
+    for data in (name for name in results.datasets if name not in NOT_DRAWN):
         cells = results.select(data=data, encoder=DRAWN_ENCODER, role=OTHER_SEEDS)
         cells = [cell for cell in cells if not cell.shown.is_empty()]
         example = _short_text(cells[0]) if cells else None
