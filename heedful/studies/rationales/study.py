@@ -128,8 +128,8 @@ STUDY = Study(
         "attention and both kinds of guided attention, all training reviews; 200 test posts and all test reviews "
         "audited; 3 seeds",
         "medium": "all training texts at hand, the first 1,000 words of reviews; 5 seeds, 3 of reviews and of MiniLM; "
-        "500 test posts and all test reviews audited; MiniLM on HateXplain, with attention and guided (ours), audited on "
-        "150 posts",
+        "500 test posts and all test reviews audited; MiniLM on HateXplain, with attention and guided (ours), audited "
+        "on 150 posts",
         "paper": "as medium, with larger models, more epochs and whole texts; every test text audited",
     },
     runs=runs,
