@@ -64,3 +64,11 @@ CLAIM_CASES = {
 def test_a_claim_has_the_right_sign(claim):
     assert verdict_of(STUDY, claim, CLAIM_CASES[claim](True)) == "confirmed"
     assert verdict_of(STUDY, claim, CLAIM_CASES[claim](False)) == "contradicted"
+
+
+def test_a_model_that_was_audited_on_fewer_texts_has_no_part_in_what_no_model_has_a_part_in():
+    name = "auprc_rewards_constant_scores_hatexplain"
+    results = auprc_rewards_constant_scores("hatexplain", True)
+    fewer = {column: values[:, :5] - 1 for column, values in results.cells[0].columns.items()}
+    slow = made_cell("hatexplain", "minilm", "attention", columns=fewer)
+    assert verdict_of(STUDY, name, made_results(*results.cells, slow)) == verdict_of(STUDY, name, results)
