@@ -180,8 +180,12 @@ def boxes(
     )
 
 
+MANY_PANELS = 5
+"""So many panels under each other are longer than a screen."""
+
+
 def panels(chart: alt.LayerChart, texts: Texts, width: int | None = None, height: int | None = None) -> Chart:
-    """The chart, one panel a run under the other where there are several.
+    """The chart, one panel a run under the other where there are several; two side by side where there are many.
 
     Args:
         width, height: of one panel; None: as the chart is.
@@ -191,7 +195,10 @@ def panels(chart: alt.LayerChart, texts: Texts, width: int | None = None, height
     if len(texts.runs) == 1:
         return sized
     header = alt.Header(title=None, labelOrient="top", labelAnchor="start", labelFontWeight=600, labelColor=STRONG)
-    return sized.facet(row=alt.Row("run:N", sort=list(texts.runs), header=header), spacing=18)
+    if width is None or len(texts.runs) < MANY_PANELS:
+        return sized.facet(row=alt.Row("run:N", sort=list(texts.runs), header=header), spacing=18)
+    halves = sized.properties(width=(width - 30) // 2)
+    return halves.facet(facet=alt.Facet("run:N", sort=list(texts.runs), header=header), columns=2, spacing=18)
 
 
 def stacked(charts: Mapping[str, alt.FacetChart] | Mapping[str, alt.Chart | alt.LayerChart]) -> Chart:
