@@ -1,43 +1,49 @@
 """The most different attention with the same answer, for three classes or more: between two bounds.
 
-Listing corners is not enough, since the predictions within eps are not a convex set of logits; but they lie between
-two polytopes (see polytope.py). Over the outer polytope the divergence is bounded from above: for three classes and a
-short text by listing the corners, else by a linear program. Any attention that decodes to within eps bounds it from
-below: single items, pairs and corners, improved by a local search (see local_search.py).
+Listing corners is not enough, since the predictions within eps are not a convex set of logits. But their convex hull
+has a closed form (see near_predictions.py), and over it branch and bound limits the divergence from above. Any
+attention that decodes to within eps bounds it from below: the lightest item that does so alone, or what a search
+reaches (see corner_search.py). All texts of a batch are solved together.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from math import log, nan
+from math import nan
 
+import numpy as np
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.exact.adversary import js_of_single, loss_of_overlap, without_top
-from heedful.exact.corners import most_different_corner
-from heedful.exact.edges import best_edge
-from heedful.exact.linear_form import checked_item_logits, normalised_attention
-from heedful.exact.local_search import most_different_nearby
-from heedful.exact.polytope import (
-    Limits,
-    Polytope,
-    Solution,
-    TextProblem,
-    inner_limits,
-    is_within,
-    largest_weights,
-    least_violation,
+from heedful.exact.adversary import without_top
+from heedful.exact.branch_and_bound import branched, chords, furthest_corners, largest_weights
+from heedful.exact.corner_search import changes, improved, most_different
+from heedful.exact.hull_programs import (
+    Gains,
+    Programs,
+    attention_of,
+    first_basis,
+    first_largest,
     maximise,
-    nearest_attention,
-    outer_limits,
-    outer_polytope,
-    text_problem,
-    within_limits,
+    programs_of,
+    proven_bound,
 )
+from heedful.exact.linear_form import checked_item_logits, normalised_attention
+from heedful.exact.near_predictions import SAFETY, convex_part, moved
+from heedful.exact.overlap import divergence
+from heedful.exact.pair_search import best_pair
 from heedful.measures import js_divergence
 
-# Up to this many items the corners for three classes are listed: about 250,000, in hundredths of a second.
-LISTED = 64
+# Rounds of branch and bound: three classes are soon precise, more are not and would take ever longer.
+ROUNDS_OF_THREE, ROUNDS = 16, 3
+# Where the gap is wider than this, the search goes on from so many of the corners met on the way.
+WIDE, CORNERS, SHORT = 1e-3, 3, 8
+# A class whose logit is always this far below another's has a probability that float64 rounds away.
+UNREACHABLE = 50.0
+# Items x classes of the texts that are solved together: a hundred megabytes or so.
+NUMBERS_AT_ONCE = 2**18
+# Rounding in a bound's own sums is near 1e-15; the margin keeps a tie from being called impossible.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -79,11 +85,10 @@ def eps_max_js_bracket(
     base, logits = normalised_attention(attention, items), checked_item_logits(item_logits, items)
     _check(eps)
     lower, upper, furthest = torch.full_like(base[:, 0], nan), torch.full_like(base[:, 0], nan), base.clone()
-    for text in (items.sum(-1) > 1).nonzero().flatten().tolist():
-        real = items[text]
-        problem = text_problem(base[text, real], logits[text, real], eps)
-        furthest[text, real], upper[text] = _bracketed(problem)
-        lower[text] = js_divergence(base[text], furthest[text])
+    for texts, classes in _alike(logits, items, items.sum(-1) > 1):
+        best, above = _bracketed(*_problem(base[texts], logits[texts][..., classes], items[texts], eps))
+        furthest[texts], upper[texts] = torch.from_numpy(best), torch.from_numpy(above)
+        lower[texts] = js_divergence(base[texts], furthest[texts])
     # The two are computed differently; where they meet, rounding must not swap them.
     upper = torch.maximum(upper, lower)
     return Bracket(lower, upper, upper - lower, furthest)
@@ -112,9 +117,9 @@ def answer_stands_without_top_bracket(
     _check(eps)
     rest = without_top(base, items, m)
     stands = torch.zeros_like(base[:, 0])
-    for text in rest.any(-1).nonzero().flatten().tolist():
-        real = items[text]
-        stands[text] = _stands(text_problem(base[text, real], logits[text, real], eps), rest[text, real])
+    for texts, classes in _alike(logits, items, rest.any(-1)):
+        programs, _ = _problem(base[texts], logits[texts][..., classes], rest[texts], eps)
+        stands[texts] = torch.from_numpy(_stands(programs))
     return stands
 
 
@@ -125,51 +130,107 @@ def _check(eps: float) -> None:
         )
 
 
-def _bracketed(problem: TextProblem) -> tuple[Float[Tensor, " item"], float]:
+def _alike(
+    logits: Float[Tensor, "batch item classes"], items: Bool[Tensor, "batch item"], chosen: Bool[Tensor, " batch"]
+) -> Iterator[tuple[Int[Tensor, " some"], Int[Tensor, " reachable"]]]:
+    """Texts to be solved together, with the classes that are reachable in all of them."""
+    real = items.unsqueeze(-1)
+    most, least = logits.where(real, -torch.inf).amax(1), logits.where(real, torch.inf).amin(1)
+    reachable = most > least.amax(-1, keepdim=True) - UNREACHABLE
+    at_once = max(1, NUMBERS_AT_ONCE // (logits.shape[1] * logits.shape[2]))
+    for pattern in reachable[chosen].unique(dim=0):
+        for texts in ((reachable == pattern).all(-1) & chosen).nonzero()[:, 0].split(at_once):
+            yield texts, pattern.nonzero()[:, 0]
+
+
+def _problem(
+    base: Float[Tensor, "some item"],
+    logits: Float[Tensor, "some item classes"],
+    usable: Bool[Tensor, "some item"],
+    eps: float,
+) -> tuple[Programs, Float[np.ndarray, "some item"]]:
+    weight = base.detach().numpy()
+    return programs_of(weight, logits.detach().numpy(), usable.numpy(), eps), weight
+
+
+def _within(programs: Programs, attention: Float[np.ndarray, "n item"]) -> Bool[np.ndarray, " n"]:
+    """Whether weights are an attention that is within eps."""
+    within = moved(programs.near, changes(programs, attention)) <= programs.near.eps * (1 - SAFETY)
+    return within & (np.abs(attention.sum(1) - 1) < ROUNDING)
+
+
+def _alone(programs: Programs) -> Bool[np.ndarray, "n item"]:
+    """Whether each item is within eps alone."""
+    change = np.concatenate([programs.columns[..., :-2], np.zeros((*programs.usable.shape, 1))], 2)
+    return (moved(programs.near, change) <= programs.near.eps * (1 - SAFETY)) & programs.usable
+
+
+@np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore")
+def _bracketed(
+    programs: Programs, weight: Float[np.ndarray, "n item"]
+) -> tuple[Float[np.ndarray, "n item"], Float[np.ndarray, " n"]]:
     """The most different attention known within eps, and the upper bound."""
-    outer, inner = outer_limits(problem), inner_limits(problem)
-    furthest, upper = _most_different(problem, outer, outer_polytope(problem))
-    nearer, _ = _most_different(problem, inner, within_limits(problem.logits, inner))
-    starts = torch.stack([problem.weight, nearer, *_singles(problem)])
-    best = _best_within(problem, starts)
-    edge = best_edge(problem, outer, float(js_divergence(problem.weight, best)))
-    starts = starts if edge is None else torch.cat([edge.unsqueeze(0), starts])
-    reached = most_different_nearby(problem, starts[is_within(problem, starts)], furthest.unsqueeze(0))
-    return _best_within(problem, torch.cat([starts, reached.unsqueeze(0)])), upper
+    alone = np.where(_alone(programs), weight, np.inf)
+    lightest = np.where(programs.usable, weight, np.inf).min(1)
+    single = alone.argmin(1)
+    is_alone = np.isfinite(alone.min(1))
+    best = np.where(is_alone[:, None], np.eye(weight.shape[1])[single], weight)
+    upper = divergence(weight, best)
+    # The lightest item alone is as far as any attention is.
+    rest = (alone.min(1) > lightest).nonzero()[0]
+    if len(rest):
+        best[rest], upper[rest] = _searched(programs.take(rest), weight[rest], best[rest])
+    return best, upper
 
 
-def _most_different(problem: TextProblem, limits: Limits, polytope: Polytope) -> Solution:
-    """An attention within the limits far from the base, and a bound on how far any in the polytope is."""
-    if problem.p.numel() == 3 and problem.weight.numel() <= LISTED:
-        corner = most_different_corner(problem.weight, problem.logits, limits)
-        if corner is not None:
-            return corner
-    # By convexity, an item's loss of overlap up to its largest weight is at most the chord to the loss there.
-    largest = largest_weights(problem.logits, limits).clamp_min(1e-12)
-    slopes = log(2) + loss_of_overlap(problem.weight, largest) / largest
-    return maximise(slopes, polytope)
+def _searched(
+    programs: Programs, weight: Float[np.ndarray, "n item"], known: Float[np.ndarray, "n item"]
+) -> tuple[Float[np.ndarray, "n item"], Float[np.ndarray, " n"]]:
+    largest = largest_weights(programs)
+    slopes, _ = chords(weight, np.zeros_like(weight), largest)
+    reached = most_different(programs, weight, slopes, first_basis(programs))
+    best = best_pair(programs, weight, _better(programs, weight, known, reached))
+    rounds = ROUNDS_OF_THREE if programs.near.p.shape[1] <= 3 else ROUNDS
+    nodes = branched(programs, weight, largest, divergence(weight, best), rounds)
+    upper = nodes.bound.max(1)
+    is_wide, is_short = upper > divergence(weight, best) + WIDE, programs.usable.sum(1) <= SHORT
+    for chosen, search in ((is_wide & is_short, most_different), (is_wide & ~is_short, improved)):
+        texts = chosen.nonzero()[0]
+        if len(texts):
+            text, slopes, corners = furthest_corners(nodes.take(texts), weight[texts], CORNERS)
+            some, own = programs.take(texts[text]), weight[texts[text]]
+            reached = search(some, own, slopes, corners)
+            value = np.where(_within(some, reached), divergence(own, reached), -np.inf).reshape(-1, CORNERS)
+            furthest = CORNERS * np.arange(len(texts)) + first_largest(value)
+            best[texts] = _better(programs.take(texts), weight[texts], best[texts], reached[furthest])
+    return best, np.maximum(upper, divergence(weight, best))
 
 
-def _singles(problem: TextProblem) -> list[Float[Tensor, " item"]]:
-    """The lightest item that is within eps alone, if any is."""
-    alone = torch.eye(problem.weight.numel(), dtype=problem.weight.dtype)
-    js = js_of_single(problem.weight).where(is_within(problem, alone), -torch.inf)
-    return [alone[js.argmax()]] if js.max() > -torch.inf else []
+def _better(
+    programs: Programs,
+    weight: Float[np.ndarray, "n item"],
+    known: Float[np.ndarray, "n item"],
+    reached: Float[np.ndarray, "n item"],
+) -> Float[np.ndarray, "n item"]:
+    """What was reached where it is within eps and more different than what is known."""
+    better = _within(programs, reached) & (divergence(weight, reached) > divergence(weight, known))
+    return np.where(better[:, None], reached, known)
 
 
-def _best_within(problem: TextProblem, candidates: Float[Tensor, "n item"]) -> Float[Tensor, " item"]:
-    """The candidate furthest from the base among those that decode to within eps; at least one candidate must."""
-    js = js_divergence(problem.weight.expand_as(candidates), candidates)
-    return candidates[js.where(is_within(problem, candidates), -torch.inf).argmax()]
-
-
-def _stands(problem: TextProblem, rest: Bool[Tensor, " item"]) -> float:
-    """1 where some attention on `rest` alone is within eps, 0 where none is, NaN where neither is known."""
-    problem = problem._replace(weight=problem.weight[rest], logits=problem.logits[rest])
-    if is_within(problem, torch.eye(problem.weight.numel(), dtype=problem.weight.dtype)).any():
-        return 1.0
-    # Rounding in the bound's own sums is near 1e-15; the margin keeps a tie from being called impossible.
-    if least_violation(outer_polytope(problem)).bound > 1e-12:
-        return 0.0
-    central = least_violation(within_limits(problem.logits, inner_limits(problem))).attention
-    return 1.0 if is_within(problem, nearest_attention(problem, central)) else nan
+@np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore")
+def _stands(programs: Programs) -> Float[np.ndarray, " n"]:
+    """1 where some attention on usable items is within eps, 0 where none is, NaN where neither is known."""
+    stands = np.where(_alone(programs).any(1), 1.0, nan)
+    for near in (programs.near, convex_part(programs.near, np.zeros_like(programs.near.p))):
+        open_ = np.isnan(stands).nonzero()[0]
+        if not len(open_):
+            break
+        some = programs._replace(near=near).take(open_)
+        # As near to the base prediction as may be; with the base attention only where there is no other way.
+        gains = Gains(np.zeros(some.usable.shape), base=-10.0, centre=1.0)
+        basis = maximise(some, gains, first_basis(some))
+        impossible = proven_bound(some, gains, basis).bound < -ROUNDING
+        on_items = attention_of(basis, some.usable.shape[1])
+        is_within = _within(some, on_items)
+        stands[open_] = np.where(is_within, 1.0, np.where(impossible & (near is programs.near), 0.0, nan))
+    return stands

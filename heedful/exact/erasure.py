@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 from torch.nn.functional import pad
 
-from heedful.exact.decision import beats, contest, rounding
+from heedful.exact.decision import Contest, beats, contest, rounding
 from heedful.exact.linear_form import checked_item_logits, decode
-from heedful.exact.log_space import checked_log_attention, log_suffix_sums, shares, suffix_sums
+from heedful.exact.log_space import checked_log_attention, log_suffix_sums, share_a_scale, shares, suffix_sums
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def prefix_logits(
     log_weight, values = _with_ones(log_attention, item_logits)
     log_weight = log_weight.gather(1, ranking).unsqueeze(-1)
     values = values.gather(1, ranking.unsqueeze(-1).expand_as(values))
-    return _divided(_from_next(suffix_sums(log_weight, values).sums, 0.0))
+    return _divided(_next_of_each(suffix_sums(log_weight, values).sums, 0.0))
 
 
 def single_erasure_logits(
@@ -76,7 +76,7 @@ def single_erasure_logits(
     """
     log_weight, values = _with_ones(log_attention, item_logits)
     weighted = shares(log_weight).unsqueeze(-1) * values
-    before, after = (_from_next(side.cumsum(1).flip(1), 0.0) for side in (weighted, weighted.flip(1)))
+    before, after = (_next_of_each(side.cumsum(1).flip(1), 0.0) for side in (weighted, weighted.flip(1)))
     result = _divided(before.flip(1) + after)
     top = log_weight.argmax(-1, keepdim=True)
     rest = log_weight.scatter(-1, top, -torch.inf)
@@ -104,21 +104,72 @@ def first_flip(
     >>> first_flip(torch.tensor([[0.75, 0.25]]).log(), logits, torch.tensor([[0, 1]]), two)
     FirstFlip(count=tensor([1.], ...), fraction=tensor([0.5000], ...), mass=tensor([0.7500], ...))
     """
+    flips = first_flips(log_attention, item_logits, ranking[:, None], items)
+    return FirstFlip(flips.count[:, 0], flips.fraction[:, 0], flips.mass[:, 0])
+
+
+def first_flips(
+    log_attention: Float[Tensor, "batch item"],
+    item_logits: Float[Tensor, "batch item classes"],
+    rankings: Int[Tensor, "batch ranking item"],
+    items: Bool[Tensor, "batch item"],
+) -> FirstFlip:
+    """As `first_flip`, for several rankings of each row: what speaks for and against the decision is found once."""
     log_weight, logits = checked_log_attention(log_attention, items), checked_item_logits(item_logits, items)
-    _check_items_first(ranking, items)
-    sides = contest(log_weight, logits)
-    ranked, places = log_weight.gather(1, ranking), ranking.unsqueeze(-1).expand_as(logits)
+    _check_items_first(rankings.flatten(0, 1), _for_each(items, rankings).flatten(0, 1))
+    sides, share, weighted = contest(log_weight, logits), shares(log_weight), log_weight > -torch.inf
+    flipped = (_flipped if share_a_scale(log_weight.unsqueeze(-1)) else _flipped_on_any_scale)(
+        log_weight, sides, rankings
+    )
+    left = _for_each(weighted, rankings).gather(2, rankings).cumsum(-1) < weighted.sum(-1)[:, None, None]
+    flipped &= left
+    place, ever = flipped.byte().argmax(-1), flipped.any(-1)
+    count = (place + 1).double().where(ever, torch.nan)
+    mass = _for_each(share, rankings).gather(2, rankings).cumsum(-1).gather(-1, place.unsqueeze(-1)).squeeze(-1)
+    return FirstFlip(count, count / items.sum(-1, keepdim=True), mass.where(ever, torch.nan))
+
+
+def _for_each(values: Shaped[Tensor, "batch item"], rankings: Int[Tensor, "batch ranking item"]) -> Tensor:
+    return values[:, None].expand_as(rankings)
+
+
+def _flipped(
+    log_weight: Float[Tensor, "batch item"], sides: Contest, rankings: Int[Tensor, "batch ranking item"]
+) -> Bool[Tensor, "batch ranking item"]:
+    """Whether some class beats the decision after each erasure, weights being sums of numbers on one scale."""
+    top = log_weight.amax(-1, keepdim=True)
+    weight = (log_weight - top).exp().nan_to_num(0.0)
+    margin = rounding(log_weight).exp()[:, None, None]
+    flipped = torch.zeros_like(rankings, dtype=torch.bool)
+    for rival in range(sides.support.shape[-1]):
+        against = [part[..., rival] * weight for part in (sides.support, sides.opposition)]
+        support, opposition = (
+            _from_next(_for_each(part, rankings).gather(2, rankings).flip(2).cumsum(2).flip(2)) for part in against
+        )
+        first = (rival < sides.decision)[:, None, None]
+        # 0 against 0, as of the decision itself, is no win unless the class comes first.
+        wins = torch.where(first, opposition * margin >= support, opposition > support * margin)
+        flipped |= wins & (sides.decision != rival)[:, None, None]
+    return flipped
+
+
+def _flipped_on_any_scale(
+    log_weight: Float[Tensor, "batch item"], sides: Contest, rankings: Int[Tensor, "batch ranking item"]
+) -> Bool[Tensor, "batch ranking item"]:
+    """The same for weights so far apart that their sums have to stay logarithms."""
+    several, rows = rankings.shape[1], rankings.flatten(0, 1)
+    repeated = torch.arange(len(rankings)).repeat_interleave(several)
+    ranked = log_weight[repeated].gather(1, rows)
     support, opposition = (
-        _from_next(log_suffix_sums(ranked.unsqueeze(-1), part.gather(1, places)), -torch.inf)
+        _next_of_each(log_suffix_sums(ranked.unsqueeze(-1), _ranked(part[repeated], rows)), -torch.inf)
         for part in (sides.support, sides.opposition)
     )
-    weighted = ranked > -torch.inf
-    leaves_some = weighted.cumsum(-1) < weighted.sum(-1, keepdim=True)
-    flipped = beats(support, opposition, sides.decision, rounding(log_weight)).any(-1) & leaves_some
-    place, ever = flipped.int().argmax(-1), flipped.any(-1)
-    count = (place + 1).double().where(ever, torch.nan)
-    mass = shares(ranked).cumsum(-1).gather(-1, place.unsqueeze(-1)).squeeze(-1)
-    return FirstFlip(count, count / items.sum(-1), mass.where(ever, torch.nan))
+    wins = beats(support, opposition, sides.decision[repeated], rounding(log_weight)[repeated])
+    return wins.any(-1).unflatten(0, (-1, several))
+
+
+def _ranked(values: Float[Tensor, "row item classes"], rows: Int[Tensor, "row item"]) -> Tensor:
+    return values.gather(1, rows.unsqueeze(-1).expand_as(values))
 
 
 def expectation_over_others(
@@ -147,7 +198,12 @@ def _with_ones(
     return log_weight, torch.cat([logits, there.unsqueeze(-1).double()], -1)
 
 
-def _from_next(values: Float[Tensor, "batch item any"], nothing: float) -> Float[Tensor, "batch item any"]:
+def _from_next(values: Float[Tensor, "*batch item"]) -> Float[Tensor, "*batch item"]:
+    """What stands at the next place; 0 at the last."""
+    return pad(values[..., 1:], (0, 1))
+
+
+def _next_of_each(values: Float[Tensor, "batch item any"], nothing: float) -> Float[Tensor, "batch item any"]:
     """What stands at the next place; `nothing` at the last."""
     return pad(values[:, 1:], (0, 0, 0, 1), value=nothing)
 

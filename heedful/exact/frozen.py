@@ -78,7 +78,7 @@ def frozen_optimum(
     min over q of |p(q) - p(attention)| - JSD(attention, q) / ln 2.
 
     Between -1 and 0; near -1 means that other attention gives the same answer. It is the loss of AtteFa (Amini and
-    Kosseim, section 3.2, equation 4) with everything but attention frozen, so its mean is below the loss of every
+    Kosseim 2022, section 3.2, equation 4) with everything but attention frozen, so its mean is below the loss of every
     attention module trained on these states; unlike the trained adversary's it needs no optimiser and no seed. Within
     1e-12 of the optimum.
 

@@ -70,12 +70,25 @@ def random_orders(
     >>> orders[0, :, 2].tolist(), sorted(orders[0, 0, :2].tolist())
     ([0, 0, 0, 0], [1, 2])
     """
+    return orders_by(order_keys(items, generator, count), items)
+
+
+def order_keys(
+    items: Bool[Tensor, "batch item"], generator: torch.Generator, count: int
+) -> Float[Tensor, "batch {count} item"]:
+    """What `random_orders` sorts items by: a random number for each, infinity where there is none."""
     if count < 1:
         raise ValueError(f"count must be at least 1; it was {count}. It is the number of permutations, say 100.")
     first = torch.arange(items.shape[-1]) < items.sum(-1, keepdim=True)
     where = first.unsqueeze(1).expand(-1, count, -1)
     drawn = torch.rand(int(items.sum()) * count, dtype=torch.float64, generator=generator)
-    keys = torch.full(where.shape, torch.inf, dtype=torch.float64).masked_scatter(where, drawn)
+    return torch.full(where.shape, torch.inf, dtype=torch.float64).masked_scatter(where, drawn)
+
+
+def orders_by(
+    keys: Float[Tensor, "batch count item"], items: Bool[Tensor, "batch item"]
+) -> Int[Tensor, "batch count item"]:
+    """The random orders that these keys stand for."""
     # numpy sorts rows of this size five times faster than torch does.
     order = torch.from_numpy(keys.numpy().argsort(axis=-1))
     return _items_first(items).unsqueeze(1).expand_as(order).gather(-1, order)

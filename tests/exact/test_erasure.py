@@ -6,7 +6,15 @@ from torch import Tensor
 from torch.testing import assert_close
 
 import heedful.exact.log_space as log_space
-from heedful.exact import expectation_over_others, first_flip, log_weights, prefix_logits, single_erasure_logits
+from heedful.exact import (
+    erasure,
+    expectation_over_others,
+    first_flip,
+    first_flips,
+    log_weights,
+    prefix_logits,
+    single_erasure_logits,
+)
 from support.exact_strategies import DecimalText, LogBatch, any_rows, in_logs, log_rows, random_rows, sharp_rows
 
 CLOSE = {"atol": 1e-11, "rtol": 1e-11, "equal_nan": True}
@@ -102,6 +110,22 @@ def test_the_first_flip_is_where_erasing_one_by_one_first_changes_the_decision(c
         assert_close(result.fraction[row], torch.tensor(flips[0] / n).double(), atol=1e-7, rtol=0)
         mass = log_weight.softmax(-1)[rank[: flips[0]]].sum()
         assert_close(result.mass[row], mass, atol=1e-14, rtol=0)
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+def test_sums_on_one_scale_flip_where_sums_of_logarithms_do(classes, monkeypatch):
+    rows = random_rows(batch=9, count=23, classes=classes, seed=3, peak=2.0)
+    problem = log_weights(rows.attention), rows.item_logits
+    rankings = torch.stack([some_ranking(rows.items, seed) for seed in range(40)], 1)
+    plain = first_flips(*problem, rankings, rows.items)
+    monkeypatch.setattr(erasure, "share_a_scale", lambda log_weight: False)
+    logarithms = first_flips(*problem, rankings, rows.items)
+    assert plain.count.isfinite().any()
+    assert_close(plain.count, logarithms.count, atol=0, rtol=0, equal_nan=True)
+    assert_close(plain.mass, logarithms.mass, **CLOSE)
+    for ranking in range(0, 40, 13):
+        alone = first_flip(*problem, rankings[:, ranking], rows.items)
+        assert_close(alone.fraction, plain.fraction[:, ranking], **CLOSE)
 
 
 def test_a_long_text_flips_where_the_step_by_step_loop_in_float32_does():

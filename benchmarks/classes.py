@@ -1,0 +1,169 @@
+"""Other attention with the same answer by the number of classes: milliseconds a text, against two classes, in one run.
+
+For two classes the answers are exact, for more they are bounds. Timed are `eps_max_js` or its bracket, and whether the
+answer stands without the 1 and the 3 most attended words, on batches of 32 texts: random attention and logits, which
+are the hardest, and those of BiLSTM models trained on the first classes of dbpedia14_small (needs HEEDFUL_DATA). The
+brackets are also compared with those of a reference that solves a linear program for each text: how much wider the
+widest is, and how much lower the lowest lower end. One thread, processor time, the best of several rounds.
+
+    OMP_WAIT_POLICY=PASSIVE python benchmarks/classes.py [random] [trained]
+"""
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from reference_bracket import reference_bracket
+from rich.console import Console
+from rich.table import Table
+from torch import Tensor
+
+from heedful.auditing.subject import float64_eval_copy
+from heedful.battery import BATTERY, Evidence
+from heedful.data import load
+from heedful.data.batching import collate, encode_split, in_order
+from heedful.exact import (
+    answer_stands_without_top,
+    answer_stands_without_top_bracket,
+    eps_max_js,
+    eps_max_js_bracket,
+)
+from heedful.models.trace import trace
+from heedful.settings import DataSettings, NetworkSettings, Run, TrainingSettings
+from heedful.training.loop import train
+from heedful.types import Dataset
+
+BATCH, ROUNDS, COMPARED = 32, 5, 8
+EPS, TOPS = 0.01, (1, 3)
+CLASSES, LENGTHS, TRAINED = (2, 3, 4, 5, 10, 20), (8, 20, 60, 200), (2, 3, 4, 5, 10, 14)
+console = Console(highlight=False)
+Problem = tuple[Tensor, Tensor, Tensor]
+"""Attention, item logits, items."""
+
+
+def random_problem(count: int, classes: int) -> Problem:
+    generator = torch.Generator().manual_seed(0)
+    attention = (1.5 * torch.randn(BATCH, count, generator=generator, dtype=torch.float64)).softmax(-1)
+    logits = 2 * torch.randn(BATCH, count, classes, generator=generator, dtype=torch.float64)
+    return attention, logits, torch.ones(BATCH, count, dtype=torch.bool)
+
+
+def of_classes(dataset: Dataset, classes: int) -> Dataset:
+    """The texts of the first classes."""
+    splits = {name: tuple(e for e in getattr(dataset, name) if e.label < classes) for name in ("train", "dev", "test")}
+    return replace(dataset, labels=dataset.labels[:classes], **splits)
+
+
+def trained_evidence(dataset: Dataset, run: Run) -> list[Evidence]:
+    """Two batches of middling length of a trained model's test texts."""
+    trained = train(run, dataset)
+    model, split = float64_eval_copy(trained.model), encode_split(dataset.test, trained.words)
+    blocks = in_order(split.lengths, BATCH)
+    with torch.no_grad():
+        return [
+            Evidence(model, trace(model, collate(split, block)))
+            for block in (blocks[len(blocks) // 3], blocks[2 * len(blocks) // 3])
+        ]
+
+
+def problem_of(evidence: Evidence) -> Problem:
+    assert evidence.item_logits is not None
+    return evidence.attention.detach(), evidence.item_logits.detach(), evidence.items
+
+
+def print_battery(every: dict[int, list[Evidence]]) -> None:
+    """The whole test of the battery, with the check of what it returns."""
+    best = dict.fromkeys(every, float("inf"))
+    for _ in range(ROUNDS):
+        for classes, batches in every.items():
+            began = time.process_time()
+            with torch.no_grad():
+                for evidence in batches:
+                    BATTERY["adversarial_attention"].function(evidence, torch.Generator().manual_seed(0))
+            texts = sum(len(evidence.count) for evidence in batches)
+            best[classes] = min(best[classes], 1e3 * (time.process_time() - began) / texts)
+    table = Table("classes", "ms a text", "/ K = 2", title="the test adversarial_attention as a whole")
+    for classes, number in best.items():
+        table.add_row(str(classes), f"{number:.3f}", f"{number / best[2]:.1f}")
+    console.print(table)
+
+
+def furthest(problem: Problem) -> object:
+    return (eps_max_js if problem[1].shape[-1] == 2 else eps_max_js_bracket)(*problem, EPS)
+
+
+def stands(problem: Problem) -> list[Tensor]:
+    if problem[1].shape[-1] == 2:
+        return [answer_stands_without_top(*problem, top, EPS) for top in TOPS]
+    return [answer_stands_without_top_bracket(*problem, top, EPS) for top in TOPS]
+
+
+def milliseconds(work: Callable[[Problem], object], problems: list[Problem]) -> float:
+    """Of processor time for a text."""
+    began = time.process_time()
+    for problem in problems:
+        work(problem)
+    return 1e3 * (time.process_time() - began) / sum(len(problem[0]) for problem in problems)
+
+
+def timed(cases: dict[int, list[Problem]]) -> dict[int, tuple[float, float]]:
+    """Of each number of classes the best of several rounds, in turns."""
+    best = dict.fromkeys(cases, (float("inf"), float("inf")))
+    for _ in range(ROUNDS):
+        for classes, problems in cases.items():
+            now = milliseconds(furthest, problems), milliseconds(stands, problems)
+            best[classes] = tuple(map(min, best[classes], now))
+    return best
+
+
+def compared(problem: Problem) -> tuple[str, ...]:
+    """Mean width now and of the reference, by how much the widest is wider, and the lowest lower end lower."""
+    if problem[1].shape[-1] == 2:
+        return ("", "", "", "")
+    some: Problem = tuple(part[:COMPARED] for part in problem)
+    ours, reference = eps_max_js_bracket(*some, EPS), reference_bracket(*some, EPS)
+    wider, lower = ours.gap - reference.gap, reference.lower - ours.lower
+    return (
+        f"{ours.gap.nanmean():.4f}",
+        f"{reference.gap.nanmean():.4f}",
+        f"{wider.nan_to_num(0.0).max().clamp_min(0):.4f}",
+        f"{lower.nan_to_num(0.0).max().clamp_min(0):.4f}",
+    )
+
+
+def print_table(title: str, cases: dict[int, list[Problem]]) -> None:
+    table = Table("classes", "divergence", "without top", "both", "/ K = 2", title=f"{title}: ms a text")
+    for heading in ("gap", "reference", "widest wider by", "lower end lower by"):
+        table.add_column(heading)
+    times = timed(cases)
+    for classes, (js, top) in times.items():
+        ratio = (js + top) / sum(times[2])
+        numbers = (f"{js:.3f}", f"{top:.3f}", f"{js + top:.3f}", f"{ratio:.1f}")
+        table.add_row(str(classes), *numbers, *compared(cases[classes][0]))
+    console.print(table)
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    chosen = sys.argv[1:] or ["random", "trained"]
+    if "random" in chosen:
+        for count in LENGTHS:
+            problems = {classes: [random_problem(count, classes)] for classes in CLASSES}
+            print_table(f"random, {count} items", problems)
+    if "trained" in chosen:
+        run = Run(
+            data=DataSettings(source="dbpedia14_small", train_limit=2_000, test_limit=700),
+            network=NetworkSettings(encoder="bilstm", embed_size=50, hidden_size=50),
+            training=TrainingSettings(epochs=2),
+        )
+        dataset = load(run.data, run.text)
+        every = {classes: trained_evidence(of_classes(dataset, classes), run) for classes in TRAINED}
+        problems = {classes: [problem_of(evidence) for evidence in batches] for classes, batches in every.items()}
+        print_table("BiLSTM on dbpedia14_small", problems)
+        print_battery(every)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,239 @@
+"""Linear programs over the attentions whose logits lie in the convex hull of the predictions within eps, in batches.
+
+The hull is the smallest convex set that has all predictions within eps, so what is proven for it holds for them. An
+attention in it has two parts: weights of items that sum to 1, and weights of near predictions that sum to 1, with the
+same logits. So a program has a column for each item and one for each near prediction, which are infinitely many; but
+that with the most to gain has a closed form (see near_predictions.py) and is made when it is needed. The programs of
+all texts are solved together by the revised simplex method: a basis of K + 1 columns, and its inverse. In numpy: tens
+of steps on a few hundred numbers a text, where what a step costs is the calls.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from heedful.exact.near_predictions import NearPredictions, furthest_change, near
+
+# What is in a basis that is no item: a near prediction, the base attention as a whole, the base prediction.
+NEAR, BASE, CENTRE = -1, -2, -3
+# A program that is not solved by then is left at the corner it has reached; its bound is a bound all the same.
+STEPS = 200
+# Smaller pivots count as 0; values that differ by less are equal, whatever rounding.
+NO_PIVOT, EQUAL = 1e-10, 1e-12
+# Programs are solved on together as long as at least this share of them moves.
+MANY = 0.7
+
+
+class Programs(NamedTuple):
+    """One for each text; the class with the largest probability comes last.
+
+    Args:
+        columns: for each item, its margins over the last class, less those of the base, then 1 and 0.
+        usable: False on items that may have no weight.
+    """
+
+    columns: Float[np.ndarray, "n item row"]
+    usable: Bool[np.ndarray, "n item"]
+    near: NearPredictions
+
+    def take(self, rows: Int[np.ndarray, " m"]) -> "Programs":
+        """Those of some texts."""
+        return Programs(self.columns.take(rows, 0), self.usable.take(rows, 0), self.near.take(rows))
+
+
+class Basis(NamedTuple):
+    """The columns of a corner, what they are (an item, or NEAR, BASE, CENTRE), the inverse, and their weights."""
+
+    columns: Float[np.ndarray, "n row row"]
+    kind: Int[np.ndarray, "n row"]
+    inverse: Float[np.ndarray, "n row row"]
+    weight: Float[np.ndarray, "n row"]
+
+    def take(self, rows: Int[np.ndarray, " m"]) -> "Basis":
+        """Those of some texts."""
+        return Basis(*(part.take(rows, 0) for part in self))
+
+
+class Gains(NamedTuple):
+    """What a program maximises: the sum of weights x gains, of items and of the two other kinds."""
+
+    item: Float[np.ndarray, "n item"]
+    base: float = -100.0
+    centre: float = 0.0
+
+
+class Proof(NamedTuple):
+    """A bound on the sum of weights x gains, and how far below the bound it must be for each item's weight."""
+
+    bound: Float[np.ndarray, " n"]
+    below: Float[np.ndarray, "n item"]
+
+
+def programs_of(
+    base: Float[np.ndarray, "n item"],
+    logits: Float[np.ndarray, "n item classes"],
+    usable: Bool[np.ndarray, "n item"],
+    eps: float,
+) -> Programs:
+    """The programs of texts with these base attentions."""
+    u = np.einsum("ni,nik->nk", base, logits)
+    last = u.argmax(1)
+    order = (np.arange(u.shape[1]) == last[:, None]).argsort(1, kind="stable")
+    u, change = np.take_along_axis(u, order, 1), np.take_along_axis(logits, order[:, None], 2)
+    change = change - u[:, None]
+    top = u.max(1, keepdims=True)
+    log_p = u - top - np.log(np.exp(u - top).sum(1, keepdims=True))
+    columns = np.zeros((*change.shape[:2], u.shape[1] + 1))
+    columns[..., :-2] = change[..., :-1] - change[..., -1:]
+    columns[..., -2] = 1
+    return Programs(columns, usable, near(log_p, eps))
+
+
+def first_basis(programs: Programs) -> Basis:
+    """The base attention, and around the base prediction one near prediction for each class, whose logit falls."""
+    p, eps = programs.near.p, programs.near.eps
+    n, classes = p.shape
+    fall = np.minimum(eps / np.maximum(p, np.finfo(float).tiny), 0.5) / 2
+    drop = -np.log1p(-fall) + np.log1p(fall * p / np.maximum(1 - p, np.finfo(float).eps))
+    columns, each = np.zeros((n, classes + 1, classes + 1)), np.arange(classes - 1)
+    columns[:, 0, -2] = 1
+    columns[:, 1 + each, each] = drop[:, :-1]
+    columns[:, -1, :-2] = -drop[:, -1:]
+    columns[:, 1:, -1] = 1
+    kind = np.full((n, classes + 1), NEAR)
+    kind[:, 0] = BASE
+    return solved_basis(columns, kind)
+
+
+def solved_basis(columns: Float[np.ndarray, "n row row"], kind: Int[np.ndarray, "n row"]) -> Basis:
+    """The basis of some columns: its inverse and weights, freshly computed."""
+    inverse = np.linalg.inv(columns.transpose(0, 2, 1))
+    return Basis(columns, kind, inverse, inverse[..., -2] + inverse[..., -1])
+
+
+def maximise(programs: Programs, gains: Gains, start: Basis, *, no_gain: float = 1e-6) -> Basis:
+    """The corner of each program with the largest sum of weights x gains, from the corner given.
+
+    Args:
+        no_gain: gains that count as 0.
+    """
+    basis = Basis(*(part.copy() for part in start))
+    live, some, now, item = np.arange(len(basis.kind)), programs, start, gains.item
+    for _ in range(STEPS):
+        column, kind, gain = _entering(some, gains._replace(item=item), now)
+        moves = gain > no_gain
+        count = np.count_nonzero(moves)
+        if not count:
+            break
+        now = Basis(*(_chosen(moves, *both) for both in zip(pivoted(now, column, kind), now, strict=True)))
+        # Programs that are solved stay among the others until they are many: taking the others out costs, too.
+        if count < MANY * len(live):
+            for part, new in zip(basis, now, strict=True):
+                part[live] = new
+            rows = moves.nonzero()[0]
+            live, some, now, item = live[rows], some.take(rows), now.take(rows), item.take(rows, 0)
+    for part, new in zip(basis, now, strict=True):
+        part[live] = new
+    return basis
+
+
+def _chosen(moves: Bool[np.ndarray, " n"], new: np.ndarray, old: np.ndarray) -> np.ndarray:
+    return new if moves.all() else np.where(moves.reshape(-1, *[1] * (new.ndim - 1)), new, old)
+
+
+def multipliers(gains: Gains, basis: Basis) -> Float[np.ndarray, "n row"]:
+    """What each row is worth at a corner."""
+    kind = basis.kind
+    own = gains.item[np.arange(len(kind))[:, None], np.maximum(kind, 0)]
+    if kind.min() < 0:
+        own = np.where(kind >= 0, own, np.where(kind == BASE, gains.base, np.where(kind == CENTRE, gains.centre, 0.0)))
+    return (own[:, None] @ basis.inverse)[:, 0]
+
+
+def near_column(change: Float[np.ndarray, "n classes"]) -> Float[np.ndarray, "n row"]:
+    """The column of the near prediction with this change of ln p."""
+    column = np.zeros((len(change), change.shape[1] + 1))
+    column[:, :-2] = change[:, -1:] - change[:, :-1]
+    column[:, -1] = 1
+    return column
+
+
+def direction_of(worth: Float[np.ndarray, "n row"]) -> Float[np.ndarray, "n classes"]:
+    """What each class's logit is worth: all together nothing."""
+    return np.concatenate([worth[:, :-2], -worth[:, :-2].sum(1, keepdims=True)], 1)
+
+
+def _entering(
+    programs: Programs, gains: Gains, basis: Basis
+) -> tuple[Float[np.ndarray, "n row"], Int[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+    """The column with the most to gain, its kind, and its gain per weight."""
+    near, worth, rows = programs.near, multipliers(gains, basis), np.arange(len(basis.kind))
+    direction = direction_of(worth)
+    change = furthest_change(near, direction)
+    item = np.where(programs.usable, gains.item - (programs.columns @ worth[..., None])[..., 0], -np.inf)
+    place = first_largest(item)
+    column, kind, gain = programs.columns[rows, place], place, item[rows, place]
+    # Near predictions; the base prediction, where it gains; and the endless falls of classes that may vanish.
+    others = [(near_column(change), NEAR, (direction * change).sum(1) - worth[:, -1])]
+    if gains.centre:
+        others.append((near_column(np.zeros_like(change)), CENTRE, gains.centre - worth[:, -1]))
+    if near.vanishing.any():
+        fall = np.where(near.vanishing, -direction, -np.inf)
+        class_ = first_largest(fall)
+        endless = near_column(np.where(np.arange(change.shape[1]) == class_[:, None], -1.0, 0.0))
+        endless[:, -1] = 0
+        others.append((endless, NEAR, fall[rows, class_]))
+    for other, its_kind, its_gain in others:
+        better = its_gain > gain + EQUAL
+        column, kind = np.where(better[:, None], other, column), np.where(better, its_kind, kind)
+        gain = np.where(better, its_gain, gain)
+    return column, kind, gain
+
+
+def first_largest(values: Float[np.ndarray, "n any"]) -> Int[np.ndarray, " n"]:
+    """The place of the largest value; of values that differ by rounding, the first."""
+    return (values >= values.max(1, keepdims=True) - EQUAL).argmax(1)
+
+
+def pivoted(basis: Basis, column: Float[np.ndarray, "n row"], kind: Int[np.ndarray, " n"]) -> Basis:
+    """The next corner: the column enters, as far as all weights stay at least 0, and another leaves."""
+    rows, (columns, kinds, inverse, weight) = np.arange(len(kind)), basis
+    step = (inverse @ column[..., None])[..., 0]
+    usable = step > NO_PIVOT
+    ratio = np.where(usable, weight, np.inf) / np.where(usable, step, 1.0)
+    length = ratio.min(1)
+    # Of equal ratios the largest pivot.
+    leaving = first_largest(np.where(ratio <= length[:, None] + EQUAL, step, -np.inf))
+    length = np.where(np.isfinite(length), length, 0.0)
+    weight = np.maximum(weight - length[:, None] * step, 0.0)
+    row = inverse[rows, leaving] / step[rows, leaving][:, None]
+    inverse = inverse - step[..., None] * row[:, None]
+    columns, kinds = columns.copy(), kinds.copy()
+    weight[rows, leaving], inverse[rows, leaving] = length, row
+    columns[rows, leaving], kinds[rows, leaving] = column, kind
+    return Basis(columns, kinds, inverse, weight)
+
+
+def proven_bound(programs: Programs, gains: Gains, basis: Basis) -> Proof:
+    """A bound on the sum of weights x gains of all attentions on usable items in the hull, from any corner.
+
+    Whatever each class's logit is worth, the sum is at most the most that an item gains over the worth of its logits,
+    plus the most that the near predictions' logits are worth. They must have a bound: a class that may vanish must not
+    be worth less than nothing.
+    """
+    near, worth = programs.near, np.nan_to_num(multipliers(gains, basis)[:, :-2])
+    worth = np.where(near.vanishing[:, :-1], np.maximum(worth, 0), worth)
+    worth = worth * ~(near.vanishing[:, -1:] & (worth.sum(1, keepdims=True) > 0))
+    direction = np.concatenate([worth, -worth.sum(1, keepdims=True)], 1)
+    reach = (direction * furthest_change(near, direction)).sum(1)
+    left = np.where(programs.usable, gains.item - (programs.columns[..., :-2] @ worth[..., None])[..., 0], -np.inf)
+    most = left.max(1)
+    return Proof(most + reach, most[:, None] - left)
+
+
+def attention_of(basis: Basis, count: int) -> Float[np.ndarray, "n {count}"]:
+    """The weights of items at a corner; the base attention as a whole is left out."""
+    result = np.zeros((len(basis.kind), count))
+    np.add.at(result, (np.arange(len(result))[:, None], np.maximum(basis.kind, 0)), basis.weight * (basis.kind >= 0))
+    return result

@@ -1,0 +1,115 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+import heedful.exact.hull_programs as hull_programs
+from heedful.exact.hull_programs import (
+    BASE,
+    NEAR,
+    Gains,
+    Programs,
+    attention_of,
+    first_basis,
+    maximise,
+    near_column,
+    proven_bound,
+)
+from heedful.exact.near_predictions import furthest_change
+from support.hulls import attentions, is_within, pulled_in, some_programs
+
+SIZES = [(2, 3), (5, 4), (7, 3), (11, 5)]
+
+
+def reference(programs: Programs, gains: np.ndarray, text: int, number: int = 3000) -> float:
+    """The largest sum by another solver, with many near predictions as columns: those furthest in random directions."""
+    random, near = np.random.default_rng(0), programs.near.take(np.full(number, text))
+    direction = random.normal(size=near.p.shape) * random.choice([0.1, 1.0], size=near.p.shape)
+    direction = np.where(near.vanishing, np.abs(direction), direction)
+    direction[:, -1] -= direction.sum(1)
+    columns = near_column(furthest_change(near, direction))
+    endless = near_column(-np.eye(near.p.shape[1]))[near.vanishing[0]]
+    endless[:, -1] = 0
+    every = np.concatenate([programs.columns[text], columns, endless])
+    cost = np.concatenate([-gains[text], np.zeros(len(columns) + len(endless))])
+    right = np.zeros(every.shape[1])
+    right[-2:] = 1
+    return -linprog(cost, A_eq=every.T, b_eq=right).fun
+
+
+@pytest.mark.parametrize(("count", "classes"), SIZES)
+@pytest.mark.parametrize("eps", [0.01, 0.1])
+def test_it_agrees_with_another_solver(count, classes, eps):
+    programs, _ = some_programs(batch=5, count=count, classes=classes, seed=count, eps=eps)
+    gains = np.random.default_rng(1).normal(size=(5, count))
+    basis = maximise(programs, Gains(gains), first_basis(programs))
+    value, bound = (attention_of(basis, count) * gains).sum(1), proven_bound(programs, Gains(gains), basis).bound
+    assert bound == pytest.approx(value, abs=1e-5)
+    other = [reference(programs, gains, text) for text in range(5)]
+    # The other has only some of the near predictions.
+    assert (value >= np.array(other) - 1e-6).all()
+    assert value == pytest.approx(other, abs=2e-3)
+
+
+@settings(max_examples=30)
+@given(classes=st.sampled_from([2, 3, 5]), seed=st.integers(0, 999), eps=st.sampled_from([0.01, 0.1, 0.4]))
+def test_no_attention_within_eps_is_above_the_bound_from_any_corner(classes, seed, eps):
+    programs, weight = some_programs(batch=7, count=6, classes=classes, seed=seed, eps=eps)
+    gains = Gains(np.random.default_rng(seed).normal(size=(7, 6)))
+    first = first_basis(programs)
+    some = maximise(programs, gains, first)
+    for basis in (first, some):
+        bound, below = proven_bound(programs, gains, basis)
+        for draw in range(20):
+            inside = pulled_in(programs, weight, attentions(weight, seed=draw))
+            assert is_within(programs, inside).all()
+            assert ((inside * gains.item).sum(1) <= bound - (inside * below).sum(1) + 1e-9).all()
+
+
+@settings(max_examples=30)
+@given(classes=st.sampled_from([2, 3, 5]), seed=st.integers(0, 999), eps=st.sampled_from([0.01, 0.1, 0.4]))
+def test_the_first_corner_is_the_base_and_every_corner_is_one(classes, seed, eps):
+    programs, _ = some_programs(batch=3, count=5, classes=classes, seed=seed, eps=eps)
+    basis = first_basis(programs)
+    assert (basis.weight > 0).all()
+    assert basis.weight[:, 0] == pytest.approx(1) and (basis.kind[:, 0] == BASE).all()
+    basis = maximise(programs, Gains(np.random.default_rng(seed).normal(size=(3, 5))), basis)
+    right = np.zeros(classes + 1)
+    right[-2:] = 1
+    assert (basis.weight[:, None] @ basis.columns)[:, 0] == pytest.approx(np.tile(right, (3, 1)), abs=1e-7)
+    assert (basis.weight >= 0).all()
+    assert (basis.kind != BASE).all()
+
+
+def test_items_that_are_not_usable_get_no_weight():
+    programs, _ = some_programs(batch=3, count=7, classes=3, seed=0, eps=0.1)
+    programs = programs._replace(usable=np.arange(7)[None] % 3 != np.arange(3)[:, None])
+    gains = np.where(programs.usable, 0.0, 9.0)
+    basis = maximise(programs, Gains(gains), first_basis(programs))
+    assert (attention_of(basis, 7)[~programs.usable] == 0).all()
+
+
+def test_each_program_is_solved_as_if_alone_and_no_argument_is_changed():
+    programs, _ = some_programs(batch=9, count=11, classes=4, seed=3, eps=0.05)
+    gains, first = np.random.default_rng(0).normal(size=(9, 11)), first_basis(programs)
+    before = [part.copy() for part in (*first, programs.columns, gains)]
+    together = maximise(programs, Gains(gains), first)
+    for part, copy in zip((*first, programs.columns, gains), before, strict=True):
+        assert np.array_equal(part, copy)
+    for text in range(9):
+        row = np.array([text])
+        alone = maximise(programs.take(row), Gains(gains[row]), first.take(row))
+        assert np.array_equal(alone.kind[0], together.kind[text])
+        assert alone.weight[0] == pytest.approx(together.weight[text], abs=1e-12)
+
+
+def test_a_program_that_takes_too_long_has_a_bound_all_the_same(monkeypatch):
+    programs, weight = some_programs(batch=5, count=11, classes=5, seed=2, eps=0.05)
+    gains = Gains(np.random.default_rng(0).normal(size=(5, 11)))
+    solved = proven_bound(programs, gains, maximise(programs, gains, first_basis(programs))).bound
+    monkeypatch.setattr(hull_programs, "STEPS", 3)
+    basis = maximise(programs, gains, first_basis(programs))
+    assert (basis.kind == NEAR).any()
+    assert (proven_bound(programs, gains, basis).bound >= solved - 1e-5).all()
+    assert (attention_of(basis, 11) >= 0).all() and (attention_of(basis, 11).sum(1) <= 1 + 1e-9).all()

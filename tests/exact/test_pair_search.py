@@ -1,0 +1,55 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import heedful.exact.pair_search as pair_search
+from heedful.exact.overlap import divergence
+from heedful.exact.pair_search import best_pair
+from support.hulls import is_within, some_programs
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*encountered:RuntimeWarning")
+
+
+def listed(programs, weight: np.ndarray, text: int, steps: int = 201) -> float:
+    """The largest divergence of any pair of a text on a grid of shares that is within eps; 0 where there is none."""
+    count, row = weight.shape[1], np.array([text])
+    unit, share = np.eye(count), np.linspace(0, 1, steps)[:, None, None, None]
+    points = (share * unit[:, None] + (1 - share) * unit).reshape(-1, count)
+    rows = np.repeat(row, len(points))
+    within = is_within(programs.take(rows), points)
+    return float(divergence(weight[rows], points)[within].max(initial=0.0))
+
+
+@settings(max_examples=25)
+@given(classes=st.sampled_from([2, 3, 5]), seed=st.integers(0, 999), eps=st.sampled_from([0.05, 0.2]))
+def test_it_is_within_eps_and_as_far_as_any_pair_on_a_grid(classes, seed, eps):
+    programs, weight = some_programs(batch=4, count=5, classes=classes, seed=seed, eps=eps)
+    with np.errstate(all="ignore"):
+        pair = best_pair(programs, weight, weight)
+    assert is_within(programs, pair).all()
+    assert pair.sum(1) == pytest.approx(1)
+    for text in range(4):
+        most = listed(programs, weight, text)
+        if most:
+            assert (pair[text] != 0).sum() <= 2
+            assert divergence(weight, pair)[text] >= most - 1e-9
+        else:
+            assert np.array_equal(pair[text], weight[text])
+
+
+def test_what_is_known_and_further_is_kept():
+    programs, weight = some_programs(batch=3, count=5, classes=3, seed=1, eps=0.2)
+    pair = best_pair(programs, weight, weight)
+    further = np.eye(5)[weight.argmin(1)]
+    assert (divergence(weight, further) >= divergence(weight, pair) - 1e-12).all()
+    assert np.array_equal(best_pair(programs, weight, further), further)
+
+
+def test_only_the_lightest_items_are_paired(monkeypatch):
+    programs, weight = some_programs(batch=3, count=7, classes=5, seed=3, eps=0.9)
+    monkeypatch.setattr(pair_search, "LIGHTEST", 2)
+    pair = best_pair(programs, weight, weight)
+    for text in range(3):
+        lightest = set(weight[text].argsort()[:2].tolist())
+        assert set(pair[text].nonzero()[0].tolist()) <= lightest
