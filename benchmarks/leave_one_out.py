@@ -1,4 +1,4 @@
-"""Our leave-one-out against captum's FeatureAblation on the same models, on one thread, in one run.
+"""Our leave-one-out against captum's FeatureAblation on the same models, on one thread, in one run; and how it grows.
 
 Captum replaces features and cannot delete them, so its forward function drops the tokens that it replaced by padding:
 the same numbers come out, which is checked. It gets one text at a time or a padded batch, whichever number of
@@ -6,9 +6,19 @@ perturbations at once is fastest for it. Models have random weights, embedding 3
 in turn. Processor time is taken, in turns, and medians compared: timings differ from machine to machine, the ratio is
 what is claimed.
 
-    OMP_WAIT_POLICY=PASSIVE python benchmarks/leave_one_out.py
+For recurrent encoders the memory of the state is printed: how many steps a shortened text is read, on average, until
+its state is the whole text's again. Times the number of shortened texts and the time of one step among many (to read a
+token and to score the state), and the run on the whole text added, it is the bound below which no implementation gets
+that takes these steps.
+
+    OMP_WAIT_POLICY=PASSIVE python benchmarks/leave_one_out.py [captum] [growth] [trained]
+
+`trained` needs HEEDFUL_DATA: models trained on sst2 and imdb_small, in double precision as in an audit, on their test
+texts and on these joined to longer ones.
 """
 
+import math
+import sys
 import time
 from collections.abc import Callable
 from statistics import median
@@ -18,20 +28,30 @@ from captum.attr import FeatureAblation
 from rich.console import Console
 from rich.table import Table
 from torch import Tensor
+from torch.nn.functional import linear
 
 from heedful.attribution import leave_one_out, leave_one_out_reference
+from heedful.attribution.reuse.recurrent import VARIANTS
+from heedful.attribution.reuse.recurrent_step import RecurrentStep, recurrent_step
+from heedful.auditing.subject import float64_eval_copy
+from heedful.data.batching import collate, encode_split, in_order
 from heedful.data.tokenizer import PAD
+from heedful.models.attention import Additive
 from heedful.models.attention_model import AttentionModel, build_model
+from heedful.models.encoders.recurrent import Recurrent
 from heedful.models.trace import trace
-from heedful.settings import NetworkSettings
-from heedful.types import Batch, Trace
+from heedful.runs.store import Store
+from heedful.runs.worker import ensure_on, load_data
+from heedful.settings import NetworkSettings, Run
+from heedful.types import Batch, Model, Trace
 
 VOCABULARY = 5000
 ROUNDS = 3
 SIZES = {20: 32, 200: 4}
 """Texts of about so many tokens: how many."""
 ENCODERS = ("bilstm", "bigru", "lstm", "gru", "rnn", "cnn", "average")
-AIMS = {("bilstm", 20): 2.0, ("bilstm", 200): 2.5}
+AIMS = {("bilstm", 20): 6.0, ("bilstm", 200): 15.0}
+EXPONENT = 1.4
 ALONE, TOGETHER = (16, 32, 64, 128), (2, 4)
 """Perturbations at once that captum is tried with, on single texts and on the padded batch."""
 
@@ -94,9 +114,7 @@ def fastest_captum(model: AttentionModel, batch: Batch) -> tuple[str, Callable[[
 
 def race(encoder: str, length: int) -> tuple[str, dict[str, float]]:
     """Captum's settings, and the median milliseconds a text of each contender."""
-    torch.manual_seed(0)
-    model = build_model(NetworkSettings(encoder=encoder), VOCABULARY, 2).eval()
-    batch = texts(length, SIZES[length])
+    model, batch = random_model(encoder), texts(length, SIZES[length])
     settings, captum = fastest_captum(model, batch)
     contenders = {
         "captum": captum,
@@ -111,23 +129,140 @@ def race(encoder: str, length: int) -> tuple[str, dict[str, float]]:
     return settings, {name: median(each) for name, each in taken.items()}
 
 
-def main() -> None:
-    torch.set_num_threads(1)
-    console = Console(highlight=False)
-    table = Table("encoder", "tokens", "captum's best", "captum", "plain", "ours", "ratio", title="milliseconds a text")
-    reached = []
-    with torch.no_grad():
-        for encoder in ENCODERS:
-            for length in SIZES:
-                settings, taken = race(encoder, length)
-                ratio = taken["captum"] / taken["ours"]
-                table.add_row(encoder, str(length), settings, *(f"{t:.2f}" for t in taken.values()), f"{ratio:.1f}")
-                if aim := AIMS.get((encoder, length)):
-                    reached.append(
-                        f"{encoder}, {length} tokens: captum takes {ratio:.1f} times as long (aim: {aim} or more)"
-                    )
+def steps_taken(run: Callable[[], Tensor]) -> int:
+    """How many steps all shortened texts together are read."""
+    counted, original = [], RecurrentStep.apply
+
+    def count(self: RecurrentStep, tokens: Tensor, state: Tensor, memory: Tensor) -> None:
+        counted.append(len(tokens))
+        original(self, tokens, state, memory)
+
+    RecurrentStep.apply = count
+    try:
+        run()
+    finally:
+        RecurrentStep.apply = original
+    return sum(counted)
+
+
+def step_seconds(model: AttentionModel) -> float:
+    """The seconds that one step of one shortened text takes among many, the best of several."""
+    encoder, attention = model.encoder, model.attention
+    assert isinstance(encoder, Recurrent) and isinstance(attention, Additive)
+    vectors = torch.randn(VARIANTS, encoder.ahead.input_size, dtype=encoder.ahead.weight_hh_l0.dtype)
+    step, state = recurrent_step(encoder.ahead, vectors), vectors.new_zeros(VARIANTS, encoder.ahead.hidden_size)
+    memory = step.memory(state, torch.ones(1, VARIANTS, dtype=torch.bool)).contiguous()
+    tokens, weight = torch.arange(VARIANTS), attention.hidden.weight[:, : encoder.ahead.hidden_size]
+
+    def ten() -> Tensor:
+        scores = state
+        for _ in range(10):
+            step.apply(tokens, state, memory)
+            scores = linear(state, weight).sigmoid_() @ attention.score.weight[0]
+        return scores
+
+    return min(seconds(ten) for _ in range(10)) / (10 * VARIANTS)
+
+
+def against_captum(console: Console) -> None:
+    headings = (
+        "encoder",
+        "tokens",
+        "captum's best",
+        "captum",
+        "plain",
+        "ours",
+        "ratio",
+        "memory",
+        "bound",
+        "ours/bound",
+    )
+    table, reached = Table(*headings, title="milliseconds a text"), []
+    for encoder in ENCODERS:
+        for length in SIZES:
+            settings, taken = race(encoder, length)
+            ratio, memory, beside = taken["captum"] / taken["ours"], "", ["", "", ""]
+            model, batch = random_model(encoder), texts(length, SIZES[length])
+            if isinstance(model.encoder, Recurrent):
+                beside, bound = bound_of(model, batch, taken["ours"])
+                memory = f"; {taken['ours'] / bound:.1f} times the bound of {bound:.2f} ms (aim, if not the first: 1.5)"
+            times = (f"{t:.2f}" for t in taken.values())
+            table.add_row(encoder, str(length), settings, *times, f"{ratio:.1f}", *beside)
+            if aim := AIMS.get((encoder, length)):
+                line = f"{encoder}, {length} tokens: captum takes {ratio:.1f} times as long (aim: {aim:.0f} or more)"
+                reached.append(line + memory)
     console.print(table, *reached, sep="\n")
 
 
+def bound_of(model: AttentionModel, batch: Batch, taken: float) -> tuple[list[str], float]:
+    """The memory of the state and the milliseconds a text that it implies, as columns and as a number."""
+    seen = trace(model, batch)
+    steps, variants = steps_taken(lambda: leave_one_out(model, seen)), int(batch.mask.sum())
+    bound = 1000 * (steps * step_seconds(model) + seconds(lambda: trace(model, batch).logits)) / len(batch.labels)
+    directions = 1 if getattr(model.encoder, "back", None) is None else 2
+    return [f"{steps / (directions * variants):.0f}", f"{bound:.2f}", f"{taken / bound:.2f}"], bound
+
+
+def growth(console: Console) -> None:
+    """A BiLSTM with random weights on 200 and on 2,000 tokens."""
+    model = random_model("bilstm")
+    print_growth(console, "random weights, float32", model, {n: texts(n, c) for n, c in ((200, 4), (2000, 1))})
+
+
+def print_growth(console: Console, title: str, model: Model, batches: dict[int, Batch]) -> None:
+    taken_by = {}
+    for length, batch in batches.items():
+        seen = trace(model, batch)
+        leave_one_out(model, seen)
+        taken = min(seconds(lambda seen=seen: leave_one_out(model, seen)) for _ in range(ROUNDS)) / len(batch.labels)
+        memory = steps_taken(lambda seen=seen: leave_one_out(model, seen)) / (2 * int(batch.mask.sum()))
+        taken_by[length] = taken
+        console.print(f"{title}: {length} tokens, {1000 * taken:.1f} ms a text, {memory:.0f} steps a shortened text")
+    (short, first), (long, last) = taken_by.items()
+    exponent = math.log(last / first) / math.log(long / short)
+    console.print(f"  growth exponent from {short} to {long} tokens: {exponent:.2f} (aim: {EXPONENT} or less)")
+
+
+def trained(console: Console, name: str, run: Run, joined: bool) -> None:
+    """A trained model in double precision, on some of its test texts; then longer texts, joined."""
+    run, dataset = load_data(run)
+    _, result, _ = ensure_on(run, dataset, Store("runs"))
+    model, split = float64_eval_copy(result.model), encode_split(dataset.test, result.words)
+    blocks = in_order(split.lengths, 32)
+    batch = collate(split, blocks[len(blocks) // 2])
+    seen = trace(model, batch)
+    leave_one_out(model, seen)
+    taken = 1000 * min(seconds(lambda: leave_one_out(model, seen)) for _ in range(ROUNDS)) / len(batch.labels)
+    memory = steps_taken(lambda: leave_one_out(model, seen)) / (2 * int(batch.mask.sum()))
+    length = float(batch.mask.sum(1).double().mean())
+    title = f"{name}, trained, float64"
+    console.print(f"{title}: {length:.0f} tokens, {taken:.2f} ms a text, {memory:.0f} steps a shortened text")
+    if joined:
+        tokens = torch.cat([torch.as_tensor(collate(split, [text]).tokens[0]) for text in range(40)])
+        lengths = {length: tokens[:length][None] for length in (200, 2000)}
+        print_growth(console, title, model, {n: without_padding(t) for n, t in lengths.items()})
+
+
+def random_model(encoder: str) -> AttentionModel:
+    torch.manual_seed(0)
+    return build_model(NetworkSettings(encoder=encoder), VOCABULARY, 2).eval()
+
+
+def main(chosen: tuple[str, ...] = ("captum", "growth")) -> None:
+    torch.set_num_threads(1)
+    console = Console(highlight=False)
+    with torch.no_grad():
+        if "captum" in chosen:
+            against_captum(console)
+        if "growth" in chosen:
+            growth(console)
+        if "trained" in chosen:
+            from accuracy import plan
+            from audit import IMDB
+
+            trained(console, "sst2", plan()["sst2 bilstm"][0], joined=False)
+            trained(console, "imdb_small", IMDB, joined=True)
+
+
 if __name__ == "__main__":
-    main()
+    main(tuple(sys.argv[1:]) or ("captum", "growth"))

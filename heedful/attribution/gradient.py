@@ -1,10 +1,15 @@
 """Importance by gradients: of the prediction to an item's embeddings, and to its attention weight."""
 
+from collections.abc import Sequence
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from heedful.attribution.items import item_of_token
+from heedful.attribution.reuse.lstm_gradient import gradients_x_input, is_lstm
+from heedful.attribution.reuse.variants import VariantReader
+from heedful.models.attention_model import AttentionModel
 from heedful.types import LinearModel, Model, Trace
 
 
@@ -32,11 +37,54 @@ def signed_input_gradient(model: Model, trace: Trace, classes: Int[Tensor, " bat
         logits = model.decode(model.encode(embedded, trace.batch), trace.attention.detach())
         odds = log_odds(logits, classes)
         (gradient,) = torch.autograd.grad(odds, embedded, _slope(odds.detach()))
+    return _by_item(trace, gradient)
+
+
+def _by_item(trace: Trace, gradient: Float[Tensor, "batch time embed"]) -> Float[Tensor, "batch item"]:
+    """Gradient x input, summed over the tokens of each item."""
     owner = item_of_token(trace)
     # An extra last column collects the tokens that belong to no item.
     sums = gradient.new_zeros(owner.shape[0], trace.encoded.items.shape[1] + 1)
     weighed = (gradient * trace.embedded.detach()).sum(-1)
     return sums.scatter_add(1, owner.where(owner >= 0, sums.shape[1] - 1), weighed)[:, :-1]
+
+
+def input_gradients(
+    model: Model,
+    trace: Trace,
+    weightings: Sequence[tuple[Float[Tensor, "batch item"], Int[Tensor, " batch"]]],
+    reader: VariantReader | None = None,
+) -> list[Float[Tensor, "batch item"]]:
+    """`input_gradient` under several attentions, each with the class that it decides for: texts are encoded once.
+
+    Args:
+        reader: of variants of these texts, if there is one: an LSTM is then differentiated from what it has read.
+    """
+    if reader is not None and isinstance(model, AttentionModel) and is_lstm(reader):
+        slopes = torch.stack([_state_slopes(model, trace, *weighting) for weighting in weightings])
+        gradients = gradients_x_input(reader, trace, slopes)
+        return [own.where(trace.encoded.items, 0.0).abs() for own in gradients]
+    with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
+        embedded = trace.embedded.detach().requires_grad_()
+        encoded = model.encode(embedded, trace.batch)
+        several = [log_odds(model.decode(encoded, weights.detach()), classes) for weights, classes in weightings]
+        gradients = [
+            torch.autograd.grad(odds, embedded, _slope(odds.detach()), retain_graph=place < len(several) - 1)[0]
+            for place, odds in enumerate(several)
+        ]
+    return [_by_item(trace, gradient).abs() for gradient in gradients]
+
+
+def _state_slopes(
+    model: AttentionModel, trace: Trace, attention: Float[Tensor, "batch item"], classes: Int[Tensor, " batch"]
+) -> Float[Tensor, "batch item hidden"]:
+    """The derivative of the probability of that class to each state, attention held fixed."""
+    with torch.enable_grad():
+        context = (attention.detach()[:, None] @ trace.encoded.hidden.detach())[:, 0].requires_grad_()
+        query = None if trace.encoded.query is None else trace.encoded.query.detach()
+        odds = log_odds(model.head(context, query), classes)
+        (slope,) = torch.autograd.grad(odds, context, _slope(odds.detach()))
+    return attention.detach()[..., None] * slope[:, None]
 
 
 def weight_gradient(model: Model, trace: Trace) -> Float[Tensor, "batch item"]:

@@ -1,23 +1,24 @@
 """What the model predicts without each item in turn, by the fastest exact method that the model allows."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import torch
 from jaxtyping import Bool, Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from heedful.attribution.chunks import of_similar_length
 from heedful.attribution.deletion import logits_by_deletion
 from heedful.attribution.reuse import convolution, recurrent, token_wise
+from heedful.attribution.reuse.decoding import Decoding, decoding_of, of_contexts
 from heedful.attribution.reuse.encoder_inputs import EncoderInputs
 from heedful.attribution.reuse.scoring import SCORINGS, scoring_of
 from heedful.models.attention_model import AttentionModel, LinearAttentionModel
 from heedful.models.encoders import Encoder, Hierarchical
 from heedful.models.encoders.cnn import Cnn
 from heedful.models.encoders.recurrent import Recurrent
-from heedful.types import Model, Trace
+from heedful.types import Encoded, Model, Trace
 
 TOKENS = 2**13
 """Tokens in one batch where every shortened text is run: hundreds of short texts or a few long ones."""
@@ -28,12 +29,14 @@ class FastPath:
     """How to leave items out without encoding every shortened text.
 
     Args:
-        contexts: the weighted sum of states without each item in turn, by attention and by each imposed weighting.
+        contexts: the weighted sum of values without each item in turn, by attention and by each imposed weighting.
         chunk_size: the number of items, over all texts, that are best left out together.
+        decoding_of: what the values are, and how to get from their weighted sums to logits.
     """
 
-    contexts: Callable[[EncoderInputs], Float[Tensor, "way batch item hidden"]]
+    contexts: Callable[[EncoderInputs], Float[Tensor, "way batch item values"]]
     chunk_size: int
+    decoding_of: Callable[[nn.Module, Encoded], Decoding] = of_contexts
 
 
 @torch.no_grad()
@@ -69,15 +72,14 @@ def leave_one_out_imposed(
     """
     if not isinstance(model, AttentionModel) or (path := _fast_path(model)) is None:
         return leave_one_out_reference(model, trace, imposed)
-    items = trace.encoded.items
-    barred = tuple(weights.to(trace.scores).masked_fill(~items, -torch.inf) for weights in imposed)
-    inputs = replace(_encoder_inputs(model, trace), imposed=barred)
-    logits = trace.logits.new_full((1 + len(imposed), *items.shape, trace.logits.shape[-1]), torch.nan)
+    decoding = path.decoding_of(model.head, trace.encoded)
+    inputs = _encoder_inputs(model, trace, imposed, decoding)
+    width = trace.encoded.hidden.shape[-1] if decoding.weight is None else decoding.weight.shape[-2]
+    contexts = trace.logits.new_full((1 + len(imposed), *inputs.items.shape, width), torch.nan)
     for some in of_similar_length(inputs.mask.sum(1), path.chunk_size):
-        contexts = path.contexts(inputs.select(some))
-        query = None if trace.encoded.query is None else trace.encoded.query[some, None].expand_as(contexts)
-        logits[:, some, : contexts.shape[2]] = model.head(contexts, query)
-    return _defined(trace, logits)
+        part = path.contexts(inputs.select(some))
+        contexts[:, some, : part.shape[2]] = part
+    return _defined(trace, decoding.finish(contexts))
 
 
 @torch.no_grad()
@@ -122,7 +124,7 @@ def _fast_path(model: AttentionModel) -> FastPath | None:
     if encoder.token_wise:
         return FastPath(_token_wise_contexts, 2**16)
     if type(encoder) is Recurrent:
-        return FastPath(partial(recurrent.contexts, encoder), recurrent.VARIANTS)
+        return FastPath(partial(recurrent.contexts, encoder), recurrent.TOKENS, decoding_of)
     if type(encoder) is Cnn:
         return FastPath(partial(convolution.contexts, encoder), 512)
     return None
@@ -138,10 +140,20 @@ def _last_encoder(model: AttentionModel) -> Encoder:
     return model.encoder.sentences if isinstance(model.encoder, Hierarchical) else model.encoder
 
 
-def _encoder_inputs(model: AttentionModel, trace: Trace) -> EncoderInputs:
-    batch, vectors, mask = trace.batch, trace.embedded, trace.batch.mask
+def _encoder_inputs(
+    model: AttentionModel, trace: Trace, imposed: Sequence[Float[Tensor, "batch item"]], decoding: Decoding
+) -> EncoderInputs:
+    """What the encoder read, with the weightings to impose and the map of states of which there are weighted sums."""
+    batch, vectors, mask, items = trace.batch, trace.embedded, trace.batch.mask, trace.encoded.items
     if isinstance(model.encoder, Hierarchical) and batch.sentence is not None:
         vectors, mask = model.encoder.vectors(vectors, mask, batch.attendable, batch.sentence)
-    scoring = scoring_of(model.attention, model.temperature, trace.encoded, trace.scores)
-    scores = trace.scores / model.temperature
-    return EncoderInputs(vectors, mask, trace.encoded.items, trace.encoded.hidden, scores, scoring)
+    return EncoderInputs(
+        vectors=vectors,
+        mask=mask,
+        items=items,
+        hidden=trace.encoded.hidden,
+        scores=trace.scores / model.temperature,
+        scoring=scoring_of(model.attention, model.temperature, trace.encoded, trace.scores),
+        imposed=tuple(weights.to(trace.scores).masked_fill(~items, -torch.inf) for weights in imposed),
+        value_weight=decoding.weight,
+    )

@@ -7,9 +7,9 @@ import torch
 
 from heedful.attribution.given import GivenScores, TextWords, match_scores
 from heedful.attribution.score_records import TextScores, read_scores, scores_of_records
-from heedful.data.folder import user_path
 from heedful.data.sources.records import RecordFile, records_of_frame
 from heedful.errors import DataError, SettingError
+from heedful.settings.folder import user_path
 
 KINDS = (
     "a path, a polars data frame, a dict from the id of a text to its scores, or a list or tensor with a row of scores "

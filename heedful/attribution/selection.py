@@ -2,14 +2,18 @@
 
 from typing import TypeGuard
 
+import numpy
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
+from numpy import ndarray
 from torch import Tensor
 
 from heedful.attribution.deletion import Parts, is_kept, logits_by_deletion
 from heedful.attribution.items import item_of_token
 from heedful.attribution.leave_one_out import weighed_items
+from heedful.attribution.reuse.prefix_tree import NOTHING
 from heedful.attribution.reuse.scoring import SCORINGS
+from heedful.attribution.reuse.variants import VariantReader, variant_reader
 from heedful.models.attention_model import AttentionModel, LinearAttentionModel
 from heedful.models.trace import reread
 from heedful.types import LinearModel, Model, Trace
@@ -20,33 +24,66 @@ TOKENS = 2**10
 
 @torch.no_grad()
 def logits_of_parts(
-    model: Model, trace: Trace, keep: Parts, imposed: Float[Tensor, "batch item"] | None = None
+    model: Model,
+    trace: Trace,
+    keep: Parts,
+    imposed: Float[Tensor, "batch item"] | None = None,
+    *,
+    attended: int = 0,
+    reader: VariantReader | None = None,
 ) -> Float[Tensor, "batch part classes"]:
     """Logits of each part of each text, as if the other items had never been there.
 
     The text gets shorter, and the rest is encoded and attended to anew; start and end symbols and the query stay.
     NaN where nothing is left to weigh. Imposed attention is renormalized to sum to 1.
 
-    Where no state depends on another only the weights change, and nothing is encoded again.
+    Where no state depends on another only the weights change, and nothing is encoded again. A recurrent network reads
+    each distinct beginning and ending once.
 
     Args:
         imposed: log weights of the whole text, which the parts are weighed by instead of being attended to anew.
+        attended: how many parts, the first, are attended to anew all the same.
+        reader: of variants of these texts, if there is one already.
     """
     items = trace.encoded.items[:, None]
     keep = keep & items
-    weighed = weighed_items(trace) if imposed is None else imposed.isfinite()
-    is_left = (keep & weighed[:, None]).any(-1)
+    is_imposed = torch.arange(keep.shape[1], device=keep.device) >= (keep.shape[1] if imposed is None else attended)
+    weighed = weighed_items(trace)[:, None].expand_as(keep)
+    if imposed is not None:
+        weighed = weighed.where(~is_imposed[:, None], imposed.isfinite()[:, None])
+    is_left = (keep & weighed).any(-1)
+    whole, logits = trace.logits[:, None], None
+    if imposed is not None:
+        whole = whole.where(~is_imposed[:, None], model.decode(trace.encoded, imposed.softmax(-1))[:, None])
+    is_shorter = is_left & (keep != items).any(-1)
     if _is_token_wise(model):
-        logits = _reweighed(model, trace, keep, trace.scores / model.temperature if imposed is None else imposed)
+        own = trace.scores / model.temperature
+        scores = own[:, None] if imposed is None else own[:, None].where(~is_imposed[:, None], imposed[:, None])
+        logits = _reweighed(model, trace, keep, scores)
+    elif reader := reader or variant_reader(model, trace):
+        sequences = _sequences(reader, trace, keep, is_shorter)
+        logits = reader.logits(sequences, imposed, attended).where(is_shorter[..., None], whole)
     else:
-        whole = trace.logits if imposed is None else model.decode(trace.encoded, imposed.softmax(-1))
-        is_shorter = is_left & (keep != items).any(-1)
         ways = logits_by_deletion(
             model, trace, keep, is_shorter, tokens=TOKENS, imposed=() if imposed is None else (imposed,)
         )
-        logits = ways[-1].where(is_shorter[..., None], whole[:, None])
+        logits = ways[0].where(~is_imposed[:, None], ways[-1]).where(is_shorter[..., None], whole)
     # A head may hold the logit of a class at 0, whatever it is given.
     return logits.where((is_left & ~logits.isnan().any(-1))[..., None], torch.nan)
+
+
+def _sequences(
+    reader: VariantReader, trace: Trace, keep: Parts, chosen: Bool[Tensor, "batch part"]
+) -> Int[ndarray, "batch part place"]:
+    """The tokens of each chosen part, as the reader numbers them."""
+    batch = trace.batch
+    stays = (batch.mask & ~batch.attendable)[:, None] | keep
+    text, part, place = (stays & chosen[..., None]).nonzero(as_tuple=True)
+    number = (stays.cumsum(2) - 1)[text, part, place]
+    text, part, place, number = (index.cpu().numpy() for index in (text, part, place, number))
+    sequences = numpy.full((*chosen.shape, 1 + int(number.max(initial=0))), NOTHING, dtype=numpy.int64)
+    sequences[text, part, number] = reader.first[text] + place
+    return sequences
 
 
 @torch.no_grad()
@@ -74,10 +111,10 @@ def _is_token_wise(model: Model) -> TypeGuard[AttentionModel]:
 
 
 def _reweighed(
-    model: AttentionModel, trace: Trace, keep: Parts, scores: Float[Tensor, "batch item"]
+    model: AttentionModel, trace: Trace, keep: Parts, scores: Float[Tensor, "batch #part item"]
 ) -> Float[Tensor, "batch part classes"]:
     """The logits under the softmax of the scores over what is kept; NaN where none of it has weight."""
-    weights = scores[:, None].expand(keep.shape).masked_fill(~keep, -torch.inf).softmax(-1)
+    weights = scores.expand(keep.shape).masked_fill(~keep, -torch.inf).softmax(-1)
     if isinstance(model, LinearModel):
         return weights @ model.item_logits(trace.encoded)
     return torch.stack([model.decode(trace.encoded, part) for part in weights.unbind(1)], 1)

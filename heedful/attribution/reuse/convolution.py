@@ -5,6 +5,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from heedful.attribution.reuse.encoder_inputs import EncoderInputs
+from heedful.attribution.reuse.scoring import mapped
 from heedful.models.encoders.cnn import Cnn
 
 
@@ -85,7 +86,8 @@ def _sum_of_taps(
 
 def _scores(inputs: EncoderInputs, states: Float[Tensor, "batch item hidden"]) -> Float[Tensor, "batch item"]:
     """The attention scores of states at the positions of the items; -inf where there is no item."""
-    projected = inputs.scoring.project(states.transpose(0, 1), slice(None)).transpose(0, 1)
+    text = torch.arange(len(states), device=states.device).repeat_interleave(states.shape[1])
+    projected = mapped(inputs.scoring.weight, states.flatten(0, 1), text).unflatten(0, states.shape[:2])
     return inputs.scoring.readout(projected + inputs.scoring.constant).masked_fill(~inputs.items, -torch.inf)
 
 

@@ -6,7 +6,6 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.attribution.reuse.scoring import Scoring
-from heedful.models.encoders.recurrent import reorder
 
 
 @dataclass(frozen=True)
@@ -19,6 +18,8 @@ class EncoderInputs:
         items: what attention weighs, and what is left out in turn.
         scores: of which attention is the softmax, temperature included.
         imposed: log weights to impose instead of attention, each a way of its own; what remains is renormalized.
+        value_weight: the linear map of states whose weighted sums are wanted, where these are not of the states
+            themselves: one for all texts, or one per text.
     """
 
     vectors: Float[Tensor, "batch item embed"]
@@ -28,6 +29,7 @@ class EncoderInputs:
     scores: Float[Tensor, "batch item"]
     scoring: Scoring
     imposed: tuple[Float[Tensor, "batch item"], ...] = ()
+    value_weight: Float[Tensor, "values hidden"] | Float[Tensor, "batch values hidden"] | None = None
 
     def select(self, index: Int[Tensor, " some"]) -> "EncoderInputs":
         """The chosen texts, with no more padding than they need."""
@@ -36,25 +38,16 @@ class EncoderInputs:
         def cut(values: Tensor) -> Tensor:
             return values[index, :longest]
 
-        weight = self.scoring.weight if self.scoring.weight.dim() == 2 else self.scoring.weight[index]
+        def of_texts(weight: Tensor) -> Tensor:
+            return weight if weight.dim() == 2 else weight[index]
+
         return EncoderInputs(
             vectors=cut(self.vectors),
             mask=cut(self.mask),
             items=cut(self.items),
             hidden=cut(self.hidden),
             scores=cut(self.scores),
-            scoring=replace(self.scoring, weight=weight, constant=cut(self.scoring.constant)),
+            scoring=replace(self.scoring, weight=of_texts(self.scoring.weight), constant=cut(self.scoring.constant)),
             imposed=tuple(map(cut, self.imposed)),
-        )
-
-    def reordered(self, order: Int[Tensor, "batch item"]) -> "EncoderInputs":
-        """The same texts, each in another order."""
-        return EncoderInputs(
-            vectors=reorder(self.vectors, order),
-            mask=self.mask.gather(1, order),
-            items=self.items.gather(1, order),
-            hidden=reorder(self.hidden, order),
-            scores=self.scores.gather(1, order),
-            scoring=replace(self.scoring, constant=reorder(self.scoring.constant, order)),
-            imposed=tuple(weights.gather(1, order) for weights in self.imposed),
+            value_weight=None if self.value_weight is None else of_texts(self.value_weight),
         )

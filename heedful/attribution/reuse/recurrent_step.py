@@ -1,112 +1,162 @@
-"""One step of each kind of recurrent network, for many variants of a text at once.
+"""One step of each kind of recurrent network, for many variants of many texts at once, each at a place of its own.
 
 All variants read the same inputs, so the projection of the inputs is computed once for all of them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from jaxtyping import Float
+import torch
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from heedful.models.encoders.orthogonal import OrthogonalLayer, without_direction
 
 Advance = Callable[[Tensor, Tensor, Tensor, Tensor], None]
+Recall = Callable[["RecurrentStep", Tensor, Tensor], Tensor]
 
 
 @dataclass(frozen=True)
 class RecurrentStep:
-    """The step function of a recurrent network, with the inputs of one chunk of texts already projected.
+    """The step function of a recurrent network, with the inputs of some texts already projected.
 
     Args:
-        input_gates: for each time step, what the input and the biases add to the gates.
+        input_gates: what each token and the biases add to the gates.
         weight: from state to gates.
-        advance: from what the state adds to the gates and what the input adds, overwrites state and memory (which only
-            an LSTM has; others ignore it) by the next ones.
-        memories: how many vectors of the state's size the memory holds.
+        advance: from what the token adds to the gates (which it may overwrite) and the weight, overwrites state and
+            memory (of no size where the network has none) by the next ones.
+        recall: the memory after each token of texts whose states are known.
     """
 
-    input_gates: tuple[Float[Tensor, "batch gates"], ...]
+    input_gates: Float[Tensor, "token gates"]
     weight: Float[Tensor, "units gates"]
     advance: Advance
-    memories: int = 1
+    recall: Recall
 
     def apply(
-        self, time: int, state: Float[Tensor, "variant batch units"], memory: Float[Tensor, "variant batch memory"]
+        self,
+        tokens: Int[Tensor, " variant"],
+        state: Float[Tensor, "variant units"],
+        memory: Float[Tensor, "variant memory"],
     ) -> None:
-        """Update every variant's state and memory, in place, by the input at that time."""
-        state_gates = (state.flatten(0, 1) @ self.weight).view(*state.shape[:2], -1)
-        self.advance(state_gates, self.input_gates[time], state, memory)
+        """Update every variant's state and memory, in place, by the token that it reads."""
+        self.advance(self.input_gates.index_select(0, tokens), self.weight, state, memory)
+
+    def memory(
+        self, states: Float[Tensor, "token units"], mask: Bool[Tensor, "batch time"]
+    ) -> Float[Tensor, "token memory"]:
+        """The memory after each token of the whole texts, whose states are known.
+
+        Args:
+            mask: where the tokens stand, text by text.
+        """
+        return self.recall(self, states, mask)
 
 
-def recurrent_step(network: nn.RNNBase, inputs: Float[Tensor, "time batch embed"]) -> RecurrentStep:
+def recurrent_step(network: nn.RNNBase, inputs: Float[Tensor, "token embed"]) -> RecurrentStep:
     """The step function of the network on these inputs."""
-    return STEPS[type(network)](network, inputs)
+    return STEPS[type(network)](network.all_weights[0], inputs)
 
 
-def _rnn(network: nn.RNNBase, inputs: Float[Tensor, "time batch embed"]) -> RecurrentStep:
-    input_weight, state_weight, input_bias, state_bias = network.all_weights[0]
+def _rnn(weights: Sequence[Tensor], inputs: Float[Tensor, "token embed"]) -> RecurrentStep:
+    input_weight, state_weight, input_bias, state_bias = weights
     input_gates = linear(inputs, input_weight, input_bias + state_bias)
-    return RecurrentStep(input_gates.unbind(0), state_weight.T, _advance_rnn)
+    return RecurrentStep(input_gates, state_weight.T, _advance_rnn, _nothing)
 
 
-def _advance_rnn(state_gates: Tensor, input_gates: Tensor, state: Tensor, memory: Tensor) -> None:
-    state.copy_(_tanh(state_gates.add_(input_gates)))
+def _advance_rnn(gates: Tensor, weight: Tensor, state: Tensor, memory: Tensor) -> None:
+    _tanh_into(gates.addmm_(state, weight), state)
 
 
-def _gru(network: nn.RNNBase, inputs: Float[Tensor, "time batch embed"]) -> RecurrentStep:
-    input_weight, state_weight, input_bias, state_bias = network.all_weights[0]
-    units = network.hidden_size
+def _nothing(step: RecurrentStep, states: Tensor, mask: Tensor) -> Tensor:
+    return states[:, :0]
+
+
+def _gru(weights: Sequence[Tensor], inputs: Float[Tensor, "token embed"]) -> RecurrentStep:
+    input_weight, state_weight, input_bias, state_bias = weights
+    units = state_weight.shape[1]
     # The reset gate multiplies the new state's bias as well, so that bias cannot be added in advance.
     bias = input_bias + nn.functional.pad(state_bias[: 2 * units], (0, units))
-    input_gates = linear(inputs, input_weight, bias)
-    return RecurrentStep(input_gates.unbind(0), state_weight.T, partial(_advance_gru, bias=state_bias[2 * units :]))
+    advance = partial(_advance_gru, bias=state_bias[2 * units :])
+    return RecurrentStep(linear(inputs, input_weight, bias), state_weight.T, advance, _nothing)
 
 
-def _advance_gru(state_gates: Tensor, input_gates: Tensor, state: Tensor, memory: Tensor, bias: Tensor) -> None:
+def _advance_gru(gates: Tensor, weight: Tensor, state: Tensor, memory: Tensor, bias: Tensor) -> None:
     units = state.shape[-1]
-    reset, keep = state_gates[..., : 2 * units].add_(input_gates[..., : 2 * units]).sigmoid_().chunk(2, -1)
-    new = _tanh(state_gates[..., 2 * units :].add_(bias).mul_(reset).add_(input_gates[..., 2 * units :]))
+    state_gates = state @ weight
+    reset, keep = state_gates[:, : 2 * units].add_(gates[:, : 2 * units]).sigmoid_().chunk(2, -1)
+    new = gates[:, 2 * units :].addcmul_(state_gates[:, 2 * units :].add_(bias), reset)
+    _tanh_into(new, new)
     state.sub_(new).mul_(keep).add_(new)
 
 
-def _lstm(network: nn.RNNBase, inputs: Float[Tensor, "time batch embed"]) -> RecurrentStep:
-    input_weight, state_weight, input_bias, state_bias = network.all_weights[0]
-    units = network.hidden_size
-    # With the candidate's rows doubled its tanh, too, is a sigmoid (see _tanh): one call for all four gates.
+def _lstm(weights: Sequence[Tensor], inputs: Float[Tensor, "token embed"]) -> RecurrentStep:
+    input_weight, state_weight, input_bias, state_bias = weights
+    units = state_weight.shape[1]
+    # With the candidate's rows doubled its tanh, too, is a sigmoid (see _tanh_into): one call for all four gates.
     double = input_bias.new_ones(4 * units)
     double[2 * units : 3 * units] = 2
     input_gates = linear(inputs, input_weight * double[:, None], (input_bias + state_bias) * double)
-    return RecurrentStep(input_gates.unbind(0), (state_weight * double[:, None]).T, _advance_lstm)
+    return RecurrentStep(input_gates, (state_weight * double[:, None]).T, _advance_lstm, _cells)
 
 
-def _advance_lstm(state_gates: Tensor, input_gates: Tensor, state: Tensor, memory: Tensor) -> None:
-    enter, keep, candidate, leave = state_gates.add_(input_gates).sigmoid_().chunk(4, -1)
+def _advance_lstm(gates: Tensor, weight: Tensor, state: Tensor, memory: Tensor) -> None:
+    enter, keep, candidate, leave = gates.addmm_(state, weight).sigmoid_().chunk(4, -1)
     memory.mul_(keep).addcmul_(enter, candidate, value=2).sub_(enter)
-    state.copy_(_tanh(memory).mul_(leave))
+    _tanh_into(memory, state)
+    state.mul_(leave)
 
 
-def _orthogonal(network: nn.RNNBase, inputs: Float[Tensor, "time batch embed"]) -> RecurrentStep:
-    step = _lstm(network, inputs)
-    return replace(step, advance=_advance_orthogonal, memories=2)
+def _cells(step: RecurrentStep, states: Tensor, mask: Tensor) -> Tensor:
+    """The gates of all tokens at once; what is left to do in order is cell = keep x cell + enter x candidate."""
+    gates = states_before(states, mask) @ step.weight
+    enter, keep, candidate, _ = gates.add_(step.input_gates).sigmoid_().chunk(4, -1)
+    new = candidate.mul_(2).sub_(1).mul_(enter)
+    padded = states.new_zeros(2, *mask.shape, states.shape[-1])
+    padded[0, mask], padded[1, mask] = keep, new
+    cell, cells = padded.new_zeros(len(mask), states.shape[-1]), []
+    for keep, new in padded.transpose(0, 2).transpose(1, 2).unbind(0):
+        cell = torch.addcmul(new, keep, cell)
+        cells.append(cell)
+    return torch.stack(cells, 1)[mask]
 
 
-def _advance_orthogonal(state_gates: Tensor, input_gates: Tensor, state: Tensor, memory: Tensor) -> None:
+def states_before(
+    states: Float[Tensor, "token units"], mask: Bool[Tensor, "batch time"]
+) -> Float[Tensor, "token units"]:
+    """The state with which each token is read: 0 at the first of each text."""
+    before = nn.functional.pad(states, (0, 0, 1, 0))[:-1]
+    return before.masked_fill(
+        (torch.arange(mask.shape[1], device=mask.device) == 0).expand_as(mask)[mask][:, None], 0.0
+    )
+
+
+def _orthogonal(weights: Sequence[Tensor], inputs: Float[Tensor, "token embed"]) -> RecurrentStep:
+    return replace(_lstm(weights, inputs), advance=_advance_orthogonal, recall=_cells_and_totals)
+
+
+def _advance_orthogonal(gates: Tensor, weight: Tensor, state: Tensor, memory: Tensor) -> None:
     # The mean of the states before has the direction of their sum, which is the second half of the memory.
     cell, total = memory.chunk(2, -1)
-    _advance_lstm(state_gates, input_gates, state, cell)
+    _advance_lstm(gates, weight, state, cell)
     state.copy_(without_direction(state, total))
     total.add_(state)
 
 
-def _tanh(values: Tensor) -> Tensor:
+def _cells_and_totals(step: RecurrentStep, states: Tensor, mask: Tensor) -> Tensor:
+    padded = states.new_zeros(*mask.shape, states.shape[-1])
+    padded[mask] = states
+    return torch.cat([_cells(step, states, mask), padded.cumsum(1)[mask]], -1)
+
+
+def _tanh_into(values: Tensor, target: Tensor) -> None:
     # 2 sigmoid(2 x) - 1: torch's sigmoid takes a sixth of the time of its tanh on a CPU.
-    return (2 * values).sigmoid_().mul_(2).sub_(1)
+    torch.mul(values, 2, out=target).sigmoid_().mul_(2).sub_(1)
 
 
-STEPS: dict[type[nn.RNNBase], Callable[[nn.RNNBase, Tensor], RecurrentStep]] = {
+STEPS: dict[type[nn.RNNBase], Callable[[Sequence[Tensor], Tensor], RecurrentStep]] = {
     nn.RNN: _rnn,
     nn.GRU: _gru,
     nn.LSTM: _lstm,

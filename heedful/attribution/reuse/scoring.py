@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from heedful.models.attention import Additive, Dot, Frozen, Uniform
@@ -27,12 +27,14 @@ class Scoring:
     constant: Float[Tensor, "batch item size"]
     readout: Readout
 
-    def project(self, states: Float[Tensor, "row batch part"], part: slice) -> Float[Tensor, "row batch size"]:
-        """What that part of the state adds to `weight state`."""
-        weight = self.weight[..., part]
-        if weight.dim() == 3:
-            return (states * weight[:, 0]).sum(-1, keepdim=True)
-        return (states.flatten(0, 1) @ weight.T).unflatten(0, states.shape[:2])
+
+def mapped(
+    weight: Float[Tensor, "size part"] | Float[Tensor, "batch size part"],
+    states: Float[Tensor, "row part"],
+    text: Int[Tensor, " row"],
+) -> Float[Tensor, "row size"]:
+    """Each state mapped by the weight, or by that of its text where there is one per text."""
+    return states @ weight.T if weight.dim() == 2 else (weight[text] @ states[..., None])[..., 0]
 
 
 def scoring_of(

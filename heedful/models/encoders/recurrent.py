@@ -60,7 +60,9 @@ def reorder(
     states: Float[Tensor, "batch time hidden"], order: Int[Tensor, "batch time"]
 ) -> Float[Tensor, "batch time hidden"]:
     """The states of each text in the given order."""
-    return states.gather(1, order[..., None].expand_as(states))
+    # Whole rows are copied, forth and back: much faster than `gather`, which looks up every number by itself.
+    first = torch.arange(len(order), device=order.device)[:, None] * order.shape[1]
+    return states.flatten(0, 1).index_select(0, (first + order).flatten()).unflatten(0, order.shape)
 
 
 def rnn(embed_size: int, settings: NetworkSettings) -> Recurrent:

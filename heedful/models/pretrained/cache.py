@@ -19,8 +19,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from heedful.data.folder import user_path
 from heedful.models.pretrained.states import Words
+from heedful.settings.folder import user_path
 
 log = logging.getLogger(__name__)
 

@@ -1,11 +1,12 @@
 """Texts, or pairs of texts, as batches for a transformer: all that an audit needs beside the model."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
+from heedful.data.batches import Batches
 from heedful.data.marks import pad_marks
 from heedful.data.tokenizer import Span, spans_in
 from heedful.errors import DataError, SettingError
@@ -28,14 +29,15 @@ class ReadTexts:
 
     Args:
         chosen: which of the given texts are read; those without any word are not.
-        batches: reads them anew, texts of similar length together; `Batch.index` says which of the given each is.
+        batches: of these, each read when it is its turn, texts of similar length together; `Batch.index` says which of
+            the given each is.
         examples: the given texts, those that are read with the words that attention is shown over.
         cut, empty: how many are longer than the model reads, and how many have no word.
         notes: the same in words, for the user to read.
     """
 
     chosen: tuple[int, ...]
-    batches: Callable[[], Iterator[Batch]]
+    batches: Batches
     examples: tuple[Example, ...]
     cut: int
     empty: int
@@ -80,11 +82,16 @@ def read_texts(
 
     has_marks = any(known[number].annotators for number in lengths)
 
-    def batches() -> Iterator[Batch]:
-        for block in by_length(lengths):
-            tokenized = [read_text(reader, texts[number], number) for number in block]
-            batch = batch_of(tokenized, block, [classes[number] for number in block], classifier.network.device)
-            yield _with_marks(batch, [known[number] for number in block]) if has_marks else batch
+    blocks = list(by_length(lengths))
+
+    def read(number: int) -> Batch:
+        block = blocks[number]
+        tokenized = [read_text(reader, texts[text], text) for text in block]
+        batch = batch_of(tokenized, block, [classes[text] for text in block], classifier.network.device)
+        return _with_marks(batch, [known[text] for text in block]) if has_marks else batch
+
+    words = [sum(lengths[text] for text in block) for block in blocks]
+    batches = Batches([len(block) for block in blocks], words, read)
 
     notes = [f"{cut} texts cut to the {reader.longest} tokens that the model reads"] if cut else []
     notes += [f"{empty} texts without any word left out"] if empty else []

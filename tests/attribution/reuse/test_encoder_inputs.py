@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import torch
 
 from heedful.attribution.reuse.encoder_inputs import EncoderInputs
@@ -14,26 +16,14 @@ def test_selected_texts_are_cut_to_the_longest_of_them():
     inputs = EncoderInputs(
         seen.embedded, batch.mask, batch.attendable, seen.encoded.hidden, seen.scores, scoring, (seen.scores + 1,)
     )
+    hidden = seen.encoded.hidden.shape[-1]
+    per_text = torch.randn(3, 4, hidden, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     some = inputs.select(torch.tensor([2, 1]))
     assert some.mask.long().tolist() == [[1, 0, 0, 0], [1, 1, 1, 1]]
     torch.testing.assert_close(some.hidden, seen.encoded.hidden[[2, 1], :4])
     torch.testing.assert_close(some.imposed, ((seen.scores + 1)[[2, 1], :4],))
     torch.testing.assert_close(some.scoring.weight, scoring.weight[[2, 1]])
-
-
-def test_reordering_twice_by_its_own_inverse_changes_nothing():
-    model = make("bilstm")
-    seen = trace(model, make_batch())
-    scoring = scoring_of(model.attention, 1.0, seen.encoded, seen.scores)
-    batch = seen.batch
-    inputs = EncoderInputs(
-        seen.embedded, batch.mask, batch.attendable, seen.encoded.hidden, seen.scores, scoring, (seen.scores + 1,)
-    )
-    back = torch.arange(6, -1, -1).expand(3, 7)
-    turned = inputs.reordered(back)
-    assert torch.equal(turned.vectors, inputs.vectors.flip(1)) and torch.equal(turned.items, inputs.items.flip(1))
-    assert torch.equal(turned.imposed[0], inputs.imposed[0].flip(1))
-    again = turned.reordered(back)
-    for name in ("vectors", "mask", "items", "hidden", "scores"):
-        assert torch.equal(getattr(again, name), getattr(inputs, name))
-    assert torch.equal(again.scoring.constant, inputs.scoring.constant)
+    assert some.value_weight is None
+    for weight, wanted in ((per_text, per_text[[2, 1]]), (per_text[0], per_text[0])):
+        selected = replace(inputs, value_weight=weight).select(torch.tensor([2, 1]))
+        assert selected.value_weight is not None and torch.equal(selected.value_weight, wanted)

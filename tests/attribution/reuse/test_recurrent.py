@@ -14,7 +14,9 @@ RECURRENT = ["rnn", "gru", "bigru", "lstm", "bilstm"]
 def encoder_inputs(model, seen, *imposed):
     scoring = scoring_of(model.attention, model.temperature, seen.encoded, seen.scores)
     batch, hidden = seen.batch, seen.encoded.hidden
-    return EncoderInputs(seen.embedded, batch.mask, batch.attendable, hidden, seen.scores, scoring, imposed)
+    return EncoderInputs(
+        seen.embedded, batch.mask, batch.attendable, hidden, seen.scores / model.temperature, scoring, imposed
+    )
 
 
 def log_weights(seen, spread=1.0):

@@ -1,10 +1,10 @@
 import pytest
 import torch
 
-from heedful.attribution.reuse.scoring import SCORINGS, scoring_of
+from heedful.attribution.reuse.scoring import SCORINGS, mapped, scoring_of
 from heedful.models.attention import ATTENTIONS
 from heedful.models.trace import trace
-from support.models import HIDDEN, give_attention, make, make_batch
+from support.models import BATCH, HIDDEN, TIME, give_attention, make, make_batch
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
@@ -17,9 +17,9 @@ def test_halves_of_a_state_add_up_to_its_score(attention, has_query, temperature
     seen = trace(model, give_attention(make_batch(has_query), hierarchical=False))
     scoring = scoring_of(model.attention, model.temperature, seen.encoded, seen.scores)
     halves = [slice(0, HIDDEN), slice(HIDDEN, 2 * HIDDEN)]
-    states = seen.encoded.hidden.transpose(0, 1)
-    first, second = (scoring.project(states[..., half], half) for half in halves)
-    projected = (first + second).transpose(0, 1)
+    states, text = seen.encoded.hidden.flatten(0, 1), torch.arange(BATCH).repeat_interleave(TIME)
+    first, second = (mapped(scoring.weight[..., half], states[:, half], text) for half in halves)
+    projected = (first + second).unflatten(0, (BATCH, TIME))
     scores = scoring.readout((projected + scoring.constant).detach())
     items = seen.encoded.items
     torch.testing.assert_close(scores[items], seen.scores[items] / temperature, atol=1e-14, rtol=0)

@@ -8,6 +8,7 @@ import torch
 import heedful.models.encoders
 from heedful.errors import SettingError
 from heedful.models.encoders import ENCODERS, FLAT, build_encoder
+from heedful.models.encoders.recurrent import reorder
 from heedful.settings import NetworkSettings
 from heedful.settings.validation import update_settings
 
@@ -116,3 +117,15 @@ def test_every_file_is_listed():
     files = {path.stem for path in folder.glob("*.py")} - {"__init__", "encoder", "pooling"}
     sources = {build.__module__.rsplit(".", 1)[-1] for build in ENCODERS.values()} | {"hierarchical", "pretrained"}
     assert files <= sources
+
+
+def test_reordered_rows_and_their_gradients_are_those_of_gather(embedded):
+    order = torch.tensor([[2, 1, 0, 3, 4, 5, 6], [6, 5, 4, 3, 2, 1, 0]])
+    ours, theirs = embedded.clone().requires_grad_(), embedded.clone().requires_grad_()
+    rows, wanted = reorder(ours, order), theirs.gather(1, order[..., None].expand_as(theirs))
+    assert torch.equal(rows, wanted)
+    weights = torch.arange(rows.numel(), dtype=torch.float64).view_as(rows)
+    gradients = torch.autograd.grad((rows * weights).sum(), ours) + torch.autograd.grad(
+        (wanted * weights).sum(), theirs
+    )
+    assert torch.equal(*gradients)

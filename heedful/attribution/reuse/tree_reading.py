@@ -1,0 +1,171 @@
+"""One direction of a recurrent network over many sequences of tokens: every distinct beginning is read once."""
+
+from dataclasses import dataclass, replace
+
+import numpy
+import torch
+from jaxtyping import Bool, Float, Int
+from numpy import ndarray
+from torch import Tensor
+
+from heedful.attribution.reuse.prefix_tree import NOTHING, PrefixTree, prefix_tree
+from heedful.attribution.reuse.reading import SETTLED
+from heedful.attribution.reuse.recurrent_step import RecurrentStep, recurrent_step
+
+BLOCK = 4
+"""Tokens between two looks at which sequences have settled."""
+NEVER = -2
+"""In the place of the token before one that no whole text has."""
+
+
+@dataclass(frozen=True)
+class Direction:
+    """One direction over the tokens of some texts.
+
+    Args:
+        step: the network, its inputs being words; `kind` says which word each token is.
+        own: the columns of a state that are this direction's.
+        before: the token that the whole text has before each in reading order; the number of tokens if it is the first.
+        state, memory: of the whole texts after each token; a last row more is that before any.
+        backward: whether texts are read from the end.
+    """
+
+    step: RecurrentStep
+    network: torch.nn.RNNBase
+    kind: Int[Tensor, " token"]
+    own: slice
+    before: Int[ndarray, " token"]
+    state: Float[Tensor, "rows units"]
+    memory: Float[Tensor, "rows memory"]
+    backward: bool
+
+    def rows_before(self, tokens: Int[Tensor, " some"]) -> Int[Tensor, " some"]:
+        """The row of the whole text's state and memory with which each token is read."""
+        return torch.from_numpy(self.before).to(tokens.device)[tokens]
+
+    def with_tokens(self, vectors: Float[Tensor, "new embed"]) -> "Direction":
+        """The same with further tokens that no whole text has."""
+        gates = recurrent_step(self.network, vectors).input_gates
+        number = len(self.step.input_gates) + torch.arange(len(vectors), device=vectors.device)
+        return replace(
+            self,
+            step=replace(self.step, input_gates=torch.cat([self.step.input_gates, gates])),
+            kind=torch.cat([self.kind, number]),
+            before=numpy.concatenate([self.before, numpy.full(len(vectors), NEVER)]),
+        )
+
+
+@dataclass(frozen=True)
+class States:
+    """States by row, those of the whole texts first, and the row that each place of the sequences has.
+
+    Args:
+        tokens: the token after which each row is the state; any for the state before all.
+    """
+
+    states: Float[Tensor, "rows units"]
+    tokens: Int[ndarray, " rows"]
+    rows: Int[ndarray, "sequence place"]
+
+
+@dataclass
+class _Walk:
+    """How far a tree has been read: the row of each node, and the states that were computed for the last level."""
+
+    rows: Int[ndarray, " node"]
+    made: int
+    start: int
+    state: Float[Tensor, "level units"]
+    memory: Float[Tensor, "level memory"]
+
+
+def read_tree(direction: Direction, sequences: Int[ndarray, "sequence place"]) -> States:
+    """The states after every token of every sequence.
+
+    A node has the state of the whole text where its parent has and the whole text goes on as it does; and where its own
+    state, once computed, is the same but for `SETTLED`.
+    """
+    tree = prefix_tree(_reversed(sequences) if direction.backward else sequences)
+    whole = len(direction.state)
+    nothing = direction.state[:0], direction.memory[:0]
+    walk = _Walk(numpy.empty(len(tree.tokens), dtype=numpy.int64), whole, whole, *nothing)
+    states, tokens = [direction.state], [numpy.minimum(numpy.arange(whole), max(0, whole - 2))]
+    for depth, level in enumerate(tree.levels()):
+        new = _read_level(direction, tree, walk, level, looks=depth % BLOCK == BLOCK - 1)
+        states.append(walk.state)
+        tokens.append(new)
+    rows = numpy.where(tree.nodes == NOTHING, NOTHING, walk.rows[tree.nodes.clip(0)] if len(tree.tokens) else NOTHING)
+    return States(
+        torch.cat(states), numpy.concatenate(tokens), _reversed(rows, sequences) if direction.backward else rows
+    )
+
+
+def _read_level(
+    direction: Direction, tree: PrefixTree, walk: _Walk, level: slice, *, looks: bool
+) -> Int[ndarray, " new"]:
+    """Read the nodes of a level on from their parents; the tokens of those for which a state was computed."""
+    tokens, whole = tree.tokens[level], len(direction.state)
+    above = walk.rows[tree.parents[level]] if level.start else numpy.full(len(tokens), whole - 1)
+    new = (direction.before[tokens] != above).nonzero()[0]
+    read, above = tokens[new], above[new]
+    device = direction.state.device
+    state, memory = (
+        _gathered(running, known, above, walk.start, whole)
+        for running, known in ((walk.state, direction.state), (walk.memory, direction.memory))
+    )
+    if len(new):
+        direction.step.apply(direction.kind[torch.from_numpy(read).to(device)], state, memory)
+    own = walk.made + numpy.arange(len(new))
+    if looks and len(new):
+        own = numpy.where(_settled(direction, read, state, memory), read, own)
+    walk.rows[level] = tokens
+    walk.rows[level.start + new] = own
+    walk.start, walk.made = walk.made, walk.made + len(new)
+    walk.state, walk.memory = state, memory
+    return read
+
+
+def _gathered(
+    running: Float[Tensor, "node size"],
+    known: Float[Tensor, "rows size"],
+    above: Int[ndarray, " new"],
+    start: int,
+    whole: int,
+) -> Float[Tensor, "new size"]:
+    """The rows above: of those that were computed last, or of the whole texts."""
+    joins = above < whole
+    if joins.all():
+        return known.index_select(0, torch.from_numpy(above).to(known.device))
+    result = running.index_select(0, torch.from_numpy(numpy.where(joins, 0, above - start)).to(known.device))
+    joining = joins.nonzero()[0]
+    if len(joining):
+        places = torch.from_numpy(joining).to(known.device)
+        result[places] = known.index_select(0, torch.from_numpy(above[joining]).to(known.device))
+    return result
+
+
+def _settled(
+    direction: Direction,
+    tokens: Int[ndarray, " new"],
+    state: Float[Tensor, "new units"],
+    memory: Float[Tensor, "new memory"],
+) -> Bool[ndarray, " new"]:
+    """Whether state and memory are those of the whole text after the same token."""
+    is_own = tokens < len(direction.state) - 1
+    at = torch.from_numpy(numpy.where(is_own, tokens, 0)).to(state.device)
+    pairs = ((state, direction.state), (memory, direction.memory))
+    apart = [(own - whole.index_select(0, at)).abs().amax(1) for own, whole in pairs if own.shape[1]]
+    return (torch.stack(apart).amax(0) <= SETTLED[state.dtype]).cpu().numpy() & is_own
+
+
+def _reversed(
+    values: Int[ndarray, "sequence place"], sequences: Int[ndarray, "sequence place"] | None = None
+) -> Int[ndarray, "sequence place"]:
+    """Each sequence from its end; what stands behind it stays there.
+
+    Args:
+        sequences: whose ends these are; the values themselves, if None.
+    """
+    lengths = ((values if sequences is None else sequences) != NOTHING).sum(1, keepdims=True)
+    place = numpy.arange(values.shape[1])
+    return numpy.take_along_axis(values, numpy.where(place < lengths, lengths - 1 - place, place), 1)
