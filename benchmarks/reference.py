@@ -37,12 +37,21 @@ def gradient_agreement(model: AttentionModel, batch: Batch, seen: Trace) -> floa
 
 
 def leave_one_out(model: AttentionModel, batch: Batch, seen: Trace) -> float:
-    before, importance = seen.logits.softmax(-1), []
+    return kendalltau(seen.attention[0, places(batch)].numpy(), deletions(model, batch, seen)).statistic
+
+
+def deletions(model: AttentionModel, batch: Batch, seen: Trace) -> list[float]:
+    """How far the prediction moves without each item."""
+    before, moved = seen.logits.softmax(-1), []
     for place in places(batch):
-        keep = [i for i in range(batch.tokens.shape[1]) if i != place]
-        cut = {name: getattr(batch, name)[:, keep] for name in ("tokens", "mask", "attendable")}
-        importance.append((read(model, replace(batch, **cut)).logits.softmax(-1) - before).abs().sum().item() / 2)
-    return kendalltau(seen.attention[0, places(batch)].numpy(), importance).statistic
+        moved.append((read(model, without(batch, {place})).logits.softmax(-1) - before).abs().sum().item() / 2)
+    return moved
+
+
+def without(batch: Batch, gone: set[int]) -> Batch:
+    """The text without the tokens at these places."""
+    keep = [i for i in range(batch.tokens.shape[1]) if i not in gone]
+    return replace(batch, **{name: getattr(batch, name)[:, keep] for name in ("tokens", "mask", "attendable")})
 
 
 def permutation(model: AttentionModel, batch: Batch, seen: Trace, count: int = 100) -> float:
@@ -101,6 +110,29 @@ def uniform(model: AttentionModel, batch: Batch, seen: Trace) -> int:
         return int(model.decode(seen.encoded, seen.encoded.items / seen.encoded.items.sum()).argmax())
 
 
+def comprehensiveness_sufficiency(model: AttentionModel, batch: Batch, seen: Trace) -> list[float]:
+    """The top words of four rankings at five sizes, deleted and alone: the model run for each."""
+    own, before = places(batch), seen.logits.softmax(-1).max().item()
+    weights = seen.attention.clone().requires_grad_()
+    model.decode(replace_hidden(seen), weights).softmax(-1).max().backward()
+    importance = dict(zip(own, deletions(model, batch, seen), strict=True))
+    model.zero_grad()
+    orders = [
+        sorted(own, key=lambda i: -seen.attention[0, i].item()),
+        sorted(own, key=lambda i: -weights.grad[0, i].item()),
+        sorted(own, key=lambda i: -importance[i]),
+        [own[i] for i in torch.randperm(len(own)).tolist()],
+    ]
+    lost = []
+    for order in orders:
+        for size in (1, 3, 5, 10, max(1, len(own) // 5)):
+            for gone in (set(order[:size]), set(order[size:])):
+                if 0 < len(gone) < len(own):
+                    p = read(model, without(batch, gone)).logits.softmax(-1)[0, seen.logits.argmax()]
+                    lost.append(before - p.item())
+    return lost
+
+
 TESTS = {
     "gradient_agreement": gradient_agreement,
     "leave_one_out_agreement": leave_one_out,
@@ -108,5 +140,6 @@ TESTS = {
     "adversarial_attention": adversarial_attention,
     "erase_one": erase_one,
     "erase_until_flip": erase_until_flip,
+    "comprehensiveness_sufficiency": comprehensiveness_sufficiency,
     "uniform": uniform,
 }

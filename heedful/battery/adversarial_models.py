@@ -40,7 +40,7 @@ def distance_from_constant(
 def families(columns: Columns) -> list[Family]:
     """The AtteFa family of each seed's model."""
     numbers = sorted(int(name.split("_")[-1]) for name in columns if name.startswith(f"{TRAINED}.tvd_"))
-    base = {name.removeprefix("attefa."): values for name, values in columns.items() if name.startswith("attefa.")}
+    base = {name.removeprefix("attefa."): columns[name] for name in columns if name.startswith("attefa.")}
     return [
         family(
             {name: values[seed] for name, values in base.items()},

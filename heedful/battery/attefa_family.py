@@ -89,7 +89,7 @@ def attefa(
     AtteFa = min(mean TVD / (mean JSD / ln 2), 1): a ratio of means.
 
     Near 0, the adversary won: the same answers by other attention. NaN where neither moved. Amini and Kosseim
-    (section 3.3, equation 7), whose TVD over one output unit is half of ours and is then divided by 0.5.
+    (2022, section 3.3, equation 7), whose TVD over one output unit is half of ours and is then divided by 0.5.
 
     Args:
         tvd: of the adversary's prediction from the base model's; for two classes |p - q|.

@@ -1,6 +1,6 @@
 """Are the top words necessary, and do they suffice?"""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Literal
 
 import torch
@@ -9,12 +9,11 @@ from pydantic import Field
 from torch import Tensor
 
 from heedful.attribution import logits_of_parts, logits_of_zeroed
-from heedful.attribution.deletion import Parts
-from heedful.battery.evidence import Evidence, undefined_where
+from heedful.battery.evidence import ATTENDED, PERMUTED, Evidence, undefined_where
 from heedful.battery.question import BatteryTest, Columns, Question, Triple, Values
 from heedful.errors import pick
 from heedful.settings import Positive
-from heedful.types import Findings, Model, Trace
+from heedful.types import Findings
 
 SIZES = (1, 3, 5, 10, 0.2)
 """How many top words: so many, or, below 1, that share of the text's."""
@@ -22,10 +21,9 @@ SIZES = (1, 3, 5, 10, 0.2)
 Sizes = Annotated[tuple[Positive, ...], Field(min_length=1)]
 
 KINDS = ("comprehensiveness", "sufficiency")
-LogitsOf = Callable[[Model, Trace, Parts], Float[Tensor, "batch part classes"]]
 
-ERASED = {"delete": logits_of_parts, "zero": logits_of_zeroed}
-"""How the other words are taken away: deleted from the text, or left in it with zeros for an embedding."""
+ERASED = {"delete": "deleted from the text", "zero": "left in it with zeros for an embedding"}
+"""How the other words are taken away."""
 
 
 def comprehensiveness_sufficiency(
@@ -55,6 +53,7 @@ def comprehensiveness_sufficiency(
         erase: how words are taken away: deleted from the text, or ("zero") their embeddings set to 0 as in Hu et al.'s
             code.
     """
+    pick("erase", erase, ERASED)
     orders = {
         "attention": evidence.ranking("attention"),
         # The order that also breaks ties of the others: uniform attention is then the floor itself.
@@ -62,58 +61,79 @@ def comprehensiveness_sufficiency(
         "leave_one_out": evidence.ranking("leave_one_out"),
         "gradient": evidence.ranking("gradient"),
     }
-    lost = _lost(evidence, orders.values(), sizes, pick("erase", erase, ERASED))
-    if erase == "delete":
-        orders["permuted"] = evidence.uninformed.ranking("attention")
-        lost = torch.cat([lost, _lost(evidence.uninformed, [orders["permuted"]], sizes, _imposed)], 2)
+    given = {name: evidence.ranking(name) for name in evidence.given}
+    permuted = {"permuted": evidence.uninformed.ranking("attention")} if erase == "delete" else {}
+    lost = _lost(evidence, [*given.values(), *orders.values()], [*permuted.values()], sizes, erase)
+    of_given, lost = lost[:, :, : len(given)], lost[:, :, len(given) :]
     # A size that leaves nothing for one order is left out of all, or their means would be over different sizes.
-    lost = lost.masked_fill(lost.isnan().any(2, keepdim=True), torch.nan)
+    undefined = lost.isnan().any(2, keepdim=True)
     values: dict[str, Tensor] = {}
-    for kind, by_order in zip(KINDS, lost.unbind(1), strict=True):
-        for name, by_size in zip(orders, by_order.unbind(1), strict=True):
+    for kind, by_order in zip(KINDS, lost.masked_fill(undefined, torch.nan).unbind(1), strict=True):
+        for name, by_size in zip((*orders, *permuted), by_order.unbind(1), strict=True):
             values[f"{kind}_{name}"] = by_size.nanmean(1)
             values |= {
                 f"{kind}_{name}_{size_name(size)}": value for size, value in zip(sizes, by_size.unbind(1), strict=True)
             }
-    values |= _of_given(evidence, sizes, pick("erase", erase, ERASED), lost.isnan().any(2))
+    for name, by_size in zip(given, of_given.masked_fill(undefined, torch.nan).unbind(2), strict=True):
+        means = dict(zip((f"{kind}_{name}" for kind in KINDS), by_size.nanmean(2).unbind(1), strict=True))
+        values |= undefined_where(evidence.lacks(name), means)
     nothing = torch.zeros_like(evidence.trace.encoded.items[:, None])
     values["emptied"] = sure_less(evidence, logits_of_zeroed(evidence.model, evidence.trace, nothing).cpu())[:, 0]
     return Findings(undefined_where(evidence.count < 2, values))
 
 
-def _of_given(
-    evidence: Evidence,
-    sizes: Sequence[int | float],
-    logits_of: LogitsOf,
-    undefined: Bool[Tensor, "batch kind size"],
-) -> dict[str, Float[Tensor, " batch"]]:
-    """The means over all sizes for scores from outside, at the sizes at which those of attention are defined."""
-    values: dict[str, Tensor] = {}
-    for name in evidence.given:
-        lost = _lost(evidence, [evidence.ranking(name)], sizes, logits_of)[:, :, 0].masked_fill(undefined, torch.nan)
-        means = dict(zip((f"{kind}_{name}" for kind in KINDS), lost.nanmean(2).unbind(1), strict=True))
-        values |= undefined_where(evidence.lacks(name), means)
-    return values
-
-
 def _lost(
     evidence: Evidence,
-    orders: Iterable[Int[Tensor, "batch item"]],
+    orders: Sequence[Int[Tensor, "batch item"]],
+    permuted: Sequence[Int[Tensor, "batch item"]],
     sizes: Sequence[int | float],
-    logits_of: LogitsOf,
+    erase: str,
 ) -> Float[Tensor, "batch kind order size"]:
-    """How much less sure the model is without the top words of each order, and with them alone."""
+    """How much less sure the model is without the top words of each order, and with them alone.
+
+    Args:
+        permuted: orders under the permuted weights, which are imposed on every part.
+    """
     items, wanted = evidence.items, top_sizes(evidence.count, sizes)
-    tops = torch.cat([top_items(order, items, wanted) for order in orders], 1)
-    parts = torch.cat([items[:, None] & ~tops, tops], 1).to(evidence.trace.attention.device)
-    logits = logits_of(evidence.model, evidence.trace, parts).cpu()
-    lost = sure_less(evidence, logits).unflatten(1, (2, -1, len(sizes)))
+    attended, imposed = (_parts(items, some, wanted) for some in (orders, permuted))
+    if erase == "zero":
+        logits = logits_of_zeroed(evidence.model, evidence.trace, attended.to(evidence.trace.attention.device)).cpu()
+    else:
+        logits = _logits(evidence, torch.cat([attended, imposed], 1), attended.shape[1])
+    lost = sure_less(evidence, logits[:, : attended.shape[1]]).unflatten(1, (2, -1, len(sizes)))
+    if permuted:
+        uninformed = sure_less(evidence.uninformed, logits[:, attended.shape[1] :])
+        lost = torch.cat([lost, uninformed.unflatten(1, (2, -1, len(sizes)))], 2)
     return lost.masked_fill((wanted >= evidence.count[:, None])[:, None, None], torch.nan)
 
 
-def _imposed(model: Model, trace: Trace, parts: Parts) -> Float[Tensor, "batch part classes"]:
-    """As `logits_of_parts`, with the attention of the trace imposed on every part."""
-    return logits_of_parts(model, trace, parts, trace.scores.masked_fill(~trace.encoded.items, -torch.inf))
+def _parts(
+    items: Bool[Tensor, "batch item"], orders: Sequence[Int[Tensor, "batch item"]], sizes: Float[Tensor, "batch size"]
+) -> Bool[Tensor, "batch part item"]:
+    """The items without the top ones of each order, and then the top ones alone."""
+    if not orders:
+        return items[:, None][:, :0]
+    tops = torch.cat([top_items(order, items, sizes) for order in orders], 1)
+    return torch.cat([items[:, None] & ~tops, tops], 1)
+
+
+def _logits(
+    evidence: Evidence, parts: Bool[Tensor, "batch part item"], attended: int
+) -> Float[Tensor, "batch part classes"]:
+    """Logits of parts, the first of which are attended to anew and the others weighed by the permuted weights.
+
+    Leave-one-out knows those that lack a single item: these are not read again.
+    """
+    gone = evidence.items[:, None] & ~parts
+    lacks_one = gone.sum(2) == 1
+    rest = (parts | (gone & lacks_one[..., None])).to(evidence.trace.attention.device)
+    log_weights = evidence.permuted_log_attention.to(evidence.trace.attention)
+    logits = logits_of_parts(
+        evidence.model, evidence.trace, rest, log_weights, attended=attended, reader=evidence.variant_reader
+    ).cpu()
+    way = torch.where(torch.arange(parts.shape[1]) < attended, ATTENDED, PERMUTED)
+    known = evidence.deletion_logits[way, torch.arange(len(parts))[:, None], gone.int().argmax(2)]
+    return logits.where(~lacks_one[..., None], known)
 
 
 def sure_less(evidence: Evidence, logits: Float[Tensor, "batch part classes"]) -> Float[Tensor, "batch part"]:

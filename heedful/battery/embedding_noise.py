@@ -1,7 +1,7 @@
 """Is attention stable where a word's embedding is noisy?"""
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heedful.attribution.items import items_with
@@ -14,9 +14,9 @@ from heedful.battery.stability_measures import (
     answer_moves,
     moves,
     relative_to_shuffled,
+    reread_changed,
     suffixes,
 )
-from heedful.models.trace import reread
 from heedful.types import Findings, Trace
 
 
@@ -31,23 +31,32 @@ def embedding_noise(evidence: Evidence, generator: torch.Generator, *, radii: Ra
     Args:
         radii: variances of the noise, of each coordinate; the verdict speaks of the first.
     """
-    noise = noise_on_one_word(evidence.trace, generator)
+    chosen, noise = noisy_word(evidence.trace, generator)
     values = {"shuffled_js": evidence.shuffled_js}
-    others = [reread(evidence.model, evidence.trace, radius**0.5 * noise) for radius in radii]
+    own = evidence.trace.embedded[chosen]
+    others = [reread_changed(evidence, chosen, own + radius**0.5 * noise) for radius in radii]
     for suffix, other in zip(suffixes(radii), others, strict=True):
         values |= {f"{name}{suffix}": value for name, value in moves(evidence, other).items()}
-    where = items_with(evidence.trace, (noise != 0).any(-1))
+    where = items_with(evidence.trace, chosen)
     shown = {"noisy_attention": others[0].attention.cpu(), "noisy": where.double().cpu()}
     return Findings(undefined_where(evidence.count < 2, values), items=shown)
 
 
 def noise_on_one_word(trace: Trace, generator: torch.Generator) -> Float[Tensor, "batch time embed"]:
     """Standard normal numbers for one word of each text, all words equally likely; 0 elsewhere."""
+    chosen, noise = noisy_word(trace, generator)
+    return chosen[..., None] * noise[:, None]
+
+
+def noisy_word(
+    trace: Trace, generator: torch.Generator
+) -> tuple[Bool[Tensor, "batch time"], Float[Tensor, "batch embed"]]:
+    """One word of each text, all words equally likely, and standard normal numbers for it."""
     words = trace.batch.attendable
     luck = torch.rand(words.shape, generator=generator).to(words.device).masked_fill(~words, -1.0)
-    noise = torch.randn(len(words), 1, trace.embedded.shape[-1], generator=generator, dtype=torch.float64)
-    chosen = torch.zeros_like(luck).scatter(1, luck.argmax(1, keepdim=True), 1.0)
-    return chosen[..., None].to(trace.embedded) * noise.to(trace.embedded)
+    noise = torch.randn(len(words), trace.embedded.shape[-1], generator=generator, dtype=torch.float64)
+    chosen = torch.zeros_like(words).scatter(1, luck.argmax(1, keepdim=True), True)
+    return chosen, noise.to(trace.embedded)
 
 
 TEST = BatteryTest(

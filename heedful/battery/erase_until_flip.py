@@ -1,17 +1,18 @@
 """Does the ranking find what the decision rests on?"""
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.battery.affordable import affordable
 from heedful.battery.evidence import RANKINGS, Evidence, undefined_where
+from heedful.battery.places import dense_ranks
 from heedful.battery.question import BatteryTest, Columns, Question, Triple
 from heedful.battery.witness import check_flip_set
 from heedful.errors import pick
-from heedful.exact import FirstFlip, first_flip, minimal_flip_set, random_orders
+from heedful.exact import FirstFlip, first_flip, first_flips, minimal_flip_set, order_keys, orders_by
 from heedful.models.transformers.model import TransformerModel
 from heedful.models.transformers.prefixes import first_changes
 from heedful.settings import Count
@@ -21,8 +22,29 @@ BLOCK = 4_000_000
 """Most numbers that one block of random rankings may hold."""
 
 
+@dataclass(frozen=True)
+class RandomOrders:
+    """Random orders of the items of some texts, sorted only when they are asked for.
+
+    Args:
+        keys: random numbers to sort by.
+    """
+
+    keys: Float[Tensor, "batch ranking item"]
+    items: Bool[Tensor, "batch item"]
+
+    def of(self, texts: Int[Tensor, " text"]) -> Int[Tensor, "text ranking item"]:
+        """Those of the chosen texts."""
+        return orders_by(self.keys[texts], self.items[texts])
+
+
 def erase_until_flip(
-    evidence: Evidence, generator: torch.Generator, *, rankings: Count = 100, by: tuple[str, ...] = tuple(RANKINGS)
+    evidence: Evidence,
+    generator: torch.Generator,
+    *,
+    rankings: Count = 100,
+    by: tuple[str, ...] = tuple(RANKINGS),
+    floors: bool = True,
 ) -> Findings:
     """What each ranking erases before the decision changes: `count`, `fraction` of the items, attention `mass`.
 
@@ -38,14 +60,19 @@ def erase_until_flip(
     Args:
         rankings: random ones, that the others are held against; see `affordable`.
         by: only these of the named rankings; leave-one-out costs the most.
+        floors: whether random rankings and that by the permuted weights are tested; without them rankings can be
+            compared with each other.
     """
     for name in by:
         pick("ranking", name, RANKINGS)
-    orders = random_orders(evidence.items, generator, affordable(evidence, rankings))
+    orders = RandomOrders(order_keys(evidence.items, generator, affordable(evidence, rankings)), evidence.items)
     flips = {name: _by_ranking(evidence, name, orders) for name in (*by, *evidence.given)}
-    flips["random"] = _mean_of(evidence, orders, torch.arange(len(evidence.items)))
+    # Where the head is not linear, the smallest set is the best of all rankings: random ones are among these.
+    if floors or evidence.item_logits is None:
+        flips["random"] = _mean_of(evidence, orders.of(texts := torch.arange(len(evidence.items))), texts)
     smallest, shown = _smallest(evidence, list(flips.values()))
-    flips["permuted"] = _by_ranking(evidence.uninformed, "attention", orders)
+    if floors:
+        flips["permuted"] = _by_ranking(evidence.uninformed, "attention", orders)
     values: dict[str, Tensor] = {}
     for name, flip in {**flips, "minimal": _missed(smallest, evidence.count)}.items():
         own = {f"{field.name}_{name}": getattr(flip, field.name) for field in fields(flip)}
@@ -55,14 +82,15 @@ def erase_until_flip(
     return Findings(undefined_where(undefined, values), items=shown, solvers=solvers)
 
 
-def _by_ranking(evidence: Evidence, name: str, orders: Int[Tensor, "batch ranking item"]) -> FirstFlip:
+def _by_ranking(evidence: Evidence, name: str, orders: RandomOrders) -> FirstFlip:
     """What the ranking erases; where it ties items, the mean over random orders of them, never by position."""
     flip = _missed(_first_flip(evidence, evidence.ranking(name)), evidence.count)
-    one_way, other_way = (evidence.ranked(name, order) for order in (orders[:, 0], orders[:, 0].flip(1)))
-    tied = ((one_way != other_way) & evidence.items.gather(1, one_way)).any(1).nonzero()[:, 0]
+    ranks = dense_ranks(evidence.importance(name), evidence.items).masked_fill(~evidence.items, -torch.inf).sort(1)
+    is_tied = (ranks.values[:, 1:] == ranks.values[:, :-1]) & ranks.values[:, 1:].isfinite()
+    tied = is_tied.any(1).nonzero()[:, 0]
     if not len(tied):
         return flip
-    means = _mean_of(evidence, evidence.ranked_each(name, orders[tied], tied), tied)
+    means = _mean_of(evidence, evidence.ranked_each(name, orders.of(tied), tied), tied)
     parts = [(getattr(flip, part.name), getattr(means, part.name)) for part in fields(flip)]
     return FirstFlip(*(whole.index_copy(0, tied, mean) for whole, mean in parts))
 
@@ -107,7 +135,7 @@ def _mean_of(evidence: Evidence, orders: Int[Tensor, "text ranking item"], texts
     """The means over several rankings of the chosen texts, misses counted as everything erased."""
     if evidence.item_logits is None:
         return _mean_by_running(evidence, orders, texts)
-    size = max(1, BLOCK // max(1, evidence.item_logits[texts].numel()))
+    size = max(1, BLOCK // max(1, orders[:, 0].numel()))
     blocks = [_several(evidence, block, texts) for block in orders.split(size, 1)]
     return FirstFlip(*(torch.cat(part, 1).mean(1) for part in zip(*blocks, strict=True)))
 
@@ -139,13 +167,9 @@ def _several(
 ) -> list[Float[Tensor, "text ranking"]]:
     """Count, fraction and mass of several rankings of each text."""
     assert evidence.item_logits is not None
-    several = orders.shape[1]
-    repeated = texts.repeat_interleave(several)
-    flip = first_flip(
-        evidence.log_attention[repeated], evidence.item_logits[repeated], orders.flatten(0, 1), evidence.items[repeated]
-    )
-    full = _missed(flip, evidence.count[repeated])
-    return [getattr(full, field.name).unflatten(0, (-1, several)) for field in fields(full)]
+    flip = first_flips(evidence.log_attention[texts], evidence.item_logits[texts], orders, evidence.items[texts])
+    full = _missed(flip, evidence.count[texts, None].expand_as(flip.count))
+    return [getattr(full, field.name) for field in fields(full)]
 
 
 def _missed(flip: FirstFlip, everything: Float[Tensor, "*rows"]) -> FirstFlip:

@@ -8,10 +8,11 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
-from heedful.attribution import input_gradient, leave_one_out_imposed, weight_gradient
+from heedful.attribution import input_gradients, leave_one_out_imposed, weight_gradient
 from heedful.attribution.items import items_are_tokens
+from heedful.attribution.reuse.variants import VariantReader, variant_reader
 from heedful.battery.context import Context
-from heedful.battery.places import dense_ranks, first_place
+from heedful.battery.places import dense_ranks, first_place, log_attention_of
 from heedful.exact import (
     draw_permutations,
     expected_permuted_js,
@@ -31,6 +32,7 @@ LOG_STEP = 1e-6
 """Log weights that differ by less than this are tied."""
 NO_WEIGHT = -1e100
 """The log weight of 0 where a finite one is needed."""
+ATTENDED, OWN, PERMUTED, REFERENCE = range(4)  # the ways of `deletion_logits`
 ROUNDING = 1e-12
 """A probability that moves by less has not moved."""
 
@@ -82,17 +84,9 @@ class Evidence:
 
     @cached_property
     def log_attention(self) -> Weights:
-        """Log weights, -inf where there is no item or no weight.
-
-        From the scores where attention is their softmax (at the model's temperature): however sharp attention is, what
-        remains after an erasure then has its shape.
-        """
-        # The model's own temperature first: where attention is nearly one-hot, any would fit.
-        for temperature in (float(getattr(self.model, "temperature", 1.0)), 1.0):
-            scores = (self.trace.scores.cpu() / temperature).masked_fill(~self.items, -torch.inf)
-            if torch.allclose(scores.softmax(-1), self.attention, rtol=1e-6, atol=1e-12):
-                return scores.log_softmax(-1)
-        return log_weights(self.attention.masked_fill(~self.items, 0.0))
+        """Log weights, -inf where there is no item or no weight: see `log_attention_of`."""
+        temperatures = (float(getattr(self.model, "temperature", 1.0)), 1.0)
+        return log_attention_of(self.trace.scores.cpu(), self.attention, self.items, temperatures)
 
     @cached_property
     def weighed(self) -> Float[Tensor, " batch"]:
@@ -167,7 +161,12 @@ class Evidence:
     @cached_property
     def input_gradient(self) -> Weights:
         """|d p / d embedding . embedding| of each item, attention cut (Jain and Wallace)."""
-        return input_gradient(self.model, self.trace).cpu()
+        return self.input_gradients_under([self])[0]
+
+    def input_gradients_under(self, others: "list[Evidence]") -> list[Weights]:
+        """The input gradients under the weights of others, texts being encoded once."""
+        weightings = [(other.trace.attention, other.predicted.to(other.trace.logits.device)) for other in others]
+        return [each.cpu() for each in input_gradients(self.model, self.trace, weightings, self.variant_reader)]
 
     @cached_property
     def weight_gradient(self) -> Weights:
@@ -182,24 +181,29 @@ class Evidence:
         return leave_one_out_imposed(self.model, self.trace, imposed).cpu()
 
     @cached_property
+    def variant_reader(self) -> VariantReader | None:
+        """Reads variants of the texts at the cost of what changes; None where the model is not made for it."""
+        return variant_reader(self.model, self.trace)
+
+    @cached_property
     def leave_one_out(self) -> Weights:
         """How far the prediction moves when the item is deleted: total variation distance; 0 where there is no item."""
-        return self._moved(self.deletion_logits[0], self.probabilities)
+        return self._moved(self.deletion_logits[ATTENDED], self.probabilities)
 
     @cached_property
     def imposed_leave_one_out(self) -> Weights:
         """The same where the own weights stay, renormalised, instead of attending anew."""
-        return self._moved(self.deletion_logits[1], self.probabilities)
+        return self._moved(self.deletion_logits[OWN], self.probabilities)
 
     @cached_property
     def permuted_leave_one_out(self) -> Weights:
         """The same under the permuted weights."""
-        return self._moved(self.deletion_logits[2], self.uninformed.probabilities)
+        return self._moved(self.deletion_logits[PERMUTED], self.uninformed.probabilities)
 
     @cached_property
     def reference_leave_one_out(self) -> Weights:
         """The same under the reference weights."""
-        return self._moved(self.deletion_logits[3], self.reference.probabilities)
+        return self._moved(self.deletion_logits[REFERENCE], self.reference.probabilities)
 
     def _moved(self, logits: Float[Tensor, "batch item classes"], whole: Float[Tensor, "batch classes"]) -> Weights:
         without = logits.softmax(-1)

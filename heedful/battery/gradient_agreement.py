@@ -25,10 +25,12 @@ def gradient_agreement(evidence: Evidence, generator: torch.Generator) -> Findin
     likewise, of weights in proportion to what each item says.
     Jain and Wallace (2019, algorithm 1). NaN for one item, or where all of either are tied.
     """
-    items = evidence.items
+    items, others = evidence.items, [evidence.uninformed, evidence.reference]
     tau, p = tau_of(evidence.attention, evidence.input_gradient, items)
-    permuted, _ = tau_of(evidence.uninformed.attention, evidence.uninformed.input_gradient, items)
-    reference, _ = tau_of(evidence.reference.attention, evidence.reference.input_gradient, items)
+    gradients = evidence.input_gradients_under(others)
+    permuted, reference = (
+        tau_of(other.attention, gradient, items)[0] for other, gradient in zip(others, gradients, strict=True)
+    )
     return Findings({"tau": tau, "p": p, "tau_permuted": permuted, "tau_reference": reference})
 
 

@@ -1,10 +1,34 @@
-"""The places of items in a ranking, nearly equal values sharing one."""
+"""The log weights of items, and their places in a ranking, nearly equal values sharing one."""
+
+from collections.abc import Sequence
 
 import torch
 from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
+from heedful.exact import log_weights
 from heedful.measures import ties_within
+
+
+def log_attention_of(
+    scores: Float[Tensor, "batch item"],
+    attention: Float[Tensor, "batch item"],
+    items: Bool[Tensor, "batch item"],
+    temperatures: Sequence[float],
+) -> Float[Tensor, "batch item"]:
+    """Log weights, -inf where there is no item or no weight.
+
+    From the scores where attention is their softmax at one of the temperatures: however sharp attention is, what
+    remains after an erasure then has its shape.
+
+    Args:
+        temperatures: the model's own first: where attention is nearly one-hot, any would fit.
+    """
+    for temperature in temperatures:
+        barred = (scores / temperature).masked_fill(~items, -torch.inf)
+        if torch.allclose(barred.softmax(-1), attention, rtol=1e-6, atol=1e-12):
+            return barred.log_softmax(-1)
+    return log_weights(attention.masked_fill(~items, 0.0))
 
 
 def dense_ranks(values: Float[Tensor, "batch item"], items: Bool[Tensor, "batch item"]) -> Float[Tensor, "batch item"]:

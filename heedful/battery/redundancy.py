@@ -21,7 +21,7 @@ def redundancy(evidence: Evidence, generator: torch.Generator) -> Findings:
     flips = ((deletions.argmax(-1) != evidence.predicted[:, None]) & deletions.isfinite().all(-1)).any(1)
     alone = torch.eye(evidence.items.shape[1], dtype=torch.bool).expand(len(evidence.items), -1, -1)
     parts = (alone & evidence.items[:, None]).to(evidence.trace.attention.device)
-    logits = logits_of_parts(evidence.model, evidence.trace, parts).cpu()
+    logits = logits_of_parts(evidence.model, evidence.trace, parts, reader=evidence.variant_reader).cpu()
     give = (logits.argmax(-1) == evidence.predicted[:, None]) & logits.isfinite().all(-1) & evidence.items
     values = {
         "redundant": ~flips & (give.sum(1) >= ENOUGH),

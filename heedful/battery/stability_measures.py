@@ -1,16 +1,18 @@
 """How far attention and answer move when the model reads something a little different."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from pydantic import Field
 from torch import Tensor
 
-from heedful.battery.evidence import Evidence
+from heedful.battery.evidence import Evidence, Weights
 from heedful.battery.question import Answer, Columns, Triple, mean
 from heedful.measures import js_divergence, top_k_overlap, total_variation
+from heedful.models.trace import reread
 from heedful.settings import Positive
 from heedful.types import Trace
 
@@ -23,7 +25,33 @@ NEARLY_UNIFORM = 0.01
 """Divergence (nats) below which permuting the weights changes so little that attention must be nearly uniform."""
 
 
-def moves(evidence: Evidence, other: Trace) -> dict[str, Float[Tensor, " batch"]]:
+@dataclass(frozen=True)
+class Reread:
+    """What the model makes of the same texts when they are a little different."""
+
+    attention: Weights
+    logits: Float[Tensor, "batch classes"]
+
+
+def reread_changed(
+    evidence: Evidence, changed: Bool[Tensor, "batch time"], vectors: Float[Tensor, "changed embed"]
+) -> Reread | Trace:
+    """What the model makes of its texts where some tokens have other embeddings.
+
+    A recurrent model of ours reads only these and what they move; any other reads the texts again.
+
+    Args:
+        vectors: of the changed tokens, text after text.
+    """
+    trace, reader = evidence.trace, evidence.variant_reader
+    if reader is not None:
+        return Reread(*reader.attention_and_logits(vectors, changed))
+    change = torch.zeros_like(trace.embedded)
+    change[changed] = vectors - trace.embedded[changed]
+    return reread(evidence.model, trace, change)
+
+
+def moves(evidence: Evidence, other: Reread | Trace) -> dict[str, Float[Tensor, " batch"]]:
     """Between what the model makes of its texts and of the same texts changed: the four measures of Hu et al. (2023).
 
     `js` of attention, `tvd` of the prediction, `flips` (0 or 1), and `overlap`: the share of the TOP most attended

@@ -15,10 +15,12 @@ from heedful.battery.evidence import Evidence, undefined_where
 from heedful.battery.question import BatteryTest, Question, of_100
 from heedful.battery.stability_measures import (
     NEARLY_UNIFORM,
+    Reread,
     against_shuffled,
     answer_moves,
     moves,
     relative_to_shuffled,
+    reread_changed,
     suffixes,
 )
 from heedful.data.synonyms import Kind, Synonyms, find_synonyms, missing_sources
@@ -26,7 +28,7 @@ from heedful.data.word_vectors import find_vectors
 from heedful.errors import HeedfulError
 from heedful.models.trace import trace
 from heedful.settings import Count
-from heedful.types import Batch, Findings, Model
+from heedful.types import Batch, Findings, Model, Trace
 
 ARTICLES = ("a", "an")
 HYPHEN = "-"
@@ -101,7 +103,7 @@ def word_substitution(
     new = replacements.token[numbers.clamp_min(0)]
     changed = [_rewritten(evidence.context, batch, new, place) for place in chosen]
     values = {"shuffled_js": evidence.shuffled_js}
-    read = [trace(model, other) for other, _ in changed]
+    read = [_read(evidence, other) for other, _ in changed]
     enough = [place.sum(1).ge(count) & done for place, count, (_, done) in zip(chosen, counts, changed, strict=True)]
     for suffix, seen, done in zip(suffixes(counts), read, enough, strict=True):
         moved = moves(evidence, seen)
@@ -116,6 +118,15 @@ def word_substitution(
         substitutions=_pairs(numbers, new, chosen[most] & changed[most][1][:, None], evidence.context.vocabulary),
         synonym_source=source,
     )
+
+
+def _read(evidence: Evidence, other: Batch) -> Reread | Trace:
+    """What the model makes of the batch with other words."""
+    embedding = getattr(evidence.model, "embedding", None)
+    if evidence.variant_reader is None or not isinstance(embedding, nn.Embedding):
+        return trace(evidence.model, other)
+    changed = other.tokens != evidence.trace.batch.tokens
+    return reread_changed(evidence, changed, embedding(other.tokens[changed]))
 
 
 def _rewritten(

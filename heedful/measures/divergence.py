@@ -74,8 +74,8 @@ def total_variation(
     TVD(p, q) = 1/2 sum over classes of |p - q|.
 
     Symmetric; 0 exactly where p = q; at most 1. For two classes it is |p_1 - q_1|. Jain and Wallace (2019, section 4)
-    measure by it how far an output moved. Sums over a single sigmoid unit, as in Amini and Kosseim (section 3.2,
-    equation 1), are half of ours.
+    measure by it how far an output moved. Sums over a single sigmoid unit, as in Amini and Kosseim (2022, section
+    3.2, equation 1), are half of ours.
 
     Args:
         p: probabilities of all classes (two for a binary task); not logits.

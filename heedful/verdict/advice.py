@@ -33,25 +33,27 @@ def can_advise(columns: OtherColumns) -> bool:
     return all(fraction(name) in columns for name in (*SHOWN, *BOUNDS))
 
 
+def can_choose(columns: OtherColumns) -> bool:
+    """Whether every ranking that may be shown was tested on the texts on which one is chosen."""
+    return all(fraction(name) in columns for name in SHOWN)
+
+
 def others_in(columns: OtherColumns) -> set[str]:
     """The rankings, beside attention, that may be shown in its place."""
     return {name for name in rankings_in(columns) if name not in NOT_SHOWN}
 
 
-def compared_on_same_texts(columns: Columns) -> Columns:
-    """The columns with texts that lack some ranking's scores undefined for all rankings: none gains by its texts.
+def compared_on_same_texts(columns: Columns) -> dict[str, Values]:
+    """What rankings erase, undefined for all where a text lacks some ranking's scores: none gains by its texts.
 
     Scores from outside that too few texts have are left out instead.
     """
     outside = [fraction(name) for name in others_in(columns) if name not in SHOWN]
     few = {name for name in outside if _count(columns[name]) < FEWEST_TEXTS}
-    kept = {name: values for name, values in columns.items() if name not in few}
+    kept = {name: columns[name] for name in columns if name.startswith(FRACTION) and name not in few}
     lacks = [kept[fraction(name)].isnan() for name in others_in(kept)]
     undefined = torch.stack(lacks).any(0) if lacks else torch.zeros(1, 1, dtype=torch.bool)
-    return {
-        name: values.masked_fill(undefined, torch.nan) if name.startswith(FRACTION) else values
-        for name, values in kept.items()
-    }
+    return {name: values.masked_fill(undefined, torch.nan) for name, values in kept.items()}
 
 
 def _count(values: Values) -> int:

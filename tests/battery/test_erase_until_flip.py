@@ -2,9 +2,12 @@ import pytest
 import torch
 
 from heedful.battery import Evidence
-from heedful.battery.erase_until_flip import erase_until_flip
+from heedful.battery.erase_until_flip import RandomOrders, erase_until_flip
 from support.by_hand import evidence_by_hand, findings_in, findings_of
+from support.evidence import evidence_of
+from support.evidence import seeded as draw
 from support.four_verbs import FourVerbs
+from support.models import make, make_batch
 
 
 def by_running(evidence: Evidence) -> Evidence:
@@ -75,3 +78,25 @@ def test_the_smallest_set_is_marked():
     evidence = evidence_by_hand([3, 3, -4], [0.4, 0.3, 0.3])
     assert erase_until_flip(evidence, torch.Generator()).items["minimal_set"].tolist() == [[1, 0, 0]]
     assert not erase_until_flip(by_running(evidence), torch.Generator()).items
+
+
+def test_without_floors_the_other_rankings_are_what_they_were():
+    evidence = evidence_of(make(), make_batch())
+    whole, some = (erase_until_flip(evidence, draw(), **options).values for options in ({}, {"floors": False}))
+    assert {name for name in whole if name not in some} == {
+        f"{part}_{name}" for part in ("count", "fraction", "mass") for name in ("random", "permuted")
+    }
+    for name, value in some.items():
+        torch.testing.assert_close(value, whole[name], rtol=0, atol=0, equal_nan=True)
+
+
+def test_only_texts_with_ties_need_random_orders(monkeypatch):
+    sorted_texts = []
+    of = RandomOrders.of
+    monkeypatch.setattr(RandomOrders, "of", lambda orders, texts: sorted_texts.append(texts) or of(orders, texts))
+    evidence = evidence_by_hand([3, 3, -4], [0.4, 0.35, 0.25])
+    erase_until_flip(evidence, draw(), by=("attention",), floors=False)
+    assert not sorted_texts
+    tied = evidence_by_hand([3, 3, -4], [0.4, 0.3, 0.3])
+    erase_until_flip(tied, draw(), by=("attention",), floors=False)
+    assert [texts.tolist() for texts in sorted_texts] == [[0]]

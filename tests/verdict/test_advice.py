@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from heedful.verdict.advice import advise, can_advise, fraction
+from heedful.verdict.advice import advise, can_advise, can_choose, fraction
 from support.columns import TEXTS, column
 
 
@@ -63,6 +63,12 @@ def test_what_only_test_says_decides_nothing():
 def test_without_any_flip_there_is_no_advice():
     never = fractions(math.nan, math.nan, math.nan)
     assert advice_on(never, never) is None
+
+
+def test_a_choice_needs_no_floors():
+    known = {name: own for name, own in fractions(0.5, 0.2).items() if not name.endswith(("random", "minimal"))}
+    assert can_choose(known) and not can_advise(known)
+    assert not any(can_choose({name: own for name, own in known.items() if name != left_out}) for left_out in known)
 
 
 def test_every_ranking_must_have_been_tested():
