@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 
 import torch
 from jaxtyping import Float, Int
@@ -11,6 +12,9 @@ from torch.nn.utils.rnn import pad_sequence
 from heedful.data.marks import encode_marks, pad_marks
 from heedful.data.tokenizer import END, PAD, START, WordTokenizer
 from heedful.types import Batch, Example
+
+MOST_PADDED = 2**24
+"""Ids that a split may have, padded to its longest text, to be kept so from one epoch to the next: 128 MiB of them."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +40,25 @@ class EncodedSplit:
         """How many ids each text has."""
         return [len(text) for text in self.texts]
 
+    @cached_property
+    def length_of(self) -> Int[Tensor, " text"]:
+        """How many ids each text has, as a tensor, counted once."""
+        return torch.tensor(self.lengths, dtype=torch.long)
 
-def encode_split(examples: Sequence[Example], words: WordTokenizer) -> EncodedSplit:
-    """The examples with every token replaced by its id."""
+    @cached_property
+    def padded(self) -> Int[Tensor, "text longest"] | None:
+        """All texts padded to the longest, once for all epochs; None where that would take much memory."""
+        if not self.texts or len(self.texts) * max(self.lengths) > MOST_PADDED:
+            return None
+        return pad_sequence(list(self.texts), batch_first=True, padding_value=PAD)
+
+
+def encode_split(examples: Sequence[Example], words: WordTokenizer, *, marked: bool | None = None) -> EncodedSplit:
+    """The examples with every token replaced by its id.
+
+    Args:
+        marked: whether people marked words in any text of which these are some; None: as these are.
+    """
     framed = words.adds_start_end
 
     def ids(tokens: Sequence[str]) -> Tensor:
@@ -51,7 +71,7 @@ def encode_split(examples: Sequence[Example], words: WordTokenizer) -> EncodedSp
         sentences=tuple(_sentence_numbers(e, framed) for e in examples if e.sentences),
         labels=torch.tensor([e.label for e in examples], dtype=torch.long),
         framed=framed,
-        marks=_marks(examples, framed) if any(e.annotators for e in examples) else (),
+        marks=_marks(examples, framed) if (any(e.annotators for e in examples) if marked is None else marked) else (),
     )
 
 
@@ -72,12 +92,13 @@ def collate(split: EncodedSplit, index: Sequence[int], imposed_attention: Sequen
     Args:
         imposed_attention: attention to impose, for each text of the split.
     """
-    tokens = pad_sequence([split.texts[i] for i in index], batch_first=True, padding_value=PAD)
-    lengths = torch.tensor([len(split.texts[i]) for i in index])
+    rows = torch.tensor(list(index))
+    lengths = split.length_of[rows]
+    tokens = _tokens(split, rows, int(lengths.max()))
     place = torch.arange(tokens.shape[1])
     mask = place < lengths[:, None]
     attendable = mask & (place > 0) & (place < lengths[:, None] - 1) if split.framed else mask
-    batch = Batch(torch.tensor(list(index)), tokens, mask, attendable, split.labels[list(index)])
+    batch = Batch(rows, tokens, mask, attendable, split.labels[rows])
     if split.queries:
         queries = pad_sequence([split.queries[i] for i in index], batch_first=True, padding_value=PAD)
         query_lengths = torch.tensor([len(split.queries[i]) for i in index])
@@ -89,6 +110,13 @@ def collate(split: EncodedSplit, index: Sequence[int], imposed_attention: Sequen
     if imposed_attention is not None:
         batch = replace(batch, imposed_attention=pad_items([imposed_attention[i] for i in index], batch))
     return batch
+
+
+def _tokens(split: EncodedSplit, rows: Int[Tensor, " batch"], longest: int) -> Int[Tensor, "batch time"]:
+    """The ids of these texts, padded to the longest of them."""
+    if split.padded is None:
+        return pad_sequence([split.texts[i] for i in rows.tolist()], batch_first=True, padding_value=PAD)
+    return split.padded[:, :longest].index_select(0, rows)
 
 
 def pad_items(rows: Sequence[Float[Tensor, " _"]], batch: Batch) -> Float[Tensor, "batch item"]:

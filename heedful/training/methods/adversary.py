@@ -21,10 +21,10 @@ def adversarial_model(
     """Distance of the predictions minus that of attention: TVD - JSD / ln 2, both from the reference run's.
 
     Between -1, the same prediction from disjoint attention, and 1; 0 for the reference itself. For two classes the TVD
-    is |p - p_reference|. Class weights are not used. Amini and Kosseim (section 3.2, equation 4) take the plain mean
-    over the batch: their runs have `loss_sum = "mean"`, `epochs = 80`, `patience = 10`, `selection = "paper"`. The
-    adversarial model of a recurrent model may stay for 5 to 20 epochs on a plateau where it predicts the same for every
-    text; `min_epochs` keeps it from being stopped there.
+    is |p - p_reference|. Class weights are not used. Amini and Kosseim (2022, section 3.2, equation 4) take the
+    plain mean over the batch: their runs have `loss_sum = "mean"`, `epochs = 80`, `patience = 10`,
+    `selection = "paper"`. The adversarial model of a recurrent model may stay for 5 to 20 epochs on a plateau where it
+    predicts the same for every text; `min_epochs` keeps it from being stopped there.
     """
     base = require_reference(reference)
     js = js_divergence(trace.attention, base.attention, trace.encoded.items)
