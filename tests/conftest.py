@@ -1,6 +1,8 @@
 import os
 import signal
+from contextlib import nullcontext
 
+import pytest
 import torch
 from hypothesis import settings
 
@@ -12,3 +14,18 @@ EXAMPLES = int(os.environ.get("HEEDFUL_EXAMPLES", "15"))
 settings.register_profile("heedful", deadline=None, derandomize=True, max_examples=EXAMPLES)
 settings.load_profile("heedful")
 torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def local_cluster():
+    """Two workers on this machine, started once: that takes longer than all that these tests ask of them."""
+    from heedful.runs.cluster import connected
+
+    with connected(workers=2) as client:
+        yield client
+
+
+@pytest.fixture
+def running_cluster(local_cluster, monkeypatch):
+    """What the test calls finds the cluster running that it would start for itself."""
+    monkeypatch.setattr("heedful.runs.cluster.connected", lambda *place, **options: nullcontext(local_cluster))

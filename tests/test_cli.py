@@ -97,7 +97,8 @@ def audit(tmp_path, *arguments: str) -> str:
 def test_audit_prints_the_answer_and_writes_the_report(tmp_path, reviews):
     output = audit(tmp_path, str(reviews), "--text", "t", "--label", "y", *SMALL, *QUICK)
     assert "score" in output and "not counted" in output
-    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["report.html", "rows.parquet", "verdict.json"]
+    written = sorted(p.name for p in (tmp_path / "out").iterdir())
+    assert written == [".answer.json", "report.html", "rows.parquet", "verdict.json"]
     verdict = json.loads((tmp_path / "out/verdict.json").read_text())
     assert verdict["texts"] == 12 and verdict["headline"]["answer"] == "too few texts"
     page = " ".join(html.unescape((tmp_path / "out/report.html").read_text()).split())
@@ -178,7 +179,7 @@ def test_a_finished_run_can_be_audited_reported_and_compared(tmp_path):
 
 
 @pytest.mark.cluster
-def test_seeds_are_audited_together(tmp_path):
+def test_seeds_are_audited_together(tmp_path, running_cluster):
     output = audit(tmp_path, "mock-1", *TAUGHT, *QUICK, "--seeds", "2", "--tests", "uniform,erase_one")
     assert "seeds 0, 1" in output and "(seeds)" in output
     assert len(list((tmp_path / "runs").iterdir())) == 2
@@ -192,7 +193,7 @@ def test_seeds_are_audited_together(tmp_path):
 
 
 @pytest.mark.cluster
-def test_an_audit_that_trains_does_three_seeds(tmp_path):
+def test_an_audit_that_trains_does_three_seeds(tmp_path, running_cluster):
     places = ["--runs", str(tmp_path / "runs"), "--audits", str(tmp_path / "audits"), "--out", str(tmp_path / "out")]
     output = heedful("audit", "mock-1", *SMALL, *QUICK, "--tests", "uniform", *places)
     assert "seeds 0, 1, 2" in output and len(list((tmp_path / "runs").iterdir())) == 3
@@ -200,7 +201,7 @@ def test_an_audit_that_trains_does_three_seeds(tmp_path):
 
 
 @pytest.mark.cluster
-def test_the_battery_is_calibrated_and_its_pages_written(tmp_path):
+def test_the_battery_is_calibrated_and_its_pages_written(tmp_path, running_cluster):
     output = heedful(
         "calibrate", "--draws", "1", "--world", "guessing", "--workers", "1", "--out", str(tmp_path / "out")
     )
@@ -214,7 +215,7 @@ def test_an_unknown_world_is_named_before_anything_is_started(tmp_path):
 
 
 @pytest.mark.cluster
-def test_a_deep_audit_retrains_without_attention_and_against_it(tmp_path):
+def test_a_deep_audit_retrains_without_attention_and_against_it(tmp_path, running_cluster):
     output = audit(tmp_path, "mock-1", *SMALL, *QUICK, "--tests", "uniform", "--deep", "--adversaries", "2")
     assert "Is attention needed at all?" in output and "(retrained)" in output
     page = " ".join((tmp_path / "out" / "report.html").read_text().split())

@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
+from heedful.battery.question import Columns
 from heedful.models.transformers.model import TransformerModel
 from heedful.models.transformers.sites import SCOPES, Scope
 
@@ -16,15 +15,14 @@ BEYOND: dict[Scope, str] = {
 """What other attention leaves as it is, by scope."""
 
 
-def about_attention(model: TransformerModel, rows: pl.DataFrame) -> tuple[str, ...]:
+def about_attention(model: TransformerModel, columns: Columns) -> tuple[str, ...]:
     """Which attention is shown, where other attention is imposed, and what the mean over heads leaves out."""
     sentences = [
         f"Attention is that of {_site(model)}, over words; special tokens keep theirs.",
         f"Other attention is imposed on {SCOPES[model.scope]}. {BEYOND[model.scope]}",
     ]
-    measured = rows.filter((pl.col("test") == "mean_of_heads") & pl.col("item").is_null())
-    means = dict(measured.group_by("measure").agg(pl.col("value").mean()).iter_rows())
-    if means:
+    if "mean_of_heads.tvd" in columns:
+        means = {name: columns[f"mean_of_heads.{name}"].mean().item() for name in ("special_weight", "tvd", "flips")}
         sentences.append(
             f"Special tokens have {100 * means['special_weight']:.0f} % of the weight. Put into every head alike, what "
             f"is shown moves the prediction by {means['tvd']:.2f} and changes {100 * means['flips']:.0f} of 100 "

@@ -27,14 +27,11 @@ def indicative_words(subject: Subject, settings: AuditSettings) -> int | None:
     if not _asks_of_words(subject, settings):
         return None
     indicates = token_classes(subject.context.token_counts()) >= 0
-    words = subject.context.item_words
-    occurring = torch.cat(
-        [
-            batch.tokens[batch.attendable].cpu() if words is None else words.numbers(batch).flatten()
-            for batch in subject.batches()
-        ]
-    ).unique()
-    return int(indicates[occurring[occurring >= 0]].sum())
+    words, occurs = subject.context.item_words, torch.zeros(len(indicates), dtype=torch.bool)
+    for batch in subject.batches():
+        numbers = batch.tokens[batch.attendable].cpu() if words is None else words.numbers(batch).flatten()
+        occurs[numbers[numbers >= 0]] = True
+    return int((indicates & occurs).sum())
 
 
 def _asks_of_words(subject: Subject, settings: AuditSettings) -> bool:

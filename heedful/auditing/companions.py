@@ -9,10 +9,12 @@ import torch
 from torch import Tensor
 
 from heedful.auditing.rows import ORDER, batch_rows, item_rows, shown_texts
+from heedful.auditing.shards import Shard, join_facts, sorted_examples
 from heedful.auditing.subject import Subject, float64_eval_copy
 from heedful.battery import PAIRS
 from heedful.battery.adversarial_models import REACHABLE, TRAINED, distance_from_constant, reachable, reached
 from heedful.errors import pick
+from heedful.schema import ROWS
 from heedful.settings import AuditSettings
 from heedful.types import Batch, Findings, Model, Trace
 
@@ -67,14 +69,12 @@ def _name(companion: object) -> str:
 
 
 def companion_rows(subject: Subject, companions: Companions[Subject], settings: AuditSettings) -> list[pl.DataFrame]:
-    """The rows of every test that compares the audited model with its companions."""
+    """The rows of every test that compares the audited model with others of its kind on the same texts."""
     parts = []
     if companions.retrained is not None:
         parts.append(pair_rows("uniform_retrained", subject, [companions.retrained], settings))
     if companions.seeds:
         parts.append(pair_rows("seeds", subject, companions.seeds, settings))
-    if companions.adversaries:
-        parts.append(adversary_rows(subject, companions.adversaries))
     return parts
 
 
@@ -92,33 +92,70 @@ def pair_rows(test: str, subject: Subject, others: Sequence[Subject], settings: 
     return pl.concat(parts).sort(ORDER, nulls_last=False)
 
 
-def adversary_rows(subject: Subject, adversaries: Sequence[Subject]) -> pl.DataFrame:
-    """What an adversary could reach, and what each trained one did, numbered from 1.
+def adversary_rows(subject: Subject, adversaries: Sequence[Subject]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """What an adversary could reach, and what each trained one did, numbered from 1; and what all of them predict.
 
-    As `attefa_family.base_rows` and `adversary_rows` name them, from which `attefa_family.family` is made again.
+    As `attefa_family.base_rows` and `adversary_rows` name them, from which `attefa_family.family` is made again. What
+    depends on the predictions for all texts is added by `with_constants`.
     """
     model = float64_eval_copy(subject.model)
-    batches: list[Batch] = []
-    base_measures: list[dict[str, Tensor]] = []
-    measures: list[list[dict[str, Tensor]]] = []
-    predictions: list[list[Tensor]] = []
+    parts: list[pl.DataFrame] = []
+    predictions: list[pl.DataFrame] = []
     for base, *others in _traces((subject, *adversaries)):
-        batches.append(base.batch)
-        base_measures.append(reachable(model, base))
-        measures.append([reached(base, other) for other in others])
-        predictions.append([seen.logits.softmax(-1).cpu() for seen in (base, *others)])
-    constant, *apart = (distance_from_constant(column) for column in zip(*predictions, strict=True))
-    parts = []
-    for place, batch in enumerate(batches):
         values = {
             f"{name}_{n}": value
-            for n, (own, distance) in enumerate(zip(measures[place], apart, strict=True), start=1)
-            for name, value in {**own, "apart": distance[place]}.items()
+            for n, other in enumerate(others, start=1)
+            for name, value in reached(base, other).items()
         }
-        base_values = base_measures[place] | {"constant_tvd": constant[place]}
-        findings = {REACHABLE: Findings(base_values, "exact"), TRAINED: Findings(values, "search")}
-        parts.append(batch_rows(subject, batch, findings))
-    return pl.concat(parts).sort(ORDER, nulls_last=False)
+        findings = {REACHABLE: Findings(reachable(model, base), "exact"), TRAINED: Findings(values, "search")}
+        parts.append(batch_rows(subject, base.batch, findings))
+        predictions.append(_predictions(base.batch, [seen.logits.softmax(-1).cpu() for seen in (base, *others)]))
+    return pl.concat(parts).sort(ORDER, nulls_last=False), pl.concat(predictions)
+
+
+def _predictions(batch: Batch, probabilities: Sequence[Tensor]) -> pl.DataFrame:
+    """The number of each text, and a column `MODEL.CLASS` for each probability; model 0 is the audited one."""
+    columns = {
+        f"{model}.{name}": values.numpy()
+        for model, each in enumerate(probabilities)
+        for name, values in enumerate(each.unbind(1))
+    }
+    return pl.DataFrame({"example": batch.index.cpu().numpy(), **columns})
+
+
+def join_shards(shards: Sequence[Shard]) -> Shard:
+    """All shards as one, one after the other."""
+    distances = constant_distances([shard.predictions for shard in shards])
+    rows = []
+    for shard, own in zip(shards, distances, strict=True):
+        rows += [shard.rows] if own.is_empty() else [shard.rows, with_constants(shard.adversaries, own)]
+    examples = sorted_examples(shard.examples for shard in shards)
+    return Shard(pl.concat(rows), examples, join_facts(shard.facts for shard in shards))
+
+
+def with_constants(rows: pl.DataFrame, distances: pl.DataFrame) -> pl.DataFrame:
+    """The rows of adversaries in some texts, the distance from the best constant prediction being that for all texts.
+
+    Args:
+        distances: of the same texts, `example` and a column for each model by its number.
+    """
+    measures = {name: f"apart_{name}" if int(name) else "constant_tvd" for name in distances.columns[1:]}
+    new = distances.rename(measures).unpivot(index="example", variable_name="measure", value_name="distance")
+    known = rows.join(new.cast({"example": ROWS["example"]}), on=["example", "measure"], how="left")
+    return known.with_columns(value=pl.coalesce("distance", "value")).drop("distance").sort(ORDER, nulls_last=False)
+
+
+def constant_distances(predictions: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
+    """For each shard, how far the predictions of each model are from the best constant one, the same for all texts."""
+    names = [name for name in predictions[0].columns if name != "example"]
+    columns = {}
+    for model in dict.fromkeys(name.partition(".")[0] for name in names):
+        own = [name for name in names if name.partition(".")[0] == model]
+        columns[model] = distance_from_constant([torch.tensor(each.select(own).to_numpy()) for each in predictions])
+    return [
+        each.select(pl.col("^example$"), *(pl.Series(model, parts[place].numpy()) for model, parts in columns.items()))
+        for place, each in enumerate(predictions)
+    ]
 
 
 def _traces(subjects: Sequence[Subject]) -> Iterator[list[Trace]]:

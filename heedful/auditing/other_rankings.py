@@ -10,22 +10,22 @@ from heedful.attribution.given import GivenScores, TextWords, match_scores, word
 from heedful.attribution.methods import ATTRIBUTIONS
 from heedful.attribution.score_records import read_scores
 from heedful.attribution.score_values import given_scores
+from heedful.auditing.shards import shard_generator
 from heedful.auditing.subject import Subject
 from heedful.battery.evidence import RANKINGS
-from heedful.data.draws import seeded_generator
-from heedful.data.folder import user_path
 from heedful.errors import SettingError, pick
 from heedful.settings import AuditSettings
+from heedful.settings.folder import user_path
 from heedful.types import Model, Trace
 from heedful.verdict.ranking_names import BOUNDS, TAKEN
 
 OfTrace = Callable[[Model, Trace], dict[str, Float[Tensor, "batch item"]]]
 
 
-def rankings_beside(subject: Subject, settings: AuditSettings) -> OfTrace:
+def rankings_beside(subject: Subject, settings: AuditSettings, shard: int = 0) -> OfTrace:
     """From a model and what it made of a batch to the scores of its items by name, NaN in texts that have none."""
     methods = {name: pick("ranking", name, ATTRIBUTIONS) for name in settings.rankings}
-    generators = {name: seeded_generator("audit", settings.seed, f"ranking {name}") for name in methods}
+    generators = {name: shard_generator(settings.seed, f"ranking {name}", shard) for name in methods}
 
     def scores(model: Model, trace: Trace) -> dict[str, Float[Tensor, "batch item"]]:
         computed = {name: method(model, trace, generators[name]).cpu() for name, method in methods.items()}

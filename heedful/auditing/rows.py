@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -13,16 +13,25 @@ from jaxtyping import Float
 from torch import Tensor
 
 from heedful.attribution.methods import ATTRIBUTIONS
+from heedful.auditing.audited_texts import random_order
 from heedful.auditing.checked_trace import validate_unchanged
 from heedful.auditing.other_rankings import rankings_beside
-from heedful.auditing.subject import Subject, float64_eval_copy, random_order
+from heedful.auditing.shards import (
+    Facts,
+    Shard,
+    join_facts,
+    shard_generator,
+    sorted_examples,
+    substitutions_of,
+)
+from heedful.auditing.subject import Subject, float64_eval_copy
 from heedful.auditing.words import check_count
 from heedful.battery import BATTERY, Evidence
-from heedful.data.draws import seeded_generator
+from heedful.data.batches import shards_of
 from heedful.data.tokenizer import spans_in
 from heedful.errors import SettingError, pick
 from heedful.models.linearity import validate_linearity
-from heedful.schema import EXAMPLES, ROWS, Substitution
+from heedful.schema import EXAMPLES, ROWS
 from heedful.settings import AuditSettings
 from heedful.settings.validation import bind_options
 from heedful.types import Batch, Example, Findings, Solver, Trace
@@ -31,44 +40,36 @@ ORDER = ["example", "test", "measure", "item"]
 """By what rows are sorted."""
 
 
-@dataclass(frozen=True)
-class AuditedRows:
-    """What the tests of the battery found.
-
-    Args:
-        examples: the texts that are shown word by word.
-        substitutions: the words that gave way to synonyms in any text, the most frequent first.
-        synonym_source: where the synonyms come from, as a sentence.
-        not_asked: why, for each question that could not be asked.
-    """
-
-    rows: pl.DataFrame
-    examples: pl.DataFrame
-    substitutions: tuple[Substitution, ...] = ()
-    synonym_source: str = ""
-    not_asked: Mapping[str, str] = field(default_factory=dict)
+def audit_rows(subject: Subject, settings: AuditSettings) -> Shard:
+    """The rows of every test on every text, and the texts that are shown word by word: shard after shard."""
+    parts = [
+        shard_rows(subject.part(chosen), settings, number)
+        for number, chosen in enumerate(shards_of(subject.batches.words))
+    ]
+    examples = sorted_examples(part.examples for part in parts)
+    return Shard(pl.concat([part.rows for part in parts]), examples, join_facts(part.facts for part in parts))
 
 
-def audit_rows(
-    subject: Subject, settings: AuditSettings, report: Callable[[int, int], None] | None = None
-) -> AuditedRows:
-    """The rows of every test on every text, and the texts that are shown word by word.
+def shard_rows(
+    subject: Subject, settings: AuditSettings, number: int = 0, report: Callable[[int], None] | None = None
+) -> Shard:
+    """What every test finds in the texts of one shard.
 
     The model is measured in float64 and evaluation mode, on a copy; the user's own is left as it is.
 
     Args:
-        report: called with (texts done, texts in all) after every batch.
+        subject: with the batches of the shard alone.
+        number: of the shard, which decides what is drawn.
+        report: called with the number of texts done after every batch.
     """
     check_names(settings)
     tests, model = chosen_tests(settings), float64_eval_copy(subject.model)
-    generators = {name: _generator(settings.seed, name) for name in tests}
-    shared = _generator(settings.seed, "evidence")
-    shown, others = shown_texts(subject, settings), rankings_beside(subject, settings)
+    generators = {name: shard_generator(settings.seed, name, number) for name in tests}
+    shared = shard_generator(settings.seed, "evidence", number)
+    shown, others = shown_texts(subject, settings), rankings_beside(subject, settings, number)
     parts: list[pl.DataFrame] = []
     texts: list[pl.DataFrame] = []
-    pairs: Counter[tuple[str, str]] = Counter()
-    sources: dict[str, None] = {}
-    not_asked: dict[str, str] = {}
+    facts: list[Facts] = []
     done, first = 0, None
     for batch in subject.batches():
         with torch.no_grad():
@@ -79,35 +80,32 @@ def audit_rows(
             items, examples = _shown_rows(subject, evidence, shown, findings)
         parts += [batch_rows(subject, batch, findings), items]
         texts.append(examples)
-        for name, each in findings.items():
-            pairs.update(each.substitutions)
-            sources |= {each.synonym_source: None} if each.synonym_source else {}
-            if each.not_asked and (settings.tests or not BATTERY[name].needs_marks):
-                not_asked |= {question.name: each.not_asked for question in BATTERY[name].questions}
+        facts += [_facts(name, each, settings) for name, each in findings.items()]
         done += len(batch.labels)
         if report:
-            report(done, len(subject.texts))
+            report(done)
     if subject.is_own and first is not None:
         with torch.no_grad():
             validate_unchanged(model, first)
-    return AuditedRows(
-        pl.concat(parts).sort(ORDER, nulls_last=False),
-        pl.concat(texts).sort("example"),
-        _substitutions(pairs),
-        " ".join(sources),
-        not_asked,
+    return Shard(
+        pl.concat(parts).sort(ORDER, nulls_last=False), sorted_examples(texts), replace(join_facts(facts), texts=done)
     )
 
 
-def _substitutions(pairs: Mapping[tuple[str, str], int]) -> tuple[Substitution, ...]:
-    """The pairs of words by the number of texts, then alphabetically."""
-    ordered = sorted(pairs.items(), key=lambda pair: (-pair[1], pair[0]))
-    return tuple(Substitution(word=word, replacement=other, texts=count) for (word, other), count in ordered)
+def _facts(test: str, findings: Findings, settings: AuditSettings) -> Facts:
+    """What a test says of a batch beside its numbers."""
+    is_worth_saying = findings.not_asked and (settings.tests or not BATTERY[test].needs_marks)
+    questions = BATTERY[test].questions if is_worth_saying else ()
+    return Facts(
+        substitutions_of(Counter(findings.substitutions)),
+        (findings.synonym_source,) if findings.synonym_source else (),
+        {question.name: findings.not_asked for question in questions},
+    )
 
 
 def shown_texts(subject: Subject, settings: AuditSettings) -> set[int]:
     """The texts whose items get rows of their own."""
-    return {subject.texts[i] for i in random_order(len(subject.texts), settings.seed + 1)[: settings.shown]}
+    return {subject.texts[i] for i in random_order(len(subject.texts), settings.seed + 1, settings.shown)}
 
 
 def check_names(settings: AuditSettings) -> None:
@@ -284,8 +282,3 @@ def _framed(rows: pl.DataFrame, subject: Subject) -> pl.DataFrame:
     constants |= {} if "item" in rows.columns else {"item": None}
     whole = rows.with_columns(**{name: pl.lit(value) for name, value in constants.items()})
     return whole.select(pl.col(name).cast(kind) for name, kind in ROWS.items())
-
-
-def _generator(seed: int, stream: str) -> torch.Generator:
-    """A stream of its own for each test: leaving one out changes no other's numbers."""
-    return seeded_generator("audit", seed, stream)

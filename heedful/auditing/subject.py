@@ -1,6 +1,6 @@
 """What is audited: a model, and the texts as it reads them."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -12,12 +12,15 @@ from torch import Tensor, nn
 
 from heedful.attribution.given import GivenScores
 from heedful.attribution.items import item_of_token, items_are_tokens
+from heedful.auditing.audited_texts import SOME, batches_of_run, chosen_texts
 from heedful.auditing.checked_trace import checked_trace, validate_gradient, validate_trace
 from heedful.auditing.validation import class_names, first_line, validate_batches, validate_device, validate_model
 from heedful.auditing.words import OwnWords, resolve_words
 from heedful.battery import Context
-from heedful.data.batching import collate, encode_split, in_order, to_device
+from heedful.data.batches import Batches
+from heedful.data.batching import encode_split, to_device
 from heedful.errors import DataError, HeedfulError, SettingError
+from heedful.models.pretrained.words import PretrainedWords
 from heedful.models.trace import trace
 from heedful.settings import AuditSettings
 from heedful.token_scores import counts_of_batches, token_counts
@@ -26,9 +29,6 @@ from heedful.training.pretrained import read_in_advance
 from heedful.training.trained import Trained
 from heedful.types import Batch, Dataset, Example, Model, Trace
 
-BATCH = 32
-SOME = 500
-"""Texts audited by default where there are three classes or more, whose bounds take a linear programme each."""
 TRAINING, AUDITED = "the training texts", "the audited texts"
 """What label-indicative words may be counted on."""
 
@@ -40,7 +40,7 @@ class Subject:
     Args:
         name: of the model, in the rows: a run's key, or what the user calls it.
         texts: which examples of the split are read.
-        batches: reads them anew, each once; `Batch.index` says which example a row is.
+        batches: of these, each read when it is its turn; `Batch.index` says which example a row is.
         examples: the whole split, for its words; empty where nobody has them.
         context: what tests may need to know beyond the batches: task, labels, vocabulary.
         words: what the items of each text are called, by its number, where there are no examples.
@@ -56,7 +56,7 @@ class Subject:
     model: Model
     split: str
     texts: Sequence[int]
-    batches: Callable[[], Iterator[Batch]]
+    batches: Batches
     context: Context
     examples: Sequence[Example] = ()
     words: Mapping[int, Sequence[str]] = field(default_factory=dict)
@@ -72,6 +72,10 @@ class Subject:
     def labels(self) -> tuple[str, ...]:
         """What the classes are called."""
         return self.context.labels
+
+    def part(self, chosen: range) -> "Subject":
+        """The same with some of its batches alone."""
+        return replace(self, batches=self.batches.part(chosen))
 
     def trace(self, model: Model, batch: Batch) -> Trace:
         """What a copy of the subject's model makes of the batch, checked."""
@@ -96,22 +100,19 @@ def subject_of(
     examples = getattr(dataset, settings.split)
     if not examples:
         raise DataError(f"the data must have {settings.split} texts to audit; '{dataset.name}' has none.")
-    split = encode_split(examples, trained.words)
-    imposed_attention, model = None, trained.model.to(where)
+    model, texts = trained.model.to(where), chosen_texts(len(examples), settings)
+    if isinstance(model.embedding, PretrainedWords):
+        read_in_advance(model, {settings.split: encode_split([examples[text] for text in texts], trained.words)})
+    imposed_attention = None
     if trained.run.network.attention == "frozen" and reference is not None:
         imposed_attention = outputs(reference.model, encode_split(examples, reference.words)).attention
-    most = settings.examples or (len(examples) if len(dataset.labels) == 2 else SOME)
-    texts = sorted(random_order(len(examples), settings.seed)[:most])
-    read_in_advance(model, {settings.split: encode_split([examples[text] for text in texts], trained.words)})
-
-    def batches() -> Iterator[Batch]:
-        for block in in_order([len(split.texts[i]) for i in texts], BATCH):
-            yield to_device(collate(split, [texts[place] for place in block], imposed_attention), where)
 
     @cache
     def counts() -> Int[Tensor, "token classes"]:
-        counted = encode_split(dataset.train or [examples[text] for text in texts], trained.words)
-        return token_counts(counted, trained.words.size, len(dataset.labels))
+        counted = dataset.train or [examples[text] for text in texts]
+        parts = (encode_split(counted[start : start + SOME], trained.words) for start in range(0, len(counted), SOME))
+        shape = trained.words.size, len(dataset.labels)
+        return sum((token_counts(part, *shape) for part in parts), torch.zeros(shape, dtype=torch.long))
 
     vectors = trained.run.network.vectors or ""
     context = Context(dataset.task, dataset.labels, trained.words.words, counts, vectors)
@@ -120,7 +121,7 @@ def subject_of(
         model=model,
         split=settings.split,
         texts=texts,
-        batches=batches,
+        batches=batches_of_run(trained, examples, texts, where, imposed_attention),
         context=context,
         examples=examples,
         item="sentence" if examples[0].sentences else "word",
@@ -184,7 +185,11 @@ def subject_of_batches(
         model=model,
         split="test",
         texts=[index for batch in batches for index in batch.index.tolist()],
-        batches=lambda: iter(batches),
+        batches=Batches(
+            [len(batch.labels) for batch in batches],
+            [int(batch.attendable.sum()) for batch in batches],
+            batches.__getitem__,
+        ),
         context=context,
         words=by_text,
         item="word" if by_token else "sentence",
@@ -227,8 +232,3 @@ def _copied(model: nn.Module) -> Any:
             f"model must be one that can be copied: a copy of it is measured. Copying failed: {first_line(error)}. "
             "Keep no tensors of a forward pass, locks or open files in it."
         ) from error
-
-
-def random_order(count: int, seed: int) -> list[int]:
-    """So many numbers from 0 on, in an order that the seed decides."""
-    return torch.randperm(count, generator=torch.Generator().manual_seed(seed)).tolist()

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from heedful.auditing.subject import random_order
+from heedful.auditing.audited_texts import random_order
 from heedful.battery.word_substitution import Replacements, substituted
 from heedful.data.batching import collate, encode_split, in_order
 from heedful.data.draws import seeded_generator

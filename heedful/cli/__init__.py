@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from heedful import __version__
 from heedful.cli import audit, calibrate, data, explain, improve, listing, report, reproduce, serve, sweep, train
 from heedful.cli.output import with_output
 from heedful.errors import HeedfulError
@@ -41,9 +40,11 @@ OUT_OF_MEMORY = ("allocate memory", "out of memory", "not enough memory")
 """What torch's errors say where memory ends; they have no class of their own on a CPU."""
 
 
-def _print_version(asked: bool) -> bool:
+def _print_versions(asked: bool) -> bool:
     if asked:
-        typer.echo(__version__)
+        from heedful.cli.versions import version_lines
+
+        typer.echo(version_lines())
         raise typer.Exit
     return asked
 
@@ -51,7 +52,10 @@ def _print_version(asked: bool) -> bool:
 @app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave.")
+        bool,
+        typer.Option(
+            "--version", callback=_print_versions, is_eager=True, help="Print the versions that matter and leave."
+        ),
     ] = False,
 ) -> None:
     pass

@@ -1,14 +1,21 @@
 """`heedful audit`: the main job, from data or a finished run to a verdict and a report."""
 
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from heedful.cli import completion, options
-from heedful.cli.auditing import audit_classifiers, audit_on, audit_planned_runs
-from heedful.cli.classifiers import classifiers_among, data_for, explained_by
+from heedful.cli.auditing import (
+    audit_classifiers,
+    audit_on,
+    audit_own,
+    audit_planned_runs,
+    helpers_of,
+    tells_what_is_kept,
+)
+from heedful.cli.classifiers import classifiers_among, data_for, own_among
 from heedful.cli.options import make_run, use_threads
 from heedful.cli.output import output
 from heedful.errors import SettingError
@@ -17,7 +24,7 @@ from heedful.settings.validation import nest_settings, validate_settings
 
 if TYPE_CHECKING:
     from heedful.cli.output import Output
-    from heedful.report import AuditFiles
+    from heedful.runs.companions import PlannedAudit
     from heedful.runs.store import Store
 
 Data = Annotated[
@@ -33,7 +40,8 @@ Model = Annotated[
     typer.Option(
         "--model",
         help="Instead of training: key of a finished run (or its first characters), to audit on DATA or its own; or a "
-        "Hugging Face classifier, a folder or hf:NAME, to audit on DATA. Several such: checkpoints of one model.",
+        "Hugging Face classifier, a folder or hf:NAME, to audit on DATA (several such: checkpoints of one model); or "
+        "FILE.py:FUNCTION, which returns a model of your own and its batches.",
         autocompletion=completion.runs,
     ),
 ]
@@ -86,6 +94,14 @@ Scores = Annotated[
         "name), each a ranking to test beside attention.",
     ),
 ]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=1024,
+        help="Processes that share the work here. Default: one a core, for trainings and for long audits.",
+    ),
+]
 Out = Annotated[str, typer.Option(help="Folder for report.html, rows.parquet and verdict.json.")]
 
 OTHER_DATA = ("data", "text", "label", "query", "rationale")
@@ -134,43 +150,68 @@ def audit(
     audits: options.Audits = "audits",
     device: options.Device = "cpu",
     threads: options.Threads = 1,
+    workers: Workers = None,
+    scheduler: options.Scheduler = None,
 ) -> None:
     """Train (or take --model), put every test to its attention, print the verdict and write the report."""
     arguments = locals()
     of_run, of_audit = options.split_settings(settings, "audit")
     _check_describes(arguments, of_run)
+    from heedful.cli.answers import inputs_of, print_answer, read_answer, write_answer
+
+    printed, inputs, notes = output(), inputs_of(arguments, of_run), []
+    if (kept := read_answer(Path(out), inputs)) is not None:
+        return print_answer(printed, kept)
     others = {"rankings": [name.strip() for name in rankings.split(",")]} if rankings else {}
     how = audit_settings(tests, examples, search, {"deep": deep and not tests, **others, **of_audit})
     use_threads(threads, device)
-    from heedful.report.pooled import pool_by_model
-    from heedful.runs.companions import plan_audits
     from heedful.runs.folders import check_writable
     from heedful.runs.store import Store
 
-    printed, store = output(), Store(runs)
+    store, helpers = Store(runs), helpers_of(workers, scheduler, device, threads)
     for place, option in ((runs, "--runs"), (audits, "--audits"), (out, "--out")):
         check_writable(place, option)
-    classifiers = classifiers_among(model or [], store, site, scope)
-    other = {name: arguments[name] for name in OTHER_DATA}
-    given = make_run(other, of_run).data if data is not None and model else None
-    if classifiers:
-        view = {"site": site or "last", "scope": scope or "row", "device": device}
-        texts = data_for(classifiers, given)
-        audited = [audit_classifiers(printed.progress, classifiers, texts, how, Path(audits), view, scores)]
-    elif model and (given is not None or scores is not None):
-        audited = [audit_on(printed.progress, store, model[0], given, how, Path(audits), device, scores)]
+    given = make_run({name: arguments[name] for name in OTHER_DATA}, of_run).data if data and model else None
+    own_model = own_among(model or [], given, scores)
+    classifiers = [] if own_model else classifiers_among(model or [], store, site, scope)
+    console, folder = printed.progress, Path(audits)
+    with tells_what_is_kept(console, folder):
+        if own_model:
+            audited = [audit_own(console, own_model, how, folder, device, helpers)]
+        elif classifiers:
+            view = {"site": site or "last", "scope": scope or "row", "device": device}
+            texts = data_for(classifiers, given)
+            audited = [audit_classifiers(console, classifiers, texts, how, folder, view, helpers, scores)]
+        elif model and (given is not None or scores is not None):
+            audited = [audit_on(console, store, model[0], given, how, folder, device, helpers, scores)]
+        else:
+            notes = _note_sources(printed, [store.read(store.find(model[0])).run] if model else [])
+            planned = _planned(arguments, of_run, how, store)
+            audited = audit_planned_runs(console, planned, how, store, folder, device, helpers)
+    print_answer(printed, write_answer(audited, Path(out), inputs, notes, with_texts=not no_texts))
+
+
+def _planned(
+    arguments: dict[str, Any], settings: list[str], how: AuditSettings, store: "Store"
+) -> "list[PlannedAudit]":
+    """The runs to train and audit: those of DATA, the one that --model names, or the demonstration."""
+    from heedful.runs.companions import plan_audits
+
+    _refuse_rankings(how)
+    model, uniform = arguments["model"], arguments["uniform"]
+    if model:
+        chosen = [store.read(store.find(model[0])).run]
     else:
-        _refuse_rankings(how)
-        own = None if data is None else make_run(arguments, of_run)
-        chosen = demonstration(seed) if own is None else [own]
-        chosen = [_stored_run(printed, store, model[0])] if model else chosen
-        retrained = None if uniform is None else store.read(store.find(uniform)).run
-        count = seeds or (1 if model else SEEDS)
-        planned = plan_audits(chosen, seeds=count, deep=deep, adversaries=adversaries, retrained=retrained, store=store)
-        audited = audit_planned_runs(printed.progress, planned, how, store, Path(audits), device)
-    finished = with_command(pool_by_model(audited))
-    page = write_out(finished, Path(out), with_texts=not no_texts)
-    _print_answers(printed, finished, page)
+        has_data = arguments["data"] is not None
+        chosen = [make_run(arguments, settings)] if has_data else demonstration(arguments["seed"])
+    return plan_audits(
+        chosen,
+        seeds=arguments["seeds"] or (1 if model else SEEDS),
+        deep=arguments["deep"],
+        adversaries=arguments["adversaries"],
+        retrained=None if uniform is None else store.read(store.find(uniform)).run,
+        store=store,
+    )
 
 
 def _refuse_rankings(how: AuditSettings) -> None:
@@ -181,30 +222,14 @@ def _refuse_rankings(how: AuditSettings) -> None:
         raise SettingError(f"--rankings {refused[0]} is for Hugging Face models, named by --model; leave it out.")
 
 
-def _stored_run(printed: "Output", store: "Store", key: str) -> Run:
-    """The settings of a finished run; first a note on what it makes us read."""
+def _note_sources(printed: "Output", stored: Sequence[Run]) -> list[str]:
+    """Notes, now printed, on what stored runs make us read."""
     from heedful.runs.sources import recorded_source
 
-    run = store.read(store.find(key)).run
-    if note := recorded_source(run):
+    notes = [note for run in stored if (note := recorded_source(run))]
+    for note in notes:
         printed.note(note)
-    return run
-
-
-def _print_answers(printed: "Output", finished: "list[AuditFiles]", page: Path) -> None:
-    from heedful.cli.verdicts import print_verdicts
-    from heedful.verdict.headline import headline
-
-    for note in dict.fromkeys(note for each in finished for note in each.verdict.notes):
-        printed.note(note)
-    print_verdicts(printed.console, finished)
-    printed.console.print(f"report: {page}", markup=False, soft_wrap=True)
-    for each in finished:
-        explaining = f'explain a text ({each.name}): heedful explain "TEXT" --model {explained_by(each.verdict)}'
-        printed.console.print(explaining, markup=False, soft_wrap=True)
-    answers = [headline(each.verdict) for each in finished]
-    result = "\n".join(f"{answer.lead} {answer.text} {answer.advice}".strip() for answer in answers)
-    printed.end({"report": str(page), **verdict_document(finished)}, result=result)
+    return notes
 
 
 def _check_describes(arguments: dict[str, Any], settings: list[str]) -> None:
@@ -259,34 +284,3 @@ def audit_settings(tests: str | None, examples: int | None, search: bool, own: d
 
         check_names(how)
     return how
-
-
-def with_command(audits: "list[AuditFiles]") -> "list[AuditFiles]":
-    """The audits with the command that printed them, for all who read the verdict."""
-    from heedful.schema import updated
-
-    command = options.command_line()
-    return [replace(each, verdict=updated(each.verdict, command=command)) for each in audits]
-
-
-def write_out(audits: "list[AuditFiles]", folder: Path, *, with_texts: bool = True) -> Path:
-    """Write report.html, and the rows and verdicts of all audits, into a folder; the report's path."""
-    import json
-
-    import polars as pl
-
-    from heedful.report import without_texts, write_report
-
-    folder.mkdir(parents=True, exist_ok=True)
-    if not with_texts:
-        audits = [without_texts(each) for each in audits]
-    pl.concat([frame for each in audits for frame in (each.rows, each.dev)]).write_parquet(folder / "rows.parquet")
-    (folder / "verdict.json").write_text(json.dumps(verdict_document(audits), indent=2) + "\n", encoding="utf-8")
-    write_report(audits, folder / "report.html")
-    return folder / "report.html"
-
-
-def verdict_document(audits: "list[AuditFiles]") -> dict[str, Any]:
-    """What verdict.json holds: the verdict, or those of several models."""
-    verdicts = [each.verdict.model_dump(mode="json") for each in audits]
-    return verdicts[0] if len(verdicts) == 1 else {"audits": verdicts}

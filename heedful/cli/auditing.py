@@ -1,10 +1,13 @@
 """Audits made while a bar shows how far they are: of runs trained first, or of a finished one on other data."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heedful.cli.progress import live_steps, progress_bar, training_reporter
+from heedful.errors import SettingError
 from heedful.settings import AuditSettings, DataSettings, Run
 
 if TYPE_CHECKING:
@@ -13,7 +16,35 @@ if TYPE_CHECKING:
 
     from heedful.report import AuditFiles
     from heedful.runs.companions import PlannedAudit
+    from heedful.runs.split_audits import Helpers
     from heedful.runs.store import Store
+
+
+DRAWN_TEXTS = 10_000
+"""Texts whose rows are in memory for the report; of more, so many at random are drawn."""
+
+
+def helpers_of(workers: int | None, scheduler: str | None, device: str, threads: int) -> "Helpers":
+    """Who does parts of an audit; nobody but this process where it has several threads, or another device."""
+    from heedful.runs.split_audits import Helpers
+
+    asked = "--workers" if (workers or 1) > 1 else "--scheduler" if scheduler is not None else ""
+    if threads > 1 and asked:
+        raise SettingError(f"--threads must be left out with {asked}: a worker has one, so that all have the same.")
+    is_alone = threads > 1 or (device != "cpu" and not asked)
+    return Helpers(1 if is_alone else workers, scheduler)
+
+
+@contextmanager
+def tells_what_is_kept(console: "Console", folder: Path) -> Iterator[None]:
+    """Where the work inside is stopped: says how much of unfinished audits is kept for the next call."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = len(list(folder.glob(".*.parts/*/SHA256SUMS")))
+        if kept:
+            console.print(f"{kept} parts of the audit are kept in {folder}/: the same command does the others.")
+        raise
 
 
 def audit_planned_runs(
@@ -23,22 +54,35 @@ def audit_planned_runs(
     store: "Store",
     folder: Path,
     device: str,
+    helpers: "Helpers | None" = None,
 ) -> "list[AuditFiles]":
     """Train what is not there, audit what is not there, and read what was found."""
-    from heedful.report import read_audit
     from heedful.runs.audit_folders import audit_problem
-    from heedful.runs.companions import audit_in_parallel, audit_place
+    from heedful.runs.companions import audit_in_parallel, audit_place, parts_of
+    from heedful.runs.split_audits import Helpers
 
     places = [audit_place(each, settings, folder) for each in planned]
     if all(audit_problem(place) is None for place in places):
-        return [read_audit(place) for place in places]
-    if len(planned) == 1 and not list(planned[0].companions):
-        return [read_audit(_audit_here(console, planned[0], settings, store, folder, device))]
+        return _read(places)
+    helpers = helpers or Helpers()
+    parts = parts_of(planned, settings, folder, helpers)
+    if len(planned) == 1 and not list(planned[0].companions) and not parts:
+        return _read([_audit_here(console, planned[0], settings, store, folder, device)])
     names = {key: _name(run) for each in planned for key, run in each.by_key().items()}
     names |= {place.name: f"{_name(each.run)}, audit" for place, each in zip(places, planned, strict=True)}
+    names |= {f"{key}/{name}": names[key] for key, own in parts.items() for name in own.names}
     with live_steps(console, names) as (report, progress):
-        audit_in_parallel(planned, settings, store, folder, device=device, report=report, progress=progress)
-    return [read_audit(place) for place in places]
+        audit_in_parallel(
+            planned, settings, store, folder, device=device, helpers=helpers, report=report, progress=progress
+        )
+    return _read(places)
+
+
+def _read(places: Sequence[Path]) -> "list[AuditFiles]":
+    """The audits, with the rows of so many texts in memory as can be drawn."""
+    from heedful.report import read_audit
+
+    return [read_audit(place, most=max(1, DRAWN_TEXTS // len(places))) for place in places]
 
 
 def _audit_here(
@@ -65,6 +109,7 @@ def audit_on(
     settings: AuditSettings,
     folder: Path,
     device: str,
+    helpers: "Helpers",
     scores: str | None = None,
 ) -> "AuditFiles":
     """The audit of a finished run alone: on other data than its own, or on its own (None).
@@ -73,11 +118,12 @@ def audit_on(
         scores: a file of scores from outside.
     """
     from heedful.auditing.companions import Companions
-    from heedful.data.folder import user_path
-    from heedful.report import read_audit
     from heedful.runs.audits import ensure_audit
     from heedful.runs.other_data import load_for
+    from heedful.runs.part_worker import AuditSource, absolute
+    from heedful.runs.split_audits import sharing
     from heedful.runs.worker import load_data
+    from heedful.settings.folder import user_path
 
     trained = store.load(store.find(model))
     dataset = load_data(trained.run)[1] if data is None else load_for(trained, data)
@@ -90,8 +136,19 @@ def audit_on(
             bar.update(task, completed=done, total=total)
 
         beside = Companions(reference=reference)
-        place = ensure_audit(trained, dataset, settings, folder, beside, device=device, report=report, scores=given)
-        return read_audit(place)
+        source = AuditSource(data=data and absolute(data), scores="" if given is None else str(given.resolve()))
+        place = ensure_audit(
+            trained,
+            dataset,
+            settings,
+            folder,
+            beside,
+            device=device,
+            report=report,
+            scores=given,
+            share=sharing(helpers, source, store, device=device, report=report),
+        )
+        return _read([place])[0]
 
 
 def audit_classifiers(
@@ -101,6 +158,7 @@ def audit_classifiers(
     settings: AuditSettings,
     folder: Path,
     view: dict[str, str],
+    helpers: "Helpers",
     scores: str | None = None,
 ) -> "AuditFiles":
     """The audit of a Hugging Face classifier, or of several checkpoints of it together.
@@ -110,15 +168,24 @@ def audit_classifiers(
         scores: a file of scores from outside.
     """
     from heedful.auditing.companions import Companions
-    from heedful.data.folder import user_path
-    from heedful.report import read_audit
     from heedful.report.pooled import pool_checkpoints
     from heedful.runs.audits import ensure_audit
-    from heedful.runs.classifiers import load_texts, load_view
+    from heedful.runs.classifiers import absolute_name, load_texts, load_view
+    from heedful.runs.part_worker import AuditSource, absolute
+    from heedful.runs.split_audits import sharing
+    from heedful.runs.store import Store
+    from heedful.settings.folder import user_path
 
     loaded = [load_view(name, **view) for name in models]
     dataset, places = load_texts(data, models), []
     given = None if scores is None else user_path(scores, "--scores")
+    source = AuditSource(
+        data=absolute(data),
+        classifiers={model.key: absolute_name(name) for model, name in zip(loaded, models, strict=True)},
+        site=view["site"],
+        scope=view["scope"],
+        scores="" if given is None else str(given.resolve()),
+    )
     with progress_bar(console) as bar:
         for model in loaded:
             beside = Companions(seeds=tuple(other for other in loaded if other is not model))
@@ -127,8 +194,33 @@ def audit_classifiers(
             def report(done: int, total: int, task: "TaskID" = task) -> None:
                 bar.update(task, completed=done, total=total)
 
-            places.append(ensure_audit(model, dataset, settings, folder, beside, report=report, scores=given))
-    return pool_checkpoints([read_audit(place) for place in places])
+            share = sharing(helpers, source, Store(), device=view["device"], report=report)
+            places.append(
+                ensure_audit(model, dataset, settings, folder, beside, report=report, scores=given, share=share)
+            )
+    return pool_checkpoints(_read(places))
+
+
+def audit_own(
+    console: "Console", name: str, settings: AuditSettings, folder: Path, device: str, helpers: "Helpers"
+) -> "AuditFiles":
+    """The audit of a model of the user's own, FILE.py:FUNCTION."""
+    from heedful.runs.audits import ensure_prepared
+    from heedful.runs.own_models import absolute_own, load_own
+    from heedful.runs.part_worker import AuditSource
+    from heedful.runs.split_audits import sharing
+    from heedful.runs.store import Store
+
+    loaded = load_own(name)
+    with progress_bar(console) as bar:
+        task = bar.add_task(f"{name}: auditing", total=None)
+
+        def report(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        share = sharing(helpers, AuditSource(own=absolute_own(name)), Store(), device=device, report=report)
+        request, prepare = loaded.request(settings), partial(loaded.prepare, settings, device)
+        return _read([ensure_prepared(request, prepare, folder, report=report, share=share)])[0]
 
 
 def _name(run: Run) -> str:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from heedful.cli import options
+from heedful.cli.options import Scheduler, Workers
 from heedful.cli.output import output
 from heedful.cli.progress import progress_bar
-from heedful.cli.sweep import Scheduler, Workers
 
 if TYPE_CHECKING:
     from rich.console import Console

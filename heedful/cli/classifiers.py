@@ -50,6 +50,17 @@ def classifiers_among(
     return named
 
 
+def own_among(models: Sequence[str], data: "DataSettings | None", scores: str | None) -> str:
+    """The model of the user's own, FILE.py:FUNCTION, that is given; empty where none is."""
+    from heedful.runs.own_models import is_own_model
+
+    own = [name for name in models if is_own_model(name)]
+    if own and (len(models) > 1 or data is not None or scores is not None):
+        other = "DATA" if data is not None else "--scores" if scores is not None else "another --model"
+        raise SettingError(f"{other} must be left out with --model {own[0]}, which brings its own batches.")
+    return own[0] if own else ""
+
+
 def data_for(classifiers: Sequence[str], given: "DataSettings | None") -> "DataSettings":
     """The data that classifiers are audited on: what is given, or what fine-tuned ones were all trained on."""
     from heedful.runs.classifiers import trained_on
@@ -67,9 +78,9 @@ def data_for(classifiers: Sequence[str], given: "DataSettings | None") -> "DataS
 
 
 def explained_by(verdict: "Verdict") -> str:
-    """The options that name the audited model to `heedful explain`."""
+    """The options that name the audited model to `heedful explain`; empty for one of the user's own."""
     if "classifier" not in verdict.settings:
-        return verdict.run
+        return verdict.run if verdict.settings.get("run") else ""
     options = [quote(str(verdict.settings.get("model", "")).split(", ")[0])]
     usual = {"site": "last", "scope": "row"}
     options += [f"--{name} {verdict.settings[name]}" for name in usual if verdict.settings.get(name) != usual[name]]

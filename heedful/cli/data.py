@@ -141,8 +141,8 @@ def fetch(
     """Get public data sets into the data folder: HEEDFUL_DATA, or heedful/data in the user's cache."""
     from heedful.data.fetching import RECIPES
     from heedful.data.fetching.fetch import fetch_set, has_set
-    from heedful.data.folder import data_path
     from heedful.errors import pick
+    from heedful.settings.folder import data_path
 
     out = output()
     if not names:

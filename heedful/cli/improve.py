@@ -106,7 +106,7 @@ def _print(printed: "Output", reached: "Improvement", folder: Path, most_lost: f
     tested = reached.tested
     compared = compare_models([tested.before, tested.after])
     printed.console.print("\nBefore and after, on test texts, from seeds that had no part in the choice:\n")
-    print_models(printed.console, compared)
+    print_models(printed.console, compared.table())
     _print_scores(printed.console, tested.own_way, tested.chosen)
     document = {**document, "comparison": compared.document()}
     _write(document, folder)

@@ -96,6 +96,10 @@ Runs = Annotated[str, typer.Option(help="Folder of finished runs.")]
 Audits = Annotated[str, typer.Option(help="Folder of finished audits.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1 ...")]
 Threads = Annotated[int, typer.Option(min=1, max=1024, help="Threads of torch. One is fastest for small models.")]
+Scheduler = Annotated[
+    str | None, typer.Option(help="A running Dask cluster, tcp://HOST:PORT. Without it: one worker a core, here.")
+]
+Workers = Annotated[int | None, typer.Option(min=1, max=1024, help="Processes to start here. Default: one a core.")]
 
 DEVICES = ("cpu", "cuda", "mps", "xpu")
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from heedful.cli import completion, options
+from heedful.cli.auditing import DRAWN_TEXTS
 from heedful.cli.output import output
 from heedful.errors import SettingError
 
@@ -38,7 +39,7 @@ def report(
 
     printed = output()
     _check_place(out, figures)
-    chosen = _pooled(names, Path(audits))
+    chosen = _pooled(names, Path(audits), most=DRAWN_TEXTS)
     if no_texts:
         chosen = [without_texts(audit) for audit in chosen]
     if figures is None:
@@ -67,7 +68,7 @@ def compare(
         _check_place(out, None)
     chosen = _pooled(names, Path(audits), fewest=2)
     compared = compare_models(chosen)
-    print_models(printed.console, compared)
+    print_models(printed.console, compared.table())
     document = compared.document()
     if out is not None:
         from heedful.report import write_report
@@ -90,8 +91,12 @@ def _check_place(out: str, figures: str | None) -> None:
         check_writable(Path(out).parent, "--out")
 
 
-def _pooled(names: list[str], folder: Path, *, fewest: int = 1) -> "list[AuditFiles]":
-    """The audits of these runs, each once, those that differ in the seed alone as one."""
+def _pooled(names: list[str], folder: Path, *, fewest: int = 1, most: int | None = None) -> "list[AuditFiles]":
+    """The audits of these runs, each once, those that differ in the seed alone as one.
+
+    Args:
+        most: texts whose rows are in memory, of all audits together; None: all.
+    """
     from heedful.report import read_audit
     from heedful.report.pooled import pool_by_model
     from heedful.runs.audit_folders import find_audit
@@ -99,4 +104,5 @@ def _pooled(names: list[str], folder: Path, *, fewest: int = 1) -> "list[AuditFi
     places = {place.resolve(): place for place in (find_audit(name, folder) for name in names)}
     if len(places) < fewest:
         raise SettingError(f"compare takes two runs or more; {' and '.join(names)} are one and the same audit.")
-    return pool_by_model([read_audit(place) for place in places.values()])
+    each = None if most is None else max(1, most // len(places))
+    return pool_by_model([read_audit(place, most=each) for place in places.values()])

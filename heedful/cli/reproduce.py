@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from heedful.cli import completion, options
+from heedful.cli.options import Scheduler, Workers
 from heedful.cli.output import output
 from heedful.cli.progress import live_counts
-from heedful.cli.sweep import Scheduler, Workers
+from heedful.errors import HeedfulError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from heedful.runs.store import Store
     from heedful.studies.pipeline import Prepared
     from heedful.studies.render import StudyReport
-    from heedful.studies.study import Claim, Study, Table
+    from heedful.studies.study import Claim, Study, StudyRun, Table
 
 WIDE = 200
 FIRST_ROWS = 10
@@ -62,7 +63,10 @@ def reproduce(
     console, processes = printed.console, workers or cores()
     if not console.is_terminal:  # a file or pipe has no width: tables need not be squeezed
         console.width = WIDE
-    study, prepared = _prepare(console, paper, scale)
+    study, study_runs = _announce(console, paper, scale)
+    prepared = _prepare(printed, study_runs, dry_run)
+    if prepared is None:
+        return
     missing = missing_of(prepared, store, folder)
     audits_of_runs = len(prepared.audits) + len(prepared.measurements)
     console.print(f"{len(prepared.runs)} runs and {audits_of_runs} audits, {len(missing)} of them to do")
@@ -88,16 +92,39 @@ def reproduce(
         raise typer.Exit(1)
 
 
-def _prepare(console: "Console", paper: str, scale: str) -> tuple["Study", "Prepared"]:
+def _announce(console: "Console", paper: str, scale: str) -> tuple["Study", "list[StudyRun]"]:
     from heedful.errors import pick
     from heedful.studies import STUDIES
-    from heedful.studies.pipeline import prepare_study
 
     study = pick("study", paper.replace("_", "-"), STUDIES)
     study_runs = study.runs_at(scale)
     study.require()
     console.print(f"{study.paper}\n{scale}: {study.scales[scale]}\nreading data", markup=False)
-    return study, prepare_study(study_runs)
+    return study, study_runs
+
+
+def _prepare(printed: "Output", study_runs: "list[StudyRun]", dry_run: bool) -> "Prepared | None":
+    """What must be done, by key; None for a dry run that ended, since the data is not at hand."""
+    from heedful.studies.pipeline import prepare_study
+
+    try:
+        return prepare_study(study_runs)
+    except HeedfulError as problem:
+        if not dry_run:
+            raise
+        _end_without_data(printed, study_runs, problem)
+        return None
+
+
+def _end_without_data(printed: "Output", study_runs: "list[StudyRun]", problem: HeedfulError) -> None:
+    """What there is to do, where the data is not at hand without which nobody knows what is done."""
+    cells: dict[str, dict[str, int]] = {}
+    for each in study_runs:
+        cells.setdefault(f"{each.data}, {each.model}", {"done": 0, "runs": 0})["runs"] += 1
+    for name, cell in cells.items():
+        printed.console.print(f"{name}: {cell['runs']} runs", markup=False)
+    printed.console.print(f"{len(study_runs)} runs to do. Before that: {problem}", markup=False, soft_wrap=True)
+    printed.end({"missing": len(study_runs), "cells": cells, "problem": str(problem)}, result=str(len(study_runs)))
 
 
 def _end_dry_run(printed: "Output", prepared: "Prepared", store: "Store", missing: int, workers: int) -> None:

@@ -26,10 +26,6 @@ File = Annotated[
         metavar="FILE.toml", help="Settings, a table `grid` of lists to combine, a table `audit` to audit each run."
     ),
 ]
-Scheduler = Annotated[
-    str | None, typer.Option(help="A running Dask cluster, tcp://HOST:PORT. Without it: one worker a core, here.")
-]
-Workers = Annotated[int | None, typer.Option(min=1, max=1024, help="Processes to start here. Default: one a core.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="List the runs and what they may take; do none.")]
 Out = Annotated[str | None, typer.Option(help="Also write the table to this file, .csv or .parquet.")]
 
@@ -42,8 +38,8 @@ SHORT_KEY = 8
 
 def sweep(
     file: File,
-    scheduler: Scheduler = None,
-    workers: Workers = None,
+    scheduler: options.Scheduler = None,
+    workers: options.Workers = None,
     dry_run: DryRun = False,
     out: Out = None,
     runs: options.Runs = "runs",

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pydantic import BaseModel, ConfigDict
+
 from heedful.formatting import format_interval, format_number
 
 if TYPE_CHECKING:
@@ -11,6 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from heedful.report import AuditFiles
+    from heedful.schema import Verdict
     from heedful.verdict.comparison import Comparison, Side
 
 QUESTION, MODEL = 24, 17
@@ -21,6 +24,21 @@ LEGEND = (
     "for attention where its interval excludes 0, unmarked where it may be neither. Prediction scores are means over "
     "seeds."
 )
+
+
+class ModelTable(BaseModel):
+    """Models side by side as the terminal shows them; cells are marked up for it.
+
+    Args:
+        rows: a question and a cell for each model, None where the model has no such number; or a heading alone.
+        notes: which models were audited on other texts than the first.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str | None, ...], ...]
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -53,6 +71,24 @@ class ComparedModels:
             for each in self.comparisons
         ]
         return {"models": models, "questions": questions, "notes": list(self.notes)}
+
+    def table(self) -> ModelTable:
+        """Scores of prediction and lines of the verdict, a column a model, its seeds together."""
+        from rich.markup import escape
+
+        verdicts = [audit.verdict for audit in self.audits]
+        rows: list[tuple[str | None, ...]] = []
+        for metric in dict.fromkeys(name for verdict in verdicts for name in verdict.scores):
+            known = (format_number(each.scores[metric]) if metric in each.scores else None for each in verdicts)
+            rows.append((escape(metric), *known))
+        group = None
+        for comparison in self.comparisons:
+            if comparison.group != group:
+                group = comparison.group
+                rows.append((f"[bold]{group}[/bold]",))
+            rows.append((escape(comparison.question), *map(_side, comparison.sides)))
+        headings = tuple(escape(_heading(name, each)) for name, each in zip(self.names, verdicts, strict=True))
+        return ModelTable(headings=headings, rows=tuple(rows), notes=self.notes)
 
     def summary(self) -> str:
         """On how many questions each model is better and worse than the first, a line each."""
@@ -90,16 +126,11 @@ def compare_models(audits: "Sequence[AuditFiles]") -> ComparedModels:
     return ComparedModels(names, tuple(audits), tuple(comparisons), tuple(notes))
 
 
-def print_comparison(console: "Console", audits: "Sequence[AuditFiles]") -> None:
-    """The models side by side."""
-    print_models(console, compare_models(audits))
-
-
-def print_models(console: "Console", compared: ComparedModels) -> None:
-    """Scores of prediction and lines of the verdict, a column a model, its seeds together."""
-    for places in _fitting(len(compared.names), console.width):
-        console.print(_table(compared, places))
-    for note in compared.notes:
+def print_models(console: "Console", table: ModelTable) -> None:
+    """The models side by side, in as many tables as the width needs, and how to read them."""
+    for places in _fitting(len(table.headings), console.width):
+        console.print(_table(table, places))
+    for note in table.notes:
         console.print(note, style="yellow", markup=False)
     console.print(LEGEND, style="dim", markup=False)
 
@@ -115,28 +146,26 @@ def _fitting(models: int, width: int) -> Iterator[list[int]]:
         yield [0, *range(start, min(start + most, models))]
 
 
-def _table(compared: ComparedModels, places: Sequence[int]) -> "Table":
+def _table(shown: ModelTable, places: Sequence[int]) -> "Table":
     from rich.box import SIMPLE_HEAD
-    from rich.markup import escape
     from rich.table import Table
 
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("", min_width=QUESTION - 3, overflow="fold")
-    audits = [compared.audits[place] for place in places]
-    for place, audit in zip(places, audits, strict=True):
-        seeds = f"\n{len(audit.verdict.trainings)} seeds" if len(audit.verdict.trainings) > 1 else ""
-        data = f"{audit.verdict.data}\n" if audit.verdict.data else ""
-        table.add_column(escape(f"{data}{compared.names[place]}{seeds}"), overflow="fold")
-    for metric in dict.fromkeys(name for audit in audits for name in audit.verdict.scores):
-        table.add_row(escape(metric), *(format_number(audit.verdict.scores.get(metric)) for audit in audits))
-    group = None
-    for comparison in compared.comparisons:
-        if comparison.group != group:
-            group = comparison.group
+    for place in places:
+        table.add_column(shown.headings[place], overflow="fold")
+    for question, *cells in shown.rows:
+        chosen = [cells[place] for place in places] if cells else []
+        if not cells:
             table.add_section()
-            table.add_row(f"[bold]{group}[/bold]")
-        table.add_row(escape(comparison.question), *(_side(comparison.sides[place]) for place in places))
+        if not cells or chosen.count(None) < len(chosen):
+            table.add_row(question, *(format_number(None) if cell is None else cell for cell in chosen))
     return table
+
+
+def _heading(name: str, verdict: "Verdict") -> str:
+    seeds = f"\n{len(verdict.trainings)} seeds" if len(verdict.trainings) > 1 else ""
+    return f"{verdict.data}\n{name}{seeds}" if verdict.data else f"{name}{seeds}"
 
 
 def _side(side: "Side | None") -> str:

@@ -8,7 +8,7 @@ from heedful.formatting import format_estimate, format_number
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from heedful.report import AuditFiles
+    from heedful.cli.tables import ModelTable
     from heedful.schema import Line, Verdict
 
 COLOURS = {"holds": "green", "fails": "red", "undecided": "yellow"}
@@ -16,17 +16,17 @@ WIDE = 110
 """Columns of a terminal in which value, floor and best have room beside the score."""
 
 
-def print_verdicts(console: "Console", audits: "Sequence[AuditFiles]") -> None:
+def print_verdicts(console: "Console", verdicts: "Sequence[Verdict]", compared: "ModelTable | None") -> None:
     """Each model's answer, what to do, and its questions; then models side by side where there are several."""
     from heedful.cli.rankings import print_rankings
-    from heedful.cli.tables import print_comparison
+    from heedful.cli.tables import print_models
 
-    for audit in audits:
-        print_answer(console, audit.verdict)
-        _print_lines(console, audit.verdict)
-        print_rankings(console, audit.verdict)
-    if len(audits) > 1:
-        print_comparison(console, audits)
+    for verdict in verdicts:
+        print_answer(console, verdict)
+        _print_lines(console, verdict)
+        print_rankings(console, verdict)
+    if compared is not None:
+        print_models(console, compared)
 
 
 def print_answer(console: "Console", verdict: "Verdict") -> None:

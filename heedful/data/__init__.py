@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heedful.data.fetching import RECIPES
-from heedful.data.folder import data_folder_problem, data_path, user_path
 from heedful.data.labelled_texts import LabelledTexts, to_dataset
 from heedful.data.sources import eraser, files, hatexplain, hub, mock, named, planted
 from heedful.data.sources.named import named_sets
 from heedful.data.sources.records import SUFFIXES, suffix_of
 from heedful.errors import DataError, SettingError, pick
 from heedful.settings import DataSettings, TextSettings
+from heedful.settings.folder import data_folder_problem, data_path, user_path
 from heedful.types import Dataset
 
 __all__ = ["DATASETS", "BuiltIn", "load", "named_sets"]

@@ -5,9 +5,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Literal
 
-from heedful.data.folder import data_folder
 from heedful.data.tokenizer import WordTokenizer
 from heedful.errors import DataError
+from heedful.settings.folder import data_folder
 
 Lexicon = tuple[tuple[str, ...], tuple[str, ...]]
 

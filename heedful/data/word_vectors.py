@@ -11,10 +11,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.data.folder import data_folder, data_folder_problem, data_path, user_path
 from heedful.data.tokenizer import SPECIAL
 from heedful.data.vector_formats import read_binary, read_npz, read_text
 from heedful.errors import DataError, SettingError, pick
+from heedful.settings.folder import data_folder, data_folder_problem, data_path, user_path
 
 USUAL = ("glove_6b_300d", "glove_6b_100d", "glove_6b_50d")
 """Vectors that are taken where nobody names any, the first that are there; see docs/stability.md."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeGuard
 
-from heedful.data.folder import data_folder_problem, data_path
 from heedful.data.function_words import FUNCTION_WORDS
 from heedful.errors import DataError
+from heedful.settings.folder import data_folder_problem, data_path
 
 FILE = "synonyms/wordnet_synonyms.json.gz"
 

@@ -1,22 +1,25 @@
-"""From an audit's files to one self-contained HTML page, and to figures as SVG and PNG. Needs no torch."""
+"""From an audit's files to one self-contained HTML page, and to figures as SVG and PNG. Needs no torch.
+
+Whoever only reads an audit's files waits for no library that draws.
+"""
 
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from heedful.errors import SettingError
 from heedful.report.audit_files import AuditFiles, read_audit, without_texts
-from heedful.report.figure import Figure, to_png, to_svg
-from heedful.report.figures import FIGURES, draw_figures
-from heedful.report.page import render_page
-from heedful.report.texts import gather_texts
 
-__all__ = ["FIGURES", "AuditFiles", "read_audit", "without_texts", "write_figures", "write_report"]
+if TYPE_CHECKING:
+    from heedful.report.figure import Figure
+
+__all__ = ["AuditFiles", "read_audit", "without_texts", "write_figures", "write_report"]
 
 FORMATS = ("svg", "png")
 
 
-def write_report(audits: Sequence[AuditFiles], path: str | Path, *, figures: Sequence[Figure] = ()) -> Path:
+def write_report(audits: Sequence[AuditFiles], path: str | Path, *, figures: "Sequence[Figure]" = ()) -> Path:
     """Write one HTML file about one audit, or several side by side; the path that was written.
 
     The file is written beside its place and renamed last: a reader never finds half a page.
@@ -24,6 +27,8 @@ def write_report(audits: Sequence[AuditFiles], path: str | Path, *, figures: Seq
     Args:
         figures: further ones, which come before those of the audits.
     """
+    from heedful.report.page import render_page
+
     _check_some(audits)
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -38,6 +43,10 @@ def write_report(audits: Sequence[AuditFiles], path: str | Path, *, figures: Seq
 
 def write_figures(audits: Sequence[AuditFiles], folder: str | Path, formats: Sequence[str] = FORMATS) -> list[Path]:
     """Write every figure of the report as a file of each format (svg, png); the paths that were written."""
+    from heedful.report.figure import to_png, to_svg
+    from heedful.report.figures import draw_figures
+    from heedful.report.texts import gather_texts
+
     _check_some(audits)
     wrong = [name for name in formats if name not in FORMATS]
     if wrong:

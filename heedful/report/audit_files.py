@@ -15,6 +15,8 @@ from heedful.runs.folders import reason
 from heedful.schema import EXAMPLES, NULLABLE, OPTIONAL, ROWS, Verdict, updated
 from heedful.verdict.counting import counted
 
+SAMPLE_SEED = 0
+"""Which texts are kept where not all are."""
 Columns = Mapping[str, Any]
 """Name and polars type of each column; not `pl.Schema`, which beartype cannot check."""
 
@@ -26,6 +28,8 @@ class AuditFiles:
     Args:
         name: what the reader calls the model.
         dev: rows of the texts on which the ranking to show was chosen; empty where there are none.
+        stored: all rows but those of `dev`, on disk, where `rows` are those of some texts; None where they are all.
+        folders: where it was read from; several where several audits were pooled.
     """
 
     rows: pl.DataFrame
@@ -33,13 +37,16 @@ class AuditFiles:
     verdict: Verdict
     name: str
     dev: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=ROWS))
+    stored: pl.LazyFrame | None = None
+    folders: tuple[Path, ...] = ()
 
 
-def read_audit(folder: str | Path, name: str = "") -> AuditFiles:
+def read_audit(folder: str | Path, name: str = "", *, most: int | None = None) -> AuditFiles:
     """The files of an audit folder, checked against what the report needs of them.
 
     Args:
         name: what the reader calls the model; empty: its encoder and seed, or else its key.
+        most: texts whose rows are kept in memory: the shown ones, and others at random; None: all.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -47,7 +54,7 @@ def read_audit(folder: str | Path, name: str = "") -> AuditFiles:
             f"{folder} must be the folder of an audit; there is no such folder. Run `heedful audit` first."
         )
     try:
-        return _read(folder, name)
+        return _read(folder, name, most)
     except StoreError as error:
         raise audit_refusal(folder, str(error)) from error
 
@@ -64,26 +71,53 @@ def without_texts(audit: AuditFiles) -> AuditFiles:
     """The audit without any text or word of the data, for confidential ones."""
     verdict = updated(audit.verdict, words=None, substitutions=())
     rows = audit.rows.filter(pl.col("item").is_null())
-    return replace(audit, rows=rows, examples=audit.examples.clear(), verdict=verdict)
+    stored = None if audit.stored is None else audit.stored.filter(pl.col("item").is_null())
+    return replace(audit, rows=rows, examples=audit.examples.clear(), verdict=verdict, stored=stored)
 
 
-def _read(folder: Path, name: str) -> AuditFiles:
+def _read(folder: Path, name: str, most: int | None) -> AuditFiles:
     verdict = _read_verdict(folder)
-    every = _read_parquet(folder / "rows.parquet", ROWS)
-    texts = _read_parquet(folder / "examples.parquet", EXAMPLES)
+    examples = _read_parquet(folder / "examples.parquet", EXAMPLES).filter(pl.col("split") == verdict.split)
+    is_part = most is not None and verdict.texts > max(most, len(examples))
+    some = _some_texts(folder, verdict, examples["example"], most or 0) if is_part else None
+    every = _read_parquet(folder / "rows.parquet", ROWS, some)
     # Other splits served to choose a ranking, not to report.
-    rows, examples = (frame.filter(pl.col("split") == verdict.split) for frame in (every, texts))
-    dev = every.filter(pl.col("split") != verdict.split)
+    rows, dev = every.filter(pl.col("split") == verdict.split), every.filter(pl.col("split") != verdict.split)
     if rows.is_empty():
         raise StoreError(f"rows.parquet must have rows of the split '{verdict.split}'; it has none")
     _check_once(every, ["split", "example", "item", "test", "measure"], "rows.parquet")
     _check_once(examples, ["example"], "examples.parquet")
-    _check_every_text(rows, verdict.texts)
+    texts = verdict.texts if some is None else rows["example"].n_unique()
+    _check_every_text(rows, texts)
     for split in dev.partition_by("split"):
         _check_every_text(split, split["example"].n_unique())
     _check_items(rows, examples)
     name = name or short_name(verdict.settings, verdict.model or verdict.run)
-    return AuditFiles(rows, examples, verdict, name, dev)
+    if some is None:
+        return AuditFiles(rows, examples, verdict, name, dev, folders=(folder,))
+    stored = _scanned(folder / "rows.parquet").filter(pl.col("split") == verdict.split)
+    return AuditFiles(rows, examples, _drawn_from(verdict, texts), name, dev, stored, (folder,))
+
+
+def _some_texts(folder: Path, verdict: Verdict, shown: pl.Series, most: int) -> pl.Expr:
+    """Which rows are read of so many texts: those of the shown texts and of others at random, and of other splits."""
+    own = pl.col("split") == verdict.split
+    texts = _read_parquet(folder / "rows.parquet", {"example": ROWS["example"]}, own, "example").sort("example")
+    if len(texts) != verdict.texts:
+        raise StoreError(f"rows.parquet must have rows of {verdict.texts} texts; it has rows of {len(texts)}")
+    others = texts["example"].filter(~texts["example"].is_in(shown.implode()))
+    kept = others.sample(max(0, most - len(shown)), seed=SAMPLE_SEED)
+    return ~own | pl.col("example").is_in(pl.concat([kept, shown]).implode())
+
+
+def _drawn_from(verdict: Verdict, texts: int) -> Verdict:
+    """The verdict with a note on how many texts are drawn."""
+    drawn = f"Figures are drawn from {texts:,} of the {verdict.texts:,} texts, chosen at random"
+    return updated(verdict, notes=(*verdict.notes, f"{drawn}; every number of the verdict is of all."))
+
+
+def _scanned(path: Path) -> pl.LazyFrame:
+    return pl.scan_parquet(path, hive_partitioning=False, glob=False)
 
 
 def _read_verdict(folder: Path) -> Verdict:
@@ -93,11 +127,21 @@ def _read_verdict(folder: Path) -> Verdict:
     return counted(read_verdict_file(folder))
 
 
-def _read_parquet(path: Path, schema: Columns) -> pl.DataFrame:
+def _read_parquet(path: Path, schema: Columns, only: pl.Expr | None = None, unique: str | None = None) -> pl.DataFrame:
+    """The table of a file.
+
+    Args:
+        only: which rows; None: all.
+        unique: the only column that is read, each of its values once; None: all columns.
+    """
     if damage := damage_of(path.parent, [path.name]):
         raise StoreError(damage)
     try:
-        frame = pl.read_parquet(path, hive_partitioning=False, glob=False)
+        if only is None:
+            frame = pl.read_parquet(path, hive_partitioning=False, glob=False)
+        else:
+            some = _scanned(path).filter(only)
+            frame = (some if unique is None else some.select(unique).unique()).collect(engine="streaming")
     # Bytes that are wrong deep inside make polars panic, and a panic is no Exception.
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise StoreError(f"{path.name} cannot be read as Parquet: {reason(error)}") from error

@@ -97,7 +97,9 @@ def _pool(group: Sequence[AuditFiles]) -> AuditFiles:
         return first
     try:
         verdict = pooled_verdict(
-            [audit.verdict for audit in group], [audit.rows for audit in group], [audit.dev for audit in group]
+            [audit.verdict for audit in group],
+            [audit.rows if audit.stored is None else audit.stored for audit in group],
+            [audit.dev for audit in group],
         )
     except KeyError as missing:
         runs = ", ".join(audit.verdict.run for audit in group)
@@ -110,9 +112,19 @@ def _pool(group: Sequence[AuditFiles]) -> AuditFiles:
         first,
         rows=pl.concat([first.rows, *others]),
         dev=pl.concat([audit.dev for audit in group]),
+        stored=_all_stored(group),
         verdict=updated(verdict, settings=settings),
         name=name,
+        folders=tuple(folder for audit in group for folder in audit.folders),
     )
+
+
+def _all_stored(group: Sequence[AuditFiles]) -> pl.LazyFrame | None:
+    """All rows of the audits on disk, as `_pool` joins those in memory; None where memory has them all."""
+    first, *others = [audit.rows.lazy() if audit.stored is None else audit.stored for audit in group]
+    if all(audit.stored is None for audit in group):
+        return None
+    return pl.concat([first, *(rows.filter(pl.col("item").is_null()) for rows in others)])
 
 
 def _pooled_settings(group: Sequence[AuditFiles], verdict: Verdict) -> tuple[dict[str, Any], str]:

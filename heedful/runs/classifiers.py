@@ -32,6 +32,11 @@ def load_view(name: str, site: str = "last", scope: str = "row", device: str = "
     return TransformerModel(load_classifier(name, device=device), site, scope)
 
 
+def absolute_name(name: str) -> str:
+    """The name of a Hugging Face model as any process of this machine may call it."""
+    return name if name.startswith(PREFIX) else str(Path(name).expanduser().resolve())
+
+
 def run_of(name: str) -> Run | None:
     """The settings that a model in a folder was fine-tuned with, by its run.json; None where that does not say it."""
     place = Path(name).expanduser()

@@ -3,22 +3,25 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heedful.auditing.companions import Companions
 from heedful.auditing.request import AuditRequest
 from heedful.errors import HeedfulError
+from heedful.runs.audit_folders import audit_problem
+from heedful.runs.audit_parts import AuditParts
 from heedful.runs.audits import ensure_audit
-from heedful.runs.cluster import connected, cores
 from heedful.runs.grid import resolve, unique_runs
+from heedful.runs.split_audits import Helpers, SplitAudit, count_shards, words_of_batches
 from heedful.runs.store import Store
-from heedful.runs.sweep import Progress as SweepProgress
-from heedful.runs.sweep import Report as SweepReport
-from heedful.runs.sweep import sweep
-from heedful.runs.worker import ensure_on, load_data
+from heedful.runs.worker import dataset_of, ensure_on, load_data
 from heedful.settings import AuditSettings, Run, key_of
 from heedful.settings.validation import update_settings
 from heedful.training.trained import Progress, Trained
+
+if TYPE_CHECKING:
+    from heedful.runs.sweep import Progress as SweepProgress
+    from heedful.runs.sweep import Report as SweepReport
 
 ADVERSARY_SEEDS = (10, 50, 257, 500_231, 100_078, 12_504, 90_754_789, 8_988_812, 2)
 """The nine seeds of Amini and Kosseim's adversaries."""
@@ -97,22 +100,58 @@ def audit_in_parallel(
     folder: Path,
     *,
     device: str = "cpu",
-    report: SweepReport | None = None,
-    progress: SweepProgress | None = None,
+    helpers: Helpers = Helpers(),  # noqa: B008 (frozen)
+    report: "SweepReport | None" = None,
+    progress: "SweepProgress | None" = None,
 ) -> list[Path]:
-    """The folders of the audits; whatever is missing of them and of their runs is done on all cores of this machine."""
+    """The folders of the audits; whatever is missing of them and of their runs is done on all cores of this machine.
+
+    Large audits are done in parts, and so are those of which somebody says who helps.
+    """
+    from heedful.runs.cluster import connected, cores  # here: whose audits are all there waits for no Dask
+    from heedful.runs.sweep import sweep
+
     runs = unique_runs([run for each in planned for run in (each.run, *each.companions)], store)
-    requests = [_request(each, settings) for each in planned]
-    audits = {request.key: request for request in requests}
-    missing = sum(run not in store for run in runs.values()) + len(audits)
-    with connected(workers=min(cores(), missing)) as client:
+    requests = {request.key: request for request in (_request(each, settings) for each in planned)}
+    parts = parts_of(planned, settings, folder, helpers)
+    whole = {key: request for key, request in requests.items() if key not in parts}
+    tasks = {name: task for key in parts for name, task in SplitAudit(requests[key], parts[key]).tasks().items()}
+    missing = sum(run not in store for run in runs.values()) + len(whole) + len(tasks)
+    with connected(helpers.scheduler, workers=min(helpers.workers or cores(), missing)) as client:
         errors = sweep(
-            runs, store, client, audits=audits, folder=folder, device=device, report=report, progress=progress
+            runs,
+            store,
+            client,
+            audits=whole,
+            folder=folder,
+            others=tasks,
+            device=device,
+            report=report,
+            progress=progress,
         )
     if errors:
         first = next(iter(errors.values()))
-        raise HeedfulError(f"{len(errors)} of {len(runs) + len(audits)} runs and audits failed; the first: {first}")
+        raise HeedfulError(
+            f"{len(errors)} of {len(runs) + len(whole) + len(tasks)} runs and audits failed; the first: {first}"
+        )
+    for each in planned:
+        if _request(each, settings).key in parts:
+            audit_planned(each, settings, store, folder, device=device)
     return [audit_place(each, settings, folder) for each in planned]
+
+
+def parts_of(
+    planned: Sequence[PlannedAudit], settings: AuditSettings, folder: Path, helpers: Helpers
+) -> dict[str, AuditParts]:
+    """The parts of those audits that are not there and are to be done in parts, by their keys."""
+    parts: dict[str, AuditParts] = {}
+    for each in planned:
+        place = audit_place(each, settings, folder)
+        if audit_problem(place) is not None:
+            words = words_of_batches(dataset_of(each.run), settings)
+            if helpers.are_wanted(sum(words)):
+                parts[place.name] = AuditParts(place, count_shards(words))
+    return parts
 
 
 def audit_place(planned: PlannedAudit, settings: AuditSettings, folder: Path) -> Path:

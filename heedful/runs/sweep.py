@@ -149,6 +149,7 @@ class _SweepState:
         self.tasks, self.store, self.client, self.device = tasks, store, client, device
         self.arriving = as_completed(loop=client.loop)
         self.under_way: dict[Future, str] = {}
+        self.bases: dict[str, Future] = {}
         self.errors: dict[str, str] = {}
         self.ready: deque[str] = deque()
         self.followers: dict[str, list[str]] = defaultdict(list)
@@ -172,17 +173,18 @@ class _SweepState:
     def start(self) -> None:
         """Submit what is ready, but never so much that the models it refers to would fill the scheduler's memory."""
         room = max(64, 4 * self.threads()) - len(self.under_way)
-        bases: dict[str, Future] = {}
         while self.ready and room > 0:
             key, room = self.ready.popleft(), room - 1
             task = self.tasks[key]
             for base in task.needs:
-                if base not in bases:
-                    bases[base] = self.submit(_unchanged, files_in(self.store.folder / base))
-            needed = [bases[base] for base in task.needs]
+                if base not in self.bases:
+                    self.bases[base] = self.submit(_unchanged, files_in(self.store.folder / base))
+            needed = [self.bases[base] for base in task.needs]
             future = self.submit(task.function, task.settings, key, self.device, task.needs, *needed)
             self.under_way[future] = key
             self.arriving.add(future)
+        waiting = {base for key in self.ready for base in self.tasks[key].needs}
+        self.bases = {base: files for base, files in self.bases.items() if base in waiting}
 
     def submit(self, function: Callable[..., Files], *arguments: Any) -> Future:
         """Send a task: in Dask's terms impure, so that what failed before is tried anew.

@@ -123,11 +123,11 @@ def train_run(
     with _ONE_AT_A_TIME:
         torch.set_num_threads(1)
         if run.finetune is not None:
-            return pack_finetuned(finetune(run, _dataset_of(run), device=device, report=report))
+            return pack_finetuned(finetune(run, dataset_of(run), device=device, report=report))
         others = {name: unpack(name, files) for name, files in runs.items()}
         teachers = [others[name] for name in map(key_of, teachers_of(run)) if name in others]
         base = others.get(run.reference or "")
-        return pack(train(run, _dataset_of(run), device=device, reference=base, teachers=teachers, report=report))
+        return pack(train(run, dataset_of(run), device=device, reference=base, teachers=teachers, report=report))
 
 
 def audit_run(
@@ -152,7 +152,7 @@ def audit_run(
         torch.set_num_threads(1)
         model, run = models[asked.run]
         companions = asked.companions.map(lambda name: models[name][0])
-        finished = audit(model, _dataset_of(run), asked.settings, companions, device=device, report=report)
+        finished = audit(model, dataset_of(run), asked.settings, companions, device=device, report=report)
         save_audit(finished, Path(folder) / key)
         return files_in(Path(folder) / key)
 
@@ -161,7 +161,8 @@ _ONE_AT_A_TIME = threading.Lock()
 """Training seeds torch's own generator, which the threads of a worker share."""
 
 
-def _dataset_of(run: Run) -> Dataset:
+def dataset_of(run: Run) -> Dataset:
+    """The data of a run with all fingerprints, as read before where it was read before."""
     return _cached_dataset(run.data.model_dump_json(), run.text.model_dump_json(), reads_sentences(run))
 
 
@@ -172,8 +173,8 @@ def _cached_dataset(data_settings: str, text_settings: str, sentences: bool) -> 
     dataset = load_dataset(data, text, sentences=sentences)
     if dataset.fingerprint != data.fingerprint:
         raise DataError(
-            f"{data.source} has other content on the worker (fingerprint {dataset.fingerprint}) than where the sweep "
-            f"was started ({data.fingerprint}): give both the same files, by a shared disk or a copy."
+            f"{data.source} has other content on the worker (fingerprint {dataset.fingerprint}) than where the "
+            f"work was started ({data.fingerprint}): give both the same files, by a shared disk or a copy."
         )
     return dataset
 

@@ -208,7 +208,7 @@ class AuditSettings(Settings):
     """With no names: also the tests that cost more than all of the battery."""
     split: Literal["dev", "test"] = "test"
     examples: Count | None = None
-    """At most so many texts, drawn at random; None: all for two classes, 500 for more."""
+    """At most so many texts, drawn at random; None: all, or 500 for a Hugging Face classifier."""
     shown: Annotated[int, Field(ge=0)] = 200
     """Texts whose words get rows of their own, to be shown as heat maps."""
     options: dict[str, dict[str, OptionValue]] = Field(default_factory=dict)

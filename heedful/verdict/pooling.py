@@ -8,23 +8,23 @@ import torch
 
 from heedful.battery.question import Columns
 from heedful.schema import Advice, Line, SeedScore, Verdict, updated
-from heedful.verdict.advice import advise, can_advise, compared_on_same_texts, others_in
+from heedful.verdict.advice import advise, can_advise, can_choose, compared_on_same_texts, others_in
 from heedful.verdict.counting import counted, gate_reason, outcomes
 from heedful.verdict.gate import has_learnt
 from heedful.verdict.headline import answer_of, headline
 from heedful.verdict.rankings import compare_rankings
-from heedful.verdict.scoring import columns_of, lines_across
+from heedful.verdict.scoring import Rows, columns_of, lines_across
 
 HALVES_SEED = 0
 """Which texts the ranking to show is chosen on, where there are no dev texts."""
 
 
-def pooled_verdict(described: Sequence[Verdict], rows: Sequence[pl.DataFrame], dev: Sequence[pl.DataFrame]) -> Verdict:
+def pooled_verdict(described: Sequence[Verdict], rows: Sequence[Rows], dev: Sequence[pl.DataFrame]) -> Verdict:
     """One verdict on trainings that differ in the seed alone, audited on the same texts.
 
     Args:
         described: what was audited, one a training; lines, gate, advice and headline are made anew.
-        rows: of each training.
+        rows: of each training, in memory or on disk.
         dev: rows of dev texts, on which the ranking to show is chosen; empty where there are none.
     """
     first, columns = described[0], columns_of(rows)
@@ -55,7 +55,7 @@ def _mean_scores(described: Sequence[Verdict]) -> dict[str, float]:
     return {name: sum(own) / len(own) for name, own in known.items() if own}
 
 
-def _lines(described: Sequence[Verdict], rows: Sequence[pl.DataFrame]) -> tuple[Line, ...]:
+def _lines(described: Sequence[Verdict], rows: Sequence[Rows]) -> tuple[Line, ...]:
     words = described[0].item, described[0].counted_on
     pooled = lines_across(rows, *words)
     if len(rows) == 1:
@@ -82,7 +82,7 @@ def _advice(verdict: Verdict, columns: Columns, dev: Sequence[pl.DataFrame]) -> 
     words = {"item": verdict.item, "is_exact": is_exact}
     on_dev = columns_of(dev) if dev and not any(own.is_empty() for own in dev) else {}
     columns = compared_on_same_texts(columns)
-    if can_advise(on_dev) and others_in(columns) <= others_in(on_dev):
+    if can_choose(on_dev) and others_in(columns) <= others_in(on_dev):
         return advise(on_dev, columns, answer, chosen_on="dev texts", **words)
     texts = next(iter(columns.values())).shape[1]
     order = torch.randperm(texts, generator=torch.Generator().manual_seed(HALVES_SEED))

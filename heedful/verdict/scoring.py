@@ -8,18 +8,28 @@ import torch
 from torch import Tensor
 
 from heedful.battery import QUESTIONS
-from heedful.battery.question import Answer, Columns, Question, Values
+from heedful.battery.question import Answer, Columns, Question
 from heedful.measures import Estimate, mean_interval, score_interval
 from heedful.schema import Line
 from heedful.verdict.gate import has_learnt
+from heedful.verdict.stored_columns import StoredColumns
+
+Rows = pl.DataFrame | pl.LazyFrame
+"""Rows of an audit: in memory, or on disk."""
 
 UNANSWERED = "There is nothing to measure here: for no text does the question have an answer."
 TOO_CLOSE = "There is nothing to measure here: the floor and the best possible are too close to tell apart."
 
 
-def columns_of(audits: Sequence[pl.DataFrame]) -> dict[str, Values]:
-    """The rows of each text-level measure as one tensor, a row a seed: `test.measure` -> [seed text]."""
-    by_seed = [_by_measure(rows) for rows in audits]
+def columns_of(audits: Sequence[Rows]) -> Columns:
+    """The rows of each text-level measure as one tensor, a row a seed: `test.measure` -> [seed text].
+
+    Of rows on disk each is read when it is asked for.
+    """
+    stored = [rows for rows in audits if isinstance(rows, pl.LazyFrame)]
+    if len(stored) == len(audits):
+        return StoredColumns(stored)
+    by_seed = [_by_measure(rows.collect() if isinstance(rows, pl.LazyFrame) else rows) for rows in audits]
     shared = [name for name in by_seed[0] if all(name in measures for measures in by_seed)]
     return {name: torch.stack([measures[name] for measures in by_seed]) for name in shared}
 
@@ -32,14 +42,19 @@ def _by_measure(rows: pl.DataFrame) -> dict[str, Tensor]:
     }
 
 
-def inexact_tests(audits: Sequence[pl.DataFrame]) -> set[str]:
+def inexact_tests(audits: Sequence[Rows]) -> set[str]:
     """The tests that were answered by search or by bounds in some of these rows."""
-    return {test for rows in audits for test in rows.filter(pl.col("solver") != "exact")["test"].unique()}
+    return _tests(audits, pl.col("solver") != "exact")
 
 
-def searched_tests(audits: Sequence[pl.DataFrame]) -> set[str]:
+def searched_tests(audits: Sequence[Rows]) -> set[str]:
     """The tests of which something was searched for in some of these rows."""
-    return {test for rows in audits for test in rows.filter(pl.col("solver") == "search")["test"].unique()}
+    return _tests(audits, pl.col("solver") == "search")
+
+
+def _tests(audits: Sequence[Rows], which: pl.Expr) -> set[str]:
+    frames = [rows.lazy().filter(which).select("test").unique().collect(engine="streaming") for rows in audits]
+    return {test for frame in frames for test in frame["test"]}
 
 
 def is_asked(question: Question, columns: Columns) -> bool:
@@ -47,9 +62,7 @@ def is_asked(question: Question, columns: Columns) -> bool:
     return ({name.split(".")[0] for name in columns} | set(columns)).issuperset(question.needs)
 
 
-def lines_across(
-    audits: Sequence[pl.DataFrame], item: str = "word", counted_on: str = Answer.counted_on
-) -> tuple[Line, ...]:
+def lines_across(audits: Sequence[Rows], item: str = "word", counted_on: str = Answer.counted_on) -> tuple[Line, ...]:
     """The verdict from the rows of one seed or several."""
     columns, inexact, searched = columns_of(audits), inexact_tests(audits), searched_tests(audits)
     return tuple(verdict_lines(columns, inexact=inexact, searched=searched, item=item, counted_on=counted_on))
@@ -130,7 +143,8 @@ def _learns_permuted(columns: Columns) -> bool:
     """Whether the model with its weights permuted is still surely better than a constant answer."""
     if "prediction.correct_permuted" not in columns:
         return False
-    return has_learnt({**columns, "prediction.correct": columns["prediction.correct_permuted"]})
+    permuted, label = columns["prediction.correct_permuted"], columns["prediction.label"]
+    return has_learnt({"prediction.correct": permuted, "prediction.label": label})
 
 
 def _sentence(question: Question, answer: Answer, score: Estimate, qualification: str) -> str:

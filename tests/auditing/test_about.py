@@ -1,17 +1,14 @@
-import polars as pl
 import pytest
+import torch
 
 from heedful.auditing.about import about_attention, settings_of, short_name_of
 from support.classifiers import two_classes
 
-ROWS = pl.DataFrame(
-    {
-        "test": ["mean_of_heads"] * 4,
-        "measure": ["special_weight", "special_weight", "tvd", "flips"],
-        "item": pl.Series([None] * 4, dtype=pl.Int32),
-        "value": [0.1, 0.3, 0.04, 0.5],
-    }
-)
+COLUMNS = {
+    "mean_of_heads.special_weight": torch.tensor([[0.1, 0.3]]),
+    "mean_of_heads.tvd": torch.tensor([[0.04, 0.04]]),
+    "mean_of_heads.flips": torch.tensor([[0.0, 1.0]]),
+}
 
 
 @pytest.fixture(scope="module")
@@ -20,11 +17,11 @@ def model():
 
 
 def test_site_scope_and_what_the_mean_leaves_out_are_said(model):
-    site, scope, mean = about_attention(model, ROWS)
+    site, scope, mean = about_attention(model, COLUMNS)
     assert "the last of 2 layers, the mean over its heads" in site
     assert "the row that the classifier reads" in scope and "earlier layers" in scope
     assert "20 % of the weight" in mean and "by 0.04 and changes 50 of 100" in mean
-    assert len(about_attention(model, ROWS.clear())) == 2
+    assert len(about_attention(model, {})) == 2
 
 
 @pytest.mark.parametrize(
@@ -38,7 +35,7 @@ def test_site_scope_and_what_the_mean_leaves_out_are_said(model):
     ],
 )
 def test_every_site_is_described(model, site, words):
-    assert words in about_attention(model.at(site), ROWS.clear())[0]
+    assert words in about_attention(model.at(site), {})[0]
 
 
 def test_a_view_is_named_by_its_folder_and_what_is_unusual(model):

@@ -16,6 +16,7 @@ from heedful.settings import AuditSettings, key_of
 from heedful.settings.validation import update_settings
 from heedful.training.loop import train
 from heedful.types import Dataset, Example
+from heedful.verdict.ranking_names import SHOWN
 from heedful.verdict.scoring import lines_across
 from support.audits import QUICK, line_of
 from support.four_verbs import Relu
@@ -71,6 +72,8 @@ def test_what_to_show_is_chosen_on_dev_where_erasing_was_asked_for(trained):
         "minimal",
     }
     assert finished.advice.chosen_on == "dev texts" and set(finished.dev["split"]) == {"dev"}
+    tested = {name.removeprefix("fraction_") for name in finished.dev["measure"] if name.startswith("fraction_")}
+    assert tested == {*SHOWN, "minimal"}  # nothing is measured on dev that cannot be chosen
     left_out = audit(trained, enough, update_settings(QUICK, {"tests": ("uniform",)}))
     assert left_out.advice is None and left_out.dev.is_empty()
     some = update_settings(QUICK, {"options.erase_until_flip.by": ("attention",)})

@@ -84,7 +84,7 @@ def test_a_panic_inside_polars_is_an_error_of_the_file(folder, monkeypatch):
         raise pl.exceptions.PanicException("called unwrap on a damaged page")
 
     monkeypatch.setattr(pl, "read_parquet", panic)
-    with pytest.raises(StoreError, match=r"rows.parquet cannot be read as Parquet: called unwrap"):
+    with pytest.raises(StoreError, match=r"\.parquet cannot be read as Parquet: called unwrap"):
         read_audit(folder)
 
 

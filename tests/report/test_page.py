@@ -4,7 +4,8 @@ from html.parser import HTMLParser
 import polars as pl
 import pytest
 
-from heedful.report import FIGURES, read_audit, write_report
+from heedful.report import read_audit, write_report
+from heedful.report.figures import FIGURES
 from heedful.report.page import render_page
 from heedful.schema import updated
 from support.synthetic_audit import make_audit

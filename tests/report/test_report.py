@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from heedful.errors import SettingError
-from heedful.report import FIGURES, read_audit, write_figures, write_report
+from heedful.report import read_audit, write_figures, write_report
+from heedful.report.figures import FIGURES
 
 
 def test_the_report_loads_without_torch():

@@ -9,7 +9,6 @@ from heedful.auditing.companions import Companions
 from heedful.cli import app
 from heedful.errors import HeedfulError
 from heedful.report import read_audit
-from heedful.runs import companions
 from heedful.runs.companions import (
     ADVERSARY_SEEDS,
     AuditProgress,
@@ -137,7 +136,7 @@ def test_a_retrained_model_that_is_missing_is_trained_on_the_spot(tmp_path):
 
 
 @pytest.mark.cluster
-def test_a_planned_deep_audit_is_trained_and_made_as_the_command_does(tmp_path):
+def test_a_planned_deep_audit_is_trained_and_made_as_the_command_does(tmp_path, running_cluster):
     store, audits = Store(tmp_path / "runs"), tmp_path / "audits"
     planned = plan_audits([RUN], deep=True, adversaries=2)
     ended, steps = [], []
@@ -160,7 +159,8 @@ def test_a_planned_deep_audit_is_trained_and_made_as_the_command_does(tmp_path):
 
 
 def test_what_cannot_be_trained_is_one_error(tmp_path, monkeypatch):
-    monkeypatch.setattr(companions, "connected", lambda workers: nullcontext())
-    monkeypatch.setattr(companions, "sweep", lambda runs, *others, **options: {list(runs)[1]: "the loss became nan"})
+    monkeypatch.setattr("heedful.runs.cluster.connected", lambda scheduler, workers: nullcontext())
+    failed = "the loss became nan"
+    monkeypatch.setattr("heedful.runs.sweep.sweep", lambda runs, *others, **options: {list(runs)[1]: failed})
     with pytest.raises(HeedfulError, match="1 of 4 runs and audits failed; the first: the loss became nan"):
         audit_in_parallel(plan_audits([RUN], seeds=2), SETTINGS, Store(tmp_path), tmp_path)

@@ -13,6 +13,8 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+PRELOADED = ("heedful.cli", "heedful.runs.worker", "rich.progress", "rich.table", "sklearn.metrics", "torch._dynamo")
+"""What a training imports in the end; torch's optimizers import the last of them, which takes them two seconds."""
 TOUCHES = ("open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.scandir", "shutil.rmtree")
 
 
@@ -66,7 +68,7 @@ def forked(call: list[str]) -> int:
 
 
 def serve() -> None:
-    for name in ("sklearn.metrics", "heedful.runs.store", "heedful.runs.worker", "heedful.training.loop"):
+    for name in PRELOADED:
         import_module(name)  # so that forks have it
 
     answers, nothing = os.dup(1), os.open(os.devnull, os.O_WRONLY)

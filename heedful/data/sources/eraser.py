@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from heedful.data.folder import user_path
 from heedful.data.labelled_texts import SPLITS, Dropped, LabelledText, LabelledTexts
 from heedful.data.sources.columns import label_name
 from heedful.data.sources.decoding import decode
@@ -21,6 +20,7 @@ from heedful.data.sources.records import Record, RecordFile, read_records
 from heedful.data.tokenizer import Span
 from heedful.errors import DataError, SettingError
 from heedful.settings import DataSettings
+from heedful.settings.folder import user_path
 from heedful.types import Split, Task
 
 FILES: dict[Split, str] = {"train": "train.jsonl", "dev": "val.jsonl", "test": "test.jsonl"}

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from heedful.data.draws import seeded_generator, stratified_order
-from heedful.data.folder import user_path
 from heedful.data.labelled_texts import SPLITS, Dropped, LabelledText, LabelledTexts
 from heedful.data.sources.columns import (
     RATIONALE,
@@ -22,6 +21,7 @@ from heedful.data.sources.marked_columns import MarkedColumns, choose_marks, rea
 from heedful.data.sources.records import SUFFIXES, RecordFile, read_records, suffix_of
 from heedful.errors import DataError, SettingError
 from heedful.settings import DataSettings
+from heedful.settings.folder import user_path
 from heedful.types import Split
 
 SPLIT_NAMES: dict[str, Split] = {

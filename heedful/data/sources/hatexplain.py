@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
-from heedful.data.folder import user_path
 from heedful.data.labelled_texts import Dropped, LabelledText, LabelledTexts
 from heedful.data.sources.decoding import decode
 from heedful.data.tokenizer import Span
 from heedful.errors import DataError, SettingError
 from heedful.settings import DataSettings
+from heedful.settings.folder import user_path
 from heedful.types import Split
 
 POSTS, DIVISIONS = "dataset.json", "post_id_divisions.json"

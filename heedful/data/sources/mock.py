@@ -70,7 +70,7 @@ def load(data: DataSettings, text: TextSettings) -> LabelledTexts:
     word. The positions of the words of the text's own class are the rationale. A limit stops the sampling early, so a
     smaller set is a prefix of a larger one.
 
-    Amini and Kosseim (How (Un)Faithful is Attention?, section 4.1), who have no dev set and leave replacement and
+    Amini and Kosseim (2022, How (Un)Faithful is Attention?, section 4.1), who have no dev set and leave replacement and
     rounding open. Not in the paper: `positions` other than scattered, `agreement` below 1, more than two `classes`.
     """
     recipe = _recipe(data, text)

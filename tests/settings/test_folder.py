@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from heedful.data.folder import data_folder, data_folder_problem, data_path, user_path
 from heedful.errors import DataError
+from heedful.settings.folder import data_folder, data_folder_problem, data_path, user_path
 
 
 @pytest.fixture

@@ -1,0 +1,77 @@
+"""What the tests found in a shard of the texts, and in all shards together."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import polars as pl
+import torch
+
+from heedful.data.draws import seeded_generator
+from heedful.schema import ROWS, Substitution
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a shard says beside its rows.
+
+    Args:
+        substitutions: the words that gave way to synonyms in any text, the most frequent first.
+        synonym_sources: where the synonyms come from, as sentences.
+        not_asked: why, for each question that could not be asked.
+        texts: how many it has.
+        seconds: how long it took.
+    """
+
+    substitutions: tuple[Substitution, ...] = ()
+    synonym_sources: tuple[str, ...] = ()
+    not_asked: Mapping[str, str] = field(default_factory=dict)
+    texts: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Shard:
+    """What the tests of the battery found in some texts.
+
+    Args:
+        examples: the texts that are shown word by word.
+        adversaries: rows of trained adversaries, without those that need the texts of all shards.
+        predictions: of the model and of each adversary, from which those are made.
+    """
+
+    rows: pl.DataFrame
+    examples: pl.DataFrame
+    facts: Facts = field(default_factory=Facts)
+    adversaries: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=ROWS))
+    predictions: pl.DataFrame = field(default_factory=pl.DataFrame)
+
+
+def join_facts(facts: Iterable[Facts]) -> Facts:
+    """What the shards say together."""
+    pairs: Counter[tuple[str, str]] = Counter()
+    sources: dict[str, None] = {}
+    not_asked: dict[str, str] = {}
+    texts, seconds = 0, 0.0
+    for each in facts:
+        pairs.update({(own.word, own.replacement): own.texts for own in each.substitutions})
+        sources |= dict.fromkeys(each.synonym_sources)
+        not_asked |= each.not_asked
+        texts, seconds = texts + each.texts, seconds + each.seconds
+    return Facts(substitutions_of(pairs), tuple(sources), not_asked, texts, seconds)
+
+
+def sorted_examples(examples: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """The shown texts of several shards by their numbers."""
+    return pl.concat(list(examples)).sort("example")
+
+
+def substitutions_of(pairs: Mapping[tuple[str, str], int]) -> tuple[Substitution, ...]:
+    """The pairs of words by the number of texts, then alphabetically."""
+    ordered = sorted(pairs.items(), key=lambda pair: (-pair[1], pair[0]))
+    return tuple(Substitution(word=word, replacement=other, texts=count) for (word, other), count in ordered)
+
+
+def shard_generator(seed: int, stream: str, shard: int) -> torch.Generator:
+    """A stream of its own for each test and shard: leaving a test out, or doing shards apart, changes no number."""
+    return seeded_generator("audit", seed, stream, *([f"shard {shard}"] if shard else []))

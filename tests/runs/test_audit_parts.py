@@ -1,0 +1,188 @@
+"""An audit in parts: the same bytes however it is done, and a stop loses only the part that was under way."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import polars as pl
+import pytest
+import torch
+
+from heedful.auditing.audit import audit
+from heedful.auditing.companions import Companions
+from heedful.data import batches
+from heedful.report import read_audit
+from heedful.runs import audits
+from heedful.runs.audit_parts import REST, AuditParts
+from heedful.runs.audits import ensure_audit, request_of, save_audit
+from heedful.runs.companions import adversary_of, without_attention
+from heedful.runs.store import Store
+from heedful.runs.worker import load_data
+from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TrainingSettings, key_of
+from heedful.settings.validation import update_settings
+from heedful.training.loop import train
+from heedful.verdict.scoring import columns_of, lines_across
+from heedful.verdict.stored_columns import StoredColumns
+from support.cluster import ENVIRONMENT
+from support.waiting import wait_until
+
+RUN = Run(
+    data=DataSettings(source="mock-1", train_limit=80, test_limit=130),
+    network=NetworkSettings(encoder="average", embed_size=8, hidden_size=5),
+    training=TrainingSettings(epochs=2),
+)
+TESTS = ("permutation", "erase_until_flip", "embedding_noise", "token_scores")
+SETTINGS = AuditSettings(tests=TESTS, shown=9, options={"erase_until_flip": {"rankings": 5}})
+QUICK = AuditSettings(tests=("permutation",), shown=9)
+WORDS = 3000
+SHORT = {"epochs": 2, "min_epochs": 1, "patience": 1}
+
+
+@pytest.fixture(scope="module")
+def loaded():
+    return load_data(RUN)
+
+
+@pytest.fixture(scope="module")
+def trained(loaded):
+    return train(*loaded)
+
+
+@pytest.fixture(scope="module")
+def companions(loaded, trained):
+    run, dataset = loaded
+    return Companions(
+        retrained=train(without_attention(run), dataset),
+        seeds=(train(update_settings(run, {"seed": 1}), dataset),),
+        adversaries=(train(adversary_of(run, 3, SHORT), dataset, reference=trained),),
+    )
+
+
+@pytest.fixture
+def small_shards(monkeypatch):
+    """130 texts in five batches make three shards."""
+    monkeypatch.setattr(batches, "SHARD_WORDS", WORDS)
+
+
+def content(folder):
+    """What an audit's folder holds, but for how long it took and on which day."""
+    verdict = json.loads((folder / "verdict.json").read_text())
+    tables = {name: (folder / name).read_bytes() for name in ("rows.parquet", "examples.parquet")}
+    return tables, {name: value for name, value in verdict.items() if name not in ("seconds", "date", "command")}
+
+
+@pytest.mark.usefixtures("small_shards")
+def test_parts_on_disk_are_the_audit_in_memory(tmp_path, loaded, trained, companions):
+    calls = []
+    place = ensure_audit(
+        trained, loaded[1], SETTINGS, tmp_path, companions, report=lambda done, total: calls.append((done, total))
+    )
+    save_audit(audit(trained, loaded[1], SETTINGS, companions), tmp_path / "memory")
+    assert content(place) == content(tmp_path / "memory")
+    assert set(read_audit(place).rows["test"]) >= {*TESTS, "uniform_retrained", "seeds", "attefa", "adversarial_models"}
+    assert len(read_audit(place).dev) > 0 and len(read_audit(place).examples) == 9
+    assert calls[-1] == (130, 130) and sorted({done for done, _ in calls}) == [done for done, _ in calls]
+    assert [path.name for path in tmp_path.glob(".*")] == []
+
+
+def test_what_depends_on_all_texts_is_the_same_in_shards(monkeypatch, loaded, trained, companions):
+    only = update_settings(SETTINGS, {"tests": ("prediction",)})
+    beside = Companions(adversaries=companions.adversaries)
+    monkeypatch.setattr(batches, "SHARD_WORDS", 10**6)
+    whole = columns_of([audit(trained, loaded[1], only, beside).rows])
+    monkeypatch.setattr(batches, "SHARD_WORDS", WORDS)
+    apart = columns_of([audit(trained, loaded[1], only, beside).rows])
+    assert {"attefa.constant_tvd", "adversarial_models.apart_1"} <= set(whole) == set(apart)
+    for name, values in whole.items():
+        torch.testing.assert_close(apart[name], values, rtol=0, atol=0)
+
+
+@pytest.mark.usefixtures("small_shards")
+def test_a_stop_loses_only_the_part_under_way(tmp_path, monkeypatch, loaded, trained):
+    whole = ensure_audit(trained, loaded[1], QUICK, tmp_path / "undisturbed")
+    made = []
+
+    def counting(prepared, number, report=None, *, most):
+        if len(made) == most:
+            raise KeyboardInterrupt
+        made.append(number)
+        return shard(prepared, number, report)
+
+    shard = audits.audit_shard
+    folder = tmp_path / "stopped"
+    monkeypatch.setattr(audits, "audit_shard", lambda *given: counting(*given, most=1))
+    with pytest.raises(KeyboardInterrupt):
+        ensure_audit(trained, loaded[1], QUICK, folder)
+    assert [path.name for path in folder.iterdir()] == [f".{whole.name}.parts"]
+    monkeypatch.setattr(audits, "audit_shard", lambda *given: counting(*given, most=9))
+    place = ensure_audit(trained, loaded[1], QUICK, folder)
+    assert sorted(made) == [0, 1, 2] and content(place) == content(whole)
+    assert [path.name for path in folder.iterdir()] == [place.name]
+
+
+@pytest.mark.usefixtures("small_shards")
+def test_a_damaged_part_is_made_again(tmp_path, monkeypatch, loaded, trained):
+    settings = update_settings(SETTINGS, {"tests": ("prediction",)})
+    monkeypatch.setattr(audits, "_write_audit", lambda *given: pytest.fail("stopped before the end"))
+    with pytest.raises(pytest.fail.Exception):
+        ensure_audit(trained, loaded[1], settings, tmp_path)
+    parts = AuditParts(tmp_path / request_of(trained, loaded[1], settings, Companions()).key, 3)
+    assert parts.names == (REST, "00002", "00001", "00000") and parts.missing() == []
+    rows = parts.folder / "00001" / "rows.parquet"
+    rows.write_bytes(rows.read_bytes()[:-100])
+    assert parts.missing() == ["00001"]
+    monkeypatch.undo()
+    monkeypatch.setattr(batches, "SHARD_WORDS", WORDS)
+    assert len(read_audit(ensure_audit(trained, loaded[1], settings, tmp_path)).rows) > 0
+
+
+@pytest.mark.slow
+def test_a_killed_command_is_continued_by_the_next(tmp_path):
+    """The parts of a process that was killed (SIGKILL) are taken as they are; the bytes are those of an undisturbed."""
+    run, dataset = load_data(update_settings(RUN, {"data.test_limit": 300}))
+    store = Store(tmp_path / "runs")
+    store.save(train(run, dataset))
+    command = [sys.executable, "-m", "heedful", "audit", "--model", key_of(run), "--tests", "permutation", "--quiet"]
+    command += ["--workers", "1", "--runs", str(store.folder), "--audits", str(tmp_path / "audits")]
+    command += ["--out", str(tmp_path / "out")]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=ENVIRONMENT)
+    wait_until(
+        lambda: process.poll() is not None or list(tmp_path.glob("audits/.*.parts/0*/SHA256SUMS")), "a finished shard"
+    )
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("audits/.*.parts/0*/rows.parquet")}
+    made = []
+    settings = AuditSettings(tests=("permutation",))
+    place = ensure_audit(
+        store.load(key_of(run)), dataset, settings, tmp_path / "audits", report=lambda done, total: made.append(done)
+    )
+    assert kept and made[0] > 32  # what the killed one did is counted as done
+    undisturbed = ensure_audit(store.load(key_of(run)), dataset, settings, tmp_path / "undisturbed")
+    assert content(place) == content(undisturbed)
+    assert [path.name for path in (tmp_path / "audits").iterdir()] == [place.name]
+
+
+def test_stored_columns_are_those_in_memory(tmp_path, monkeypatch, loaded, trained):
+    monkeypatch.setattr("heedful.verdict.stored_columns.READ_CELLS", 300)
+    rows = audit(trained, loaded[1], SETTINGS).rows
+    rows.write_parquet(tmp_path / "rows.parquet")
+    stored, memory = columns_of([pl.scan_parquet(tmp_path / "rows.parquet")]), columns_of([rows])
+    assert isinstance(stored, StoredColumns) and list(stored) == list(memory) and len(stored) == len(memory) > 10
+    for name in reversed(list(memory)):
+        torch.testing.assert_close(stored[name], memory[name], rtol=0, atol=0, equal_nan=True)
+    assert lines_across([pl.scan_parquet(tmp_path / "rows.parquet")]) == lines_across([rows])
+    with pytest.raises(KeyError):
+        stored["permutation.unknown"]
+
+
+def test_of_a_large_audit_some_texts_are_read_and_all_are_at_hand(tmp_path, loaded, trained):
+    place = ensure_audit(trained, loaded[1], QUICK, tmp_path)
+    whole, some = read_audit(place), read_audit(place, most=50)
+    assert whole.stored is None and some.stored is not None
+    assert some.rows["example"].n_unique() == 50 and set(some.examples["example"]) < set(some.rows["example"])
+    assert some.stored.collect().equals(whole.rows) and some.dev.equals(whole.dev)
+    assert "drawn from 50 of the 130 texts" in some.verdict.notes[-1]
+    assert some.verdict.lines == whole.verdict.lines
+    assert read_audit(place, most=130).stored is None
