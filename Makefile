@@ -1,4 +1,4 @@
-# `make audit` runs the main job, `make test` the tests. Each sets up what it needs, once.
+# `make audit` runs the main job, `make test` the tests, `make docs` builds the documentation. Each sets up what it needs, once.
 PYTHON ?= python3
 BIN := .venv/bin
 TORCH := torch==2.13.0
@@ -13,7 +13,7 @@ CHECKED := $(subst $(space),$(comma),$(addprefix heedful.,attacks attribution ba
 # Idle threads of torch must wait, not spin: on a busy machine that is a hundredfold difference.
 export OMP_WAIT_POLICY := PASSIVE
 
-.PHONY: audit test check format benchmarks clean
+.PHONY: audit test check format docs lock benchmarks clean
 
 audit: .venv/ready
 	$(BIN)/heedful audit
@@ -33,11 +33,27 @@ format: .venv/ready-dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# Every warning is an error: a broken link, a page that no other names, an unknown reference.
+docs: .venv/ready-docs
+	$(BIN)/sphinx-build --builder html --fail-on-warning --keep-going --nitpicky --quiet docs docs/site
+	@echo docs/site/index.html
+
+# constraints.txt anew, from pyproject.toml in an empty environment. What is pinned stays; `make lock KEEP=` takes the newest.
+KEEP := --constraint constraints.txt
+lock:
+	$(PYTHON) -m venv --clear .venv/lock
+	.venv/lock/bin/pip install --quiet $(TORCH)
+	.venv/lock/bin/pip install --quiet $(KEEP) '.[captum,hf,vectors,docs,dev]'
+	echo '# The versions that the tests ran with: pip takes these and no others. torch is pinned in the Makefile. Made by `make lock`.' > .venv/constraints.txt
+	.venv/lock/bin/pip freeze --exclude heedful --exclude torch >> .venv/constraints.txt
+	mv .venv/constraints.txt constraints.txt
+	rm -r .venv/lock
+
 benchmarks: .venv/ready-dev
 	for file in benchmarks/*.py; do $(BIN)/python $$file; done
 
 clean:
-	rm -rf .venv .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis docs/site
 
 # torch first and exactly: a looser pin may fetch gigabytes that nothing here needs.
 .venv/ready: pyproject.toml constraints.txt
@@ -48,5 +64,9 @@ clean:
 	touch $@
 
 .venv/ready-dev: .venv/ready
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[hf,vectors,dev]'
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[hf,vectors,docs,dev]'
+	touch $@
+
+.venv/ready-docs: .venv/ready
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[hf,docs]'
 	touch $@

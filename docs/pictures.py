@@ -1,24 +1,41 @@
-"""Makes docs/live.png, the README's picture of the live page: `python docs/pictures.py`.
+"""Makes the pictures of the documentation: `python docs/pictures.py` all, `python docs/pictures.py report` one of them.
 
-A small model is trained on SST-2 (`heedful data fetch sst2` gets it) and served; Chromium opens the page, one weight is
-dragged, and the top of the page is kept. Needs playwright and a Chromium on the path.
+report.png is the top of the report that `heedful audit` writes. For live.png a small model is trained on SST-2
+(`heedful data fetch sst2` gets it) and served; Chromium opens the page, one weight is dragged, and the top of the page
+is kept. Needs playwright and a Chromium on the path.
 """
 
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-PLACE = Path(__file__).parent / "live.png"
+DOCS = Path(__file__).parent
 TEXT = "A smart, funny film with a slow start, but the ending is simply wonderful."
 WIDTH, HEIGHT = 1180, 905
+REPORT_WIDTH, REPORT_HEIGHT = 1180, 1140
 
 
-def main() -> None:
-    """Trains, serves, drags and keeps the picture."""
+def report() -> Path:
+    """The top of the report on an average and a BiLSTM model on mock-1."""
+    place = DOCS / "report.png"
+    with tempfile.TemporaryDirectory() as folder:
+        places = ["--runs", f"{folder}/runs", "--audits", f"{folder}/audits", "--out", f"{folder}/report"]
+        heedful("audit", *places)
+        with opened(REPORT_WIDTH, REPORT_HEIGHT) as page:
+            page.goto((Path(folder) / "report" / "report.html").as_uri())
+            page.screenshot(path=place)
+    return place
+
+
+def live() -> Path:
+    """The live page after a weight was dragged."""
+    place = DOCS / "live.png"
     with tempfile.TemporaryDirectory() as runs:
         settings = ["--encoder", "bilstm", "--set", "network.hidden_size=32", "--set", "training.epochs=4"]
         keys = [
@@ -30,10 +47,11 @@ def main() -> None:
         )
         assert serving.stdout is not None
         try:
-            picture(serving.stdout.readline().strip())
+            live_page(serving.stdout.readline().strip(), place)
         finally:
             serving.terminate()
             serving.wait()
+    return place
 
 
 HEEDFUL = [sys.executable, "-m", "heedful"]
@@ -45,21 +63,26 @@ def heedful(*arguments: str) -> str:
     return run.stdout.split()[-1]
 
 
-def picture(address: str) -> None:
-    """The top of the page after a weight was moved."""
+@contextmanager
+def opened(width: int, height: int) -> Iterator[Page]:
+    """A page of Chromium, of this size."""
     with sync_playwright() as playwright:
         arguments = ["--no-sandbox", "--disable-background-networking"]
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=arguments)
-        page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
+        yield browser.new_page(viewport={"width": width, "height": height}, color_scheme="light")
+        browser.close()
+
+
+def live_page(address: str, place: Path) -> None:
+    """Keeps the top of the page after a weight was moved."""
+    with opened(WIDTH, HEIGHT) as page:
         page.add_init_script("localStorage.setItem('heedful-tour-seen', 'yes')")
         page.goto(address)
         page.locator("#beside[aria-busy=false]").wait_for()
         page.locator("#text").fill(TEXT)
         page.locator("#beside[aria-busy=false]").wait_for()
         drag(page)
-        page.screenshot(path=PLACE)
-        browser.close()
-    print(PLACE)
+        page.screenshot(path=place)
 
 
 def drag(page: Page) -> None:
@@ -75,5 +98,9 @@ def drag(page: Page) -> None:
     page.mouse.up()
 
 
+PICTURES = {"report": report, "live": live}
+
+
 if __name__ == "__main__":
-    main()
+    for name in sys.argv[1:] or PICTURES:
+        print(PICTURES[name]())

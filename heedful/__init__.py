@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from heedful.training.trained import Trained
     from heedful.types import Batch, Dataset, Encoded, Example, LinearModel, Model, Trace
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Audit",

@@ -13,8 +13,10 @@ import typer
 from heedful.runs.grid import expand_grid
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted((ROOT / "docs").glob("*.md"))
-ALL_PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES]
+DOCS = ROOT / "docs"
+PAGES = sorted(page for folder in (DOCS, DOCS / "papers", DOCS / "api") for page in folder.glob("*.md"))
+"""Written by hand; the studies' pages are made by commands, and those of tests and methods when the site is built."""
+ALL_PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *PAGES]
 
 FENCED = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 CREATED = re.compile(r"^```\w+ file=(\S+)$", flags=re.MULTILINE)
@@ -25,7 +27,12 @@ COMMAND = re.compile(r"^ *(?:\$ )?(heedful .*)$", flags=re.MULTILINE)
 SETTING = re.compile(r"`(--set [a-z_.]+=[^`]+)`")
 """A setting with a real name; PART.NAME=VALUE stands for any."""
 
-each_page = pytest.mark.parametrize("page", ALL_PAGES, ids=lambda page: page.name)
+
+def path_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+each_page = pytest.mark.parametrize("page", ALL_PAGES, ids=path_of)
 
 
 def read(page: Path) -> str:
@@ -39,9 +46,14 @@ def fenced(page: Path, *languages: str) -> list[str]:
 
 def commands(page: Path) -> list[str]:
     """The lines that call `heedful` in shell blocks: fenced, or indented by four spaces."""
-    indented = re.findall(r"^    .*$", FENCED.sub("", read(page)), flags=re.MULTILINE)
-    blocks = [*fenced(page, "", "sh", "bash", "shell", "console"), *indented]
-    return [command for block in blocks for command in COMMAND.findall(block)]
+    return commands_in(read(page))
+
+
+def commands_in(text: str) -> list[str]:
+    """The same of a page's text."""
+    indented = re.findall(r"^    .*$", FENCED.sub("", text), flags=re.MULTILINE)
+    shell = [code for language, code in FENCED.findall(text) if language in ("", "sh", "bash", "shell", "console")]
+    return [command for block in (*shell, *indented) for command in COMMAND.findall(block)]
 
 
 def parse(command: str) -> dict[str, Any] | int:
@@ -75,8 +87,9 @@ def validate(parameters: dict[str, Any]) -> None:
     audit_settings(parameters.get("tests"), parameters.get("examples"), parameters.get("search", False), of_audit)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_examples_of_a_page_run(page, capsys):
+@pytest.mark.parametrize("page", [page for page in PAGES if fenced(page, "python")], ids=path_of)
+def test_the_examples_of_a_page_run(page, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     for code in fenced(page, "python"):
         exec(compile(code, str(page), "exec"), {})
         assert capsys.readouterr().out
@@ -104,17 +117,29 @@ def test_every_file_of_the_package_exists(page):
     assert missing == []
 
 
-@each_page
-def test_every_command_can_be_called(page):
+def problems_of(called: list[str]) -> dict[str, str]:
+    """The commands that cannot be called, and why not."""
     problems = {}
-    for command in commands(page):
+    for command in called:
         try:
             parameters = parse(command)
             if isinstance(parameters, dict) and "settings" in parameters:
                 validate(parameters)
         except Exception as error:
             problems[command] = message_of(error)
-    assert problems == {}
+    return problems
+
+
+@each_page
+def test_every_command_can_be_called(page):
+    assert problems_of(commands(page)) == {}
+
+
+def test_every_command_of_a_generated_page_can_be_called():
+    from generate import generated_pages
+
+    called = [command for text in generated_pages().values() for command in commands_in(text)]
+    assert len(called) > 40 and problems_of(called) == {}
 
 
 @each_page
@@ -128,7 +153,7 @@ def test_every_setting_named_in_the_text_exists(page):
     assert problems == {}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [page for page in PAGES if fenced(page, "toml")], ids=path_of)
 def test_every_sweep_file_is_valid(page):
     for content in fenced(page, "toml"):
         assert expand_grid(tomllib.loads(content))

@@ -32,7 +32,7 @@ PAPERS: dict[str, str] = {
     "jain_wallace": "Jain and Wallace (2019), Attention is not Explanation",
     "wiegreffe_pinter": "Wiegreffe and Pinter (2019), Attention is not not Explanation",
     "serrano_smith": "Serrano and Smith (2019), Is Attention Interpretable?",
-    "attefa": "Amini and Kosseim, How (Un)Faithful is Attention?",
+    "attefa": "Amini and Kosseim (2022), How (Un)Faithful is Attention?",
     "seat": "Hu et al. (2023), SEAT: Stable and Explainable Attention",
     "sun_lu": "Sun and Lu (2020), Understanding Attention for Text Classification",
     "rationales": "Mathew et al. (2021), HateXplain: A Benchmark Dataset for Explainable Hate Speech Detection",

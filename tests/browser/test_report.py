@@ -2,7 +2,8 @@
 
 import pytest
 
-from heedful.report import FIGURES, read_audit, without_texts, write_report
+from heedful.report import read_audit, without_texts, write_report
+from heedful.report.figures import FIGURES
 from support.synthetic_audit import POLARITY, make_audit
 
 SCRIPT = "<script>alert(1)</script>"

@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from heedful.cli import app
+from heedful.errors import DataError
 from heedful.runs.grid import RunWithBase
 from heedful.runs.store import Store
 from heedful.runs.worker import ensure
@@ -63,3 +64,15 @@ def test_a_script_gets_it_as_one_document(reproduce, tmp_path):
     assert document["missing"] == 2 and document["cells"] == {"mock-1, average": {"done": 1, "runs": 3}}
     assert document["estimate"].startswith("2 runs to do: about ")
     assert reproduce("--quiet").stdout.strip() == "2"
+
+
+def test_without_the_data_it_lists_what_there_is_to_do_and_what_to_fetch(monkeypatch, tmp_path):
+    monkeypatch.setenv("HEEDFUL_DATA", str(tmp_path / "nothing"))
+    arguments = ["reproduce", "sun-lu", "--dry-run", "--runs", str(tmp_path / "runs")]
+    output = CliRunner().invoke(app, arguments, catch_exceptions=False).output
+    assert "planted, dp, lambda 10: 4 runs" in output
+    assert "heedful data fetch " in output and not list(tmp_path.iterdir())
+    document = json.loads(CliRunner().invoke(app, [*arguments, "--json"], catch_exceptions=False).stdout)
+    assert document["missing"] == sum(cell["runs"] for cell in document["cells"].values()) > 20
+    with pytest.raises(DataError, match="heedful data fetch"):
+        CliRunner().invoke(app, [each for each in arguments if each != "--dry-run"], catch_exceptions=False)

@@ -1,1 +1,1 @@
-"""Amini and Kosseim, How (Un)Faithful is Attention?"""
+"""Amini and Kosseim (2022), How (Un)Faithful is Attention?"""

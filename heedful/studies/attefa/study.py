@@ -1,4 +1,4 @@
-"""Amini and Kosseim, How (Un)Faithful is Attention?: adversaries that must predict alike and attend elsewhere."""
+"""Amini and Kosseim (2022), How (Un)Faithful is Attention?: adversaries that predict alike and attend elsewhere."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -166,7 +166,8 @@ STUDY = Study(
     name="attefa",
     folder=NAME,
     title="How (Un)Faithful is Attention?",
-    paper="Amini and Kosseim, How (Un)Faithful is Attention?",
+    paper="Amini and Kosseim (2022), How (Un)Faithful is Attention?, BlackboxNLP, "
+    "aclanthology.org/2022.blackboxnlp-1.10",
     scales={
         "small": "five mock sets and SST; BiLSTM and MLP; 2 adversaries each, and on SST one for each of four lambdas; "
         "2,000 training texts, 500 test texts; a transformer on SST",
