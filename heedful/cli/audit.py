@@ -13,6 +13,7 @@ from heedful.cli.auditing import (
     audit_own,
     audit_planned_runs,
     helpers_of,
+    read_drawn,
     tells_what_is_kept,
 )
 from heedful.cli.classifiers import classifiers_among, data_for, own_among
@@ -165,6 +166,7 @@ def audit(
     others = {"rankings": [name.strip() for name in rankings.split(",")]} if rankings else {}
     how = audit_settings(tests, examples, search, {"deep": deep and not tests, **others, **of_audit})
     use_threads(threads, device)
+    from heedful.report.pooled import pool_checkpoints
     from heedful.runs.folders import check_writable
     from heedful.runs.store import Store
 
@@ -177,13 +179,14 @@ def audit(
     console, folder = printed.progress, Path(audits)
     with tells_what_is_kept(console, folder):
         if own_model:
-            audited = [audit_own(console, own_model, how, folder, device, helpers)]
+            audited = read_drawn([audit_own(console, own_model, how, folder, device, helpers)])
         elif classifiers:
             view = {"site": site or "last", "scope": scope or "row", "device": device}
             texts = data_for(classifiers, given)
-            audited = [audit_classifiers(console, classifiers, texts, how, folder, view, helpers, scores)]
+            places = audit_classifiers(console, classifiers, texts, how, folder, view, helpers, scores)
+            audited = [pool_checkpoints(read_drawn(places))]
         elif model and (given is not None or scores is not None):
-            audited = [audit_on(console, store, model[0], given, how, folder, device, helpers, scores)]
+            audited = read_drawn([audit_on(console, store, model[0], given, how, folder, device, helpers, scores)])
         else:
             notes = _note_sources(printed, [store.read(store.find(model[0])).run] if model else [])
             planned = _planned(arguments, of_run, how, store)

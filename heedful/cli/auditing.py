@@ -63,11 +63,11 @@ def audit_planned_runs(
 
     places = [audit_place(each, settings, folder) for each in planned]
     if all(audit_problem(place) is None for place in places):
-        return _read(places)
+        return read_drawn(places)
     helpers = helpers or Helpers()
     parts = parts_of(planned, settings, folder, helpers)
     if len(planned) == 1 and not list(planned[0].companions) and not parts:
-        return _read([_audit_here(console, planned[0], settings, store, folder, device)])
+        return read_drawn([_audit_here(console, planned[0], settings, store, folder, device)])
     names = {key: _name(run) for each in planned for key, run in each.by_key().items()}
     names |= {place.name: f"{_name(each.run)}, audit" for place, each in zip(places, planned, strict=True)}
     names |= {f"{key}/{name}": names[key] for key, own in parts.items() for name in own.names}
@@ -75,11 +75,14 @@ def audit_planned_runs(
         audit_in_parallel(
             planned, settings, store, folder, device=device, helpers=helpers, report=report, progress=progress
         )
-    return _read(places)
+    return read_drawn(places)
 
 
-def _read(places: Sequence[Path]) -> "list[AuditFiles]":
-    """The audits, with the rows of so many texts in memory as can be drawn."""
+def read_drawn(places: Sequence[Path]) -> "list[AuditFiles]":
+    """The audits, with the rows of so many texts in memory as are drawn.
+
+    Called where the audited texts are no longer in memory.
+    """
     from heedful.report import read_audit
 
     return [read_audit(place, most=max(1, DRAWN_TEXTS // len(places))) for place in places]
@@ -111,8 +114,8 @@ def audit_on(
     device: str,
     helpers: "Helpers",
     scores: str | None = None,
-) -> "AuditFiles":
-    """The audit of a finished run alone: on other data than its own, or on its own (None).
+) -> Path:
+    """The folder of the audit of a finished run alone: on other data than its own, or on its own (None).
 
     Args:
         scores: a file of scores from outside.
@@ -137,7 +140,7 @@ def audit_on(
 
         beside = Companions(reference=reference)
         source = AuditSource(data=data and absolute(data), scores="" if given is None else str(given.resolve()))
-        place = ensure_audit(
+        return ensure_audit(
             trained,
             dataset,
             settings,
@@ -148,7 +151,6 @@ def audit_on(
             scores=given,
             share=sharing(helpers, source, store, device=device, report=report),
         )
-        return _read([place])[0]
 
 
 def audit_classifiers(
@@ -160,15 +162,14 @@ def audit_classifiers(
     view: dict[str, str],
     helpers: "Helpers",
     scores: str | None = None,
-) -> "AuditFiles":
-    """The audit of a Hugging Face classifier, or of several checkpoints of it together.
+) -> list[Path]:
+    """The folders of the audits of a Hugging Face classifier, or of several checkpoints of it.
 
     Args:
         view: site, scope and device.
         scores: a file of scores from outside.
     """
     from heedful.auditing.companions import Companions
-    from heedful.report.pooled import pool_checkpoints
     from heedful.runs.audits import ensure_audit
     from heedful.runs.classifiers import absolute_name, load_texts, load_view
     from heedful.runs.part_worker import AuditSource, absolute
@@ -198,13 +199,13 @@ def audit_classifiers(
             places.append(
                 ensure_audit(model, dataset, settings, folder, beside, report=report, scores=given, share=share)
             )
-    return pool_checkpoints(_read(places))
+    return places
 
 
 def audit_own(
     console: "Console", name: str, settings: AuditSettings, folder: Path, device: str, helpers: "Helpers"
-) -> "AuditFiles":
-    """The audit of a model of the user's own, FILE.py:FUNCTION."""
+) -> Path:
+    """The folder of the audit of a model of the user's own, FILE.py:FUNCTION."""
     from heedful.runs.audits import ensure_prepared
     from heedful.runs.own_models import absolute_own, load_own
     from heedful.runs.part_worker import AuditSource
@@ -220,7 +221,7 @@ def audit_own(
 
         share = sharing(helpers, AuditSource(own=absolute_own(name)), Store(), device=device, report=report)
         request, prepare = loaded.request(settings), partial(loaded.prepare, settings, device)
-        return _read([ensure_prepared(request, prepare, folder, report=report, share=share)])[0]
+        return ensure_prepared(request, prepare, folder, report=report, share=share)
 
 
 def _name(run: Run) -> str:
