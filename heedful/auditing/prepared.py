@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -57,7 +57,7 @@ class PreparedAudit:
     companions: Companions[Subject]
     subject_for: Callable[..., Subject]
 
-    @property
+    @cached_property
     def shards(self) -> list[range]:
         """The batches of each shard."""
         return shards_of(self.subject.batches.words)

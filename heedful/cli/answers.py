@@ -80,10 +80,9 @@ def print_answer(printed: "Output", answer: Answer) -> None:
     print_verdicts(printed.console, answer.verdicts, answer.compared)
     printed.console.print(f"report: {answer.page}", markup=False, soft_wrap=True)
     for name, verdict in zip(answer.names, answer.verdicts, strict=True):
-        if not explained_by(verdict):
-            continue
-        explaining = f'explain a text ({name}): heedful explain "TEXT" --model {explained_by(verdict)}'
-        printed.console.print(explaining, markup=False, soft_wrap=True)
+        if named := explained_by(verdict):
+            explaining = f'explain a text ({name}): heedful explain "TEXT" --model {named}'
+            printed.console.print(explaining, markup=False, soft_wrap=True)
     answers = [headline(verdict) for verdict in answer.verdicts]
     result = "\n".join(f"{each.lead} {each.text} {each.advice}".strip() for each in answers)
     printed.end({"report": str(answer.page), **_document(answer.verdicts)}, result=result)

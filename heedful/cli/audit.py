@@ -173,8 +173,9 @@ def audit(
     store, helpers = Store(runs), helpers_of(workers, scheduler, device, threads)
     for place, option in ((runs, "--runs"), (audits, "--audits"), (out, "--out")):
         check_writable(place, option)
-    given = make_run({name: arguments[name] for name in OTHER_DATA}, of_run).data if data and model else None
-    own_model = own_among(model or [], given, scores)
+    other = {name: arguments[name] for name in OTHER_DATA}
+    given = make_run(other, of_run).data if data is not None and model else None
+    own_model = own_among(arguments)
     classifiers = [] if own_model else classifiers_among(model or [], store, site, scope)
     console, folder = printed.progress, Path(audits)
     with tells_what_is_kept(console, folder):
@@ -190,7 +191,7 @@ def audit(
         else:
             notes = _note_sources(printed, [store.read(store.find(model[0])).run] if model else [])
             planned = _planned(arguments, of_run, how, store)
-            audited = audit_planned_runs(console, planned, how, store, folder, device, helpers)
+            audited = read_drawn(audit_planned_runs(console, planned, how, store, folder, device, helpers))
     print_answer(printed, write_answer(audited, Path(out), inputs, notes, with_texts=not no_texts))
 
 

@@ -55,19 +55,19 @@ def audit_planned_runs(
     folder: Path,
     device: str,
     helpers: "Helpers | None" = None,
-) -> "list[AuditFiles]":
-    """Train what is not there, audit what is not there, and read what was found."""
+) -> list[Path]:
+    """Train what is not there, audit what is not there; the folders of the audits."""
     from heedful.runs.audit_folders import audit_problem
     from heedful.runs.companions import audit_in_parallel, audit_place, parts_of
     from heedful.runs.split_audits import Helpers
 
     places = [audit_place(each, settings, folder) for each in planned]
     if all(audit_problem(place) is None for place in places):
-        return read_drawn(places)
+        return places
     helpers = helpers or Helpers()
     parts = parts_of(planned, settings, folder, helpers)
     if len(planned) == 1 and not list(planned[0].companions) and not parts:
-        return read_drawn([_audit_here(console, planned[0], settings, store, folder, device)])
+        return [_audit_here(console, planned[0], settings, store, folder, device)]
     names = {key: _name(run) for each in planned for key, run in each.by_key().items()}
     names |= {place.name: f"{_name(each.run)}, audit" for place, each in zip(places, planned, strict=True)}
     names |= {f"{key}/{name}": names[key] for key, own in parts.items() for name in own.names}
@@ -75,7 +75,7 @@ def audit_planned_runs(
         audit_in_parallel(
             planned, settings, store, folder, device=device, helpers=helpers, report=report, progress=progress
         )
-    return read_drawn(places)
+    return places
 
 
 def read_drawn(places: Sequence[Path]) -> "list[AuditFiles]":

@@ -1,8 +1,8 @@
 """Hugging Face classifiers among the models that a command is given."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from shlex import quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from heedful.errors import SettingError
 
@@ -50,15 +50,23 @@ def classifiers_among(
     return named
 
 
-def own_among(models: Sequence[str], data: "DataSettings | None", scores: str | None) -> str:
-    """The model of the user's own, FILE.py:FUNCTION, that is given; empty where none is."""
+def own_among(arguments: Mapping[str, Any]) -> str:
+    """The model of the user's own, FILE.py:FUNCTION, that --model names; empty where it names none.
+
+    Args:
+        arguments: of the command.
+    """
     from heedful.runs.own_models import is_own_model
 
-    own = [name for name in models if is_own_model(name)]
-    if own and (len(models) > 1 or data is not None or scores is not None):
-        other = "DATA" if data is not None else "--scores" if scores is not None else "another --model"
-        raise SettingError(f"{other} must be left out with --model {own[0]}, which brings its own batches.")
-    return own[0] if own else ""
+    models = arguments["model"] or []
+    own = next((name for name in models if is_own_model(name)), "")
+    others = ("scores", "seeds", "deep", "uniform", "site", "scope")
+    given = [f"--{name}" for name in others if arguments[name]]
+    given += ["DATA"] if arguments["data"] is not None else []
+    given += ["another --model"] if len(models) > 1 else []
+    if own and given:
+        raise SettingError(f"{given[0]} must be left out with --model {own}: it is audited alone, on its own batches.")
+    return own
 
 
 def data_for(classifiers: Sequence[str], given: "DataSettings | None") -> "DataSettings":

@@ -71,9 +71,11 @@ def improve(
 
     def auditor(planned: "Sequence[PlannedAudit]", settings: "AuditSettings", purpose: str) -> "Sequence[AuditFiles]":
         from heedful.cli.auditing import audit_planned_runs
+        from heedful.report import read_audit
 
         printed.progress.print(f"{purpose}: {len(planned)} trainings", markup=False, soft_wrap=True)
-        return audit_planned_runs(printed.progress, list(planned), settings, store, Path(audits), device)
+        places = audit_planned_runs(printed.progress, list(planned), settings, store, Path(audits), device)
+        return [read_audit(place) for place in places]
 
     reached = search(run, auditor, most_lost=most_lost / 100, texts=examples)
     _print(printed, reached, Path(out), most_lost / 100)

@@ -4,13 +4,16 @@ import json
 import signal
 import subprocess
 import sys
+from io import StringIO
 
 import polars as pl
 import pytest
 import torch
+from rich.console import Console
 
 from heedful.auditing.audit import audit
 from heedful.auditing.companions import Companions
+from heedful.cli.auditing import tells_what_is_kept
 from heedful.data import batches
 from heedful.report import read_audit
 from heedful.runs import audits
@@ -186,3 +189,22 @@ def test_of_a_large_audit_some_texts_are_read_and_all_are_at_hand(tmp_path, load
     assert "drawn from 50 of the 130 texts" in some.verdict.notes[-1]
     assert some.verdict.lines == whole.verdict.lines
     assert read_audit(place, most=130).stored is None
+
+
+@pytest.mark.usefixtures("small_shards")
+def test_ctrl_c_says_what_is_kept(tmp_path, monkeypatch, loaded, trained):
+    console = Console(file=StringIO(), width=200)
+    shard = audits.audit_shard
+    monkeypatch.setattr(
+        audits,
+        "audit_shard",
+        lambda prepared, number, report: stop() if number < 2 else shard(prepared, number, report),
+    )
+
+    def stop():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), tells_what_is_kept(console, tmp_path):
+        ensure_audit(trained, loaded[1], QUICK, tmp_path)
+    assert "2 parts of the audit are kept" in console.file.getvalue()
+    assert "the same command does the others" in console.file.getvalue()
