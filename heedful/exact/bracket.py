@@ -194,7 +194,7 @@ def _searched(
     nodes = branched(programs, weight, largest, divergence(weight, best), rounds)
     upper = nodes.bound.max(1)
     is_wide, is_short = upper > divergence(weight, best) + WIDE, programs.usable.sum(1) <= SHORT
-    for chosen, search in ((is_wide & is_short, most_different), (is_wide & ~is_short, improved)):
+    for chosen, search in ((is_wide, improved), (is_wide & is_short, most_different)):
         texts = chosen.nonzero()[0]
         if len(texts):
             text, slopes, corners = furthest_corners(nodes.take(texts), weight[texts], CORNERS)

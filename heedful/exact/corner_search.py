@@ -42,8 +42,8 @@ NO_GAIN = 1e-3
 LEAST_WEIGHT = 1e-6
 # Near predictions are moved so many times; each time what is missing to eps falls to a tenth or less.
 ADJUSTMENTS, MOST_ADJUSTED = 4, 2.0
-# So often a fall beyond eps is made shorter.
-FALLS = 4
+# A fall beyond eps is made shorter by so many halvings.
+HALVINGS = 10
 
 
 def most_different(
@@ -218,11 +218,15 @@ def _value(weight: Float[np.ndarray, "n item"], attention: Float[np.ndarray, "n 
 def _fall_towards(programs: Programs, attention: Float[np.ndarray, "n item"]) -> Float[np.ndarray, "n classes"]:
     """The fall of ln p that attention causes, or as much of it as is within eps."""
     fall = -np.minimum(_change_of_log_p(programs, attention), 0)
-    share = np.ones((len(fall), 1))
-    for _ in range(FALLS):
-        fallen = -(programs.near.p * np.expm1(-share * fall)).sum(1, keepdims=True)
-        share *= np.minimum(programs.near.eps / np.maximum(fallen, programs.near.eps), 1)
-    return share * fall
+    p, eps = programs.near.p, programs.near.eps
+    beyond = np.flatnonzero(-(p * np.expm1(-fall)).sum(1) > eps)
+    inside, outside = np.zeros((len(beyond), 1)), np.ones((len(beyond), 1))
+    for _ in range(HALVINGS if len(beyond) else 0):
+        middle = (inside + outside) / 2
+        within = -(p[beyond] * np.expm1(-middle * fall[beyond])).sum(1, keepdims=True) <= eps
+        inside, outside = np.where(within, middle, inside), np.where(within, outside, middle)
+    fall[beyond] *= inside
+    return fall
 
 
 def _change_of_log_p(programs: Programs, attention: Float[np.ndarray, "n item"]) -> Float[np.ndarray, "n classes"]:

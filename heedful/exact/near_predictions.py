@@ -96,13 +96,13 @@ def furthest_change(near: NearPredictions, direction: Float[np.ndarray, "n class
 
 def _risen(near: NearPredictions, slope: Float[np.ndarray, "n classes"]) -> Float[np.ndarray, "n classes"]:
     """The rise of ln p that gains most: q = max(p, slope x level), with the level at which the rises sum to eps."""
-    p = np.maximum(near.p, TINY)
-    steepness = slope / p
-    order = (-steepness).argsort(1, kind="stable")
-    rows = np.arange(len(p))[:, None]
-    steepness = steepness[rows, order]
-    levels = (near.eps + p[rows, order].cumsum(1)) / np.maximum(slope[rows, order].cumsum(1), TINY)
-    # The classes that rise come first; the last of them whose steepness is above the level sets it.
-    rising = np.maximum((steepness * levels > 1).sum(1) - 1, 0)
-    raised = slope * levels[rows, rising[:, None]]
-    return np.maximum(np.log(np.maximum(raised, TINY)) - near.log_p, 0) * (slope > 0)
+    active = slope > 0
+    for _ in range(slope.shape[1]):
+        level = (near.eps + (near.p * active).sum(1)) / np.maximum((slope * active).sum(1), TINY)
+        raised = slope * level[:, None]
+        # Without a class that would have to fall the level is lower, so that none comes back.
+        rising = active & (raised > near.p)
+        if np.array_equal(rising, active):
+            break
+        active = rising
+    return np.where(active, np.log(raised, out=np.zeros_like(raised), where=active) - near.log_p, 0.0)
