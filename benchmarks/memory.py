@@ -61,6 +61,7 @@ def main() -> None:
             first = first or megabytes
             most = f"{MOST_MEGABYTES:,} MB" if count >= MILLION else f"{MOST_RATIO} times"
             is_met = megabytes <= MOST_MEGABYTES if count >= MILLION else megabytes <= MOST_RATIO * first
+            print(f"{count:,} texts: {megabytes:,.0f} MB, {seconds:.0f} s", flush=True)
             cells = f"{count:,}", f"{seconds:.0f}", f"{megabytes:,.0f}", f"{megabytes / first:.2f}", most
             table.add_row(*cells, "met" if is_met else "not met")
     Console().print(table)
