@@ -156,7 +156,7 @@ def main() -> None:
         run = Run(
             data=DataSettings(source="dbpedia14_small", train_limit=2_000, test_limit=700),
             network=NetworkSettings(encoder="bilstm", embed_size=50, hidden_size=50),
-            training=TrainingSettings(epochs=2),
+            training=TrainingSettings(epochs=8),
         )
         dataset = load(run.data, run.text)
         every = {classes: trained_evidence(of_classes(dataset, classes), run) for classes in TRAINED}

@@ -35,7 +35,7 @@ from heedful.exact.pair_search import best_pair
 from heedful.measures import js_divergence
 
 # Rounds of branch and bound: three classes are soon precise, more are not and would take ever longer.
-ROUNDS_OF_THREE, ROUNDS = 16, 3
+ROUNDS_OF_THREE, ROUNDS = 16, 2
 # Where the gap is wider than this, the search goes on from so many of the corners met on the way.
 WIDE, CORNERS, SHORT = 1e-3, 3, 8
 # A class whose logit is always this far below another's has a probability that float64 rounds away.
@@ -74,8 +74,8 @@ def eps_max_js_bracket(
     max over q of JSD(attention, q), subject to TVD(softmax(q), softmax(attention)) <= eps.
 
     For two classes `eps_max_js` gives it exactly and faster. Jain and Wallace (2019, arXiv:1902.10186, section 4.2.2)
-    search for it by gradient; for question answering they take eps = 0.05. Texts are solved in turn, in hundredths of
-    a second each. For three classes the gap is small; for five and a text of ten items it is a fifth of the value.
+    search for it by gradient; for question answering they take eps = 0.05. For three classes the gap is near 0; with
+    more classes and fewer items it grows. `benchmarks/classes.py` prints it, and milliseconds a text.
 
     >>> agreeing = torch.tensor([[[0.0, 2.0, 1.0], [0.0, 2.0, 1.0]]])  # all weight may move to the lighter item
     >>> bracket = eps_max_js_bracket(torch.tensor([[0.75, 0.25]]), agreeing, torch.tensor([[True, True]]), eps=0.01)
@@ -188,10 +188,10 @@ def _searched(
 ) -> tuple[Float[np.ndarray, "n item"], Float[np.ndarray, " n"]]:
     largest = largest_weights(programs)
     slopes, _ = chords(weight, np.zeros_like(weight), largest)
-    reached = most_different(programs, weight, slopes, first_basis(programs))
+    reached, corner = most_different(programs, weight, slopes, first_basis(programs))
     best = best_pair(programs, weight, _better(programs, weight, known, reached))
     rounds = ROUNDS_OF_THREE if programs.near.p.shape[1] <= 3 else ROUNDS
-    nodes = branched(programs, weight, largest, divergence(weight, best), rounds)
+    nodes = branched(programs, weight, largest, divergence(weight, best), corner, rounds=rounds)
     upper = nodes.bound.max(1)
     is_wide, is_short = upper > divergence(weight, best) + WIDE, programs.usable.sum(1) <= SHORT
     for chosen, search in ((is_wide, improved), (is_wide & is_short, most_different)):
@@ -199,7 +199,7 @@ def _searched(
         if len(texts):
             text, slopes, corners = furthest_corners(nodes.take(texts), weight[texts], CORNERS)
             some, own = programs.take(texts[text]), weight[texts[text]]
-            reached = search(some, own, slopes, corners)
+            reached = search(some, own, slopes, corners).attention
             value = np.where(_within(some, reached), divergence(own, reached), -np.inf).reshape(-1, CORNERS)
             furthest = CORNERS * np.arange(len(texts)) + first_largest(value)
             best[texts] = _better(programs.take(texts), weight[texts], best[texts], reached[furthest])
@@ -221,16 +221,17 @@ def _better(
 def _stands(programs: Programs) -> Float[np.ndarray, " n"]:
     """1 where some attention on usable items is within eps, 0 where none is, NaN where neither is known."""
     stands = np.where(_alone(programs).any(1), 1.0, nan)
-    for near in (programs.near, convex_part(programs.near, np.zeros_like(programs.near.p))):
-        open_ = np.isnan(stands).nonzero()[0]
-        if not len(open_):
+    convex = convex_part(programs.near, np.zeros_like(programs.near.p))
+    for near, no_gain in ((programs.near, 1e-2), (programs.near, 1e-6), (convex, 1e-6)):
+        unknown = np.isnan(stands).nonzero()[0]
+        if not len(unknown):
             break
-        some = programs._replace(near=near).take(open_)
+        some = programs._replace(near=near).take(unknown)
         # As near to the base prediction as may be; with the base attention only where there is no other way.
         gains = Gains(np.zeros(some.usable.shape), base=-10.0, centre=1.0)
-        basis = maximise(some, gains, first_basis(some))
-        impossible = proven_bound(some, gains, basis).bound < -ROUNDING
-        on_items = attention_of(basis, some.usable.shape[1])
-        is_within = _within(some, on_items)
-        stands[open_] = np.where(is_within, 1.0, np.where(impossible & (near is programs.near), 0.0, nan))
+        basis = maximise(some, gains, first_basis(some), no_gain=no_gain)
+        stands[unknown] = np.where(_within(some, attention_of(basis, some.usable.shape[1])), 1.0, nan)
+        if near is programs.near:
+            impossible = proven_bound(some, gains, basis).bound < -ROUNDING
+            stands[unknown[impossible]] = 0
     return stands

@@ -18,7 +18,6 @@ from heedful.exact.hull_programs import (
     Gains,
     Programs,
     attention_of,
-    first_basis,
     maximise,
     proven_bound,
 )
@@ -32,7 +31,8 @@ AT_ONCE = 8
 # Narrower ranges are not split, and cuts keep so far, of the range, from its ends.
 NARROW, FROM_END = 1e-9, 0.1
 LEAST = 1e-12
-NO_GAIN = 1e-5
+# A bound need not be that of the very solution of its linear program.
+NO_GAIN, STEPS = 1e-5, 25
 
 
 class Text(NamedTuple):
@@ -88,6 +88,8 @@ def branched(
     weight: Float[np.ndarray, "n item"],
     largest: Float[np.ndarray, "n item"],
     lower: Float[np.ndarray, " n"],
+    start: Basis,
+    *,
     rounds: int,
 ) -> Nodes:
     """Programs whose largest bound, or else `lower`, is a bound on the divergence; those of a text on the second axis.
@@ -95,8 +97,9 @@ def branched(
     Args:
         largest: weights that no attention exceeds.
         lower: the divergence of an attention that is known.
+        start: a corner of each program.
     """
-    root = _solved(programs, Text(weight, lower), np.zeros_like(largest), largest, first_basis(programs))
+    root = _solved(programs, Text(weight, lower), np.zeros_like(largest), largest, start)
     nodes = _stored(root, 1 + AT_ONCE * rounds)
     for turn in range(rounds):
         order = (-nodes.bound).argsort(1, kind="stable")[:, :AT_ONCE]
@@ -174,7 +177,7 @@ def _solved(
     """Nodes with these ranges, made narrower: what is further than `lower` has no more of an item than that allows."""
     slope, height = chords(text.weight, low, high)
     gains = Gains(slope)
-    basis = maximise(programs, gains, start, no_gain=NO_GAIN)
+    basis = maximise(programs, gains, start, no_gain=NO_GAIN, steps=STEPS)
     bound, below = proven_bound(programs, gains, basis)
     bound = bound + height.sum(1)
     room = np.maximum(bound - text.lower, 0)[:, None] + NARROW

@@ -6,6 +6,8 @@ none is more different. Then the part is exchanged for the part around that corn
 the corner are moved away from the base's, until the prediction is at eps, with the same items.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -28,14 +30,14 @@ from heedful.exact.hull_programs import (
 from heedful.exact.near_predictions import SAFETY, convex_part, furthest_change, moved
 from heedful.exact.overlap import divergence, times_log
 
-# Items that may gain weight: those with the least to lose by the linear program.
-CANDIDATES = 32
+# Items that may gain weight, for each class and at most: those with the least to lose by the linear program.
+CANDIDATES_OF_CLASS, CANDIDATES = 4, 32
 # Searches also start where one of so many of the lightest items gains more, or one of the corner's own items less.
 LIGHT, OWN, EMPHASIS = 2, 2, 3.0
 # So many of the best corners of a text go on to parts around them, so many times.
 KEPT, PARTS = 3, 4
 # Corners on the way; most searches end after a few.
-CORNERS, LEAST_GAIN = 30, 1e-7
+CORNERS, LEAST_GAIN = 30, 1e-5
 # Starts need not be the very solution of a linear program.
 NO_GAIN = 1e-3
 # The slope of the divergence at weight 0 is infinite: it is taken no nearer.
@@ -46,12 +48,19 @@ ADJUSTMENTS, MOST_ADJUSTED = 4, 2.0
 HALVINGS = 10
 
 
+class Reached(NamedTuple):
+    """The attention reached, all 0 where none is within eps, and the corner that the search began with."""
+
+    attention: Float[np.ndarray, "n item"]
+    corner: Basis
+
+
 def most_different(
     programs: Programs,
     weight: Float[np.ndarray, "n item"],
     gains: Float[np.ndarray, "n item"],
     corner: Basis,
-) -> Float[np.ndarray, "n item"]:
+) -> Reached:
     """The most different attention within eps that the search reaches.
 
     Args:
@@ -61,8 +70,8 @@ def most_different(
     convex = programs._replace(
         near=convex_part(programs.near, _fall_towards(programs, attention_of(corner, weight.shape[1])))
     )
-    basis = maximise(convex, Gains(gains), first_basis(convex), no_gain=NO_GAIN)
-    some, basis, chosen = _reduced(convex, gains, basis)
+    first = maximise(convex, Gains(gains), first_basis(convex), no_gain=NO_GAIN)
+    some, basis, chosen = _reduced(convex, gains, first)
     own = _of(weight, chosen)
     text, basis = _started(some, own, _of(gains, chosen), basis)
     basis = ascended(some.take(text), own[text], basis)
@@ -71,14 +80,12 @@ def most_different(
     text, basis = text[kept], basis.take(kept)
     reached = _widened(some.take(text), own[text], basis, attention_of(basis, own.shape[1]))
     best = _best_of(divergence(own[text], reached), text, 1)
-    result = np.zeros_like(weight)
-    np.put_along_axis(result, chosen, reached[best], 1)
-    return result
+    return Reached(_put(reached[best], chosen, weight), first)
 
 
 def improved(
     programs: Programs, weight: Float[np.ndarray, "n item"], gains: Float[np.ndarray, "n item"], corner: Basis
-) -> Float[np.ndarray, "n item"]:
+) -> Reached:
     """The most different attention within eps reached from corners of the hull, by the convex parts around them.
 
     All 0 where none is within eps.
@@ -88,9 +95,7 @@ def improved(
     """
     some, basis, chosen = _reduced(programs, gains, corner)
     reached = _widened(some, _of(weight, chosen), basis, np.zeros(chosen.shape))
-    result = np.zeros_like(weight)
-    np.put_along_axis(result, chosen, reached, 1)
-    return result
+    return Reached(_put(reached, chosen, weight), corner)
 
 
 def _reduced(
@@ -100,11 +105,20 @@ def _reduced(
     below = proven_bound(programs, Gains(gains), basis).below
     rows, item = (basis.kind >= 0).nonzero()
     below[rows, basis.kind[rows, item]] = -1
-    chosen = np.sort(below.argsort(1, kind="stable")[:, :CANDIDATES], 1)
+    count = min(CANDIDATES, CANDIDATES_OF_CLASS * programs.near.p.shape[1])
+    chosen = np.sort(below.argsort(1, kind="stable")[:, :count], 1)
     kind = np.where(basis.kind >= 0, (basis.kind[..., None] == chosen[:, None]).argmax(-1), basis.kind)
     columns = np.take_along_axis(programs.columns, chosen[..., None], 1)
     some = programs._replace(columns=columns, usable=_of(programs.usable, chosen))
     return some, basis._replace(kind=kind), chosen
+
+
+def _put(
+    reached: Float[np.ndarray, "n some"], chosen: Int[np.ndarray, "n some"], weight: Float[np.ndarray, "n item"]
+) -> Float[np.ndarray, "n item"]:
+    result = np.zeros_like(weight)
+    np.put_along_axis(result, chosen, reached, 1)
+    return result
 
 
 def _of(values: np.ndarray, places: Int[np.ndarray, "n some"]) -> np.ndarray:

@@ -112,15 +112,18 @@ def solved_basis(columns: Float[np.ndarray, "n row row"], kind: Int[np.ndarray, 
     return Basis(columns, kind, inverse, inverse[..., -2] + inverse[..., -1])
 
 
-def maximise(programs: Programs, gains: Gains, start: Basis, *, no_gain: float = 1e-6) -> Basis:
+def maximise(
+    programs: Programs, gains: Gains, start: Basis, *, no_gain: float = 1e-6, steps: int | None = None
+) -> Basis:
     """The corner of each program with the largest sum of weights x gains, from the corner given.
 
     Args:
         no_gain: gains that count as 0.
+        steps: after so many a program is left where it is; None: `STEPS`.
     """
     basis = Basis(*(part.copy() for part in start))
     live, some, now, item = np.arange(len(basis.kind)), programs, start, gains.item
-    for _ in range(STEPS):
+    for _ in range(steps or STEPS):
         column, kind, gain = _entering(some, gains._replace(item=item), now)
         moves = gain > no_gain
         count = np.count_nonzero(moves)

@@ -96,7 +96,7 @@ def furthest_change(near: NearPredictions, direction: Float[np.ndarray, "n class
 
 def _risen(near: NearPredictions, slope: Float[np.ndarray, "n classes"]) -> Float[np.ndarray, "n classes"]:
     """The rise of ln p that gains most: q = max(p, slope x level), with the level at which the rises sum to eps."""
-    active = slope > 0
+    active, raised = slope > 0, slope
     for _ in range(slope.shape[1]):
         level = (near.eps + (near.p * active).sum(1)) / np.maximum((slope * active).sum(1), TINY)
         raised = slope * level[:, None]

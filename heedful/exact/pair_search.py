@@ -16,7 +16,7 @@ from heedful.exact.near_predictions import SAFETY, NearPredictions, largest_marg
 from heedful.exact.overlap import divergence, overlap_loss
 
 # Only pairs of the lightest items, which are the most different; of these the most promising of each text.
-LIGHTEST, PROMISING = 64, 256
+LIGHTEST, PROMISING = 64, 96
 SHARES, HALVINGS = 17, 24
 LEAST_GAIN = 1e-9
 

@@ -12,6 +12,7 @@ from heedful.exact import (
     eps_max_js,
     eps_max_js_bracket,
 )
+from heedful.exact.corner_search import Reached
 from heedful.measures import js_divergence
 from support.exact_strategies import LinearBatch, any_rows, one_row, padded, random_rows
 
@@ -75,7 +76,7 @@ def test_a_masked_class_changes_nothing():
 
 def test_an_item_that_gives_the_answer_alone_is_found_without_any_pair(monkeypatch):
     monkeypatch.setattr(bracket, "best_pair", lambda programs, weight, known: known)
-    monkeypatch.setattr(bracket, "most_different", lambda programs, weight, gains, corner: weight)
+    monkeypatch.setattr(bracket, "most_different", lambda programs, weight, gains, corner: Reached(weight, corner))
     # The lightest item alone gives the answer of all; others, as light or lighter together, would give another.
     logits = torch.tensor([[[2.0, 0, 0, 0], [0, 2.0, 0, 0], [0, 0, 2.0, 0], [0.7, 0.7, 0.6, 0]]]).double()
     weight = torch.tensor([[0.33, 0.33, 0.29, 0.05]]).double()
@@ -126,7 +127,7 @@ def test_texts_that_do_not_fit_at_once_are_solved_in_turn(monkeypatch):
     assert_close(in_turn.upper, at_once.upper, atol=1e-12, rtol=0)
 
 
-@pytest.mark.parametrize(("count", "classes", "gap"), [(7, 3, 1e-3), (11, 3, 1e-3), (7, 5, 0.06), (20, 4, 0.02)])
+@pytest.mark.parametrize(("count", "classes", "gap"), [(7, 3, 1e-3), (11, 3, 1e-3), (7, 5, 0.06), (20, 4, 0.03)])
 def test_the_gap_is_small(count, classes, gap):
     rows = random_rows(batch=16, count=count, classes=classes, seed=0)
     assert eps_max_js_bracket(*rows.linear(), 0.01).gap.mean() < gap

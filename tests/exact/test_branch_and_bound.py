@@ -6,14 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heedful.exact.branch_and_bound import branched, chords, furthest_corners, largest_weights
-from heedful.exact.hull_programs import Programs, attention_of, programs_of
+from heedful.exact.hull_programs import Programs, attention_of, first_basis, programs_of
 from heedful.exact.overlap import divergence, overlap_loss
 from support.hulls import attentions, is_within, pulled_in, some_programs
 
 
 def bounds(programs: Programs, weight: np.ndarray, rounds: int) -> np.ndarray:
     with np.errstate(all="ignore"):
-        return branched(programs, weight, largest_weights(programs), np.zeros(len(weight)), rounds).bound.max(1)
+        return branched(
+            programs, weight, largest_weights(programs), np.zeros(len(weight)), first_basis(programs), rounds=rounds
+        ).bound.max(1)
 
 
 @settings(max_examples=25)
@@ -36,7 +38,7 @@ def test_more_rounds_lower_the_bound_and_what_is_known_prunes():
     assert (many <= few + 1e-12).all()
     assert (few - many).mean() > 0.02
     with np.errstate(all="ignore"):
-        nodes = branched(programs, weight, largest_weights(programs), few + 1e-3, 3)
+        nodes = branched(programs, weight, largest_weights(programs), few + 1e-3, first_basis(programs), rounds=3)
     # Nothing can be further than what is claimed to be known, so nothing is split.
     assert np.isinf(nodes.bound[:, 1:]).all()
 
@@ -62,7 +64,7 @@ def test_largest_weights_by_hand():
 def test_the_furthest_corners_are_those_of_the_text():
     programs, weight = some_programs(batch=3, count=7, classes=3, seed=5, eps=0.05)
     with np.errstate(all="ignore"):
-        nodes = branched(programs, weight, largest_weights(programs), np.zeros(3), 4)
+        nodes = branched(programs, weight, largest_weights(programs), np.zeros(3), first_basis(programs), rounds=4)
         text, gains, corner = furthest_corners(nodes, weight, 2)
     assert text.tolist() == [0, 0, 1, 1, 2, 2]
     assert gains.shape == (6, 7)

@@ -16,7 +16,7 @@ def slopes(programs: Programs, weight: np.ndarray) -> np.ndarray:
 
 
 def reached(programs: Programs, weight: np.ndarray) -> np.ndarray:
-    return most_different(programs, weight, slopes(programs, weight), first_basis(programs))
+    return most_different(programs, weight, slopes(programs, weight), first_basis(programs)).attention
 
 
 @pytest.mark.parametrize(("count", "classes"), [(2, 3), (3, 5), (5, 4), (7, 3), (11, 5)])
@@ -47,7 +47,7 @@ def test_the_search_from_a_corner_of_the_hull_comes_back_within_eps():
     programs, weight = some_programs(batch=13, count=7, classes=5, seed=3, eps=0.05)
     gains = slopes(programs, weight)
     corner = maximise(programs, Gains(gains), first_basis(programs))
-    attention = improved(programs, weight, gains, corner)
+    attention = improved(programs, weight, gains, corner).attention
     found = attention.any(1)
     assert found.mean() > 0.8
     assert is_within(programs, attention)[found].all()
