@@ -70,8 +70,8 @@ def train(
         splits = {name: encode_split(getattr(dataset, name), start.words) for name in SPLITS}
         notes = read_in_advance(model, splits, report and _reading_reporter(run, report))
         recorder = Recorder(model, splits["train"], start.words, dataset.labels, run.training.record_flow)
-        with_leave_one_out = planned_teachers(run.training).leave_one_out
-        known = reference_outputs(references, dataset, SPLITS, on_device, with_leave_one_out=with_leave_one_out)
+        deleted = ("train",) if planned_teachers(run.training).leave_one_out else ()
+        known = reference_outputs(references, dataset, SPLITS, on_device, with_leave_one_out=deleted)
         loop = _Loop(run, method, model, splits, known, generator)
         with train_attention_only(model) if method.trains == "attention" else nullcontext():
             history, chosen_epoch = loop.fit(recorder, report)

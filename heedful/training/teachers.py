@@ -70,12 +70,12 @@ def reference_outputs(
     splits: Sequence[str],
     device: torch.device,
     *,
-    with_leave_one_out: bool = False,
+    with_leave_one_out: Sequence[str] = (),
 ) -> dict[str, Outputs]:
     """The mean outputs of the reference runs on each split, computed once rather than every epoch; empty without any.
 
     Args:
-        with_leave_one_out: also how far their predictions move without each item.
+        with_leave_one_out: splits of which it is also computed how far their predictions move without each item.
     """
     if not references:
         return {}
@@ -85,7 +85,9 @@ def reference_outputs(
         for reference in references:
             model, split = reference.model.to(device), encode_split(getattr(dataset, name), reference.words)
             part = outputs(model, split)
-            parts.append(replace(part, leave_one_out=leave_one_out_sizes(model, split)) if with_leave_one_out else part)
+            if name in with_leave_one_out:
+                part = replace(part, leave_one_out=leave_one_out_sizes(model, split))
+            parts.append(part)
         means[name] = mean_outputs(parts)
     return means
 

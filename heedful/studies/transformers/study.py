@@ -13,12 +13,12 @@ from heedful.studies.transformers.tables import tables
 
 SETS = ("sst2", "rotten_tomatoes", "tweeteval_hate", "ag_news")
 SEEDS = {"small": 2, "medium": 3, "paper": 5}
-TRAIN_LIMIT = {"small": 1_000, "medium": 3_000, "paper": None}
+TRAIN_LIMIT = {"small": 1_000, "medium": 2_000, "paper": None}
 TEST_LIMIT = {"small": 200, "medium": 400, "paper": None}
 EPOCHS = {"small": 1, "medium": 2, "paper": 3}
 MEASURED = {
     "small": {"imposed": 80, "deleted": 30, "dev": 16},
-    "medium": {"imposed": 300, "deleted": 100, "dev": 40},
+    "medium": {"imposed": 200, "deleted": 80, "dev": 30},
     "paper": {"imposed": 2_000, "deleted": 500, "dev": 200},
 }
 """Texts that get other attention, from which words are deleted, and dev texts on which the best head is chosen."""
@@ -56,8 +56,8 @@ STUDY = Study(
     scales={
         "small": "MiniLM fine-tuned on SST, Rotten Tomatoes, TweetEval hate and AG News; 2 seeds, 1,000 training "
         "texts, 1 epoch; other attention for 80 texts, words deleted from 30",
-        "medium": "the same; 3 seeds, 3,000 training texts, 2 epochs; other attention for 300 texts, words deleted "
-        "from 100",
+        "medium": "the same; 3 seeds, 2,000 training texts, 2 epochs; other attention for 200 texts, words deleted "
+        "from 80",
         "paper": "the same; 5 seeds, all training texts, 3 epochs; other attention for 2,000 texts, words deleted "
         "from 500",
     },
