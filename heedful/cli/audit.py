@@ -12,7 +12,7 @@ from heedful.cli.auditing import (
     audit_on,
     audit_own,
     audit_planned_runs,
-    helpers_of,
+    cluster_choice,
     read_drawn,
     tells_what_is_kept,
 )
@@ -170,7 +170,7 @@ def audit(
     from heedful.runs.folders import check_writable
     from heedful.runs.store import Store
 
-    store, helpers = Store(runs), helpers_of(workers, scheduler, device, threads)
+    store, cluster = Store(runs), cluster_choice(workers, scheduler, device, threads)
     for place, option in ((runs, "--runs"), (audits, "--audits"), (out, "--out")):
         check_writable(place, option)
     other = {name: arguments[name] for name in OTHER_DATA}
@@ -180,18 +180,18 @@ def audit(
     console, folder = printed.progress, Path(audits)
     with tells_what_is_kept(console, folder):
         if own_model:
-            audited = read_drawn([audit_own(console, own_model, how, folder, device, helpers)])
+            audited = read_drawn([audit_own(console, own_model, how, folder, device, cluster)])
         elif classifiers:
             view = {"site": site or "last", "scope": scope or "row", "device": device}
             texts = data_for(classifiers, given)
-            places = audit_classifiers(console, classifiers, texts, how, folder, view, helpers, scores)
+            places = audit_classifiers(console, classifiers, texts, how, folder, view, cluster, scores)
             audited = [pool_checkpoints(read_drawn(places))]
         elif model and (given is not None or scores is not None):
-            audited = read_drawn([audit_on(console, store, model[0], given, how, folder, device, helpers, scores)])
+            audited = read_drawn([audit_on(console, store, model[0], given, how, folder, device, cluster, scores)])
         else:
             notes = _note_sources(printed, [store.read(store.find(model[0])).run] if model else [])
             planned = _planned(arguments, of_run, how, store)
-            audited = read_drawn(audit_planned_runs(console, planned, how, store, folder, device, helpers))
+            audited = read_drawn(audit_planned_runs(console, planned, how, store, folder, device, cluster))
     print_answer(printed, write_answer(audited, Path(out), inputs, notes, with_texts=not no_texts))
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from heedful.report import AuditFiles
     from heedful.runs.companions import PlannedAudit
-    from heedful.runs.split_audits import Helpers
+    from heedful.runs.split_audits import ClusterChoice
     from heedful.runs.store import Store
 
 
@@ -24,15 +24,15 @@ DRAWN_TEXTS = 10_000
 """Texts whose rows are in memory for the report; of more, so many at random are drawn."""
 
 
-def helpers_of(workers: int | None, scheduler: str | None, device: str, threads: int) -> "Helpers":
+def cluster_choice(workers: int | None, scheduler: str | None, device: str, threads: int) -> "ClusterChoice":
     """Who does parts of an audit; nobody but this process where it has several threads, or another device."""
-    from heedful.runs.split_audits import Helpers
+    from heedful.runs.split_audits import ClusterChoice
 
     asked = "--workers" if (workers or 1) > 1 else "--scheduler" if scheduler is not None else ""
     if threads > 1 and asked:
         raise SettingError(f"--threads must be left out with {asked}: a worker has one, so that all have the same.")
     is_alone = threads > 1 or (device != "cpu" and not asked)
-    return Helpers(1 if is_alone else workers, scheduler)
+    return ClusterChoice(1 if is_alone else workers, scheduler)
 
 
 @contextmanager
@@ -54,18 +54,18 @@ def audit_planned_runs(
     store: "Store",
     folder: Path,
     device: str,
-    helpers: "Helpers | None" = None,
+    cluster: "ClusterChoice | None" = None,
 ) -> list[Path]:
     """Train what is not there, audit what is not there; the folders of the audits."""
     from heedful.runs.audit_folders import audit_problem
     from heedful.runs.companions import audit_in_parallel, audit_place, parts_of
-    from heedful.runs.split_audits import Helpers
+    from heedful.runs.split_audits import ClusterChoice
 
     places = [audit_place(each, settings, folder) for each in planned]
     if all(audit_problem(place) is None for place in places):
         return places
-    helpers = helpers or Helpers()
-    parts = parts_of(planned, settings, folder, helpers)
+    cluster = cluster or ClusterChoice()
+    parts = parts_of(planned, settings, folder, cluster)
     if len(planned) == 1 and not list(planned[0].companions) and not parts:
         return [_audit_here(console, planned[0], settings, store, folder, device)]
     names = {key: _name(run) for each in planned for key, run in each.by_key().items()}
@@ -73,7 +73,7 @@ def audit_planned_runs(
     names |= {f"{key}/{name}": names[key] for key, own in parts.items() for name in own.names}
     with live_steps(console, names) as (report, progress):
         audit_in_parallel(
-            planned, settings, store, folder, device=device, helpers=helpers, report=report, progress=progress
+            planned, settings, store, folder, device=device, cluster=cluster, report=report, progress=progress
         )
     return places
 
@@ -112,7 +112,7 @@ def audit_on(
     settings: AuditSettings,
     folder: Path,
     device: str,
-    helpers: "Helpers",
+    cluster: "ClusterChoice",
     scores: str | None = None,
 ) -> Path:
     """The folder of the audit of a finished run alone: on other data than its own, or on its own (None).
@@ -149,7 +149,7 @@ def audit_on(
             device=device,
             report=report,
             scores=given,
-            share=sharing(helpers, source, store, device=device, report=report),
+            share=sharing(cluster, source, store, device=device, report=report),
         )
 
 
@@ -160,7 +160,7 @@ def audit_classifiers(
     settings: AuditSettings,
     folder: Path,
     view: dict[str, str],
-    helpers: "Helpers",
+    cluster: "ClusterChoice",
     scores: str | None = None,
 ) -> list[Path]:
     """The folders of the audits of a Hugging Face classifier, or of several checkpoints of it.
@@ -195,7 +195,7 @@ def audit_classifiers(
             def report(done: int, total: int, task: "TaskID" = task) -> None:
                 bar.update(task, completed=done, total=total)
 
-            share = sharing(helpers, source, Store(), device=view["device"], report=report)
+            share = sharing(cluster, source, Store(), device=view["device"], report=report)
             places.append(
                 ensure_audit(model, dataset, settings, folder, beside, report=report, scores=given, share=share)
             )
@@ -203,7 +203,7 @@ def audit_classifiers(
 
 
 def audit_own(
-    console: "Console", name: str, settings: AuditSettings, folder: Path, device: str, helpers: "Helpers"
+    console: "Console", name: str, settings: AuditSettings, folder: Path, device: str, cluster: "ClusterChoice"
 ) -> Path:
     """The folder of the audit of a model of the user's own, FILE.py:FUNCTION."""
     from heedful.runs.audits import ensure_prepared
@@ -219,7 +219,7 @@ def audit_own(
         def report(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total)
 
-        share = sharing(helpers, AuditSource(own=absolute_own(name)), Store(), device=device, report=report)
+        share = sharing(cluster, AuditSource(own=absolute_own(name)), Store(), device=device, report=report)
         request, prepare = loaded.request(settings), partial(loaded.prepare, settings, device)
         return ensure_prepared(request, prepare, folder, report=report, share=share)
 

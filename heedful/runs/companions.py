@@ -12,7 +12,7 @@ from heedful.runs.audit_folders import audit_problem
 from heedful.runs.audit_parts import AuditParts
 from heedful.runs.audits import ensure_audit
 from heedful.runs.grid import resolve, unique_runs
-from heedful.runs.split_audits import Helpers, SplitAudit, count_shards, words_of_batches
+from heedful.runs.split_audits import ClusterChoice, SplitAudit, count_shards, words_of_batches
 from heedful.runs.store import Store
 from heedful.runs.worker import dataset_of, ensure_on, load_data
 from heedful.settings import AuditSettings, Run, key_of
@@ -100,7 +100,7 @@ def audit_in_parallel(
     folder: Path,
     *,
     device: str = "cpu",
-    helpers: Helpers = Helpers(),  # noqa: B008 (frozen)
+    cluster: ClusterChoice = ClusterChoice(),  # noqa: B008 (frozen)
     report: "SweepReport | None" = None,
     progress: "SweepProgress | None" = None,
 ) -> list[Path]:
@@ -113,11 +113,11 @@ def audit_in_parallel(
 
     runs = unique_runs([run for each in planned for run in (each.run, *each.companions)], store)
     requests = {request.key: request for request in (_request(each, settings) for each in planned)}
-    parts = parts_of(planned, settings, folder, helpers)
+    parts = parts_of(planned, settings, folder, cluster)
     whole = {key: request for key, request in requests.items() if key not in parts}
     tasks = {name: task for key in parts for name, task in SplitAudit(requests[key], parts[key]).tasks().items()}
     missing = sum(run not in store for run in runs.values()) + len(whole) + len(tasks)
-    with connected(helpers.scheduler, workers=min(helpers.workers or cores(), missing)) as client:
+    with connected(cluster.scheduler, workers=min(cluster.workers or cores(), missing)) as client:
         errors = sweep(
             runs,
             store,
@@ -141,7 +141,7 @@ def audit_in_parallel(
 
 
 def parts_of(
-    planned: Sequence[PlannedAudit], settings: AuditSettings, folder: Path, helpers: Helpers
+    planned: Sequence[PlannedAudit], settings: AuditSettings, folder: Path, cluster: ClusterChoice
 ) -> dict[str, AuditParts]:
     """The parts of those audits that are not there and are to be done in parts, by their keys."""
     parts: dict[str, AuditParts] = {}
@@ -149,7 +149,7 @@ def parts_of(
         place = audit_place(each, settings, folder)
         if audit_problem(place) is not None:
             words = words_of_batches(dataset_of(each.run), settings)
-            if helpers.are_wanted(sum(words)):
+            if cluster.is_wanted(sum(words)):
                 parts[place.name] = AuditParts(place, count_shards(words))
     return parts
 

@@ -26,7 +26,7 @@ MANY_WORDS = 5 * SHARD_WORDS
 
 
 @dataclass(frozen=True)
-class Helpers:
+class ClusterChoice:
     """Who does the parts of an audit.
 
     Args:
@@ -37,7 +37,7 @@ class Helpers:
     workers: int | None = None
     scheduler: str | None = None
 
-    def are_wanted(self, words: int) -> bool:
+    def is_wanted(self, words: int) -> bool:
         """Whether an audit of so many words is done by others than this process."""
         if self.scheduler is not None or self.workers is not None:
             return self.scheduler is not None or (self.workers or 0) > 1
@@ -83,14 +83,14 @@ def count_shards(words: Sequence[int]) -> int:
 
 
 def sharing(
-    helpers: Helpers,
+    cluster: ClusterChoice,
     source: AuditSource,
     store: Store,
     *,
     device: str = "cpu",
     report: Callable[[int, int], None] | None = None,
 ) -> Share:
-    """What `ensure_audit` calls before it does parts itself: helpers do those that are missing, where they are wanted.
+    """What `ensure_audit` calls before it does parts itself: a cluster does those that are missing, where it is wanted.
 
     Args:
         source: where a worker finds what is audited.
@@ -100,12 +100,12 @@ def sharing(
 
     def share(request: AuditRequest, prepared: PreparedAudit, parts: AuditParts) -> None:
         missing = len(parts.missing())
-        if not missing or not helpers.are_wanted(sum(prepared.subject.batches.words)):
+        if not missing or not cluster.is_wanted(sum(prepared.subject.batches.words)):
             return
         count = PartCount(parts, len(prepared.subject.texts), report)
-        with connected(helpers.scheduler, workers=min(helpers.workers or cores(), missing)) as client:
+        with connected(cluster.scheduler, workers=min(cluster.workers or cores(), missing)) as client:
             if not has_workers(client):
-                log.warning("the cluster at %s has no worker yet; the audit waits for one.", helpers.scheduler)
+                log.warning("the cluster at %s has no worker yet; the audit waits for one.", cluster.scheduler)
             tasks = SplitAudit(request, parts, source).tasks()
             errors = sweep({}, store, client, others=tasks, device=device, report=count.ended, progress=count.advanced)
         check_done(errors)

@@ -18,7 +18,15 @@ from heedful.runs.classifiers import load_texts, load_view
 from heedful.runs.folders import files_in
 from heedful.runs.other_data import load_for
 from heedful.runs.part_worker import AuditSource, PartRequest, absolute, audit_part
-from heedful.runs.split_audits import MANY_WORDS, Helpers, PartCount, SplitAudit, check_done, sharing, words_of_batches
+from heedful.runs.split_audits import (
+    MANY_WORDS,
+    ClusterChoice,
+    PartCount,
+    SplitAudit,
+    check_done,
+    sharing,
+    words_of_batches,
+)
 from heedful.runs.store import Store
 from heedful.runs.sweep import Step
 from heedful.runs.worker import ensure, load_data
@@ -46,13 +54,13 @@ def trained(store):
     return ensure(RUN, store)[1]
 
 
-def test_helpers_are_wanted_where_they_are_named_or_there_is_work_for_them(monkeypatch):
+def test_a_cluster_is_wanted_where_it_is_named_or_there_is_work_for_it(monkeypatch):
     monkeypatch.setattr(split_audits, "cores", lambda: 2)
-    assert Helpers().are_wanted(MANY_WORDS) and not Helpers().are_wanted(MANY_WORDS - 1)
-    assert Helpers(2).are_wanted(1) and not Helpers(1).are_wanted(10 * MANY_WORDS)
-    assert Helpers(1, "tcp://somewhere").are_wanted(1)
+    assert ClusterChoice().is_wanted(MANY_WORDS) and not ClusterChoice().is_wanted(MANY_WORDS - 1)
+    assert ClusterChoice(2).is_wanted(1) and not ClusterChoice(1).is_wanted(10 * MANY_WORDS)
+    assert ClusterChoice(1, "tcp://somewhere").is_wanted(1)
     monkeypatch.setattr(split_audits, "cores", lambda: 1)
-    assert not Helpers().are_wanted(10 * MANY_WORDS)
+    assert not ClusterChoice().is_wanted(10 * MANY_WORDS)
 
 
 def test_shards_follow_from_the_texts_alone():
@@ -101,7 +109,7 @@ def test_two_workers_of_which_one_is_killed_make_the_same_bytes(tmp_path, store,
                 made.workers[0].send_signal(signal.SIGKILL)
                 made.workers[0].wait()
 
-        share = sharing(Helpers(scheduler=made.address), AuditSource(), store, report=kill_one)
+        share = sharing(ClusterChoice(scheduler=made.address), AuditSource(), store, report=kill_one)
         there = ensure_audit(
             trained,
             dataset,
