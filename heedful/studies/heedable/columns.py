@@ -22,7 +22,6 @@ ALL, ALL_DEV = "all texts", "all dev texts"
 """Roles of audits that ask only what is predicted, of every text: half a point of accuracy is not seen in a few."""
 RECIPES: dict[str, dict[str, Option]] = {
     "diversity 0.5": {"diversity": 0.5, **ALONE},
-    "diversity 0.25, taught": {"diversity": 0.25},
     "diversity 0.5, taught": {"diversity": 0.5},
     "diversity 1, taught": {"diversity": 1.0},
 }

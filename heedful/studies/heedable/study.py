@@ -65,10 +65,10 @@ OTHER_ENCODERS = ("rnn", "lstm", "gru", "cnn")
 WITH_OTHERS = ("sst2", "rotten_tomatoes")
 """Sets that other encoders read, below the paper's scale."""
 SEEDS = {"small": 3, "medium": 3, "paper": 5}
-TRAIN = {"small": 1_500, "medium": 2_000, "paper": None}
+TRAIN = {"small": 1_500, "medium": 1_600, "paper": None}
 TEST = {"small": 1_000, "medium": None, "paper": None}
-WORDS = {"small": 40, "medium": 50, "paper": 400}
-EXAMPLES = {"small": 80, "medium": 120, "paper": None}
+WORDS = {"small": 40, "medium": 40, "paper": 400}
+EXAMPLES = {"small": 80, "medium": 100, "paper": None}
 EPOCHS = {"small": 4, "medium": 4, "paper": 8}
 ON_TEST = (*TESTS, "permutation", "adversarial_attention", "erase_one", "sign", "embedding_noise")
 PREDICTED = ("prediction",)
@@ -152,11 +152,11 @@ STUDY = Study(
     paper="Mohankumar et al. (2020), Towards Transparent and Explainable Attention Models, ACL, arXiv:2004.14243, and "
     "Hu et al. (2023), SEAT: Stable and Explainable Attention, AAAI",
     scales={
-        "small": "SST and Rotten Tomatoes; BiLSTM; vanilla, SEAT, diversity and four recipes; 3 seeds, 1,500 "
+        "small": "SST and Rotten Tomatoes; BiLSTM; vanilla, SEAT, diversity and three recipes; 3 seeds, 1,500 "
         "training texts of at most 40 words, 80 test texts audited",
         "medium": "SST, Rotten Tomatoes, TweetEval hate and emotion, AG News, IMDB (a sample), 20 News; BiLSTM with "
         "all methods; on the first two RNN, LSTM, GRU and CNN with vanilla, diversity and two recipes; 3 seeds, "
-        "2,000 training texts of at most 50 words, 120 test texts audited, all predicted",
+        "1,600 training texts of at most 40 words, 100 test texts audited, all predicted",
         "paper": "all methods with all encoders on all sets; 5 seeds, all texts, at most 400 words",
     },
     runs=runs,
