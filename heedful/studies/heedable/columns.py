@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from heedful.improving.candidates import ALONE
 from heedful.improving.choosing import choose
-from heedful.improving.points import point_of
+from heedful.improving.points import Point, point_of
 from heedful.schema import Line
 from heedful.settings import Option
 from heedful.studies.claims import cell_has_learnt
@@ -47,18 +47,26 @@ def chosen_recipes(results: Results) -> dict[tuple[str, str], tuple[Cell, Cell]]
 def chosen_recipe(results: Results, data: str, encoder: str) -> tuple[Cell, Cell] | None:
     """The recipe that dev texts choose and vanilla, both on test texts; None where either is missing."""
     vanilla = results.find(CORRECT, data=data, encoder=encoder, method=VANILLA)
-    base = results.find(CORRECT, data=data, encoder=encoder, method=VANILLA, role=DEV)
-    on_dev = [cell for cell in results.select(CORRECT, data=data, encoder=encoder, role=DEV) if cell.method in RECIPES]
-    if vanilla is None or base is None or not on_dev:
+    points = points_on_dev(results, data, encoder)
+    recipes = [point for name, point in points.items() if name != VANILLA]
+    if vanilla is None or not recipes:
         return None
-    base, *on_dev = (on_all_texts(results, cell, ALL_DEV) for cell in (base, *on_dev))
-    points = [point_of(cell.method, cell.columns, base.columns) for cell in on_dev]
     # The study asks what the recipe does: where no candidate beats vanilla, the best of them is shown all the same.
-    own_way = point_of(VANILLA, base.columns)
-    best = choose(own_way, points)
-    name = max(points, key=lambda point: point.mean).name if best.name == VANILLA else best.name
+    best = choose(points[VANILLA], recipes)
+    name = max(recipes, key=lambda point: point.mean).name if best.name == VANILLA else best.name
     cell = results.find(CORRECT, data=data, encoder=encoder, method=name)
     return None if cell is None else (on_all_texts(results, cell, ALL), on_all_texts(results, vanilla, ALL))
+
+
+def points_on_dev(results: Results, data: str, encoder: str) -> dict[str, Point]:
+    """Vanilla and every recipe as dev texts see them, by name; empty where vanilla was not audited on these."""
+    on_dev = results.select(CORRECT, data=data, encoder=encoder, role=DEV)
+    cells = {cell.method: on_all_texts(results, cell, ALL_DEV) for cell in on_dev}
+    if VANILLA not in cells:
+        return {}
+    base = cells[VANILLA].columns
+    own_way = {VANILLA: point_of(VANILLA, base)}
+    return own_way | {name: point_of(name, cell.columns, base) for name, cell in cells.items() if name in RECIPES}
 
 
 def on_all_texts(results: Results, cell: Cell, role: str) -> Cell:

@@ -1,6 +1,6 @@
 """What the recipe should reach on every set, against vanilla, and what it misses."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import isnan, nan
 
@@ -13,6 +13,7 @@ from heedful.studies.heedable.columns import (
     SHARPNESS,
     TAU_DELETION,
     chosen_recipes,
+    holding,
     lines_of,
 )
 from heedful.studies.study import Cell, Entry, Results, Table
@@ -46,7 +47,13 @@ class Goal:
 
     def is_met(self, reached: Estimate | None) -> bool | None:
         """Whether it is reached; None where that is not known."""
-        value = nan if reached is None else reached.low if self.interval else reached.value
+        return self._is_within(nan if reached is None else reached.low if self.interval else reached.value)
+
+    def is_met_by_mean(self, reached: Estimate | None) -> bool | None:
+        """Whether the mean reaches it, whatever the interval."""
+        return self._is_within(nan if reached is None else reached.value)
+
+    def _is_within(self, value: float) -> bool | None:
         if isnan(value):
             return None
         return value <= self.bound if self.at_most else value >= self.bound
@@ -134,4 +141,17 @@ def remarks(results: Results) -> list[str]:
     return [
         f"Models that meet each goal: {counts}.",
         f"Tau with leave-one-out rises by {TAU_RISES} or more on {rising} of {len(rises)}.",
+        _on_relevance(recipes.values()),
     ]
+
+
+def _on_relevance(pairs: Iterable[tuple[Cell, Cell]]) -> str:
+    """On how many sets whose models have learnt their task the recipe holds on more questions than vanilla."""
+    held = [(holding(recipe), holding(vanilla)) for recipe, vanilla in pairs]
+    gains = [recipe[0] - vanilla[0] for recipe, vanilla in held if recipe and vanilla]
+    more, fewer = sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains)
+    return (
+        f"Of {len(gains)} models that have learnt their task, with and without the recipe, attention holds on more "
+        f"questions of relevance with the recipe on {more}, on fewer on {fewer}, on as many on "
+        f"{len(gains) - more - fewer}."
+    )

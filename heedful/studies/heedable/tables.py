@@ -10,6 +10,7 @@ from heedful.studies.heedable.columns import (
     CORRECT,
     EVENNESS,
     OTHER_SEEDS,
+    RECIPES,
     SHARPNESS,
     TAU_DELETION,
     chosen_recipes,
@@ -17,6 +18,7 @@ from heedful.studies.heedable.columns import (
     lines_of,
 )
 from heedful.studies.heedable.goals import goals_table, score_of
+from heedful.studies.heedable.misses import misses_table
 from heedful.studies.study import Cell, Entry, Results, Table
 
 SCORED = {
@@ -40,8 +42,8 @@ assert tuple(SCORED) == QUESTIONS
 
 
 def tables(results: Results) -> list[Table]:
-    """What the recipe reaches; what dev texts choose; scores; criteria."""
-    return [goals_table(results), _chosen(results), _scores(results), _criteria(results)]
+    """What the recipe reaches, and why it misses some; what dev texts choose; scores; criteria."""
+    return [goals_table(results), misses_table(results), _chosen(results), _scores(results), _criteria(results)]
 
 
 def _count(number: int | None) -> Entry:
@@ -60,9 +62,9 @@ def _chosen(results: Results) -> Table:
             )
             rows.append(((data, encoder, cell.method), entries))
     note = (
-        "On test texts. Dev texts choose among four recipes: the highest mean score of those that lose at most half a "
-        "point of accuracy and no more than half of the sharpness. Held: questions of relevance on which attention "
-        "holds, of those that count; empty where the models have not learnt their task."
+        f"On test texts. Dev texts choose among {len(RECIPES)} recipes: the highest mean score of those that lose at "
+        "most half a point of accuracy and no more than half of the sharpness. Held: questions of relevance on which "
+        "attention holds, of those that count; empty where the models have not learnt their task."
     )
     titles = ("accuracy", "held", "of", "tau leave-one-out", "JSD of seeds", "JSD under attack", "sharpness")
     return Table(

@@ -1,0 +1,73 @@
+"""Why the recipe misses a goal: which other recipe reaches it, and what speaks against that one on dev texts."""
+
+from math import isnan, nan
+
+from heedful.improving.choosing import LEAST_SHARP, MOST_LOST
+from heedful.improving.points import Point
+from heedful.measures import Estimate
+from heedful.studies.heedable.columns import (
+    ALL,
+    CORRECT,
+    RECIPES,
+    chosen_recipes,
+    on_all_texts,
+    points_on_dev,
+)
+from heedful.studies.heedable.goals import GOALS, Goal
+from heedful.studies.study import Cell, Entry, Results, Table
+
+
+def misses_table(results: Results) -> Table:
+    """Every goal that is missed on a set, what is reached instead, and why."""
+    rows = []
+    for (data, encoder), (recipe, vanilla) in chosen_recipes(results).items():
+        others = [
+            on_all_texts(results, cell, ALL)
+            for cell in results.select(CORRECT, data=data, encoder=encoder)
+            if cell.method in RECIPES and cell.method != recipe.method
+        ]
+        for goal in GOALS:
+            reached = goal.measured(recipe, vanilla)
+            if goal.is_met(reached) is False:
+                why = _why(goal, recipe, vanilla, others, points_on_dev(results, data, encoder))
+                rows.append(((data, encoder, goal.sentence, why), (Entry(reached),)))
+    note = (
+        "Each goal that the chosen recipe misses. Dev texts choose; where another recipe would reach the goal on test "
+        "texts, it says what on dev texts speaks against that one."
+    )
+    head = ("data", "encoder", "goal", "why it is missed")
+    return Table("Misses", "Why goals are missed", note, head, ("reached",), tuple(rows))
+
+
+def _why(goal: Goal, recipe: Cell, vanilla: Cell, others: list[Cell], points: dict[str, Point]) -> str:
+    if goal.interval and goal.is_met_by_mean(goal.measured(recipe, vanilla)):
+        return f"the mean is within it, the interval of {len(recipe.columns[CORRECT])} seeds is not"
+    reached = {cell.method: _value(goal.measured(cell, vanilla)) for cell in others}
+    reached = {name: value for name, value in reached.items() if not isnan(value)}
+    by_value = sorted(reached, key=lambda name: reached[name], reverse=not goal.at_most)
+    meeting = [name for name in by_value if goal.is_met(goal.measured(_named(others, name), vanilla))]
+    if not meeting:
+        nearest = f"; the nearest of the others is {by_value[0]} with {reached[by_value[0]]:.2f}" if by_value else ""
+        return f"no recipe reaches it{nearest}"
+    name = meeting[0]
+    return f"{name} reaches {reached[name]:.2f}, but {_against(points.get(name), points[recipe.method], points)}"
+
+
+def _named(cells: list[Cell], name: str) -> Cell:
+    return next(cell for cell in cells if cell.method == name)
+
+
+def _value(estimate: Estimate | None) -> float:
+    return nan if estimate is None else estimate.value
+
+
+def _against(point: Point | None, chosen: Point, points: dict[str, Point]) -> str:
+    """What speaks against a recipe on dev texts."""
+    if point is None:
+        return "was not tried on dev texts"
+    if point.lost > MOST_LOST:
+        return f"loses {100 * point.lost:.1f} points of accuracy on dev texts"
+    own_way = points["vanilla"]
+    if point.sharpness < LEAST_SHARP * own_way.sharpness:
+        return f"keeps only {point.sharpness / own_way.sharpness:.0%} of vanilla's sharpness on dev texts"
+    return f"its mean score on dev texts is lower ({point.mean:.2f}; that of the chosen one {chosen.mean:.2f})"
