@@ -25,7 +25,8 @@ def test_every_method_is_known_and_takes_its_options():
 def test_all_methods_are_trained_with_the_bilstm_and_a_few_with_other_encoders():
     runs = STUDY.runs_at("medium")
     assert {each.method for each in runs if each.encoder == "bilstm"} == set(METHODS)
-    assert {each.encoder for each in runs if each.data == "sst2"} == {"bilstm", "rnn", "lstm", "gru", "cnn"}
+    assert {each.encoder for each in runs if each.data == "rotten_tomatoes"} == {"bilstm", "rnn", "lstm", "gru", "cnn"}
+    assert {"vanilla", "ensemble", "orthogonal", *RECIPES} < {each.method for each in runs if each.data == "ag_news"}
     assert {each.encoder for each in runs if each.data == "ag_news"} == {"bilstm"}
     orthogonal = next(each.run.run for each in runs if each.method == "orthogonal")
     assert (orthogonal.network.encoder, orthogonal.training.method) == ("orthogonal_bilstm", "vanilla")
