@@ -1,13 +1,16 @@
 """Is attention stable under the worst noise that its embeddings may have?"""
 
 from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import replace
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from heedful.attacks import ascend, ball_of, draw
+from heedful.attacks import ascend, ball_of, draw, project
+from heedful.battery.context import Context
 from heedful.battery.evidence import Evidence, undefined_where
 from heedful.battery.question import BatteryTest, Question, of_100
 from heedful.battery.stability_measures import (
@@ -20,9 +23,10 @@ from heedful.battery.stability_measures import (
     suffixes,
 )
 from heedful.measures import js_divergence
+from heedful.models.attention_model import AttentionModel
 from heedful.models.trace import reread
 from heedful.settings import Count
-from heedful.types import Findings, Trace
+from heedful.types import Findings, Model, Trace
 
 Aim = Callable[[Trace, Trace], Float[Tensor, " batch"]]
 """What an attack raises, from what the model made of the texts and makes of them perturbed."""
@@ -43,9 +47,11 @@ def embedding_attack(
     not the first; and `shuffled_js`, what shuffled attention would be at.
 
     What Hu et al. (2023) publish as their measurement of stability is the attack on the answer, with a clamp of every
-    coordinate to [0, 1] that we leave out. What is found is a lower bound on the worst.
+    coordinate to [0, 1] that we leave out. What is found is a lower bound on the worst. Our own models are searched in
+    single precision, in less than half the time; what the change does is measured in double precision.
     """
     trace, values = evidence.trace, {"shuffled_js": evidence.shuffled_js}
+    model, searched = _for_search(evidence)
     movable = trace.batch.mask.unsqueeze(-1).expand_as(trace.embedded)
     for suffix, radius in suffixes(radii).items():
         ball = ball_of(radius, norm)
@@ -53,12 +59,26 @@ def embedding_attack(
         for name, aim in AIMS.items():
 
             def raised(change: Float[Tensor, "batch time embed"], aim: Aim = aim) -> Float[Tensor, " batch"]:
-                return aim(trace, reread(evidence.model, trace, change))
+                return aim(searched, reread(model, searched, change))
 
-            change = ascend(raised, start, movable, ball, steps=steps)
-            moved = moves(evidence, reread(evidence.model, trace, change))
+            found = ascend(raised, start.to(searched.embedded), movable, ball, steps=steps)
+            moved = moves(evidence, reread(evidence.model, trace, project(found.to(trace.embedded), ball)))
             values |= {f"{measure}_{name}{suffix}": value for measure, value in moved.items()}
     return Findings(undefined_where(evidence.count < 2, values), "search")
+
+
+def _for_search(evidence: Evidence) -> tuple[Model, Trace]:
+    """The model and the trace that an attack starts from: in single precision where the model is our own."""
+    model, trace = evidence.model, evidence.trace
+    if not isinstance(model, AttentionModel):
+        return model, trace
+    embedded, attention, logits = (part.float() for part in (trace.embedded, trace.attention, trace.logits))
+    single = evidence.context.once(_single_precision, model)
+    return single, replace(trace, embedded=embedded, attention=attention, logits=logits)
+
+
+def _single_precision(context: Context, model: AttentionModel) -> AttentionModel:
+    return deepcopy(model).float()
 
 
 def _answer(trace: Trace, other: Trace) -> Float[Tensor, " batch"]:

@@ -3,6 +3,7 @@ import torch
 
 from heedful.attacks import Ball, draw
 from heedful.battery.embedding_attack import embedding_attack
+from heedful.battery.evidence import Evidence
 from heedful.battery.stability_measures import moves
 from heedful.errors import SettingError
 from heedful.models.trace import reread
@@ -45,3 +46,29 @@ def test_attention_that_reads_nothing_does_not_move():
 def test_an_unknown_norm_lists_the_known():
     with pytest.raises(SettingError, match="Known: l1, l2, linf"):
         embedding_attack(evidence_of(make()), torch.Generator(), norm="l3")
+
+
+def test_a_search_in_single_precision_finds_what_one_in_double_precision_does():
+    evidence = evidence_of(make())
+    single = embedding_attack(evidence, torch.Generator().manual_seed(0), radii=(0.3, 0.01)).values
+
+    class InDoublePrecision:
+        """The same model, not known as ours."""
+
+        def __getattr__(self, name):
+            return getattr(evidence.model, name)
+
+    plain = Evidence(InDoublePrecision(), evidence.trace, generator=torch.Generator().manual_seed(0))
+    double = embedding_attack(plain, torch.Generator().manual_seed(0), radii=(0.3, 0.01)).values
+    for measure in ("js_attention", "tvd_answer", "js_attention_0.01", "tvd_answer_0.01"):
+        torch.testing.assert_close(single[measure], double[measure], rtol=0.02, atol=1e-9, equal_nan=True)
+    assert next(evidence.model.parameters()).dtype == torch.float64
+
+
+def test_what_is_found_stays_in_the_ball(monkeypatch):
+    seen = []
+    monkeypatch.setattr("heedful.battery.embedding_attack.moves", lambda evidence, other: seen.append(other) or {})
+    evidence = evidence_of(make())
+    embedding_attack(evidence, torch.Generator().manual_seed(0), radii=(0.3,))
+    assert all((other.embedded - evidence.trace.embedded).abs().max() <= 0.3 + 1e-15 for other in seen)
+    assert {other.embedded.dtype for other in seen} == {torch.float64}
