@@ -7,7 +7,12 @@ comes back, in float64.
 
 from heedful.exact.adversary import Adversary, answer_stands_without_top, eps_max_js, without_top
 from heedful.exact.ball import Norm
-from heedful.exact.bracket import Bracket, answer_stands_without_top_bracket, eps_max_js_bracket
+from heedful.exact.bracket import (
+    Bracket,
+    answer_stands_on_bracket,
+    answer_stands_without_top_bracket,
+    eps_max_js_bracket,
+)
 from heedful.exact.certificates import certified_radius, certified_radius_on_simplex, certified_radius_zero_sum
 from heedful.exact.erasure import (
     FirstFlip,
@@ -53,6 +58,7 @@ __all__ = [
     "Moments",
     "Norm",
     "WorstCase",
+    "answer_stands_on_bracket",
     "answer_stands_without_top",
     "answer_stands_without_top_bracket",
     "certified_radius",

@@ -28,11 +28,11 @@ from heedful.exact.hull_programs import (
     programs_of,
     proven_bound,
 )
-from heedful.exact.linear_form import checked_item_logits, normalised_attention
+from heedful.exact.linear_form import checked_item_logits, decode, normalised_attention
 from heedful.exact.near_predictions import SAFETY, convex_part, moved
 from heedful.exact.overlap import divergence
 from heedful.exact.pair_search import best_pair
-from heedful.measures import js_divergence
+from heedful.measures import js_divergence, total_variation
 
 # Rounds of branch and bound: three classes are soon precise, more are not and would take ever longer.
 ROUNDS_OF_THREE, ROUNDS = 16, 2
@@ -103,8 +103,8 @@ def answer_stands_without_top_bracket(
 ) -> Float[Tensor, " batch"]:
     """1 where some attention with no weight on the m most attended items keeps the prediction within eps, 0 where none.
 
-    1 where the search reaches an attention that decodes to within eps; 0 where even the outer polytope is out of reach;
-    NaN where neither is known, which is rare. Ties and texts of m items or fewer as in `answer_stands_without_top`.
+    NaN where neither is known, as in `answer_stands_on_bracket`. Ties and texts of m items or fewer as in
+    `answer_stands_without_top`.
 
     >>> logits = torch.tensor([[[0.0, 2.0, 0.0], [0.0, 2.0, 0.0], [2.0, 0.0, 0.0]]])
     >>> three = torch.ones(1, 3, dtype=torch.bool)
@@ -113,12 +113,46 @@ def answer_stands_without_top_bracket(
     >>> answer_stands_without_top_bracket(torch.tensor([[0.5, 0.5, 0.0]]), logits, three, m=2, eps=0.01)
     tensor([0.], dtype=torch.float64)
     """
-    base, logits = normalised_attention(attention, items), checked_item_logits(item_logits, items)
+    rest = without_top(normalised_attention(attention, items), items, m)
+    return answer_stands_on_bracket(attention, item_logits, items, rest, eps)
+
+
+def answer_stands_on_bracket(
+    attention: Float[Tensor, "batch item"],
+    item_logits: Float[Tensor, "batch item classes"],
+    items: Bool[Tensor, "batch item"],
+    usable: Bool[Tensor, "batch item"],
+    eps: float,
+    *,
+    known: Float[Tensor, "batch item"] | None = None,
+) -> Float[Tensor, " batch"]:
+    """1 where some attention on the usable items alone keeps the prediction within eps, 0 where none does.
+
+    1 where an attention is known or reached that decodes to within eps; 0 where even the convex hull of all that is
+    within eps is out of reach; NaN where neither is known, which is rare.
+
+    Args:
+        known: attention of any kind; where it has weight on usable items alone and is within eps, nothing is solved.
+
+    >>> logits = torch.tensor([[[0.0, 2.0, 0.0], [0.0, 2.0, 0.0], [2.0, 0.0, 0.0]]])
+    >>> three, last = torch.ones(1, 3, dtype=torch.bool), torch.tensor([[False, False, True]])
+    >>> answer_stands_on_bracket(torch.tensor([[1.0, 0.0, 0.0]]), logits, three, last, eps=0.01)
+    tensor([0.], dtype=torch.float64)
+    """
+    base, logits, usable = (
+        normalised_attention(attention, items),
+        checked_item_logits(item_logits, items),
+        usable & items,
+    )
     _check(eps)
-    rest = without_top(base, items, m)
-    stands = torch.zeros_like(base[:, 0])
-    for texts, classes in _alike(logits, items, rest.any(-1)):
-        programs, _ = _problem(base[texts], logits[texts][..., classes], rest[texts], eps)
+    stands, unsolved = torch.zeros_like(base[:, 0]), usable.any(-1)
+    if known is not None:
+        other = normalised_attention(known, items)
+        apart = total_variation(decode(other, logits).softmax(-1), decode(base, logits).softmax(-1))
+        is_witness = (apart <= eps) & ((other == 0) | usable).all(-1)
+        stands, unsolved = is_witness.double(), unsolved & ~is_witness
+    for texts, classes in _alike(logits, items, unsolved):
+        programs, _ = _problem(base[texts], logits[texts][..., classes], usable[texts], eps)
         stands[texts] = torch.from_numpy(_stands(programs))
     return stands
 
@@ -189,7 +223,7 @@ def _searched(
     largest = largest_weights(programs)
     slopes, _ = chords(weight, np.zeros_like(weight), largest)
     reached, corner = most_different(programs, weight, slopes, first_basis(programs))
-    best = best_pair(programs, weight, _better(programs, weight, known, reached))
+    best = best_pair(programs, weight, largest, _better(programs, weight, known, reached))
     rounds = ROUNDS_OF_THREE if programs.near.p.shape[1] <= 3 else ROUNDS
     nodes = branched(programs, weight, largest, divergence(weight, best), corner, rounds=rounds)
     upper = nodes.bound.max(1)

@@ -28,7 +28,7 @@ from heedful.exact.hull_programs import (
     proven_bound,
 )
 from heedful.exact.near_predictions import SAFETY, convex_part, furthest_change, moved
-from heedful.exact.overlap import divergence, times_log
+from heedful.exact.overlap import TINY, divergence, times_log
 
 # Items that may gain weight, for each class and at most: those with the least to lose by the linear program.
 CANDIDATES_OF_CLASS, CANDIDATES = 4, 32
@@ -38,6 +38,8 @@ LIGHT, OWN, EMPHASIS = 2, 2, 3.0
 KEPT, PARTS = 3, 4
 # Corners on the way; most searches end after a few.
 CORNERS, LEAST_GAIN = 30, 1e-5
+# The first search only chooses among its starts: so many corners and steps for each class, and the best go on.
+FIRST_CORNERS, FIRST_STEPS = 2, 2
 # Starts need not be the very solution of a linear program.
 NO_GAIN = 1e-3
 # The slope of the divergence at weight 0 is infinite: it is taken no nearer.
@@ -74,7 +76,7 @@ def most_different(
     some, basis, chosen = _reduced(convex, gains, first)
     own = _of(weight, chosen)
     text, basis = _started(some, own, _of(gains, chosen), basis)
-    basis = ascended(some.take(text), own[text], basis)
+    basis = ascended(some.take(text), own[text], basis, corners=FIRST_CORNERS * programs.near.p.shape[1])
     value = divergence(own[text], attention_of(basis, own.shape[1]))
     kept = _best_of(value, text, KEPT)
     text, basis = text[kept], basis.take(kept)
@@ -138,7 +140,13 @@ def _started(
     text = np.repeat(np.arange(n), changed.shape[1])
     gains = slopes[text]
     gains[np.arange(len(text)), changed.reshape(-1)] += np.tile(emphasis, n)
-    others = maximise(programs.take(text), Gains(gains), basis.take(text), no_gain=NO_GAIN)
+    others = maximise(
+        programs.take(text),
+        Gains(gains),
+        basis.take(text),
+        no_gain=NO_GAIN,
+        steps=FIRST_STEPS * programs.near.p.shape[1],
+    )
     text = np.concatenate([np.arange(n), text])
     return text, Basis(*(np.concatenate(both) for both in zip(basis, others, strict=True)))
 
@@ -149,11 +157,13 @@ def _best_of(values: Float[np.ndarray, " m"], text: Int[np.ndarray, " m"], count
     return order[:, :count].reshape(-1)
 
 
-def ascended(programs: Programs, weight: Float[np.ndarray, "n item"], start: Basis) -> Basis:
+def ascended(
+    programs: Programs, weight: Float[np.ndarray, "n item"], start: Basis, *, corners: int | None = None
+) -> Basis:
     """The corners reached from corners by going to the most different neighbour, as long as that gains."""
     basis = Basis(*(part.copy() for part in start))
     live, some, own, now = np.arange(len(basis.kind)), programs, weight, start
-    for _ in range(CORNERS):
+    for _ in range(corners or CORNERS):
         column, kind, gain = _best_neighbour(some, own, now)
         moves = (gain > LEAST_GAIN).nonzero()[0]
         if not len(moves):
@@ -161,7 +171,7 @@ def ascended(programs: Programs, weight: Float[np.ndarray, "n item"], start: Bas
         if len(moves) < len(live):
             live, some, own, now = live[moves], some.take(moves), own.take(moves, 0), now.take(moves)
             column, kind = column.take(moves, 0), kind.take(moves)
-        now = pivoted(now, column, kind)
+        now, _ = pivoted(now, column, kind)
         for part, new in zip(basis, now, strict=True):
             part[live] = new
     return basis
@@ -189,14 +199,8 @@ def _best_neighbour(
 
 def _lengths(basis: Basis, steps: Float[np.ndarray, "n row column"]) -> Float[np.ndarray, "n column"]:
     """How far each column may enter; 0 where it may without end."""
-    length = np.full((len(steps), steps.shape[2]), np.inf)
-    for row in range(steps.shape[1]):
-        step = steps[:, row]
-        usable = step > NO_PIVOT
-        length = np.minimum(
-            length, np.divide(basis.weight[:, row, None], step, out=np.full(step.shape, np.inf), where=usable)
-        )
-    return np.where(np.isfinite(length), length, 0.0)
+    nearness = (np.where(steps > NO_PIVOT, steps, 0.0) / np.maximum(basis.weight, TINY)[..., None]).max(1)
+    return np.where(nearness > 0, 1.0, 0.0) / np.where(nearness > 0, nearness, 1.0)
 
 
 def _lost(share: Float[np.ndarray, "*n"], weight: Float[np.ndarray, "*#n"]) -> Float[np.ndarray, "*n"]:

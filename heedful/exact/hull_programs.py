@@ -122,27 +122,38 @@ def maximise(
         steps: after so many a program is left where it is; None: `STEPS`.
     """
     basis = Basis(*(part.copy() for part in start))
-    live, some, now, item = np.arange(len(basis.kind)), programs, start, gains.item
+    live, some, now, worth = np.arange(len(basis.kind)), programs, start, multipliers(gains, start)
+    gains = gains._replace(item=np.where(programs.usable, gains.item, -np.inf))
     for _ in range(steps or STEPS):
-        column, kind, gain = _entering(some, gains._replace(item=item), now)
+        column, kind, gain = _entering(some, gains, worth)
         moves = gain > no_gain
         count = np.count_nonzero(moves)
         if not count:
             break
-        now = Basis(*(_chosen(moves, *both) for both in zip(pivoted(now, column, kind), now, strict=True)))
+        new, row = pivoted(now, column, kind)
+        if count == len(live):
+            now, worth = new, worth + gain[:, None] * row
+            continue
+        worth = worth + (gain * moves)[:, None] * row
+        now = Basis(*(_chosen(moves, *both) for both in zip(new, now, strict=True)))
         # Programs that are solved stay among the others until they are many: taking the others out costs, too.
         if count < MANY * len(live):
-            for part, new in zip(basis, now, strict=True):
-                part[live] = new
+            _write(basis, live, now)
             rows = moves.nonzero()[0]
-            live, some, now, item = live[rows], some.take(rows), now.take(rows), item.take(rows, 0)
-    for part, new in zip(basis, now, strict=True):
-        part[live] = new
+            live, some, now, worth = live[rows], some.take(rows), now.take(rows), worth.take(rows, 0)
+            gains = gains._replace(item=gains.item.take(rows, 0))
+    _write(basis, live, now)
     return basis
 
 
 def _chosen(moves: Bool[np.ndarray, " n"], new: np.ndarray, old: np.ndarray) -> np.ndarray:
-    return new if moves.all() else np.where(moves.reshape(-1, *[1] * (new.ndim - 1)), new, old)
+    return np.where(moves.reshape(-1, *[1] * (new.ndim - 1)), new, old)
+
+
+def _write(basis: Basis, rows: Int[np.ndarray, " m"], new: Basis) -> None:
+    """Corners of some programs, in the room that `maximise` made for itself."""
+    for part, own in zip(basis, new, strict=True):
+        part[rows] = own
 
 
 def multipliers(gains: Gains, basis: Basis) -> Float[np.ndarray, "n row"]:
@@ -168,30 +179,34 @@ def direction_of(worth: Float[np.ndarray, "n row"]) -> Float[np.ndarray, "n clas
 
 
 def _entering(
-    programs: Programs, gains: Gains, basis: Basis
+    programs: Programs, gains: Gains, worth: Float[np.ndarray, "n row"]
 ) -> tuple[Float[np.ndarray, "n row"], Int[np.ndarray, " n"], Float[np.ndarray, " n"]]:
     """The column with the most to gain, its kind, and its gain per weight."""
-    near, worth, rows = programs.near, multipliers(gains, basis), np.arange(len(basis.kind))
-    direction = direction_of(worth)
+    near, rows, direction = programs.near, np.arange(len(worth)), direction_of(worth)
     change = furthest_change(near, direction)
-    item = np.where(programs.usable, gains.item - (programs.columns @ worth[..., None])[..., 0], -np.inf)
+    item = gains.item - (programs.columns @ worth[..., None])[..., 0]
     place = first_largest(item)
     column, kind, gain = programs.columns[rows, place], place, item[rows, place]
     # Near predictions; the base prediction, where it gains; and the endless falls of classes that may vanish.
-    others = [(near_column(change), NEAR, (direction * change).sum(1) - worth[:, -1])]
+    others = [(NEAR, (direction * change).sum(1) - worth[:, -1], lambda: near_column(change))]
     if gains.centre:
-        others.append((near_column(np.zeros_like(change)), CENTRE, gains.centre - worth[:, -1]))
+        others.append((CENTRE, gains.centre - worth[:, -1], lambda: near_column(np.zeros_like(change))))
     if near.vanishing.any():
         fall = np.where(near.vanishing, -direction, -np.inf)
-        class_ = first_largest(fall)
-        endless = near_column(np.where(np.arange(change.shape[1]) == class_[:, None], -1.0, 0.0))
-        endless[:, -1] = 0
-        others.append((endless, NEAR, fall[rows, class_]))
-    for other, its_kind, its_gain in others:
+        others.append((NEAR, fall.max(1), lambda: _endless(fall)))
+    for its_kind, its_gain, its_column in others:
         better = its_gain > gain + EQUAL
-        column, kind = np.where(better[:, None], other, column), np.where(better, its_kind, kind)
-        gain = np.where(better, its_gain, gain)
+        if better.any():
+            column, kind = np.where(better[:, None], its_column(), column), np.where(better, its_kind, kind)
+            gain = np.where(better, its_gain, gain)
     return column, kind, gain
+
+
+def _endless(fall: Float[np.ndarray, "n classes"]) -> Float[np.ndarray, "n row"]:
+    """The column of the endless fall of the class that gains most by it."""
+    column = near_column(-(np.arange(fall.shape[1]) == first_largest(fall)[:, None]).astype(float))
+    column[:, -1] = 0
+    return column
 
 
 def first_largest(values: Float[np.ndarray, "n any"]) -> Int[np.ndarray, " n"]:
@@ -199,12 +214,16 @@ def first_largest(values: Float[np.ndarray, "n any"]) -> Int[np.ndarray, " n"]:
     return (values >= values.max(1, keepdims=True) - EQUAL).argmax(1)
 
 
-def pivoted(basis: Basis, column: Float[np.ndarray, "n row"], kind: Int[np.ndarray, " n"]) -> Basis:
-    """The next corner: the column enters, as far as all weights stay at least 0, and another leaves."""
+def pivoted(
+    basis: Basis, column: Float[np.ndarray, "n row"], kind: Int[np.ndarray, " n"]
+) -> tuple[Basis, Float[np.ndarray, "n row"]]:
+    """The next corner: the column enters, as far as all weights stay at least 0, and another leaves.
+
+    Also the row of the inverse that is the column's: by so much its gain changes what each row is worth.
+    """
     rows, (columns, kinds, inverse, weight) = np.arange(len(kind)), basis
     step = (inverse @ column[..., None])[..., 0]
-    usable = step > NO_PIVOT
-    ratio = np.where(usable, weight, np.inf) / np.where(usable, step, 1.0)
+    ratio = np.divide(weight, step, out=np.full(step.shape, np.inf), where=step > NO_PIVOT)
     length = ratio.min(1)
     # Of equal ratios the largest pivot.
     leaving = first_largest(np.where(ratio <= length[:, None] + EQUAL, step, -np.inf))
@@ -215,7 +234,7 @@ def pivoted(basis: Basis, column: Float[np.ndarray, "n row"], kind: Int[np.ndarr
     columns, kinds = columns.copy(), kinds.copy()
     weight[rows, leaving], inverse[rows, leaving] = length, row
     columns[rows, leaving], kinds[rows, leaving] = column, kind
-    return Basis(columns, kinds, inverse, weight)
+    return Basis(columns, kinds, inverse, weight), row
 
 
 def proven_bound(programs: Programs, gains: Gains, basis: Basis) -> Proof:
@@ -237,6 +256,7 @@ def proven_bound(programs: Programs, gains: Gains, basis: Basis) -> Proof:
 
 def attention_of(basis: Basis, count: int) -> Float[np.ndarray, "n {count}"]:
     """The weights of items at a corner; the base attention as a whole is left out."""
-    result = np.zeros((len(basis.kind), count))
-    np.add.at(result, (np.arange(len(result))[:, None], np.maximum(basis.kind, 0)), basis.weight * (basis.kind >= 0))
-    return result
+    # A corner has an item once; all else is written to a place of its own, and left out.
+    result = np.zeros((len(basis.kind), count + 1))
+    result[np.arange(len(result))[:, None], np.where(basis.kind >= 0, basis.kind, count)] = basis.weight
+    return result[:, :count]

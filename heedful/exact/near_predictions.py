@@ -95,14 +95,13 @@ def furthest_change(near: NearPredictions, direction: Float[np.ndarray, "n class
 
 
 def _risen(near: NearPredictions, slope: Float[np.ndarray, "n classes"]) -> Float[np.ndarray, "n classes"]:
-    """The rise of ln p that gains most: q = max(p, slope x level), with the level at which the rises sum to eps."""
-    active, raised = slope > 0, slope
-    for _ in range(slope.shape[1]):
-        level = (near.eps + (near.p * active).sum(1)) / np.maximum((slope * active).sum(1), TINY)
-        raised = slope * level[:, None]
-        # Without a class that would have to fall the level is lower, so that none comes back.
-        rising = active & (raised > near.p)
-        if np.array_equal(rising, active):
-            break
-        active = rising
-    return np.where(active, np.log(raised, out=np.zeros_like(raised), where=active) - near.log_p, 0.0)
+    """The rise of ln p that gains most: q = max(p, slope x level), with the level at which the rises sum to eps.
+
+    The rises of any set of classes sum to slopes x level - p, and those that rise have the largest sum. So the level is
+    the least of (eps + sum of p) / (sum of slopes) over sets, and the best sets are the first by p / slope.
+    """
+    rows, order = np.arange(len(slope))[:, None], (near.p / np.maximum(slope, TINY)).argsort(1)
+    slopes = np.maximum(slope[rows, order].cumsum(1), TINY)
+    raised = slope * ((near.eps + near.p[rows, order].cumsum(1)) / slopes).min(1, keepdims=True)
+    rising = raised > near.p
+    return (np.log(np.where(rising, raised, 1.0)) - near.log_p) * rising

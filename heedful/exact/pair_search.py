@@ -18,7 +18,7 @@ from heedful.exact.overlap import divergence, overlap_loss
 # Only pairs of the lightest items, which are the most different; of these the most promising of each text.
 LIGHTEST, PROMISING = 64, 96
 SHARES, HALVINGS = 17, 24
-LEAST_GAIN = 1e-9
+LEAST_GAIN, ROUNDING = 1e-9, 1e-9
 
 
 class Pairs(NamedTuple):
@@ -52,14 +52,19 @@ class Pairs(NamedTuple):
 
 
 def best_pair(
-    programs: Programs, weight: Float[np.ndarray, "n item"], known: Float[np.ndarray, "n item"]
+    programs: Programs,
+    weight: Float[np.ndarray, "n item"],
+    largest: Float[np.ndarray, "n item"],
+    known: Float[np.ndarray, "n item"],
 ) -> Float[np.ndarray, "n item"]:
-    """The most different pair of items within eps, of those tried; what is known, where none is more different."""
+    """The most different pair of items within eps, of those tried; what is known, where none is more different.
+
+    Args:
+        largest: weights that no attention within eps exceeds.
+    """
     value = divergence(weight, known)
     light = np.where(programs.usable, weight, np.inf).argsort(1, kind="stable")[:, :LIGHTEST]
-    first, second = np.triu_indices(light.shape[1], 1)
-    text, number, least, most = _promising(programs, weight, light, (first, second), value)
-    items = np.stack([light[text, first[number]], light[text, second[number]]], 1)
+    text, items, least, most = _promising(programs, weight, *_candidates(programs, light, largest), value)
     change = np.zeros((len(text), 2, programs.columns.shape[2] - 1))
     change[..., :-1] = programs.columns[text[:, None], items, :-2]
     pairs = Pairs(text, items, programs.near.take(text), change, weight[text[:, None], items], least, most)
@@ -79,42 +84,60 @@ def _js(
     return log(2) + overlap_loss(first, share) + overlap_loss(second, 1 - share)
 
 
+def _candidates(
+    programs: Programs, light: Int[np.ndarray, "n some"], largest: Float[np.ndarray, "n item"]
+) -> tuple[Int[np.ndarray, " m"], Int[np.ndarray, "m 2"]]:
+    """Text and items of the pairs of light items that may have all the weight between them."""
+    first, second = np.triu_indices(light.shape[1], 1)
+    most = np.take_along_axis(np.where(programs.usable, largest, -np.inf), light, 1)
+    text, number = (most.take(first, 1) + most.take(second, 1) >= 1 - ROUNDING).nonzero()
+    return text, np.stack([light[text, first[number]], light[text, second[number]]], 1)
+
+
 def _promising(
     programs: Programs,
     weight: Float[np.ndarray, "n item"],
-    light: Int[np.ndarray, "n some"],
-    pairs: tuple[Int[np.ndarray, " p"], Int[np.ndarray, " p"]],
+    text: Int[np.ndarray, " m"],
+    items: Int[np.ndarray, "m 2"],
     value: Float[np.ndarray, " n"],
-) -> tuple[Int[np.ndarray, " m"], Int[np.ndarray, " m"], Float[np.ndarray, " m"], Float[np.ndarray, " m"]]:
-    """Text, number, least and largest share of the pairs that may be more different than `value` within the limits."""
-    least, most = _shares_within(programs, light, pairs)
-    own = np.take_along_axis(weight, light, 1)
-    sides = own[:, pairs[0]], own[:, pairs[1]]
-    bound = np.maximum(_js(*sides, least), _js(*sides, most))
-    alive = (least <= most) & (bound > value[:, None] + LEAST_GAIN)
-    alive &= np.take_along_axis(programs.usable, light, 1)[:, pairs[1]]
-    best = np.where(alive, -bound, np.inf).argsort(1, kind="stable")[:, :PROMISING]
-    text, place = np.take_along_axis(alive, best, 1).nonzero()
-    number = best[text, place]
-    return text, number, least[text, number], most[text, number]
+) -> tuple[Int[np.ndarray, " k"], Int[np.ndarray, "k 2"], Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+    """Text, items, least and largest share of the pairs that may be more different than `value` within the limits."""
+    least, most = _shares_within(programs, text, items)
+    own = (least <= most).nonzero()[0]
+    bound = _bound(weight[text[own][:, None], items[own]], least[own], most[own])
+    alive = bound > value[text[own]] + LEAST_GAIN
+    own, bound = own[alive], bound[alive]
+    own = own[np.lexsort((-bound, text[own]))]
+    ahead = np.arange(len(own)) - np.searchsorted(text[own], text[own])
+    own = own[ahead < PROMISING]
+    return text[own], items[own], least[own], most[own]
+
+
+def _bound(
+    weight: Float[np.ndarray, "m 2"], least: Float[np.ndarray, " m"], most: Float[np.ndarray, " m"]
+) -> Float[np.ndarray, " m"]:
+    """The largest divergence of pairs whose first item's share is in a range: it is convex, so at an end."""
+    first, second = weight.T
+    return np.maximum(_js(first, second, least), _js(first, second, most))
 
 
 def _shares_within(
-    programs: Programs, light: Int[np.ndarray, "n some"], pairs: tuple[Int[np.ndarray, " p"], Int[np.ndarray, " p"]]
-) -> tuple[Float[np.ndarray, "n p"], Float[np.ndarray, "n p"]]:
-    """The range of the first item's share in which all margins over the last class keep their limits; else 1 to 0."""
+    programs: Programs, text: Int[np.ndarray, " m"], items: Int[np.ndarray, "m 2"]
+) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " m"]]:
+    """The range of the first item's share in which all margins over the last class keep their limits.
+
+    Where there is none, the least is above the largest.
+    """
     limits = largest_margins(programs.near)
-    high, low = limits[:, :-1, -1], -limits[:, -1, :-1]
-    margin = np.take_along_axis(programs.columns[..., :-2], light[..., None], 1)
-    least, most = np.zeros((len(light), len(pairs[0]))), np.ones((len(light), len(pairs[0])))
-    for k in range(margin.shape[2]):
-        second = margin[:, pairs[1], k]
-        slope = margin[:, pairs[0], k] - second
-        flat = np.abs(slope) < 1e-12
-        to_high, to_low = ((end[:, k, None] - second) / np.where(flat, 1.0, slope) for end in (high, low))
-        outside = flat & ((second > high[:, k, None] + 1e-12) | (second < low[:, k, None] - 1e-12))
-        most = np.minimum(most, np.where(flat, np.where(outside, -1.0, 1.0), np.maximum(to_high, to_low)))
-        least = np.maximum(least, np.where(flat, 0.0, np.minimum(to_high, to_low)))
+    least, most = np.zeros(len(text)), np.ones(len(text))
+    for k in range(limits.shape[1] - 1):
+        margin = programs.columns[..., k]
+        first, second = margin[text, items[:, 0]], margin[text, items[:, 1]]
+        # Equal margins keep their limits at all shares or at none: the quotients are infinite.
+        slope = first - second
+        to_high, to_low = ((end[text] - second) / slope for end in (limits[:, k, -1], -limits[:, -1, k]))
+        most = np.fmin(most, np.maximum(to_high, to_low))
+        least = np.fmax(least, np.minimum(to_high, to_low))
     return least, most
 
 

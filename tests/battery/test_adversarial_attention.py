@@ -3,6 +3,7 @@ import torch
 
 from heedful.battery import Context, Evidence
 from heedful.battery.adversarial_attention import adversarial_attention
+from heedful.exact import answer_stands_without_top_bracket, eps_max_js_bracket
 from heedful.measures import js_divergence, total_variation
 from heedful.models.trace import trace
 from support.by_hand import findings_of
@@ -50,3 +51,19 @@ def test_the_attention_that_is_shown_has_that_divergence_and_keeps_the_answer():
     js = js_divergence(shown, evidence.attention, evidence.items)
     torch.testing.assert_close(js[:2], findings.values["js"][:2])
     assert (moved <= 0.05 + 1e-9).all()
+
+
+@pytest.mark.parametrize("classes", [3, 5])
+def test_with_more_classes_each_top_is_answered_as_if_alone(classes):
+    evidence = evidence_of(make(classes=classes))
+    with torch.no_grad():
+        values = adversarial_attention(evidence, torch.Generator(), eps=0.05).values
+    assert evidence.item_logits is not None
+    problem = (evidence.attention, evidence.item_logits, evidence.items)
+    bracket = eps_max_js_bracket(*problem, 0.05)
+    torch.testing.assert_close(values["js_upper"], bracket.upper, equal_nan=True)
+    for top in (1, 3):
+        alone = answer_stands_without_top_bracket(*problem, top, 0.05).where(evidence.count > top, torch.nan)
+        decided = ~alone.isnan()
+        assert decided.any()
+        assert torch.equal(values[f"without_top_{top}"][decided], alone[decided])

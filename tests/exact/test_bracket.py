@@ -7,10 +7,12 @@ from torch.testing import assert_close
 
 import heedful.exact.bracket as bracket
 from heedful.exact import (
+    answer_stands_on_bracket,
     answer_stands_without_top,
     answer_stands_without_top_bracket,
     eps_max_js,
     eps_max_js_bracket,
+    without_top,
 )
 from heedful.exact.corner_search import Reached
 from heedful.measures import js_divergence
@@ -75,7 +77,7 @@ def test_a_masked_class_changes_nothing():
 
 
 def test_an_item_that_gives_the_answer_alone_is_found_without_any_pair(monkeypatch):
-    monkeypatch.setattr(bracket, "best_pair", lambda programs, weight, known: known)
+    monkeypatch.setattr(bracket, "best_pair", lambda programs, weight, largest, known: known)
     monkeypatch.setattr(bracket, "most_different", lambda programs, weight, gains, corner: Reached(weight, corner))
     # The lightest item alone gives the answer of all; others, as light or lighter together, would give another.
     logits = torch.tensor([[[2.0, 0, 0, 0], [0, 2.0, 0, 0], [0, 0, 2.0, 0], [0.7, 0.7, 0.6, 0]]]).double()
@@ -172,6 +174,46 @@ def test_most_texts_get_a_definite_answer():
     assert (result == 1).any()
     assert (result == 0).any()
     assert result.isnan().sum() <= 2
+
+
+@pytest.mark.parametrize("classes", [3, 5])
+@settings(max_examples=15)
+@given(data=st.data(), m=st.integers(1, 3))
+def test_a_witness_decides_more_and_nothing_otherwise(classes, data: st.DataObject, m):
+    rows = data.draw(any_rows(classes, max_items=6))
+    rest = without_top(rows.attention, rows.items, m)
+    known = eps_max_js_bracket(*rows.linear(), EPS).attention
+    plain = answer_stands_without_top_bracket(*rows.linear(), m, EPS)
+    result = answer_stands_on_bracket(*rows.linear(), rest, EPS, known=known)
+    assert ((result == plain) | plain.isnan()).all()
+
+
+def test_where_a_witness_has_no_weight_elsewhere_nothing_is_solved(monkeypatch):
+    rows = random_rows(batch=5, count=7, classes=4, seed=3)
+    known = eps_max_js_bracket(*rows.linear(), EPS).attention
+    usable = known > 0
+    solved = answer_stands_on_bracket(*rows.linear(), usable, EPS)
+    monkeypatch.delattr(bracket, "_stands")
+    result = answer_stands_on_bracket(*rows.linear(), usable, EPS, known=known)
+    assert result.tolist() == [1.0] * 5
+    assert not (solved == 0).any()
+
+
+def test_a_witness_that_is_beyond_eps_or_on_other_items_is_not_believed():
+    # The first item alone gives the answer; all weight on the others gives another one.
+    logits = torch.tensor([[[4.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 4.0, 0.0]]]).double()
+    weight, items = torch.tensor([[0.98, 0.01, 0.01]]).double(), torch.ones(1, 3).bool()
+    others = torch.tensor([[False, True, True]])
+    beyond = torch.tensor([[0.0, 0.5, 0.5]]).double()
+    for known in (None, beyond, weight):
+        assert answer_stands_on_bracket(weight, logits, items, others, EPS, known=known).tolist() == [0.0]
+
+
+def test_no_usable_item_gives_no_answer():
+    rows = random_rows(batch=3, count=5, classes=3, seed=0)
+    none = torch.zeros(3, 5).bool()
+    result = answer_stands_on_bracket(*rows.linear(), none, EPS, known=rows.attention)
+    assert result.tolist() == [0.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize("eps", [0.0, 1.0, -0.5])

@@ -43,6 +43,17 @@ def test_no_neighbour_of_the_corner_it_ends_at_is_further():
     assert np.array_equal(again.kind, end.kind)
 
 
+@pytest.mark.parametrize("corners", [1, 2, 5])
+def test_a_search_that_stops_early_goes_on_from_there(corners):
+    programs, weight = some_programs(batch=7, count=9, classes=4, seed=2, eps=0.05)
+    programs = programs._replace(near=convex_part(programs.near, np.zeros_like(programs.near.p)))
+    start = maximise(programs, Gains(slopes(programs, weight)), first_basis(programs))
+    some, end = ascended(programs, weight, start, corners=corners), ascended(programs, weight, start)
+    first, last = (divergence(weight, attention_of(basis, 9)) for basis in (some, end))
+    assert (first <= last + 1e-12).all()
+    assert attention_of(ascended(programs, weight, some), 9) == pytest.approx(attention_of(end, 9))
+
+
 def test_the_search_from_a_corner_of_the_hull_comes_back_within_eps():
     programs, weight = some_programs(batch=13, count=7, classes=5, seed=3, eps=0.05)
     gains = slopes(programs, weight)

@@ -53,6 +53,24 @@ def test_the_reach_is_attained_by_hand():
     assert np.exp(change + around.log_p) == pytest.approx(np.array([[0.3, 0.2, 0.5]]))
 
 
+@settings(max_examples=40)
+@given(classes=st.sampled_from([2, 3, 5, 7]), seed=st.integers(0, 999), eps=st.sampled_from(EPS))
+def test_rises_are_level_and_sum_to_eps(classes, seed, eps):
+    around, random = some_predictions(5, classes, seed, eps)
+    slope = np.maximum(random.normal(size=(5, classes)), 0)
+    slope[:, 0] += 0.1
+    change = furthest_change(around, slope - np.eye(classes)[-1] * slope.sum(1, keepdims=True) * 9)
+    for p, own, rise in zip(around.p, slope[:, :-1], np.expm1(change) * around.p, strict=True):
+        # Where the last class may vanish, no fall has a bound and nothing changes.
+        if not rise.any():
+            continue
+        low, high = 0.0, (1 + eps) / own.max()
+        for _ in range(100):
+            level = (low + high) / 2
+            low, high = (level, high) if np.maximum(own * level - p[:-1], 0).sum() < eps else (low, level)
+        assert rise[:-1] == pytest.approx(np.maximum(own * low - p[:-1], 0), abs=1e-9)
+
+
 def test_a_class_that_may_vanish_is_not_asked_to_fall():
     around = near(np.log([[0.05, 0.35, 0.6]]), 0.1)
     assert around.vanishing.tolist() == [[True, False, False]]

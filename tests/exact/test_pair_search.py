@@ -4,11 +4,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import heedful.exact.pair_search as pair_search
+from heedful.exact.branch_and_bound import largest_weights
+from heedful.exact.hull_programs import Programs
 from heedful.exact.overlap import divergence
 from heedful.exact.pair_search import best_pair
 from support.hulls import is_within, some_programs
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*encountered:RuntimeWarning")
+
+
+def best(programs: Programs, weight: np.ndarray, known: np.ndarray) -> np.ndarray:
+    return best_pair(programs, weight, largest_weights(programs), known)
 
 
 def listed(programs, weight: np.ndarray, text: int, steps: int = 201) -> float:
@@ -26,7 +32,7 @@ def listed(programs, weight: np.ndarray, text: int, steps: int = 201) -> float:
 def test_it_is_within_eps_and_as_far_as_any_pair_on_a_grid(classes, seed, eps):
     programs, weight = some_programs(batch=4, count=5, classes=classes, seed=seed, eps=eps)
     with np.errstate(all="ignore"):
-        pair = best_pair(programs, weight, weight)
+        pair = best(programs, weight, weight)
     assert is_within(programs, pair).all()
     assert pair.sum(1) == pytest.approx(1)
     for text in range(4):
@@ -38,18 +44,27 @@ def test_it_is_within_eps_and_as_far_as_any_pair_on_a_grid(classes, seed, eps):
             assert np.array_equal(pair[text], weight[text])
 
 
+@settings(max_examples=25)
+@given(classes=st.sampled_from([2, 3, 5]), seed=st.integers(0, 999), eps=st.sampled_from([0.01, 0.05, 0.2]))
+def test_pairs_that_cannot_have_all_the_weight_are_left_out_at_no_loss(classes, seed, eps):
+    programs, weight = some_programs(batch=4, count=11, classes=classes, seed=seed, eps=eps)
+    with np.errstate(all="ignore"):
+        every = best_pair(programs, weight, np.ones_like(weight), weight)
+        assert np.array_equal(best(programs, weight, weight), every)
+
+
 def test_what_is_known_and_further_is_kept():
     programs, weight = some_programs(batch=3, count=5, classes=3, seed=1, eps=0.2)
-    pair = best_pair(programs, weight, weight)
+    pair = best(programs, weight, weight)
     further = np.eye(5)[weight.argmin(1)]
     assert (divergence(weight, further) >= divergence(weight, pair) - 1e-12).all()
-    assert np.array_equal(best_pair(programs, weight, further), further)
+    assert np.array_equal(best(programs, weight, further), further)
 
 
 def test_only_the_lightest_items_are_paired(monkeypatch):
     programs, weight = some_programs(batch=3, count=7, classes=5, seed=3, eps=0.9)
     monkeypatch.setattr(pair_search, "LIGHTEST", 2)
-    pair = best_pair(programs, weight, weight)
+    pair = best(programs, weight, weight)
     for text in range(3):
         lightest = set(weight[text].argsort()[:2].tolist())
         assert set(pair[text].nonzero()[0].tolist()) <= lightest
