@@ -259,8 +259,12 @@ def as_markdown(docstring: str) -> str:
 
     >>> print(as_markdown("The *p of each.\n\nArgs:\n    p: the first."))
     The \*p of each.
+    >>> print(as_markdown("Loss\n+ weight x gap."))
+    Loss
+    \+ weight x gap.
     """
     text, _, _ = docstring.partition("\nArgs:\n")
+    text = re.sub(r"(?m)^\+ ", r"\\+ ", text)  # a sum that goes on in the next line is no list
     text = re.sub(r"(?m)^((?:>>>|\.\.\.) .*(?:\n(?!\n).+)*)", r"```pycon\n\1\n```", text)
     return "\n".join(re.sub(r"(?<![`\w])([*_])(?=\w)", r"\\\1", line) for line in text.strip().splitlines())
 

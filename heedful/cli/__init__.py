@@ -54,7 +54,10 @@ def _root(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_print_versions, is_eager=True, help="Print the versions that matter and leave."
+            "--version",
+            callback=_print_versions,
+            is_eager=True,
+            help="Print the versions of Heedful and of what it builds on, and exit.",
         ),
     ] = False,
 ) -> None:

@@ -154,7 +154,7 @@ def audit(
     workers: Workers = None,
     scheduler: options.Scheduler = None,
 ) -> None:
-    """Train (or take --model), put every test to its attention, print the verdict and write the report."""
+    """Train a model (or take --model), test its attention, print the verdict and write the report."""
     arguments = locals()
     of_run, of_audit = options.split_settings(settings, "audit")
     _check_describes(arguments, of_run)
@@ -264,7 +264,7 @@ def _check_describes(arguments: dict[str, Any], settings: list[str]) -> None:
 
 
 def demonstration(seed: int) -> list[Run]:
-    """An average and a BiLSTM model on mock-1, small: where attention is faithful, and where it is not."""
+    """An average and a BiLSTM model on mock-1, small: the same attention over words read alone, and in context."""
     networks = [{**DEMONSTRATION["network"], "encoder": encoder} for encoder in ("average", "bilstm")]
     return [validate_settings(Run, {**DEMONSTRATION, "network": network, "seed": seed}) for network in networks]
 

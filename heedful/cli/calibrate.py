@@ -31,7 +31,7 @@ def calibrate(
     scheduler: Scheduler = None,
     workers: Workers = None,
 ) -> None:
-    """Put the battery to attention of known quality: what is known to be good must hold, what is bad must not."""
+    """Test the battery itself, on attention of known quality: good attention must hold, bad attention must not."""
     from heedful.errors import pick
     from heedful.runs.cluster import connected
     from heedful.studies.calibration.page import CalibrationReport, outcome, write_calibration

@@ -28,7 +28,8 @@ Key = Annotated[
     ),
 ]
 MostLost = Annotated[
-    float, typer.Option(min=0.0, max=100.0, help="Points of accuracy that may be lost, as measured on dev texts.")
+    float,
+    typer.Option(min=0.0, max=100.0, help="Percentage points of accuracy that may be lost, measured on dev texts."),
 ]
 Examples = Annotated[
     int | None, typer.Option(min=20, help="Dev texts that judge each way to train, at most. Default: 400.")
@@ -52,7 +53,7 @@ def improve(
     audits: options.Audits = "audits",
     device: options.Device = "cpu",
 ) -> None:
-    """Search training that makes a finished run's attention tell the truth; print before and after, keep the best.
+    """Search for training that makes a finished run's attention more faithful; print before and after, keep the best.
 
     Ways to train are judged on dev texts; the best is then tested on test texts, with seeds that had no part in the
     choice. What is done is stored as it comes: a second call continues.

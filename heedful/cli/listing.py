@@ -27,7 +27,7 @@ Kind = Annotated[
 
 
 def list_names(kind: Kind, runs: options.Runs = "runs") -> None:
-    """List what can be chosen, one a line with what it is; or the finished runs."""
+    """List what can be chosen, one per line with what it is; or the finished runs."""
     out = output()
     if kind == "runs":
         _list_runs(out, runs)

@@ -46,7 +46,7 @@ def sweep(
     audits: options.Audits = "audits",
     device: options.Device = "cpu",
 ) -> None:
-    """Do every run of FILE.toml that is not done yet, and print one table of all."""
+    """Train every run of FILE.toml that is not stored yet, and print one table of all runs."""
     if out is not None and Path(out).suffix not in (".csv", ".parquet"):
         raise SettingError(f"--out must be a file ending in .csv or .parquet; it was '{out}'.")
     from heedful.runs.cluster import cores

@@ -123,4 +123,4 @@ def _nothing(best: str, numbers: str, *, is_better: bool) -> str:
     if is_better:
         title = ranking_title(best)
         return f"Show nothing: not even {title}, the best of the rankings tested, surely does well: {numbers}"
-    return f"Show nothing: no other ranking does better than attention. Of {ranking_title(best)}: {numbers}"
+    return f"Show nothing: no other ranking is surely better than attention. Of {ranking_title(best)}: {numbers}"

@@ -14,7 +14,9 @@ from support.lines import countable_verdict
 HOLDS, FAILS = line(), line(0.2, 0.4)
 INSTEAD = Advice(action="instead", ranking="product", sentence="Show attention x gradient instead: it is better.")
 ATTENTION = Advice(action="attention", ranking="attention", sentence="Attention may be shown; no other is better.")
-NOTHING = Advice(action="nothing", ranking="input_gradient", sentence="Show nothing: no other ranking does better.")
+NOTHING = Advice(
+    action="nothing", ranking="input_gradient", sentence="Show nothing: no other ranking is surely better."
+)
 
 
 def verdict_of(*lines, **changes) -> Verdict:

@@ -76,7 +76,7 @@ def lstm(embed_size: int, settings: NetworkSettings) -> Recurrent:
 
 
 def bilstm(embed_size: int, settings: NetworkSettings) -> Recurrent:
-    """An LSTM in both directions: the contextual model of all five papers."""
+    """An LSTM in both directions: the contextual model of most of the papers."""
     return Recurrent(nn.LSTM, embed_size, settings.hidden_size, both_directions=True)
 
 
