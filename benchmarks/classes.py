@@ -5,7 +5,7 @@ answer stands without the 1 and the 3 most attended words, as the test calls the
 attention and logits, which are the hardest, and those of BiLSTM models trained on the first classes of dbpedia14_small
 (needs HEEDFUL_DATA); and there the whole test, with the aim for five classes beside. The brackets are also compared
 with those of a reference that solves a linear program for each text: how much wider the widest is, and how much lower
-the lowest lower end. One thread, processor time, for each batch the best of several rounds. A few minutes.
+the lowest lower end. One thread, processor time, for each batch the best of several rounds.
 
     OMP_WAIT_POLICY=PASSIVE python benchmarks/classes.py [random] [trained]
 """
@@ -43,7 +43,7 @@ EPS, TOPS = 0.01, (1, 3)
 CLASSES, LENGTHS, TRAINED = (2, 3, 5, 10), (8, 20, 60), (2, 3, 5, 10, 14)
 AIM = {5: "10 at most"}
 """Of the time of a trained model's texts / K = 2."""
-console = Console(highlight=False)
+console = Console(highlight=False, width=120)
 Batch = TypeVar("Batch")
 Problem = tuple[Tensor, Tensor, Tensor]
 """Attention, item logits, items."""
@@ -87,8 +87,8 @@ def stands(problem: Problem, known: Tensor) -> object:
     if problem[1].shape[-1] == 2:
         return [answer_stands_without_top(*problem, top, EPS) for top in TOPS]
     usable = torch.cat([without_top(problem[0], problem[2], top) for top in TOPS])
-    *repeated, known = (torch.cat([part] * len(TOPS)) for part in (*problem, known))
-    return answer_stands_on_bracket(*repeated, usable, EPS, known=known)
+    weights, logits, items, known = (torch.cat([part] * len(TOPS)) for part in (*problem, known))
+    return answer_stands_on_bracket(weights, logits, items, usable, EPS, known=known)
 
 
 def exact_functions(problem: Problem) -> tuple[float, ...]:
@@ -128,7 +128,8 @@ def compared(problem: Problem) -> tuple[str, ...]:
     """Mean width now and of the reference, by how much the widest is wider, and the lowest lower end lower."""
     if problem[1].shape[-1] == 2:
         return ("", "", "", "")
-    some: Problem = tuple(part[:COMPARED] for part in problem)
+    attention, logits, items = problem
+    some = attention[:COMPARED], logits[:COMPARED], items[:COMPARED]
     ours, reference = eps_max_js_bracket(*some, EPS), reference_bracket(*some, EPS)
     wider, lower = ours.gap - reference.gap, reference.lower - ours.lower
     return (

@@ -92,8 +92,10 @@ def _solved(
     bracket = eps_max_js_bracket(*problem, eps)
     # All tops at once: what the witness leaves to be solved is little, and costs about the same for more texts.
     usable = torch.cat([without_top(shuffled[0].double(), shuffled[2], top) for top in TOPS])
-    *repeated, known = (torch.cat([part] * len(TOPS)) for part in (*shuffled, bracket.attention.gather(1, order)))
-    stands = answer_stands_on_bracket(*repeated, usable, eps, known=known).chunk(len(TOPS))
+    weights, logits, items, known = (
+        torch.cat([part] * len(TOPS)) for part in (*shuffled, bracket.attention.gather(1, order))
+    )
+    stands = answer_stands_on_bracket(weights, logits, items, usable, eps, known=known).chunk(len(TOPS))
     values = {f"without_top_{top}": own for top, own in zip(TOPS, stands, strict=True)}
     return {"js": bracket.lower, "js_upper": bracket.upper, **values}, "bound", bracket.attention
 
