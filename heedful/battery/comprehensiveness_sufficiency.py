@@ -188,10 +188,13 @@ def _between_random_and_leave_one_out(measure: str) -> Callable[[Columns], Tripl
 def confidence_change(lost: float) -> str:
     """A change of a probability in words.
 
-    >>> confidence_change(0.123), confidence_change(-0.02)
-    ('12 points less sure', '2 points surer')
+    >>> confidence_change(0.123), confidence_change(-0.01), confidence_change(0.004)
+    ('12 points less sure', '1 point surer', 'as sure')
     """
-    return f"{100 * abs(lost):.0f} points {'surer' if lost < 0 else 'less sure'}"
+    count = round(100 * abs(lost))
+    if not count:
+        return "as sure"
+    return f"{count} point{'s' if count > 1 else ''} {'surer' if lost < 0 else 'less sure'}"
 
 
 TEST = BatteryTest(

@@ -62,7 +62,7 @@ TEST = BatteryTest(
             unit="share",
             sentence=lambda answer: (
                 f"With the same weight on every {answer.item} this model {points(answer.value)} of accuracy; always "
-                f"giving the most common answer would lose {100 * answer.best:.1f}."
+                f"giving the most common answer {points(answer.best)}."
             ),
         ),
     ),

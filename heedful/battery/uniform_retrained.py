@@ -31,7 +31,7 @@ TEST = BatteryTest(
             unit="share",
             sentence=lambda answer: (
                 f"Trained again with the same weight on every {answer.item}, the model {points(answer.value)} of "
-                f"accuracy; always giving the most common answer would lose {100 * answer.best:.1f}."
+                f"accuracy; always giving the most common answer {points(answer.best)}."
             ),
         ),
     ),

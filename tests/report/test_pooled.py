@@ -50,6 +50,20 @@ def test_the_audit_of_a_run_is_found_with_its_other_seeds(folder):
     assert audited_model(folder, "cnn-0") is None and audited_model(folder / "nowhere", "bilstm-0") is None
 
 
+def test_an_audit_that_advises_comes_before_a_newer_one_that_does_not(folder):
+    newer = make_audit(folder / "d", encoder="average", texts=24, shown=3)
+    verdict = json.loads((folder / "audit-c" / "verdict.json").read_text())
+    assert verdict["advice"]["ranking"]
+    verdict["advice"] = {"action": "nothing", "ranking": "", "sentence": "No ranking was tested."}
+    (newer / "verdict.json").write_text(json.dumps(verdict))
+    audited = audited_model(folder, "average-0")
+    assert audited is not None and audited.verdict.advice is not None and audited.verdict.advice.ranking
+    for place in ("audit-c", "d"):
+        (folder / place / "verdict.json").write_text(json.dumps(verdict))
+    audited = audited_model(folder, "average-0")
+    assert audited is not None and audited.verdict.advice is not None and not audited.verdict.advice.ranking
+
+
 def test_a_folder_that_cannot_be_read_is_passed_over(folder):
     (folder / "broken").mkdir()
     (folder / "broken" / "verdict.json").write_text("{")
