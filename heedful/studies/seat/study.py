@@ -203,8 +203,9 @@ STUDY = Study(
         "small": "SST and Rotten Tomatoes; BiLSTM; vanilla, six baselines, SEAT as defined (attention alone, and all), "
         "its two ablations, SEAT as published; 3 seeds; 2,000 training texts of at most 100 words; 100 test "
         "texts, 50 for sensitivity (one seed). On SST frozen MiniLM, where it is at hand: vanilla and SEAT",
-        "medium": "Emotion and Hate as well; RNN as well; 3,000 training texts of at most 120 words. On SST and Rotten "
-        "Tomatoes frozen MiniLM, where it is at hand: vanilla and SEAT",
+        "medium": "SST, Rotten Tomatoes, TweetEval emotion and hate; RNN and BiLSTM; the methods of small scale; 3 "
+        "seeds; 3,000 training texts of at most 120 words; 100 test texts, 50 for sensitivity (one seed). On SST and "
+        "Rotten Tomatoes frozen MiniLM, where it is at hand: vanilla and SEAT",
         "paper": "all four sets, whole; RNN, BiLSTM and, where it is at hand, frozen MiniLM; 20 epochs, 5 seeds; 500 "
         "test texts (sensitivity: one seed)",
     },

@@ -23,6 +23,7 @@ MEASURED = {
 }
 """Texts that get other attention, from which words are deleted, and dev texts on which the best head is chosen."""
 MOST_PIECES = 64
+FINE_TUNED = "MiniLM fine-tuned on SST, Rotten Tomatoes, TweetEval hate and AG News"
 
 
 def runs(scale: str) -> list[StudyRun]:
@@ -54,11 +55,11 @@ STUDY = Study(
     paper="Abnar and Zuidema (2020), Kobayashi et al. (2020), Pruthi et al. (2020), Liu et al. (2022) and others, on "
     "the attention of transformers",
     scales={
-        "small": "MiniLM fine-tuned on SST, Rotten Tomatoes, TweetEval hate and AG News; 2 seeds, 1,000 training "
-        "texts, 1 epoch; other attention for 80 texts, words deleted from 30",
-        "medium": "the same; 3 seeds, 2,000 training texts, 2 epochs; other attention for 200 texts, words deleted "
+        "small": f"{FINE_TUNED}; 2 seeds, 1,000 training texts, 1 epoch; other attention for 80 texts, words deleted from "
+        "30",
+        "medium": f"{FINE_TUNED}; 3 seeds, 2,000 training texts, 2 epochs; other attention for 200 texts, words deleted "
         "from 80",
-        "paper": "the same; 5 seeds, all training texts, 3 epochs; other attention for 2,000 texts, words deleted "
+        "paper": f"{FINE_TUNED}; 5 seeds, all training texts, 3 epochs; other attention for 2,000 texts, words deleted "
         "from 500",
     },
     runs=runs,
