@@ -55,10 +55,10 @@ STUDY = Study(
     paper="Abnar and Zuidema (2020), Kobayashi et al. (2020), Pruthi et al. (2020), Liu et al. (2022) and others, on "
     "the attention of transformers",
     scales={
-        "small": f"{FINE_TUNED}; 2 seeds, 1,000 training texts, 1 epoch; other attention for 80 texts, words deleted from "
-        "30",
-        "medium": f"{FINE_TUNED}; 3 seeds, 2,000 training texts, 2 epochs; other attention for 200 texts, words deleted "
-        "from 80",
+        "small": f"{FINE_TUNED}; 2 seeds, 1,000 training texts, 1 epoch; other attention for 80 texts, words deleted "
+        "from 30",
+        "medium": f"{FINE_TUNED}; 3 seeds, 2,000 training texts, 2 epochs; other attention for 200 texts, words "
+        "deleted from 80",
         "paper": f"{FINE_TUNED}; 5 seeds, all training texts, 3 epochs; other attention for 2,000 texts, words deleted "
         "from 500",
     },
