@@ -25,8 +25,8 @@ def attentions(weight: np.ndarray, seed: int) -> np.ndarray:
 def pulled_in(programs: Programs, weight: np.ndarray, end: np.ndarray) -> np.ndarray:
     """From the base towards an attention, until the prediction leaves eps."""
     share = np.ones((len(weight), 1))
-    for _ in range(100):
-        share = np.where(is_within(programs, weight + share * (end - weight))[:, None], share, 0.9 * share)
+    while not (within := is_within(programs, weight + share * (end - weight))).all():
+        share = np.where(within[:, None], share, 0.9 * share)
     return weight + share * (end - weight)
 
 
