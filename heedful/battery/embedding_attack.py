@@ -61,8 +61,8 @@ def embedding_attack(
             def raised(change: Float[Tensor, "batch time embed"], aim: Aim = aim) -> Float[Tensor, " batch"]:
                 return aim(searched, reread(model, searched, change))
 
-            found = ascend(raised, start.to(searched.embedded), movable, ball, steps=steps)
-            moved = moves(evidence, reread(evidence.model, trace, project(found.to(trace.embedded), ball)))
+            change = ascend(raised, start.to(searched.embedded), movable, ball, steps=steps)
+            moved = moves(evidence, reread(evidence.model, trace, project(change.to(trace.embedded), ball)))
             values |= {f"{measure}_{name}{suffix}": value for measure, value in moved.items()}
     return Findings(undefined_where(evidence.count < 2, values), "search")
 
