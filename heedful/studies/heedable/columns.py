@@ -27,7 +27,8 @@ RECIPES: dict[str, dict[str, Option]] = {
 }
 """Options of method `faithful` among which the recipe is chosen, set by set."""
 
-CORRECT = "prediction.correct"
+PREDICTION = "prediction."
+CORRECT = f"{PREDICTION}correct"
 CONICITY, SHARPNESS, EVENNESS, PUNCTUATION = (
     f"shape.{name}" for name in ("conicity", "sharpness", "evenness", "punctuation")
 )
@@ -72,7 +73,10 @@ def points_on_dev(results: Results, data: str, encoder: str) -> dict[str, Point]
 def on_all_texts(results: Results, cell: Cell, role: str) -> Cell:
     """The cell with the predictions of every text, where these were asked for."""
     whole = results.find(CORRECT, data=cell.data, encoder=cell.encoder, method=cell.method, role=role)
-    return cell if whole is None else replace(cell, columns={**cell.columns, CORRECT: whole.columns[CORRECT]})
+    if whole is None:
+        return cell
+    predictions = {name: column for name, column in whole.columns.items() if name.startswith(PREDICTION)}
+    return replace(cell, columns={**cell.columns, **predictions})
 
 
 def lines_of(cell: Cell) -> dict[str, Line]:

@@ -87,6 +87,16 @@ def test_accuracy_is_that_of_all_dev_texts_where_they_were_asked():
     assert cell.method == names[1]
 
 
+def test_models_that_were_asked_of_all_texts_are_known_to_have_learnt():
+    names, few = ("vanilla", next(iter(RECIPES))), torch.ones(5, 40).double()
+    many = {"prediction.correct": torch.ones(5, 90).double(), "prediction.label": torch.arange(90.0).double() % 2}
+    many["prediction.label"] = many["prediction.label"].expand(5, -1)
+    columns = {**COLUMNS, "prediction.correct": few, "prediction.label": few}
+    cells = [made_cell("sst2", "bilstm", name, columns=columns, role=role) for name in names for role in ("", "dev")]
+    cells += [made_cell("sst2", "bilstm", name, columns=many, role="all texts") for name in names]
+    assert remarks(made_results(*cells))[-1].startswith("Of 1 models that have learnt their task")
+
+
 def reached(**changes):
     """The row of the goals where the recipe differs from vanilla in these columns."""
     names = ("vanilla", next(iter(RECIPES)))
