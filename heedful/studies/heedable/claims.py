@@ -7,7 +7,7 @@ from heedful.studies.claims import Part, paired, part_of, test_claim
 from heedful.studies.heedable.columns import (
     ATTACK,
     CONICITY,
-    CORRECT,
+    CORRECT_OF_ALL,
     DIVERSITY,
     ERASED,
     ORTHOGONAL,
@@ -143,7 +143,7 @@ def claims(results: Results) -> list[Claim]:
         test_claim(FEWER_ERASURES, _diverse(results, _fall(ERASED), ERASED)),
         test_claim(GRADIENTS_AGREE, _diverse(results, _rise(TAU_GRADIENT), TAU_GRADIENT)),
         test_claim(LESS_PUNCTUATION, _diverse(results, _fall(PUNCTUATION), PUNCTUATION)),
-        test_claim(NO_ACCURACY_LOST, _recipe(recipes, _rise(CORRECT), CORRECT)),
+        test_claim(NO_ACCURACY_LOST, _recipe(recipes, _rise(CORRECT_OF_ALL), CORRECT_OF_ALL)),
         test_claim(MORE_RELEVANT, _recipe(recipes, _fall(ERASED), ERASED)),
         test_claim(AGREES_MORE, _recipe(recipes, _rise(TAU_DELETION), TAU_DELETION)),
         test_claim(SEEDS_HALVED, _recipe(recipes, _fall(OTHER_SEEDS, 1 / 2), OTHER_SEEDS)),

@@ -27,8 +27,8 @@ RECIPES: dict[str, dict[str, Option]] = {
 }
 """Options of method `faithful` among which the recipe is chosen, set by set."""
 
-PREDICTION = "prediction."
-CORRECT = f"{PREDICTION}correct"
+CORRECT, CORRECT_OF_ALL = "prediction.correct", "all texts.correct"
+"""Of the texts that were audited, and of all."""
 CONICITY, SHARPNESS, EVENNESS, PUNCTUATION = (
     f"shape.{name}" for name in ("conicity", "sharpness", "evenness", "punctuation")
 )
@@ -65,18 +65,18 @@ def points_on_dev(results: Results, data: str, encoder: str) -> dict[str, Point]
     cells = {cell.method: on_all_texts(results, cell, ALL_DEV) for cell in on_dev}
     if VANILLA not in cells:
         return {}
-    base = cells[VANILLA].columns
-    own_way = {VANILLA: point_of(VANILLA, base)}
-    return own_way | {name: point_of(name, cell.columns, base) for name, cell in cells.items() if name in RECIPES}
+    columns = {name: {**cell.columns, CORRECT: cell.columns[CORRECT_OF_ALL]} for name, cell in cells.items()}
+    own_way = {VANILLA: point_of(VANILLA, columns[VANILLA])}
+    return own_way | {name: point_of(name, columns[name], columns[VANILLA]) for name in columns if name in RECIPES}
 
 
 def on_all_texts(results: Results, cell: Cell, role: str) -> Cell:
-    """The cell with the predictions of every text, where these were asked for."""
-    whole = results.find(CORRECT, data=cell.data, encoder=cell.encoder, method=cell.method, role=role)
-    if whole is None:
-        return cell
-    predictions = {name: column for name, column in whole.columns.items() if name.startswith(PREDICTION)}
-    return replace(cell, columns={**cell.columns, **predictions})
+    """The cell with the predictions of every text in a column of their own; those of the audited where none were asked.
+
+    Not in the place of the audited texts', beside which other columns of these stand.
+    """
+    whole = results.find(CORRECT, data=cell.data, encoder=cell.encoder, method=cell.method, role=role) or cell
+    return replace(cell, columns={**cell.columns, CORRECT_OF_ALL: whole.columns[CORRECT]})
 
 
 def lines_of(cell: Cell) -> dict[str, Line]:

@@ -8,7 +8,7 @@ from heedful.measures import Estimate, difference_interval, score_interval
 from heedful.schema import Line
 from heedful.studies.heedable.columns import (
     ATTACK,
-    CORRECT,
+    CORRECT_OF_ALL,
     OTHER_SEEDS,
     SHARPNESS,
     TAU_DELETION,
@@ -98,8 +98,8 @@ def _scored(question: str) -> Callable[[Cell, Cell], Estimate | None]:
 
 
 GOALS = (
-    Goal("accuracy gained", _gained(CORRECT), -0.005),
-    Goal("accuracy gained", _gained(CORRECT), -0.01, interval=True),
+    Goal("accuracy gained", _gained(CORRECT_OF_ALL), -0.005),
+    Goal("accuracy gained", _gained(CORRECT_OF_ALL), -0.01, interval=True),
     Goal("JSD of seeds, relative", _relative(OTHER_SEEDS), 1 / 2, at_most=True),
     Goal("JSD under attack, relative", _relative(ATTACK), 2 / 3, at_most=True),
     Goal("score of erasure", _scored("erase_until_flip"), 0.65),

@@ -8,6 +8,7 @@ from heedful.measures import Estimate
 from heedful.studies.heedable.columns import (
     ALL,
     CORRECT,
+    CORRECT_OF_ALL,
     RECIPES,
     chosen_recipes,
     on_all_texts,
@@ -41,7 +42,7 @@ def misses_table(results: Results) -> Table:
 
 def _why(goal: Goal, recipe: Cell, vanilla: Cell, others: list[Cell], points: dict[str, Point]) -> str:
     if goal.interval and goal.is_met_by_mean(goal.measured(recipe, vanilla)):
-        return f"the mean is within it, the interval of {len(recipe.columns[CORRECT])} seeds is not"
+        return f"the mean is within it, the interval of {len(recipe.columns[CORRECT_OF_ALL])} seeds is not"
     reached = {cell.method: _value(goal.measured(cell, vanilla)) for cell in others}
     reached = {name: value for name, value in reached.items() if not isnan(value)}
     by_value = sorted(reached, key=lambda name: reached[name], reverse=not goal.at_most)

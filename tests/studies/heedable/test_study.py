@@ -87,14 +87,18 @@ def test_accuracy_is_that_of_all_dev_texts_where_they_were_asked():
     assert cell.method == names[1]
 
 
-def test_models_that_were_asked_of_all_texts_are_known_to_have_learnt():
-    names, few = ("vanilla", next(iter(RECIPES))), torch.ones(5, 40).double()
-    many = {"prediction.correct": torch.ones(5, 90).double(), "prediction.label": torch.arange(90.0).double() % 2}
-    many["prediction.label"] = many["prediction.label"].expand(5, -1)
-    columns = {**COLUMNS, "prediction.correct": few, "prediction.label": few}
+def test_predictions_of_all_texts_stand_beside_those_of_the_audited():
+    names = ("vanilla", next(iter(RECIPES)))
+    right = {count: torch.ones(5, count).double() for count in (40, 90)}
+    columns = {**COLUMNS, "prediction.correct": right[40], "prediction.label": (torch.arange(40) % 2).expand(5, -1)}
     cells = [made_cell("sst2", "bilstm", name, columns=columns, role=role) for name in names for role in ("", "dev")]
-    cells += [made_cell("sst2", "bilstm", name, columns=many, role="all texts") for name in names]
-    assert remarks(made_results(*cells))[-1].startswith("Of 1 models that have learnt their task")
+    cells += [
+        made_cell("sst2", "bilstm", name, columns={"prediction.correct": right[90]}, role="all texts") for name in names
+    ]
+    results = made_results(*cells)
+    cell, _ = known(chosen_recipe(results, "sst2", "bilstm"))
+    assert cell.columns["all texts.correct"].shape == (5, 90) and cell.columns["prediction.correct"].shape == (5, 40)
+    assert remarks(results)[-1].startswith("Of 1 models that have learnt their task")
 
 
 def reached(**changes):
