@@ -48,7 +48,7 @@ def embedding_attack(
 
     What Hu et al. (2023) publish as their measurement of stability is the attack on the answer, with a clamp of every
     coordinate to [0, 1] that we leave out. What is found is a lower bound on the worst. Our own models are searched in
-    single precision, in less than half the time; what the change does is measured in double precision.
+    single precision, which is faster; what the change does is measured in double precision.
     """
     trace, values = evidence.trace, {"shuffled_js": evidence.shuffled_js}
     model, searched = _for_search(evidence)

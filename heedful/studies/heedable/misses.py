@@ -1,10 +1,9 @@
 """Why the recipe misses a goal: which other recipe reaches it, and what speaks against that one on dev texts."""
 
-from math import isnan, nan
+from math import isnan
 
 from heedful.improving.choosing import LEAST_SHARP, MOST_LOST
 from heedful.improving.points import Point
-from heedful.measures import Estimate
 from heedful.studies.heedable.columns import (
     ALL,
     CORRECT,
@@ -43,23 +42,15 @@ def misses_table(results: Results) -> Table:
 def _why(goal: Goal, recipe: Cell, vanilla: Cell, others: list[Cell], points: dict[str, Point]) -> str:
     if goal.interval and goal.is_met_by_mean(goal.measured(recipe, vanilla)):
         return f"the mean is within it, the interval of {len(recipe.columns[CORRECT_OF_ALL])} seeds is not"
-    reached = {cell.method: _value(goal.measured(cell, vanilla)) for cell in others}
-    reached = {name: value for name, value in reached.items() if not isnan(value)}
+    measured = {cell.method: goal.measured(cell, vanilla) for cell in others}
+    reached = {name: own.value for name, own in measured.items() if own is not None and not isnan(own.value)}
     by_value = sorted(reached, key=lambda name: reached[name], reverse=not goal.at_most)
-    meeting = [name for name in by_value if goal.is_met(goal.measured(_named(others, name), vanilla))]
+    meeting = [name for name in by_value if goal.is_met(measured[name])]
     if not meeting:
         nearest = f"; the nearest of the others is {by_value[0]} with {reached[by_value[0]]:.2f}" if by_value else ""
         return f"no recipe reaches it{nearest}"
     name = meeting[0]
     return f"{name} reaches {reached[name]:.2f}, but {_against(points.get(name), points[recipe.method], points)}"
-
-
-def _named(cells: list[Cell], name: str) -> Cell:
-    return next(cell for cell in cells if cell.method == name)
-
-
-def _value(estimate: Estimate | None) -> float:
-    return nan if estimate is None else estimate.value
 
 
 def _against(point: Point | None, chosen: Point, points: dict[str, Point]) -> str:
