@@ -2,13 +2,15 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from math import nan
+from pathlib import Path
 from typing import Literal
 
 import torch
 
-from heedful.data.word_vectors import load_vectors, nearest_neighbours, nearest_rows
+from heedful.data.word_vectors import find_vectors, load_vectors, nearest_neighbours, nearest_rows
 from heedful.data.wordnet import (
     FILE,
     Candidate,
@@ -86,7 +88,21 @@ def find_synonyms(
     """
     if missing := missing_sources(kind, vectors):
         raise DataError(missing)
-    least, path = MIN_SIMILARITY[kind] if min_similarity is None else min_similarity, wordnet_path()
+    least = MIN_SIMILARITY[kind] if min_similarity is None else min_similarity
+    paths = (wordnet_path(), find_vectors(vectors) if kind != "wordnet" else None)
+    return _found(tuple(words), kind, vectors, least, tuple(_stamp(path) for path in paths if path))
+
+
+@lru_cache(maxsize=2)
+def _found(
+    words: tuple[str, ...], kind: Kind, vectors: str, least: float, files: tuple[tuple[Path, int, int], ...]
+) -> Synonyms:
+    """As `find_synonyms`; kept, since a process that audits many models of one vocabulary asks again.
+
+    Args:
+        files: those that are read, with size and time: what was found in others does not count.
+    """
+    path = wordnet_path()
     wordnet = read_wordnet(path) if path else {}
     if kind == "vectors":
         scored, source = nearest_words(words, wordnet, vectors), f"the nearest words by the vectors '{vectors}'"
@@ -97,6 +113,11 @@ def find_synonyms(
         scored = confirmed_similarity(synonym_candidates(words, wordnet), wordnet, vectors)
         source = f"WordNet's synonyms that the word vectors '{vectors}' confirm (cosine at least {MIN_COSINE:g})"
     return Synonyms(_best(scored, least), f"Synonyms are {source}; similarity at least {least:g}.")
+
+
+def _stamp(path: Path) -> tuple[Path, int, int]:
+    facts = path.stat()
+    return path.resolve(), facts.st_size, facts.st_mtime_ns
 
 
 def first_synonyms(candidates: Iterable[Candidate]) -> list[tuple[str, Synonym]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from heedful.data import synonyms
 from heedful.data.function_words import FUNCTION_WORDS
 from heedful.data.synonyms import MIN_COSINE, MIN_SIMILARITY, find_synonyms, missing_sources
 from heedful.data.wordnet import synonym_candidates
@@ -147,6 +148,19 @@ def test_synonyms_of_both_are_wordnets_whose_vectors_are_near(folder):
         "Synonyms are WordNet's synonyms that the word vectors 'toy.txt' confirm (cosine at least 0.7); similarity at "
         "least -4."
     )
+
+
+def test_the_same_question_is_answered_once_until_a_file_changes(folder, monkeypatch):
+    give_wordnet(folder)
+    vectors, asked = give_vectors(folder), []
+    candidates = synonyms.synonym_candidates
+    monkeypatch.setattr(synonyms, "synonym_candidates", lambda *given: asked.append(given) or candidates(*given))
+    first, again = (find_synonyms([*ANGLES], "both", vectors, -4.0) for _ in range(2))
+    assert first is again and len(asked) == 1
+    give_wordnet(folder, {word: WORDNET[word] for word in ("good", "fine")})
+    assert words_of(find_synonyms([*ANGLES], "both", vectors, -4.0)) == {"good": "fine", "fine": "good"}
+    give_vectors(folder, {"good": (1, 0)})
+    assert not find_synonyms([*ANGLES], "both", vectors, -4.0).pairs
 
 
 def test_the_least_similarity_is_still_enough(folder):

@@ -18,8 +18,12 @@ SHARD, FEWEST = 256, 32
 """Texts whose states are stored in one file, at most and at least: fewer are kept in memory alone."""
 TOGETHER = 16
 """Texts of similar length that are read together where their states are not stored."""
-REMEMBERED = 2**15
-"""Words whose states are kept in memory, of the texts that were read last."""
+REMEMBERED = 2**28
+"""Bytes of states that are kept in memory, of the texts read last.
+
+Audits of several models above one transformer read the same changed texts: a hundred short ones fit, with every word
+deleted in turn.
+"""
 
 
 class FrozenStates:
@@ -101,10 +105,10 @@ class FrozenStates:
 
     def _remember(self, words: Words, states: Tensor) -> None:
         self._recent[words] = states
-        self._remembered += len(words)
+        self._remembered += states.nbytes
         while self._remembered > REMEMBERED and len(self._recent) > 1:
-            dropped, _ = self._recent.popitem(last=False)
-            self._remembered -= len(dropped)
+            _, dropped = self._recent.popitem(last=False)
+            self._remembered -= dropped.nbytes
 
 
 def frozen_states(encoder: str, fingerprint: str) -> FrozenStates:

@@ -60,10 +60,12 @@ def test_few_texts_are_kept_in_memory_alone(encoder, reads):
 
 
 def test_memory_is_bounded(encoder, monkeypatch):
-    monkeypatch.setattr(frozen, "REMEMBERED", 4)
+    states = FrozenStates(encoder, "")
+    one = max(each.nbytes for each in states.of(TEXTS, CPU))
+    monkeypatch.setattr(frozen, "REMEMBERED", one)
     states = FrozenStates(encoder, "")
     states.of(TEXTS, CPU)
-    assert sum(map(len, states._recent)) <= 4
+    assert sum(each.nbytes for each in states._recent.values()) <= one
 
 
 def test_files_that_changed_are_refused_before_anything_is_read(encoder):
