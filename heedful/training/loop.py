@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from heedful.data.batching import EncodedSplit, bucketed, collate, encode_split, pad_items, read, to_device
+from heedful.data.batching import EncodedSplit, bucketed, collate, encode_split, pad_items, to_device
 from heedful.errors import HeedfulError, pick
 from heedful.models.attention_model import AttentionModel
 from heedful.models.pretrained.words import PretrainedWords
@@ -18,7 +18,7 @@ from heedful.settings import Run, TrainingSettings
 from heedful.token_scores.recording import Recorder
 from heedful.training.methods import METHODS, Method, bind_logs, bind_loss
 from heedful.training.methods.method import Loss
-from heedful.training.metrics import METRICS, READ_SIZE, Outputs, metrics, outputs
+from heedful.training.metrics import METRICS, Outputs, metrics, outputs
 from heedful.training.pretrained import read_in_advance
 from heedful.training.start import build_start, check_content, check_reference
 from heedful.training.teachers import check_teachers, planned_teachers, reference_outputs
@@ -133,7 +133,7 @@ class _Loop:
             recorder.record(epoch)
             train_records = {"learning_rate": learning_rate, **train_scores}
             history += [Record(epoch, "train", measure, value) for measure, value in train_records.items()]
-            split_scores = self.score(split) | self.method_scores(split)
+            split_scores = self.epoch_scores(split)
             history += [Record(epoch, split, measure, value) for measure, value in split_scores.items()]
             criteria = train_scores if settings.selection == "train" else split_scores
             value = -criteria["loss"] if "loss" in criteria else criteria[settings.metric]
@@ -190,25 +190,25 @@ class _Loop:
         self.optimizer.step()
         return {"loss": total.detach(), **self.logged_sums(seen, reference)}
 
-    def score(self, split: str) -> dict[str, float]:
+    def score(self, split: str, each: Callable[[Batch, Trace], None] | None = None) -> dict[str, float]:
         """Every metric of the current model on a split."""
         encoded = self.splits[split]
-        return metrics(outputs(self.model, encoded, self.imposed_attention(split)).logits, encoded.labels)
+        return metrics(outputs(self.model, encoded, self.imposed_attention(split), each).logits, encoded.labels)
 
-    def method_scores(self, split: str) -> dict[str, float]:
-        """Means over a split of what the method logs, and of its loss if epochs are selected by it."""
-        if self.method.selects == "metric" and self.method.logs is None:
-            return {}
-        self.model.eval()
-        sums: dict[str, float] = {}
-        with torch.no_grad():
-            for batch in read(self.splits[split], READ_SIZE, self.device, self.imposed_attention(split)):
-                seen, reference = trace(self.model, batch), self.reference(split, batch)
-                batch_sums = self.logged_sums(seen, reference)
-                if self.method.selects == "loss":
-                    batch_sums["loss"] = self.loss(self.model, seen, reference, self.generator).sum()
-                sums = {measure: sums.get(measure, 0.0) + value.item() for measure, value in batch_sums.items()}
-        return {measure: value / len(self.splits[split].texts) for measure, value in sums.items()}
+    def epoch_scores(self, split: str) -> dict[str, float]:
+        """Every metric, the means of what the method logs, and that of its loss if epochs are selected by it."""
+        by_loss, sums = self.method.selects == "loss", dict[str, float]()
+
+        def add(batch: Batch, seen: Trace) -> None:
+            reference = self.reference(split, batch)
+            batch_sums = self.logged_sums(seen, reference)
+            if by_loss:
+                batch_sums["loss"] = self.loss(self.model, seen, reference, self.generator).sum()
+            for measure, value in batch_sums.items():
+                sums[measure] = sums.get(measure, 0.0) + value.item()
+
+        scores = self.score(split, add if by_loss or self.logs else None)
+        return scores | {measure: value / len(self.splits[split].texts) for measure, value in sums.items()}
 
     def logged_sums(self, seen: Trace, reference: Reference | None) -> dict[str, Tensor]:
         """Sums over a batch of what the method logs besides its loss."""

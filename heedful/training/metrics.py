@@ -13,6 +13,7 @@ from torch import Tensor
 from heedful.data.batching import EncodedSplit, read
 from heedful.models.attention_model import AttentionModel
 from heedful.models.trace import trace
+from heedful.types import Batch, Trace
 
 READ_SIZE = 64
 """Batch size for evaluation: 32 to 128 rows stay in cache, larger batches are slower."""
@@ -31,8 +32,17 @@ class Outputs:
     leave_one_out: tuple[Float[Tensor, " _"], ...] | None = None
 
 
-def outputs(model: AttentionModel, split: EncodedSplit, imposed_attention: Sequence[Tensor] | None = None) -> Outputs:
-    """Attention (one value per position, without padding) and logits of every text, computed in evaluation mode."""
+def outputs(
+    model: AttentionModel,
+    split: EncodedSplit,
+    imposed_attention: Sequence[Tensor] | None = None,
+    each: Callable[[Batch, Trace], None] | None = None,
+) -> Outputs:
+    """Attention (one value per position, without padding) and logits of every text, computed in evaluation mode.
+
+    Args:
+        each: is given every batch and what the model makes of it.
+    """
     device = model.device
     attention: dict[int, Tensor] = {}
     logits: dict[int, Tensor] = {}
@@ -41,6 +51,8 @@ def outputs(model: AttentionModel, split: EncodedSplit, imposed_attention: Seque
     with torch.no_grad():
         for batch in read(split, READ_SIZE, device, imposed_attention):
             seen = trace(model, batch)
+            if each:
+                each(batch, seen)
             last = seen.encoded.items.long().cumsum(1).argmax(1) + 1
             for row, index in enumerate(batch.index.tolist()):
                 attention[index] = seen.attention[row, : last[row]].cpu()
