@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from heedful.attribution.gradient_x_input import rows_of_batch
 from heedful.attribution.methods import ATTRIBUTIONS
 from heedful.auditing.audited_texts import random_order
 from heedful.auditing.checked_trace import validate_unchanged
@@ -38,6 +39,8 @@ from heedful.types import Batch, Example, Findings, Solver, Trace
 
 ORDER = ["example", "test", "measure", "item"]
 """By what rows are sorted."""
+IMPORTANCES = ("input_gradient", "weight_gradient", "leave_one_out")
+"""What is shown of an item beside its attention."""
 
 
 def audit_rows(subject: Subject, settings: AuditSettings) -> Shard:
@@ -172,12 +175,7 @@ def _shown_rows(
     places = [place for place, example in enumerate(index) if example in shown]
     if not places:
         return pl.DataFrame(schema=ROWS), pl.DataFrame(schema=EXAMPLES)
-    values: dict[str, Tensor] = {
-        "attention": evidence.attention,
-        "input_gradient": evidence.input_gradient,
-        "weight_gradient": evidence.weight_gradient,
-        "leave_one_out": evidence.leave_one_out,
-    }
+    values: dict[str, Tensor] = {"attention": evidence.attention, **_importances(subject, evidence, places)}
     values |= {name: value for each in findings.values() for name, value in each.items.items()}
     replacement = values.pop("replacement", None)
     adversarial = values.get("adversarial_attention")
@@ -187,6 +185,23 @@ def _shown_rows(
     marked = item_rows(subject, evidence.trace, of_some, shown, evidence.solver)
     rows = item_rows(subject, evidence.trace, values, shown, evidence.solver)
     return pl.concat([rows, marked.drop_nans("value")]), pl.DataFrame(texts, schema=EXAMPLES)
+
+
+def _importances(subject: Subject, evidence: Evidence, places: list[int]) -> dict[str, Float[Tensor, "batch item"]]:
+    """What the items of the shown texts matter by each of IMPORTANCES.
+
+    One that no test has asked for is computed of these texts alone, and NaN in the others.
+    """
+    known = {name: value for name, value in vars(evidence).items() if name in IMPORTANCES}
+    if missing := [name for name in IMPORTANCES if name not in known]:
+        rows = torch.tensor(places, device=evidence.trace.attention.device)
+        seen = subject.trace(evidence.model, rows_of_batch(evidence.trace.batch, rows))
+        shown = Evidence(evidence.model, seen, evidence.context)
+        for name in missing:
+            importance = getattr(shown, name)
+            known[name] = torch.full_like(evidence.attention, torch.nan)
+            known[name][places, : importance.shape[1]] = importance  # sentences of fewer texts may be fewer
+    return {name: known[name] for name in IMPORTANCES}
 
 
 def _rationales(subject: Subject, evidence: Evidence) -> dict[str, Float[Tensor, "batch item"]]:

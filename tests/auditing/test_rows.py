@@ -1,12 +1,14 @@
 """Every test over the texts of a split, as rows."""
 
 from dataclasses import replace
+from functools import cached_property
 
 import polars as pl
 import pytest
 
+from heedful.auditing import rows
 from heedful.auditing.audit import audit
-from heedful.auditing.rows import chosen_tests, item_names
+from heedful.auditing.rows import IMPORTANCES, chosen_tests, item_names
 from heedful.battery import BATTERY
 from heedful.data.labelled_texts import LabelledText, LabelledTexts, to_dataset
 from heedful.errors import SettingError
@@ -67,6 +69,21 @@ def test_leaving_a_test_out_changes_no_other(trained, finished):
     only = audit(trained, toy(), update_settings(QUICK, {"tests": ("erase_until_flip",), "shown": 0}))
     wanted = finished.rows.filter(pl.col("test").is_in(["prediction", "erase_until_flip"]))
     assert only.rows.equals(wanted)
+
+
+def test_what_no_test_asks_for_is_computed_of_the_shown_texts_alone(trained, finished, monkeypatch):
+    texts, computed = [], rows.Evidence.deletion_logits.func
+    whole = cached_property(lambda evidence: texts.append(len(evidence.items)) or computed(evidence))
+    whole.__set_name__(rows.Evidence, "deletion_logits")
+    monkeypatch.setattr(rows.Evidence, "deletion_logits", whole)
+    only = audit(trained, toy(), update_settings(QUICK, {"tests": ("prediction",), "shown": 3}))
+    assert sum(texts) == 3 and only.rows["example"].n_unique() == 12
+    for measure in IMPORTANCES:
+        few, all_tests = (
+            each.rows.filter(test="items", measure=measure).sort("example", "item") for each in (only, finished)
+        )
+        assert few.select("example", "item").equals(all_tests.select("example", "item"))
+        assert few["value"].to_list() == pytest.approx(all_tests["value"].to_list(), abs=1e-12)
 
 
 def test_sentences_are_the_items_of_a_hierarchical_model():
