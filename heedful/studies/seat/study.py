@@ -44,7 +44,7 @@ AT_SCALE = {
     "medium": ("sst2", "rotten_tomatoes", "tweeteval_emotion"),
     "paper": tuple(SETS),
 }
-"""The sets of each scale. From 3,000 texts of TweetEval hate no model learns its test texts, and claims leave it out."""
+"""The sets of each scale. From 3,000 texts of TweetEval hate no model learns what its test texts ask."""
 
 BASELINES = ("word_at", "word_iat", "attention_rp", "attention_at", "attention_iat", SEAT_CODE)
 FROM_VANILLA: dict[str, tuple[str, dict[str, float]]] = {
