@@ -10,7 +10,7 @@ from heedful.battery.word_substitution import known_replacements
 from heedful.models.trace import trace
 from heedful.types import Batch, Model
 
-SHARED: dict[str, str] = {"leave-one-out": "deletion_logits", "input gradient": "input_gradient"}
+SHARED: dict[str, str] = {"leave-one-out": "deletion_logits", "input gradients": "input_gradients"}
 """What several tests share, by the name of what computes it."""
 
 

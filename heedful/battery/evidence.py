@@ -161,11 +161,15 @@ class Evidence:
     @cached_property
     def input_gradient(self) -> Weights:
         """|d p / d embedding . embedding| of each item, attention cut (Jain and Wallace)."""
-        return self.input_gradients_under([self])[0]
+        return self.input_gradients[0] if "input_gradients" in vars(self) else self._input_gradients_under([self])[0]
 
-    def input_gradients_under(self, others: "list[Evidence]") -> list[Weights]:
-        """The input gradients under the weights of others, texts being encoded once."""
-        weightings = [(other.trace.attention, other.predicted.to(other.trace.logits.device)) for other in others]
+    @cached_property
+    def input_gradients(self) -> list[Weights]:
+        """The same under the own, the permuted and the reference weights: texts are encoded once for all three."""
+        return self._input_gradients_under([self, self.uninformed, self.reference])
+
+    def _input_gradients_under(self, several: "list[Evidence]") -> list[Weights]:
+        weightings = [(each.trace.attention, each.predicted.to(each.trace.logits.device)) for each in several]
         return [each.cpu() for each in input_gradients(self.model, self.trace, weightings, self.variant_reader)]
 
     @cached_property

@@ -25,11 +25,10 @@ def gradient_agreement(evidence: Evidence, generator: torch.Generator) -> Findin
     likewise, of weights in proportion to what each item says.
     Jain and Wallace (2019, algorithm 1). NaN for one item, or where all of either are tied.
     """
-    items, others = evidence.items, [evidence.uninformed, evidence.reference]
-    tau, p = tau_of(evidence.attention, evidence.input_gradient, items)
-    gradients = evidence.input_gradients_under(others)
-    permuted, reference = (
-        tau_of(other.attention, gradient, items)[0] for other, gradient in zip(others, gradients, strict=True)
+    items, weightings = evidence.items, (evidence, evidence.uninformed, evidence.reference)
+    (tau, p), (permuted, _), (reference, _) = (
+        tau_of(each.attention, gradient, items)
+        for each, gradient in zip(weightings, evidence.input_gradients, strict=True)
     )
     return Findings({"tau": tau, "p": p, "tau_permuted": permuted, "tau_reference": reference})
 
