@@ -5,7 +5,13 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from heedful.auditing.companions import Companions
 from heedful.cli import app
+from heedful.cli.auditing import training_names
+from heedful.runs.companions import PlannedAudit
+from heedful.runs.store import Store
+from heedful.runs.sweep import tasks_of
+from heedful.settings import DataSettings, Run, TrainingSettings, key_of
 
 SMALL = ["--encoder", "average", "--epochs", "1", "--set", "network.embed_size=8", "--set", "network.hidden_size=5"]
 QUICK = ["--tests", "erase_one", "--set", "audit.shown=0"]
@@ -65,3 +71,14 @@ def test_a_script_gets_the_answer_as_one_document(heedful, tmp_path, trained):
     assert verdict == {"report": "report/report.html", **json.loads((tmp_path / "report/verdict.json").read_text())}
     quiet = heedful("audit", "--model", trained, *QUICK, "--quiet").stdout
     assert quiet.strip() == " ".join(verdict["headline"][part] for part in ("lead", "text", "advice")).strip()
+
+
+def test_everything_that_is_trained_for_an_audit_has_a_name_for_the_reader(tmp_path):
+    data, training = DataSettings(fingerprint="f"), TrainingSettings(method="ensemble", options={"teachers": 2})
+    first, second = (Run(data=data, training=training, seed=seed) for seed in (0, 1))
+    names = training_names([PlannedAudit(first, Companions(seeds=(second,)))])
+    tasks = tasks_of({key_of(run): run for run in (first, second)}, Store(tmp_path))
+    assert {key for task in tasks.values() for key in task.needs} | {*tasks} == {*names}
+    assert sorted(names.values()) == [
+        f"bilstm, seed {seed}{role}" for seed in (0, 1) for role in ("", *[", teacher"] * 2)
+    ]

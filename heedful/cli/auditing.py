@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from heedful.cli.progress import live_steps, progress_bar, training_reporter
 from heedful.errors import SettingError
-from heedful.settings import AuditSettings, DataSettings, Run
+from heedful.settings import AuditSettings, DataSettings, Run, key_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -68,7 +68,7 @@ def audit_planned_runs(
     parts = parts_of(planned, settings, folder, cluster)
     if len(planned) == 1 and not list(planned[0].companions) and not parts:
         return [_audit_here(console, planned[0], settings, store, folder, device)]
-    names = {key: _name(run) for each in planned for key, run in each.by_key().items()}
+    names = training_names(planned)
     names |= {place.name: f"{_name(each.run)}, audit" for place, each in zip(places, planned, strict=True)}
     names |= {f"{key}/{name}": names[key] for key, own in parts.items() for name in own.names}
     with live_steps(console, names) as (report, progress):
@@ -76,6 +76,15 @@ def audit_planned_runs(
             planned, settings, store, folder, device=device, cluster=cluster, report=report, progress=progress
         )
     return places
+
+
+def training_names(planned: "list[PlannedAudit]") -> dict[str, str]:
+    """What each training is called, by its key: that of the runs, of their companions and of their teachers."""
+    from heedful.training.teachers import teachers_of
+
+    trained = {key: run for each in planned for key, run in each.by_key().items()}
+    names = {key_of(teacher): f"{_name(run)}, teacher" for run in trained.values() for teacher in teachers_of(run)}
+    return names | {key: _name(run) for key, run in trained.items()}
 
 
 def read_drawn(places: Sequence[Path]) -> "list[AuditFiles]":
