@@ -12,7 +12,7 @@ from heedful.attribution import input_gradients, leave_one_out_imposed, weight_g
 from heedful.attribution.items import items_are_tokens
 from heedful.attribution.reuse.variants import VariantReader, variant_reader
 from heedful.battery.context import Context
-from heedful.battery.places import dense_ranks, first_place, log_attention_of
+from heedful.battery.places import dense_ranks, first_place, log_attention_of, log_weight_ranks
 from heedful.exact import (
     draw_permutations,
     expected_permuted_js,
@@ -21,17 +21,13 @@ from heedful.exact import (
     random_orders,
     single_erasure_logits,
 )
-from heedful.measures import rank_descending, ties_within, total_variation
+from heedful.measures import rank_descending, total_variation
 from heedful.types import Encoded, LinearModel, Model, MultiHeadModel, Solver, Trace
 
 Weights = Float[Tensor, "batch item"]
 SMOOTHING = 1e-3
 """Reference weight of an item that says nothing, relative to the largest: what remains after an erasure has a shape."""
 
-LOG_STEP = 1e-6
-"""Log weights that differ by less than this are tied."""
-NO_WEIGHT = -1e100
-"""The log weight of 0 where a finite one is needed."""
 ATTENDED, OWN, PERMUTED, REFERENCE = range(4)  # the ways of `deletion_logits`
 ROUNDING = 1e-12
 """A probability that moves by less has not moved."""
@@ -283,8 +279,7 @@ class Evidence:
     @cached_property
     def attention_ranks(self) -> Weights:
         """Dense ranks of the weights, 1 the smallest: ties are those of log weights, however sharp attention is."""
-        steps = (self.log_attention.nan_to_num(neginf=NO_WEIGHT) / LOG_STEP).round()
-        return ties_within(steps, self.items, tolerance=0.0)
+        return log_weight_ranks(self.log_attention, self.items)
 
 
 RANKINGS: dict[str, Callable[[Evidence], Weights]] = {

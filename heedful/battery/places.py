@@ -9,6 +9,11 @@ from torch import Tensor
 from heedful.exact import log_weights
 from heedful.measures import ties_within
 
+LOG_STEP = 1e-6
+"""Log weights that differ by less than this are tied."""
+NO_WEIGHT = -1e100
+"""The log weight of 0 where a finite one is needed."""
+
 
 def log_attention_of(
     scores: Float[Tensor, "batch item"],
@@ -29,6 +34,14 @@ def log_attention_of(
         if torch.allclose(barred.softmax(-1), attention, rtol=1e-6, atol=1e-12):
             return barred.log_softmax(-1)
     return log_weights(attention.masked_fill(~items, 0.0))
+
+
+def log_weight_ranks(
+    log_attention: Float[Tensor, "batch item"], items: Bool[Tensor, "batch item"]
+) -> Float[Tensor, "batch item"]:
+    """Dense ranks of log weights, 1 the smallest; those that differ by less than LOG_STEP are tied."""
+    steps = (log_attention.nan_to_num(neginf=NO_WEIGHT) / LOG_STEP).round()
+    return ties_within(steps, items, tolerance=0.0)
 
 
 def dense_ranks(values: Float[Tensor, "batch item"], items: Bool[Tensor, "batch item"]) -> Float[Tensor, "batch item"]:
