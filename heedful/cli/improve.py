@@ -102,7 +102,8 @@ def _print(printed: "Output", reached: "Improvement", folder: Path, most_lost: f
         line = (
             f"Nothing that was tried is better than the run as it is, at {100 * most_lost:g} points of accuracy lost."
         )
-        printed.console.print(line, markup=False, soft_wrap=True)
+        for each in (line, *_refused(reached, most_lost)):
+            printed.console.print(each, markup=False, soft_wrap=True)
         _write(document, folder)
         printed.end(document, result=reached.key)
         return
@@ -118,6 +119,14 @@ def _print(printed: "Output", reached: "Improvement", folder: Path, most_lost: f
         printed.console.print(line, markup=False, soft_wrap=True)
     printed.console.print(f"report: {page}", markup=False, soft_wrap=True)
     printed.end({**document, "report": str(page)}, result=reached.key)
+
+
+def _refused(reached: "Improvement", most_lost: float) -> list[str]:
+    """Of each way to train with a higher mean score than the run's own, what it costs."""
+    from heedful.improving.choosing import refusal
+
+    better = [point for point in reached.points if point.mean > reached.own_way.mean]
+    return [f"{point.name} {refusal(point, reached.own_way, most_lost)}." for point in better]
 
 
 def _print_points(console: "Console", reached: "Improvement") -> None:

@@ -10,14 +10,23 @@ LEAST_SHARP = 0.5
 """The share of the own way's sharpness that must be left: even attention is stable, and says nothing."""
 
 
-def is_admissible(point: Point, own_way: Point, most_lost: float = MOST_LOST) -> bool:
-    """Whether a way to train keeps the accuracy, but for so much, and half of the sharpness."""
-    return point.lost <= most_lost and point.sharpness >= LEAST_SHARP * own_way.sharpness
+def refusal(point: Point, own_way: Point, most_lost: float = MOST_LOST) -> str:
+    """What a way to train costs too much of, in words; empty where it keeps the accuracy and half of the sharpness.
+
+    >>> own = Point(name="as it is", accuracy=0.8, scores={}, sharpness=8.0, evenness=0.5)
+    >>> refusal(own.model_copy(update={"sharpness": 2.0}), own)
+    'keeps only 25% of the sharpness (half is the least)'
+    """
+    if point.lost > most_lost:
+        return f"loses {100 * point.lost:.1f} points of accuracy"
+    if point.sharpness < LEAST_SHARP * own_way.sharpness:
+        return f"keeps only {point.sharpness / own_way.sharpness:.0%} of the sharpness (half is the least)"
+    return ""
 
 
 def choose(own_way: Point, points: Sequence[Point], most_lost: float = MOST_LOST) -> Point:
     """The admissible point of the highest mean score, the first of equals; the own way where none is better."""
-    admissible = [point for point in points if is_admissible(point, own_way, most_lost)]
+    admissible = [point for point in points if not refusal(point, own_way, most_lost)]
     best = max(admissible, key=lambda point: point.mean, default=own_way)
     return best if best.mean > own_way.mean else own_way
 

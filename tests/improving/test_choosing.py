@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.improving.choosing import choose, frontier, is_admissible
+from heedful.improving.choosing import choose, frontier, refusal
 from heedful.improving.points import Point
 
 
@@ -28,7 +28,9 @@ def test_the_highest_mean_score_wins_among_those_that_keep_accuracy_and_sharpnes
     )
     assert choose(OWN, [kept, dear, even]).name == "kept"
     assert choose(OWN, [kept, dear, even], most_lost=0.01).name == "dear"
-    assert is_admissible(point("half", sharpness=2.0), OWN) and not is_admissible(even, OWN)
+    assert refusal(point("half", sharpness=2.0), OWN) == refusal(kept, OWN) == ""
+    assert refusal(even, OWN) == "keeps only 48% of the sharpness (half is the least)"
+    assert refusal(dear, OWN) == "loses 0.6 points of accuracy" and refusal(dear, OWN, most_lost=0.01) == ""
 
 
 def test_where_nothing_is_better_the_own_way_stays():

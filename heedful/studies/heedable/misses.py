@@ -2,13 +2,14 @@
 
 from math import isnan
 
-from heedful.improving.choosing import LEAST_SHARP, MOST_LOST
+from heedful.improving.choosing import refusal
 from heedful.improving.points import Point
 from heedful.studies.heedable.columns import (
     ALL,
     CORRECT,
     CORRECT_OF_ALL,
     RECIPES,
+    VANILLA,
     chosen_recipes,
     on_all_texts,
     points_on_dev,
@@ -57,9 +58,6 @@ def _against(point: Point | None, chosen: Point, points: dict[str, Point]) -> st
     """What speaks against a recipe on dev texts."""
     if point is None:
         return "was not tried on dev texts"
-    if point.lost > MOST_LOST:
-        return f"loses {100 * point.lost:.1f} points of accuracy on dev texts"
-    own_way = points["vanilla"]
-    if point.sharpness < LEAST_SHARP * own_way.sharpness:
-        return f"keeps only {point.sharpness / own_way.sharpness:.0%} of vanilla's sharpness on dev texts"
+    if why := refusal(point, points[VANILLA]):
+        return f"{why} on dev texts"
     return f"its mean score on dev texts is lower ({point.mean:.2f}; that of the chosen one {chosen.mean:.2f})"
