@@ -13,8 +13,8 @@ LEAST_SHARP = 0.5
 def refusal(point: Point, own_way: Point, most_lost: float = MOST_LOST) -> str:
     """What a way to train costs too much of, in words; empty where it keeps the accuracy and half of the sharpness.
 
-    >>> own = Point(name="as it is", accuracy=0.8, scores={}, sharpness=8.0, evenness=0.5)
-    >>> refusal(own.model_copy(update={"sharpness": 2.0}), own)
+    >>> own, even = (Point(name="", accuracy=0.8, scores={}, sharpness=sharp, evenness=0.5) for sharp in (8.0, 2.0))
+    >>> refusal(even, own)
     'keeps only 25% of the sharpness (half is the least)'
     """
     if point.lost > most_lost:
