@@ -28,7 +28,7 @@ class Answer:
         names: what the reader calls the models.
         verdicts: of each model; of several seeds together.
         compared: the models side by side, where there are several.
-        notes: what is still to be said before the answer.
+        notes: what is printed before the answer.
     """
 
     page: Path

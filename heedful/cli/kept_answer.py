@@ -38,7 +38,7 @@ class KeptAnswer(BaseModel):
     """An answer as it is kept; its verdicts are in verdict.json.
 
     Args:
-        inputs: what `inputs_of` said before anything was read.
+        inputs: what `inputs_of` gave before anything was read.
         audits: the folders of the audits, each with the hash of its files.
         files: the files beside the record, each with its hash.
         names: what the reader calls the models.
@@ -66,7 +66,7 @@ def inputs_of(arguments: Mapping[str, Any], of_run: list[str]) -> str | None:
         read = _files_read(arguments, of_run)
         content = None if read is None else [(str(path), _digest(path)) for path in read]
         called = [options.command_line(), os.getcwd(), dict(arguments), of_run, str(data_path())]
-    except (HeedfulError, OSError):  # what is wrong is said where it is read
+    except (HeedfulError, OSError):  # what is wrong is reported where it is read
         return None
     if content is None:
         return None

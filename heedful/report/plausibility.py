@@ -35,7 +35,7 @@ def faithful_and_plausible(texts: Texts) -> Figure | None:
             "better with what people marked (0 is the best ranking that knows nothing of the model, 1 the marks "
             "themselves). Only the first says anything of how the model decides."
         ),
-        source="Ours; plausibility and faithfulness as told apart by Jacovi & Goldberg 2020",
+        source="Ours; plausibility and faithfulness as distinguished by Jacovi & Goldberg 2020",
         alt=f"Scatter plot of {len(points)} rankings; faithful and plausible: {listed}.",
         chart=panels(_scatter(points), texts, PLOT, 230),
         table=_table(texts),

@@ -54,7 +54,7 @@ def sniff(content: str, usual: str) -> str:
 
 
 def _widths(content: str, separator: str) -> list[int]:
-    """How many fields the first records have; 0 where they cannot be told apart."""
+    """How many fields the first records have; 0 where they cannot be distinguished."""
     counts: list[int] = []
     with _any_field_size():
         reader = csv.reader(io.StringIO(content, newline=""), delimiter=separator, strict=True)

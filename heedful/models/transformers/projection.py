@@ -29,7 +29,7 @@ def output_projection(network: Network, text: Inputs, call: int) -> nn.Module:
     """The linear layer that the heads' mixtures pass through after that attention call.
 
     Raises:
-        SettingError: where the model applies none that can be told, as where something else is mixed in.
+        SettingError: where the model applies none that can be recognised, as where something else is mixed in.
     """
     listener, applied = _LastContext(call), []
 

@@ -124,7 +124,7 @@ class TextReader:
 def _at_spaces(
     keys: Sequence[tuple[int, int] | None], sequence: int, text: str, offsets: Sequence[Span]
 ) -> list[tuple[int, int] | None]:
-    """The words of one text, told apart by spaces: for tokenizers that take a text for a single word."""
+    """The words of one text, separated by spaces: for tokenizers that take a text for a single word."""
     split: list[tuple[int, int] | None] = []
     word, covered = -1, 0
     for key, (start, end) in zip(keys, offsets, strict=True):

@@ -138,7 +138,7 @@ class Page {
   }
 
   tell(sentence) {
-    find("told").textContent = sentence;
+    find("notice").textContent = sentence;
   }
 
   #changed(state, before) {
