@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.attribution.items import item_of_token
+from heedful.attribution.items import sum_by_item
 from heedful.attribution.reuse.lstm_gradient import gradients_x_input, is_lstm
 from heedful.attribution.reuse.variants import VariantReader
 from heedful.models.attention_model import AttentionModel
@@ -37,16 +37,7 @@ def signed_input_gradient(model: Model, trace: Trace, classes: Int[Tensor, " bat
         logits = model.decode(model.encode(embedded, trace.batch), trace.attention.detach())
         odds = log_odds(logits, classes)
         (gradient,) = torch.autograd.grad(odds, embedded, _slope(odds.detach()))
-    return _by_item(trace, gradient)
-
-
-def _by_item(trace: Trace, gradient: Float[Tensor, "batch time embed"]) -> Float[Tensor, "batch item"]:
-    """Gradient x input, summed over the tokens of each item."""
-    owner = item_of_token(trace)
-    # An extra last column collects the tokens that belong to no item.
-    sums = gradient.new_zeros(owner.shape[0], trace.encoded.items.shape[1] + 1)
-    weighed = (gradient * trace.embedded.detach()).sum(-1)
-    return sums.scatter_add(1, owner.where(owner >= 0, sums.shape[1] - 1), weighed)[:, :-1]
+    return sum_by_item(trace, (gradient * trace.embedded.detach()).sum(-1))
 
 
 def input_gradients(
@@ -72,7 +63,8 @@ def input_gradients(
             torch.autograd.grad(odds, embedded, _slope(odds.detach()), retain_graph=place < len(several) - 1)[0]
             for place, odds in enumerate(several)
         ]
-    return [_by_item(trace, gradient).abs() for gradient in gradients]
+    products = [(gradient * trace.embedded.detach()).sum(-1) for gradient in gradients]
+    return [sum_by_item(trace, product).abs() for product in products]
 
 
 def _state_slopes(

@@ -1,14 +1,12 @@
 """Gradient x input through the whole model, attention included: what most tools call by that name."""
 
-from dataclasses import fields, replace
-
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from heedful.attribution.gradient import log_odds
-from heedful.attribution.items import item_of_token
-from heedful.types import Batch, Model, Trace
+from heedful.attribution.items import rows_of_batch, sum_by_item
+from heedful.types import Model, Trace
 
 
 def gradient_x_input(model: Model, trace: Trace) -> Float[Tensor, "batch item"]:
@@ -48,17 +46,3 @@ def odds_at(
     encoded = model.encode(embedded, batch)
     _, attention = model.attend(encoded, batch)
     return log_odds(model.decode(encoded, attention), trace.logits.argmax(-1)[texts])
-
-
-def rows_of_batch(batch: Batch, rows: Int[Tensor, " row"]) -> Batch:
-    """The batch of these rows, in this order, each as often as it is named."""
-    tensors = {part.name: getattr(batch, part.name) for part in fields(batch)}
-    return replace(batch, **{name: tensor[rows] for name, tensor in tensors.items() if tensor is not None})
-
-
-def sum_by_item(trace: Trace, tokens: Float[Tensor, "batch time"]) -> Float[Tensor, "batch item"]:
-    """The sum over the tokens of each item."""
-    owner = item_of_token(trace)
-    # An extra last column collects the tokens that belong to no item.
-    sums = tokens.new_zeros(len(owner), trace.encoded.items.shape[1] + 1)
-    return sums.scatter_add(1, owner.where(owner >= 0, sums.shape[1] - 1), tokens)[:, :-1]

@@ -8,7 +8,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.attribution.gradient_x_input import odds_at, sum_by_item
+from heedful.attribution.gradient_x_input import odds_at
+from heedful.attribution.items import sum_by_item
 from heedful.errors import SettingError
 from heedful.types import Model, Trace
 

@@ -6,17 +6,17 @@ import numpy
 import torch
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
-from torch import Tensor
+from torch import Tensor, nn
 
 from heedful.attribution.deletion import Parts, is_kept, logits_by_deletion
-from heedful.attribution.items import item_of_token
+from heedful.attribution.items import item_of_token, rows_of_batch
 from heedful.attribution.leave_one_out import weighed_items
 from heedful.attribution.reuse.prefix_tree import NOTHING
 from heedful.attribution.reuse.scoring import SCORINGS
 from heedful.attribution.reuse.variants import VariantReader, variant_reader
 from heedful.models.attention_model import AttentionModel, LinearAttentionModel
-from heedful.models.trace import reread
-from heedful.types import LinearModel, Model, Trace
+from heedful.models.encoders import Hierarchical
+from heedful.types import Batch, LinearModel, Model, Trace
 
 TOKENS = 2**10
 """Tokens run in one batch: parts are short, and larger batches of them are slower."""
@@ -95,9 +95,39 @@ def logits_of_zeroed(model: Model, trace: Trace, keep: Parts) -> Float[Tensor, "
     owner = item_of_token(trace)
     logits = []
     for part in keep.unbind(1):
-        is_zeroed = ~is_kept(owner, part)[..., None]
-        logits.append(reread(model, trace, -trace.embedded * is_zeroed).logits)
+        is_zeroed = ~is_kept(owner, part)
+        embedded = trace.embedded.masked_fill(is_zeroed[..., None], 0.0)
+        if _reads_tokens_alone(model, trace.batch):
+            first, same = _distinct(trace.batch, is_zeroed)
+            logits.append(_logits(model, embedded[first], rows_of_batch(trace.batch, first))[same])
+        else:
+            logits.append(_logits(model, embedded, trace.batch))
     return torch.stack(logits, 1)
+
+
+def _logits(model: Model, embedded: Float[Tensor, "batch time embed"], batch: Batch) -> Float[Tensor, "batch classes"]:
+    encoded = model.encode(embedded, batch)
+    return model.decode(encoded, model.attend(encoded, batch)[1])
+
+
+def _reads_tokens_alone(model: Model, batch: Batch) -> bool:
+    """Whether texts of the same embedded tokens get the same logits: known only for Heedful's own models."""
+    if not _is_own(model) or isinstance(model.encoder, Hierarchical) or not isinstance(model.embedding, nn.Embedding):
+        return False
+    return batch.query_tokens is None and batch.imposed_attention is None
+
+
+def _distinct(
+    batch: Batch, is_zeroed: Bool[Tensor, "batch time"]
+) -> tuple[Int[Tensor, " distinct"], Int[Tensor, " batch"]]:
+    """The first of the texts of which the same is left, and for each text which of these is the same.
+
+    Where zeros alone are left, all texts of one length are the same.
+    """
+    left = batch.tokens.masked_fill(is_zeroed, -1).masked_fill(~batch.mask, -2)
+    texts, same = torch.cat([left, batch.attendable], 1).unique(dim=0, return_inverse=True)
+    first = same.new_full((len(texts),), len(left))
+    return first.scatter_reduce_(0, same, torch.arange(len(left), device=same.device), "amin"), same
 
 
 def _is_token_wise(model: Model) -> TypeGuard[AttentionModel]:
@@ -105,9 +135,12 @@ def _is_token_wise(model: Model) -> TypeGuard[AttentionModel]:
 
     A hierarchical encoder reads its sentences in context even where it reads its words alone.
     """
-    if not isinstance(model, AttentionModel) or type(model) not in (AttentionModel, LinearAttentionModel):
-        return False
-    return type(model.attention) in SCORINGS and getattr(model.encoder, "token_wise", False)
+    return _is_own(model) and type(model.attention) in SCORINGS and getattr(model.encoder, "token_wise", False)
+
+
+def _is_own(model: Model) -> TypeGuard[AttentionModel]:
+    """Whether this is Heedful's own kind of model, and not one derived from it."""
+    return type(model) in (AttentionModel, LinearAttentionModel)
 
 
 def _reweighed(

@@ -4,7 +4,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.attribution.gradient_x_input import odds_gradient, sum_by_item
+from heedful.attribution.gradient_x_input import odds_gradient
+from heedful.attribution.items import sum_by_item
 from heedful.types import Model, Trace
 
 

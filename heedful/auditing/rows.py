@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.attribution.gradient_x_input import rows_of_batch
+from heedful.attribution.items import rows_of_batch
 from heedful.attribution.methods import ATTRIBUTIONS
 from heedful.auditing.audited_texts import random_order
 from heedful.auditing.checked_trace import validate_unchanged

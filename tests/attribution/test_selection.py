@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from heedful.attribution import deletion, leave_one_out, logits_of_parts, logits_of_zeroed
+from heedful.attribution.items import rows_of_batch
 from heedful.models.trace import trace
 from heedful.types import Batch
 from support.four_verbs import FourVerbs
@@ -145,3 +146,15 @@ def test_imposed_weights_are_renormalized_over_what_is_kept(encoder, head):
     encoded = model.encode(model.embed(short), short)
     close(actual, model.decode(encoded, weights[:1, [0, 2]].softmax(-1))[0])
     close(whole, model.decode(seen.encoded, weights.softmax(-1))[0])
+
+
+def test_texts_of_which_the_same_is_left_are_read_once(monkeypatch):
+    model, batch = make(), rows_of_batch(make_batch(), torch.tensor([0, 1, 1, 2, 0]))
+    seen = seen_by(model, replace(batch, tokens=batch.tokens.roll(1, 0) * batch.mask))
+    nothing, read, encode = torch.zeros_like(seen.encoded.items[:, None]), [], model.encode
+    monkeypatch.setattr(model, "encode", lambda embedded, batch: read.append(len(embedded)) or encode(embedded, batch))
+    logits = logits_of_zeroed(model, seen, nothing)
+    assert read == [3], "texts of 7, 4, 4, 1 and 7 words"
+    close(logits, logits_of_zeroed(FourVerbs(model), seen, nothing))
+    logits_of_zeroed(model, seen, seen.encoded.items[:, None])
+    assert read[-1] == 5, "nothing is zeroed, and no two texts are alike"

@@ -16,6 +16,9 @@ BLOCK = 8
 SETTLED = {torch.float64: 1e-13, torch.float32: 1e-6}
 """A variant has settled when state and memory differ from those of the whole text by no more, in any unit."""
 
+STRAIGHT = 24
+"""A variant with no more than so many tokens to read is read to its end without a look: few settle so soon."""
+
 WATCHED, LOOKS, GROWTH = 32, 16, 16.0
 """The first of so many variants of a text goes on for so many looks after it has settled. Where a small difference
 (the square root of what counts as settled, or less) grows so many times, a text does not forget: its variants are read
@@ -28,7 +31,8 @@ class Reading:
 
     Args:
         state, memory: of the whole text after each token; a last row more is that before any.
-        end: for each token, the row after the last token of its text.
+        before: for each token, the row of the state and memory with which it is read.
+        end: the row after the last token of its text.
         onward: the sums over the whole text from each token on; a last row more is of nothing.
         score_weight, value_weight: from this direction's states to the linear part of the score, and to the value.
         known_score, known_value: what all else adds to these.
@@ -39,6 +43,7 @@ class Reading:
     state: Float[Tensor, "rows units"]
     memory: Float[Tensor, "rows memory"]
     text: Int[Tensor, " token"]
+    before: Int[Tensor, " token"]
     end: Int[Tensor, " token"]
     onward: Sums
     score_weight: Float[Tensor, "size units"] | Float[Tensor, "batch size units"]
@@ -53,10 +58,10 @@ class Reading:
     ) -> tuple[Float[Tensor, "row way"], Float[Tensor, "row values"]]:
         """Of these states at these tokens: a score for each way to weigh them (-inf if no item), and the value."""
         text = self.text.index_select(0, tokens)
-        projected = mapped(self.score_weight, states, text).add_(self.known_score.index_select(0, tokens))
+        projected = mapped(self.score_weight, states, text, self.known_score.index_select(0, tokens))
         scores = self.imposed.index_select(0, tokens)
         scores[:, 0] += self.readout(projected)
-        return scores, mapped(self.value_weight, states, text).add_(self.known_value.index_select(0, tokens))
+        return scores, mapped(self.value_weight, states, text, self.known_value.index_select(0, tokens))
 
 
 @dataclass(frozen=True)
@@ -97,10 +102,15 @@ def read_variants(reading: Reading, gaps: Int[Tensor, " gap"], most: int) -> Sum
     Args:
         most: how many variants are read side by side.
     """
-    finished = no_sums(len(reading.end), reading.imposed.shape[1], reading.known_value)
-    restless = _read(reading, gaps, finished, most, SETTLED[finished.peak.dtype])
-    if len(restless):
-        _read(reading, gaps[torch.isin(reading.text[gaps], restless)], finished, most, None)
+    finished = no_sums(reading.end.shape[0], reading.imposed.shape[1], reading.known_value)
+    left = reading.end[gaps] - gaps - 1
+    gaps = gaps[left.argsort(descending=True, stable=True)]
+    long, short = gaps.split([count := int((left > STRAIGHT).sum()), left.shape[0] - count])
+    for some in short.split(most):
+        _finish(reading, _read_block(reading, _begin(reading, some), STRAIGHT), finished)
+    restless = _read(reading, long, finished, most, SETTLED[finished.peak.dtype])
+    if restless.shape[0]:
+        _read(reading, long[torch.isin(reading.text[long], restless)], finished, most, None)
     return finished
 
 
@@ -109,30 +119,32 @@ def _read(
 ) -> Int[Tensor, " text"]:
     """Write the sums of each gap into `finished`; returns the texts where differences grew again.
 
-    Variants with the most to read begin first; whenever some are done, others take their places.
+    Whenever some variants are done, others take their places. Those with the most to read always stand first.
 
     Args:
+        gaps: those first that leave the most to read.
         tolerance: None reads every variant to the end.
     """
-    queue = gaps[(reading.end[gaps] - gaps).argsort(descending=True, stable=True)]
     patience = _patience(reading, gaps)
-    restless, running = [gaps[:0]], _begin(reading, queue[:most])
-    queue = queue[most:]
-    while len(running.gap):
-        running = _read_block(reading, running)
-        is_over = running.place == reading.end[running.gap]
+    restless, running, queue = [gaps[:0]], _begin(reading, gaps[:most]), gaps[most:]
+    while running.gap.shape[0]:
+        running = _read_block(reading, running, BLOCK)
+        is_over = running.place == reading.end.index_select(0, running.gap)
         if tolerance is not None:
             distance = _distance(reading, running)
             has_grown = (running.lowest <= tolerance**0.5) & (distance > GROWTH * running.lowest.clamp(min=tolerance))
             restless.append(reading.text[running.gap[has_grown]])
             calm = (running.calm + 1).where(distance <= tolerance, 0)
             running = replace(running, calm=calm, lowest=running.lowest.minimum(distance))
-            is_over |= running.calm >= patience[running.gap]
+            is_over |= running.calm >= patience.index_select(0, running.gap)
         over, on = is_over.nonzero()[:, 0], (~is_over).nonzero()[:, 0]
+        if not over.shape[0]:
+            continue
         _finish(reading, running.select(over), finished)
-        count = most - len(on)
-        running = _in_order(reading, _both(running.select(on), _begin(reading, queue[:count])))
-        queue = queue[count:]
+        running = running.select(on)
+        if queue.shape[0]:
+            running = _in_order(reading, _both(running, _begin(reading, queue[: most - on.shape[0]])))
+            queue = queue[most - on.shape[0] :]
     return torch.cat(restless).unique()
 
 
@@ -146,16 +158,16 @@ def _patience(reading: Reading, gaps: Int[Tensor, " gap"]) -> Int[Tensor, " toke
 
 def _begin(reading: Reading, gaps: Int[Tensor, " variant"]) -> Variants:
     """The variants without these tokens, as they are just before these."""
-    is_first = (gaps == 0) | (reading.text[gaps - 1] != reading.text[gaps])
-    before = (gaps - 1).where(~is_first, len(reading.end))
-    sums = no_sums(len(gaps), reading.imposed.shape[1], reading.known_value)
-    state, memory, calm = reading.state[before], reading.memory[before], torch.zeros_like(gaps)
-    return Variants(gaps, gaps + 1, calm, state.new_full((len(gaps),), torch.inf), state, memory, sums)
+    before, rows = reading.before.index_select(0, gaps), gaps.shape[0]
+    sums = no_sums(rows, reading.imposed.shape[1], reading.known_value)
+    state, memory = reading.state.index_select(0, before), reading.memory.index_select(0, before)
+    lowest = state.new_full((rows,), torch.inf)
+    return Variants(gaps, gaps + 1, torch.zeros_like(gaps), lowest, state, memory, sums)
 
 
 def _finish(reading: Reading, variants: Variants, finished: Sums) -> None:
     """Write down the sums, with those of the whole text over what was not read."""
-    rest = variants.place.where(variants.place < reading.end[variants.gap], len(reading.end))
+    rest = variants.place.where(variants.place < reading.end[variants.gap], reading.end.shape[0])
     finished.write(variants.gap, joined(variants.sums, reading.onward.select(rest)))
 
 
@@ -176,8 +188,8 @@ def _both(first: Variants, second: Variants) -> Variants:
 
 
 def _in_order(reading: Reading, variants: Variants) -> Variants:
-    """Those first that have the most to read within the next block."""
-    left = (reading.end[variants.gap] - variants.place).clamp(max=BLOCK)
+    """Those first that have the most to read."""
+    left = reading.end[variants.gap] - variants.place
     return variants.select(left.argsort(descending=True, stable=True))
 
 
@@ -190,23 +202,37 @@ def _distance(reading: Reading, variants: Variants) -> Float[Tensor, " variant"]
     return distance.maximum((variants.memory - reading.memory.index_select(0, last)).abs_().amax(1))
 
 
-def _read_block(reading: Reading, variants: Variants) -> Variants:
-    """The variants after up to BLOCK more tokens; state and memory are overwritten."""
-    left = (reading.end[variants.gap] - variants.place).clamp(max=BLOCK)
-    ended = left.bincount(minlength=BLOCK + 1).cumsum(0)[:BLOCK].tolist()
-    counts = [count for count in (len(left) - gone for gone in ended) if count]
-    states, tokens, cells = [], [], []
-    for step, count in enumerate(counts):
-        place = variants.place[:count] + step
-        reading.step.apply(place, variants.state[:count], variants.memory[:count])
-        states.append(variants.state[:count].clone())
-        tokens.append(place)
-        cells.append(torch.arange(count, device=place.device) + step * len(left))
+def _read_block(reading: Reading, variants: Variants, most: int) -> Variants:
+    """The variants after up to so many more tokens; state and memory are overwritten.
+
+    Args:
+        variants: those first that have the most to read within the block.
+    """
+    left = (reading.end.index_select(0, variants.gap) - variants.place).clamp_(max=most)
+    rows = left.shape[0]
+    counts = _counts(left)
     if not counts:
         return variants
-    scores, values = reading.scores_and_values(torch.cat(states), torch.cat(tokens))
-    size, cell, shape = len(counts) * len(left), torch.cat(cells), (len(counts), len(left), -1)
-    all_scores = scores.new_full((size, scores.shape[1]), -torch.inf).index_copy_(0, cell, scores)
-    all_values = values.new_zeros(size, values.shape[1]).index_copy_(0, cell, values)
-    sums = extended(variants.sums, all_scores.view(shape), all_values.view(shape))
+    size = torch.tensor(counts, device=left.device)
+    step = torch.arange(len(counts), device=left.device).repeat_interleave(size)
+    row = torch.arange(sum(counts), device=left.device) - (size.cumsum(0) - size).index_select(0, step)
+    tokens = variants.place.index_select(0, row).add_(step)
+    states = variants.state.new_empty(sum(counts), variants.state.shape[1])
+    for count, place, kept in zip(counts, tokens.split(counts), states.split(counts), strict=True):
+        state = variants.state[:count]
+        reading.step.apply(place, state, variants.memory[:count])
+        kept.copy_(state)
+    scores, values = reading.scores_and_values(states, tokens)
+    if counts[-1] < rows:
+        cell = step.mul_(rows).add_(row)
+        scores = scores.new_full((len(counts) * rows, scores.shape[1]), -torch.inf).index_copy_(0, cell, scores)
+        values = values.new_zeros(len(counts) * rows, values.shape[1]).index_copy_(0, cell, values)
+    shape = (len(counts), rows, -1)
+    sums = extended(variants.sums, scores.view(shape), values.view(shape))
     return replace(variants, place=variants.place + left, sums=sums)
+
+
+def _counts(left: Int[Tensor, " variant"]) -> list[int]:
+    """How many variants take each step, if each takes as many as it has left, until none does."""
+    taken = left.bincount().flip(0).cumsum(0).flip(0)
+    return taken[1:].tolist()

@@ -125,12 +125,15 @@ def _reading(network: nn.RNNBase, tokens: Tokens, own: slice, rest: slice) -> Re
     step, state = recurrent_step(network, tokens.vectors), tokens.hidden[:, own].contiguous()
     memory, others, text = step.memory(state, tokens.mask), tokens.hidden[:, rest], tokens.text
     score_weight, value_weight = tokens.scoring.weight, tokens.value_weight
+    is_first = nn.functional.pad(text[1:] != text[:-1], (1, 0), value=True)
+    place = torch.arange(text.shape[0], device=text.device)
     barred = torch.zeros_like(tokens.scores[:, 0]).masked_fill_(~tokens.items, -torch.inf)
     return Reading(
         step=step,
         state=nn.functional.pad(state, (0, 0, 0, 1)),
         memory=nn.functional.pad(memory, (0, 0, 0, 1)),
         text=text,
+        before=(place - 1).masked_fill_(is_first, text.shape[0]),
         end=tokens.end,
         onward=_onward(tokens),
         score_weight=score_weight[..., own],

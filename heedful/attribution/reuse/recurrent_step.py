@@ -104,33 +104,34 @@ def _lstm(weights: Sequence[Tensor], inputs: Float[Tensor, "token embed"]) -> Re
 
 def _advance_lstm(gates: Tensor, weight: Tensor, state: Tensor, memory: Tensor) -> None:
     enter, keep, candidate, leave = gates.addmm_(state, weight).sigmoid_().chunk(4, -1)
-    memory.mul_(keep).addcmul_(enter, candidate, value=2).sub_(enter)
-    _tanh_into(memory, state)
-    state.mul_(leave)
+    memory.mul_(keep).addcmul_(enter, candidate.sub_(0.5), value=2)
+    # tanh(x) = 1 - 2 sigmoid(-2 x), times the gate that leads out.
+    torch.addcmul(leave, leave, torch.mul(memory, -2, out=state).sigmoid_(), value=-2, out=state)
 
 
 def _cells(step: RecurrentStep, states: Tensor, mask: Tensor) -> Tensor:
     """The gates of all tokens at once; what is left to do in order is cell = keep x cell + enter x candidate."""
-    gates = states_before(states, mask) @ step.weight
-    enter, keep, candidate, _ = gates.add_(step.input_gates).sigmoid_().chunk(4, -1)
-    new = candidate.mul_(2).sub_(1).mul_(enter)
-    padded = states.new_zeros(2, *mask.shape, states.shape[-1])
-    padded[0, mask], padded[1, mask] = keep, new
-    cell, cells = padded.new_zeros(len(mask), states.shape[-1]), []
-    for keep, new in padded.transpose(0, 2).transpose(1, 2).unbind(0):
-        cell = torch.addcmul(new, keep, cell)
-        cells.append(cell)
-    return torch.stack(cells, 1)[mask]
+    order, counts = _by_place(mask)
+    # States before each token: those at first places, which are the first in this order, begin from nothing.
+    before = states.index_select(0, (order - 1).clamp_(min=0))
+    before[: counts[0]] = 0.0
+    gates = step.input_gates.index_select(0, order).addmm_(before, step.weight).sigmoid_()
+    enter, keep, candidate, _ = gates.chunk(4, -1)
+    new = candidate.sub_(0.5).mul_(enter).mul_(2)
+    cells = [new[: counts[0]]]
+    for keep_now, new_now in list(zip(keep.split(counts), new.split(counts), strict=True))[1:]:
+        cells.append(torch.addcmul(new_now, keep_now, cells[-1][: len(new_now)]))
+    return torch.empty_like(states).index_copy_(0, order, torch.cat(cells))
 
 
-def states_before(
-    states: Float[Tensor, "token units"], mask: Bool[Tensor, "batch time"]
-) -> Float[Tensor, "token units"]:
-    """The state with which each token is read: 0 at the first of each text."""
-    before = nn.functional.pad(states, (0, 0, 1, 0))[:-1]
-    return before.masked_fill(
-        (torch.arange(mask.shape[1], device=mask.device) == 0).expand_as(mask)[mask][:, None], 0.0
-    )
+def _by_place(mask: Bool[Tensor, "batch time"]) -> tuple[Int[Tensor, " token"], list[int]]:
+    """The tokens by their place in the text, those of longer texts first; and how many have each place."""
+    lengths = mask.sum(1)
+    longest_first = lengths.argsort(descending=True, stable=True)
+    first = (lengths.cumsum(0) - lengths)[longest_first]
+    place = torch.arange(mask.shape[1], device=mask.device)
+    has_place = place[:, None] < lengths[longest_first]
+    return (first + place[:, None])[has_place], has_place.sum(1).tolist()
 
 
 def _orthogonal(weights: Sequence[Tensor], inputs: Float[Tensor, "token embed"]) -> RecurrentStep:

@@ -32,9 +32,17 @@ def mapped(
     weight: Float[Tensor, "size part"] | Float[Tensor, "batch size part"],
     states: Float[Tensor, "row part"],
     text: Int[Tensor, " row"],
+    known: Float[Tensor, "row size"] | None = None,
 ) -> Float[Tensor, "row size"]:
-    """Each state mapped by the weight, or by that of its text where there is one per text."""
-    return states @ weight.T if weight.dim() == 2 else (weight[text] @ states[..., None])[..., 0]
+    """Each state mapped by the weight, or by that of its text where there is one per text.
+
+    Args:
+        known: what is added to it; overwritten by the result.
+    """
+    if weight.dim() == 2:
+        return states @ weight.T if known is None else known.addmm_(states, weight.T)
+    result = (weight[text] @ states[..., None])[..., 0]
+    return result if known is None else known.add_(result)
 
 
 def scoring_of(
