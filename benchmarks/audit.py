@@ -123,6 +123,22 @@ def battery_per_text(trained: Trained, dataset: Dataset, texts: int | None) -> d
     return {name: each / count for name, each in taken.items()}
 
 
+def bound_per_text(trained: Trained, dataset: Dataset, texts: int | None) -> tuple[float, float]:
+    """Recurrent steps a text that the battery takes, and the seconds below which no battery gets that takes them.
+
+    The texts themselves are read once, and everything else is free.
+    """
+    subject, model = (
+        subject_of("bench", trained, dataset, AuditSettings(examples=texts)),
+        float64_eval_copy(trained.model),
+    )
+    count = sum(len(batch.labels) for batch in subject.batches())
+    steps = leave_one_out.steps_taken(lambda: times_of_tests(model, subject.batches(), subject.context, test_names()))
+    with torch.no_grad():
+        reading = seconds(lambda: [read(model, batch) for batch in subject.batches()])
+        return steps / count, (steps * leave_one_out.step_seconds(model) + reading) / count
+
+
 def print_battery(name: str, texts: int | None) -> None:
     """Each test's milliseconds a text and its share, and how many epochs the battery takes on all test texts."""
     trained, dataset = trained_on(name)
@@ -137,7 +153,13 @@ def print_battery(name: str, texts: int | None) -> None:
     ratio = whole * len(dataset.test) / epoch
     console.print(
         f"{name}: {1e3 * whole:.1f} ms a text; on all {len(dataset.test)} test texts {ratio:.2f} training epochs of "
-        f"{len(dataset.train)} texts, {epoch:.1f} s each ({BATTERY_AIMS[name]})\n"
+        f"{len(dataset.train)} texts, {epoch:.1f} s each ({BATTERY_AIMS[name]})"
+    )
+    steps, bound = bound_per_text(trained, dataset, texts)
+    console.print(
+        f"{name}: to read each text once and its variants for the {steps:.0f} steps of a recurrent network that the "
+        f"tests take, at the time of a step among many in double precision, is {1e3 * bound:.1f} ms a text, "
+        f"{bound * len(dataset.test) / epoch:.2f} epochs: the battery takes {whole / bound:.1f} times that bound\n"
     )
 
 

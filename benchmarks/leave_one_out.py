@@ -129,7 +129,7 @@ def race(encoder: str, length: int) -> tuple[str, dict[str, float]]:
     return settings, {name: median(each) for name, each in taken.items()}
 
 
-def steps_taken(run: Callable[[], Tensor]) -> int:
+def steps_taken(run: Callable[[], object]) -> int:
     """How many steps all shortened texts together are read."""
     counted, original = [], RecurrentStep.apply
 

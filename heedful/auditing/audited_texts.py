@@ -7,12 +7,13 @@ import torch
 from torch import Tensor
 
 from heedful.data.batches import Batches
-from heedful.data.batching import collate, encode_split, to_device
+from heedful.data.batching import blocks_in_order, collate, encode_split, to_device
 from heedful.settings import AuditSettings
 from heedful.training.trained import Trained
 from heedful.types import Batch, Example
 
-BATCH = 32
+TEXTS, TOKENS = 64, 2**13
+"""Texts and tokens, padding included, of a batch at most."""
 SOME = 500
 """Texts of a Hugging Face classifier audited by default: each is read many times, as a whole."""
 
@@ -52,15 +53,10 @@ def batches_by_length(
     examples: Sequence[Example], texts: Sequence[int]
 ) -> tuple[list[int], list[int], Callable[[int], list[int]]]:
     """The chosen texts in batches, shortest first: how many texts and words each has, and from its number to them."""
-    lengths = torch.tensor([len(examples[text].tokens) for text in texts])
-    order = lengths.argsort(stable=True)
-    parts = lengths[order].split(BATCH)
-    sizes, words = [len(part) for part in parts], [int(part.sum()) for part in parts]
-    return (
-        sizes,
-        words,
-        lambda number: [texts[place] for place in order[number * BATCH : (number + 1) * BATCH].tolist()],
-    )
+    lengths = [len(examples[text].tokens) for text in texts]
+    blocks = blocks_in_order(lengths, TEXTS, TOKENS)
+    words = [sum(lengths[place] for place in block.tolist()) for block in blocks]
+    return [len(block) for block in blocks], words, lambda number: [texts[place] for place in blocks[number].tolist()]
 
 
 def random_order(count: int, seed: int, most: int | None = None) -> list[int]:

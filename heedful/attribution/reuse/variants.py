@@ -6,6 +6,7 @@ is read until its state is that of the whole text again.
 """
 
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy
 import torch
@@ -147,22 +148,21 @@ class VariantReader:
         for start in range(0, len(cells), SCORED):
             some = cells[start : start + SCORED]
             at = torch.from_numpy(some).to(self.text.device)
-            tokens = torch.from_numpy(rows.ravel()[some]).to(self.text.device)
-            projected = self.constant.index_select(0, tokens)
-            value = values.new_zeros(len(some), values.shape[1])
-            for states, (score_part, value_part) in zip(read, parts, strict=True):
-                row = torch.from_numpy(states.rows.ravel()[some]).to(self.text.device)
-                projected += score_part.index_select(0, row)
-                value += value_part.index_select(0, row)
+            chosen = [torch.from_numpy(states.rows.ravel()[some]).to(self.text.device) for states in read]
+            projected, value = (
+                reduce(Tensor.add_, (part[kind].index_select(0, row) for part, row in zip(parts, chosen, strict=True)))
+                for kind in range(2)
+            )
             scores[at], values[at] = self.scoring.readout(projected), value
         return Weighed(scores.view(rows.shape), values.view(*rows.shape, -1))
 
     def _mapped(
         self, direction: Direction, read: States
     ) -> tuple[Float[Tensor, "rows size"], Float[Tensor, "rows values"]]:
-        """What each state adds to the linear part of a score, and to a value."""
-        text = self.text[torch.from_numpy(read.tokens).to(self.text.device)]
-        score = mapped(self.scoring.weight[..., direction.own], read.states, text)
+        """What each state adds to the linear part of a score, and to a value; the constant is with the first's."""
+        tokens = torch.from_numpy(read.tokens).to(self.text.device)
+        text, known = self.text[tokens], self.constant[tokens] if direction is self.directions[0] else None
+        score = mapped(self.scoring.weight[..., direction.own], read.states, text, known)
         if self.decoding.weight is not None:
             return score, mapped(self.decoding.weight[..., direction.own], read.states, text)
         return score, nn.functional.pad(read.states, (direction.own.start, self._value_size() - direction.own.stop))

@@ -1,12 +1,13 @@
 """Texts, or pairs of texts, as batches for a transformer: all that an audit needs beside the model."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from heedful.data.batches import Batches
+from heedful.data.batching import in_order
 from heedful.data.marks import pad_marks
 from heedful.data.tokenizer import Span, spans_in
 from heedful.errors import DataError, SettingError
@@ -82,7 +83,7 @@ def read_texts(
 
     has_marks = any(known[number].annotators for number in lengths)
 
-    blocks = list(by_length(lengths))
+    blocks = by_length(lengths)
 
     def read(number: int) -> Batch:
         block = blocks[number]
@@ -113,19 +114,14 @@ def read_text(reader: TextReader, text: Text, number: int) -> TokenizedText:
     return reader.read(first, second)
 
 
-def by_length(lengths: dict[int, int]) -> Iterator[list[int]]:
+def by_length(lengths: dict[int, int]) -> list[list[int]]:
     """The numbers of all texts, shortest first, in batches that hold so many texts and tokens at most.
 
-    >>> list(by_length({7: 3, 2: 5000, 4: 2, 9: 4000}))
+    >>> by_length({7: 3, 2: 5000, 4: 2, 9: 4000})
     [[4, 7], [9], [2]]
     """
-    block: list[int] = []
-    for number in sorted(lengths, key=lengths.__getitem__):
-        if block and (len(block) == BATCH or (len(block) + 1) * lengths[number] > TOKENS):
-            yield block
-            block = []
-        block.append(number)
-    yield block
+    numbers = list(lengths)
+    return [[numbers[place] for place in block] for block in in_order([*lengths.values()], BATCH, TOKENS)]
 
 
 def batch_of(

@@ -96,7 +96,7 @@ def test_what_is_no_character_is_refused(classifier):
 
 def test_batches_hold_so_many_tokens_at_most():
     lengths = {number: 1 + number % 600 for number in range(2000)}
-    blocks = list(by_length(lengths))
+    blocks = by_length(lengths)
     assert sorted(number for block in blocks for number in block) == list(range(2000))
     assert all(len(block) * max(lengths[number] for number in block) <= TOKENS for block in blocks)
     assert max(len(block) for block in blocks) == 32
