@@ -105,7 +105,8 @@ def read_variants(reading: Reading, gaps: Int[Tensor, " gap"], most: int) -> Sum
     finished = no_sums(reading.end.shape[0], reading.imposed.shape[1], reading.known_value)
     left = reading.end[gaps] - gaps - 1
     gaps = gaps[left.argsort(descending=True, stable=True)]
-    long, short = gaps.split([count := int((left > STRAIGHT).sum()), left.shape[0] - count])
+    count = int((left > STRAIGHT).sum())
+    long, short = gaps[:count], gaps[count:]
     for some in short.split(most):
         _finish(reading, _read_block(reading, _begin(reading, some), STRAIGHT), finished)
     restless = _read(reading, long, finished, most, SETTLED[finished.peak.dtype])

@@ -46,7 +46,9 @@ def _frontier(results: Results) -> list[Figure]:
     points = [(cell, point_of(cell.method, cell.columns)) for cell in cells]
     if not points:
         return []
-    frame = pl.DataFrame([_row(cell.data, point, _kind(cell)) for cell, point in points])
+    # Vanilla is drawn last: SEAT's points lie where it lies, and would hide it.
+    drawn = sorted(points, key=lambda pair: pair[0].method == VANILLA)
+    frame = pl.DataFrame([_row(cell.data, point, _kind(cell)) for cell, point in drawn])
     best = [
         _row(data, point, KINDS[-1])
         for data in dict.fromkeys(cell.data for cell in cells)

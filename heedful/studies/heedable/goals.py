@@ -31,6 +31,7 @@ class Goal:
         measured: of the recipe's cell and vanilla's; None where it was not.
         bound: what it should be at least, or at most.
         interval: whether the bound is for the lower end of the interval, not for the mean.
+        movement: whether it is how far attention moves, relative to vanilla's: nearly even attention hardly can.
     """
 
     title: str
@@ -38,6 +39,7 @@ class Goal:
     bound: float
     at_most: bool = False
     interval: bool = False
+    movement: bool = False
 
     @property
     def sentence(self) -> str:
@@ -100,8 +102,8 @@ def _scored(question: str) -> Callable[[Cell, Cell], Estimate | None]:
 GOALS = (
     Goal("accuracy gained", _gained(CORRECT_OF_ALL), -0.005),
     Goal("accuracy gained", _gained(CORRECT_OF_ALL), -0.01, interval=True),
-    Goal("JSD of seeds, relative", _relative(OTHER_SEEDS), 1 / 2, at_most=True),
-    Goal("JSD under attack, relative", _relative(ATTACK), 2 / 3, at_most=True),
+    Goal("JSD of seeds, relative", _relative(OTHER_SEEDS), 1 / 2, at_most=True, movement=True),
+    Goal("JSD under attack, relative", _relative(ATTACK), 2 / 3, at_most=True, movement=True),
     Goal("score of erasure", _scored("erase_until_flip"), 0.65),
     Goal("score of comprehensiveness", _scored("comprehensiveness"), 1.0),
     Goal("score of sufficiency", _scored("sufficiency"), 0.85),

@@ -9,6 +9,7 @@ from heedful.studies.heedable.columns import (
     CORRECT,
     CORRECT_OF_ALL,
     RECIPES,
+    SHARPNESS,
     VANILLA,
     chosen_recipes,
     on_all_texts,
@@ -31,6 +32,7 @@ def misses_table(results: Results) -> Table:
             reached = goal.measured(recipe, vanilla)
             if goal.is_met(reached) is False:
                 why = _why(goal, recipe, vanilla, others, points_on_dev(results, data, encoder))
+                why += _evenness(recipe, vanilla) if goal.movement else ""
                 rows.append(((data, encoder, goal.sentence, why), (Entry(reached),)))
     note = (
         "Each goal that the chosen recipe misses. Dev texts choose; where another recipe would reach the goal on test "
@@ -52,6 +54,19 @@ def _why(goal: Goal, recipe: Cell, vanilla: Cell, others: list[Cell], points: di
         return f"no recipe reaches it{nearest}"
     name = meeting[0]
     return f"{name} reaches {reached[name]:.2f}, but {_against(points.get(name), points[recipe.method], points)}"
+
+
+def _evenness(recipe: Cell, vanilla: Cell) -> str:
+    """That vanilla's attention is the evener one and could not move as far, if it is."""
+    if any(SHARPNESS not in cell.columns for cell in (recipe, vanilla)):
+        return ""
+    own, base = (cell.columns[SHARPNESS].nanmean().item() for cell in (recipe, vanilla))
+    if base >= own:
+        return ""
+    return (
+        f"; vanilla's attention is the evener one (largest weight {base:.1f} times even, the recipe's {own:.1f} times)"
+        ": the evener attention is, the less it can move"
+    )
 
 
 def _against(point: Point | None, chosen: Point, points: dict[str, Point]) -> str:

@@ -153,6 +153,12 @@ def test_a_missed_goal_says_what_spoke_against_the_recipe_that_reaches_it():
     assert worse[SEEDS_HALVED].startswith(f"{name} reaches 0.40, but its mean score on dev texts is lower (")
 
 
+def test_where_vanilla_is_the_evener_one_it_is_said_that_it_can_move_less():
+    why = why_missed({**RESTLESS, "shape.sharpness": 8.0})[SEEDS_HALVED]
+    assert "evener one (largest weight 4.0 times even, the recipe's 8.0 times)" in why
+    assert why_missed({**RESTLESS, "shape.sharpness": 3.0}) == {SEEDS_HALVED: "no recipe reaches it"}
+
+
 def test_an_interval_that_is_too_wide_is_said_to_be():
     right = torch.tensor([[0.9, 0.8, 0.7]]).double().T.expand(-1, 200)
     why = why_missed({**CALM, "prediction.correct": right})
