@@ -8,7 +8,7 @@ from torch import Tensor
 
 from heedful.attribution.reuse.recurrent_step import RecurrentStep
 from heedful.attribution.reuse.scoring import Readout, mapped
-from heedful.attribution.reuse.sums import Sums, extended, joined, no_sums
+from heedful.attribution.reuse.sums import Sums, extended, joined, no_sums, onward
 
 BLOCK = 8
 """Steps between two looks at which variants are done."""
@@ -33,7 +33,7 @@ class Reading:
         state, memory: of the whole text after each token; a last row more is that before any.
         before: for each token, the row of the state and memory with which it is read.
         end: the row after the last token of its text.
-        onward: the sums over the whole text from each token on; a last row more is of nothing.
+        scores, values: of the whole texts.
         score_weight, value_weight: from this direction's states to the linear part of the score, and to the value.
         known_score, known_value: what all else adds to these.
         imposed: a score to add to this direction's own (0, or -inf if there is no item), then the log weights imposed.
@@ -45,7 +45,8 @@ class Reading:
     text: Int[Tensor, " token"]
     before: Int[Tensor, " token"]
     end: Int[Tensor, " token"]
-    onward: Sums
+    scores: Float[Tensor, "token way"]
+    values: Float[Tensor, "token values"]
     score_weight: Float[Tensor, "size units"] | Float[Tensor, "batch size units"]
     value_weight: Float[Tensor, "values units"] | Float[Tensor, "batch values units"]
     known_score: Float[Tensor, "token size"]
@@ -108,10 +109,9 @@ def read_variants(reading: Reading, gaps: Int[Tensor, " gap"], most: int) -> Sum
     count = int((left > STRAIGHT).sum())
     long, short = gaps[:count], gaps[count:]
     for some in short.split(most):
-        _finish(reading, _read_block(reading, _begin(reading, some), STRAIGHT), finished)
+        finished.write(some, _read_block(reading, _begin(reading, some), STRAIGHT).sums)
     restless = _read(reading, long, finished, most, SETTLED[finished.peak.dtype])
-    if restless.shape[0]:
-        _read(reading, long[torch.isin(reading.text[long], restless)], finished, most, None)
+    _read(reading, long[torch.isin(reading.text[long], restless)], finished, most, None)
     return finished
 
 
@@ -126,7 +126,9 @@ def _read(
         gaps: those first that leave the most to read.
         tolerance: None reads every variant to the end.
     """
-    patience = _patience(reading, gaps)
+    if not gaps.shape[0]:
+        return gaps
+    patience, rest = _patience(reading, gaps), onward(reading.scores, reading.values, reading.end)
     restless, running, queue = [gaps[:0]], _begin(reading, gaps[:most]), gaps[most:]
     while running.gap.shape[0]:
         running = _read_block(reading, running, BLOCK)
@@ -141,7 +143,7 @@ def _read(
         over, on = is_over.nonzero()[:, 0], (~is_over).nonzero()[:, 0]
         if not over.shape[0]:
             continue
-        _finish(reading, running.select(over), finished)
+        _finish(reading, running.select(over), rest, finished)
         running = running.select(on)
         if queue.shape[0]:
             running = _in_order(reading, _both(running, _begin(reading, queue[: most - on.shape[0]])))
@@ -166,10 +168,14 @@ def _begin(reading: Reading, gaps: Int[Tensor, " variant"]) -> Variants:
     return Variants(gaps, gaps + 1, torch.zeros_like(gaps), lowest, state, memory, sums)
 
 
-def _finish(reading: Reading, variants: Variants, finished: Sums) -> None:
-    """Write down the sums, with those of the whole text over what was not read."""
-    rest = variants.place.where(variants.place < reading.end[variants.gap], reading.end.shape[0])
-    finished.write(variants.gap, joined(variants.sums, reading.onward.select(rest)))
+def _finish(reading: Reading, variants: Variants, rest: Sums, finished: Sums) -> None:
+    """Write down the sums, with those of the whole text over what was not read.
+
+    Args:
+        rest: the sums over the whole text from each token on; a last row more is of nothing.
+    """
+    place = variants.place.where(variants.place < reading.end[variants.gap], reading.end.shape[0])
+    finished.write(variants.gap, joined(variants.sums, rest.select(place)))
 
 
 def _both(first: Variants, second: Variants) -> Variants:

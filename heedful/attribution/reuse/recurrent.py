@@ -15,7 +15,7 @@ from heedful.attribution.reuse.encoder_inputs import EncoderInputs
 from heedful.attribution.reuse.reading import Reading, read_variants
 from heedful.attribution.reuse.recurrent_step import recurrent_step
 from heedful.attribution.reuse.scoring import Scoring, mapped
-from heedful.attribution.reuse.sums import Sums, joined, onward
+from heedful.attribution.reuse.sums import joined, onward
 from heedful.models.encoders.recurrent import Recurrent
 
 VARIANTS = 256
@@ -83,7 +83,7 @@ def contexts(encoder: Recurrent, inputs: EncoderInputs, most: int = VARIANTS) ->
     if encoder.back is None:
         after = read_variants(_reading(encoder.ahead, tokens, slice(0, end), slice(0, 0)), gaps, most)
         later = torch.arange(len(mirror), device=mirror.device) + 1
-        before = _onward(back).select(later.where(later < back.end, len(mirror)))
+        before = onward(back.scores, back.values, back.end).select(later.where(later < back.end, len(mirror)))
     else:
         ahead, behind = slice(0, middle), slice(middle, end)
         after = read_variants(_reading(encoder.ahead, tokens, ahead, behind), gaps, most)
@@ -116,10 +116,6 @@ def _tokens(inputs: EncoderInputs) -> Tokens:
     )
 
 
-def _onward(tokens: Tokens) -> Sums:
-    return onward(tokens.scores, tokens.values, tokens.end)
-
-
 def _reading(network: nn.RNNBase, tokens: Tokens, own: slice, rest: slice) -> Reading:
     """One direction, whose states are the columns `own`; the other's, if there is one, are the columns `rest`."""
     step, state = recurrent_step(network, tokens.vectors), tokens.hidden[:, own].contiguous()
@@ -135,7 +131,8 @@ def _reading(network: nn.RNNBase, tokens: Tokens, own: slice, rest: slice) -> Re
         text=text,
         before=(place - 1).masked_fill_(is_first, text.shape[0]),
         end=tokens.end,
-        onward=_onward(tokens),
+        scores=tokens.scores,
+        values=tokens.values,
         score_weight=score_weight[..., own],
         value_weight=value_weight[..., own],
         known_score=mapped(score_weight[..., rest], others, text) + tokens.constant,
