@@ -1,14 +1,17 @@
 """The files of a finished run beside run.json: words, weights, history and scores of tokens, read and checked."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from heedful.data.tokenizer import WordTokenizer
 from heedful.errors import HeedfulError, StoreError
@@ -122,7 +125,7 @@ def _read_model(described: RunFile, words: WordTokenizer, path: Path) -> Attenti
     classes, has_query = len(described.labels), described.has_query
     try:
         weights = load_file(path)
-        with torch.device("meta"):  # takes no memory, whatever the settings say
+        with torch.device("meta"), _NothingDrawn():  # takes no memory, whatever the settings say
             wanted = build_model(network, words.words, classes, has_query=has_query).state_dict()
         _check_shapes(weights, wanted, path.name)
         model = build_model(network, words.words, classes, has_query=has_query)
@@ -132,6 +135,22 @@ def _read_model(described: RunFile, words: WordTokenizer, path: Path) -> Attenti
     except (HeedfulError, *UNREADABLE) as error:
         raise StoreError(f"{path.name} cannot be read: {reason(error)}") from error
     return model.eval()
+
+
+class _NothingDrawn(TorchFunctionMode):
+    """No weight gets its first value: to draw one on "meta", torch would import its compiler, which takes seconds."""
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Iterable[type],
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        named = kwargs or {}
+        if func in (Tensor.normal_, Tensor.uniform_) or getattr(func, "__module__", "") == nn.init.__name__:
+            return named.get("tensor", args[0] if args else None)
+        return func(*args, **named)
 
 
 def _check_shapes(weights: dict[str, torch.Tensor], wanted: dict[str, torch.Tensor], name: str) -> None:

@@ -1,5 +1,8 @@
 """The files of a finished run. What damaged ones say is tested with the store."""
 
+import subprocess
+import sys
+
 import pytest
 
 from heedful.errors import StoreError
@@ -27,6 +30,16 @@ def test_what_is_written_is_read_and_is_all_that_a_run_must_have(folder, trained
     again = read_trained(read_run_file(folder), folder)
     assert same(again, trained) and again.history == trained.history and again.tokens.equals(trained.tokens)
     assert {path.name for path in folder.iterdir()} == set(names_of_files(trained.run))
+
+
+def test_reading_a_run_does_not_import_the_compiler_of_torch(folder):
+    code = (
+        "import sys; from pathlib import Path; from heedful.runs.run_file import read_run_file\n"
+        "from heedful.runs.trained_files import read_trained; folder = Path(sys.argv[1])\n"
+        "read_trained(read_run_file(folder), folder); print('torch._dynamo' in sys.modules)"
+    )
+    printed = subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=True)
+    assert printed.stdout.strip() == "False"
 
 
 def test_scores_of_tokens_must_be_there_only_where_they_were_recorded(trained):
