@@ -35,7 +35,7 @@ def captum_rows() -> Iterator[Row]:
     """Leave-one-out and gradients of a BiLSTM, in the same precision."""
     for words, count in LENGTHS.items():
         with torch.no_grad():
-            settings, taken = leave_one_out.race("bilstm", words)
+            settings, taken, _ = leave_one_out.race("bilstm", words)
         note = f"captum's best of several: {settings}; float32"
         yield Row("captum", "leave-one-out", "captum FeatureAblation", words, taken["ours"], taken["captum"], note)
         yield Row("captum", "leave-one-out", "every shortened text", words, taken["ours"], taken["plain"], "float32")

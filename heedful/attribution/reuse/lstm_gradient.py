@@ -62,7 +62,7 @@ class _Known:
         to_cell: d cell / d state; `keep`: d cell / d cell before.
     """
 
-    from_cell: Float[Tensor, "time batch units3"]
+    from_cell: Float[Tensor, "time batch 3 units"]
     from_state: Float[Tensor, "time batch units"]
     to_cell: Float[Tensor, "time batch units"]
     keep: Float[Tensor, "time batch units"]
@@ -74,21 +74,26 @@ def _known(direction: Direction, tokens: Int[Tensor, "batch time"]) -> _Known:
     inputs = direction.step.input_gates[direction.kind[rows]]
     before = direction.rows_before(rows)
     gates = torch.addmm(inputs, direction.state[before], direction.step.weight).sigmoid_()
+    # The step doubles what leads to the candidate, which is 2 x its gate - 1.
     enter, keep, candidate, leave = gates.chunk(4, -1)
-    candidate = 2 * candidate - 1
-    tanh = direction.memory[rows].tanh()
-    from_cell = torch.cat(
+    tanh = direction.memory[rows].mul_(2).sigmoid_().mul_(2).sub_(1)
+    from_cell = torch.stack(
         [
-            candidate * enter * (1 - enter),
-            direction.memory[before] * keep * (1 - keep),
-            # The step doubles what leads to the candidate.
-            enter * (1 - candidate.square()) / 2,
+            _slope(enter).mul_(candidate.mul(2).sub_(1)),
+            _slope(keep).mul_(direction.memory[before]),
+            _slope(candidate).mul_(enter).mul_(2),
         ],
-        -1,
+        1,
     )
-    parts = (from_cell, tanh * leave * (1 - leave), leave * (1 - tanh.square()), keep, inputs - _bias(direction))
+    from_state, to_cell = _slope(leave).mul_(tanh), torch.addcmul(leave, leave, tanh.square_(), value=-1)
+    parts = (from_cell, from_state, to_cell, keep, inputs.sub_(_bias(direction)))
     shape = (tokens.shape[1], tokens.shape[0])
     return _Known(*(part.unflatten(0, shape) for part in parts))
+
+
+def _slope(gates: Float[Tensor, "token units"]) -> Float[Tensor, "token units"]:
+    """The derivative of a sigmoid, from its value."""
+    return torch.addcmul(gates, gates, gates, value=-1)
 
 
 def _bias(direction: Direction) -> Float[Tensor, " gates"]:
@@ -108,6 +113,7 @@ def _backward(
     weight, by_time = direction.step.weight.T.contiguous(), slopes.permute(2, 1, 0, 3).contiguous()
     result = slopes.new_zeros(time, batch, ways)
     state, cell = slopes.new_zeros(2, batch, ways, units)
+    gates = slopes.new_empty(batch, ways, 4, units)
     counts = (lengths[None] > torch.arange(time, device=lengths.device)[:, None]).sum(1).tolist()
     for step in range(time - 1, -1, -1):
         some = slice(0, counts[step])
@@ -115,9 +121,11 @@ def _backward(
             part[step, some, None]
             for part in (known.from_cell, known.from_state, known.to_cell, known.keep, known.inputs)
         )
-        into_state = by_time[step, some] + state[some]
-        into_cell = torch.addcmul(cell[some], into_state, to_cell)
-        gates = torch.cat([from_cell * into_cell.repeat(1, 1, 3), from_state * into_state], -1)
-        result[step, some] = (gates @ inputs.transpose(1, 2))[..., 0]
-        state[some], cell[some] = gates @ weight, into_cell * keep
+        into_state, own = state[some].add_(by_time[step, some]), gates[some]
+        into_cell = cell[some].addcmul_(into_state, to_cell)
+        torch.mul(from_cell, into_cell[:, :, None], out=own[:, :, :3])
+        torch.mul(from_state, into_state, out=own[:, :, 3])
+        result[step, some] = (own.flatten(2) @ inputs.transpose(1, 2))[..., 0]
+        torch.mm(own.view(-1, 4 * units), weight, out=into_state.view(-1, units))
+        into_cell.mul_(keep)
     return result.permute(2, 1, 0)

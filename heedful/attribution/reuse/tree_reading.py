@@ -70,13 +70,18 @@ class States:
 
 @dataclass
 class _Walk:
-    """How far a tree has been read: the row of each node, and the states that were computed for the last level."""
+    """How far a tree has been read.
+
+    Args:
+        rows: the row of each node's state.
+        state, memory: those of the whole texts first, then those that were computed, with room for one a node.
+        made: how many rows there are so far.
+    """
 
     rows: Int[ndarray, " node"]
+    state: Float[Tensor, "room units"]
+    memory: Float[Tensor, "room memory"]
     made: int
-    start: int
-    state: Float[Tensor, "level units"]
-    memory: Float[Tensor, "level memory"]
 
 
 def read_tree(direction: Direction, sequences: Int[ndarray, "sequence place"]) -> States:
@@ -87,17 +92,22 @@ def read_tree(direction: Direction, sequences: Int[ndarray, "sequence place"]) -
     """
     tree = prefix_tree(_reversed(sequences) if direction.backward else sequences)
     whole = len(direction.state)
-    nothing = direction.state[:0], direction.memory[:0]
-    walk = _Walk(numpy.empty(len(tree.tokens), dtype=numpy.int64), whole, whole, *nothing)
-    states, tokens = [direction.state], [numpy.minimum(numpy.arange(whole), max(0, whole - 2))]
+    state, memory = (_with_room(known, len(tree.tokens)) for known in (direction.state, direction.memory))
+    walk = _Walk(numpy.empty(len(tree.tokens), dtype=numpy.int64), state, memory, whole)
+    tokens = [numpy.minimum(numpy.arange(whole), max(0, whole - 2))]
     for depth, level in enumerate(tree.levels()):
-        new = _read_level(direction, tree, walk, level, looks=depth % BLOCK == BLOCK - 1)
-        states.append(walk.state)
-        tokens.append(new)
+        tokens.append(_read_level(direction, tree, walk, level, looks=depth % BLOCK == BLOCK - 1))
     rows = numpy.where(tree.nodes == NOTHING, NOTHING, walk.rows[tree.nodes.clip(0)] if len(tree.tokens) else NOTHING)
     return States(
-        torch.cat(states), numpy.concatenate(tokens), _reversed(rows, sequences) if direction.backward else rows
+        walk.state[: walk.made], numpy.concatenate(tokens), _reversed(rows, sequences) if direction.backward else rows
     )
+
+
+def _with_room(known: Float[Tensor, "rows size"], more: int) -> Float[Tensor, "room size"]:
+    """These rows, and room for more."""
+    result = known.new_empty(len(known) + more, known.shape[1])
+    result[: len(known)] = known
+    return result
 
 
 def _read_level(
@@ -109,39 +119,19 @@ def _read_level(
     new = (direction.before[tokens] != above).nonzero()[0]
     read, above = tokens[new], above[new]
     device = direction.state.device
-    state, memory = (
-        _gathered(running, known, above, walk.start, whole)
-        for running, known in ((walk.state, direction.state), (walk.memory, direction.memory))
-    )
+    at = torch.from_numpy(above).to(device)
+    state, memory = walk.state.index_select(0, at), walk.memory.index_select(0, at)
+    own = walk.made + numpy.arange(len(new))
     if len(new):
         direction.step.apply(direction.kind[torch.from_numpy(read).to(device)], state, memory)
-    own = walk.made + numpy.arange(len(new))
-    if looks and len(new):
-        own = numpy.where(_settled(direction, read, state, memory), read, own)
+        room = slice(walk.made, walk.made + len(new))
+        walk.state[room], walk.memory[room] = state, memory
+        if looks:
+            own = numpy.where(_settled(direction, read, state, memory), read, own)
     walk.rows[level] = tokens
     walk.rows[level.start + new] = own
-    walk.start, walk.made = walk.made, walk.made + len(new)
-    walk.state, walk.memory = state, memory
+    walk.made += len(new)
     return read
-
-
-def _gathered(
-    running: Float[Tensor, "node size"],
-    known: Float[Tensor, "rows size"],
-    above: Int[ndarray, " new"],
-    start: int,
-    whole: int,
-) -> Float[Tensor, "new size"]:
-    """The rows above: of those that were computed last, or of the whole texts."""
-    joins = above < whole
-    if joins.all():
-        return known.index_select(0, torch.from_numpy(above).to(known.device))
-    result = running.index_select(0, torch.from_numpy(numpy.where(joins, 0, above - start)).to(known.device))
-    joining = joins.nonzero()[0]
-    if len(joining):
-        places = torch.from_numpy(joining).to(known.device)
-        result[places] = known.index_select(0, torch.from_numpy(above[joining]).to(known.device))
-    return result
 
 
 def _settled(
