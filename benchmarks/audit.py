@@ -59,7 +59,7 @@ def per_test(trained: Trained, dataset: Dataset, texts: int) -> dict[str, tuple[
     What the model says of a text is given to both; a test that encodes again is charged for that.
     """
     split = encode_split(dataset.test, trained.words)
-    blocks = in_order(split.lengths, 32)  # as the audit reads a split; from these, two of middling length
+    blocks = in_order(split.lengths, 32)  # from these, two of middling length
     index = blocks[len(blocks) // 3] + blocks[2 * len(blocks) // 3]
     model, plain_model = float64_eval_copy(trained.model), trained.model.eval()
     batches = [collate(split, index[:32]), collate(split, index[32:])]
@@ -128,15 +128,13 @@ def bound_per_text(trained: Trained, dataset: Dataset, texts: int | None) -> tup
 
     The texts themselves are read once, and everything else is free.
     """
-    subject, model = (
-        subject_of("bench", trained, dataset, AuditSettings(examples=texts)),
-        float64_eval_copy(trained.model),
-    )
-    count = sum(len(batch.labels) for batch in subject.batches())
+    subject = subject_of("bench", trained, dataset, AuditSettings(examples=texts))
+    model, count = float64_eval_copy(trained.model), len(subject.texts)
     steps = leave_one_out.steps_taken(lambda: times_of_tests(model, subject.batches(), subject.context, test_names()))
     with torch.no_grad():
-        reading = seconds(lambda: [read(model, batch) for batch in subject.batches()])
-        return steps / count, (steps * leave_one_out.step_seconds(model) + reading) / count
+        reading = min(seconds(lambda: [read(model, batch) for batch in subject.batches()]) for _ in range(ROUNDS))
+        step = min(leave_one_out.step_seconds(model) for _ in range(ROUNDS))
+    return steps / count, (steps * step + reading) / count
 
 
 def print_battery(name: str, texts: int | None) -> None:

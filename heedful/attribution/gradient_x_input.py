@@ -5,7 +5,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from heedful.attribution.gradient import log_odds
-from heedful.attribution.items import rows_of_batch, sum_by_item
+from heedful.attribution.items import sum_by_item
+from heedful.data.batching import rows_of_batch
 from heedful.types import Model, Trace
 
 

@@ -1,13 +1,11 @@
 """Which tokens make up each item of a trace: a single token, or all the tokens of a sentence."""
 
-from dataclasses import fields, replace
-
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.errors import SettingError
-from heedful.types import Batch, Trace
+from heedful.types import Trace
 
 
 def items_are_tokens(trace: Trace) -> bool:
@@ -46,9 +44,3 @@ def sum_by_item(trace: Trace, tokens: Float[Tensor, "batch time"]) -> Float[Tens
     # An extra last column collects the tokens that belong to no item.
     sums = tokens.new_zeros(len(owner), trace.encoded.items.shape[1] + 1)
     return sums.scatter_add(1, owner.where(owner >= 0, sums.shape[1] - 1), tokens)[:, :-1]
-
-
-def rows_of_batch(batch: Batch, rows: Int[Tensor, " row"]) -> Batch:
-    """The batch of these rows, in this order, each as often as it is named."""
-    tensors = {part.name: getattr(batch, part.name) for part in fields(batch)}
-    return replace(batch, **{name: tensor[rows] for name, tensor in tensors.items() if tensor is not None})

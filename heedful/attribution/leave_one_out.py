@@ -14,7 +14,7 @@ from heedful.attribution.reuse import convolution, recurrent, token_wise
 from heedful.attribution.reuse.decoding import Decoding, decoding_of, of_contexts
 from heedful.attribution.reuse.encoder_inputs import EncoderInputs
 from heedful.attribution.reuse.scoring import SCORINGS, scoring_of
-from heedful.models.attention_model import AttentionModel, LinearAttentionModel
+from heedful.models.attention_model import AttentionModel, is_own
 from heedful.models.encoders import Encoder, Hierarchical
 from heedful.models.encoders.cnn import Cnn
 from heedful.models.encoders.recurrent import Recurrent
@@ -70,7 +70,7 @@ def leave_one_out_imposed(
     Args:
         imposed: log weights; those of the items that remain are renormalized. NaN where none of these has weight.
     """
-    if not isinstance(model, AttentionModel) or (path := _fast_path(model)) is None:
+    if not is_own(model) or (path := _fast_path(model)) is None:
         return leave_one_out_reference(model, trace, imposed)
     decoding = path.decoding_of(model.head, trace.encoded)
     inputs = _encoder_inputs(model, trace, imposed, decoding)
@@ -118,7 +118,7 @@ def _defined(trace: Trace, logits: Float[Tensor, "way batch item classes"]) -> F
 
 def _fast_path(model: AttentionModel) -> FastPath | None:
     """The fast path for a model made of Heedful's own parts only; None if any part was replaced."""
-    if type(model) not in (AttentionModel, LinearAttentionModel) or type(model.attention) not in SCORINGS:
+    if type(model.attention) not in SCORINGS:
         return None
     encoder = _last_encoder(model)
     if encoder.token_wise:

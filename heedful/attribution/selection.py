@@ -9,12 +9,13 @@ from numpy import ndarray
 from torch import Tensor, nn
 
 from heedful.attribution.deletion import Parts, is_kept, logits_by_deletion
-from heedful.attribution.items import item_of_token, rows_of_batch
+from heedful.attribution.items import item_of_token
 from heedful.attribution.leave_one_out import weighed_items
 from heedful.attribution.reuse.prefix_tree import NOTHING
 from heedful.attribution.reuse.scoring import SCORINGS
 from heedful.attribution.reuse.variants import VariantReader, variant_reader
-from heedful.models.attention_model import AttentionModel, LinearAttentionModel
+from heedful.data.batching import rows_of_batch
+from heedful.models.attention_model import AttentionModel, is_own
 from heedful.models.encoders import Hierarchical
 from heedful.types import Batch, LinearModel, Model, Trace
 
@@ -112,7 +113,7 @@ def _logits(model: Model, embedded: Float[Tensor, "batch time embed"], batch: Ba
 
 def _reads_tokens_alone(model: Model, batch: Batch) -> bool:
     """Whether texts of the same embedded tokens get the same logits: known only for Heedful's own models."""
-    if not _is_own(model) or isinstance(model.encoder, Hierarchical) or not isinstance(model.embedding, nn.Embedding):
+    if not is_own(model) or isinstance(model.encoder, Hierarchical) or not isinstance(model.embedding, nn.Embedding):
         return False
     return batch.query_tokens is None and batch.imposed_attention is None
 
@@ -135,12 +136,7 @@ def _is_token_wise(model: Model) -> TypeGuard[AttentionModel]:
 
     A hierarchical encoder reads its sentences in context even where it reads its words alone.
     """
-    return _is_own(model) and type(model.attention) in SCORINGS and getattr(model.encoder, "token_wise", False)
-
-
-def _is_own(model: Model) -> TypeGuard[AttentionModel]:
-    """Whether this is Heedful's own kind of model, and not one derived from it."""
-    return type(model) in (AttentionModel, LinearAttentionModel)
+    return is_own(model) and type(model.attention) in SCORINGS and getattr(model.encoder, "token_wise", False)
 
 
 def _reweighed(

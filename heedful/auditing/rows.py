@@ -12,7 +12,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.attribution.items import rows_of_batch
 from heedful.attribution.methods import ATTRIBUTIONS
 from heedful.auditing.audited_texts import random_order
 from heedful.auditing.checked_trace import validate_unchanged
@@ -29,6 +28,7 @@ from heedful.auditing.subject import Subject, float64_eval_copy
 from heedful.auditing.words import check_count
 from heedful.battery import BATTERY, Evidence
 from heedful.data.batches import shards_of
+from heedful.data.batching import rows_of_batch
 from heedful.data.tokenizer import spans_in
 from heedful.errors import SettingError, pick
 from heedful.models.linearity import validate_linearity

@@ -1,6 +1,6 @@
 """Examples as padded tensors, bucketed by length."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
@@ -181,5 +181,15 @@ def read(
 
 def to_device(batch: Batch, device: torch.device) -> Batch:
     """The batch with every tensor on that device."""
-    tensors = {f.name: getattr(batch, f.name) for f in fields(batch)}
-    return replace(batch, **{name: tensor.to(device) for name, tensor in tensors.items() if tensor is not None})
+    return _each(batch, lambda tensor: tensor.to(device))
+
+
+def rows_of_batch(batch: Batch, rows: Int[Tensor, " row"]) -> Batch:
+    """The batch of these rows, in this order, each as often as it is named."""
+    return _each(batch, lambda tensor: tensor[rows])
+
+
+def _each(batch: Batch, change: Callable[[Tensor], Tensor]) -> Batch:
+    """The batch with every tensor changed."""
+    tensors = {part.name: getattr(batch, part.name) for part in fields(batch)}
+    return replace(batch, **{name: change(tensor) for name, tensor in tensors.items() if tensor is not None})

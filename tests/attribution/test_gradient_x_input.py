@@ -5,7 +5,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from heedful.attribution.gradient_x_input import gradient_x_input, odds_at, rows_of_batch, sum_by_item
+from heedful.attribution.gradient_x_input import gradient_x_input, odds_at
+from heedful.attribution.items import sum_by_item
+from heedful.data.batching import rows_of_batch
 from heedful.models.encoders import ENCODERS
 from heedful.models.trace import reread, trace
 from support.by_hand import Bag, batch_of

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from heedful.attribution import deletion, leave_one_out, logits_of_parts, logits_of_zeroed
-from heedful.attribution.items import rows_of_batch
+from heedful.data.batching import rows_of_batch
 from heedful.models.trace import trace
 from heedful.types import Batch
 from support.four_verbs import FourVerbs

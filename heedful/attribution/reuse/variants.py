@@ -20,7 +20,7 @@ from heedful.attribution.reuse.prefix_tree import NOTHING
 from heedful.attribution.reuse.recurrent_step import recurrent_step
 from heedful.attribution.reuse.scoring import SCORINGS, Scoring, mapped, scoring_of
 from heedful.attribution.reuse.tree_reading import Direction, States, read_tree
-from heedful.models.attention_model import AttentionModel, LinearAttentionModel
+from heedful.models.attention_model import is_own
 from heedful.models.encoders.recurrent import Recurrent
 from heedful.types import Model, Trace
 
@@ -175,7 +175,7 @@ class VariantReader:
 @torch.no_grad()
 def variant_reader(model: Model, trace: Trace) -> VariantReader | None:
     """A reader of variants of these texts; None where the model is not made of Heedful's own recurrent parts."""
-    if not isinstance(model, AttentionModel) or type(model) not in (AttentionModel, LinearAttentionModel):
+    if not is_own(model):
         return None
     if type(model.encoder) is not Recurrent or type(model.attention) not in SCORINGS:
         return None
