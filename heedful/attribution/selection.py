@@ -78,11 +78,13 @@ def _sequences(
 ) -> Int[ndarray, "batch part place"]:
     """The tokens of each chosen part, as the reader numbers them."""
     batch = trace.batch
-    stays = (batch.mask & ~batch.attendable)[:, None] | keep
-    text, part, place = (stays & chosen[..., None]).nonzero(as_tuple=True)
-    number = (stays.cumsum(2) - 1)[text, part, place]
-    text, part, place, number = (index.cpu().numpy() for index in (text, part, place, number))
-    sequences = numpy.full((*chosen.shape, 1 + int(number.max(initial=0))), NOTHING, dtype=numpy.int64)
+    stays = ((batch.mask & ~batch.attendable)[:, None] | keep) & chosen[..., None]
+    text, part, place = (index.cpu().numpy() for index in stays.nonzero(as_tuple=True))
+    # Parts stand one after another: the number of a token in its own is its number among all but for where that begins.
+    own = text * chosen.shape[1] + part
+    lengths = numpy.bincount(own, minlength=chosen.numel())
+    number = numpy.arange(len(place)) - (lengths.cumsum() - lengths)[own]
+    sequences = numpy.full((*chosen.shape, max(1, lengths.max(initial=0))), NOTHING, dtype=numpy.int64)
     sequences[text, part, number] = reader.first[text] + place
     return sequences
 

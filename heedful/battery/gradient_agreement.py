@@ -1,6 +1,6 @@
 """Does attention rank words as the gradient does?"""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from jaxtyping import Bool, Float
@@ -14,7 +14,7 @@ from heedful.types import Findings
 AGREEMENT = 0.1
 """The smallest difference of two taus that matters."""
 
-PerText = Float[Tensor, " batch"]
+PerPair = Float[Tensor, "pair batch"]
 
 
 def gradient_agreement(evidence: Evidence, generator: torch.Generator) -> Findings:
@@ -25,17 +25,17 @@ def gradient_agreement(evidence: Evidence, generator: torch.Generator) -> Findin
     likewise, of weights in proportion to what each item says.
     Jain and Wallace (2019, algorithm 1). NaN for one item, or where all of either are tied.
     """
-    items, weightings = evidence.items, (evidence, evidence.uninformed, evidence.reference)
-    (tau, p), (permuted, _), (reference, _) = (
-        tau_of(each.attention, gradient, items)
-        for each, gradient in zip(weightings, evidence.input_gradients, strict=True)
-    )
-    return Findings({"tau": tau, "p": p, "tau_permuted": permuted, "tau_reference": reference})
+    weightings = [each.attention for each in (evidence, evidence.uninformed, evidence.reference)]
+    taus, p = taus_of(list(zip(weightings, evidence.input_gradients, strict=True)), evidence.items)
+    tau, permuted, reference = taus.unbind()
+    return Findings({"tau": tau, "p": p[0], "tau_permuted": permuted, "tau_reference": reference})
 
 
-def tau_of(first: Weights, second: Weights, items: Bool[Tensor, "batch item"]) -> tuple[PerText, PerText]:
-    """Kendall's tau-b of two importances, and its p-value; what differs by rounding alone is tied."""
-    return kendall_tau(ties_within(first, items), ties_within(second, items), items)
+def taus_of(pairs: Sequence[tuple[Weights, Weights]], items: Bool[Tensor, "batch item"]) -> tuple[PerPair, PerPair]:
+    """Kendall's tau-b of each pair of importances, and its p-value; what differs by rounding alone is tied."""
+    first, second = (torch.stack(side) for side in zip(*pairs, strict=True))
+    each = items.expand_as(first)
+    return kendall_tau(ties_within(first, each), ties_within(second, each), each)
 
 
 def agreement(test: str) -> Callable[[Columns], Triple]:

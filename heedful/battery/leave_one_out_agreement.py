@@ -3,7 +3,7 @@
 import torch
 
 from heedful.battery.evidence import Evidence
-from heedful.battery.gradient_agreement import AGREEMENT, agreement, reference_agreement, tau_of
+from heedful.battery.gradient_agreement import AGREEMENT, agreement, reference_agreement, taus_of
 from heedful.battery.question import BatteryTest, Question
 from heedful.types import Findings
 
@@ -17,14 +17,16 @@ def leave_one_out_agreement(evidence: Evidence, generator: torch.Generator) -> F
     likewise, of weights in proportion to what each item says.
     Jain and Wallace (2019, algorithm 1 and figures 3, 4).
     """
-    items, left_out = evidence.items, evidence.leave_one_out
-    tau, p = tau_of(evidence.attention, left_out, items)
-    yardstick, _ = tau_of(evidence.input_gradient, left_out, items)
-    imposed, _ = tau_of(evidence.attention, evidence.imposed_leave_one_out, items)
-    permuted, _ = tau_of(evidence.uninformed.attention, evidence.permuted_leave_one_out, items)
-    reference, _ = tau_of(evidence.reference.attention, evidence.reference_leave_one_out, items)
-    taus = {"tau": tau, "p": p, "tau_gradient": yardstick}
-    return Findings(taus | {"tau_imposed": imposed, "tau_permuted": permuted, "tau_reference": reference})
+    left_out = evidence.leave_one_out
+    pairs = {
+        "tau": (evidence.attention, left_out),
+        "tau_gradient": (evidence.input_gradient, left_out),
+        "tau_imposed": (evidence.attention, evidence.imposed_leave_one_out),
+        "tau_permuted": (evidence.uninformed.attention, evidence.permuted_leave_one_out),
+        "tau_reference": (evidence.reference.attention, evidence.reference_leave_one_out),
+    }
+    taus, p = taus_of(list(pairs.values()), evidence.items)
+    return Findings({"tau": taus[0], "p": p[0]} | dict(zip(pairs, taus.unbind(), strict=True)))
 
 
 TEST = BatteryTest(

@@ -26,10 +26,13 @@ def ranking_agreement(
     for name in by:
         pick("ranking", name, RANKINGS)
     names = (*by, *evidence.given)
-    ranks = {name: ties_within(evidence.importance(name), evidence.items) for name in names}
+    if len(names) < 2:
+        return Findings({})
+    ranks = torch.stack([ties_within(evidence.importance(name), evidence.items) for name in names])
+    first, second = torch.combinations(torch.arange(len(names))).unbind(1)
+    taus, _ = kendall_tau(ranks[first], ranks[second], evidence.items.expand(len(first), -1, -1))
     values = {}
-    for first, second in combinations(names, 2):
-        tau, _ = kendall_tau(ranks[first], ranks[second], evidence.items)
+    for (first, second), tau in zip(combinations(names, 2), taus.unbind(), strict=True):
         values |= undefined_where(evidence.lacks(first) | evidence.lacks(second), {f"tau_{first}_{second}": tau})
     return Findings(undefined_where(evidence.count < 2, values))
 

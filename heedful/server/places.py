@@ -8,7 +8,7 @@ import polars as pl
 import torch
 
 from heedful.auditing.decision import other_attention
-from heedful.battery.gradient_agreement import tau_of
+from heedful.battery.gradient_agreement import taus_of
 from heedful.exact import minimal_flip_set, worst_permutation
 from heedful.report.audit_files import AuditFiles
 from heedful.server.contract import Place
@@ -65,7 +65,8 @@ def _agreement(read: ReadText) -> float:
     if not is_affordable(read):
         return torch.nan
     evidence = read.evidence
-    return float(tau_of(evidence.attention, evidence.leave_one_out, evidence.items)[0][0])
+    taus, _ = taus_of([(evidence.attention, evidence.leave_one_out)], evidence.items)
+    return float(taus[0, 0])
 
 
 COMPARED: Mapping[str, Compared] = {
