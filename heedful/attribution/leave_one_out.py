@@ -1,7 +1,7 @@
 """What the model predicts without each item in turn, by the fastest exact method that the model allows."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import torch
@@ -61,7 +61,12 @@ def leave_one_out(model: Model, trace: Trace) -> Float[Tensor, "batch item class
 
 @torch.no_grad()
 def leave_one_out_imposed(
-    model: Model, trace: Trace, imposed: Sequence[Float[Tensor, "batch item"]]
+    model: Model,
+    trace: Trace,
+    imposed: Sequence[Float[Tensor, "batch item"]],
+    *,
+    left_out: Bool[Tensor, "batch item"] | None = None,
+    precision: torch.dtype | None = None,
 ) -> Float[Tensor, "way batch item classes"]:
     """As `leave_one_out`, and after it the same for each weighting that is imposed instead of attending anew.
 
@@ -69,28 +74,39 @@ def leave_one_out_imposed(
 
     Args:
         imposed: log weights; those of the items that remain are renormalized. NaN where none of these has weight.
+        left_out: the items to leave out in turn, NaN for all others; None: all.
+        precision: in which shortened texts are read by Heedful's own models; None: as the text itself was.
     """
     if not is_own(model) or (path := _fast_path(model)) is None:
-        return leave_one_out_reference(model, trace, imposed)
-    decoding = path.decoding_of(model.head, trace.encoded)
-    inputs = _encoder_inputs(model, trace, imposed, decoding)
+        return leave_one_out_reference(model, trace, imposed, left_out)
+    precision = precision or trace.logits.dtype
+    decoding = path.decoding_of(model.head, trace.encoded).of_sums_in(precision, trace.logits.dtype)
+    inputs = replace(_encoder_inputs(model, trace, imposed, decoding, precision), left_out=left_out)
     width = trace.encoded.hidden.shape[-1] if decoding.weight is None else decoding.weight.shape[-2]
-    contexts = trace.logits.new_full((1 + len(imposed), *inputs.items.shape, width), torch.nan)
-    for some in of_similar_length(inputs.mask.sum(1), path.chunk_size):
-        part = path.contexts(inputs.select(some))
-        contexts[:, some, : part.shape[2]] = part
-    return _defined(trace, decoding.finish(contexts))
+    contexts = inputs.hidden.new_full((1 + len(imposed), *inputs.items.shape, width), torch.nan)
+    texts = torch.arange(len(inputs.items), device=inputs.items.device)
+    if left_out is not None:
+        texts = left_out.any(1).nonzero()[:, 0]
+    for some in of_similar_length(inputs.mask[texts].sum(1), path.chunk_size):
+        part = path.contexts(inputs.select(texts[some]))
+        contexts[:, texts[some], : part.shape[2]] = part
+    return _defined(trace, decoding.finish(contexts), left_out)
 
 
 @torch.no_grad()
 def leave_one_out_reference(
-    model: Model, trace: Trace, imposed: Sequence[Float[Tensor, "batch item"]] = ()
+    model: Model,
+    trace: Trace,
+    imposed: Sequence[Float[Tensor, "batch item"]] = (),
+    left_out: Bool[Tensor, "batch item"] | None = None,
 ) -> Float[Tensor, "way batch item classes"]:
     """Reference implementation of `leave_one_out_imposed`: runs every shortened text."""
     items = trace.encoded.items
     all_but_one = items[:, None] & ~torch.eye(items.shape[1], dtype=torch.bool, device=items.device)
     chosen = items & _is_left(trace)
-    return _defined(trace, logits_by_deletion(model, trace, all_but_one, chosen, tokens=TOKENS, imposed=imposed))
+    chosen = chosen if left_out is None else chosen & left_out
+    logits = logits_by_deletion(model, trace, all_but_one, chosen, tokens=TOKENS, imposed=imposed)
+    return _defined(trace, logits, left_out)
 
 
 def _is_left(trace: Trace) -> Bool[Tensor, "batch item"]:
@@ -109,10 +125,13 @@ def weighed_items(trace: Trace) -> Bool[Tensor, "batch item"]:
     return weighed if torch.equal(weighed, items & (trace.attention > 0)) else items
 
 
-def _defined(trace: Trace, logits: Float[Tensor, "way batch item classes"]) -> Float[Tensor, "way batch item classes"]:
-    """The logits; NaN, for every class, where nothing is left to weigh, and where there is no item."""
+def _defined(
+    trace: Trace, logits: Float[Tensor, "way batch item classes"], left_out: Bool[Tensor, "batch item"] | None
+) -> Float[Tensor, "way batch item classes"]:
+    """The logits; NaN, for every class, where nothing is left to weigh, and where no item is left out."""
     # A head may hold the logit of a class at 0, whatever it is given.
     is_defined = _is_left(trace) & trace.encoded.items & ~logits.isnan().any(-1)
+    is_defined = is_defined if left_out is None else is_defined & left_out
     return logits.where(is_defined[..., None], torch.nan)
 
 
@@ -141,19 +160,24 @@ def _last_encoder(model: AttentionModel) -> Encoder:
 
 
 def _encoder_inputs(
-    model: AttentionModel, trace: Trace, imposed: Sequence[Float[Tensor, "batch item"]], decoding: Decoding
+    model: AttentionModel,
+    trace: Trace,
+    imposed: Sequence[Float[Tensor, "batch item"]],
+    decoding: Decoding,
+    precision: torch.dtype,
 ) -> EncoderInputs:
     """What the encoder read, with the weightings to impose and the map of states of which there are weighted sums."""
     batch, vectors, mask, items = trace.batch, trace.embedded, trace.batch.mask, trace.encoded.items
     if isinstance(model.encoder, Hierarchical) and batch.sentence is not None:
         vectors, mask = model.encoder.vectors(vectors, mask, batch.attendable, batch.sentence)
+    scores = trace.scores.to(precision)
     return EncoderInputs(
-        vectors=vectors,
+        vectors=vectors.to(precision),
         mask=mask,
         items=items,
-        hidden=trace.encoded.hidden,
-        scores=trace.scores / model.temperature,
-        scoring=scoring_of(model.attention, model.temperature, trace.encoded, trace.scores),
-        imposed=tuple(weights.to(trace.scores).masked_fill(~items, -torch.inf) for weights in imposed),
+        hidden=trace.encoded.hidden.to(precision),
+        scores=scores / model.temperature,
+        scoring=scoring_of(model.attention, model.temperature, trace.encoded, scores),
+        imposed=tuple(weights.to(scores).masked_fill(~items, -torch.inf) for weights in imposed),
         value_weight=decoding.weight,
     )

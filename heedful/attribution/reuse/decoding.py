@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -22,6 +23,13 @@ class Decoding:
 
     weight: Float[Tensor, "size hidden"] | Float[Tensor, "batch size hidden"] | None
     finish: Finish
+
+    def of_sums_in(self, precision: torch.dtype, own: torch.dtype) -> "Decoding":
+        """The same for weighted sums in another precision than the head's own, which logits keep."""
+        if precision == own:
+            return self
+        weight = None if self.weight is None else self.weight.to(precision)
+        return Decoding(weight, lambda sums: self.finish(sums.to(own)))
 
 
 def decoding_of(head: nn.Module, encoded: Encoded) -> Decoding:

@@ -15,11 +15,12 @@ class EncoderInputs:
     Args:
         vectors: what the encoder reads, one vector per token or sentence.
         mask: True on all but padding.
-        items: what attention weighs, and what is left out in turn.
+        items: what attention weighs.
         scores: of which attention is the softmax, temperature included.
         imposed: log weights to impose instead of attention, each a way of its own; what remains is renormalized.
         value_weight: the linear map of states whose weighted sums are wanted, where these are not of the states
             themselves: one for all texts, or one per text.
+        left_out: which items are left out in turn; None: all.
     """
 
     vectors: Float[Tensor, "batch item embed"]
@@ -30,6 +31,7 @@ class EncoderInputs:
     scoring: Scoring
     imposed: tuple[Float[Tensor, "batch item"], ...] = ()
     value_weight: Float[Tensor, "values hidden"] | Float[Tensor, "batch values hidden"] | None = None
+    left_out: Bool[Tensor, "batch item"] | None = None
 
     def select(self, index: Int[Tensor, " some"]) -> "EncoderInputs":
         """The chosen texts, with no more padding than they need."""
@@ -50,4 +52,5 @@ class EncoderInputs:
             scoring=replace(self.scoring, weight=of_texts(self.scoring.weight), constant=cut(self.scoring.constant)),
             imposed=tuple(map(cut, self.imposed)),
             value_weight=None if self.value_weight is None else of_texts(self.value_weight),
+            left_out=None if self.left_out is None else cut(self.left_out),
         )

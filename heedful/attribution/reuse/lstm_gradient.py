@@ -1,17 +1,15 @@
 """Input gradients of an LSTM by hand, for several weightings of the same states: nothing is read forward again.
 
-The gates of all tokens follow from states that are known. Backward in time, all weightings of all texts go side by
-side. And as gradient x input is asked for alone, (gates' gradient x weight) . input = gates' gradient . (weight x
-input): the projection of the inputs, which is known, too.
+As gradient x input is asked for alone, (gates' gradient x weight) . input = gates' gradient . (weight x input): the
+projection of the inputs, which is known, too.
 """
-
-from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from heedful.attribution.chunks import of_similar_length
+from heedful.attribution.reuse.lstm_backward import gate_slopes, steps_back
 from heedful.attribution.reuse.recurrent_step import recurrent_step
 from heedful.attribution.reuse.tree_reading import Direction
 from heedful.attribution.reuse.variants import VariantReader
@@ -45,55 +43,11 @@ def gradients_x_input(
         own_mask = mask[some, : len(place)]
         for direction in reader.directions:
             order = reversal(own_mask) if direction.backward else place.expand_as(own_mask)
-            known = _known(direction, tokens.gather(1, order))
             outer = slopes[:, some, : len(place), direction.own]
-            ordered = torch.stack([reorder(way, order) for way in outer])
-            products = _backward(direction, known, ordered * own_mask[..., None], own_mask.sum(1))
+            ordered = torch.stack([reorder(way, order) for way in outer]) * own_mask[..., None]
+            products = _products(direction, tokens.gather(1, order), ordered, own_mask.sum(1))
             result[:, some, : len(place)] += products.gather(2, order.expand_as(products))
     return result
-
-
-@dataclass(frozen=True)
-class _Known:
-    """What does not depend on the weighting, by time: the gates' slopes, and what the inputs add to the gates.
-
-    Args:
-        from_cell: d gates / d cell, of the gates that lead into it; `from_state`: d (gate that leads out) / d state.
-        to_cell: d cell / d state; `keep`: d cell / d cell before.
-    """
-
-    from_cell: Float[Tensor, "time batch 3 units"]
-    from_state: Float[Tensor, "time batch units"]
-    to_cell: Float[Tensor, "time batch units"]
-    keep: Float[Tensor, "time batch units"]
-    inputs: Float[Tensor, "time batch gates"]
-
-
-def _known(direction: Direction, tokens: Int[Tensor, "batch time"]) -> _Known:
-    rows = tokens.T.flatten()
-    inputs = direction.step.input_gates[direction.kind[rows]]
-    before = direction.rows_before(rows)
-    gates = torch.addmm(inputs, direction.state[before], direction.step.weight).sigmoid_()
-    # The step doubles what leads to the candidate, which is 2 x its gate - 1.
-    enter, keep, candidate, leave = gates.chunk(4, -1)
-    tanh = direction.memory[rows].mul_(2).sigmoid_().mul_(2).sub_(1)
-    from_cell = torch.stack(
-        [
-            _slope(enter).mul_(candidate.mul(2).sub_(1)),
-            _slope(keep).mul_(direction.memory[before]),
-            _slope(candidate).mul_(enter).mul_(2),
-        ],
-        1,
-    )
-    from_state, to_cell = _slope(leave).mul_(tanh), torch.addcmul(leave, leave, tanh.square_(), value=-1)
-    parts = (from_cell, from_state, to_cell, keep, inputs.sub_(_bias(direction)))
-    shape = (tokens.shape[1], tokens.shape[0])
-    return _Known(*(part.unflatten(0, shape) for part in parts))
-
-
-def _slope(gates: Float[Tensor, "token units"]) -> Float[Tensor, "token units"]:
-    """The derivative of a sigmoid, from its value."""
-    return torch.addcmul(gates, gates, gates, value=-1)
 
 
 def _bias(direction: Direction) -> Float[Tensor, " gates"]:
@@ -102,30 +56,28 @@ def _bias(direction: Direction) -> Float[Tensor, " gates"]:
     return recurrent_step(network, direction.state.new_zeros(1, network.input_size)).input_gates[0]
 
 
-def _backward(
+def _products(
     direction: Direction,
-    known: _Known,
+    tokens: Int[Tensor, "batch time"],
     slopes: Float[Tensor, "way batch time units"],
     lengths: Int[Tensor, " batch"],
 ) -> Float[Tensor, "way batch time"]:
-    """Gradient x input of each token, from the last to the first."""
-    ways, batch, time, units = slopes.shape
-    weight, by_time = direction.step.weight.T.contiguous(), slopes.permute(2, 1, 0, 3).contiguous()
+    """Gradient x input of each token, in reading order."""
+    ways, batch, time, _ = slopes.shape
+    rows = tokens.T.flatten()
+    inputs, before = direction.step.input_gates[direction.kind[rows]], direction.rows_before(rows)
+    known = gate_slopes(
+        inputs,
+        direction.step.weight,
+        direction.state[before],
+        direction.memory[before],
+        direction.memory[rows],
+        (time, batch),
+    )
+    inputs = inputs.sub_(_bias(direction)).unflatten(0, (time, batch))
     result = slopes.new_zeros(time, batch, ways)
-    state, cell = slopes.new_zeros(2, batch, ways, units)
-    gates = slopes.new_empty(batch, ways, 4, units)
     counts = (lengths[None] > torch.arange(time, device=lengths.device)[:, None]).sum(1).tolist()
-    for step in range(time - 1, -1, -1):
-        some = slice(0, counts[step])
-        from_cell, from_state, to_cell, keep, inputs = (
-            part[step, some, None]
-            for part in (known.from_cell, known.from_state, known.to_cell, known.keep, known.inputs)
-        )
-        into_state, own = state[some].add_(by_time[step, some]), gates[some]
-        into_cell = cell[some].addcmul_(into_state, to_cell)
-        torch.mul(from_cell, into_cell[:, :, None], out=own[:, :, :3])
-        torch.mul(from_state, into_state, out=own[:, :, 3])
-        result[step, some] = (own.flatten(2) @ inputs.transpose(1, 2))[..., 0]
-        torch.mm(own.view(-1, 4 * units), weight, out=into_state.view(-1, units))
-        into_cell.mul_(keep)
+    for back in steps_back(direction.step.weight, known, slopes.permute(2, 1, 0, 3).contiguous(), counts):
+        own = inputs[back.time, back.texts, :, None]
+        result[back.time, back.texts] = (back.gates.flatten(2) @ own)[..., 0]
     return result.permute(2, 1, 0)

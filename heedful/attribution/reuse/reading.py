@@ -6,9 +6,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.attribution.reuse.recurrent_step import RecurrentStep
-from heedful.attribution.reuse.scoring import Readout, mapped
+from heedful.attribution.reuse.adjoint import Adjoint, adjoint_of
 from heedful.attribution.reuse.sums import Sums, extended, joined, no_sums, onward
+from heedful.attribution.reuse.whole_texts import Reading
 
 BLOCK = 8
 """Steps between two looks at which variants are done."""
@@ -16,53 +16,17 @@ BLOCK = 8
 SETTLED = {torch.float64: 1e-13, torch.float32: 1e-6}
 """A variant has settled when state and memory differ from those of the whole text by no more, in any unit."""
 
+FORGOTTEN = 1e-5
+"""The same in double precision where what is left of a difference is followed to first order (see `adjoint`): its
+square counts. In single precision a variant settles about as soon."""
+
 STRAIGHT = 24
 """A variant with no more than so many tokens to read is read to its end without a look: few settle so soon."""
 
 WATCHED, LOOKS, GROWTH = 32, 16, 16.0
 """The first of so many variants of a text goes on for so many looks after it has settled. Where a small difference
-(the square root of what counts as settled, or less) grows so many times, a text does not forget: its variants are read
-to the end."""
-
-
-@dataclass(frozen=True)
-class Reading:
-    """One direction over all tokens of some texts in reading order, text after text.
-
-    Args:
-        state, memory: of the whole text after each token; a last row more is that before any.
-        before: for each token, the row of the state and memory with which it is read.
-        end: the row after the last token of its text.
-        scores, values: of the whole texts.
-        score_weight, value_weight: from this direction's states to the linear part of the score, and to the value.
-        known_score, known_value: what all else adds to these.
-        imposed: a score to add to this direction's own (0, or -inf if there is no item), then the log weights imposed.
-    """
-
-    step: RecurrentStep
-    state: Float[Tensor, "rows units"]
-    memory: Float[Tensor, "rows memory"]
-    text: Int[Tensor, " token"]
-    before: Int[Tensor, " token"]
-    end: Int[Tensor, " token"]
-    scores: Float[Tensor, "token way"]
-    values: Float[Tensor, "token values"]
-    score_weight: Float[Tensor, "size units"] | Float[Tensor, "batch size units"]
-    value_weight: Float[Tensor, "values units"] | Float[Tensor, "batch values units"]
-    known_score: Float[Tensor, "token size"]
-    known_value: Float[Tensor, "token values"]
-    imposed: Float[Tensor, "token way"]
-    readout: Readout
-
-    def scores_and_values(
-        self, states: Float[Tensor, "row units"], tokens: Int[Tensor, " row"]
-    ) -> tuple[Float[Tensor, "row way"], Float[Tensor, "row values"]]:
-        """Of these states at these tokens: a score for each way to weigh them (-inf if no item), and the value."""
-        text = self.text.index_select(0, tokens)
-        projected = mapped(self.score_weight, states, text, self.known_score.index_select(0, tokens))
-        scores = self.imposed.index_select(0, tokens)
-        scores[:, 0] += self.readout(projected)
-        return scores, mapped(self.value_weight, states, text, self.known_value.index_select(0, tokens))
+(the square root of what counts as settled, or less; where it is followed, what counts as forgotten) grows so many
+times, a text does not forget: its variants are read to the end."""
 
 
 @dataclass(frozen=True)
@@ -97,8 +61,10 @@ def read_variants(reading: Reading, gaps: Int[Tensor, " gap"], most: int) -> Sum
 
     A variant is read until it has settled. What follows then is as good as the whole text's own: while no later state
     differs by more, a value (a linear map of the state) is off by at most `SETTLED` x the sum of the map's absolute
-    weights, and so, with the score's weights, for the logarithm of its attention weight. Whether differences grow again
-    is watched on some of each text's variants.
+    weights, and so, with the score's weights, for the logarithm of its attention weight. An LSTM's is read only until
+    it has nearly forgotten its gap: what is left of the difference is followed to first order (`adjoint`), and what
+    that misses is of the order of its square, 1e-10 in double precision. Whether differences grow again is watched on
+    some of each text's variants.
 
     Args:
         most: how many variants are read side by side.
@@ -110,13 +76,21 @@ def read_variants(reading: Reading, gaps: Int[Tensor, " gap"], most: int) -> Sum
     long, short = gaps[:count], gaps[count:]
     for some in short.split(most):
         finished.write(some, _read_block(reading, _begin(reading, some), STRAIGHT).sums)
-    restless = _read(reading, long, finished, most, SETTLED[finished.peak.dtype])
-    _read(reading, long[torch.isin(reading.text[long], restless)], finished, most, None)
+    dtype = finished.peak.dtype
+    adjoint = adjoint_of(reading) if reading.is_lstm and count and dtype == torch.float64 else None
+    tolerance = SETTLED[dtype] if adjoint is None else FORGOTTEN
+    restless = _read(reading, long, finished, most, tolerance, adjoint)
+    _read(reading, long[torch.isin(reading.text[long], restless)], finished, most)
     return finished
 
 
 def _read(
-    reading: Reading, gaps: Int[Tensor, " gap"], finished: Sums, most: int, tolerance: float | None
+    reading: Reading,
+    gaps: Int[Tensor, " gap"],
+    finished: Sums,
+    most: int,
+    tolerance: float | None = None,
+    adjoint: Adjoint | None = None,
 ) -> Int[Tensor, " text"]:
     """Write the sums of each gap into `finished`; returns the texts where differences grew again.
 
@@ -125,17 +99,20 @@ def _read(
     Args:
         gaps: those first that leave the most to read.
         tolerance: None reads every variant to the end.
+        adjoint: follows what is left of a difference.
     """
     if not gaps.shape[0]:
         return gaps
     patience, rest = _patience(reading, gaps), onward(reading.scores, reading.values, reading.end)
     restless, running, queue = [gaps[:0]], _begin(reading, gaps[:most]), gaps[most:]
+    # Followed to first order, a difference may grow before it is as small as it must be, but not after.
+    small = (tolerance or 0.0) ** (0.5 if adjoint is None else 1.0)
     while running.gap.shape[0]:
         running = _read_block(reading, running, BLOCK)
         is_over = running.place == reading.end.index_select(0, running.gap)
         if tolerance is not None:
             distance = _distance(reading, running)
-            has_grown = (running.lowest <= tolerance**0.5) & (distance > GROWTH * running.lowest.clamp(min=tolerance))
+            has_grown = (running.lowest <= small) & (distance > GROWTH * running.lowest.clamp(min=tolerance))
             restless.append(reading.text[running.gap[has_grown]])
             calm = (running.calm + 1).where(distance <= tolerance, 0)
             running = replace(running, calm=calm, lowest=running.lowest.minimum(distance))
@@ -143,7 +120,7 @@ def _read(
         over, on = is_over.nonzero()[:, 0], (~is_over).nonzero()[:, 0]
         if not over.shape[0]:
             continue
-        _finish(reading, running.select(over), rest, finished)
+        _finish(reading, running.select(over), rest, finished, adjoint)
         running = running.select(on)
         if queue.shape[0]:
             running = _in_order(reading, _both(running, _begin(reading, queue[: most - on.shape[0]])))
@@ -168,14 +145,19 @@ def _begin(reading: Reading, gaps: Int[Tensor, " variant"]) -> Variants:
     return Variants(gaps, gaps + 1, torch.zeros_like(gaps), lowest, state, memory, sums)
 
 
-def _finish(reading: Reading, variants: Variants, rest: Sums, finished: Sums) -> None:
+def _finish(reading: Reading, variants: Variants, rest: Sums, finished: Sums, adjoint: Adjoint | None) -> None:
     """Write down the sums, with those of the whole text over what was not read.
 
     Args:
         rest: the sums over the whole text from each token on; a last row more is of nothing.
+        adjoint: what the difference that is left changes of these.
     """
-    place = variants.place.where(variants.place < reading.end[variants.gap], reading.end.shape[0])
-    finished.write(variants.gap, joined(variants.sums, rest.select(place)))
+    is_on, last = variants.place < reading.end[variants.gap], reading.end.shape[0]
+    sums = rest.select(variants.place.where(is_on, last))
+    if adjoint is not None:
+        difference = torch.cat(_differences(reading, variants), 1) * is_on[:, None]
+        sums = adjoint.corrected(sums, variants.place.where(is_on, last - 1), difference)
+    finished.write(variants.gap, joined(variants.sums, sums))
 
 
 def _both(first: Variants, second: Variants) -> Variants:
@@ -202,11 +184,18 @@ def _in_order(reading: Reading, variants: Variants) -> Variants:
 
 def _distance(reading: Reading, variants: Variants) -> Float[Tensor, " variant"]:
     """How far state and memory are from those of the whole text after the same token, in any unit."""
+    state, memory = _differences(reading, variants)
+    distance = state.abs_().amax(1)
+    return distance.maximum(memory.abs_().amax(1)) if memory.shape[1] else distance
+
+
+def _differences(
+    reading: Reading, variants: Variants
+) -> tuple[Float[Tensor, "variant units"], Float[Tensor, "variant memory"]]:
+    """What state and memory have beside those of the whole text after the same token."""
     last = variants.place - 1
-    distance = (variants.state - reading.state.index_select(0, last)).abs_().amax(1)
-    if not variants.memory.shape[1]:
-        return distance
-    return distance.maximum((variants.memory - reading.memory.index_select(0, last)).abs_().amax(1))
+    state, memory = reading.state.index_select(0, last), reading.memory.index_select(0, last)
+    return variants.state - state, variants.memory - memory
 
 
 def _read_block(reading: Reading, variants: Variants, most: int) -> Variants:

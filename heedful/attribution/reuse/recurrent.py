@@ -12,13 +12,14 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from heedful.attribution.reuse.encoder_inputs import EncoderInputs
-from heedful.attribution.reuse.reading import Reading, read_variants
+from heedful.attribution.reuse.reading import read_variants
 from heedful.attribution.reuse.recurrent_step import recurrent_step
 from heedful.attribution.reuse.scoring import Scoring, mapped
 from heedful.attribution.reuse.sums import joined, onward
+from heedful.attribution.reuse.whole_texts import Reading
 from heedful.models.encoders.recurrent import Recurrent
 
-VARIANTS = 256
+VARIANTS = 512
 """Shortened texts run side by side: enough for fast matrix products, few enough to stay in cache."""
 
 TOKENS = 2**13
@@ -79,7 +80,8 @@ def contexts(encoder: Recurrent, inputs: EncoderInputs, most: int = VARIANTS) ->
     tokens = _tokens(inputs)
     back, mirror = tokens.backward(), tokens.mirror()
     middle, end = encoder.ahead.hidden_size, encoder.output_size
-    gaps = tokens.items.nonzero()[:, 0]
+    left_out = inputs.items if inputs.left_out is None else inputs.left_out & inputs.items
+    gaps = left_out[inputs.mask].nonzero()[:, 0]
     if encoder.back is None:
         after = read_variants(_reading(encoder.ahead, tokens, slice(0, end), slice(0, 0)), gaps, most)
         later = torch.arange(len(mirror), device=mirror.device) + 1
@@ -88,9 +90,9 @@ def contexts(encoder: Recurrent, inputs: EncoderInputs, most: int = VARIANTS) ->
         ahead, behind = slice(0, middle), slice(middle, end)
         after = read_variants(_reading(encoder.ahead, tokens, ahead, behind), gaps, most)
         before = read_variants(_reading(encoder.back, back, behind, ahead), mirror[gaps], most)
-    sums = joined(after, before.select(mirror))
+    sums = joined(after.select(gaps), before.select(mirror[gaps]))
     padded = sums.value.new_full((*inputs.mask.shape, *sums.value.shape[1:]), torch.nan)
-    padded[inputs.mask] = sums.value / sums.total[..., None]
+    padded[left_out] = sums.value / sums.total[..., None]
     return padded.permute(2, 0, 1, 3)
 
 
@@ -139,4 +141,5 @@ def _reading(network: nn.RNNBase, tokens: Tokens, own: slice, rest: slice) -> Re
         known_value=mapped(value_weight[..., rest], others, text),
         imposed=torch.cat([barred[:, None], tokens.scores[:, 1:]], 1),
         readout=tokens.scoring.readout,
+        is_lstm=type(network) is nn.LSTM,
     )

@@ -56,8 +56,8 @@ class RecurrentStep:
 
 
 def recurrent_step(network: nn.RNNBase, inputs: Float[Tensor, "token embed"]) -> RecurrentStep:
-    """The step function of the network on these inputs."""
-    return STEPS[type(network)](network.all_weights[0], inputs)
+    """The step function of the network on these inputs, in their precision."""
+    return STEPS[type(network)]([weight.to(inputs) for weight in network.all_weights[0]], inputs)
 
 
 def _rnn(weights: Sequence[Tensor], inputs: Float[Tensor, "token embed"]) -> RecurrentStep:

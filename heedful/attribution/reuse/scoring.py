@@ -48,7 +48,11 @@ def mapped(
 def scoring_of(
     attention: nn.Module, temperature: float, encoded: Encoded, scores: Float[Tensor, "batch item"]
 ) -> Scoring:
-    """How one of Heedful's attention mechanisms scores the states of these texts, temperature included."""
+    """How one of Heedful's attention mechanisms scores the states of these texts, temperature included.
+
+    Args:
+        scores: of the whole texts; whatever is computed is in their precision.
+    """
     return SCORINGS[type(attention)](attention, temperature, encoded, scores)
 
 
@@ -60,8 +64,8 @@ def _additive(
         constant = constant + attention.query(encoded.query)[:, None]
     # tanh(x) = 2 sigmoid(2 x) - 1, and torch's sigmoid takes a sixth of the time of its tanh on a CPU.
     weight = attention.score.weight[0] / temperature
-    readout = partial(_sigmoids, weight=2 * weight, shift=weight.sum())
-    return Scoring(2 * attention.hidden.weight, 2 * constant, readout)
+    readout = partial(_sigmoids, weight=(2 * weight).to(scores), shift=weight.sum().to(scores))
+    return Scoring((2 * attention.hidden.weight).to(scores), (2 * constant).to(scores), readout)
 
 
 def _sigmoids(projected: Tensor, weight: Tensor, shift: Tensor) -> Tensor:
@@ -74,13 +78,14 @@ def _dot(attention: Dot, temperature: float, encoded: Encoded, scores: Float[Ten
     else:
         assert encoded.query is not None
         weight = encoded.query[:, None]
-    return Scoring(weight / (attention.scale * temperature), scores.new_zeros(*scores.shape, 1), _single)
+    weight = (weight / (attention.scale * temperature)).to(scores)
+    return Scoring(weight, scores.new_zeros(*scores.shape, 1), _single)
 
 
 def _constant(
     attention: Uniform | Frozen, temperature: float, encoded: Encoded, scores: Float[Tensor, "batch item"]
 ) -> Scoring:
-    no_weight = encoded.hidden.new_zeros(1, encoded.hidden.shape[-1])
+    no_weight = scores.new_zeros(1, encoded.hidden.shape[-1])
     return Scoring(no_weight, scores[..., None] / temperature, _single)
 
 

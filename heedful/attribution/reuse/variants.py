@@ -7,6 +7,7 @@ is read until its state is that of the whole text again.
 
 from dataclasses import dataclass, replace
 from functools import reduce
+from typing import TypeGuard
 
 import numpy
 import torch
@@ -20,7 +21,7 @@ from heedful.attribution.reuse.prefix_tree import NOTHING
 from heedful.attribution.reuse.recurrent_step import recurrent_step
 from heedful.attribution.reuse.scoring import SCORINGS, Scoring, mapped, scoring_of
 from heedful.attribution.reuse.tree_reading import Direction, States, read_tree
-from heedful.models.attention_model import is_own
+from heedful.models.attention_model import AttentionModel, is_own
 from heedful.models.encoders.recurrent import Recurrent
 from heedful.types import Model, Trace
 
@@ -136,7 +137,8 @@ class VariantReader:
         tokens = torch.from_numpy(sequences).to(self.text.device).clamp_min(0)
         place = tokens - torch.from_numpy(self.first).to(self.text.device)[self.text[tokens]]
         items = self.items[sequences.clip(0)] & (sequences != NOTHING)
-        return imposed[self.text[tokens], place].where(torch.from_numpy(items).to(imposed.device), -torch.inf)
+        log_weights = imposed.to(self.constant)[self.text[tokens], place]
+        return log_weights.where(torch.from_numpy(items).to(imposed.device), -torch.inf)
 
     def _weighed(self, sequences: Int[ndarray, "batch part place"]) -> Weighed:
         rows = sequences.reshape(-1, sequences.shape[2])
@@ -172,15 +174,23 @@ class VariantReader:
         return self.directions[-1].own.stop if weight is None else weight.shape[-2]
 
 
+def has_variant_reader(model: Model) -> TypeGuard[AttentionModel]:
+    """Whether the model is made of Heedful's own recurrent parts, so that variants of texts can be read."""
+    if not is_own(model) or not isinstance(model.embedding, nn.Embedding):
+        return False
+    return type(model.encoder) is Recurrent and type(model.attention) in SCORINGS
+
+
 @torch.no_grad()
-def variant_reader(model: Model, trace: Trace) -> VariantReader | None:
-    """A reader of variants of these texts; None where the model is not made of Heedful's own recurrent parts."""
-    if not is_own(model):
+def variant_reader(model: Model, trace: Trace, precision: torch.dtype | None = None) -> VariantReader | None:
+    """A reader of variants of these texts; None where the model is not made of Heedful's own recurrent parts.
+
+    Args:
+        precision: in which variants are read, and scored; None: as the texts themselves were.
+    """
+    if not has_variant_reader(model):
         return None
-    if type(model.encoder) is not Recurrent or type(model.attention) not in SCORINGS:
-        return None
-    if not isinstance(model.embedding, nn.Embedding):
-        return None
+    assert isinstance(model.encoder, Recurrent)
     encoder, batch = model.encoder, trace.batch
     mask, device = batch.mask, batch.mask.device
     lengths = mask.sum(1)
@@ -188,17 +198,18 @@ def variant_reader(model: Model, trace: Trace) -> VariantReader | None:
     first = (lengths.cumsum(0) - lengths).cpu().numpy()
     # A word is projected once, however often it occurs.
     words, kind = batch.tokens[mask].unique(return_inverse=True)
-    vectors, hidden = model.embedding(words), trace.encoded.hidden[mask]
+    scores = trace.scores.to(precision or trace.scores.dtype)
+    vectors, hidden = model.embedding(words).to(scores), trace.encoded.hidden[mask].to(scores)
     middle, end = encoder.ahead.hidden_size, encoder.output_size
     ahead = _direction(encoder.ahead, vectors, kind, hidden, slice(0, middle if encoder.back else end), mask)
     directions = (ahead,)
     if encoder.back is not None:
         directions = (ahead, _direction(encoder.back, vectors, kind, hidden, slice(middle, end), mask, backward=True))
-    scoring = scoring_of(model.attention, model.temperature, trace.encoded, trace.scores)
+    scoring = scoring_of(model.attention, model.temperature, trace.encoded, scores)
     return VariantReader(
         directions=directions,
         scoring=scoring,
-        decoding=decoding_of(model.head, trace.encoded),
+        decoding=decoding_of(model.head, trace.encoded).of_sums_in(scores.dtype, trace.logits.dtype),
         first=first,
         text=text,
         items=trace.encoded.items[mask].cpu().numpy(),

@@ -136,7 +136,10 @@ def test_neither_padding_nor_companions_nor_the_order_of_texts_change_anything(e
             mask = torch.ones(1, length, dtype=torch.bool)
             alone = Batch(batch.index[:1], batch.tokens[row : row + 1, :length], mask, mask, batch.labels[:1])
             logits = leave_one_out_imposed(model, trace(model, alone), [])[0, 0]
-            torch.testing.assert_close(logits, together[row, :length], atol=1e-14, rtol=0)
+            # An LSTM among longer texts follows small differences to first order.
+            torch.testing.assert_close(
+                logits, together[row, :length], atol=1e-10 if "lstm" in encoder else 1e-14, rtol=0
+            )
             assert together[row, length:].isnan().all()
 
 
