@@ -129,7 +129,7 @@ def _logits(
     rest = (parts | (gone & lacks_one[..., None])).to(evidence.trace.attention.device)
     log_weights = evidence.permuted_log_attention.to(evidence.trace.attention)
     logits = logits_of_parts(
-        evidence.model, evidence.trace, rest, log_weights, attended=attended, reader=evidence.variant_reader
+        evidence.model, evidence.trace, rest, log_weights, attended=attended, reader=evidence.quick_reader
     ).cpu()
     way = torch.where(torch.arange(parts.shape[1]) < attended, ATTENDED, PERMUTED)
     known = evidence.deletion_logits[way, torch.arange(len(parts))[:, None], gone.int().argmax(2)]

@@ -8,8 +8,9 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
-from heedful.attribution import input_gradients, leave_one_out_imposed, weight_gradient
+from heedful.attribution import input_gradients, weight_gradient
 from heedful.attribution.items import items_are_tokens
+from heedful.attribution.mixed_precision import leave_one_out_to_rank, pays
 from heedful.attribution.reuse.variants import VariantReader, variant_reader
 from heedful.battery.context import Context
 from heedful.battery.places import dense_ranks, first_place, log_attention_of, log_weight_ranks
@@ -175,15 +176,25 @@ class Evidence:
 
     @cached_property
     def deletion_logits(self) -> Float[Tensor, "way batch item classes"]:
-        """Logits without each item in turn: attending anew; under the own, the permuted, the reference weights."""
+        """Logits without each item in turn: attending anew; under the own, the permuted, the reference weights.
+
+        Ranks and decisions are those of double precision (see `leave_one_out_to_rank`).
+        """
         weightings = (self.log_attention, self.permuted_log_attention, self.reference_log_attention)
         imposed = [weights.to(self.trace.attention) for weights in weightings]
-        return leave_one_out_imposed(self.model, self.trace, imposed).cpu()
+        predicted = (self.probabilities, self.uninformed.probabilities, self.reference.probabilities)
+        whole = torch.stack([self.probabilities, *predicted])
+        return leave_one_out_to_rank(self.model, self.trace, imposed, whole.to(self.trace.logits)).cpu()
 
     @cached_property
     def variant_reader(self) -> VariantReader | None:
         """Reads variants of the texts at the cost of what changes; None where the model is not made for it."""
         return variant_reader(self.model, self.trace)
+
+    @cached_property
+    def quick_reader(self) -> VariantReader | None:
+        """The same for what no rank, tie or decision is made of: in single precision where that pays."""
+        return variant_reader(self.model, self.trace, torch.float32) if pays(self.trace) else self.variant_reader
 
     @cached_property
     def leave_one_out(self) -> Weights:

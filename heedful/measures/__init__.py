@@ -10,10 +10,18 @@ from heedful.measures.interval import (
     pooled_p_value,
     score_interval,
 )
-from heedful.measures.ranking import kendall_tau, kendall_top_k_distance, rank_descending, ties_within, top_k_overlap
+from heedful.measures.ranking import (
+    TIED,
+    kendall_tau,
+    kendall_top_k_distance,
+    rank_descending,
+    ties_within,
+    top_k_overlap,
+)
 from heedful.measures.separation import shares_below
 
 __all__ = [
+    "TIED",
     "Estimate",
     "difference_interval",
     "conicity",

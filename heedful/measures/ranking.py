@@ -16,6 +16,9 @@ from torch import Tensor
 # Up to this many untied items the p-value of tau is always exact; scipy.stats.kendalltau draws the line here too.
 EXACT_UP_TO = 33
 
+TIED = 1e-6
+"""Importances that differ by less than this share of the largest in their row are tied."""
+
 
 def rank_descending(
     values: Real[Tensor, "*batch item"], mask: Bool[Tensor, "*batch item"] | None = None
@@ -37,7 +40,7 @@ def rank_descending(
 def ties_within(
     values: Real[Tensor, "*batch item"],
     mask: Bool[Tensor, "*batch item"] | None = None,
-    tolerance: float = 1e-6,
+    tolerance: float = TIED,
 ) -> Float[Tensor, "*batch item"]:
     """Dense ranks (1 the smallest; 0 where there is no item), nearly equal values sharing a rank.
 

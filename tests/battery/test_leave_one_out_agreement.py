@@ -74,7 +74,7 @@ def test_deletions_are_encoded_once_for_all_tests(monkeypatch):
         calls.append(1)
         return leave_one_out_imposed(*given)
 
-    monkeypatch.setattr("heedful.battery.evidence.leave_one_out_imposed", counted)
+    monkeypatch.setattr("heedful.attribution.mixed_precision.leave_one_out_imposed", counted)
     for name in ("leave_one_out_agreement", "sign", "redundancy", "comprehensiveness_sufficiency"):
         BATTERY[name].function(evidence, torch.Generator().manual_seed(0))
     assert calls == [1]
