@@ -44,8 +44,9 @@ def leave_one_out_to_rank(
 ) -> Float[Tensor, "way batch item classes"]:
     """As `leave_one_out_imposed`, but for digits that decide nothing.
 
-    Ranks and ties of the items' importances, each way, and the decisions without them are those of double precision.
-    Where single precision is seen to be off by more than is assumed, all is in double precision.
+    Ranks and ties of the items' importances, each way, the decisions without them, and whether these make the decision
+    on the whole text less likely, are as in double precision. Where single precision is seen to be off by more than is
+    assumed, all is in double precision.
 
     Args:
         whole: the probabilities of the whole texts by attention and under each imposed weighting; an item's importance
@@ -78,16 +79,22 @@ def _doubtful(
     items: Bool[Tensor, "batch item"],
     error: Float[Tensor, " batch"],
 ) -> Bool[Tensor, "batch item"]:
-    """The items whose rank or decision, in any way, could be another if logits are off by the error."""
+    """The items that could have another rank, decision or sign, in any way, if logits are off by the error.
+
+    The sign is that of what the decision loses without the item.
+    """
     result = torch.zeros_like(items)
     for own, of_text in zip(logits, whole, strict=True):
         without, is_defined = own.softmax(-1), items & ~own.isnan().any(-1)
         moved = total_variation(without, of_text[:, None].expand_as(without))
         # Where logits are off by e at most, the total variation distance is by e (1 - sum of p^2), to first order.
-        spread = (1 - without.square().sum(-1)).where(is_defined, 0.0).amax(1)
-        result |= close_calls(moved, is_defined, 1.1 * error * spread)
+        off = 1.1 * error * (1 - without.square().sum(-1)).where(is_defined, 0.0).amax(1)
+        result |= close_calls(moved, is_defined, off)
         first, second = own.nan_to_num(0.0).topk(2, -1).values.unbind(-1)
         result |= is_defined & (first - second <= 2 * error[:, None])
+        sure, decided = of_text.max(-1, keepdim=True)
+        lost = sure - without.gather(-1, decided[:, None].expand(-1, without.shape[1], -1))[..., 0]
+        result |= is_defined & (lost.abs() <= 2 * off[:, None])
     return result
 
 

@@ -45,6 +45,13 @@ def ranks(logits, whole, items):
     return ties_within(moved, items.expand(moved.shape))
 
 
+def falls(logits, whole):
+    """Whether the decision on the whole text is less likely without each item."""
+    sure, decided = whole.max(-1, keepdim=True)
+    without = logits.softmax(-1).gather(-1, decided[:, :, None].expand(*logits.shape[:3], 1))[..., 0]
+    return without < sure
+
+
 @pytest.fixture
 def asked(monkeypatch):
     """In which precision how many items were left out."""
@@ -67,6 +74,8 @@ def test_ranks_ties_and_decisions_are_those_of_double_precision(encoder, classes
     items = seen.encoded.items
     torch.testing.assert_close(ranks(actual, whole, items), ranks(wanted, whole, items), equal_nan=True)
     assert torch.equal(actual.nan_to_num(0.0).argmax(-1), wanted.nan_to_num(0.0).argmax(-1))
+    signs = [falls(logits, whole) for logits in (actual, wanted)]
+    assert torch.equal(*signs)
     torch.testing.assert_close(actual, wanted, atol=1e-5, rtol=0, equal_nan=True)
     assert asked[0] == (torch.float32, int(items.sum()))
     assert asked[1][0] is None
