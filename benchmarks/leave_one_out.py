@@ -20,6 +20,7 @@ texts and on these joined to longer ones.
 import math
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from statistics import median
 
@@ -141,10 +142,15 @@ def race(encoder: str, length: int) -> tuple[str, dict[str, float], float]:
 
 def steps_taken(run: Callable[[], object]) -> int:
     """How many steps all shortened texts together are read."""
-    counted, original = [], RecurrentStep.apply
+    return sum(steps_by_precision(run).values())
+
+
+def steps_by_precision(run: Callable[[], object]) -> Counter[torch.dtype]:
+    """The same, of single and of double precision."""
+    counted, original = Counter(), RecurrentStep.apply
 
     def count(self: RecurrentStep, tokens: Tensor, state: Tensor, memory: Tensor) -> None:
-        counted.append(len(tokens))
+        counted[state.dtype] += len(tokens)
         original(self, tokens, state, memory)
 
     RecurrentStep.apply = count
@@ -152,7 +158,7 @@ def steps_taken(run: Callable[[], object]) -> int:
         run()
     finally:
         RecurrentStep.apply = original
-    return sum(counted)
+    return counted
 
 
 def step_seconds(model: AttentionModel) -> float:

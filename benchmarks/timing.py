@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 import torch
 
 from heedful.battery import BATTERY, Context, Evidence
-from heedful.battery.word_substitution import known_replacements
 from heedful.models.trace import trace
 from heedful.types import Batch, Model
 
@@ -31,21 +30,26 @@ def times_of_tests(
 ) -> tuple[dict[str, float], int]:
     """Seconds of reading, of what tests share and of each test over all batches; and how many texts these have.
 
-    Synonyms are found once an audit, whatever the number of texts: they are known before the clock runs.
+    The first batch is audited once before the clock runs: what is found once an audit, whatever the number of texts
+    (synonyms, counts of words), is known then.
     """
-    context.once(known_replacements, "both", "", None)
-    names = list(names)
-    taken, texts = dict.fromkeys(["reading", *SHARED, *names], 0.0), 0
-    generators = {name: torch.Generator().manual_seed(0) for name in names}
+    batches, names = list(batches), list(names)
+    times_of_batch(model, batches[0], context, names)
+    taken = dict.fromkeys(["reading", *SHARED, *names], 0.0)
     for batch in batches:
-        with torch.no_grad():
-            seen = []
-            taken["reading"] += seconds(lambda batch=batch, seen=seen: seen.append(trace(model, batch)))
-            evidence = Evidence(model, seen[0], context)
-            for name, shared in SHARED.items():
-                taken[name] += seconds(lambda evidence=evidence, shared=shared: getattr(evidence, shared))
-            for name in names:
-                run, generator = BATTERY[name].function, generators[name]
-                taken[name] += seconds(lambda run=run, own=(evidence, generator): run(*own))
-        texts += len(batch.labels)
-    return taken, texts
+        for name, each in times_of_batch(model, batch, context, names).items():
+            taken[name] += each
+    return taken, sum(len(batch.labels) for batch in batches)
+
+
+@torch.no_grad()
+def times_of_batch(model: Model, batch: Batch, context: Context, names: Iterable[str]) -> dict[str, float]:
+    """The same of one batch."""
+    seen = []
+    taken = {"reading": seconds(lambda: seen.append(trace(model, batch)))}
+    evidence, generator = Evidence(model, seen[0], context), torch.Generator().manual_seed(0)
+    for name, shared in SHARED.items():
+        taken[name] = seconds(lambda shared=shared: getattr(evidence, shared))
+    for name in names:
+        taken[name] = seconds(lambda run=BATTERY[name].function: run(evidence, generator))
+    return taken

@@ -1,0 +1,76 @@
+"""What leave-one-out owes to single precision and to differences followed to first order: time, and what they change.
+
+    OMP_WAIT_POLICY=PASSIVE python benchmarks/precision.py [sst2] [imdb_small]
+
+Needs HEEDFUL_DATA. A trained BiLSTM on its test texts, as an audit reads them, by attention and under three other
+weightings: as audits do it, and in double precision until every variant has settled to 1e-13. Rankings differ where any
+item has another rank or tie. One thread, processor time; runs are kept in `runs/`.
+"""
+
+import sys
+from unittest.mock import patch
+
+import torch
+from audit import trained_on
+from rich.console import Console
+from rich.table import Table
+from timing import seconds
+
+from heedful.attribution import leave_one_out_imposed
+from heedful.auditing.subject import float64_eval_copy, subject_of
+from heedful.battery import Evidence
+from heedful.measures import ties_within
+from heedful.models.trace import trace
+from heedful.settings import AuditSettings
+from heedful.types import Batch, Model
+
+TEXTS = {"sst2": None, "imdb_small": 64}
+"""How many test texts; None: all."""
+
+
+def settled(evidence: Evidence) -> torch.Tensor:
+    """Logits without each item, in double precision and without following differences."""
+    weightings = (evidence.log_attention, evidence.permuted_log_attention, evidence.reference_log_attention)
+    with patch("heedful.attribution.reuse.reading.adjoint_of", lambda texts: None):
+        return leave_one_out_imposed(evidence.model, evidence.trace, weightings)
+
+
+def rankings(evidence: Evidence, logits: torch.Tensor) -> torch.Tensor:
+    """Ranks of the items of each text by attention, and under each other weighting."""
+    evidence.__dict__["deletion_logits"] = logits
+    names = ("leave_one_out", "imposed_leave_one_out", "permuted_leave_one_out", "reference_leave_one_out")
+    for name in names:
+        evidence.__dict__.pop(name, None)
+    return torch.stack([ties_within(getattr(evidence, name), evidence.items) for name in names])
+
+
+def compare(model: Model, batch: Batch) -> tuple[float, float, int, float]:
+    """Seconds as audits do it and until settled, rankings that differ, and the largest difference of a logit."""
+    with torch.no_grad():
+        evidence, wanted = Evidence(model, trace(model, batch)), []
+        fast = seconds(lambda: evidence.deletion_logits)
+        slow = seconds(lambda: wanted.append(settled(evidence)))
+        own, other = evidence.deletion_logits, wanted[0]
+        differ = (rankings(evidence, own) != rankings(evidence, other)).any(-1).sum()
+    return fast, slow, int(differ), float((own - other).abs().nan_to_num(0.0).max())
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    table = Table(
+        "data", "texts", "as audits do it, ms a text", "until settled", "ratio", "rankings that differ", "logits"
+    )
+    for name in sys.argv[1:] or TEXTS:
+        trained, dataset = trained_on(name)
+        subject = subject_of("bench", trained, dataset, AuditSettings(examples=TEXTS[name]))
+        model = float64_eval_copy(trained.model)
+        fast, slow, differ, apart = zip(*(compare(model, batch) for batch in subject.batches()), strict=True)
+        texts = len(subject.texts)
+        times = (f"{1e3 * sum(each) / texts:.2f}" for each in (fast, slow))
+        of_all = f"{sum(differ)} of {4 * texts}"
+        table.add_row(name, str(texts), *times, f"{sum(slow) / sum(fast):.2f}", of_all, f"{max(apart):.0e}")
+    Console(highlight=False).print(table)
+
+
+if __name__ == "__main__":
+    main()
