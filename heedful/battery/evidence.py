@@ -11,7 +11,7 @@ from torch import Tensor
 from heedful.attribution import input_gradients, weight_gradient
 from heedful.attribution.items import items_are_tokens
 from heedful.attribution.mixed_precision import leave_one_out_to_rank, pays
-from heedful.attribution.reuse.variants import VariantReader, variant_reader
+from heedful.attribution.reuse.variants import VariantReader, in_precision, variant_reader
 from heedful.battery.context import Context
 from heedful.battery.places import dense_ranks, first_place, log_attention_of, log_weight_ranks
 from heedful.exact import (
@@ -23,6 +23,7 @@ from heedful.exact import (
     single_erasure_logits,
 )
 from heedful.measures import rank_descending, total_variation
+from heedful.models.attention_model import AttentionModel
 from heedful.types import Encoded, LinearModel, Model, MultiHeadModel, Solver, Trace
 
 Weights = Float[Tensor, "batch item"]
@@ -194,7 +195,10 @@ class Evidence:
     @cached_property
     def quick_reader(self) -> VariantReader | None:
         """The same for what no rank, tie or decision is made of: in single precision where that pays."""
-        return variant_reader(self.model, self.trace, torch.float32) if pays(self.trace) else self.variant_reader
+        reader, model = self.variant_reader, self.model
+        if reader is None or not isinstance(model, AttentionModel) or not pays(self.trace):
+            return reader
+        return in_precision(reader, model, self.trace, torch.float32)
 
     @cached_property
     def leave_one_out(self) -> Weights:

@@ -43,6 +43,11 @@ class Direction:
         """The row of the whole text's state and memory with which each token is read."""
         return torch.from_numpy(self.before).to(tokens.device)[tokens]
 
+    def to(self, precision: torch.dtype) -> "Direction":
+        """The same in another precision."""
+        step, state, memory = (part.to(precision) for part in (self.step, self.state, self.memory))
+        return replace(self, step=step, state=state, memory=memory)
+
     def with_tokens(self, vectors: Float[Tensor, "new embed"]) -> "Direction":
         """The same with further tokens that no whole text has."""
         gates = recurrent_step(self.network, vectors).input_gates

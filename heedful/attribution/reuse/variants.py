@@ -182,12 +182,8 @@ def has_variant_reader(model: Model) -> TypeGuard[AttentionModel]:
 
 
 @torch.no_grad()
-def variant_reader(model: Model, trace: Trace, precision: torch.dtype | None = None) -> VariantReader | None:
-    """A reader of variants of these texts; None where the model is not made of Heedful's own recurrent parts.
-
-    Args:
-        precision: in which variants are read, and scored; None: as the texts themselves were.
-    """
+def variant_reader(model: Model, trace: Trace) -> VariantReader | None:
+    """A reader of variants of these texts; None where the model is not made of Heedful's own recurrent parts."""
     if not has_variant_reader(model):
         return None
     assert isinstance(model.encoder, Recurrent)
@@ -198,23 +194,34 @@ def variant_reader(model: Model, trace: Trace, precision: torch.dtype | None = N
     first = (lengths.cumsum(0) - lengths).cpu().numpy()
     # A word is projected once, however often it occurs.
     words, kind = batch.tokens[mask].unique(return_inverse=True)
-    scores = trace.scores.to(precision or trace.scores.dtype)
-    vectors, hidden = model.embedding(words).to(scores), trace.encoded.hidden[mask].to(scores)
+    vectors, hidden = model.embedding(words), trace.encoded.hidden[mask]
     middle, end = encoder.ahead.hidden_size, encoder.output_size
     ahead = _direction(encoder.ahead, vectors, kind, hidden, slice(0, middle if encoder.back else end), mask)
     directions = (ahead,)
     if encoder.back is not None:
         directions = (ahead, _direction(encoder.back, vectors, kind, hidden, slice(middle, end), mask, backward=True))
-    scoring = scoring_of(model.attention, model.temperature, trace.encoded, scores)
+    scoring = scoring_of(model.attention, model.temperature, trace.encoded, trace.scores)
     return VariantReader(
         directions=directions,
         scoring=scoring,
-        decoding=decoding_of(model.head, trace.encoded).of_sums_in(scores.dtype, trace.logits.dtype),
+        decoding=decoding_of(model.head, trace.encoded),
         first=first,
         text=text,
         items=trace.encoded.items[mask].cpu().numpy(),
         constant=scoring.constant[mask],
         width=trace.encoded.items.shape[1],
+    )
+
+
+def in_precision(reader: VariantReader, model: AttentionModel, trace: Trace, precision: torch.dtype) -> VariantReader:
+    """The same reader in another precision; its logits stay in the model's own."""
+    scoring = scoring_of(model.attention, model.temperature, trace.encoded, trace.scores.to(precision))
+    return replace(
+        reader,
+        directions=tuple(direction.to(precision) for direction in reader.directions),
+        scoring=scoring,
+        decoding=reader.decoding.of_sums_in(precision, trace.logits.dtype),
+        constant=scoring.constant[trace.batch.mask],
     )
 
 

@@ -10,7 +10,7 @@ from heedful.attribution.deletion import logits_by_deletion
 from heedful.attribution.reuse import tree_reading
 from heedful.attribution.reuse.prefix_tree import NOTHING
 from heedful.attribution.reuse.tree_reading import read_tree
-from heedful.attribution.reuse.variants import variant_reader
+from heedful.attribution.reuse.variants import in_precision, variant_reader
 from heedful.attribution.selection import logits_of_parts
 from heedful.models.attention import ATTENTIONS
 from heedful.models.trace import reread, trace
@@ -52,6 +52,21 @@ def test_parts_are_what_texts_of_their_own_would_be(encoder, attention, classes,
     close(logits_of_parts(model, seen, keep, weights), imposed)
     mixed = logits_of_parts(model, seen, keep, weights, attended=2)
     close(mixed, torch.cat([own[:, :2], imposed[:, 2:]], 1))
+
+
+@pytest.mark.parametrize(("classes", "has_query", "head"), [(2, False, "linear"), (5, True, "tanh")])
+@pytest.mark.parametrize("attention", ["additive", "dot"])
+@pytest.mark.parametrize("encoder", (*RECURRENT, "orthogonal_lstm"))
+def test_in_single_precision_logits_are_nearly_the_same(encoder, attention, classes, has_query, head):
+    model = make(encoder, attention, classes, has_query, head)
+    seen = seen_by(model, make_batch(has_query))
+    keep, weights = random_parts(seen), seen.scores.masked_fill(~seen.encoded.items, -torch.inf)
+    reader = variant_reader(model, seen)
+    quick = in_precision(reader, model, seen, torch.float32)
+    usual, rough = (logits_of_parts(model, seen, keep, weights, attended=3, reader=each) for each in (reader, quick))
+    assert rough.dtype == torch.float64 and quick.directions[0].state.dtype == torch.float32
+    torch.testing.assert_close(rough, usual, atol=1e-5, rtol=0, equal_nan=True)
+    assert not torch.equal(rough.nan_to_num(0.0), usual.nan_to_num(0.0))
 
 
 @pytest.mark.parametrize("encoder", ["bilstm", "gru"])
