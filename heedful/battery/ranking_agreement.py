@@ -29,8 +29,8 @@ def ranking_agreement(
     if len(names) < 2:
         return Findings({})
     ranks = torch.stack([ties_within(evidence.importance(name), evidence.items) for name in names])
-    first, second = torch.combinations(torch.arange(len(names))).unbind(1)
-    taus, _ = kendall_tau(ranks[first], ranks[second], evidence.items.expand(len(first), -1, -1))
+    ahead, behind = torch.combinations(torch.arange(len(names))).unbind(1)
+    taus, _ = kendall_tau(ranks[ahead], ranks[behind], evidence.items.expand(len(ahead), -1, -1))
     values = {}
     for (first, second), tau in zip(combinations(names, 2), taus.unbind(), strict=True):
         values |= undefined_where(evidence.lacks(first) | evidence.lacks(second), {f"tau_{first}_{second}": tau})
