@@ -106,7 +106,7 @@ def author_rows() -> Iterator[Row]:
             ours = min(battery_seconds(exact, fast, name) for _ in range(2))
             theirs = plain_seconds(plain, model, alone, slow)
             question = name.replace("_", " ")
-            note = "ours in float64, with floors and yardsticks; theirs in float32, the value alone"
+            note = "ours as an audit has it, with floors and yardsticks; theirs in float32, the value alone"
             yield Row("authors", question, who, words, 1e3 * ours / count, 1e3 * theirs / len(alone), note)
 
 

@@ -52,8 +52,9 @@ def input_gradients(
         reader: of variants of these texts, if there is one: an LSTM is then differentiated from what it has read.
     """
     if reader is not None and isinstance(model, AttentionModel) and is_lstm(reader):
-        slopes = torch.stack([_state_slopes(model, trace, *weighting) for weighting in weightings])
-        gradients = gradients_x_input(reader, trace, slopes)
+        slopes = torch.stack([_context_slope(model, trace, *weighting) for weighting in weightings])
+        weights = torch.stack([attention.detach() for attention, _ in weightings])
+        gradients = gradients_x_input(reader, trace, weights, slopes)
         return [own.where(trace.encoded.items, 0.0).abs() for own in gradients]
     with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
         embedded = trace.embedded.detach().requires_grad_()
@@ -67,16 +68,16 @@ def input_gradients(
     return [sum_by_item(trace, product).abs() for product in products]
 
 
-def _state_slopes(
+def _context_slope(
     model: AttentionModel, trace: Trace, attention: Float[Tensor, "batch item"], classes: Int[Tensor, " batch"]
-) -> Float[Tensor, "batch item hidden"]:
-    """The derivative of the probability of that class to each state, attention held fixed."""
+) -> Float[Tensor, "batch hidden"]:
+    """The derivative of the probability of that class to the weighted sum of states."""
     with torch.enable_grad():
         context = (attention.detach()[:, None] @ trace.encoded.hidden.detach())[:, 0].requires_grad_()
         query = None if trace.encoded.query is None else trace.encoded.query.detach()
         odds = log_odds(model.head(context, query), classes)
         (slope,) = torch.autograd.grad(odds, context, _slope(odds.detach()))
-    return attention.detach()[..., None] * slope[:, None]
+    return slope
 
 
 def weight_gradient(model: Model, trace: Trace) -> Float[Tensor, "batch item"]:

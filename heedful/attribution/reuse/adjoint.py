@@ -77,7 +77,8 @@ def adjoint_of(reading: Reading) -> Adjoint | None:
     )
     units = reading.state.shape[1]
     by_time = direct.new_empty(*rows.shape, outputs, 2 * units)
-    for back in steps_back(reading.step.weight, slopes, direct[rows], has_token.sum(1).tolist()):
+    counts = has_token.sum(1).tolist()
+    for back in steps_back(reading.step.weight, slopes, lambda time, texts: direct[rows[time, texts]], counts, outputs):
         torch.cat([back.state, back.cell], -1, out=by_time[back.time, back.texts])
     place = torch.arange(len(direct), device=length.device) - first[reading.text]
     return Adjoint(peak, by_time[place, order.argsort()[reading.text]])

@@ -4,12 +4,14 @@ The gates of all tokens follow from states that are known. All quantities whose 
 side by side.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
+
+Direct = Callable[[int, slice], Float[Tensor, "some way units"]]
 
 
 @dataclass(frozen=True)
@@ -79,27 +81,25 @@ def _slope(gates: Float[Tensor, "token units"]) -> Float[Tensor, "token units"]:
 
 
 def steps_back(
-    weight: Float[Tensor, "units gates"],
-    slopes: GateSlopes,
-    direct: Float[Tensor, "time batch way units"],
-    counts: Sequence[int],
+    weight: Float[Tensor, "units gates"], slopes: GateSlopes, direct: Direct, counts: Sequence[int], ways: int
 ) -> Iterator[StepBack]:
     """From the last token to the first, the derivatives of several quantities.
 
     Args:
-        direct: the derivatives to each token's state other than through later states.
+        direct: the derivatives to the states of some texts at some time, other than through later states.
         counts: how many texts, the first, have a token at each time.
+        ways: how many quantities.
     """
-    time, batch, ways, units = direct.shape
+    _, batch, units = slopes.keep.shape
     back = weight.T.contiguous()
-    state, cell = direct.new_zeros(2, batch, ways, units)
-    gates = direct.new_empty(batch, ways, 4, units)
+    state, cell = weight.new_zeros(2, batch, ways, units)
+    gates = weight.new_empty(batch, ways, 4, units)
     parts = (slopes.from_cell, slopes.from_state, slopes.to_cell, slopes.keep)
-    by_time = zip(direct.unbind(), *(part.unsqueeze(2).unbind() for part in parts), strict=True)
+    by_time = zip(*(part.unsqueeze(2).unbind() for part in parts), strict=True)
     for step, known in reversed(list(enumerate(by_time))):
         texts = slice(0, counts[step])
-        own_direct, from_cell, from_state, to_cell, keep = (part[texts] for part in known)
-        into_state, own = state[texts].add_(own_direct), gates[texts]
+        from_cell, from_state, to_cell, keep = (part[texts] for part in known)
+        into_state, own = state[texts].add_(direct(step, texts)), gates[texts]
         into_cell = cell[texts].addcmul_(into_state, to_cell)
         torch.mul(from_cell, into_cell[:, :, None], out=own[:, :, :3])
         torch.mul(from_state, into_state, out=own[:, :, 3])

@@ -13,7 +13,7 @@ from heedful.attribution.reuse.lstm_backward import gate_slopes, steps_back
 from heedful.attribution.reuse.recurrent_step import recurrent_step
 from heedful.attribution.reuse.tree_reading import Direction
 from heedful.attribution.reuse.variants import VariantReader
-from heedful.models.encoders.recurrent import reorder, reversal
+from heedful.models.encoders.recurrent import reversal
 from heedful.types import Trace
 
 TOKENS = 2**14
@@ -27,25 +27,30 @@ def is_lstm(reader: VariantReader | None) -> bool:
 
 @torch.no_grad()
 def gradients_x_input(
-    reader: VariantReader, trace: Trace, slopes: Float[Tensor, "way batch item hidden"]
+    reader: VariantReader,
+    trace: Trace,
+    weights: Float[Tensor, "way batch item"],
+    slopes: Float[Tensor, "way batch hidden"],
 ) -> Float[Tensor, "way batch item"]:
     """The gradient of something with respect to each token's embedding, times that embedding; 0 where there is none.
 
     Args:
-        slopes: its derivatives to the states of the whole texts, in several ways.
+        weights: of the states whose weighted sum it depends on, in several ways.
+        slopes: its derivatives to that sum.
     """
-    mask, result = trace.batch.mask, slopes.new_zeros(slopes.shape[:3])
+    mask, result = trace.batch.mask, weights.new_zeros(weights.shape)
     start = mask.sum(1).cumsum(0) - mask.sum(1)
     for some in of_similar_length(mask.sum(1), TOKENS):
         place = torch.arange(int(mask[some].sum(1).max()), device=mask.device)
         # Longest first, so that the texts that are still being read are always the first.
         tokens = (start[some, None] + place).clamp_max(reader.count - 1)
         own_mask = mask[some, : len(place)]
+        own_weights = weights[:, some, : len(place)] * own_mask
         for direction in reader.directions:
             order = reversal(own_mask) if direction.backward else place.expand_as(own_mask)
-            outer = slopes[:, some, : len(place), direction.own]
-            ordered = torch.stack([reorder(way, order) for way in outer]) * own_mask[..., None]
-            products = _products(direction, tokens.gather(1, order), ordered, own_mask.sum(1))
+            ordered = own_weights.gather(2, order.expand_as(own_weights))
+            own_slopes = slopes[:, some, direction.own]
+            products = _products(direction, tokens.gather(1, order), ordered, own_slopes, own_mask.sum(1))
             result[:, some, : len(place)] += products.gather(2, order.expand_as(products))
     return result
 
@@ -59,11 +64,12 @@ def _bias(direction: Direction) -> Float[Tensor, " gates"]:
 def _products(
     direction: Direction,
     tokens: Int[Tensor, "batch time"],
-    slopes: Float[Tensor, "way batch time units"],
+    weights: Float[Tensor, "way batch time"],
+    slopes: Float[Tensor, "way batch units"],
     lengths: Int[Tensor, " batch"],
 ) -> Float[Tensor, "way batch time"]:
     """Gradient x input of each token, in reading order."""
-    ways, batch, time, _ = slopes.shape
+    ways, batch, time = weights.shape
     rows = tokens.T.flatten()
     inputs, before = direction.step.input_gates[direction.kind[rows]], direction.rows_before(rows)
     known = gate_slopes(
@@ -75,9 +81,14 @@ def _products(
         (time, batch),
     )
     inputs = inputs.sub_(_bias(direction)).unflatten(0, (time, batch))
-    result = slopes.new_zeros(time, batch, ways)
+    result = weights.new_zeros(time, batch, ways)
     counts = (lengths[None] > torch.arange(time, device=lengths.device)[:, None]).sum(1).tolist()
-    for back in steps_back(direction.step.weight, known, slopes.permute(2, 1, 0, 3).contiguous(), counts):
+    by_time, by_text = weights.permute(2, 1, 0)[..., None].contiguous(), slopes.transpose(0, 1).contiguous()
+
+    def direct(step: int, texts: slice) -> Float[Tensor, "some way units"]:
+        return by_time[step, texts] * by_text[texts]
+
+    for back in steps_back(direction.step.weight, known, direct, counts, ways):
         own = inputs[back.time, back.texts, :, None]
         result[back.time, back.texts] = (back.gates.flatten(2) @ own)[..., 0]
     return result.permute(2, 1, 0)
