@@ -12,8 +12,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heedful.attribution.leave_one_out import leave_one_out_imposed
-from heedful.attribution.reuse.variants import has_variant_reader
+from heedful.attribution.reuse.variants import VariantReader, has_variant_reader, in_precision
 from heedful.measures import TIED, total_variation
+from heedful.models.attention_model import AttentionModel
 from heedful.types import Model, Trace
 
 SHORT = 48
@@ -66,6 +67,13 @@ def leave_one_out_to_rank(
     # NaN, where nothing was seen, is no assurance.
     rest = quick if SAFETY * seen <= 1 else leave_one_out_imposed(model, trace, imposed, left_out=left)
     return rest.where(left[..., None], exact)
+
+
+def quick_reader(model: Model, trace: Trace, reader: VariantReader | None) -> VariantReader | None:
+    """A reader of variants in single precision, where that pays; else the one in double precision, if there is one."""
+    if reader is None or not isinstance(model, AttentionModel) or not pays(trace):
+        return reader
+    return in_precision(reader, model, trace, torch.float32)
 
 
 def pays(trace: Trace) -> bool:

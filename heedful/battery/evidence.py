@@ -10,26 +10,15 @@ from torch import Tensor
 
 from heedful.attribution import input_gradients, weight_gradient
 from heedful.attribution.items import items_are_tokens
-from heedful.attribution.mixed_precision import leave_one_out_to_rank, pays
-from heedful.attribution.reuse.variants import VariantReader, in_precision, variant_reader
+from heedful.attribution.mixed_precision import leave_one_out_to_rank, quick_reader
+from heedful.attribution.reuse.variants import VariantReader, variant_reader
 from heedful.battery.context import Context
-from heedful.battery.places import dense_ranks, first_place, log_attention_of, log_weight_ranks
-from heedful.exact import (
-    draw_permutations,
-    expected_permuted_js,
-    item_margins,
-    log_weights,
-    random_orders,
-    single_erasure_logits,
-)
+from heedful.battery.places import dense_ranks, first_place, in_proportion, log_attention_of, log_weight_ranks
+from heedful.exact import draw_permutations, expected_permuted_js, item_margins, random_orders, single_erasure_logits
 from heedful.measures import rank_descending, total_variation
-from heedful.models.attention_model import AttentionModel
 from heedful.types import Encoded, LinearModel, Model, MultiHeadModel, Solver, Trace
 
 Weights = Float[Tensor, "batch item"]
-SMOOTHING = 1e-3
-"""Reference weight of an item that says nothing, relative to the largest: what remains after an erasure has a shape."""
-
 ATTENDED, OWN, PERMUTED, REFERENCE = range(4)  # the ways of `deletion_logits`
 ROUNDING = 1e-12
 """A probability that moves by less has not moved."""
@@ -130,9 +119,7 @@ class Evidence:
         one fails a question, the question cannot tell good attention from bad.
         """
         says = self.weight_gradient if self.item_logits is None else item_margins(self.item_logits, self.predicted)
-        size = says.abs().masked_fill(~self.items, 0.0)
-        smoothed = size + SMOOTHING * size.amax(1, keepdim=True)
-        return log_weights(smoothed.masked_fill(~self.items, 0.0)).log_softmax(-1)
+        return in_proportion(says.abs(), self.items)
 
     @cached_property
     def item_logits(self) -> Float[Tensor, "batch item classes"] | None:
@@ -177,15 +164,12 @@ class Evidence:
 
     @cached_property
     def deletion_logits(self) -> Float[Tensor, "way batch item classes"]:
-        """Logits without each item in turn: attending anew; under the own, the permuted, the reference weights.
-
-        Ranks and decisions are those of double precision (see `leave_one_out_to_rank`).
-        """
+        """Logits without each item in turn: attending anew; under the own, the permuted, the reference weights."""
         weightings = (self.log_attention, self.permuted_log_attention, self.reference_log_attention)
         imposed = [weights.to(self.trace.attention) for weights in weightings]
-        predicted = (self.probabilities, self.uninformed.probabilities, self.reference.probabilities)
-        whole = torch.stack([self.probabilities, *predicted])
-        return leave_one_out_to_rank(self.model, self.trace, imposed, whole.to(self.trace.logits)).cpu()
+        several = (self, self, self.uninformed, self.reference)
+        whole = torch.stack([each.probabilities for each in several]).to(self.trace.logits)
+        return leave_one_out_to_rank(self.model, self.trace, imposed, whole).cpu()
 
     @cached_property
     def variant_reader(self) -> VariantReader | None:
@@ -195,10 +179,7 @@ class Evidence:
     @cached_property
     def quick_reader(self) -> VariantReader | None:
         """The same for what no rank, tie or decision is made of: in single precision where that pays."""
-        reader, model = self.variant_reader, self.model
-        if reader is None or not isinstance(model, AttentionModel) or not pays(self.trace):
-            return reader
-        return in_precision(reader, model, self.trace, torch.float32)
+        return quick_reader(self.model, self.trace, self.variant_reader)
 
     @cached_property
     def leave_one_out(self) -> Weights:

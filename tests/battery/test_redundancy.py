@@ -63,7 +63,7 @@ def test_single_precision_decides_nothing(monkeypatch):
 
     values = give_alone()
     with monkeypatch.context() as patched:
-        patched.setattr("heedful.battery.evidence.pays", lambda trace: False)
+        patched.setattr("heedful.attribution.mixed_precision.pays", lambda trace: False)
         wanted = give_alone()
     torch.testing.assert_close(values, wanted, atol=0, rtol=0, equal_nan=True)
     monkeypatch.setattr("heedful.battery.redundancy.CLOSE", -1.0)

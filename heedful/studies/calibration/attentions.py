@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.battery.evidence import SMOOTHING
+from heedful.battery.places import SMOOTHING
 from heedful.exact import item_margins
 
 SHARPNESS = 3.0
