@@ -48,7 +48,7 @@ from heedful.types import Batch, Model, Trace
 
 VOCABULARY = 5000
 ROUNDS = 5
-SIZES = {20: 64, 200: 16}
+SIZES = {20: 64, 200: 8}
 """Texts of about so many tokens: how many. An audit reads up to 64, or 8,192 tokens, at a time."""
 ENCODERS = ("bilstm", "bigru", "lstm", "gru", "rnn", "cnn", "average")
 AIMS = {("bilstm", 20): 6.0, ("bilstm", 200): 15.0}
