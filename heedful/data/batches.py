@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from heedful.types import Batch
 
-SHARD_WORDS = 2**13
-"""Words after which a shard ends: about 400 texts of 20 words, some seconds of work."""
+SHARD_WORDS = 2**12
+"""Words after which a shard ends: about 200 texts of 20 words, a few seconds of work."""
 
 
 @dataclass(frozen=True)

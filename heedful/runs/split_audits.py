@@ -21,7 +21,7 @@ from heedful.types import Dataset
 
 log = logging.getLogger(__name__)
 
-MANY_WORDS = 5 * SHARD_WORDS
+MANY_WORDS = 10 * SHARD_WORDS
 """Words of an audit from which on all cores do it, unless somebody says how many: starting them takes seconds."""
 
 
