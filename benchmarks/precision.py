@@ -1,10 +1,11 @@
-"""What leave-one-out owes to single precision and to differences followed to first order: time, and what they change.
+"""What audits owe to single precision and to differences followed to first order: time, and what they change.
 
     OMP_WAIT_POLICY=PASSIVE python benchmarks/precision.py [sst2] [imdb_small]
 
 Needs HEEDFUL_DATA. A trained BiLSTM on its test texts, as an audit reads them, by attention and under three other
 weightings: as audits do it, and in double precision until every variant has settled to 1e-13. Rankings differ where any
-item has another rank or tie. One thread, processor time; runs are kept in `runs/`.
+item has another rank or tie. Beside it the largest difference that reading parts of texts in single precision makes to
+any comprehensiveness or sufficiency. One thread, processor time; runs are kept in `runs/`.
 """
 
 import sys
@@ -18,7 +19,7 @@ from timing import seconds
 
 from heedful.attribution import leave_one_out_imposed
 from heedful.auditing.subject import float64_eval_copy, subject_of
-from heedful.battery import Evidence
+from heedful.battery import BATTERY, Evidence
 from heedful.measures import ties_within
 from heedful.models.trace import trace
 from heedful.settings import AuditSettings
@@ -44,31 +45,44 @@ def rankings(evidence: Evidence, logits: torch.Tensor) -> torch.Tensor:
     return torch.stack([ties_within(getattr(evidence, name), evidence.items) for name in names])
 
 
-def compare(model: Model, batch: Batch) -> tuple[float, float, int, float]:
-    """Seconds as audits do it and until settled, rankings that differ, and the largest difference of a logit."""
+def of_parts(evidence: Evidence) -> torch.Tensor:
+    """Every comprehensiveness and sufficiency of every text."""
+    findings = BATTERY["comprehensiveness_sufficiency"].function(evidence, torch.Generator())
+    return torch.stack(list(findings.values.values()))
+
+
+def compare(model: Model, batch: Batch) -> tuple[float, float, int, float, float]:
+    """Seconds as audits do it and until settled, rankings that differ, largest differences of a logit and a part."""
     with torch.no_grad():
         evidence, wanted = Evidence(model, trace(model, batch)), []
         fast = seconds(lambda: evidence.deletion_logits)
         slow = seconds(lambda: wanted.append(settled(evidence)))
-        own, other = evidence.deletion_logits, wanted[0]
+        own, other, quick = evidence.deletion_logits, wanted[0], of_parts(evidence)
         differ = (rankings(evidence, own) != rankings(evidence, other)).any(-1).sum()
-    return fast, slow, int(differ), float((own - other).abs().nan_to_num(0.0).max())
+        evidence.__dict__ |= {"quick_reader": evidence.variant_reader, "deletion_logits": other}
+        parts = of_parts(evidence)
+    return fast, slow, int(differ), largest(own - other), largest(quick - parts)
+
+
+def largest(difference: torch.Tensor) -> float:
+    return float(difference.abs().nan_to_num(0.0).max())
 
 
 def main() -> None:
     torch.set_num_threads(1)
-    table = Table(
-        "data", "texts", "as audits do it, ms a text", "until settled", "ratio", "rankings that differ", "logits"
-    )
+    headings = ("data", "texts", "as audits do it, ms a text", "until settled", "ratio", "rankings that differ")
+    table = Table(*headings, "logits differ by", "parts by")
     for name in sys.argv[1:] or TEXTS:
         trained, dataset = trained_on(name)
         subject = subject_of("bench", trained, dataset, AuditSettings(examples=TEXTS[name]))
         model = float64_eval_copy(trained.model)
-        fast, slow, differ, apart = zip(*(compare(model, batch) for batch in subject.batches()), strict=True)
+        fast, slow, differ, *apart = zip(*(compare(model, batch) for batch in subject.batches()), strict=True)
         texts = len(subject.texts)
         times = (f"{1e3 * sum(each) / texts:.2f}" for each in (fast, slow))
         of_all = f"{sum(differ)} of {4 * texts}"
-        table.add_row(name, str(texts), *times, f"{sum(slow) / sum(fast):.2f}", of_all, f"{max(apart):.0e}")
+        table.add_row(
+            name, str(texts), *times, f"{sum(slow) / sum(fast):.2f}", of_all, *(f"{max(each):.0e}" for each in apart)
+        )
     Console(highlight=False).print(table)
 
 
