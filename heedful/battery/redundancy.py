@@ -12,7 +12,7 @@ from heedful.types import Findings
 ENOUGH = 2
 """Items that must give the decision alone for a text to be redundant."""
 CLOSE = 1e-4
-"""Two logits so close, relative to their size and one more, are told apart in double precision."""
+"""Two logits so close, relative to their size and one more, are distinguished in double precision."""
 
 
 def redundancy(evidence: Evidence, generator: torch.Generator) -> Findings:

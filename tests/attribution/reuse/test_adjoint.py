@@ -7,7 +7,6 @@ import torch
 
 from heedful.attribution import leave_one_out_imposed, leave_one_out_reference
 from heedful.attribution.reuse import adjoint, reading
-from heedful.attribution.reuse.recurrent_step import RecurrentStep
 from heedful.models.attention_model import build_model
 from heedful.models.trace import trace
 from heedful.settings import NetworkSettings
@@ -41,18 +40,6 @@ def case(lengths=(230, 60, 117, 7), encoder="bilstm", has_query=False, classes=2
 
 
 @pytest.fixture
-def steps(monkeypatch):
-    counted, original = [], RecurrentStep.apply
-
-    def count(self, tokens, state, memory):
-        counted.append(len(tokens))
-        original(self, tokens, state, memory)
-
-    monkeypatch.setattr(RecurrentStep, "apply", count)
-    return counted
-
-
-@pytest.fixture
 def made(monkeypatch):
     """Whether derivatives were computed, each time they were asked for."""
     results = []
@@ -78,14 +65,14 @@ def test_what_is_left_of_a_difference_is_followed(encoder, attention, has_query,
     assert made and all(each is not None for each in made)
 
 
-def test_a_variant_is_read_less_far_than_until_it_has_settled(steps, monkeypatch):
+def test_a_variant_is_read_less_far_than_until_it_has_settled(steps_read, monkeypatch):
     model, seen, imposed = case((400, 350))
     leave_one_out_imposed(model, seen, imposed)
-    followed = sum(steps)
-    steps.clear()
+    followed = sum(steps_read)
+    steps_read.clear()
     monkeypatch.setattr(reading, "adjoint_of", lambda texts: None)
     leave_one_out_imposed(model, seen, imposed)
-    assert followed < 0.7 * sum(steps)
+    assert followed < 0.7 * sum(steps_read)
 
 
 def test_without_following_it_would_be_wrong(monkeypatch):

@@ -7,7 +7,6 @@ import torch
 
 from heedful.attribution import leave_one_out_imposed, leave_one_out_reference
 from heedful.attribution.reuse import reading
-from heedful.attribution.reuse.recurrent_step import RecurrentStep
 from heedful.models.attention_model import build_model
 from heedful.models.trace import trace
 from heedful.settings import NetworkSettings
@@ -35,19 +34,6 @@ def long_batch(lengths=(310, 17, 130), has_query=False) -> Batch:
         query = torch.randint(1, VOCABULARY, (len(mask), 4), generator=draw)
         batch = replace(batch, query_tokens=query, query_mask=torch.ones_like(query, dtype=torch.bool))
     return batch
-
-
-@pytest.fixture
-def steps_read(monkeypatch):
-    """How many steps all variants took together."""
-    counted, original = [], RecurrentStep.apply
-
-    def count(self, tokens, state, memory):
-        counted.append(len(tokens))
-        original(self, tokens, state, memory)
-
-    monkeypatch.setattr(RecurrentStep, "apply", count)
-    return counted
 
 
 def both_ways(model, batch, step=13):
