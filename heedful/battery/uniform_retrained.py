@@ -31,7 +31,8 @@ TEST = BatteryTest(
             unit="share",
             sentence=lambda answer: (
                 f"Trained again with the same weight on every {answer.item}, the model "
-                f"{accuracy_change_text(answer.value)} of accuracy; always giving the most common answer {accuracy_change_text(answer.best)}."
+                f"{accuracy_change_text(answer.value)} of accuracy; always giving the most common answer "
+                f"{accuracy_change_text(answer.best)}."
             ),
         ),
     ),
