@@ -13,7 +13,7 @@ CHECKED := $(subst $(space),$(comma),$(addprefix heedful.,attacks attribution ba
 # Idle threads of torch must wait, not spin: on a busy machine that is a hundredfold difference.
 export OMP_WAIT_POLICY := PASSIVE
 
-.PHONY: audit test check format docs lock benchmarks clean
+.PHONY: audit test test-data check format docs lock benchmarks clean
 
 audit: .venv/ready
 	$(BIN)/heedful audit
@@ -23,6 +23,10 @@ audit: .venv/ready
 test: check
 	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal $(TENSORS) --jaxtyping-packages=$(CHECKED),beartype.beartype
 	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal $(addprefix --ignore=,$(TENSORS))
+
+# Those of them that read the folders of HEEDFUL_DATA and HEEDFUL_GOLDEN.
+test-data: .venv/ready-dev
+	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m data tests
 
 check: .venv/ready-dev
 	$(BIN)/ruff format --check .

@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -53,14 +54,25 @@ ONLY = {
 """Rows that may import nothing else (the standard library aside)."""
 
 
-def row_of(path: Path) -> str:
-    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+FILES = sorted(
+    path for path in ROOT.rglob("*.py") if path.parent != ROOT or path.name not in ("__init__.py", "__main__.py")
+)
+TEXTS = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in FILES}
 
 
-def imports(path: Path) -> set[str]:
+@cache
+def nodes(file: str) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(TEXTS[file])))
+
+
+def row_of(file: str) -> str:
+    return file.split("/")[0].removesuffix(".py")
+
+
+def imports(file: str) -> set[str]:
     """Every module that a file names in an import, also inside functions."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(file):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -68,34 +80,24 @@ def imports(path: Path) -> set[str]:
     return found
 
 
-FILES = sorted(
-    path for path in ROOT.rglob("*.py") if path.parent != ROOT or path.name not in ("__init__.py", "__main__.py")
-)
+def within(name: str, modules) -> bool:
+    return any(name == module or name.startswith(f"{module}.") for module in modules)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_file_imports_only_the_rows_above(path):
-    own = row_of(path)
-    assert own in ROWS, f"{own} has no row: place it in ROWS"
-    for name in imports(path):
-        parts = name.split(".")
-        if parts[0] == "heedful" and len(parts) > 1 and parts[1] in ROWS:
-            assert ROWS.index(parts[1]) <= ROWS.index(own), f"{own} must not import {name}"
+def test_a_file_imports_only_the_rows_above():
+    below = {row: [f"heedful.{each}" for each in ROWS[place + 1 :]] for place, row in enumerate(ROWS)}
+    wrong = {(file, name) for file in TEXTS for name in imports(file) if within(name, below[row_of(file)])}
+    assert wrong == set()
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_the_core_imports_nothing_else(path):
-    allowed = ONLY.get(row_of(path))
-    if allowed is None:
-        return
-    for name in imports(path):
-        top = name.split(".")[0]
-        inside = any(name == module or name.startswith(f"{module}.") for module in allowed)
-        assert inside or top in sys.stdlib_module_names or name == "heedful", f"{path.name} must not import {name}"
+def test_the_core_imports_nothing_else():
+    core = {file: ONLY[row_of(file)] | sys.stdlib_module_names for file in TEXTS if row_of(file) in ONLY}
+    wrong = {(file, name) for file in core for name in imports(file) - {"heedful"} if not within(name, core[file])}
+    assert wrong == set()
 
 
 def test_rows_are_files_that_exist():
-    there = {row_of(path) for path in FILES}
+    there = {row_of(file) for file in TEXTS}
     assert set(ROWS) == there
 
 
@@ -121,28 +123,24 @@ def test_the_root_holds_only_what_everything_shares():
     assert len(ROWS) <= 22
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_files_and_functions_stay_short(path):
-    text = path.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 400
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef) and node.end_lineno:
-            docstring = node.body[0].end_lineno if ast.get_docstring(node) else None
-            start = docstring or node.body[0].lineno - 1
-            assert node.end_lineno - start <= 60, f"{node.name} has {node.end_lineno - start} lines"
+def test_files_and_functions_stay_short():
+    long = {file: len(text.splitlines()) for file, text in TEXTS.items() if len(text.splitlines()) > 400}
+    for file in TEXTS:
+        for node in (node for node in nodes(file) if isinstance(node, ast.FunctionDef)):
+            start = node.body[0].end_lineno if ast.get_docstring(node) else node.body[0].lineno - 1
+            if node.end_lineno - start > 60:
+                long[f"{file}: {node.name}"] = node.end_lineno - start
+    assert long == {}
 
 
 BANNED = {"one", "found", "said", "told"}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_value_is_called_by_a_filler_word(path):
-    names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        names |= {getattr(node, field) for field in ("id", "arg", "attr", "name") if hasattr(node, field)}
-    assert not names & BANNED
+def test_no_value_is_called_by_a_filler_word():
+    fields = ("id", "arg", "attr", "name")
+    names = {(file, getattr(node, field, None)) for file in TEXTS for node in nodes(file) for field in fields}
+    assert {(file, name) for file, name in names if name in BANNED} == set()
 
 
 def test_settings_are_changed_only_where_they_are_validated():
-    for path in FILES:
-        assert "model_copy(" not in path.read_text(encoding="utf-8"), f"{path.name}: use update_settings"
+    assert [file for file, text in TEXTS.items() if "model_copy(" in text] == [], "use update_settings"

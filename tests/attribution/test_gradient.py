@@ -8,8 +8,9 @@ from heedful.attribution import input_gradient, signed_input_gradient, weight_gr
 from heedful.models.encoders import ENCODERS
 from heedful.models.trace import trace
 from heedful.types import Batch, Encoded, LinearModel, Trace
+from support.folders import each_source
 from support.four_verbs import FourVerbs
-from support.golden_models import NAMES, Golden, load_extract, load_full
+from support.golden_models import NAMES, Golden, load_golden
 from support.models import BATCH, LENGTHS, TIME, cases, cut, give_attention, make, make_batch
 
 
@@ -73,14 +74,10 @@ def assert_same_as_reference(golden: Golden) -> None:
     assert (ours[~items] == 0).all()
 
 
+@each_source
 @pytest.mark.parametrize("name", NAMES)
-def test_the_authors_weights_give_the_authors_gradients(name):
-    assert_same_as_reference(load_extract(name))
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_authors_weights_give_the_authors_gradients_on_all_texts(name):
-    assert_same_as_reference(load_full(name))
+def test_the_authors_weights_give_the_authors_gradients(name, source):
+    assert_same_as_reference(load_golden(name, source))
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)

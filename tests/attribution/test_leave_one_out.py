@@ -12,8 +12,9 @@ from heedful.models.encoders import ENCODERS, FLAT
 from heedful.models.trace import trace
 from heedful.settings import NetworkSettings
 from heedful.types import Batch, Encoded
+from support.folders import each_source
 from support.four_verbs import FourVerbs
-from support.golden_models import NAMES, Golden, load_extract, load_full
+from support.golden_models import NAMES, Golden, load_golden
 from support.models import (
     BATCH,
     HIDDEN,
@@ -64,14 +65,10 @@ def assert_same_as_reference(golden: Golden) -> None:
         assert ours[~items].isnan().all()
 
 
+@each_source
 @pytest.mark.parametrize("name", NAMES)
-def test_the_authors_weights_give_the_authors_outputs(name):
-    assert_same_as_reference(load_extract(name))
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_authors_weights_give_the_authors_outputs_on_all_texts(name):
-    assert_same_as_reference(load_full(name))
+def test_the_authors_weights_give_the_authors_outputs(name, source):
+    assert_same_as_reference(load_golden(name, source))
 
 
 def cases_and_heads():

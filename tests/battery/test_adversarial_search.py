@@ -8,7 +8,10 @@ from heedful.battery import Evidence
 from heedful.battery.adversarial_search import search_adversary
 from heedful.exact import eps_max_js
 from heedful.models.trace import trace
+from support.folders import needs_golden
 from support.golden_models import NAMES, load_full
+
+pytestmark = needs_golden
 
 
 @pytest.fixture(params=NAMES, scope="module")

@@ -1,17 +1,12 @@
 """What the models reach on real texts: too slow for all of it here, `benchmarks/accuracy.py` has the rest."""
 
-import os
-
 import pytest
 
 from heedful.runs.worker import load_data
 from heedful.settings import DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
 from heedful.training.loop import train
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not os.environ.get("HEEDFUL_DATA"), reason="HEEDFUL_DATA is not set: the real data is not here"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.data("HEEDFUL_DATA")]
 
 JAIN_WALLACE = TextSettings(words="alphanumeric", start_end=True, longer_than=5)
 

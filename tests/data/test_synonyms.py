@@ -1,8 +1,6 @@
 import gzip
 import json
-import os
 from math import cos, inf, isnan, nextafter, radians, sin
-from pathlib import Path
 
 import pytest
 import torch
@@ -12,12 +10,6 @@ from heedful.data.function_words import FUNCTION_WORDS
 from heedful.data.synonyms import MIN_COSINE, MIN_SIMILARITY, find_synonyms, missing_sources
 from heedful.data.wordnet import synonym_candidates
 from heedful.errors import DataError
-
-DATA = Path(os.environ.get("HEEDFUL_DATA", ""))
-HAS_REAL = all(
-    (DATA / name).is_file() for name in ("synonyms/wordnet_synonyms.json.gz", "embeddings/glove_6b_100d.npz")
-)
-needs_real_data = pytest.mark.skipif(not HAS_REAL, reason="no WordNet and GloVe vectors under HEEDFUL_DATA")
 
 WORDNET = {
     "film": {"n": ["movie", "picture"], "v": ["shoot"]},
@@ -244,7 +236,7 @@ def test_a_fitting_word_is_found_behind_many_that_do_not_fit(folder):
     assert words_of(find_synonyms([*vectors], "vectors", give_vectors(folder, vectors), -4.0))["film"] == "movie"
 
 
-@needs_real_data
+@pytest.mark.data("HEEDFUL_DATA/synonyms/wordnet_synonyms.json.gz", "HEEDFUL_DATA/embeddings/glove_6b_100d.npz")
 def test_real_synonyms_are_synonyms_and_words_of_grammar_stay():
     known = ("film", "movie", "films", "movies", "almost", "nearly", "tried", "attempted", "writer", "author")
     known += ("quickly", "rapidly", "buy", "sell", "summer", "winter", "absurd", "ridiculous")

@@ -1,8 +1,6 @@
 import gzip
-import os
 import struct
 import sys
-from pathlib import Path
 
 import numpy
 import pytest
@@ -21,7 +19,6 @@ from heedful.data.word_vectors import (
 )
 from heedful.errors import DataError, SettingError
 
-GLOVE = Path(os.environ.get("HEEDFUL_DATA", "")) / "embeddings" / "glove_6b_50d.npz"
 WORDS = ("the", "café", ". . .", "at name@domain.com")
 ROWS = [[0.5, -1.0, 2e-3], [1.0, 2.0, 3.0], [0.0, 0.0, 0.25], [4.0, 5.0, 6.0]]
 
@@ -347,7 +344,7 @@ def test_at_least_one_neighbour_must_be_asked_for():
         nearest_neighbours(VECTORS, ["good"], 0)
 
 
-@pytest.mark.skipif(not GLOVE.is_file(), reason="no embeddings under HEEDFUL_DATA")
+@pytest.mark.data("HEEDFUL_DATA/embeddings/glove_6b_50d.npz")
 def test_real_vectors_put_like_words_together():
     vectors = load_vectors("glove_6b_50d")
     assert vectors.matrix.shape == (83657, 50)

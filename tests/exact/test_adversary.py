@@ -15,6 +15,7 @@ from heedful.exact.adversary import js_of_single, slab, without_top
 from heedful.measures import js_divergence
 from support import exact_golden as golden
 from support.exact_strategies import LinearBatch, any_rows, one_row, padded, random_rows
+from support.folders import needs_golden
 
 EPS = 0.01
 
@@ -195,6 +196,7 @@ def test_float32_attention_is_taken_as_a_distribution():
     assert_close(coarse.js, exact.js, atol=1e-6, rtol=0)
 
 
+@needs_golden
 @pytest.mark.parametrize(("name", "mean", "standing"), [("lstm", 0.6301, 56), ("average", 0.6156, 64)])
 def test_on_the_authors_models_it_is_further_than_their_search_on_every_text(name, mean, standing):
     texts = golden.load(name)

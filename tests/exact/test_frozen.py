@@ -11,6 +11,7 @@ import heedful.exact.frozen as frozen
 from heedful.exact import eps_max_js, frozen_optimum
 from support import exact_golden as golden
 from support.exact_strategies import LinearBatch, any_rows, one_row, padded, random_rows
+from support.folders import needs_golden
 
 
 def loss(points: Tensor, weight: Tensor, logits: Tensor) -> Tensor:
@@ -105,6 +106,7 @@ def test_one_item_leaves_no_choice():
     assert (optimum.loss.item(), optimum.js.item(), optimum.moved.item()) == (0, 0, 0)
 
 
+@needs_golden
 @pytest.mark.parametrize("name", golden.NAMES)
 def test_on_the_authors_models_it_beats_every_eps(name):
     texts = golden.load(name)

@@ -19,6 +19,7 @@ from heedful.exact import (
 from heedful.measures import js_divergence
 from support import exact_golden as golden
 from support.exact_strategies import LinearBatch, any_rows, lattice_rows, padded, random_rows
+from support.folders import needs_golden
 
 
 def every_permutation(weight: Tensor) -> Tensor:
@@ -138,6 +139,7 @@ def test_padding_changes_no_worst_case(rows: LinearBatch):
     assert_close(permutation_moments(*wide.linear()).covariance, covariance, atol=1e-12, rtol=1e-12)
 
 
+@needs_golden
 @pytest.mark.parametrize("name", golden.NAMES)
 def test_the_authors_permutations_give_the_authors_predictions(name):
     texts = golden.load(name)

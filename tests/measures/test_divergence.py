@@ -1,7 +1,4 @@
-import json
-import os
 from math import log
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +10,7 @@ from scipy.stats import entropy as scipy_entropy
 from torch.testing import assert_close
 
 from heedful.measures import entropy, js_divergence, kl_divergence, total_variation
+from support.folders import each_source, golden_pairs
 from support.strategies import distribution_pairs, padded
 
 DIVERGENCES = [js_divergence, kl_divergence, total_variation]
@@ -20,20 +18,12 @@ SYMMETRIC = [js_divergence, total_variation]
 MEASURES = [*DIVERGENCES, lambda p, q, mask=None: entropy(p, mask)]
 
 
-def golden_pairs(source: str) -> list[dict]:
-    """Results of the reference code on pairs of distributions: the extract in this repository, or the full file."""
-    folder = os.environ.get("HEEDFUL_GOLDEN") if source == "full" else Path(__file__).parents[1] / "golden"
-    if folder is None:
-        pytest.skip("HEEDFUL_GOLDEN is not set: the full golden files are elsewhere")
-    return json.loads((Path(folder) / "metrics.json").read_text(encoding="utf-8"))["pairs"]
-
-
 def lost_to_epsilon(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
     """By how much KL(p || q) shrinks when 1e-10 is added inside each logarithm, as the authors' code does."""
     return (torch.special.xlog1py(p, 1e-10 / q) - torch.special.xlog1py(p, 1e-10 / p)).sum()
 
 
-@pytest.mark.parametrize("source", ["extract", "full"])
+@each_source
 def test_divergences_are_those_of_the_reference_code(source):
     for pair in golden_pairs(source):
         a, b = (torch.tensor(pair[name], dtype=torch.float64) for name in "ab")

@@ -1,9 +1,6 @@
-import json
-import os
 import warnings
 from itertools import combinations, permutations
 from math import comb, isnan, nan
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +11,7 @@ from scipy.stats import kendalltau
 from torch.testing import assert_close
 
 from heedful.measures import kendall_tau, kendall_top_k_distance, rank_descending, ties_within, top_k_overlap
+from support.folders import each_source, golden_folder, golden_pairs, needs_golden
 from support.strategies import masks, padded, score_pairs, scores
 
 # Every measure of two rankings, as a number per row.
@@ -24,19 +22,6 @@ MEASURES = {
     "distance": lambda a, b, mask: kendall_top_k_distance(a, b, mask, 3, 0.25),
 }
 each_measure = pytest.mark.parametrize("measure", MEASURES.values(), ids=MEASURES)
-
-
-def golden_folder() -> Path:
-    folder = os.environ.get("HEEDFUL_GOLDEN")
-    if folder is None:
-        pytest.skip("HEEDFUL_GOLDEN is not set: the full golden files are elsewhere")
-    return Path(folder)
-
-
-def golden_pairs(source: str) -> list[dict]:
-    """Results of the reference code on pairs of distributions: the extract in this repository, or the full file."""
-    folder = golden_folder() if source == "full" else Path(__file__).parents[1] / "golden"
-    return json.loads((folder / "metrics.json").read_text(encoding="utf-8"))["pairs"]
 
 
 def as_row(values: list[float]) -> torch.Tensor:
@@ -229,7 +214,7 @@ def test_ranks_of_ties_within_make_tau_blind_to_rounding():
     assert kendall_tau(ties_within(attention), ties_within(importance))[0].item() == 1
 
 
-@pytest.mark.parametrize("source", ["extract", "full"])
+@each_source
 def test_tau_is_that_of_the_reference_code(source):
     for pair in golden_pairs(source):
         tau, p = kendall_tau(as_row(pair["a"]), as_row(pair["b"]))
@@ -237,9 +222,10 @@ def test_tau_is_that_of_the_reference_code(source):
         assert p.item() == pytest.approx(pair["p"], abs=1e-9)
 
 
+@needs_golden
 @pytest.mark.parametrize("name", ["jw_sst_tiny_lstm", "jw_sst_tiny_average"])
 def test_tau_is_that_of_the_reference_code_on_a_ragged_batch_of_real_texts(name):
-    stored = np.load(golden_folder() / f"{name}.npz")
+    stored = np.load(golden_folder("full") / f"{name}.npz")
     attention, position = torch.tensor(stored["attn_f64"]), torch.arange(stored["attn_f64"].shape[1])
     # Between the start symbol and the end symbol.
     mask = (position > 0) & (position < torch.tensor(stored["lengths"]).unsqueeze(-1) - 1)
@@ -291,7 +277,7 @@ def test_top_k_of_nothing_is_undefined():
     assert not top_k_overlap(row, with_nan, torch.tensor([[True, False, True]]), 2).isnan().any()
 
 
-@pytest.mark.parametrize("source", ["extract", "full"])
+@each_source
 def test_top_k_distance_follows_from_the_number_of_the_reference_code(source):
     """The authors' number is another function of the same counts; from it and plain counts follows our distance.
 

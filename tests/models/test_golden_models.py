@@ -3,7 +3,8 @@ import pytest
 import torch
 
 from heedful.models.trace import trace
-from support.golden_models import NAMES, Golden, load_extract, load_full
+from support.folders import each_source, needs_golden
+from support.golden_models import NAMES, Golden, load_full, load_golden
 
 
 def assert_same_as_reference(golden: Golden) -> None:
@@ -15,16 +16,13 @@ def assert_same_as_reference(golden: Golden) -> None:
     np.testing.assert_allclose(ours.logits.softmax(-1)[:, 1].numpy(), golden.results["yhat_f64"], atol=1e-9, rtol=0)
 
 
+@each_source
 @pytest.mark.parametrize("name", NAMES)
-def test_the_authors_weights_give_the_authors_numbers(name):
-    assert_same_as_reference(load_extract(name))
+def test_the_authors_weights_give_the_authors_numbers(name, source):
+    assert_same_as_reference(load_golden(name, source))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_authors_weights_give_the_authors_numbers_on_all_texts(name):
-    assert_same_as_reference(load_full(name))
-
-
+@needs_golden
 def test_hidden_states_are_those_of_the_reference():
     golden = load_full("jw_sst_tiny_lstm")
     with torch.no_grad():

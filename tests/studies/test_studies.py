@@ -193,7 +193,8 @@ def test_rows_of_a_table_are_as_long_as_its_head(study):
 
 def test_the_run_of_a_study_has_a_key_once_its_data_is_known():
     planned = STUDIES["jain-wallace"].runs_at("small")[0].run
-    run = update_settings(planned.run, {"data.source": "mock-1", "data.train_limit": 20})
+    here = {"data.source": "mock-1", "data.train_limit": 20, "network.vectors": None}
+    run = update_settings(planned.run, here)
     resolved = resolve([run])[0].run
     assert resolved.data.fingerprint
     assert key_of(resolved)

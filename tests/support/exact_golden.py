@@ -1,13 +1,12 @@
 """Jain and Wallace's tiny models, from their stored weights: attention and item logits without any model of ours."""
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
-import pytest
 import torch
 from torch import Tensor
+
+from support.folders import golden_folder
 
 NAMES = ("lstm", "average")
 
@@ -24,10 +23,7 @@ class Golden:
 
 
 def load(name: str) -> Golden:
-    folder = os.environ.get("HEEDFUL_GOLDEN")
-    if not folder:
-        pytest.skip("HEEDFUL_GOLDEN is not set: the full reference fixtures are not here")
-    arrays = np.load(Path(folder) / f"jw_sst_tiny_{name}.npz")
+    arrays = np.load(golden_folder("full") / f"jw_sst_tiny_{name}.npz")
     stored = {key: torch.from_numpy(arrays[key]) for key in arrays.files}
     tokens, lengths = stored["X"].long(), stored["lengths"].long()
     weight, bias = stored["dec.linear_1.weight"].double(), stored["dec.linear_1.bias"].double()

@@ -1,17 +1,15 @@
 """The reference implementation's tiny models, with their weights loaded into ours, and what they computed."""
 
 import json
-import os
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
-import pytest
 import torch
 
 from heedful.models.attention_model import AttentionModel, build_model
 from heedful.settings import NetworkSettings
 from heedful.types import Batch
+from support.folders import golden_folder
 
 NAMES = ("jw_sst_tiny_lstm", "jw_sst_tiny_average")
 
@@ -23,16 +21,13 @@ class Golden:
     results: dict[str, np.ndarray]
 
 
-def golden_folder() -> Path:
-    folder = os.environ.get("HEEDFUL_GOLDEN")
-    if not folder:
-        pytest.skip("HEEDFUL_GOLDEN is not set: the full reference fixtures are not here")
-    return Path(folder)
+def load_golden(name: str, source: str) -> Golden:
+    return load_full(name) if source == "full" else load_extract(name)
 
 
 def load_extract(name: str) -> Golden:
     """Four texts, part of this repository."""
-    stored = json.loads((Path(__file__).parents[1] / "golden" / f"{name}.json").read_text())
+    stored = json.loads((golden_folder("extract") / f"{name}.json").read_text())
     weights = {k: np.array(v, dtype=np.float32) for k, v in stored["weights"].items()}
     results = {k: np.array(v) for k, v in stored["results"].items()}
     return Golden(load_weights(name, weights), batch_of(np.array(stored["X"]), np.array(stored["lengths"])), results)
@@ -40,7 +35,7 @@ def load_extract(name: str) -> Golden:
 
 def load_full(name: str) -> Golden:
     """All 64 texts."""
-    stored = dict(np.load(golden_folder() / f"{name}.npz"))
+    stored = dict(np.load(golden_folder("full") / f"{name}.npz"))
     return Golden(load_weights(name, stored), batch_of(stored["X"], stored["lengths"], stored["y"]), stored)
 
 

@@ -2,10 +2,8 @@
 
 import gzip
 import json
-import os
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations
-from pathlib import Path
 
 import pytest
 import torch
@@ -13,15 +11,11 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from heedful.types import Batch
+from support.folders import outside
 from support.strategies import masks, scores
 
-GOLDEN = Path(os.environ.get("HEEDFUL_GOLDEN", "")) / "hatexplain_birnn.json.gz"
-POSTS = Path(os.environ.get("HEEDFUL_DATA", "")) / "hatexplain" / "test.jsonl.gz"
-
-needs_golden_posts = pytest.mark.skipif(
-    not (GOLDEN.is_file() and POSTS.is_file()),
-    reason="needs hatexplain_birnn.json.gz under HEEDFUL_GOLDEN and hatexplain under HEEDFUL_DATA",
-)
+GOLDEN, POSTS = "HEEDFUL_GOLDEN/hatexplain_birnn.json.gz", "HEEDFUL_DATA/hatexplain/test.jsonl.gz"
+needs_golden_posts = pytest.mark.data(GOLDEN, POSTS)
 
 
 @st.composite
@@ -100,9 +94,9 @@ class GoldenPosts:
 
 def golden_posts() -> GoldenPosts:
     """The posts that are cut into the same words as ours."""
-    with gzip.open(GOLDEN, "rt", encoding="utf-8") as file:
+    with gzip.open(outside(GOLDEN), "rt", encoding="utf-8") as file:
         golden = json.load(file)
-    with gzip.open(POSTS, "rt", encoding="utf-8") as file:
+    with gzip.open(outside(POSTS), "rt", encoding="utf-8") as file:
         posts = {post["id"]: post for post in map(json.loads, file)}
     texts = [text for text in golden["texts"] if len(posts[text["id"]]["text"].split(" ")) == len(text["soft"])]
     marks = []

@@ -1,5 +1,3 @@
-import os
-
 import pytest
 import torch
 from hypothesis import given
@@ -77,7 +75,7 @@ def counted(source: str, words: str) -> list[int]:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not os.environ.get("HEEDFUL_DATA"), reason="HEEDFUL_DATA is not set: the real data is not here")
+@pytest.mark.data("HEEDFUL_DATA/sst2", "HEEDFUL_DATA/newsgroups_sports")
 class TestRealCounts:
     def test_sst_has_the_papers_412_positive_265_negative_and_1384_neutral_tokens(self):
         assert counted("sst2", "alphanumeric") == [265, 412, 1384]

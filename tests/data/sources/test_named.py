@@ -2,18 +2,16 @@
 
 import gzip
 import json
-import os
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from heedful.data import load, named, named_sets
 from heedful.errors import SettingError
 from heedful.settings import DataSettings, TextSettings
+from support.folders import outside
 
 TEXT = TextSettings()
-DATA = Path(os.environ.get("HEEDFUL_DATA", ""))
 QUICK = {"imdb_small", "sst2", "tweeteval_emotion"}
 REAL = [
     "ag_news",
@@ -41,8 +39,7 @@ def real(*names):
     """A parameter for each real set: skipped where it is not there, slow where it takes more than about two seconds."""
     parameters = []
     for name in names:
-        is_absent = not (DATA / name / "meta.json").is_file()
-        marks = [pytest.mark.skipif(is_absent, reason=f"no {name} under HEEDFUL_DATA")]
+        marks = [pytest.mark.data(f"HEEDFUL_DATA/{name}/meta.json")]
         parameters.append(pytest.param(name, marks=marks if name in QUICK else [*marks, pytest.mark.slow]))
     return parameters
 
@@ -122,13 +119,13 @@ def test_a_name_cannot_leave_the_data_folder(made_up):
 
 
 def raw(name, split):
-    with gzip.open(DATA / name / f"{split}.jsonl.gz", "rt", encoding="utf-8") as file:
+    with gzip.open(outside(f"HEEDFUL_DATA/{name}/{split}.jsonl.gz"), "rt", encoding="utf-8") as file:
         return [json.loads(line) for line in file]
 
 
 @pytest.mark.parametrize("name", real(*REAL))
 def test_rows_and_labels_of_a_real_set_are_counted_as_in_its_meta(name):
-    meta = json.loads((DATA / name / "meta.json").read_text(encoding="utf-8"))
+    meta = json.loads(outside(f"HEEDFUL_DATA/{name}/meta.json").read_text(encoding="utf-8"))
     loaded = named.load(DataSettings(source=name))
     names = meta.get("label_names")
     assert loaded.labels == tuple(names or ())

@@ -21,7 +21,8 @@ from heedful.training.methods.adversary import adversarial_model, adversarial_mo
 from heedful.training.metrics import outputs
 from heedful.training.trained import Trained
 from heedful.types import Dataset, Encoded, Reference, Trace
-from support.golden_models import batch_of, golden_folder, load_weights
+from support.folders import golden_folder, needs_golden
+from support.golden_models import batch_of, load_weights
 from support.models import make, make_batch
 from support.runs import changed, same, toy, weights
 from support.strategies import distribution_pairs
@@ -87,10 +88,11 @@ def test_the_reference_itself_has_loss_zero_and_nothing_is_beyond_one(pair):
     assert (loss.abs() <= 1 + 1e-12).all()
 
 
+@needs_golden
 def test_one_step_is_the_authors_step():
     """Wiegreffe and Pinter's code, run once in float64; it took the logarithm of the base's attention in float32."""
-    stored = dict(np.load(golden_folder() / "wp_sst_tiny_lstm_onebatch.npz"))
-    base = np.load(golden_folder() / "jw_sst_tiny_lstm.npz")
+    stored = dict(np.load(golden_folder("full") / "wp_sst_tiny_lstm_onebatch.npz"))
+    base = np.load(golden_folder("full") / "jw_sst_tiny_lstm.npz")
     rows, width = stored["rows_of_jw_fixture"], stored["attn"].shape[1]
     batch = batch_of(base["X"][rows, :width], base["lengths"][rows], base["y"][rows])
     reference = Reference(torch.tensor(stored["target_attn"]).double(), logits_of(stored["target_pred_f64"].tolist()))
