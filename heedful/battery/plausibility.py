@@ -21,7 +21,7 @@ from heedful.measures.plausibility import (
     eraser_auprc,
     expected_eraser_auprc,
     token_f1,
-    top_k_chances,
+    top_k_probabilities,
 )
 from heedful.measures.ranking import ties_within
 from heedful.measures.span_matching import best_eraser_iou, expected_eraser_iou
@@ -117,7 +117,7 @@ def _agreement(
         positive: the ranks of items whose score is positive, 0 for others.
         chosen: its top items, ties in random order.
     """
-    chances = top_k_chances(ranks, items, sizes)
+    chances = top_k_probabilities(ranks, items, sizes)
     undefined = chances.isnan().any(1)
     single, runs = hatexplain_iou(chances, marked, items), eraser_iou(chosen, marked, items)
     return {

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import torch
 
-from heedful.battery.question import Answer, Columns, Question, Triple, Values, mean
+from heedful.battery.question import Columns, Question, QuestionResult, Triple, Values, mean
 from heedful.measures.span_overlap import f1_of_means
 
 BASELINES = {
@@ -73,7 +73,7 @@ def _top_details(columns: Columns) -> dict[str, float]:
     return {name: value for name, value in details.items() if value == value}
 
 
-def _ranking_sentence(answer: Answer) -> str:
+def _ranking_sentence(answer: QuestionResult) -> str:
     strongest = max(BASELINES.values(), key=lambda name: answer.details.get(name, -1.0))
     people = answer.details.get("another annotator, against all others")
     other = "" if people is None else f"; another annotator's marks have {people:.2f} against the others'"
@@ -84,7 +84,7 @@ def _ranking_sentence(answer: Answer) -> str:
     )
 
 
-def _top_sentence(answer: Answer) -> str:
+def _top_sentence(answer: QuestionResult) -> str:
     return (
         f"The most attended {answer.item}s and the marked ones agree with an F1 of {answer.value:.2f}; as many "
         f"{answer.item}s by a ranking that knows nothing of the model reach {answer.floor:.2f}, and no other choice of "

@@ -19,7 +19,7 @@ Triple = tuple[Values, Values, Values]
 
 
 @dataclass(frozen=True)
-class Answer:
+class QuestionResult:
     """The numbers of one question, for its sentence.
 
     Args:
@@ -67,7 +67,7 @@ class Question:
     needs: tuple[str, ...]
     measured: Callable[[Columns], Triple]
     best_kind: Literal["ceiling", "yardstick"]
-    sentence: Callable[[Answer], str]
+    sentence: Callable[[QuestionResult], str]
     details: Callable[[Columns], dict[str, float]] = lambda columns: {}
     unit: Literal["number", "share"] = "number"
     material: float = 0.0

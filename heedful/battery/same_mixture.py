@@ -5,7 +5,7 @@ from math import nan
 import torch
 
 from heedful.battery.evidence import Evidence, undefined_where
-from heedful.battery.question import Answer, BatteryTest, Columns, Question, Triple, mean
+from heedful.battery.question import BatteryTest, Columns, Question, QuestionResult, Triple, mean
 from heedful.models.transformers.model import TransformerModel
 from heedful.models.transformers.same_mixture import least_weight
 from heedful.types import Findings
@@ -42,7 +42,7 @@ def _measured(columns: Columns) -> Triple:
     return value, torch.zeros_like(value), torch.ones_like(value)
 
 
-def _sentence(answer: Answer) -> str:
+def _sentence(answer: QuestionResult) -> str:
     if answer.details["free dimensions"] == 0:
         return (
             "No other weights mix the same values in any head: the texts have no more tokens than a head's values have "

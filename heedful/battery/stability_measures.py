@@ -10,7 +10,7 @@ from pydantic import Field
 from torch import Tensor
 
 from heedful.battery.evidence import Evidence, Weights
-from heedful.battery.question import Answer, Columns, Triple, mean
+from heedful.battery.question import Columns, QuestionResult, Triple, mean
 from heedful.measures import js_divergence, top_k_overlap, total_variation
 from heedful.models.trace import reread
 from heedful.settings import Positive
@@ -93,12 +93,12 @@ def answer_moves(test: str, tvd: str = "tvd", flips: str = "flips") -> Callable[
     return lambda columns: {name: mean(column)(columns) for name, column in measures.items()}
 
 
-def relative_to_shuffled(answer: Answer) -> str:
+def relative_to_shuffled(answer: QuestionResult) -> str:
     """How far attention moves beside how far permuting the weights at random would move it, in words.
 
-    >>> relative_to_shuffled(Answer(value=0.27, floor=0.0, best=0.3))
+    >>> relative_to_shuffled(QuestionResult(value=0.27, floor=0.0, best=0.3))
     '10 % as far as permuting the weights at random would'
-    >>> relative_to_shuffled(Answer(value=0.0004, floor=0.0, best=0.0004))
+    >>> relative_to_shuffled(QuestionResult(value=0.0004, floor=0.0, best=0.0004))
     '0 % as far as permuting the weights at random would (but attention is nearly uniform: there is little to move)'
     """
     share = 100 * (1 - answer.value / answer.best) if answer.best > 0 else 0.0

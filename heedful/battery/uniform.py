@@ -38,10 +38,10 @@ def accuracy_lost(correct_otherwise: str) -> Callable[[Columns], Triple]:
     return measured
 
 
-def points(lost: float) -> str:
+def accuracy_change_text(lost: float) -> str:
     """Accuracy lost or gained, in words.
 
-    >>> points(0.021), points(-0.004)
+    >>> accuracy_change_text(0.021), accuracy_change_text(-0.004)
     ('loses 2.1 points', 'gains 0.4 points')
     """
     return f"{'gains' if lost < 0 else 'loses'} {100 * abs(lost):.1f} points"
@@ -61,8 +61,8 @@ TEST = BatteryTest(
             best_kind="ceiling",
             unit="share",
             sentence=lambda answer: (
-                f"With the same weight on every {answer.item} this model {points(answer.value)} of accuracy; always "
-                f"giving the most common answer {points(answer.best)}."
+                f"With the same weight on every {answer.item} this model {accuracy_change_text(answer.value)} "
+                f"of accuracy; always giving the most common answer {accuracy_change_text(answer.best)}."
             ),
         ),
     ),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from heedful.battery.question import BatteryTest, Question
-from heedful.battery.uniform import accuracy_lost, points
+from heedful.battery.uniform import accuracy_change_text, accuracy_lost
 from heedful.types import Findings, Trace
 
 
@@ -30,8 +30,9 @@ TEST = BatteryTest(
             best_kind="ceiling",
             unit="share",
             sentence=lambda answer: (
-                f"Trained again with the same weight on every {answer.item}, the model {points(answer.value)} of "
-                f"accuracy; always giving the most common answer {points(answer.best)}."
+                f"Trained again with the same weight on every {answer.item}, the model "
+                f"{accuracy_change_text(answer.value)} of accuracy; always giving the most common answer "
+                f"{accuracy_change_text(answer.best)}."
             ),
         ),
     ),

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from heedful.report import AuditFiles
 
 
-__all__ = ["Answer", "inputs_of", "print_answer", "read_answer", "write_answer"]
+__all__ = ["AuditOutput", "inputs_of", "print_answer", "read_answer", "write_answer"]
 
 
 @dataclass(frozen=True)
-class Answer:
+class AuditOutput:
     """What an audit came to.
 
     Args:
@@ -38,18 +38,18 @@ class Answer:
     notes: tuple[str, ...] = ()
 
 
-def read_answer(out: Path, inputs: str | None) -> Answer | None:
+def read_answer(out: Path, inputs: str | None) -> AuditOutput | None:
     """What was answered to these inputs before, where nothing has changed since; its files are in place."""
     if (kept := kept_answer(out, inputs)) is None:
         return None
     document = json.loads((out / "verdict.json").read_text(encoding="utf-8"))
     verdicts = tuple(map(Verdict.model_validate, document.get("audits", [document])))
-    return Answer(out / "report.html", kept.names, verdicts, kept.compared, kept.notes)
+    return AuditOutput(out / "report.html", kept.names, verdicts, kept.compared, kept.notes)
 
 
 def write_answer(
     audits: "Sequence[AuditFiles]", out: Path, inputs: str | None, notes: Sequence[str], *, with_texts: bool = True
-) -> Answer:
+) -> AuditOutput:
     """Write report.html, and the rows and verdicts of all models, into a folder, and keep what is printed of them.
 
     Args:
@@ -67,10 +67,10 @@ def write_answer(
     _write_files(shown, out)
     names, places = tuple(each.name for each in models), [folder for each in models for folder in each.folders]
     keep_answer(out, inputs, places, {"names": names, "compared": compared, "notes": tuple(notes)})
-    return Answer(out / "report.html", names, tuple(each.verdict for each in shown), compared)
+    return AuditOutput(out / "report.html", names, tuple(each.verdict for each in shown), compared)
 
 
-def print_answer(printed: "Output", answer: Answer) -> None:
+def print_answer(printed: "Output", answer: AuditOutput) -> None:
     """The answer as the terminal, a script or a quiet reader gets it."""
     from heedful.cli.verdicts import print_verdicts
     from heedful.verdict.headline import headline

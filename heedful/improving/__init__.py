@@ -2,7 +2,7 @@
 
 from heedful.improving.candidates import Candidate
 from heedful.improving.choosing import choose
-from heedful.improving.points import Point, point_of
+from heedful.improving.method_scores import Point, point_of
 from heedful.improving.search import Improvement, improve
 
 __all__ = ["Candidate", "Improvement", "Point", "choose", "improve", "point_of"]

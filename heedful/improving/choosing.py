@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from heedful.improving.points import Point
+from heedful.improving.method_scores import Point
 
 MOST_LOST = 0.005
 """Accuracy that may be lost: half a point."""

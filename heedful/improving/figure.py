@@ -7,7 +7,7 @@ import polars as pl
 
 from heedful.formatting import format_number
 from heedful.improving.choosing import frontier
-from heedful.improving.points import Point
+from heedful.improving.method_scores import Point
 from heedful.report.axis import axis_ends, x_axis, y_axis
 from heedful.report.drawing import INK, PLOT, colour_of
 from heedful.report.figure import Figure

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from heedful.improving.candidates import Candidate, check_improvable, first_candidates, own_way
 from heedful.improving.choosing import MOST_LOST, choose
-from heedful.improving.points import OPTIONS, TESTS, Point, point_of
+from heedful.improving.method_scores import OPTIONS, TESTS, Point, point_of
 from heedful.report.audit_files import AuditFiles
 from heedful.report.pooled import pool_checkpoints
 from heedful.runs.companions import PlannedAudit, plan_audits

@@ -83,7 +83,7 @@ def auroc(
     return share.where(_has_both(marks, mask) & _defined(scores, mask), torch.nan)
 
 
-def top_k_chances(
+def top_k_probabilities(
     scores: Real[Tensor, "*batch item"],
     mask: Bool[Tensor, "*batch item"] | None,
     k: int | Real[Tensor, "*batch"],
@@ -93,7 +93,7 @@ def top_k_chances(
     0 or 1 but for items that share the score at which the list ends. They sum to k, or to the number of items where
     there are fewer. NaN throughout where a score is NaN.
 
-    >>> top_k_chances(torch.tensor([[5.0, 1.0, 3.0, 3.0]]), None, 2)
+    >>> top_k_probabilities(torch.tensor([[5.0, 1.0, 3.0, 3.0]]), None, 2)
     tensor([[1.0000, 0.0000, 0.5000, 0.5000]], dtype=torch.float64)
     """
     mask = torch.ones_like(scores, dtype=torch.bool) if mask is None else mask
@@ -112,7 +112,7 @@ def token_f1(
 
     F1 = 2 |chosen and marked| / (|chosen| + |marked|), the harmonic mean of precision and recall.
 
-    1 where the two are the same; of chances (`top_k_chances`) it is the exact expectation, so that those of constant
+    1 where the two are the same; of `top_k_probabilities` it is the exact expectation, so that those of constant
     scores, k / n each, give the floor. NaN where nothing is marked. DeYoung et al. (2020, ERASER, section 4.1) report
     the mean over texts.
 

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Bool, Float, Int, Real
 from torch import Tensor
 
-from heedful.measures.plausibility import top_k_chances
+from heedful.measures.plausibility import top_k_probabilities
 
 THRESHOLD = 0.5
 """The smallest IOU at which a span counts as matched."""
@@ -54,7 +54,7 @@ def hatexplain_iou(
     """As `eraser_iou` where each chosen item is a span of its own, in float64.
 
     So a marked span of more than 1 / threshold items is never matched, and one of two items can be matched twice:
-    recall may be above 1. Of chances (`top_k_chances`) it is the exact expectation; those of constant scores give the
+    recall may be above 1. Of `top_k_probabilities` it is the exact expectation; those of constant scores give the
     floor. Mathew et al. (2021, HateXplain), who take the top 5 tokens of posts that are labelled toxic against the
     union of the annotators' marks.
 
@@ -103,7 +103,7 @@ def ferret_iou(
     """
     mask = torch.ones_like(marks) if mask is None else mask
     undefined = (scores.isnan() & mask).any(1) | ~(marks & mask).any(1)
-    chances = top_k_chances(scores.nan_to_num(), mask & (scores > 0), k)
+    chances = top_k_probabilities(scores.nan_to_num(), mask & (scores > 0), k)
     sure, tied = chances == 1, (chances > 0) & (chances < 1)
     drawn, (size, marked) = chances.where(tied, 0.0).sum(1).round(), _sizes(tied, marks & mask)
     hits = torch.arange(int(torch.as_tensor(k).max()) + 1, device=marks.device).double()

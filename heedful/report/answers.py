@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from heedful.formatting import format_estimate, format_interval, format_number
 from heedful.report.audit_files import AuditFiles
-from heedful.schema import GROUPS, Group, Line, Outcome, SeedScore
+from heedful.schema import GROUPS, Group, Line, LineStatus, SeedScore
 
 LEFT, RIGHT = -0.2, 1.2
 """The scores at the two ends of a bar; those beyond end in an arrow."""
@@ -33,7 +33,7 @@ class ShownLine:
     kind: str
     score: str
     score_interval: str
-    outcome: Outcome
+    outcome: LineStatus
     reason: str
     where: str
     bar: Bar | None

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import NonNegativeInt
 
 from heedful.formatting import format_estimate
-from heedful.schema.part import Group, Number, Outcome, VerdictPart
+from heedful.schema.part import Group, LineStatus, Number, VerdictPart
 
 
 class SeedScore(VerdictPart):
@@ -63,7 +63,7 @@ class Line(VerdictPart):
     sentence: str = ""
     details: dict[str, Number] = {}
     topic: str = ""
-    outcome: Outcome = "not counted"
+    outcome: LineStatus = "not counted"
     reason: str = ""
     by_seed: tuple[SeedScore, ...] = ()
 

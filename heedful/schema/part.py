@@ -22,7 +22,12 @@ GROUPS: dict[Group, str] = {
 
 Number = Annotated[float | None, AfterValidator(_finite)]
 
-Outcome = Literal["holds", "fails", "undecided", "not counted"]
+Outcome = Literal["points", "misses", "no_small_set"]
+"""Result for one text and one ranking."""
+Reason = Literal["many words", "default", "any words", "default or any words"]
+"""Why no small set of words decides the prediction of a text."""
+
+LineStatus = Literal["holds", "fails", "undecided", "not counted"]
 """What a line says of attention."""
 
 

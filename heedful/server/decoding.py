@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from heedful.server.contract import Decoded
 from heedful.server.hierarchy import encode_words
-from heedful.server.outcomes import divergence, outcome
+from heedful.server.predictions import divergence, prediction_change
 from heedful.server.reading import ReadText
 from heedful.types import LinearModel
 
@@ -24,7 +24,7 @@ def decode(read: ReadText, attention: Sequence[float], word_attention: Sequence[
         logits = evidence.model.decode(encoded, weights.to(evidence.trace.attention)).cpu()
         if isinstance(evidence.model, LinearModel):
             item_logits = evidence.model.item_logits(encoded)[0].cpu()[read.real].tolist()
-    decoded = outcome(read, logits)
+    decoded = prediction_change(read, logits)
     return Decoded(
         logits=decoded.logits,
         probabilities=decoded.probabilities,

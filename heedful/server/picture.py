@@ -7,7 +7,7 @@ import polars as pl
 
 from heedful.report.drawing import COLOURS, STRONG
 from heedful.report.figure import Figure, to_png, to_svg
-from heedful.server.outcomes import outcome
+from heedful.server.predictions import prediction_change
 from heedful.server.reading import ReadText
 from heedful.server.requests import PictureFormat
 
@@ -25,7 +25,9 @@ def draw_picture(read: ReadText, attention: Sequence[float] | None = None, kind:
         attention: the weights; None: the model's own.
     """
     weights = read.evidence.attention if attention is None else read.weights(attention)
-    reached = outcome(read, read.evidence.trace.logits.cpu() if attention is None else read.evidence.decode(weights))
+    reached = prediction_change(
+        read, read.evidence.trace.logits.cpu() if attention is None else read.evidence.decode(weights)
+    )
     figure = Figure(
         name="attention",
         group="attention",

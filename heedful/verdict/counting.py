@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from heedful.schema import Line, Outcome, Verdict, updated
+from heedful.schema import Line, LineStatus, Verdict, updated
 
 HALFWAY = 0.5
 """The score that attention must reach: half way from the floor to the best possible."""
@@ -37,7 +37,7 @@ Gate = Literal["nothing to explain", "too few texts"]
 class Status:
     """What a line says of attention, and why where it says nothing."""
 
-    outcome: Outcome
+    outcome: LineStatus
     reason: str = ""
 
 
@@ -84,9 +84,9 @@ def counted(verdict: Verdict) -> Verdict:
     return updated(verdict, lines=tuple(lines))
 
 
-def outcomes(lines: Sequence[Line], group: str) -> dict[Outcome, list[Line]]:
+def outcomes(lines: Sequence[Line], group: str) -> dict[LineStatus, list[Line]]:
     """The lines of a group by their outcome."""
-    by_outcome: dict[Outcome, list[Line]] = {"holds": [], "fails": [], "undecided": [], "not counted": []}
+    by_outcome: dict[LineStatus, list[Line]] = {"holds": [], "fails": [], "undecided": [], "not counted": []}
     for line in lines:
         if line.group == group:
             by_outcome[line.outcome].append(line)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from heedful.formatting import format_number
-from heedful.schema import Group, Headline, Line, Outcome, Verdict
+from heedful.schema import Group, Headline, Line, LineStatus, Verdict
 from heedful.verdict.counting import FEWEST_TEXTS, OUT_OF_REACH, gate_reason, outcomes
 
 FEWEST_QUESTIONS = 3
@@ -74,7 +74,7 @@ def headline(verdict: Verdict) -> Headline:
     )
 
 
-def answer_of(relevance: Mapping[Outcome, Sequence[Line]]) -> Answer:
+def answer_of(relevance: Mapping[LineStatus, Sequence[Line]]) -> Answer:
     """What the decided questions of relevance come to."""
     held, failed = len(relevance["holds"]), len(relevance["fails"])
     if held + failed == 0:
@@ -86,7 +86,7 @@ def answer_of(relevance: Mapping[Outcome, Sequence[Line]]) -> Answer:
     return "yes" if held >= FEWEST_QUESTIONS else "undecided"
 
 
-def _tally(relevance: Mapping[Outcome, Sequence[Line]]) -> str:
+def _tally(relevance: Mapping[LineStatus, Sequence[Line]]) -> str:
     held, failed, undecided = (len(relevance[name]) for name in ("holds", "fails", "undecided"))
     total = held + failed + undecided
     if not total:
@@ -133,7 +133,7 @@ def _beside(verdict: Verdict, group: Group) -> str:
     return sentence
 
 
-def _balance(by_outcome: Mapping[Outcome, Sequence[Line]]) -> Balance:
+def _balance(by_outcome: Mapping[LineStatus, Sequence[Line]]) -> Balance:
     if by_outcome["holds"] and by_outcome["fails"]:
         return "mixed"
     for outcome in ("holds", "fails", "undecided"):

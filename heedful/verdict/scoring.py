@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from heedful.battery import QUESTIONS
-from heedful.battery.question import Answer, Columns, Question
+from heedful.battery.question import Columns, Question, QuestionResult
 from heedful.measures import Estimate, mean_interval, score_interval
 from heedful.schema import Line
 from heedful.verdict.gate import has_learnt
@@ -62,7 +62,9 @@ def is_asked(question: Question, columns: Columns) -> bool:
     return ({name.split(".")[0] for name in columns} | set(columns)).issuperset(question.needs)
 
 
-def lines_across(audits: Sequence[Rows], item: str = "word", counted_on: str = Answer.counted_on) -> tuple[Line, ...]:
+def lines_across(
+    audits: Sequence[Rows], item: str = "word", counted_on: str = QuestionResult.counted_on
+) -> tuple[Line, ...]:
     """The verdict from the rows of one seed or several."""
     columns, inexact, searched = columns_of(audits), inexact_tests(audits), searched_tests(audits)
     return tuple(verdict_lines(columns, inexact=inexact, searched=searched, item=item, counted_on=counted_on))
@@ -74,7 +76,7 @@ def verdict_lines(
     inexact: Collection[str] = (),
     searched: Collection[str] = (),
     item: str = "word",
-    counted_on: str = Answer.counted_on,
+    counted_on: str = QuestionResult.counted_on,
 ) -> list[Line]:
     """One line for every question whose tests were run.
 
@@ -110,7 +112,7 @@ def _line(
     uninformed = None
     if question.uninformed and learns_permuted:
         uninformed = score_interval(question.uninformed(columns), floor, best)
-    answer = Answer(mean, low, high, question.details(columns), **words)
+    answer = QuestionResult(mean, low, high, question.details(columns), **words)
     is_answered = bool(defined.any())
     return Line(
         name=question.name,
@@ -147,6 +149,6 @@ def _learns_permuted(columns: Columns) -> bool:
     return has_learnt({"prediction.correct": permuted, "prediction.label": label})
 
 
-def _sentence(question: Question, answer: Answer, score: Estimate, qualification: str) -> str:
+def _sentence(question: Question, answer: QuestionResult, score: Estimate, qualification: str) -> str:
     closing = TOO_CLOSE if score.value != score.value else ""
     return " ".join(part for part in (question.sentence(answer), qualification, closing) if part)

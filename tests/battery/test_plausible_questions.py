@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from heedful.battery.plausible_questions import BASELINES, NO_EVIDENCE, QUESTIONS, strongest_baseline
-from heedful.battery.question import Answer
+from heedful.battery.question import QuestionResult
 
 RANKING, TOP = QUESTIONS
 PARTS = ("hatexplain_precision", "hatexplain_recall", "eraser_precision", "eraser_recall", "ferret_iou")
@@ -62,23 +62,23 @@ def test_it_is_asked_only_where_there_are_marks_and_apart_from_relevance():
 def test_the_sentences_say_that_it_is_no_evidence_of_how_the_model_decides():
     for question in QUESTIONS:
         details = question.details(columns())
-        sentence = question.sentence(Answer(0.8, 0.5, 1.0, details, "sentence"))
+        sentence = question.sentence(QuestionResult(0.8, 0.5, 1.0, details, "sentence"))
         assert NO_EVIDENCE in sentence and "0.80" in sentence and "0.50" in sentence and "sentences" in sentence
 
 
 def test_the_strongest_ranking_that_knows_nothing_is_named():
     for changes, name in (({}, "the longest words first"), ({"first": 0.7}, "the first words first")):
         details = RANKING.details(columns(**changes))
-        assert f"by {name}, the best of four" in RANKING.sentence(Answer(0.8, 0.5, 1.0, details))
+        assert f"by {name}, the best of four" in RANKING.sentence(QuestionResult(0.8, 0.5, 1.0, details))
 
 
 def test_another_annotator_is_named_where_there_is_one():
     alone = RANKING.details(columns())
-    assert "another annotator" not in RANKING.sentence(Answer(0.8, 0.5, 1.0, alone))
+    assert "another annotator" not in RANKING.sentence(QuestionResult(0.8, 0.5, 1.0, alone))
     several = RANKING.details(columns(average_precision_annotator=0.72, average_precision_attention_others=0.61))
     assert several["another annotator, against all others"] == pytest.approx(0.72)
     assert several["attention, against all annotators but one"] == pytest.approx(0.61)
-    assert "another annotator's marks have 0.72" in RANKING.sentence(Answer(0.8, 0.5, 1.0, several))
+    assert "another annotator's marks have 0.72" in RANKING.sentence(QuestionResult(0.8, 0.5, 1.0, several))
 
 
 def test_details_have_every_ranking_and_iou_by_all_three_definitions():

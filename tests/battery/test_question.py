@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from heedful.battery import BATTERY, PAIRS, QUESTIONS, adversarial_models
-from heedful.battery.question import Answer, Group, Question, of_100
+from heedful.battery.question import Group, Question, QuestionResult, of_100
 from support.columns import EVERYTHING, column
 
 ABOUT_WORDS = {"embedding_noise", "embedding_attack", "word_substitution", "token_scores"}
@@ -26,7 +26,7 @@ class Columns(dict[str, torch.Tensor]):
 def sentence(question: Question, item: str) -> str:
     columns = Columns(EVERYTHING)
     value, floor, best = (part.nanmean().item() for part in question.measured(columns))
-    answer = Answer(value, floor, best, question.details(columns), item)
+    answer = QuestionResult(value, floor, best, question.details(columns), item)
     return f"{question.sentence(answer)} {question.if_inexact}".strip()
 
 

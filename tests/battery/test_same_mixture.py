@@ -1,7 +1,7 @@
 import torch
 
 from heedful.battery import Context, Evidence
-from heedful.battery.question import Answer
+from heedful.battery.question import QuestionResult
 from heedful.battery.same_mixture import TEST, same_mixture
 from heedful.models.trace import trace
 from heedful.models.transformers.same_mixture import least_weight
@@ -37,6 +37,6 @@ def test_texts_without_freedom_are_said_so():
     (question,) = TEST.questions
     names = ("weight of the top word", "least weight of the top word", "weight of the top three")
     numbers = {**dict.fromkeys(names, 0.5), "least weight of the top three": 0.25}
-    free = question.sentence(Answer(0.5, 0.0, 1.0, {**numbers, "free dimensions": 3.0}))
+    free = question.sentence(QuestionResult(0.5, 0.0, 1.0, {**numbers, "free dimensions": 3.0}))
     assert "50 % of the weight instead of 50 %" in free and "25 % instead of 50 %" in free
-    assert "No other weights" in question.sentence(Answer(1.0, 0.0, 1.0, {**numbers, "free dimensions": 0.0}))
+    assert "No other weights" in question.sentence(QuestionResult(1.0, 0.0, 1.0, {**numbers, "free dimensions": 0.0}))

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.improving.choosing import choose, frontier, refusal
-from heedful.improving.points import Point
+from heedful.improving.method_scores import Point
 
 
 def point(name, accuracy=0.8, score=0.5, lost=0.0, sharpness=4.0, **scores):

@@ -18,7 +18,7 @@ from heedful.measures.plausibility import (
     eraser_average_precision,
     expected_eraser_auprc,
     token_f1,
-    top_k_chances,
+    top_k_probabilities,
 )
 from heedful.measures.ranking import ties_within
 from support.marked import golden_posts, marked_scores, needs_golden_posts, orders_of, rows_of, subsets_of
@@ -93,7 +93,7 @@ def test_erasers_variants_and_auroc_are_scikit_learns(drawn):
 @given(marked_scores(), st.integers(1, 12))
 def test_the_chance_to_be_in_the_top_k_is_the_share_of_orders(drawn, k):
     scores, _, mask = drawn
-    chances = top_k_chances(scores, mask, k)
+    chances = top_k_probabilities(scores, mask, k)
     close(chances.sum(1), mask.sum(1).clamp_max(k).double())
     assert (chances[~mask] == 0).all()
     for row, (values,) in enumerate(rows_of(scores, mask)):
@@ -106,7 +106,7 @@ def test_the_chance_to_be_in_the_top_k_is_the_share_of_orders(drawn, k):
 @given(marked_scores(), st.integers(1, 12))
 def test_token_f1_of_the_top_k_is_the_mean_over_all_orders(drawn, k):
     scores, marks, mask = drawn
-    actual = token_f1(top_k_chances(scores, mask, k), marks, mask)
+    actual = token_f1(top_k_probabilities(scores, mask, k), marks, mask)
     for value, (values, flags) in zip(actual, rows_of(scores, marks, mask), strict=True):
         if not any(flags):
             assert value.isnan()
@@ -120,9 +120,9 @@ def test_token_f1_of_the_top_k_is_the_mean_over_all_orders(drawn, k):
 def test_the_best_token_f1_is_the_best_of_all_sets_and_the_marks_reach_it(drawn, k):
     scores, marks, mask = drawn
     best = best_token_f1(marks, mask, k)
-    own = token_f1(top_k_chances(marks.double(), mask, k), marks, mask)
+    own = token_f1(top_k_probabilities(marks.double(), mask, k), marks, mask)
     close(own, best)
-    assert not (token_f1(top_k_chances(scores, mask, k), marks, mask) > best + 1e-12).any()
+    assert not (token_f1(top_k_probabilities(scores, mask, k), marks, mask) > best + 1e-12).any()
     for value, (flags,) in zip(best, rows_of(marks, mask), strict=True):
         if any(flags) and len(flags) <= 8:
             sets = subsets_of(len(flags), min(k, len(flags)))
@@ -187,12 +187,12 @@ def test_a_score_that_is_not_a_number_leaves_a_row_undefined(measure):
     assert measure(scores, marks).isnan().tolist() == [True, False]
     hidden = torch.tensor([[True, False, True]] * 2)
     assert not measure(scores, marks, hidden).isnan().any()
-    assert top_k_chances(scores, None, 1).isnan().any(1).tolist() == [True, False]
+    assert top_k_probabilities(scores, None, 1).isnan().any(1).tolist() == [True, False]
 
 
 def test_every_row_may_take_another_number_of_items():
     scores = torch.tensor([[3.0, 2.0, 1.0], [3.0, 2.0, 1.0]])
-    close(top_k_chances(scores, None, torch.tensor([1, 2])), [[1.0, 0, 0], [1.0, 1, 0]])
+    close(top_k_probabilities(scores, None, torch.tensor([1, 2])), [[1.0, 0, 0], [1.0, 1, 0]])
 
 
 @cache
@@ -211,7 +211,7 @@ def test_the_published_models_scores_are_what_erasers_script_printed():
     for measure in (average_precision, eraser_average_precision):
         assert measure(scores, marks, mask).nanmean().item() == pytest.approx(soft["average_precision"], abs=1e-3)
     assert token_f1(chosen, marks, mask).mean().item() == pytest.approx(hard["f1"], abs=1e-3)
-    close(token_f1(top_k_chances(scores, mask, 5), marks, mask), token_f1(chosen, marks, mask))
+    close(token_f1(top_k_probabilities(scores, mask, 5), marks, mask), token_f1(chosen, marks, mask))
 
 
 @needs_golden_posts
@@ -242,5 +242,5 @@ def test_floors_and_ceilings_on_hatexplain():
     same = torch.zeros(mask.shape)
     assert expected_eraser_auprc(marks, mask).mean().item() == pytest.approx(0.438, abs=0.012)
     assert eraser_auprc(same, marks, mask).mean().item() == pytest.approx(0.696, abs=1e-3)
-    assert token_f1(top_k_chances(same, mask, 5), marks, mask).mean().item() == pytest.approx(0.280, abs=0.012)
+    assert token_f1(top_k_probabilities(same, mask, 5), marks, mask).mean().item() == pytest.approx(0.280, abs=0.012)
     assert best_token_f1(marks, mask, 5).mean().item() == pytest.approx(0.605, abs=1e-3)

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.measures.plausibility import top_k_chances
+from heedful.measures.plausibility import top_k_probabilities
 from heedful.measures.span_overlap import (
     best_ferret_iou,
     best_hatexplain_iou,
@@ -64,7 +64,7 @@ def test_hatexplains_spans_are_single_items(drawn, threshold):
 @given(marked_scores(), st.integers(1, 7))
 def test_hatexplains_iou_of_the_top_k_is_the_mean_over_all_orders(drawn, k):
     scores, marks, mask = drawn
-    actual = torch.stack(hatexplain_iou(top_k_chances(scores, mask, k), marks, mask), 1)
+    actual = torch.stack(hatexplain_iou(top_k_probabilities(scores, mask, k), marks, mask), 1)
     for value, (values, flags) in zip(actual, rows_of(scores, marks, mask), strict=True):
         if len(values) <= ALL_ORDERS_OF:
             tops = [[(item, item + 1) for item in order[:k]] for order in orders_of(values)]
@@ -87,7 +87,7 @@ def test_the_best_of_hatexplains_iou_is_the_best_of_all_sets(drawn, k):
 def test_the_marks_reach_the_best_of_hatexplains_iou_where_all_of_them_are_taken(drawn):
     _, marks, mask = drawn
     k = (marks & mask).sum(1)
-    own = hatexplain_iou(top_k_chances(marks.double(), mask, k), marks, mask)
+    own = hatexplain_iou(top_k_probabilities(marks.double(), mask, k), marks, mask)
     for value, best in zip(own, best_hatexplain_iou(marks, mask, k), strict=True):
         close(value, best)
 
@@ -164,9 +164,9 @@ def test_the_published_models_iou_is_what_erasers_script_printed():
     assert precision.mean().item() == pytest.approx(printed["p"], abs=1e-3)
     assert recall.mean().item() == pytest.approx(printed["r"], abs=1e-3)
     assert f1_of_means(precision, recall) == pytest.approx(printed["f1"], abs=1e-3)
-    assert f1_of_means(*hatexplain_iou(top_k_chances(torch.zeros(mask.shape), mask, 5), marks, mask)) == pytest.approx(
-        0.094, abs=0.01
-    )
+    assert f1_of_means(
+        *hatexplain_iou(top_k_probabilities(torch.zeros(mask.shape), mask, 5), marks, mask)
+    ) == pytest.approx(0.094, abs=0.01)
     assert f1_of_means(*best_hatexplain_iou(marks, mask, 5)) == pytest.approx(0.282, abs=1e-3)
     each = []
     for flags, top in zip(posts.marks, posts.chosen, strict=True):
@@ -174,4 +174,4 @@ def test_the_published_models_iou_is_what_erasers_script_printed():
         each.append(shares(spans_matched([(item, item + 1) for item in top], spans), len(top), len(spans)))
     p, r = (mean(part) for part in zip(*each, strict=True))
     assert f1_of_means(precision, recall) == pytest.approx(2 * p * r / (p + r), abs=1e-12)
-    close(hatexplain_iou(top_k_chances(scores, mask, 5), marks, mask)[0], precision)
+    close(hatexplain_iou(top_k_probabilities(scores, mask, 5), marks, mask)[0], precision)

@@ -11,7 +11,7 @@ from torch import Tensor
 from heedful.models.transformers.model import TransformerModel
 from heedful.server.actions.action import Action
 from heedful.server.contract import Acted, Solver
-from heedful.server.outcomes import Outcome, divergence, outcome
+from heedful.server.predictions import PredictionChange, divergence, prediction_change
 from heedful.server.reading import ReadText
 
 
@@ -34,7 +34,7 @@ def answer_with(
         is_settable: whether `decode` of that attention gives these logits.
         more: further fields of the answer.
     """
-    reached = outcome(read, logits)
+    reached = prediction_change(read, logits)
     fields = {
         "action": action.name,
         "solver": solver,
@@ -47,7 +47,7 @@ def answer_with(
     return Acted(**{**fields, **predicted(reached), **more})
 
 
-def predicted(reached: Outcome) -> dict[str, Any]:
+def predicted(reached: PredictionChange) -> dict[str, Any]:
     """What an answer says of the prediction."""
     return {
         "logits": reached.logits,

@@ -10,7 +10,7 @@ from heedful.exact import first_flip, prefix_logits
 from heedful.server.actions.action import SERRANO_SMITH, Action, check_several
 from heedful.server.actions.answers import answer_with, kept_attention
 from heedful.server.contract import Acted, ErasureStep
-from heedful.server.outcomes import outcome
+from heedful.server.predictions import prediction_change
 from heedful.server.rankings import COSTLY, is_affordable
 from heedful.server.reading import Reader, ReadText
 from heedful.server.requests import ActOptions
@@ -44,7 +44,7 @@ def erase_ranking(read: ReadText, options: ActOptions, reader: Reader) -> Acted:
         ErasureStep(item=item, probabilities=reached.probabilities, predicted=reached.predicted, tvd=reached.tvd)
         for item, row in zip(_items(read, order[0]), logits, strict=True)
         if bool(row.isfinite().all())
-        for reached in [outcome(read, row[None])]
+        for reached in [prediction_change(read, row[None])]
     ]
     flips_at = _flips_at(read, order, steps)
     erased = (flips_at or len(steps)) if steps else 0

@@ -16,7 +16,7 @@ from heedful.models.transformers.model import TransformerModel
 from heedful.server.actions.action import SEAT, Action
 from heedful.server.actions.answers import predicted
 from heedful.server.contract import Acted
-from heedful.server.outcomes import divergence, outcome
+from heedful.server.predictions import divergence, prediction_change
 from heedful.server.reading import Reader, ReadText
 from heedful.server.requests import ActOptions
 from heedful.settings import TextSettings
@@ -42,7 +42,7 @@ def replace_word(read: ReadText, options: ActOptions, reader: Reader) -> Acted:
     space = read.text[start:end][: len(read.text[start:end]) - len(read.text[start:end].lstrip())]
     text = read.text[:start] + space + written + read.text[end:]
     other = reader(text, read.query)
-    reached = outcome(read, other.evidence.trace.logits.cpu())
+    reached = prediction_change(read, other.evidence.trace.logits.cpu())
     is_same = other.count == read.count and torch.equal(other.evidence.items, read.evidence.items)
     item = next((number for number, words in enumerate(read.items) if place in words), None)
     return Acted(

@@ -19,7 +19,7 @@ from heedful.schema import Line
 from heedful.studies.calibration.attentions import ATTENTIONS, MAGNITUDE, margins_of
 from heedful.studies.calibration.trained_worlds import TrainedWorld
 from heedful.studies.calibration.worlds import BAG_WORLDS, Drawn, World
-from heedful.verdict.counting import Outcome, status
+from heedful.verdict.counting import LineStatus, status
 from heedful.verdict.gate import has_learnt
 from heedful.verdict.scoring import verdict_lines
 
@@ -67,7 +67,7 @@ class Result:
     attention: str
     question: str
     group: str
-    outcome: Outcome | str
+    outcome: LineStatus | str
     score: float
 
 

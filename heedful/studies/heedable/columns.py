@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from heedful.improving.candidates import ALONE
 from heedful.improving.choosing import choose
-from heedful.improving.points import Point, point_of
+from heedful.improving.method_scores import Point, point_of
 from heedful.schema import Line
 from heedful.settings import Option
 from heedful.studies.claims import cell_has_learnt

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from heedful.improving.choosing import frontier
-from heedful.improving.points import Point, point_of
+from heedful.improving.method_scores import Point, point_of
 from heedful.report.figure import Figure
 from heedful.studies.charts import planes
 from heedful.studies.figures import Heading, claims_figure, study_figure

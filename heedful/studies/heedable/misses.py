@@ -3,7 +3,7 @@
 from math import isnan
 
 from heedful.improving.choosing import refusal
-from heedful.improving.points import Point
+from heedful.improving.method_scores import Point
 from heedful.studies.heedable.columns import (
     ALL,
     CORRECT,

@@ -1,6 +1,6 @@
 """Which training makes attention worth heeding: SEAT and its baselines, diversity, evidence, ensembles, the recipe."""
 
-from heedful.improving.points import OPTIONS, TESTS
+from heedful.improving.method_scores import OPTIONS, TESTS
 from heedful.runs.grid import RunWithBase
 from heedful.settings import AuditSettings, DataSettings, Option, Run, TextSettings, TrainingSettings
 from heedful.settings.validation import update_settings

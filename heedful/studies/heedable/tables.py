@@ -2,7 +2,7 @@
 
 from math import nan
 
-from heedful.improving.points import QUESTIONS
+from heedful.improving.method_scores import QUESTIONS
 from heedful.measures import Estimate
 from heedful.studies.claims import entry, score_estimate
 from heedful.studies.heedable.columns import (

@@ -1,4 +1,4 @@
-"""What a served model says under other weights, beside what it says under its own."""
+"""Predictions under modified attention, compared with the model's own."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from heedful.server.reading import ReadText
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PredictionChange:
     """A prediction, and how far it is from that of the text as it is.
 
     Args:
@@ -39,12 +39,12 @@ class Outcome:
         return f"the prediction moves by {self.tvd:.2f} and the answer {changed}."
 
 
-def outcome(read: ReadText, logits: Float[Tensor, "1 classes"]) -> Outcome:
+def prediction_change(read: ReadText, logits: Float[Tensor, "1 classes"]) -> PredictionChange:
     """What these logits say, beside those of the text as it is."""
     evidence = read.evidence
     probabilities = logits.softmax(-1)
     predicted = int(logits[0].argmax())
-    return Outcome(
+    return PredictionChange(
         logits=logits[0].tolist(),
         probabilities=probabilities[0].tolist(),
         predicted=predicted,

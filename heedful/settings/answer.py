@@ -1,0 +1,60 @@
+"""Thresholds of the outcome of a text and of the answer for a model; docs/answer.md gives their reasons."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from heedful.settings.base import Settings
+
+Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
+Natural = Annotated[int, Field(ge=0)]
+
+
+class OutcomeSettings(Settings):
+    """The outcome of one text: points, misses or no small set."""
+
+    alone_weight: Fraction = 2 / 3
+    """Weight of what a set of words says alone; the rest is the weight of what is lost without it."""
+    share: Fraction = 0.1
+    """Share of the words of a text that count as shown."""
+    least: Annotated[int, Field(ge=1)] = 2
+    """At least this many words count as shown (one in texts of two or three words)."""
+    most: Annotated[int, Field(ge=1)] = 5
+    """At most this many words count as shown."""
+    decisive: Fraction = 0.15
+    """A small set of words decides if best - chance is at least this large."""
+    enough: Fraction = 0.5
+    """A ranking points if its top words go this far from chance to best."""
+    near: Fraction = 0.15
+    """A part of the text gives the prediction if its probability is at most this much below the whole text's."""
+    random_sets: Annotated[int, Field(ge=2)] = 10
+    """Random sets of words per text, for chance and luck."""
+    all_sets: Natural = 66
+    """If a text has at most this many sets of k words, all of them are read."""
+    swaps: Annotated[float, Field(ge=0.0)] = 1.0
+    """Budget of the search for the key words: new sets per word of the text."""
+
+
+class AnswerSettings(Settings):
+    """From outcomes to an answer."""
+
+    texts: Annotated[int, Field(ge=2)] = 30
+    """Fewer audited texts are too few."""
+    decided_texts: Annotated[int, Field(ge=2)] = 20
+    """Fewer texts in which a small set decides are too few."""
+    most_texts: Fraction = 0.5
+    """No small set decides if the interval of the share of these texts lies above this."""
+    yes: Fraction = 0.75
+    """Yes if the interval of the share of texts in which attention points lies above this."""
+    yes_beyond_luck: Fraction = 0.5
+    """And attention is further than this on the way from luck to 1."""
+    no: Fraction = 0.5
+    """No if the interval of the share lies below this."""
+    no_beyond_luck: Fraction = 0.25
+    """Or attention is less far than this on the way from luck to 1."""
+    named_share: Fraction = 0.8
+    """Answers name the share of texts in which a small set decides if it is below this."""
+    seed_gap: Fraction = 0.2
+    """Answers list the seeds if their shares differ by more than this."""
+    level: Annotated[float, Field(gt=0.5, lt=1.0)] = 0.95
+    """Level of all intervals."""

@@ -1,0 +1,239 @@
+"""From outcomes of texts to an answer, for all texts and for each predicted class. docs/answer.md has the table."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import nan
+from typing import get_args
+
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from heedful.measures import Estimate
+from heedful.measures.share import beyond_luck, defined_texts, seeds_dominate, share_interval
+from heedful.schema import Answer, ClassAnswer, Interval, Outcome, Reason, SeedShare, Shares, updated
+from heedful.settings.answer import AnswerSettings
+
+REASONS: tuple[Reason, ...] = get_args(Reason)
+WHY: dict[Reason, str] = {
+    "many words": "many words contribute",
+    "default": "it is what the model predicts unless something opposes it",
+    "any words": "almost any words are enough",
+    "default or any words": "it is the model's default, or almost any words are enough",
+}
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """Outcomes of one ranking under one way of removing words.
+
+    Args:
+        predicted: class that the seed predicts for the text; -1 if the text has no outcome.
+        points: 1 if the ranking points, 0 if it misses, NaN if no small set decides or there is no outcome.
+        decided: 1 if a small set of words decides, 0 if none does, NaN if there is no outcome.
+        luck: of the text, NaN if there is no outcome.
+        reason: place in REASONS, -1 if a small set decides.
+        runs: names of the seeds.
+    """
+
+    predicted: Int[Tensor, "seed text"]
+    points: Float[Tensor, "seed text"]
+    decided: Float[Tensor, "seed text"]
+    luck: Float[Tensor, "seed text"]
+    reason: Int[Tensor, "seed text"]
+    runs: tuple[str, ...]
+
+    def of_class(self, predicted: int) -> "Outcomes":
+        """The same where the seed predicts this class, undefined elsewhere."""
+        other = self.predicted != predicted
+        return replace(
+            self,
+            predicted=self.predicted.masked_fill(other, -1),
+            points=self.points.masked_fill(other, nan),
+            decided=self.decided.masked_fill(other, nan),
+            luck=self.luck.masked_fill(other, nan),
+            reason=self.reason.masked_fill(other, -1),
+        )
+
+    def of_seeds(self, seeds: Sequence[int]) -> "Outcomes":
+        """The same for some of the seeds."""
+        some = list(seeds)
+        return Outcomes(
+            predicted=self.predicted[some],
+            points=self.points[some],
+            decided=self.decided[some],
+            luck=self.luck[some],
+            reason=self.reason[some],
+            runs=tuple(self.runs[seed] for seed in some),
+        )
+
+
+def shares_of(outcomes: Outcomes, settings: AnswerSettings, label: str | None = None) -> Shares:
+    """Shares of texts, with intervals and luck."""
+    decided, points, level = outcomes.decided, outcomes.points, settings.level
+    luck = outcomes.luck.masked_fill(points.isnan(), nan)
+    reasons = Counter(REASONS[number] for number in outcomes.reason.flatten().tolist() if number >= 0)
+    no_small_set = share_interval(1 - decided, level)
+    share = share_interval(points, level)
+    parts: dict[Outcome, float | None] = {"no_small_set": no_small_set.value}
+    if no_small_set.n:
+        in_points = 0.0 if share.n == 0 else share.value
+        parts |= {
+            "points": (1 - no_small_set.value) * in_points,
+            "misses": (1 - no_small_set.value) * (1 - in_points) if share.n else 0.0,
+        }
+    return Shares(
+        label=label,
+        texts=defined_texts(decided),
+        decided_texts=defined_texts(points),
+        points=_interval(share),
+        luck=luck.nanmean().item(),
+        beyond_luck=_interval(beyond_luck(points, luck, level)),
+        no_small_set=_interval(no_small_set),
+        outcomes=parts,
+        reasons=dict(reasons),
+        seeds=tuple(
+            SeedShare(run=run, points=points[seed].nanmean().item(), decided=decided[seed].nanmean().item())
+            for seed, run in enumerate(outcomes.runs)
+        ),
+    )
+
+
+def _interval(estimate: Estimate) -> Interval:
+    return Interval(value=estimate.value, low=estimate.low, high=estimate.high, n=estimate.n)
+
+
+def answer_from(shares: Shares, settings: AnswerSettings, *, replaced: Answer | None = None) -> Answer:
+    """The answer that the shares give, once there is something to explain.
+
+    Args:
+        replaced: the answer where words are replaced; a Yes needs that it is not No.
+    """
+    seeds = [seed for seed in shares.seeds if seed.decided is not None]
+    if shares.texts < settings.texts or 2 * len(seeds) < len(shares.seeds):
+        return "Too few texts"
+    if _number(shares.no_small_set.low) > settings.most_texts:
+        return "No small set decides"
+    if shares.decided_texts < settings.decided_texts:
+        return "Too few texts"
+    points, beyond = shares.points, shares.beyond_luck
+    if _number(points.low) > settings.yes and _number(beyond.low) > settings.yes_beyond_luck:
+        return "For some texts" if replaced == "No" else "Yes"
+    if _number(points.high) < settings.no or _number(beyond.high) < settings.no_beyond_luck:
+        return "No"
+    return "For some texts"
+
+
+def _number(value: float | None) -> float:
+    return nan if value is None else value
+
+
+def answer_class(
+    outcomes: Outcomes,
+    settings: AnswerSettings,
+    *,
+    label: str | None = None,
+    item: str = "word",
+    is_learned: bool = True,
+    replaced: Outcomes | None = None,
+) -> ClassAnswer:
+    """The answer for these outcomes, of all texts or of one class.
+
+    Args:
+        label: name of the class; None for all texts.
+        is_learned: whether the model is significantly better than a constant prediction.
+        replaced: outcomes where words are replaced; None if they were not computed.
+    """
+    shares = shares_of(outcomes, settings, label)
+    others = shares_of(replaced, settings, label) if replaced is not None else None
+    replaced_answer = answer_from(others, settings) if others is not None else None
+    answer = answer_from(shares, settings, replaced=replaced_answer)
+    if not is_learned and (answer != "Too few texts" or shares.texts >= settings.texts):
+        answer = "Nothing to explain"
+    made = ClassAnswer(answer=answer, sentence="", shares=shares, replaced=others, replaced_answer=replaced_answer)
+    return updated(made, sentence=_sentence(made, settings, item, outcomes.points))
+
+
+def _sentence(made: ClassAnswer, settings: AnswerSettings, item: str, points: Float[Tensor, "seed text"]) -> str:
+    shares = made.shares
+    if made.answer == "Nothing to explain":
+        return "The model is not significantly better than a constant prediction."
+    if made.answer == "Too few texts":
+        if shares.texts < settings.texts:
+            return f"{shares.texts} texts were audited; an answer needs {settings.texts}."
+        return (
+            f"A small set of {item}s decides in {shares.decided_texts} texts; an answer needs {settings.decided_texts}."
+        )
+    if made.answer == "No small set decides":
+        why = max(shares.reasons, key=lambda reason: shares.reasons[reason])
+        return f"In {_of_100(shares.no_small_set)} no small set of {item}s decides, mostly because {WHY[why]}."
+    return " ".join(
+        part for part in (_share_sentence(shares, settings, item), *_remarks(made, settings, points)) if part
+    )
+
+
+def _share_sentence(shares: Shares, settings: AnswerSettings, item: str) -> str:
+    luck = round(100 * (shares.luck or 0.0))
+    decided = 1 - (shares.no_small_set.value or 0.0)
+    which = ""
+    if decided < settings.named_share:
+        which = f" among the {round(100 * decided)} of 100 in which a small set of {item}s decides"
+    return f"Attention points to the key {item}s in {_of_100(shares.points)}{which}; luck is {luck}."
+
+
+def _remarks(made: ClassAnswer, settings: AnswerSettings, points: Float[Tensor, "seed text"]) -> Sequence[str]:
+    """What qualifies an answer: seeds that differ, what would decide, words that are replaced."""
+    shares, remarks = made.shares, []
+    for name, title in (("points", "share"), ("decided", "share of texts in which a small set decides")):
+        values = [getattr(seed, name) for seed in shares.seeds if getattr(seed, name) is not None]
+        is_named = name == "points" or 1 - (shares.no_small_set.value or 0.0) < settings.named_share
+        if is_named and values and max(values) - min(values) > settings.seed_gap:
+            remarks.append(f"The {title} differs by seed: {', '.join(f'{value:.2f}' for value in values)}.")
+    if made.answer == "For some texts":
+        low, high = _number(shares.points.low), _number(shares.points.high)
+        if low > settings.yes and made.replaced_answer == "No":
+            remarks.append("It points only if words are deleted, not if they are replaced.")
+        elif any(low <= bound <= high for bound in (settings.yes, settings.no)):
+            remarks.append(f"More {'seeds' if seeds_dominate(points) else 'texts'} would decide.")
+    if made.replaced is not None and made.replaced.points.value is not None:
+        remarks.append(f"If words are replaced: {_of_100(made.replaced.points)}.")
+    return remarks
+
+
+def _of_100(share: Interval) -> str:
+    value, low, high = (round(100 * _number(end)) for end in (share.value, share.low, share.high))
+    return f"{value} of 100 texts ({low} to {high})"
+
+
+def answer_all(
+    outcomes: Outcomes,
+    labels: Sequence[str],
+    settings: AnswerSettings,
+    *,
+    item: str = "word",
+    is_learned: bool = True,
+    replaced: Outcomes | None = None,
+) -> tuple[ClassAnswer, tuple[ClassAnswer, ...]]:
+    """The answer for all texts together, and for each class in the order of the labels."""
+    common = {"item": item, "is_learned": is_learned}
+    overall = answer_class(outcomes, settings, replaced=replaced, **common)
+    classes = tuple(
+        answer_class(
+            outcomes.of_class(number),
+            settings,
+            label=label,
+            replaced=None if replaced is None else replaced.of_class(number),
+            **common,
+        )
+        for number, label in enumerate(labels)
+    )
+    return overall, classes
+
+
+def headline_of(overall: ClassAnswer, classes: Sequence[ClassAnswer]) -> str:
+    """The answer in one line: overall if no class has enough texts, that of the classes if they agree, else each."""
+    named = [(each.shares.label, each.answer) for each in classes if each.answer != "Too few texts"]
+    answers = {answer for _, answer in named}
+    if not named or len(answers) == 1:
+        return next(iter(answers), overall.answer)
+    return f"It depends on the class: {', '.join(f'{label}: {answer}' for label, answer in named)}"

@@ -1,0 +1,203 @@
+"""Outcomes, against all subsets of texts whose every subset is known."""
+
+from itertools import combinations
+from math import comb, nan
+
+import numpy as np
+import pytest
+
+from heedful.measures.outcome import (
+    TextToJudge,
+    effect_of,
+    judge_texts,
+    outcome_of,
+    reason_of,
+    shown_count,
+    top_words,
+)
+from heedful.settings.answer import OutcomeSettings
+
+DEFAULT, SEARCH = OutcomeSettings(), OutcomeSettings(all_sets=0)
+
+
+def table(n, seed, weights=None):
+    """p_1 of every subset of n words: words that add up, and pairs that interact."""
+    generator = np.random.default_rng(seed)
+    weights = generator.normal(size=n) if weights is None else weights
+    pairs = generator.normal(size=(n, n)) * 0.5
+    bits = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
+    return 1 / (1 + np.exp(-(bits @ weights + np.einsum("si,ij,sj->s", bits, pairs, bits))))
+
+
+def reader(tables):
+    """Reads sets of words from tables of all subsets, and counts them."""
+    counts = dict.fromkeys(tables, 0)
+
+    def read(requests):
+        answers = {}
+        for number, sets in requests.items():
+            counts[number] += len(sets)
+            p = tables[number][sets @ (1 << np.arange(sets.shape[1]))]
+            answers[number] = np.stack([1 - p, p], 1)
+        return answers
+
+    return read, counts
+
+
+def to_judge(p, attention, seed=0, **more):
+    whole = np.array([1 - p[-1], p[-1]])
+    return TextToJudge(whole=whole, scores={"attention": attention}, seed=(seed,), **more)
+
+
+def exact(p, k, weight=2 / 3):
+    """Effects of all sets of k words, straight from the definition."""
+    n, predicted = int(np.log2(len(p))), p[-1] >= 0.5
+    of = p if predicted else 1 - p
+    everything = 2**n - 1
+    effects = {}
+    for words in combinations(range(n), k):
+        mask = sum(1 << word for word in words)
+        effects[words] = weight * of[mask] + (1 - weight) * (1 - of[everything ^ mask])
+    return effects
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 7, 10])
+def test_enumeration_gives_chance_best_luck_and_outcome_of_all_subsets(n):
+    for seed in range(10):
+        p, attention = table(n, seed), np.random.default_rng(seed + 100).random(n)
+        judged = judge_texts({0: to_judge(p, attention)}, reader({0: p})[0], DEFAULT)[0]
+        k = shown_count(n)
+        effects = exact(p, k)
+        chance, best = np.mean(list(effects.values())), max(effects.values())
+        top = tuple(sorted(np.argsort(-attention)[:k].tolist()))
+        assert judged.is_exact
+        assert judged.chance == pytest.approx(chance) and judged.best == pytest.approx(best)
+        assert effects[judged.key.words] == pytest.approx(best)
+        assert judged.tops["attention"].words == top
+        assert judged.tops["attention"].effect == pytest.approx(effects[top])
+        is_decided = best - chance >= 0.15
+        expected = (
+            "no_small_set" if not is_decided else "points" if effects[top] - chance >= (best - chance) / 2 else "misses"
+        )
+        assert judged.outcomes["attention"] == expected
+        pointing = [effect - chance >= (best - chance) / 2 - 1e-6 for effect in effects.values()]
+        assert judged.luck == pytest.approx(np.mean(pointing) if is_decided else 0.0)
+
+
+def search_quality(swaps):
+    ways, errors, agree, decided = [], [], 0, 0
+    settings = OutcomeSettings(all_sets=0, swaps=swaps)
+    for seed in range(60):
+        n = 9 + seed % 2
+        p, attention = table(n, seed), np.random.default_rng(seed).random(n)
+        full = judge_texts({0: to_judge(p, attention)}, reader({0: p})[0], DEFAULT)[0]
+        quick = judge_texts({0: to_judge(p, attention)}, reader({0: p})[0], settings)[0]
+        assert not quick.is_exact and quick.best <= full.best + 1e-12
+        errors.append(quick.chance - full.chance)
+        agree += quick.outcomes["attention"] == full.outcomes["attention"]
+        decided += 1
+        if full.best - full.chance >= 0.15:
+            ways.append((quick.best - full.chance) / (full.best - full.chance))
+    return np.mean(ways), np.sqrt(np.mean(np.square(errors))), agree / decided
+
+
+def test_the_search_gets_near_the_exact_best():
+    way, error, agreement = search_quality(1.0)
+    assert way >= 0.95 and error <= 0.04 and agreement >= 0.9
+    assert search_quality(2.0)[0] >= max(0.98, way)
+
+
+def test_the_search_keeps_its_budget():
+    n = 20
+    weights = np.linspace(-1, 1, n)
+    p = table(n, 0, weights)
+    read, counts = reader({0: p})
+    judged = judge_texts({0: to_judge(p, np.arange(n, dtype=float))}, read, SEARCH)[0]
+    assert sum(judged.sets.values()) == counts[0]
+    assert judged.sets["singles"] == 2 * n and judged.sets["random"] <= 20 and judged.sets["swaps"] <= 2 * n
+
+
+def test_the_search_finds_the_deciding_pair_in_200_words():
+    def read(requests):
+        answers = {}
+        for number, sets in requests.items():
+            p = np.where(sets[:, 17] & sets[:, 120], 0.95, 0.5)
+            answers[number] = np.stack([p, 1 - p], 1)
+        return answers
+
+    text = TextToJudge(whole=np.array([0.95, 0.05]), scores={"attention": np.ones(200)}, seed=(1,))
+    judged = judge_texts({0: text}, read, DEFAULT)[0]
+    assert {17, 120} <= {*judged.key.words}
+    assert judged.best == pytest.approx((2 * 0.95 + 0.5) / 3)
+
+
+def test_texts_do_not_influence_each_other():
+    tables = {number: table(5 + number, number) for number in range(4)}
+    texts = {number: to_judge(p, np.arange(5.0 + number), number) for number, p in tables.items()}
+    together = judge_texts(texts, reader(tables)[0], SEARCH)
+    for number, text in texts.items():
+        assert judge_texts({number: text}, reader(tables)[0], SEARCH)[number] == together[number]
+
+
+def test_uniform_attention_is_no_better_than_luck():
+    points, luck = [], []
+    for seed in range(300):
+        p = table(8, seed)
+        judged = judge_texts({0: to_judge(p, np.ones(8), seed)}, reader({0: p})[0], DEFAULT)[0]
+        if judged.reason is None:
+            points.append(judged.outcomes["attention"] == "points")
+            luck.append(judged.luck)
+    error = np.sqrt(0.25 / len(points))
+    assert abs(np.mean(points) - np.mean(luck)) < 3 * error
+
+
+def test_deletions_that_were_read_are_not_read_again():
+    p = table(8, 0)
+    read, counts = reader({0: p})
+    without = np.stack([1 - p[255 - (1 << np.arange(8))], p[255 - (1 << np.arange(8))]], 1)
+    given = judge_texts({0: to_judge(p, np.arange(8.0), without=without)}, read, DEFAULT)[0]
+    again, all_counts = reader({0: p})
+    assert given == judge_texts({0: to_judge(p, np.arange(8.0))}, again, DEFAULT)[0]
+    assert counts[0] == all_counts[0] - 8
+
+
+def test_an_undefined_probability_leaves_the_text_out():
+    p = table(6, 0)
+    p[3] = nan
+    assert judge_texts({0: to_judge(p, np.arange(6.0))}, reader({0: p})[0], DEFAULT) == {}
+
+
+def test_a_ranking_without_scores_has_no_outcome():
+    p = table(6, 0)
+    text = to_judge(p, np.arange(6.0))
+    text = TextToJudge(text.whole, {**text.scores, "lime": np.full(6, nan)}, (0,))
+    judged = judge_texts({0: text}, reader({0: p})[0], DEFAULT)[0]
+    assert "lime" not in judged.outcomes and {"attention", "leave_one_out", "alone", "effect"} <= {*judged.outcomes}
+
+
+def test_thresholds_are_met_within_rounding():
+    assert outcome_of(0.5, 0.35, 0.5 - 5e-7, DEFAULT) == "points"
+    assert outcome_of(0.5, 0.35, 0.5 - 2e-6, DEFAULT) == "no_small_set"
+
+
+def test_reasons():
+    assert reason_of(0.7, 0.9, 0.9, DEFAULT) == "many words"
+    assert reason_of(0.8, 0.75, 0.9, DEFAULT) == "default"
+    assert reason_of(0.8, 0.5, 0.9, DEFAULT) == "any words"
+    assert reason_of(0.8, nan, 0.9, DEFAULT) == "default or any words"
+
+
+def test_alone_weight_moves_the_effect():
+    assert effect_of(np.array(0.9), np.array(0.9), 0.5) == pytest.approx(0.5)
+    assert effect_of(np.array(0.9), np.array(0.9), 1.0) == pytest.approx(0.9)
+
+
+def test_a_tenth_of_thirty_words_is_three():
+    assert [shown_count(n) for n in (30, 31, 50, 51)] == [3, 4, 5, 5]
+    assert comb(12, shown_count(12)) == DEFAULT.all_sets
+
+
+def test_ties_follow_the_given_order():
+    order = np.array([2, 0, 1])
+    assert top_words(np.array([1.0, 1.0, 1.0]), 1, order) == (2,)
+    assert top_words(np.array([1.0, 1.0 + 1e-8, 0.5]), 1, order) == (0,)
