@@ -6,7 +6,7 @@ from pathlib import Path
 
 from heedful.data.fetching import RECIPES
 from heedful.data.labelled_texts import LabelledTexts, to_dataset
-from heedful.data.sources import eraser, files, hatexplain, hub, mock, named, planted
+from heedful.data.sources import eraser, files, hatexplain, hub, mock, named, planted, reviews
 from heedful.data.sources.named import named_sets
 from heedful.data.sources.records import SUFFIXES, suffix_of
 from heedful.errors import DataError, SettingError, pick
@@ -42,6 +42,7 @@ DATASETS: dict[str, BuiltIn] = {
     "planted-1:5": BuiltIn(planted.load, "planted, one positive text to five negative ones"),
     "planted-2:1": BuiltIn(planted.load, "planted, two positive texts to one negative one"),
     "planted-2:5": BuiltIn(planted.load, "planted, two positive texts to five negative ones"),
+    "reviews": BuiltIn(reviews.load, "hotel and restaurant reviews made by a grammar, with known deciding words"),
 }
 
 

@@ -1,0 +1,202 @@
+"""Hotel and restaurant reviews made by a small grammar, in which the words that decide the label are known."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeVar
+
+import torch
+
+from heedful.data.draws import labels_in_blocks, seeded_generator
+from heedful.data.labelled_texts import LabelledText, LabelledTexts
+from heedful.settings import DataSettings, TextSettings
+
+LABELS = ("negative", "positive")
+TRAIN, TEST = 1_400, 300
+SHORTEST, LONGEST = 8, 30
+NEGATED, CONTRASTED, WITH_OPENING = 0.1, 0.1, 0.6
+"""Shares of texts with a negated opinion ("not good"), a contrast ("small but quiet") and an opening clause."""
+NUM_OPINIONS = (1, 2, 3, 3)
+NUM_NEUTRAL = (0, 1, 1, 2)
+"""Numbers of deciding opinion words and of neutral clauses, each as often as it is listed."""
+
+NEGATORS = ("not", "never", "hardly")
+ADVERBS = ("really", "truly")
+
+
+@dataclass(frozen=True)
+class Topic:
+    """What is reviewed, and the opinion words about it: those of each label."""
+
+    nouns: tuple[str, ...]
+    words: tuple[tuple[str, ...], tuple[str, ...]]
+
+
+GENERAL = (
+    ("bad", "awful", "terrible", "poor", "disappointing"),
+    ("good", "great", "excellent", "wonderful", "perfect"),
+)
+TOPICS = (
+    Topic(
+        ("breakfast", "dinner", "food", "soup", "bread", "dessert", "coffee", "menu"),
+        (("bland", "stale", "salty", "greasy"), ("delicious", "tasty", "fresh", "superb")),
+    ),
+    Topic(
+        ("room", "bed", "bathroom", "hotel", "terrace", "lobby", "garden"),
+        (("dirty", "noisy", "small", "shabby", "cold"), ("clean", "quiet", "spacious", "cozy", "comfortable")),
+    ),
+    Topic(
+        ("staff", "waiter", "owner", "manager", "chef", "service"),
+        (("rude", "slow", "careless", "impatient"), ("friendly", "helpful", "polite", "attentive")),
+    ),
+)
+OPINIONS = {
+    word: label
+    for label in range(len(LABELS))
+    for words in (GENERAL, *(t.words for t in TOPICS))
+    for word in words[label]
+}
+"""The label that each opinion word supports unless a negator precedes it."""
+
+BY_VERB = ("the {noun} was {opinion}", "the {noun} seemed {opinion}", "i thought the {noun} was {opinion}")
+BY_NOUN = ("we found the {noun} {opinion}", "we remember the {opinion} {noun}", "we wrote about the {opinion} {noun}")
+"""Clauses with an opinion word. A negator fits only in the first ones."""
+
+OPENINGS = (
+    "we stayed in {city} in {month}",
+    "my {person} and i visited {city} in {month}",
+    "we came here on a {day} in {month}",
+    "i had lunch here with my {person} on {day}",
+    "we spent {number} nights in {city}",
+    "my {person} booked a table for {number}",
+    "our group of {number} came by {vehicle} in {month}",
+)
+NEUTRAL = (
+    "the {area} was on the {floor} floor",
+    "the {area} was near the {place}",
+    "we found the {area} near the {place}",
+    "the {meal} was at {number}",
+    "i thought the {meal} was at {number}",
+    "the {meal} was {dish} with {side}",
+    "the {worker} was from {city}",
+    "i thought the {worker} was from {city}",
+    "we remember the {area} near the {place}",
+    "we wrote about the {place}",
+    "we walked to the {place} after lunch",
+    "we took the {vehicle} to the {place}",
+    "my {person} ordered the {dish} and a glass of {drink}",
+    "we paid by card at the desk",
+)
+"""Clauses without an opinion. Many are built as opinions are, so that no neutral word tells where the opinions are."""
+FILLERS = {
+    "area": ("room", "bathroom", "hotel", "terrace", "lobby", "garden"),
+    "meal": ("breakfast", "dinner", "dessert", "coffee"),
+    "worker": ("waiter", "owner", "manager", "chef"),
+    "city": ("lisbon", "rome", "paris", "vienna", "prague", "athens", "dublin", "madrid", "berlin", "oslo"),
+    "month": ("january", "march", "april", "may", "june", "july", "september", "october", "november"),
+    "day": ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
+    "person": ("wife", "husband", "sister", "brother", "mother", "father", "friend", "boss", "cousin", "uncle"),
+    "number": ("two", "three", "four", "five", "six", "seven", "eight", "nine"),
+    "floor": ("first", "second", "third", "fourth", "top"),
+    "place": ("station", "museum", "river", "beach", "harbor", "market", "castle", "park", "bridge", "theater"),
+    "vehicle": ("bus", "train", "tram", "taxi", "car", "boat"),
+    "dish": ("fish", "pasta", "pizza", "steak", "salad", "chicken", "lamb", "curry", "duck", "omelet"),
+    "side": ("rice", "potatoes", "beans", "mushrooms", "spinach", "cheese"),
+    "drink": ("wine", "beer", "water", "juice", "cider", "milk"),
+}
+
+Word = tuple[str, bool]
+"""A word, and whether it decides the label."""
+Choice = TypeVar("Choice")
+
+
+def load(data: DataSettings, text: TextSettings) -> LabelledTexts:
+    """Return 2,000 reviews of 8 to 30 words, half of them positive: 1,400 to train on, 300 for dev and 300 for test.
+
+    One to three opinion words decide the label, and all of them agree. A tenth of the texts negate one of them ("not
+    good"), and a tenth have a contrast, in which only the side after "but" counts. The rationale consists of the
+    deciding words and their negators. No text occurs twice. A limit keeps the first texts of a split.
+    """
+    del text  # every tokenization leaves the words whole
+    texts = _draw_texts(data.split_seed)
+    train, dev, test = texts[:TRAIN], texts[TRAIN : TRAIN + TEST], texts[TRAIN + TEST :]
+    return LabelledTexts(
+        name=data.source,
+        is_generated=True,
+        task="classification",
+        labels=LABELS,
+        train=train[: data.train_limit],
+        dev=dev[: data.test_limit],
+        test=test[: data.test_limit],
+    )
+
+
+@lru_cache(maxsize=4)
+def _draw_texts(seed: int) -> tuple[LabelledText, ...]:
+    """All texts of the dataset; each label has its share in every split."""
+    generator = seeded_generator("reviews", seed)
+    labels = labels_in_blocks((1, 1), TRAIN + 2 * TEST, generator)
+    texts: dict[str, LabelledText] = {}
+    for label in labels:
+        is_negated, is_contrasted = _happens(NEGATED, generator), _happens(CONTRASTED, generator)
+        drawn = None
+        while drawn is None or drawn.text in texts or not SHORTEST <= len(drawn.text.split()) <= LONGEST:
+            drawn = _draw_text(label, is_negated, is_contrasted, generator)
+        texts[drawn.text] = drawn
+    return tuple(texts.values())
+
+
+def _draw_text(label: int, is_negated: bool, is_contrasted: bool, generator: torch.Generator) -> LabelledText:
+    topics = _shuffled(TOPICS, generator)[: _choose(NUM_OPINIONS, generator)]
+    opinions = [_opinion(topic, label, generator) for topic in topics[1:]]
+    first = _opinion(topics[0], label, generator, is_negated=is_negated)
+    if is_contrasted:
+        other = _choose([topic for topic in TOPICS if topic != topics[0]], generator)
+        opposing = _opinion(other, 1 - label, generator)
+        first = [(word, False) for word, _ in opposing] + [("but", False), *first]
+    elif opinions and _happens(0.5, generator):
+        first = [*first, ("and", False), *opinions.pop()]
+    neutral = _shuffled(NEUTRAL, generator)[: _choose(NUM_NEUTRAL, generator)]
+    clauses = _shuffled([first, *opinions, *(_filled(template, generator) for template in neutral)], generator)
+    if _happens(WITH_OPENING, generator):
+        clauses = [_filled(_choose(OPENINGS, generator), generator), *clauses]
+    return _joined(clauses, label)
+
+
+def _opinion(topic: Topic, label: int, generator: torch.Generator, *, is_negated: bool = False) -> list[Word]:
+    """A clause with one deciding opinion word, and its negator if there is one."""
+    polarity = label != is_negated
+    general = GENERAL[polarity][:1] if is_negated else GENERAL[polarity]  # "not good", but never "not wonderful"
+    opinion = [(_choose(topic.words[polarity] + general, generator), True)]
+    if is_negated:
+        opinion = [(_choose(NEGATORS, generator), True), *opinion]
+    elif _happens(0.3, generator):
+        opinion = [(_choose(ADVERBS, generator), False), *opinion]
+    template = _choose(BY_VERB if is_negated else BY_VERB + BY_NOUN, generator)
+    parts = {"{noun}": [(_choose(topic.nouns, generator), False)], "{opinion}": opinion}
+    return [word for part in template.split() for word in parts.get(part, [(part, False)])]
+
+
+def _filled(template: str, generator: torch.Generator) -> list[Word]:
+    """A neutral clause."""
+    words = (_choose(FILLERS[word[1:-1]], generator) if word[0] == "{" else word for word in template.split())
+    return [(word, False) for word in words]
+
+
+def _joined(clauses: Sequence[Sequence[Word]], label: int) -> LabelledText:
+    words = [word for clause in clauses for word in (*clause, (";", False))]
+    words[-1] = (".", False)
+    rationale = tuple((position, position + 1) for position, (_, decides) in enumerate(words) if decides)
+    return LabelledText(" ".join(word for word, _ in words), LABELS[label], rationale=rationale)
+
+
+def _choose(choices: Sequence[Choice], generator: torch.Generator) -> Choice:
+    return choices[int(torch.randint(len(choices), (), generator=generator))]
+
+
+def _shuffled(values: Sequence[Choice], generator: torch.Generator) -> list[Choice]:
+    return [values[index] for index in torch.randperm(len(values), generator=generator).tolist()]
+
+
+def _happens(probability: float, generator: torch.Generator) -> bool:
+    return bool(torch.rand((), generator=generator) < probability)
