@@ -12,6 +12,7 @@ from heedful.attribution import input_gradients, weight_gradient
 from heedful.attribution.items import items_are_tokens
 from heedful.attribution.mixed_precision import leave_one_out_to_rank, quick_reader
 from heedful.attribution.reuse.variants import VariantReader, variant_reader
+from heedful.attribution.subset_reader import Logits, SubsetReader
 from heedful.battery.context import Context
 from heedful.battery.places import dense_ranks, first_place, in_proportion, log_attention_of, log_weight_ranks
 from heedful.exact import draw_permutations, expected_permuted_js, item_margins, random_orders, single_erasure_logits
@@ -32,7 +33,8 @@ class Evidence:
 
     Args:
         generator: draws what several tests share: a permutation of each text's weights, a random order of its items.
-        given: scores of items by name, which are rankings beside attention; NaN throughout a text that has none.
+        given: scores of items by name, which are further rankings; NaN throughout a text that has none.
+        single: keeps texts of a single word from batch to batch; None: nothing is kept.
     """
 
     def __init__(
@@ -42,11 +44,13 @@ class Evidence:
         context: Context | None = None,
         generator: torch.Generator | None = None,
         given: Mapping[str, Weights] | None = None,
+        single: dict[bytes, Logits] | None = None,
     ):
         self.model = model
         self.trace = trace
         self.context = context or Context()
         self.given: Mapping[str, Weights] = given or {}
+        self.single = single
         self.attention: Weights = trace.attention.cpu()
         self.items: Bool[Tensor, "batch item"] = trace.encoded.items.cpu()
         self.labels: Int[Tensor, " batch"] = trace.batch.labels.cpu()
@@ -180,6 +184,18 @@ class Evidence:
     def quick_reader(self) -> VariantReader | None:
         """The same for what no rank, tie or decision is made of: in single precision where that pays."""
         return quick_reader(self.model, self.trace, self.variant_reader)
+
+    @cached_property
+    def subsets(self) -> SubsetReader:
+        """Predictions for sets of items, each read once; a text of one word depends on nothing but its tokens."""
+        batch = self.trace.batch
+        depends = batch.query_tokens is not None or batch.imposed_attention is not None or self._has_sentences
+        return SubsetReader(self.model, self.trace, self.quick_reader, None if depends else self.single)
+
+    @property
+    def _has_sentences(self) -> bool:
+        """Whether items are sentences, as far as tokens tell."""
+        return self.trace.batch.sentence is not None and self.context.item_words is None
 
     @cached_property
     def leave_one_out(self) -> Weights:

@@ -139,6 +139,19 @@ def reason_of(alone: float, empty: float, whole: float, settings: OutcomeSetting
     return "default" if empty >= whole - settings.near - TIE else "any words"
 
 
+def is_moved(judged: "JudgedText", ranking: str, states: float, settings: OutcomeSettings) -> bool:
+    """Whether the ranking misses because the states of its top words carry information from other words.
+
+    The states of its top words alone give the prediction, and these words alone do not.
+
+    Args:
+        states: p_y of the whole text with all weight on its top words: their weights, renormalized.
+    """
+    nearly = judged.whole - settings.near - TIE
+    alone = judged.tops[ranking].alone[judged.predicted]
+    return judged.outcomes[ranking] == "misses" and states >= nearly > alone
+
+
 def estimate_chance(effects: Float[ndarray, " set"], sums: Float[ndarray, " set"], mean_sum: float) -> float:
     """Mean effect of a random set, from a few sets, with the sums of single effects as a control variate.
 
@@ -187,12 +200,8 @@ def judge_text(text: TextToJudge, settings: OutcomeSettings) -> Asking:
     if np.isnan(effects).any():
         return None
     readings.add([(i,) for i in range(n)], alone, without)
-    rankings = {
-        **text.scores,
-        "leave_one_out": whole - without[:, predicted],
-        "alone": alone[:, predicted],
-        "effect": effects,
-    }
+    by_word = {"leave_one_out": whole - without[:, predicted], "alone": alone[:, predicted], "effect": effects}
+    rankings = {**by_word, **text.scores}
     tops = {name: top_words(scores, k, order) for name, scores in rankings.items() if not np.isnan(scores).all()}
 
     drawn = _drawn_sets(n, k, generator, settings)
@@ -201,7 +210,9 @@ def judge_text(text: TextToJudge, settings: OutcomeSettings) -> Asking:
         return None
     is_exact = len(drawn) == comb(n, k)
     started = [*drawn, *(tops[name] for name in CANDIDATES if name in tops), *text.extra]
-    key = yield from _search(started, effects, readings, 0 if is_exact else int(settings.swaps * n))
+    key = yield from _search(
+        started, effects, readings, 0 if is_exact else min(settings.most_swaps, int(settings.swaps * n))
+    )
     if readings.is_undefined:
         return None
 

@@ -16,6 +16,7 @@ from numpy import ndarray
 from torch import Tensor, nn
 
 from heedful.attribution.chunks import of_similar_length
+from heedful.attribution.deletion import Parts
 from heedful.attribution.reuse.decoding import Decoding, decoding_of
 from heedful.attribution.reuse.prefix_tree import NOTHING
 from heedful.attribution.reuse.recurrent_step import recurrent_step
@@ -93,6 +94,26 @@ class VariantReader:
         sequences[text, place] = self.count + numpy.arange(len(text))
         attention, logits = self._with_tokens(vectors, replaced)._read(sequences[:, None])
         return attention[:, 0], logits[:, 0]
+
+    @torch.no_grad()
+    def logits_of_replaced(
+        self, vectors: Float[Tensor, "changed embed"], changed: Bool[Tensor, "batch time"], keep: Parts
+    ) -> Float[Tensor, "batch part classes"]:
+        """Logits of texts in which the changed tokens have these vectors, but for those that a part keeps.
+
+        Args:
+            changed: True on the tokens that have a vector; texts without any are not read.
+        """
+        text, place = (index.cpu().numpy() for index in changed.nonzero(as_tuple=True))
+        replaced = self.first[text] + place
+        lengths = numpy.diff(self.first, append=self.count)
+        places = numpy.arange(self.width)
+        own = numpy.where(places < lengths[:, None], self.first[:, None] + places, NOTHING)
+        own[~changed.any(1).cpu().numpy()] = NOTHING
+        new = own.copy()
+        new[text, place] = self.count + numpy.arange(len(text))
+        sequences = numpy.where(keep.cpu().numpy(), own[:, None], new[:, None])
+        return self._with_tokens(vectors, replaced).logits(sequences)
 
     def _with_tokens(self, vectors: Float[Tensor, "new embed"], replaced: Int[ndarray, " new"]) -> "VariantReader":
         """The same with further tokens, which may take the places of the given ones."""
