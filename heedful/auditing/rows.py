@@ -39,7 +39,7 @@ from heedful.types import Batch, Example, Findings, Solver, Trace
 
 ORDER = ["example", "test", "measure", "item"]
 """By what rows are sorted."""
-IMPORTANCES = ("input_gradient", "weight_gradient", "leave_one_out")
+IMPORTANCES = ("weight_gradient", "gradient_x_input", "leave_one_out")
 """What is shown of an item beside its attention."""
 
 
