@@ -20,7 +20,6 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from heedful.attribution.gradient_x_input import gradient_x_input
 from heedful.auditing.audited_texts import random_order
 from heedful.auditing.replacing import draw_replacements
 from heedful.auditing.subject import Subject
@@ -88,7 +87,7 @@ class Judge:
 
     def judge(self, evidence: Evidence) -> tuple[dict[int, JudgedText], list[dict[str, Float[ndarray, " item"]]]]:
         """Outcomes of the texts of a batch with words deleted, by row; and the scores that were given for each."""
-        batch, settings = evidence.trace.batch, self.settings.outcome
+        settings = self.settings.outcome
         scores = self._scores(evidence)
         with self.costs.timed("leave_one_out", "effect"):
             logits = evidence.deletion_logits[ATTENDED]
@@ -141,7 +140,7 @@ class Judge:
         with self.costs.timed("weight_gradient", "attention_x_gradient"):
             weight = evidence.weight_gradient
         with self.costs.timed("gradient_x_input"):
-            by_input = gradient_x_input(evidence.model, evidence.trace).detach().cpu()
+            by_input = evidence.gradient_x_input
         scores = {
             "attention": evidence.attention_ranks,
             "gradient_x_input": by_input,

@@ -43,7 +43,7 @@ ORDER = ["example", "test", "measure", "item"]
 """By what rows are sorted."""
 OUTCOME = "outcome"
 """Names the answer among tests."""
-IMPORTANCES = ("input_gradient", "weight_gradient", "leave_one_out")
+IMPORTANCES = ("weight_gradient", "gradient_x_input", "leave_one_out")
 """What is shown of an item beside its attention."""
 
 

@@ -39,9 +39,8 @@ def comprehensiveness_sufficiency(
     predicted class; both signed. The top words are necessary where the first is large, and suffice where the second is
     small. For each number of words `comprehensiveness_attention_3` ..., and without a number the mean over all of them
     (AOPC); the same for words drawn at random (`_random`), for the words whose leaving out moves the prediction most
-    (`_leave_one_out`), for scores from outside by their names (the mean alone), and for those whose weight would raise
-    the probability of the decision most (`_gradient`): the
-    words that the best attention over these encodings would choose. `_permuted`: of the permuted weights, where the
+    (`_leave_one_out`), for the top words by gradient x input (`_gradient_x_input`), and for scores from outside by
+    their names (the mean alone). `_permuted`: of the permuted weights, where the
     model predicts by these, for parts of a text too. NaN, for all of these alike, at a size that takes
     the whole text, or at which one of them takes all that has weight. And `emptied`, how much less sure it is with
     zeros for all embeddings: what all words together are worth. DeYoung et al. (2020, section 4.2); Hu et al. (2023,
@@ -59,7 +58,8 @@ def comprehensiveness_sufficiency(
         # The order that also breaks ties of the others: uniform attention is then the floor itself.
         "random": evidence.random_order,
         "leave_one_out": evidence.ranking("leave_one_out"),
-        "gradient": evidence.ranking("gradient"),
+        "gradient_x_input": evidence.ranking("gradient_x_input"),
+        "weight_gradient": evidence.ranking("weight_gradient"),
     }
     given = {name: evidence.ranking(name) for name in evidence.given}
     permuted = {"permuted": evidence.uninformed.ranking("attention")} if erase == "delete" else {}
@@ -208,7 +208,7 @@ TEST = BatteryTest(
             wording=lambda item: f"Are the top {item}s necessary?",
             needs=("comprehensiveness_sufficiency",),
             measured=_between_random_and_leave_one_out("comprehensiveness"),
-            attainable=_larger_is_better("comprehensiveness", "gradient"),
+            attainable=_larger_is_better("comprehensiveness", "weight_gradient"),
             uninformed=_larger_is_better("comprehensiveness", "permuted"),
             best_kind="yardstick",
             sentence=lambda answer: (
@@ -225,7 +225,7 @@ TEST = BatteryTest(
             wording=lambda item: f"Do the top {item}s suffice?",
             needs=("comprehensiveness_sufficiency",),
             measured=_between_random_and_leave_one_out("sufficiency"),
-            attainable=_larger_is_better("sufficiency", "gradient"),
+            attainable=_larger_is_better("sufficiency", "weight_gradient"),
             uninformed=_larger_is_better("sufficiency", "permuted"),
             best_kind="yardstick",
             sentence=lambda answer: (

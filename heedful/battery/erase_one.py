@@ -10,11 +10,11 @@ from heedful.battery.question import BatteryTest, Columns, Question, Triple, of_
 from heedful.measures import js_divergence
 from heedful.types import Findings
 
-TOPS = ("attention", "gradient", "product")
+TOPS = ("attention", "weight_gradient", "attention_x_gradient")
 
 
 def erase_one(evidence: Evidence, generator: torch.Generator) -> Findings:
-    """What erasing the top item by attention, gradient and their product does, against erasing another item.
+    """What erasing the top item by attention, weight gradient and their product does, against erasing another item.
 
     For each ranking: `flips` (does the decision change), `other_flips` (the share of all other items that would change
     it: the exact expectation over a random one), `delta_js` = JS(p, q without the top) - JS(p, q without one other item

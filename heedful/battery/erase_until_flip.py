@@ -48,9 +48,9 @@ def erase_until_flip(
 ) -> Findings:
     """What each ranking erases before the decision changes: `count`, `fraction` of the items, attention `mass`.
 
-    For the rankings by attention, gradient, their product, input gradient and leave-one-out; `random`, the mean over so
-    many random rankings; and `minimal`, the smallest set that changes the decision at all (exact for a linear head,
-    else the best of the rankings). An erasure leaves something, whose weights are renormalised. A ranking that misses a
+    For each ranking, by attention, weight gradient, attention x gradient, gradient x input and leave-one-out; `random`,
+    the mean over so many random rankings; and `minimal`, the smallest set that changes the decision at all (exact for a
+    linear head, else the best of the rankings). An erasure leaves something, whose weights are renormalised. A ranking that misses a
     change that some set makes counts as all items erased; texts that no set changes are NaN, and so are those with
     fewer than two items that have weight. `permuted` is the ranking by the permuted weights where the model predicts by
     these. Items that a ranking ties are erased in random order (the mean over

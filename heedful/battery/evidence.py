@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from heedful.attribution import input_gradients, weight_gradient
+from heedful.attribution.gradient_x_input import gradient_x_input
 from heedful.attribution.items import items_are_tokens
 from heedful.attribution.mixed_precision import leave_one_out_to_rank, quick_reader
 from heedful.attribution.reuse.variants import VariantReader, variant_reader
@@ -167,6 +168,11 @@ class Evidence:
         return weight_gradient(self.model, self.trace).cpu()
 
     @cached_property
+    def gradient_x_input(self) -> Weights:
+        """The signed gradient x input of each item through the whole model, attention included."""
+        return gradient_x_input(self.model, self.trace).cpu()
+
+    @cached_property
     def deletion_logits(self) -> Float[Tensor, "way batch item classes"]:
         """Logits without each item in turn: attending anew; under the own, the permuted, the reference weights."""
         weightings = (self.log_attention, self.permuted_log_attention, self.reference_log_attention)
@@ -296,9 +302,9 @@ class Evidence:
 
 RANKINGS: dict[str, Callable[[Evidence], Weights]] = {
     "attention": lambda evidence: evidence.attention_ranks,
-    "gradient": lambda evidence: evidence.weight_gradient,
-    "product": lambda evidence: evidence.attention * evidence.weight_gradient,
-    "input_gradient": lambda evidence: evidence.input_gradient,
+    "weight_gradient": lambda evidence: evidence.weight_gradient,
+    "attention_x_gradient": lambda evidence: evidence.attention * evidence.weight_gradient,
+    "gradient_x_input": lambda evidence: evidence.gradient_x_input,
     "leave_one_out": lambda evidence: evidence.leave_one_out,
 }
 """Importances to rank items by; the first three are Serrano and Smith's."""

@@ -26,8 +26,8 @@ class AuditFiles:
 
     Args:
         name: what the reader calls the model.
-        outcomes: one row per run, text, ranking and way of removing words; also of the dev texts on which the ranking to
-            show was chosen; empty if the answer was not asked for.
+        outcomes: one row per run, text, ranking and way of removing words, dev texts included; empty if the answer was
+            not asked for.
         stored: all rows, on disk, if `rows` are those of some texts; None if they are all.
         folders: where it was read from; several where several audits were pooled.
     """

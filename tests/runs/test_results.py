@@ -74,7 +74,7 @@ def test_runs_that_are_audited_have_a_verdict_in_the_table(half_done, tmp_path):
     [
         ({"advice": Advice(action="attention", ranking="attention")}, "attention"),
         ({"advice": Advice(action="instead", ranking="leave_one_out")}, "leave_one_out"),
-        ({"advice": Advice(action="nothing", ranking="gradient")}, "nothing"),
+        ({"advice": Advice(action="nothing", ranking="weight_gradient")}, "nothing"),
         ({"advice": None}, None),
         ({"advice": None, "learnt": False}, "nothing"),
     ],

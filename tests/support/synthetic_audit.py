@@ -139,18 +139,22 @@ def measure(draw, words, label, attention, scores, gradient):
     values["adversarial_models"] |= {"apart_1": 1.0, "apart_2": 0.0}
     values["token_scores"] = token_weights(words, attention)
     values |= stability(np.random.default_rng(size))
-    ranked = {"attention": attention, "gradient": sign * scores, "product": sign * scores * attention}
+    ranked = {
+        "attention": attention,
+        "weight_gradient": sign * scores,
+        "attention_x_gradient": sign * scores * attention,
+    }
     values["erase_one"] = single(draw, attention, out, p, ranked)
     ranked |= {
         "leave_one_out": importance,
-        "input_gradient": gradient,
+        "gradient_x_input": gradient,
         "random": draw.random(size),
         "minimal": sign * scores * attention,
     }
     values["erase_until_flip"], smallest = until_flip(attention, scores, p, ranked)
     items = {
         "attention": attention,
-        "input_gradient": gradient,
+        "gradient_x_input": gradient,
         "weight_gradient": scores,
         "leave_one_out": importance,
         "adversarial_attention": other,
@@ -193,7 +197,7 @@ def stability(draw):
     values["seeds"] |= {"mean_tvd": 0.05, "flips": 0.0}
     for test in ("embedding_noise", "word_substitution"):
         values[test] |= {"tvd": 0.05, "flips": 0.0}
-    for ranking, lost in {"attention": 0.3, "random": 0.1, "gradient": 0.35, "leave_one_out": 0.4}.items():
+    for ranking, lost in {"attention": 0.3, "random": 0.1, "weight_gradient": 0.35, "leave_one_out": 0.4}.items():
         for kind, sign in {"comprehensiveness": 1, "sufficiency": -1}.items():
             for size in ("", "_1", "_3", "_5", "_10", "_20%"):
                 values["comprehensiveness_sufficiency"][f"{kind}_{ranking}{size}"] = sign * lost + draw.normal(0, 0.05)

@@ -55,7 +55,7 @@ def test_the_headline_says_on_how_many_trainings_it_rests(count, words):
 
 
 def test_the_headline_says_what_to_do():
-    advice = Advice(action="instead", ranking="product", sentence="Show the product.")
+    advice = Advice(action="instead", ranking="attention_x_gradient", sentence="Show the product.")
     assert headline_of(FAILS, advice=advice).advice == "Show the product."
     assert headline_of(FAILS, advice=advice).sentences[-1] == "Show the product."
     assert headline_of(FAILS).advice.startswith("Show nothing: no other ranking was tested")
