@@ -102,8 +102,8 @@ def _method_runs(source: str, encoder: str, method: str, scale: str) -> list[Stu
     audits = {"": AuditSettings(tests=ON_TEST, options=OPTIONS, examples=EXAMPLES[scale], shown=0)}
     if method == VANILLA or method in RECIPES:
         audits[DEV] = AuditSettings(tests=TESTS, options=OPTIONS, split="dev", examples=EXAMPLES[scale], shown=0)
-        audits[ALL] = AuditSettings(tests=PREDICTED, shown=0)
-        audits[ALL_DEV] = AuditSettings(tests=PREDICTED, split="dev", shown=0)
+        audits[ALL] = AuditSettings(tests=PREDICTED, examples=None, shown=0)
+        audits[ALL_DEV] = AuditSettings(tests=PREDICTED, split="dev", examples=None, shown=0)
     return [
         StudyRun(
             data=source,
