@@ -22,7 +22,6 @@ from heedful.studies.heedable.columns import (
     VANILLA,
 )
 from heedful.studies.heedable.figures import figures
-from heedful.studies.heedable.goals import remarks
 from heedful.studies.heedable.tables import tables
 from heedful.studies.jain_wallace.preprocessing import VECTORS
 from heedful.studies.study import Study, StudyRun
@@ -163,5 +162,4 @@ STUDY = Study(
     tables=tables,
     claims=claims,
     figures=figures,
-    remarks=remarks,
 )
