@@ -1,6 +1,5 @@
 """Which training makes attention worth heeding: SEAT and its baselines, diversity, evidence, ensembles, the recipe."""
 
-from heedful.improving.method_scores import OPTIONS, TESTS
 from heedful.runs.grid import RunWithBase
 from heedful.settings import AuditSettings, DataSettings, Option, Run, TextSettings, TrainingSettings
 from heedful.settings.validation import update_settings
@@ -22,6 +21,7 @@ from heedful.studies.heedable.columns import (
     VANILLA,
 )
 from heedful.studies.heedable.figures import figures
+from heedful.studies.heedable.recipe_scores import OPTIONS, TESTS
 from heedful.studies.heedable.tables import tables
 from heedful.studies.jain_wallace.preprocessing import VECTORS
 from heedful.studies.study import Study, StudyRun
