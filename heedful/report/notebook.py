@@ -1,4 +1,4 @@
-"""What a notebook shows of audits and explanations: a piece of HTML that stands alone, in light and in dark."""
+"""What a notebook shows of audits: a piece of HTML that stands alone, in light and in dark."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.errors import SettingError
 from heedful.formatting import format_number, printable
-from heedful.report import cases, explanation_rows, write_report
+from heedful.report import cases, write_report
 from heedful.report.answers import question_rows
 from heedful.report.audit_files import AuditFiles
 from heedful.report.heatmap import example_data
@@ -19,15 +19,12 @@ from heedful.verdict.headline import headline
 
 if TYPE_CHECKING:
     from heedful.auditing.audit import Audit
-    from heedful.auditing.explanation import Explanation
 
 STRONGEST = 0.55
 """Opacity of the colour of the largest weight: black and white can both be read on it."""
 FOR, AGAINST = "240, 130, 0", "40, 120, 220"
 MOST_TOKENS = 150
 """Words of a text that are shown; a page has all."""
-MOST_TEXTS = 10
-"""Explanations that are shown; their page has all."""
 PAGES = (".html", ".htm")
 
 
@@ -60,8 +57,6 @@ class Reading:
     title: str
     note: str
     maps: tuple[Map, ...]
-    query: str = ""
-    sentences: tuple[str, ...] = ()
 
 
 def audit_in_notebook(audit: "Audit") -> str:
@@ -76,19 +71,6 @@ def audit_in_notebook(audit: "Audit") -> str:
         rows=question_rows([files]),
         readings=[_reading_of_case(case.title, reading) for case in chosen for reading in case.readings],
         item=verdict.item,
-    )
-
-
-def explanations_in_notebook(explanations: "Sequence[Explanation]", notes: Sequence[str] = ()) -> str:
-    """What the audit says of such explanations, and each of them as heat maps and sentences."""
-    left_out = len(explanations) - MOST_TEXTS
-    more = [f"{left_out} more on the page that `save` writes."] if left_out > 0 else []
-    return _rendered(
-        "notebook_explanation.html",
-        guidance=explanations[0].guidance,
-        readings=[_reading_of(explanation) for explanation in explanations[:MOST_TEXTS]],
-        definitions=explanation_rows.definitions(explanations),
-        notes=[*notes, *more],
     )
 
 
@@ -153,19 +135,7 @@ def _reading_of_case(title: str, reading: cases.Reading) -> Reading:
     return Reading(title, f"The model {reading.note}", tuple(maps))
 
 
-def _reading_of(explanation: "Explanation") -> Reading:
-    maps = [
-        _map(row.name, row.note, [(token.before, token, token.strength) for token in row.tokens], len(row.tokens))
-        for row in explanation_rows.rows_of(explanation)
-    ]
-    sentences = (*explanation_rows.sentences_of(explanation), *explanation.notes)
-    probability = explanation_rows.prediction(explanation)
-    return Reading(explanation.predicted, probability, tuple(maps), explanation.query, sentences)
-
-
-def _map(
-    name: str, note: str, tokens: Sequence[tuple[str, cases.Token | explanation_rows.Token, float]], count: int
-) -> Map:
+def _map(name: str, note: str, tokens: Sequence[tuple[str, cases.Token, float]], count: int) -> Map:
     """The row, each token given by what stands before it, itself, and how strong its colour is."""
     shown = [
         Token(before, token.text, token.value, _colour(strength, against=token.against), token.against, token.flips)
