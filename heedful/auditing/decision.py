@@ -56,7 +56,9 @@ def explain_subject(
     for batch in subject.batches():
         with torch.no_grad():
             seen = subject.trace(model, batch)
-            evidence = Evidence(validate_linearity(model, seen), seen, subject.context, given=_given(model, seen, guidance))
+            evidence = Evidence(
+                validate_linearity(model, seen), seen, subject.context, given=_given(model, seen, guidance)
+            )
             explained |= dict(_explain_batch(evidence, described, guidance, settings))
     return tuple(explained[number] for number in subject.texts)
 

@@ -104,7 +104,9 @@ def _explain_run(
     dataset = Dataset("", "", task_of(trained), trained.labels, train=(), dev=(), test=examples)
     settings = AuditSettings(examples=len(examples))
     subject = subject_of(key, trained, dataset, settings, device=device, reference=reference)
-    return explain_subject(subject, {number: known for number, (_, known) in enumerate(read)}, guidance, settings_of(verdict))
+    return explain_subject(
+        subject, {number: known for number, (_, known) in enumerate(read)}, guidance, settings_of(verdict)
+    )
 
 
 def _explain_own(
@@ -130,7 +132,9 @@ def _explain_own(
         for number, named in subject.words.items()
     }
     guidance = guidance_of(verdict, "`heedful.audit(model, batches)` and pass the result as `audit`")
-    return explain_subject(subject, dict.fromkeys(subject.texts, Described()) | described, guidance, settings_of(verdict))
+    return explain_subject(
+        subject, dict.fromkeys(subject.texts, Described()) | described, guidance, settings_of(verdict)
+    )
 
 
 def _pairs(trained: Trained, texts: Texts) -> list[tuple[str, str]]:

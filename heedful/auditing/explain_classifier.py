@@ -25,7 +25,9 @@ def explain_with_classifier(model: TransformerModel, texts: Any, verdict: Verdic
     dataset = Dataset("", "", task, model.classifier.labels, train=(), dev=(), test=examples)
     subject = subject_of_classifier(model, dataset, AuditSettings(examples=len(examples)), labels=labels)
     guidance = guidance_of(verdict, f"`heedful audit DATA --model {model.classifier.name}`")
-    return explain_subject(subject, {number: known for number, (_, known) in enumerate(read)}, guidance, settings_of(verdict))
+    return explain_subject(
+        subject, {number: known for number, (_, known) in enumerate(read)}, guidance, settings_of(verdict)
+    )
 
 
 def _texts(texts: Any) -> list[Text]:

@@ -21,7 +21,9 @@ def guidance_of(verdict: Verdict | None, how_to_audit: str) -> Guidance:
         how = f"To learn in how many texts attention points to the key words, run {how_to_audit}."
         return Guidance("not audited", "attention", "attention", headline, "", how)
     advice = answer.recommendation
-    show, ranking, sentence = ("key words", "", "") if advice is None else (advice.show, advice.ranking, advice.sentence)
+    show, ranking, sentence = (
+        ("key words", "", "") if advice is None else (advice.show, advice.ranking, advice.sentence)
+    )
     if show != "ranking":
         ranking = "attention"
     elif ranking not in {**SHOWN, **METHODS}:

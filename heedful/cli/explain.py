@@ -105,7 +105,11 @@ def explain(
     else:
         counts = Counter(badge(each) for each in explanations)
         listed = ", ".join(f"{name}: {count}" for name, count in counts.most_common())
-        sentences = (f"Outcomes of {len(explanations)} texts: {listed}.", *audit_sentences(explanations.decisions), *notes)
+        sentences = (
+            f"Outcomes of {len(explanations)} texts: {listed}.",
+            *audit_sentences(explanations.decisions),
+            *notes,
+        )
         printed.console.print(*map(printable, sentences), sep="\n", markup=False)
     if page is not None:
         printed.console.print(f"page: {page}", markup=False, soft_wrap=True)

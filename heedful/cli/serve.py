@@ -61,7 +61,9 @@ def serve(
         for model in served:
             printed.console.print(f"{model.info.id}  {model.info.name}", markup=False, soft_wrap=True)
             if model.info.audit is None:
-                printed.note("this model has no audit: `heedful audit` tells in how many texts its attention points to the key words.")
+                printed.note(
+                    "this model has no audit: run `heedful audit` to learn how often its attention points to the key words."
+                )
         printed.console.print(f"open {address}", markup=False, soft_wrap=True)
         printed.console.print("Ctrl-C ends it.")
         ids = [model.info.id for model in served]

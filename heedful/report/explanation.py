@@ -86,7 +86,8 @@ class Explanations:
     def __repr__(self) -> str:
         more = ", ..." if len(self) > MOST_NAMED else ""
         count = f"{len(self)} text{'' if len(self) == 1 else 's'}"
-        return f"Explanations({self.facts.get('Model', 'a model')}, {count}: {', '.join(map(badge, self.decisions[:MOST_NAMED]))}{more})"
+        outcomes = ", ".join(map(badge, self.decisions[:MOST_NAMED]))
+        return f"Explanations({self.facts.get('Model', 'a model')}, {count}: {outcomes}{more})"
 
     def html(self) -> str:
         """The whole page. Every word that comes from a text is escaped; nothing in it runs, and it loads nothing."""
@@ -124,9 +125,7 @@ class Explanations:
 
     def as_dict(self) -> dict[str, Any]:
         """All of it as plain data that JSON can hold; what is undefined is None."""
-        texts = [
-            {**asdict(each), "ranking": each.ranking, "sentences": outcome_lines(each)} for each in self.decisions
-        ]
+        texts = [{**asdict(each), "ranking": each.ranking, "sentences": outcome_lines(each)} for each in self.decisions]
         for text in texts:
             del text["guidance"]
         guidance = {**asdict(self.guidance), "sentences": audit_sentences(self.decisions)}

@@ -100,7 +100,8 @@ def key_mark(explanation: Explanation, item: str) -> str:
     """What the marked items are; empty if none are marked."""
     if not explanation.outcome.key_words:
         return ""
-    return f"{item}s with the largest effect" if explanation.outcome.outcome == "no_small_set" else f"key {item}s"
+    is_loose = explanation.outcome.outcome == "no_small_set"
+    return f"{item}s with the largest effect (no small set decides)" if is_loose else f"key {item}s"
 
 
 def outcome_lines(explanation: Explanation) -> tuple[str, ...]:
@@ -148,8 +149,7 @@ def sentences_of(explanation: Explanation) -> list[str]:
 def definitions(explanations: Sequence[Explanation]) -> str:
     """What the sentences mean by erasing and by adversarial attention."""
     item = explanations[0].item
-    article = "an" if item == "item" else "a"
-    erase = f"To erase {article} {item} is to give its attention weight to the other {item}s, in proportion."
+    erase = f"To erase an attention weight is to give it to the other {item}s, in proportion."
     eps = {each.other_attention.eps for each in explanations if each.other_attention}
     if not eps:
         return erase
@@ -168,15 +168,16 @@ def _smallest(explanation: Explanation) -> str:
     smallest, is_exact = explanation.smallest_set, explanation.solver == "exact"
     if smallest is None:
         if is_exact:
-            return f"No set of {explanation.item}s changes the prediction if it is erased."
-        return f"No set of {explanation.item}s was found that changes the prediction if it is erased."
+            return f"Erasing attention weights changes the prediction for no set of {explanation.item}s."
+        return f"No set of {explanation.item}s was found whose erased attention weights change the prediction."
     listed = ", ".join(_quoted(explanation.items[place]) for place in smallest.positions[:MOST_LISTED])
     more = len(smallest.positions) - MOST_LISTED
     listed += f" and {more} more" if more > 0 else ""
     count = f"{len(smallest.positions)} of {len(explanation.items)} {explanation.item}s"
+    plural = "" if len(smallest.positions) == 1 else "s"
     proof = "no smaller set does" if is_exact else "a smaller set may exist"
     becomes = f"{smallest.becomes} (probability {format_probability(smallest.probability)})"
-    return f"Erasing {listed} ({count}) changes the prediction to {becomes}; {proof}."
+    return f"Erasing the attention weight{plural} of {listed} ({count}) changes the prediction to {becomes}; {proof}."
 
 
 def _other(explanation: Explanation) -> str:

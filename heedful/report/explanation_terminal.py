@@ -23,8 +23,8 @@ from heedful.report.explanation_rows import (
 
 INK = "#1f2933"
 SHADES = {False: ((255, 246, 232), (255, 166, 48)), True: ((234, 244, 252), (109, 176, 232))}
-"""From the palest to the strongest color: for the prediction, and against it. They carry their own ink, so that they can
-be read on any background."""
+"""From the palest to the strongest color: supporting and opposing the prediction. They carry their own ink, so that they
+can be read on any background."""
 FAINT = 0.04
 """Weaker colors are left out."""
 STYLES = {"points": "bold", "misses": "bold red", "no_small_set": "bold yellow", None: "bold yellow"}

@@ -94,13 +94,11 @@ class ShownOutcome(BaseModel):
 
     Args:
         outcome: of attention; None if the text has none.
-        badge: the same in a word or two.
         sentences: what every view says about it; the first is the outcome.
         key_words: items with the largest effect: the key words if a small set decides.
     """
 
     outcome: Outcome | None
-    badge: str
     sentences: list[str]
     key_words: list[int]
 

@@ -6,18 +6,17 @@ from heedful.auditing.decision import judged_outcomes, ranking_weights
 from heedful.auditing.outcomes import BY_WORD
 from heedful.schema import TextOutcome
 from heedful.server.contract import ShownOutcome
+from heedful.server.hierarchy import is_hierarchical
 from heedful.server.reading import ReadText
 from heedful.settings import AuditSettings
-from heedful.verdict.outcome_text import BADGES, outcome_sentences
+from heedful.verdict.outcome_text import outcome_sentences
 
 
 def outcomes_of(read: ReadText, settings: AuditSettings) -> Mapping[str, TextOutcome]:
     """Outcomes of the text by ranking; computed once per text."""
-    if "outcomes" not in read.computed:
-        read.computed["outcomes"] = judged_outcomes(read.evidence, settings)[0]
-    found = read.computed["outcomes"]
-    assert isinstance(found, dict)
-    return found
+    if not read.outcomes:
+        read.outcomes.update(judged_outcomes(read.evidence, settings)[0])
+    return read.outcomes
 
 
 def shown_outcome(read: ReadText, settings: AuditSettings) -> ShownOutcome:
@@ -25,8 +24,7 @@ def shown_outcome(read: ReadText, settings: AuditSettings) -> ShownOutcome:
     outcome = outcomes_of(read, settings)["attention"]
     return ShownOutcome(
         outcome=outcome.outcome,
-        badge=BADGES[outcome.outcome],
-        sentences=list(outcome_sentences(outcome, read.labels, "word" if read.is_by_word else "sentence")),
+        sentences=list(outcome_sentences(outcome, read.labels, "sentence" if is_hierarchical(read) else "word")),
         key_words=list(outcome.key_words),
     )
 
