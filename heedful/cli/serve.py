@@ -62,7 +62,7 @@ def serve(
             printed.console.print(f"{model.info.id}  {model.info.name}", markup=False, soft_wrap=True)
             if model.info.audit is None:
                 printed.note(
-                    "this model has no audit: run `heedful audit` to learn how often its attention points to the key words."
+                    "this model has no audit: `heedful audit` tells how often its attention points to key words."
                 )
         printed.console.print(f"open {address}", markup=False, soft_wrap=True)
         printed.console.print("Ctrl-C ends it.")

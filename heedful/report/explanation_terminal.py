@@ -23,7 +23,7 @@ from heedful.report.explanation_rows import (
 
 INK = "#1f2933"
 SHADES = {False: ((255, 246, 232), (255, 166, 48)), True: ((234, 244, 252), (109, 176, 232))}
-"""From the palest to the strongest color: supporting and opposing the prediction. They carry their own ink, so that they
+"""From the palest to the strongest color: supporting and opposing the prediction. They carry their own ink, so they
 can be read on any background."""
 FAINT = 0.04
 """Weaker colors are left out."""

@@ -189,7 +189,12 @@ def test_json_holds_everything_and_no_nan():
     assert first["probabilities"] == {"bad": 0.15, "good": 0.85}
     assert first["smallest_set"] == {"positions": [1], "becomes": "bad", "probability": 0.62}
     assert first["other_attention"]["predicted"] == "good" and first["other_attention"]["eps"] == 0.01
-    assert second["outcome"]["reason"] == "one word" and second["weights"] == [None] and second["smallest_set"] is None and second["other_attention"] is None
+    assert (
+        second["outcome"]["reason"] == "one word"
+        and second["weights"] == [None]
+        and second["smallest_set"] is None
+        and second["other_attention"] is None
+    )
     assert set(first) == set(second) and "guidance" not in first
 
 

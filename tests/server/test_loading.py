@@ -12,8 +12,8 @@ from heedful.report import page
 from heedful.report.explanation import explain
 from heedful.runs.audits import save_audit
 from heedful.runs.store import Store
-from heedful.server.app import create_app
 from heedful.schema import TextOutcome
+from heedful.server.app import create_app
 from heedful.server.audit_strip import audit_strip
 from heedful.server.loading import load_served
 from heedful.server.outcomes import outcomes_of
@@ -83,7 +83,9 @@ def test_a_text_of_the_audit_has_the_outcome_of_the_audit(load, keys):
         with audited.reading(texts[number]) as read:
             own = outcomes_of(read, audited.settings)
         assert own == {row["ranking"]: TextOutcome.model_validate(row) for row in rows.iter_rows(named=True)}
-        assert explain(audited._reader.trained, texts[number], audit=audited.audit.verdict)[0].outcome == own["attention"]
+        assert (
+            explain(audited._reader.trained, texts[number], audit=audited.audit.verdict)[0].outcome == own["attention"]
+        )
 
 
 def test_the_report_is_served_under_its_own_policy(load, keys, monkeypatch):

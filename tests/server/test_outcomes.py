@@ -38,7 +38,9 @@ def test_every_outcome_is_told_in_the_words_of_every_view(name, model):
 def test_it_is_judged_once(model, monkeypatch):
     case, calls = model("bilstm"), []
     found = TextOutcome(predicted="good", outcome="misses")
-    monkeypatch.setattr("heedful.server.outcomes.judged_outcomes", lambda *own: calls.append(own) or [{"attention": found}])
+    monkeypatch.setattr(
+        "heedful.server.outcomes.judged_outcomes", lambda *own: calls.append(own) or [{"attention": found}]
+    )
     with case.served.reading("so good so bad film") as read:
         assert outcomes_of(read, SETTINGS) == outcomes_of(read, SETTINGS) == {"attention": found}
         read.outcomes.clear()

@@ -84,7 +84,9 @@ def test_long_texts_are_cut_and_say_so(model, post):
     state = post("read", {**model("average").request, "text": "good film " * 1_500})
     assert len(state["words"]) == 2_000
     notes = " ".join(state["notes"])
-    assert "first 2,000 of 3,000 words" in notes and "The outcome and rankings that run the encoder are left out" in notes
+    assert (
+        "first 2,000 of 3,000 words" in notes and "The outcome and rankings that run the encoder are left out" in notes
+    )
     assert state["outcome"] is None
 
 
