@@ -52,6 +52,10 @@ class Method:
         trains: all parameters, or only the attention module.
         selects: the best epoch by the run's metric (higher is better), or by the method's own loss (lower is better).
         needs_reference: whether the loss uses a reference run.
+        needs_rationales: whether the loss uses rationales, those of generated datasets included. `Batch.marks` then has
+            each text's rationale, as of one annotator, and every rationale must leave a word of its text.
+        honest_epochs: the number of epochs of plain cross-entropy before training by the loss begins. They are never
+            chosen and do not count for patience.
         weighs: what class weights multiply, if a run has them: each example's loss, the loss of the whole batch by
             their sum (as Wiegreffe and Pinter's code does), or nothing, for a loss that does not use labels.
         logs: what is logged after every epoch besides the metrics: a `Logs` that may take some of the options.
@@ -64,6 +68,8 @@ class Method:
     trains: Literal["all", "attention"] = "all"
     selects: Literal["metric", "loss"] = "metric"
     needs_reference: bool = False
+    needs_rationales: bool = False
+    honest_epochs: int = 0
     weighs: Literal["examples", "batch", "nothing"] = "examples"
     logs: Callable[..., Mapping[str, Float[Tensor, " batch"]]] | None = None
     teachers: Callable[..., Teachers] | None = None
