@@ -27,7 +27,7 @@ OF_TRANSFORMERS = ("rollout", "value_norm")
 """Those that only Hugging Face models have."""
 # fmt: off
 TAKEN = (
-    "first", "longest", "rarest", "best", "constant", "permuted", "others", "annotator", "attention_others",
+    "first", "longest", "rarest", "best", "constant", "others", "annotator", "attention_others",
     "adversarial_attention", "minimal_set", "rationale", "noisy", "noisy_attention", "replacement",
     "replaced_attention", "seed_attention",
 )
@@ -54,4 +54,4 @@ def rankings_in(columns: Iterable[str]) -> tuple[str, ...]:
     """
     measured = {column.removeprefix(FRACTION) for column in columns if column.startswith(FRACTION)}
     usual = [name for name in ("attention", *SHOWN, "weight_gradient") if name in measured]
-    return tuple(dict.fromkeys([*usual, *sorted(measured - {*usual, *BOUNDS, "permuted"})]))
+    return tuple(dict.fromkeys([*usual, *sorted(measured - {*usual, *BOUNDS})]))

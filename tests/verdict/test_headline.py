@@ -77,13 +77,6 @@ def test_behind_a_shut_gate_there_is_no_count(changes, answer, words):
     assert "questions" not in made.text and made.beside == () and made.advice.startswith("Show nothing")
 
 
-def test_the_headline_says_what_no_attention_could_show():
-    beyond = line(attainable=0.2, attainable_low=0.1)
-    assert "On another question not even attention by what each word" in headline_of(HOLDS, beyond).text
-    assert "On 2 other questions not even attention by what each word" in headline_of(HOLDS, beyond, beyond).text
-    assert "not even attention" not in headline_of(HOLDS, NOT_COUNTED).text
-
-
 def beside(group: str, *lines) -> tuple[str, ...]:
     return headline_of(*(own.model_copy(update={"group": group}) for own in lines)).beside
 
