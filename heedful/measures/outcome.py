@@ -5,7 +5,7 @@ receives the class probabilities of each (`[set classes]`). So the same lines se
 at a time (`judge_texts`), and worlds whose truth is known. docs/answer.md has the definition and its reasons.
 """
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, islice
 from math import ceil, comb, nan
@@ -139,6 +139,19 @@ def reason_of(alone: float, empty: float, whole: float, settings: OutcomeSetting
     return "default" if empty >= whole - settings.near - TIE else "any words"
 
 
+def is_moved(judged: "JudgedText", ranking: str, states: float, settings: OutcomeSettings) -> bool:
+    """Whether the ranking misses because the states of its top words carry information from other words.
+
+    The states of its top words alone give the prediction, and these words alone do not.
+
+    Args:
+        states: p_y of the whole text with all weight on its top words: their weights, renormalized.
+    """
+    nearly = judged.whole - settings.near - TIE
+    alone = judged.tops[ranking].alone[judged.predicted]
+    return judged.outcomes[ranking] == "misses" and states >= nearly > alone
+
+
 def estimate_chance(effects: Float[ndarray, " set"], sums: Float[ndarray, " set"], mean_sum: float) -> float:
     """Mean effect of a random set, from a few sets, with the sums of single effects as a control variate.
 
@@ -161,13 +174,14 @@ def top_words(scores: Float[ndarray, " item"], k: int, order: Int[ndarray, " ite
     >>> top_words(np.array([0.1, 0.5, 0.5, np.nan]), 2, np.array([3, 2, 1, 0]))
     (1, 2)
     """
-    values = np.nan_to_num(scores, nan=-np.inf)
+    is_defined = scores > -np.inf
+    largest = np.abs(scores[is_defined]).max(initial=0.0)
+    # The subtraction of infinities is undefined, so undefined scores are finite and below all others.
+    values = np.where(is_defined, scores, -2 * largest - 1)
     ranked = np.argsort(-values, kind="stable")
-    largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
-    steps = -np.diff(values[ranked], prepend=values[ranked[0]]) > TIE * largest
-    group = np.empty(len(values), dtype=np.int64)
-    group[ranked] = np.cumsum(steps)
-    place = np.empty(len(values), dtype=np.int64)
+    descending = values[ranked]
+    group, place = np.zeros((2, len(values)), dtype=np.int64)
+    group[ranked[1:]] = np.cumsum(descending[:-1] - descending[1:] > TIE * largest)
     place[order] = np.arange(len(values))
     return tuple(sorted(np.lexsort((place, group))[:k].tolist()))
 
@@ -186,7 +200,8 @@ def judge_text(text: TextToJudge, settings: OutcomeSettings) -> Asking:
     effects = effect_of(alone[:, predicted], without[:, predicted], settings.alone_weight)
     if np.isnan(effects).any():
         return None
-    readings.add([(i,) for i in range(n)], alone, without)
+    if k == 1:
+        readings.add([(i,) for i in range(n)], alone, without)
     rankings = {
         **text.scores,
         "leave_one_out": whole - without[:, predicted],
@@ -233,11 +248,13 @@ class _Readings(dict[Words, SetReading]):
     def __init__(self, n: int, predicted: int, alone_weight: float):
         super().__init__()
         self.n, self.predicted, self.alone_weight = n, predicted, alone_weight
+        self.is_undefined = False
 
     def add(
         self, sets: Sequence[Words], alone: Float[ndarray, "set classes"], without: Float[ndarray, "set classes"]
     ) -> None:
         effects = effect_of(alone[:, self.predicted], without[:, self.predicted], self.alone_weight)
+        self.is_undefined |= bool(np.isnan(effects).any())
         for words, effect, kept, left in zip(sets, effects.tolist(), alone.tolist(), without.tolist(), strict=True):
             self[words] = SetReading(words, effect, tuple(kept), tuple(left))
 
@@ -246,14 +263,9 @@ class _Readings(dict[Words, SetReading]):
         new = [words for words in dict.fromkeys(sets) if words not in self]
         if new:
             masks = np.zeros((len(new), self.n), dtype=bool)
-            for row, words in enumerate(new):
-                masks[row, list(words)] = True
+            masks[np.arange(len(new))[:, None], np.array(new)] = True
             read = yield np.concatenate([masks, ~masks])
             self.add(new, read[: len(new)], read[len(new) :])
-
-    @property
-    def is_undefined(self) -> bool:
-        return any(reading.effect != reading.effect for reading in self.values())
 
     def counts(self, drawn: Sequence[Words], tops: Iterable[Words]) -> dict[str, int]:
         """Passes of each purpose, single words apart; each set needs two, unless another purpose had read it."""
@@ -297,21 +309,24 @@ def _search(
     return best
 
 
-def _swaps(words: Words, singles: Float[ndarray, " item"]) -> Iterable[Words]:
+def _swaps(words: Words, singles: Float[ndarray, " item"]) -> Iterator[Words]:
     """Sets with one word swapped, the largest gain of single effects first."""
-    others = [item for item in range(len(singles)) if item not in words]
-    pairs = [(singles[out] - singles[new], new, out) for new in others for out in words]
-    for _, new, out in sorted(pairs):
-        yield tuple(sorted({*words, new} - {out}))
+    others = np.delete(np.arange(len(singles)), words)
+    losses = (singles[list(words)] - singles[others][:, None]).ravel()
+    new, out = np.divmod(np.argsort(losses, kind="stable"), len(words))
+    swapped = np.where(np.arange(len(words)) == out[:, None], others[new, None], words)
+    return (tuple(row.tolist()) for row in np.sort(swapped, axis=1))
 
 
 def _best(sets: Iterable[Words], singles: Float[ndarray, " item"], readings: Mapping[Words, SetReading]) -> Words:
     """The largest effect; among ties the largest sum of single effects, then the earlier words."""
-    sets = list(sets)
-    largest = max(readings[words].effect for words in sets)
-    tied = [words for words in sets if readings[words].effect >= largest - TIE]
-    sums = {words: float(singles[list(words)].sum()) for words in tied}
-    return min(words for words in tied if sums[words] >= max(sums.values()) - TIE)
+    effects = {words: readings[words].effect for words in sets}
+    largest = max(effects.values())
+    tied = [words for words, effect in effects.items() if effect >= largest - TIE]
+    if len(tied) == 1:
+        return tied[0]
+    sums = singles[np.array(tied)].sum(1)
+    return min(words for words, is_best in zip(tied, sums >= sums.max() - TIE, strict=True) if is_best)
 
 
 def judge_texts(texts: Mapping[int, TextToJudge], read: ReadSets, settings: OutcomeSettings) -> dict[int, JudgedText]:
