@@ -221,9 +221,9 @@ def judge_text(text: TextToJudge, settings: OutcomeSettings) -> Asking:
         return None
 
     sums = np.array([effects[list(words)].sum() for words in drawn])
-    drawn_effects = np.array([readings[words].effect for words in drawn])
+    drawn_effects = np.array([readings.effects[words] for words in drawn])
     chance = drawn_effects.mean() if is_exact else estimate_chance(drawn_effects, sums, k * effects.mean())
-    best = readings[key].effect
+    best = readings.effects[key]
     points = [outcome_of(effect, chance, best, settings) == "points" for effect in drawn_effects.tolist()]
     reason = None
     if outcome_of(best, chance, best, settings) == "no_small_set":
@@ -236,31 +236,36 @@ def judge_text(text: TextToJudge, settings: OutcomeSettings) -> Asking:
         luck=float(np.mean(points)),
         is_exact=is_exact,
         tops={name: readings[words] for name, words in tops.items()},
-        outcomes={name: outcome_of(readings[words].effect, chance, best, settings) for name, words in tops.items()},
+        outcomes={name: outcome_of(readings.effects[words], chance, best, settings) for name, words in tops.items()},
         reason=reason,
         sets={"singles": 2 * n, **readings.counts(drawn, tops.values())},
     )
 
 
-class _Readings(dict[Words, SetReading]):
-    """Sets of words of one text that were read."""
+class _Readings:
+    """Sets of words of one text that were read, with their effects."""
 
     def __init__(self, n: int, predicted: int, alone_weight: float):
-        super().__init__()
         self.n, self.predicted, self.alone_weight = n, predicted, alone_weight
+        self.effects: dict[Words, float] = {}
+        self.rows: dict[Words, tuple[Float[ndarray, "set classes"], Float[ndarray, "set classes"], int]] = {}
         self.is_undefined = False
+
+    def __getitem__(self, words: Words) -> SetReading:
+        alone, without, row = self.rows[words]
+        return SetReading(words, self.effects[words], tuple(alone[row].tolist()), tuple(without[row].tolist()))
 
     def add(
         self, sets: Sequence[Words], alone: Float[ndarray, "set classes"], without: Float[ndarray, "set classes"]
     ) -> None:
         effects = effect_of(alone[:, self.predicted], without[:, self.predicted], self.alone_weight)
         self.is_undefined |= bool(np.isnan(effects).any())
-        for words, effect, kept, left in zip(sets, effects.tolist(), alone.tolist(), without.tolist(), strict=True):
-            self[words] = SetReading(words, effect, tuple(kept), tuple(left))
+        self.effects.update(zip(sets, effects.tolist(), strict=True))
+        self.rows.update((words, (alone, without, row)) for row, words in enumerate(sets))
 
     def read(self, sets: Iterable[Words]) -> Generator[Sets, Float[ndarray, "set classes"], None]:
         """Read the sets that are new, each alone and without its words."""
-        new = [words for words in dict.fromkeys(sets) if words not in self]
+        new = [words for words in dict.fromkeys(sets) if words not in self.effects]
         if new:
             masks = np.zeros((len(new), self.n), dtype=bool)
             masks[np.arange(len(new))[:, None], np.array(new)] = True
@@ -269,7 +274,7 @@ class _Readings(dict[Words, SetReading]):
 
     def counts(self, drawn: Sequence[Words], tops: Iterable[Words]) -> dict[str, int]:
         """Passes of each purpose, single words apart; each set needs two, unless another purpose had read it."""
-        several = [words for words in self if len(words) > 1]
+        several = [words for words in self.effects if len(words) > 1]
         random, top = {*drawn}, {*tops} - {*drawn}
         counted = {"random": sum(words in random for words in several), "tops": sum(words in top for words in several)}
         counted["swaps"] = len(several) - sum(counted.values())
@@ -292,7 +297,7 @@ def _search(
 ) -> Generator[Sets, Float[ndarray, "set classes"], Words]:
     """The set with the largest effect that swaps of one word find, from the best of some sets that were read."""
     known = dict.fromkeys(started)
-    best = _best(known, singles, readings)
+    best = _best(known, singles, readings.effects)
     swaps = _swaps(best, singles)
     while budget > 0:
         block = list(islice((words for words in swaps if words not in known), min(BLOCK, budget)))
@@ -303,7 +308,7 @@ def _search(
         yield from readings.read(block)
         if readings.is_undefined:
             break
-        better = _best([best, *block], singles, readings)
+        better = _best([best, *block], singles, readings.effects)
         if better != best:
             best, swaps = better, _swaps(better, singles)
     return best
@@ -318,11 +323,11 @@ def _swaps(words: Words, singles: Float[ndarray, " item"]) -> Iterator[Words]:
     return (tuple(row.tolist()) for row in np.sort(swapped, axis=1))
 
 
-def _best(sets: Iterable[Words], singles: Float[ndarray, " item"], readings: Mapping[Words, SetReading]) -> Words:
+def _best(sets: Iterable[Words], singles: Float[ndarray, " item"], effects: Mapping[Words, float]) -> Words:
     """The largest effect; among ties the largest sum of single effects, then the earlier words."""
-    effects = {words: readings[words].effect for words in sets}
-    largest = max(effects.values())
-    tied = [words for words, effect in effects.items() if effect >= largest - TIE]
+    sets = list(sets)
+    threshold = max(effects[words] for words in sets) - TIE
+    tied = [words for words in sets if effects[words] >= threshold]
     if len(tied) == 1:
         return tied[0]
     sums = singles[np.array(tied)].sum(1)
