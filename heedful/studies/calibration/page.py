@@ -7,8 +7,9 @@ from pathlib import Path
 
 from heedful.studies.calibration.rows import OVERALL, TEXTS, Row
 from heedful.studies.calibration.suite import WRONG, Tally
-from heedful.studies.calibration.trained_worlds import TrainedRow
-from heedful.studies.markdown import table
+from heedful.studies.calibration.trained_worlds import FALLS, NAMES, TrainedRow, broken_rules
+from heedful.studies.calibration.worlds import LOG_ODDS
+from heedful.studies.markdown import markdown_table
 
 NAME = "calibration.md"
 HEAD = ("world", "attention", "right answer", "required", "right", "wrong in direction", "answers")
@@ -38,7 +39,7 @@ class Calibration:
             for tally in self.tallies
             if not tally.is_met
         ]
-        return [*worlds, *(broken for row in self.trained for broken in row.broken)]
+        return [*worlds, *broken_rules(self.trained)]
 
 
 def write_page(calibration: Calibration, folder: Path) -> Path:
@@ -62,29 +63,59 @@ def markdown(calibration: Calibration) -> str:
     parts = [
         "# Calibration",
         f"`{calibration.command}` prints this page.",
-        "It shows how often the answer of an audit is right. Each row is a world whose truth is known: a model that is a "
-        "function of the words left, and attention given by hand. The package judges these texts as an audit does.",
+        "It shows how often the answer of an audit is right. In each row the truth is known: the model is a function of "
+        "the words left, and attention is given by hand. The package judges these texts as an audit does.",
         headline(calibration),
-        *(f"- {missed}" for missed in calibration.missed),
+        *(["\n".join(f"- {missed}" for missed in calibration.missed)] if calibration.missed else []),
         "## Worlds",
-        f"Each draw has {TEXTS} texts, half of them of each class, of 12 to 30 words unless the row says otherwise. The "
-        "prediction has a probability of .95 if a deciding word is left, and of .5 if none is. Three worlds differ: if "
-        "one word opposes, it is .85 with both words, .95 with the supporting word, .3 with the opposing one and .5 "
-        "with neither; many weak words add log odds of 2.94 times the share of words left; and the default class has "
-        ".95 unless a word for the other class is left. Labels equal predictions unless they are random. Replacing "
-        "words gives the same outcomes as deleting them.",
-        "Attention on some words puts random numbers on all others. *Reversed* puts the least on the deciding word. "
-        "*Right in 60%* means that attention is on the deciding word in 60% of the texts and reversed in the others. "
-        "With several seeds, each seed has its own share, drawn around this one with the standard deviation (sd) of "
-        "the row. In the last world the word i decides, and only the state at j holds what i says: attention on j "
-        "shows moved information.",
-        f"*Required* is the share of right answers that a row needs. An answer is *wrong in direction* if it says Yes "
-        f"and No is true, or the reverse; at most {WRONG:.1%} may be.",
-        table(HEAD, table_rows(calibration.tallies)),
+        f"Each draw has {TEXTS} texts, half of them of each class. They have 12 to 30 words unless the row says "
+        "otherwise. The prediction has a probability of .95 if a deciding word is left, and of .5 if none is. Labels "
+        "equal predictions unless they are random. Replacing words gives the same outcomes as deleting them.",
+        "Three worlds differ:",
+        "- One word opposes: the probability is .85 with both words, .95 with the supporting word alone, .3 with the "
+        "opposing word alone and .5 with neither.\n"
+        f"- Many weak words: the log odds are {LOG_ODDS} times the share of words left.\n"
+        "- The default: class 1 has a probability of .95 unless a word for class 0 is left, and then .05.",
+        "Attention on some words puts random numbers on all others. *Reversed* attention puts the least on the deciding "
+        "word. *Right in 60%* means that attention is on the deciding word in 60% of the texts, and reversed in the "
+        "others unless the row says random. With several seeds, each seed draws its own share around this one, with the "
+        "standard deviation (sd) of the row. In the last world the word i decides, and the state at j carries what i "
+        "says, so attention on j shows moved information.",
+        "*Required* is the share of right answers that a row needs. An answer is *wrong in direction* if it says Yes "
+        f"and No is true, or the reverse. At most {WRONG:.1%} of a row's answers may be.",
+        markdown_table(HEAD, table_rows(calibration.tallies)),
     ]
     if calibration.trained:
         parts += ["## Trained models", *_trained_parts(calibration.trained)]
     return "\n\n".join(parts) + "\n"
+
+
+def _trained_parts(rows: Sequence[TrainedRow]) -> list[str]:
+    seeds = len(rows[0].overall.shares.seeds) + len(rows[0].left_out)
+    return [
+        f"The words that decide these texts are known. Each model is trained with {seeds} seeds, honestly and by the "
+        "method `deceptive`, which teaches attention to avoid these words. Words are deleted.",
+        "A deceptive BiLSTM must get No for every class. Honest models must get Yes on `planted`. A deceptive embedding "
+        f"model must point in a share of texts that is at least {FALLS} below that of the honest one. For one class its "
+        "share may stay at 1, if neutral words carry that class; which class that is depends on the seed.",
+        markdown_table(TRAINED_HEAD, [trained_cells(row) for row in rows]),
+    ]
+
+
+def trained_cells(row: TrainedRow) -> tuple[str, ...]:
+    """The cells of a trained model."""
+    shares, model = row.overall.shares, row.model
+    name = f"{NAMES[model.encoder]}, {'deceptive' if model.method == 'deceptive' else 'honest'}"
+    left_out = f" (without seeds {', '.join(map(str, row.left_out))})" if row.left_out else ""
+    points = ", ".join(_number(seed.points) for seed in shares.seeds)
+    by_class = ", ".join(f"{each.shares.label}: {each.answer}" for each in row.classes)
+    decided = None if shares.no_small_set.value is None else 1 - shares.no_small_set.value
+    numbers = (_number(row.accuracy), _number(decided), _number(shares.luck))
+    return (model.source, name, *numbers, f"{points}{left_out}", row.overall.answer, by_class)
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
 
 
 def table_rows(tallies: Sequence[Tally]) -> list[tuple[str, ...]]:

@@ -81,7 +81,9 @@ def calibrate(
         report: called with the results of each draw of a world, in any order.
     """
     worlds = dict.fromkeys(ROWS[row].world for row in rows)
-    jobs = [(world, draw, [row for row in rows if ROWS[row].world == world]) for draw in range(draws) for world in worlds]
+    jobs = [
+        (world, draw, [row for row in rows if ROWS[row].world == world]) for draw in range(draws) for world in worlds
+    ]
     results: list[Result] = []
     for done in _done(jobs, client):
         results.extend(done)

@@ -110,7 +110,12 @@ def judge(world: World, texts: Texts, settings: OutcomeSettings) -> dict[str, Ju
             points=np.array([POINTS[text.outcomes[name]] for text in each]),
             luck=luck,
             reason=reason,
-            moved=np.array([_moved(world, special, name, text, settings) for special, text in zip(texts.special, each, strict=True)]),
+            moved=np.array(
+                [
+                    _moved(world, special, name, text, settings)
+                    for special, text in zip(texts.special, each, strict=True)
+                ]
+            ),
         )
         for name in world.attentions
     }
