@@ -83,7 +83,7 @@ def battery_seconds(model, seen: list[Trace], name: str) -> float:
     batches = [Evidence(model, batch) for batch in seen]
     for evidence in batches:
         if name == "erase_until_flip":
-            evidence.__dict__ |= {"leave_one_out": evidence.attention, "input_gradient": evidence.attention}
+            evidence.__dict__ |= {"leave_one_out": evidence.attention, "gradient_x_input": evidence.attention}
 
     def work() -> None:
         with torch.no_grad():

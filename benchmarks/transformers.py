@@ -122,7 +122,9 @@ def plain_parts(model: TransformerModel, evidences: list[Evidence]) -> None:
     network = model.classifier.network.around(model.classifier.untouched)
     for evidence in evidences:
         batch, count = evidence.trace.batch, evidence.count
-        orders = [evidence.ranking(n) for n in ("attention", "gradient", "leave_one_out")] + [evidence.random_order]
+        orders = [evidence.ranking(n) for n in ("attention", "weight_gradient", "leave_one_out")] + [
+            evidence.random_order
+        ]
         for row, own in enumerate(batch.sentence):
             for order in orders:
                 for size in (1, 3, 5, 10, max(1, int(0.2 * count[row]))):

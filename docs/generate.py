@@ -115,9 +115,6 @@ def _questions(questions: Sequence[Question], notes: Mapping[str, Notes]) -> Ite
         rows = [["group", f"*{question.group}*: {GROUPS[question.group]}"]]
         rows += [[title, own[title]] for title in ("value", "floor") if title in own]
         rows += [[question.best_kind, own["best"]]] if "best" in own else []
-        rows += [["must differ by", f"{question.material:g} between floor and best, to be counted"]] * bool(
-            question.material
-        )
         yield table(["", ""], rows)
 
 

@@ -68,12 +68,12 @@ def test_marks_of_people_scores_from_outside_and_methods_by_name(heedful, root):
     (root / "marked.csv").write_text("\n".join(lines), encoding="utf-8")
     (root / "oracle.jsonl").write_text("\n".join(map(json.dumps, scores)), encoding="utf-8")
     how = ["--tests", "plausibility,comprehensiveness_sufficiency,erase_until_flip", "--set", "audit.shown=2"]
-    how += ["--set", "audit.erase_until_flip.rankings=2", "--examples", "20", "--rankings", "gradient_x_input"]
+    how += ["--set", "audit.erase_until_flip.rankings=2", "--examples", "20", "--rankings", "smoothgrad"]
     asked = ["audit", "marked.csv", "--rationale", "why", "--model", "./my-bert-0", "--scores", "oracle.jsonl", *how]
     verdict = json.loads(heedful(*asked, "--json").stdout)
     rankings = {ranking["name"]: ranking for ranking in verdict["rankings"]}
     assert rankings["oracle"]["average_precision"] == 1.0 and rankings["oracle"]["comprehensiveness"] is not None
-    assert rankings["gradient_x_input"]["average_precision"] is not None
+    assert rankings["smoothgrad"]["average_precision"] is not None
     assert {line["name"] for line in verdict["lines"]} >= {"plausibility", "plausible_top_words"}
 
 

@@ -119,8 +119,8 @@ def test_what_cannot_be_done_is_said_in_one_line(key, arguments, message):
 
 
 def test_methods_by_name_are_tested(key):
-    verdict = json.loads(invoke("audit", "--model", key, *QUICK, "--rankings", "gradient_x_input", "--json").stdout)
-    assert "gradient x input" in [ranking["title"] for ranking in verdict["rankings"]]
+    verdict = json.loads(invoke("audit", "--model", key, *QUICK, "--rankings", "smoothgrad", "--json").stdout)
+    assert "SmoothGrad" in [ranking["title"] for ranking in verdict["rankings"]]
 
 
 def test_describe_and_check_read_the_marks(key):

@@ -18,7 +18,9 @@ VERDICT = {"run": "key", "data": "mock-1", "texts": 3, "labels": ("a", "b"), "li
 def test_a_number_that_is_not_finite_is_none(number):
     assert Line(**LINE, score=number).score is None
     assert Line(**LINE, details={"share": number}).details == {"share": None}
-    assert Advice(action="instead", fractions={"product": number}).fractions == {"product": None}
+    assert Advice(action="instead", fractions={"attention_x_gradient": number}).fractions == {
+        "attention_x_gradient": None
+    }
     assert Words(auroc=number, most=(Word(word="good", score=number),)).most[0].score is None
     assert Verdict(**VERDICT, scores={"roc_auc": number}).scores == {"roc_auc": None}
 
@@ -32,7 +34,7 @@ def test_a_verdict_survives_json_without_nan():
     verdict = Verdict(
         **VERDICT,
         scores={"accuracy": 0.5, "roc_auc": math.nan},
-        advice=Advice(action="instead", ranking="product", fractions={"product": 0.25}),
+        advice=Advice(action="instead", ranking="attention_x_gradient", fractions={"attention_x_gradient": 0.25}),
         words=Words(auroc=0.75, polar=2, neutral=4, most=(Word(word="good", speaks_for="b", score=1.5),)),
     )
     written = json.dumps(verdict.model_dump(mode="json"), allow_nan=False)

@@ -6,7 +6,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.attribution.gradient_x_input import gradient_x_input
 from heedful.attribution.integrated_gradients import integrated_gradients
 from heedful.attribution.lime import lime
 from heedful.attribution.other_sites import rollout, value_norm
@@ -17,7 +16,6 @@ from heedful.types import Model, Trace
 Attribution = Callable[[Model, Trace, torch.Generator], Float[Tensor, "batch item"]]
 
 ATTRIBUTIONS: dict[str, Attribution] = {
-    "gradient_x_input": lambda model, trace, generator: gradient_x_input(model, trace),
     "integrated_gradients": lambda model, trace, generator: integrated_gradients(model, trace),
     "smoothgrad": smoothgrad,
     "lime": lime,
@@ -27,6 +25,6 @@ ATTRIBUTIONS: dict[str, Attribution] = {
 }
 """From a model, what it made of a batch and a generator to a signed score of each item, 0 where there is none.
 
-Attention, attention x gradient, input gradient and leave-one-out are always tested. `rollout` and `value_norm` are of
-Hugging Face models alone.
+Every audit tests attention, attention x gradient, gradient x input and leave-one-out. Only Hugging Face models have
+`rollout` and `value_norm`.
 """

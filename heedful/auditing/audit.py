@@ -14,24 +14,33 @@ from heedful.auditing.attended_words import indicative_words, words_of
 from heedful.auditing.companions import Companions, adversary_rows, companion_rows, join_shards
 from heedful.auditing.description import describe
 from heedful.auditing.heads import asks_of_heads, heads_of
+from heedful.auditing.outcomes import can_impose
 from heedful.auditing.prepared import OwnModel, PreparedAudit, Scores, prepare_audit
-from heedful.auditing.rows import audit_rows, shard_rows
+from heedful.auditing.rows import names_of, outcomes_alone, shard_rows
 from heedful.auditing.shards import Facts, Shard
 from heedful.auditing.subject import Subject
 from heedful.auditing.words import OwnWords
 from heedful.models.transformers.model import TransformerModel
-from heedful.schema import ROWS, Advice, Headline, Heads, Line, Verdict, Words
+from heedful.schema import (
+    OUTCOMES,
+    AuditAnswer,
+    Heads,
+    Line,
+    Recommendation,
+    Shares,
+    ShownText,
+    TextOutcome,
+    Verdict,
+    Words,
+)
 from heedful.settings import AuditSettings
 from heedful.settings.validation import update_settings
 from heedful.training.trained import Trained
 from heedful.types import Batch, Dataset, Model
-from heedful.verdict.headline import headline
 from heedful.verdict.pooling import pooled_verdict
-from heedful.verdict.ranking_names import SHOWN
 from heedful.verdict.scoring import columns_of
 
-DEV_TEXTS = 500
-"""Dev texts on which the ranking to show is chosen, at most; never more than are audited."""
+NOT_IMPOSED = "Attention at this site and scope is not imposed on the row that the classifier reads alone."
 
 Report = Callable[[int, int], None]
 
@@ -44,28 +53,35 @@ class Audit:
 
     Args:
         examples: the texts that are shown word by word.
-        dev: rows of the dev texts on which the ranking to show is chosen; empty where there are none.
+        outcomes: one row per run, text, ranking and way of removing words; also of the dev texts on which the ranking
+            to show is chosen.
     """
 
     rows: pl.DataFrame
     examples: pl.DataFrame
     verdict: Verdict
-    dev: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=ROWS))
+    outcomes: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=OUTCOMES))
 
     @property
-    def headline(self) -> Headline:
-        """The answer, in words: `print(audit.headline.lead, *audit.headline.sentences)`."""
-        return headline(self.verdict)
+    def answer(self) -> AuditAnswer | None:
+        """Whether attention can be shown: `audit.answer.headline`, `.overall`, `.classes`; None if not asked for."""
+        return self.verdict.answer
+
+    @property
+    def shares(self) -> tuple[Shares, ...]:
+        """Shares of texts by outcome: of all texts, then of each predicted class."""
+        answer = self.answer
+        return () if answer is None else tuple(each.shares for each in (answer.overall, *answer.classes))
+
+    @property
+    def recommendation(self) -> Recommendation | None:
+        """What to show a reader; None if the answer was not asked for."""
+        return None if self.answer is None else self.answer.recommendation
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """The verdict's questions, answered."""
+        """The tests that explain the answer."""
         return self.verdict.lines
-
-    @property
-    def advice(self) -> Advice | None:
-        """What to show; None where no decision could be changed, or no ranking was tested."""
-        return self.verdict.advice
 
     def to_html(self) -> str:
         """The whole report: one page that needs nothing but itself."""
@@ -86,7 +102,8 @@ class Audit:
         verdict = self.verdict
         on = f" on {verdict.data}" if verdict.data else ""
         texts = f"{verdict.texts:,} {verdict.split} texts"
-        return f"Audit({verdict.model or verdict.run}{on}, {texts}: {self.headline.lead})"
+        answer = self.answer.headline if self.answer else f"{len(self.lines)} tests, no answer"
+        return f"Audit({verdict.model or verdict.run}{on}, {texts}: {answer})"
 
 
 def audit(
@@ -122,22 +139,23 @@ def audit(
             audit_shard(prepared, number, report and partial(_from, done, len(prepared.subject.texts), report))
         )
     rest, whole = audit_rest(prepared), join_shards(shards)
-    return Audit(whole.rows, whole.examples, verdict_of(prepared, whole.rows, whole.facts, rest), rest.dev)
+    outcomes = pl.concat([whole.outcomes, rest.outcomes])
+    return Audit(whole.rows, whole.examples, verdict_of(prepared, whole.rows, outcomes, whole.facts, rest), outcomes)
 
 
 @dataclass(frozen=True)
 class Rest:
-    """What an audit needs beside the rows of its texts.
+    """Parts of an audit that are not of its shards.
 
     Args:
-        dev: rows of dev texts.
+        outcomes: of dev texts.
         words: the most and the least attended.
         indicative_words: how many label-indicative words the texts have; None where nobody asked.
         heads: of a transformer.
         seconds: how long it took.
     """
 
-    dev: pl.DataFrame
+    outcomes: pl.DataFrame
     words: Words | None = None
     indicative_words: int | None = None
     heads: Heads | None = None
@@ -168,7 +186,7 @@ def audit_rest(prepared: PreparedAudit) -> Rest:
     """What is measured of the model beside the shards of its texts."""
     began, subject, settings = time.perf_counter(), prepared.subject, prepared.settings
     model, data = prepared.model, prepared.data
-    dev = _dev_rows(model, data, settings, len(subject.texts), prepared.subject_for)
+    dev = _dev_outcomes(model, data, settings, prepared.subject_for)
     words, heads = words_of(subject, settings), None
     if isinstance(model, TransformerModel) and isinstance(data, Dataset) and asks_of_heads(settings):
         heads = heads_of(model, data, settings)
@@ -176,8 +194,10 @@ def audit_rest(prepared: PreparedAudit) -> Rest:
     return Rest(dev, words, indicative, heads, time.perf_counter() - began)
 
 
-def verdict_of(prepared: PreparedAudit, rows: pl.DataFrame | pl.LazyFrame, facts: Facts, rest: Rest) -> Verdict:
-    """The verdict, from the rows of all texts and what was measured beside them."""
+def verdict_of(
+    prepared: PreparedAudit, rows: pl.DataFrame | pl.LazyFrame, outcomes: pl.DataFrame, facts: Facts, rest: Rest
+) -> Verdict:
+    """The verdict, from the rows and outcomes of all texts and the rest."""
     subject, model, data = prepared.subject, prepared.model, prepared.data
     columns = columns_of([rows])
     about = about_attention(model, columns) if isinstance(model, TransformerModel) else ()
@@ -193,30 +213,39 @@ def verdict_of(prepared: PreparedAudit, rows: pl.DataFrame | pl.LazyFrame, facts
         not_asked=dict(facts.not_asked),
         substitutions=facts.substitutions,
         synonym_source=" ".join(facts.synonym_sources),
+        milliseconds={name: 1_000 * own / max(1, facts.texts) for name, own in facts.ranking_seconds.items()},
+        passes=dict(facts.passes),
+        moved_note="" if can_impose(subject.model) else NOT_IMPOSED,
+        example=example_of(subject, outcomes),
         seconds=facts.seconds + rest.seconds,
     )
-    return pooled_verdict([verdict], [rows], [rest.dev])
+    return pooled_verdict([verdict], [rows], [outcomes])
 
 
-def _dev_rows(
-    model: Trained | Model,
-    data: Dataset | Sequence[Batch],
-    settings: AuditSettings,
-    texts: int,
-    prepare: Callable[..., Subject],
+def example_of(subject: Subject, outcomes: pl.DataFrame) -> ShownText | None:
+    """The text of lower median length among those of attention's most frequent outcome; None if none has an outcome."""
+    own = outcomes.filter(
+        (pl.col("split") == subject.split)
+        & (pl.col("ranking") == "attention")
+        & (pl.col("removal") == "delete")
+        & pl.col("outcome").is_not_null()
+    )
+    if own.is_empty():
+        return None
+    most = own.group_by("outcome").len().sort(["len", "outcome"], descending=[True, False])["outcome"][0]
+    chosen = own.filter(pl.col("outcome") == most).sort("words", "example")
+    median = chosen["words"][(len(chosen) - 1) // 2]
+    row = chosen.filter(pl.col("words") == median).row(0, named=True)
+    names = names_of(subject, row["example"], row["words"])
+    return ShownText(example=row["example"], items=tuple(names), outcome=TextOutcome.model_validate(row))
+
+
+def _dev_outcomes(
+    model: Trained | Model, data: Dataset | Sequence[Batch], settings: AuditSettings, prepare: Callable[..., Subject]
 ) -> pl.DataFrame:
-    """What the rankings that may be shown do on so many dev texts, which only a data set has; else nothing.
-
-    They are compared with each other alone: by nothing that is never shown, nor at random. Nothing where dev texts are
-    what is audited.
-    """
-    chosen_rankings = "by" in settings.options.get("erase_until_flip", {})
-    is_left_out = bool(settings.tests) and "erase_until_flip" not in settings.tests
+    """Outcomes of dev texts, on which the ranking to show is chosen; empty if there are none, or they are audited."""
     has_dev = isinstance(model, Trained | TransformerModel) and isinstance(data, Dataset) and bool(data.dev)
-    if not has_dev or chosen_rankings or is_left_out or settings.split == "dev":
-        return pl.DataFrame(schema=ROWS)
-    erasure = {"by": tuple(SHOWN), "floors": False, **settings.options.get("erase_until_flip", {})}
-    changes = {"tests": ("erase_until_flip",), "split": "dev", "shown": 0, "examples": min(DEV_TEXTS, texts)}
-    changes["options"] = {**settings.options, "erase_until_flip": erasure}
-    on_dev = update_settings(settings, changes)
-    return audit_rows(prepare(model, settings=on_dev), on_dev).rows
+    if not has_dev or not settings.has_answer or settings.split == "dev":
+        return pl.DataFrame(schema=OUTCOMES)
+    on_dev = update_settings(settings, {"split": "dev", "examples": settings.outcome.dev_texts})
+    return outcomes_alone(prepare(model, settings=on_dev), on_dev)

@@ -15,7 +15,7 @@ from heedful.types import Batch, Example
 TEXTS, TOKENS = 64, 2**13
 """Texts and tokens, padding included, of a batch at most."""
 SOME = 500
-"""Texts of a Hugging Face classifier audited by default: each is read many times, as a whole."""
+"""Texts that are encoded at a time."""
 
 
 def chosen_texts(count: int, settings: AuditSettings) -> Sequence[int]:

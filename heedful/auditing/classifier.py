@@ -7,7 +7,7 @@ from functools import cache
 from jaxtyping import Int
 from torch import Tensor
 
-from heedful.auditing.audited_texts import SOME, random_order
+from heedful.auditing.audited_texts import chosen_texts
 from heedful.auditing.subject import AUDITED, TRAINING, Subject
 from heedful.battery import Context
 from heedful.data.word_vectors import usual_vectors
@@ -34,7 +34,7 @@ def subject_of_classifier(
     if not examples:
         raise DataError(f"the data must have {settings.split} texts to audit; '{dataset.name}' has none.")
     texts = [text_of(example) for example in examples]
-    chosen = sorted(random_order(len(examples), settings.seed, settings.examples or SOME))
+    chosen = chosen_texts(len(examples), settings)
     classes = [example.label for example in examples]
     read = read_texts(model.classifier, texts, classes, examples=examples, chosen=chosen)
     known = [read.examples[number] for number in read.chosen]

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from heedful.auditing.rows import ORDER, batch_rows, item_rows, shown_texts
-from heedful.auditing.shards import Shard, join_facts, sorted_examples
+from heedful.auditing.shards import Shard, join_facts, sorted_examples, sorted_outcomes
 from heedful.auditing.subject import Subject, float64_eval_copy
 from heedful.battery import PAIRS
 from heedful.battery.adversarial_models import REACHABLE, TRAINED, distance_from_constant, reachable, reached
@@ -130,7 +130,8 @@ def join_shards(shards: Sequence[Shard]) -> Shard:
     for shard, own in zip(shards, distances, strict=True):
         rows += [shard.rows] if own.is_empty() else [shard.rows, with_constants(shard.adversaries, own)]
     examples = sorted_examples(shard.examples for shard in shards)
-    return Shard(pl.concat(rows), examples, join_facts(shard.facts for shard in shards))
+    outcomes = sorted_outcomes(shard.outcomes for shard in shards)
+    return Shard(pl.concat(rows), examples, outcomes, join_facts(shard.facts for shard in shards))
 
 
 def with_constants(rows: pl.DataFrame, distances: pl.DataFrame) -> pl.DataFrame:

@@ -12,7 +12,16 @@ Solver = Literal["exact", "bound", "search"]
 SHOWN = 60
 """Characters of the text that the representation of an explanation shows."""
 
-SIGNED = ("product", "gradient_x_input", "integrated_gradients", "smoothgrad", "lime", "shap")
+SIGNED = (
+    "attention_x_gradient",
+    "gradient_x_input",
+    "weight_gradient",
+    "leave_one_out",
+    "integrated_gradients",
+    "smoothgrad",
+    "lime",
+    "shap",
+)
 """Rankings whose weights have a sign: positive for the decision, negative against it."""
 
 
@@ -114,7 +123,7 @@ class Explanation:
 
     @property
     def ranking(self) -> str:
-        """The ranking to show: "attention", "product", "input_gradient", "leave_one_out", or what the audit tested."""
+        """The name of the ranking to show: one that every audit tests, or another that this audit tested."""
         return self.guidance.ranking
 
     @property

@@ -13,21 +13,23 @@ from jaxtyping import Float
 from torch import Tensor
 
 from heedful.attribution.methods import ATTRIBUTIONS
+from heedful.attribution.subset_reader import Logits
 from heedful.auditing.audited_texts import random_order
 from heedful.auditing.checked_trace import validate_unchanged
 from heedful.auditing.other_rankings import rankings_beside
+from heedful.auditing.outcomes import Costs, Judge
 from heedful.auditing.shards import (
     Facts,
     Shard,
     join_facts,
     shard_generator,
     sorted_examples,
+    sorted_outcomes,
     substitutions_of,
 )
 from heedful.auditing.subject import Subject, float64_eval_copy
 from heedful.auditing.words import check_count
 from heedful.battery import BATTERY, Evidence
-from heedful.data.batches import shards_of
 from heedful.data.batching import rows_of_batch
 from heedful.data.tokenizer import spans_in
 from heedful.errors import SettingError, pick
@@ -39,18 +41,22 @@ from heedful.types import Batch, Example, Findings, Solver, Trace
 
 ORDER = ["example", "test", "measure", "item"]
 """By what rows are sorted."""
-IMPORTANCES = ("input_gradient", "weight_gradient", "leave_one_out")
+OUTCOME = "outcome"
+"""Names the answer among tests."""
+IMPORTANCES = ("weight_gradient", "gradient_x_input", "leave_one_out")
 """What is shown of an item beside its attention."""
 
 
-def audit_rows(subject: Subject, settings: AuditSettings) -> Shard:
-    """The rows of every test on every text, and the texts that are shown word by word: shard after shard."""
-    parts = [
-        shard_rows(subject.part(chosen), settings, number)
-        for number, chosen in enumerate(shards_of(subject.batches.words))
-    ]
-    examples = sorted_examples(part.examples for part in parts)
-    return Shard(pl.concat([part.rows for part in parts]), examples, join_facts(part.facts for part in parts))
+def outcomes_alone(subject: Subject, settings: AuditSettings) -> pl.DataFrame:
+    """Outcomes of texts that choose a ranking: words are deleted, not replaced, and no test is run."""
+    model, given = float64_eval_copy(subject.model), rankings_beside(subject, settings)
+    judge, single = Judge(subject, settings, replaced=()), None if subject.is_own else {}
+    parts = []
+    for batch in subject.batches():
+        with torch.no_grad():
+            seen = subject.trace(model, batch)
+            parts.append(judge.rows(Evidence(model, seen, subject.context, given=given(model, seen), single=single)))
+    return sorted_outcomes(parts)
 
 
 def shard_rows(
@@ -70,7 +76,10 @@ def shard_rows(
     generators = {name: shard_generator(settings.seed, name, number) for name in tests}
     shared = shard_generator(settings.seed, "evidence", number)
     shown, others = shown_texts(subject, settings), rankings_beside(subject, settings, number)
+    judge = Judge(subject, settings) if settings.has_answer else None
+    single: dict[bytes, Logits] | None = None if subject.is_own else {}
     parts: list[pl.DataFrame] = []
+    outcomes: list[pl.DataFrame] = []
     texts: list[pl.DataFrame] = []
     facts: list[Facts] = []
     done, first = 0, None
@@ -78,7 +87,10 @@ def shard_rows(
         with torch.no_grad():
             seen = subject.trace(model, batch)
             first = first or seen
-            evidence = Evidence(validate_linearity(model, seen), seen, subject.context, shared, others(model, seen))
+            given = others(model, seen)
+            evidence = Evidence(validate_linearity(model, seen), seen, subject.context, shared, given, single)
+            if judge is not None:
+                outcomes.append(judge.rows(evidence))
             findings = {name: test(evidence, generators[name]) for name, test in tests.items()}
             items, examples = _shown_rows(subject, evidence, shown, findings)
         parts += [batch_rows(subject, batch, findings), items]
@@ -90,8 +102,12 @@ def shard_rows(
     if subject.is_own and first is not None:
         with torch.no_grad():
             validate_unchanged(model, first)
+    costs = judge.costs if judge is not None else Costs()
     return Shard(
-        pl.concat(parts).sort(ORDER, nulls_last=False), sorted_examples(texts), replace(join_facts(facts), texts=done)
+        pl.concat(parts).sort(ORDER, nulls_last=False),
+        sorted_examples(texts),
+        sorted_outcomes(outcomes),
+        replace(join_facts(facts), texts=done, ranking_seconds=dict(costs.seconds), passes=dict(costs.passes)),
     )
 
 
@@ -123,7 +139,7 @@ def check_names(settings: AuditSettings) -> None:
 def chosen_tests(settings: AuditSettings) -> dict[str, Callable[..., Findings]]:
     """The tests by name, `prediction` always among them, with their options set."""
     for name in settings.tests:
-        pick("test", name, BATTERY)
+        pick("test", name, {**BATTERY, OUTCOME: None})
     for name, options in settings.options.items():  # also of tests that are not chosen
         bind_options(pick("test", name, BATTERY).function, options, f"test '{name}'")
     costs = ("default", "deep") if settings.deep else ("default",)
@@ -236,7 +252,7 @@ def _text(
     number, items = int(evidence.trace.batch.index[place]), evidence.items[place]
     predicted = int(evidence.predicted[place])
     example = subject.examples[number] if subject.examples else None
-    names = item_names(example) if example else _own_names(subject, number, int(items.sum()))
+    names = names_of(subject, number, int(items.sum()))
     return {
         "run": subject.name,
         "split": subject.split,
@@ -254,8 +270,10 @@ def _text(
     }
 
 
-def _own_names(subject: Subject, number: int, count: int) -> list[str]:
-    """What the items of a text are called where there is no example: by its words, or else numbered."""
+def names_of(subject: Subject, number: int, count: int) -> list[str]:
+    """Names of the items of a text: its words as they are written, or else numbers."""
+    if subject.examples:
+        return item_names(subject.examples[number])
     if number not in subject.words:
         return [f"item {position}" for position in range(1, count + 1)]
     check_count(subject.words[number], count, number)

@@ -8,7 +8,7 @@ import polars as pl
 import torch
 
 from heedful.data.draws import seeded_generator
-from heedful.schema import ROWS, Substitution
+from heedful.schema import OUTCOMES, ROWS, Substitution
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,8 @@ class Facts:
         not_asked: why, for each question that could not be asked.
         texts: how many it has.
         seconds: how long it took.
+        ranking_seconds: time that the scores of each ranking took.
+        passes: texts and parts of texts that outcomes read, by purpose.
     """
 
     substitutions: tuple[Substitution, ...] = ()
@@ -28,6 +30,8 @@ class Facts:
     not_asked: Mapping[str, str] = field(default_factory=dict)
     texts: int = 0
     seconds: float = 0.0
+    ranking_seconds: Mapping[str, float] = field(default_factory=dict)
+    passes: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -36,12 +40,14 @@ class Shard:
 
     Args:
         examples: the texts that are shown word by word.
+        outcomes: of each text, ranking and way of removing words.
         adversaries: rows of trained adversaries, without those that need the texts of all shards.
         predictions: of the model and of each adversary, from which those are made.
     """
 
     rows: pl.DataFrame
     examples: pl.DataFrame
+    outcomes: pl.DataFrame
     facts: Facts = field(default_factory=Facts)
     adversaries: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=ROWS))
     predictions: pl.DataFrame = field(default_factory=pl.DataFrame)
@@ -53,17 +59,28 @@ def join_facts(facts: Iterable[Facts]) -> Facts:
     sources: dict[str, None] = {}
     not_asked: dict[str, str] = {}
     texts, seconds = 0, 0.0
+    ranking_seconds: Counter[str] = Counter()
+    passes: Counter[str] = Counter()
     for each in facts:
         pairs.update({(own.word, own.replacement): own.texts for own in each.substitutions})
         sources |= dict.fromkeys(each.synonym_sources)
         not_asked |= each.not_asked
         texts, seconds = texts + each.texts, seconds + each.seconds
-    return Facts(substitutions_of(pairs), tuple(sources), not_asked, texts, seconds)
+        ranking_seconds.update(each.ranking_seconds)
+        passes.update(each.passes)
+    return Facts(
+        substitutions_of(pairs), tuple(sources), not_asked, texts, seconds, dict(ranking_seconds), dict(passes)
+    )
 
 
 def sorted_examples(examples: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """The shown texts of several shards by their numbers."""
     return pl.concat(list(examples)).sort("example")
+
+
+def sorted_outcomes(outcomes: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """The outcomes of several shards by the numbers of their texts."""
+    return pl.concat([pl.DataFrame(schema=OUTCOMES), *outcomes]).sort("example", maintain_order=True)
 
 
 def substitutions_of(pairs: Mapping[tuple[str, str], int]) -> tuple[Substitution, ...]:

@@ -1,6 +1,6 @@
 """What is audited: a model, and the texts as it reads them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -50,6 +50,7 @@ class Subject:
         site, scope: of a transformer, which attention is shown, and where other attention is imposed.
         notes: what reading did to the texts, for the user to read.
         given: scores from outside.
+        sentences: tokens of all sentences of the training texts, if attention weighs sentences of our own models.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Subject:
     scope: str | None = None
     notes: tuple[str, ...] = ()
     given: GivenScores = field(default_factory=GivenScores)
+    sentences: Callable[[], Sequence[tuple[int, ...]]] | None = None
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -114,6 +116,10 @@ def subject_of(
         shape = trained.words.size, len(dataset.labels)
         return sum((token_counts(part, *shape) for part in parts), torch.zeros(shape, dtype=torch.long))
 
+    @cache
+    def sentences() -> list[tuple[int, ...]]:
+        return [ids for example in dataset.train or examples for ids in _sentences(example, trained)]
+
     vectors = trained.run.network.vectors or ""
     context = Context(dataset.task, dataset.labels, trained.words.words, counts, vectors)
     return Subject(
@@ -126,7 +132,15 @@ def subject_of(
         examples=examples,
         item="sentence" if examples[0].sentences else "word",
         counted_on=TRAINING if dataset.train else AUDITED,
+        sentences=sentences if examples[0].sentences else None,
     )
+
+
+def _sentences(example: Example, trained: Trained) -> list[tuple[int, ...]]:
+    """The tokens of each sentence of a text."""
+    ends = (*example.sentences[1:], len(example.tokens))
+    ids = trained.words.ids(example.tokens)
+    return [tuple(ids[start:end]) for start, end in zip(example.sentences, ends, strict=True)]
 
 
 def readable_by(trained: Trained, dataset: Dataset) -> Dataset:

@@ -25,6 +25,10 @@ class ItemWords(Protocol):
         """The batch with new words in the place of others, by position; and the texts in which that could be done."""
         ...
 
+    def tokens_of(self, number: int, words: Mapping[int, str]) -> list[tuple[int, ...]] | None:
+        """The tokens of each word of a text with new words by position; None if it is then split into other words."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class Context:

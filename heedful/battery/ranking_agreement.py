@@ -14,7 +14,7 @@ from heedful.types import Findings
 def ranking_agreement(
     evidence: Evidence, generator: torch.Generator, *, by: tuple[str, ...] = tuple(RANKINGS)
 ) -> Findings:
-    """Kendall's tau-b of every two rankings of a text's items: `tau_attention_gradient` ....
+    """Kendall's tau-b of every two rankings of a text's items: `tau_attention_weight_gradient` ....
 
     1 is the same order, 0 no relation. Scores from outside are rankings, too: of two by the same method, from another
     seed or other noise, it says how stable the method is. Undefined where a ranking ties all items, or a text has no

@@ -83,8 +83,8 @@ NoTexts = Annotated[
 Rankings = Annotated[
     str | None,
     typer.Option(
-        help="Also test rankings by these methods, separated by commas: gradient_x_input, integrated_gradients, "
-        "smoothgrad, lime, shap (the second, fourth and fifth need captum); of Hugging Face models rollout, value_norm."
+        help="Also test rankings by these methods, separated by commas: integrated_gradients, smoothgrad, "
+        "lime, shap (the first, third and fourth need captum); of Hugging Face models rollout, value_norm."
     ),
 ]
 Scores = Annotated[

@@ -81,11 +81,11 @@ def _tests() -> dict[str, str]:
 
 
 def _rankings() -> dict[str, str]:
-    from heedful.attribution import gradient_x_input, integrated_gradients, lime, shap, smoothgrad
+    from heedful.attribution import integrated_gradients, lime, shap, smoothgrad
     from heedful.attribution.methods import ATTRIBUTIONS
     from heedful.attribution.other_sites import rollout, value_norm
 
-    modules = (gradient_x_input, integrated_gradients, smoothgrad, lime, shap)
+    modules = (integrated_gradients, smoothgrad, lime, shap)
     about = {module.__name__.rpartition(".")[2]: module.__doc__ or "" for module in modules}
     about |= {function.__name__: function.__doc__ or "" for function in (rollout, value_norm)}
     return {name: about[name].splitlines()[0].rstrip(".") for name in ATTRIBUTIONS}

@@ -3,14 +3,12 @@
 from typing import TYPE_CHECKING
 
 from heedful.formatting import format_estimate, format_number
+from heedful.verdict.ranking_names import SHOWN
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from heedful.schema import Ranking, Verdict
-
-USUAL = {"attention", "input_gradient", "product", "leave_one_out", "gradient"}
-"""Rankings that every audit tests."""
 
 
 def print_rankings(console: "Console", verdict: "Verdict") -> None:
@@ -20,7 +18,7 @@ def print_rankings(console: "Console", verdict: "Verdict") -> None:
     from rich.table import Table
 
     has_marks = any(ranking.plausible is not None for ranking in verdict.rankings)
-    if not has_marks and {ranking.name for ranking in verdict.rankings} <= USUAL:
+    if not has_marks and {ranking.name for ranking in verdict.rankings} <= {*SHOWN, "weight_gradient"}:
         return
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("ranking", overflow="fold")

@@ -34,7 +34,7 @@ TESTS = (
 OPTIONS: dict[str, dict[str, OptionValue]] = {"embedding_attack": {"radii": (0.05,)}}
 """Of these tests: noise as large as SEAT's largest."""
 CORRECT = "prediction.correct"
-LEAST = 1e-6
+LEAST = 0.01
 """The smallest distance between floor and best that a score is taken of."""
 
 
@@ -113,7 +113,7 @@ def _score(question: Question, columns: Columns) -> float:
     value, floor, best = question.measured(columns)
     defined = ~(value + floor + best).isnan()
     mean, low, high = (part[defined].mean().item() for part in (value, floor, best))
-    return (mean - low) / (high - low) if high - low > max(question.material, LEAST) else nan
+    return (mean - low) / (high - low) if high - low > LEAST else nan
 
 
 def _lost(before: Values, after: Values) -> Estimate:

@@ -202,12 +202,8 @@ def judge_text(text: TextToJudge, settings: OutcomeSettings) -> Asking:
         return None
     if k == 1:
         readings.add([(i,) for i in range(n)], alone, without)
-    rankings = {
-        **text.scores,
-        "leave_one_out": whole - without[:, predicted],
-        "alone": alone[:, predicted],
-        "effect": effects,
-    }
+    by_word = {"leave_one_out": whole - without[:, predicted], "alone": alone[:, predicted], "effect": effects}
+    rankings = {**by_word, **text.scores}
     tops = {name: top_words(scores, k, order) for name, scores in rankings.items() if not np.isnan(scores).all()}
 
     drawn = _drawn_sets(n, k, generator, settings)
@@ -216,7 +212,9 @@ def judge_text(text: TextToJudge, settings: OutcomeSettings) -> Asking:
         return None
     is_exact = len(drawn) == comb(n, k)
     started = [*drawn, *(tops[name] for name in CANDIDATES if name in tops), *text.extra]
-    key = yield from _search(started, effects, readings, 0 if is_exact else int(settings.swaps * n))
+    key = yield from _search(
+        started, effects, readings, 0 if is_exact else min(settings.most_swaps, int(settings.swaps * n))
+    )
     if readings.is_undefined:
         return None
 

@@ -12,8 +12,7 @@ from heedful.report.names import short_name
 from heedful.runs.audit_folders import audit_refusal, read_verdict_file
 from heedful.runs.checksums import damage_of
 from heedful.runs.folders import reason
-from heedful.schema import EXAMPLES, NULLABLE, OPTIONAL, ROWS, Verdict, updated
-from heedful.verdict.counting import counted
+from heedful.schema import EXAMPLES, NULLABLE, OPTIONAL, OUTCOMES, ROWS, Verdict, updated
 
 SAMPLE_SEED = 0
 """Which texts are kept where not all are."""
@@ -27,8 +26,9 @@ class AuditFiles:
 
     Args:
         name: what the reader calls the model.
-        dev: rows of the texts on which the ranking to show was chosen; empty where there are none.
-        stored: all rows but those of `dev`, on disk, where `rows` are those of some texts; None where they are all.
+        outcomes: one row per run, text, ranking and way of removing words, dev texts included; empty if the answer was
+            not asked for.
+        stored: all rows, on disk, if `rows` are those of some texts; None if they are all.
         folders: where it was read from; several where several audits were pooled.
     """
 
@@ -36,7 +36,7 @@ class AuditFiles:
     examples: pl.DataFrame
     verdict: Verdict
     name: str
-    dev: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=ROWS))
+    outcomes: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=OUTCOMES))
     stored: pl.LazyFrame | None = None
     folders: tuple[Path, ...] = ()
 
@@ -69,7 +69,8 @@ def read_verdict(folder: Path) -> Verdict:
 
 def without_texts(audit: AuditFiles) -> AuditFiles:
     """The audit without any text or word of the data, for confidential ones."""
-    verdict = updated(audit.verdict, words=None, substitutions=())
+    answer = audit.verdict.answer and updated(audit.verdict.answer, example=None)
+    verdict = updated(audit.verdict, words=None, substitutions=(), example=None, answer=answer)
     rows = audit.rows.filter(pl.col("item").is_null())
     stored = None if audit.stored is None else audit.stored.filter(pl.col("item").is_null())
     return replace(audit, rows=rows, examples=audit.examples.clear(), verdict=verdict, stored=stored)
@@ -80,23 +81,22 @@ def _read(folder: Path, name: str, most: int | None) -> AuditFiles:
     examples = _read_parquet(folder / "examples.parquet", EXAMPLES).filter(pl.col("split") == verdict.split)
     is_part = most is not None and verdict.texts > max(most, len(examples))
     some = _some_texts(folder, verdict, examples["example"], most or 0) if is_part else None
-    every = _read_parquet(folder / "rows.parquet", ROWS, some)
-    # Other splits served to choose a ranking, not to report.
-    rows, dev = every.filter(pl.col("split") == verdict.split), every.filter(pl.col("split") != verdict.split)
+    rows = _read_parquet(folder / "rows.parquet", ROWS, some)
+    rows = rows.filter(pl.col("split") == verdict.split)
+    outcomes = _read_parquet(folder / "outcomes.parquet", OUTCOMES)
     if rows.is_empty():
         raise StoreError(f"rows.parquet must have rows of the split '{verdict.split}'; it has none")
-    _check_once(every, ["split", "example", "item", "test", "measure"], "rows.parquet")
+    _check_once(rows, ["split", "example", "item", "test", "measure"], "rows.parquet")
     _check_once(examples, ["example"], "examples.parquet")
     texts = verdict.texts if some is None else rows["example"].n_unique()
     _check_every_text(rows, texts)
-    for split in dev.partition_by("split"):
-        _check_every_text(split, split["example"].n_unique())
     _check_items(rows, examples)
+    _check_once(outcomes, ["run", "split", "example", "ranking", "removal"], "outcomes.parquet")
     name = name or short_name(verdict.settings, verdict.model or verdict.run)
     if some is None:
-        return AuditFiles(rows, examples, verdict, name, dev, folders=(folder,))
+        return AuditFiles(rows, examples, verdict, name, outcomes, folders=(folder,))
     stored = _scanned(folder / "rows.parquet").filter(pl.col("split") == verdict.split)
-    return AuditFiles(rows, examples, _drawn_from(verdict, texts), name, dev, stored, (folder,))
+    return AuditFiles(rows, examples, _drawn_from(verdict, texts), name, outcomes, stored, (folder,))
 
 
 def _some_texts(folder: Path, verdict: Verdict, shown: pl.Series, most: int) -> pl.Expr:
@@ -123,8 +123,7 @@ def _scanned(path: Path) -> pl.LazyFrame:
 def _read_verdict(folder: Path) -> Verdict:
     if damage := damage_of(folder, ["verdict.json"]):
         raise StoreError(damage)
-    # Outcomes follow from the numbers, whoever wrote the file.
-    return counted(read_verdict_file(folder))
+    return read_verdict_file(folder)
 
 
 def _read_parquet(path: Path, schema: Columns, only: pl.Expr | None = None, unique: str | None = None) -> pl.DataFrame:

@@ -34,9 +34,9 @@ MOST_POINTS = 2000
 RANKINGS = {
     "random": "random order",
     "attention": "attention",
-    "gradient": "gradient",
-    "product": "attention × gradient",
-    "input_gradient": "input gradient",
+    "weight_gradient": "weight gradient",
+    "attention_x_gradient": "attention × gradient",
+    "gradient_x_input": "gradient × input",
     "leave_one_out": "leave-one-out",
     "minimal": "smallest set",
 }
@@ -136,7 +136,7 @@ def flip_cells(texts: Texts) -> pl.DataFrame | None:
     f e, yes/no of f (1 - e), no/yes of (1 - f) e: the expectation over the other item, with nothing drawn.
     """
     parts = []
-    for ranking in ("attention", "gradient", "product"):
+    for ranking in ("attention", "weight_gradient", "attention_x_gradient"):
         top, other = f"erase_one.flips_{ranking}", f"erase_one.other_flips_{ranking}"
         if not texts.has(top, other):
             continue

@@ -14,8 +14,8 @@ from heedful.report.names import printable
 MAPS = {
     "attention": "Attention",
     "adversarial_attention": "Same answer, other attention",
-    "product": "Attention x gradient",
-    "input_gradient": "Input gradient",
+    "attention_x_gradient": "Attention x gradient",
+    "gradient_x_input": "Gradient x input",
     "leave_one_out": "Leaving the word out",
     "noisy_attention": "Noise on a word",
     "replaced_attention": "A similar word",
@@ -80,9 +80,9 @@ def _maps(audit: AuditFiles, titles: Mapping[str, str]) -> dict[int, dict[str, l
         row = dict(zip(items, values, strict=True))
         maps.setdefault(example, {})[measure] = [row.get(place, math.nan) for place in range(max(row) + 1)]
     for own in maps.values():
-        if "product" not in own and own.keys() >= set(PRODUCT):
+        if "attention_x_gradient" not in own and own.keys() >= set(PRODUCT):
             factors = zip(*(own[name] for name in PRODUCT), strict=True)
-            own["product"] = [weight * gradient for weight, gradient in factors]
+            own["attention_x_gradient"] = [weight * gradient for weight, gradient in factors]
     return maps
 
 

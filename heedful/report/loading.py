@@ -74,7 +74,7 @@ def _classifier_of(name: str, store: Store) -> str:
 
 def _read(folder: Path) -> Audit:
     files = read_audit(folder)
-    return Audit(files.rows, files.examples, files.verdict, files.dev)
+    return Audit(files.rows, files.examples, files.verdict, files.outcomes)
 
 
 def load_data(

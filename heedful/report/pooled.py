@@ -43,23 +43,19 @@ def by_training(rows: pl.DataFrame) -> list[pl.DataFrame]:
 def audited_model(folder: Path, run: str) -> AuditFiles | None:
     """The newest audit of that run, pooled with those of its other seeds; None where it was not audited.
 
-    One that tested which ranking to show comes before newer ones of a few other tests, which have nothing to advise.
+    One that has an answer comes before newer ones of a few tests.
     """
     newest = sorted(folder.glob("*/verdict.json"), key=lambda path: path.stat().st_mtime, reverse=True)
     known = {path.parent: verdict for path in newest if (verdict := _readable(path.parent)) is not None}
     mine = [place for place, verdict in known.items() if verdict.run == run]
     if not mine:
         return None
-    own = next((place for place in mine if _has_advice(known[place])), mine[0])
+    own = next((place for place in mine if known[place].answer is not None), mine[0])
     places = {known[own].run: own}
     for place, verdict in known.items():
         if _differ_in_seed_alone(known[own], verdict) and _is_whole(place):
             places.setdefault(verdict.run, place)
     return _pool([read_audit(place) for place in sorted(places.values(), key=lambda place: _seed(known[place]))])
-
-
-def _has_advice(verdict: Verdict) -> bool:
-    return verdict.advice is not None and bool(verdict.advice.ranking)
 
 
 def _readable(folder: Path) -> Verdict | None:
@@ -107,7 +103,7 @@ def _pool(group: Sequence[AuditFiles]) -> AuditFiles:
         verdict = pooled_verdict(
             [audit.verdict for audit in group],
             [audit.rows if audit.stored is None else audit.stored for audit in group],
-            [audit.dev for audit in group],
+            [audit.outcomes for audit in group],
         )
     except KeyError as missing:
         runs = ", ".join(audit.verdict.run for audit in group)
@@ -119,7 +115,7 @@ def _pool(group: Sequence[AuditFiles]) -> AuditFiles:
     return replace(
         first,
         rows=pl.concat([first.rows, *others]),
-        dev=pl.concat([audit.dev for audit in group]),
+        outcomes=pl.concat([audit.outcomes for audit in group]),
         stored=_all_stored(group),
         verdict=updated(verdict, settings=settings),
         name=name,

@@ -1,9 +1,10 @@
 """Audits on disk, named and checked without opening their tables. Needs no torch.
 
 audits/<key>/  audit.json         what was audited, with which settings
-               rows.parquet       run, split, example, item, test, measure, value, solver, site, scope; also of the
-                                  dev texts on which the ranking to show is chosen
+               rows.parquet       run, split, example, item, test, measure, value, solver, site, scope
                examples.parquet   the texts that are shown word by word
+               outcomes.parquet   the outcome of each text, ranking and way of removing words; also of the dev texts
+                                  on which the ranking to show is chosen
                verdict.json       the answer, the lines of the verdict, and what to show
                SHA256SUMS         checksums of the others
 
@@ -22,7 +23,8 @@ from heedful.runs.folders import reason
 from heedful.schema import Verdict
 
 DESCRIPTION, ROWS, EXAMPLES, VERDICT = "audit.json", "rows.parquet", "examples.parquet", "verdict.json"
-AUDIT_FILES = (VERDICT, ROWS, EXAMPLES, DESCRIPTION)
+OUTCOMES = "outcomes.parquet"
+AUDIT_FILES = (VERDICT, ROWS, EXAMPLES, OUTCOMES, DESCRIPTION)
 
 KEY = re.compile("[0-9a-f]{16}")
 

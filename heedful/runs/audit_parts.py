@@ -1,8 +1,8 @@
 """An audit under way, on disk: what of it is done, part by part, beside the place where it will be.
 
-audits/.KEY.parts/  00000/ ...  a shard of the texts each: rows.parquet, examples.parquet, facts.json, and where there
-                                are adversaries their rows and predictions
-                    rest/       what is measured beside the shards: dev.parquet, rest.json
+audits/.KEY.parts/  00000/ ...  a shard of the texts each: rows.parquet, examples.parquet, outcomes.parquet, facts.json,
+                                and if there are adversaries their rows and predictions
+                    rest/       what is measured in addition to the shards: outcomes.parquet of dev texts, rest.json
 
 Each part is written under a temporary name and renamed: whoever is killed loses the part that was under way, and the
 next call does those that are missing. Once the audit is whole the folder is gone.
@@ -20,15 +20,15 @@ from pydantic import TypeAdapter
 
 from heedful.auditing.audit import Rest
 from heedful.auditing.companions import constant_distances, with_constants
-from heedful.auditing.shards import Facts, Shard, join_facts, sorted_examples
+from heedful.auditing.shards import Facts, Shard, join_facts, sorted_examples, sorted_outcomes
 from heedful.runs.checksums import damage_of, write_checksums
 from heedful.runs.folders import Files, files_in, write_files
 from heedful.schema import Heads, Words
 
 REST = "rest"
-ROWS, EXAMPLES, FACTS = "rows.parquet", "examples.parquet", "facts.json"
+ROWS, EXAMPLES, OUTCOMES, FACTS = "rows.parquet", "examples.parquet", "outcomes.parquet", "facts.json"
 ADVERSARIES, PREDICTIONS = "adversaries.parquet", "predictions.parquet"
-DEV, REST_FILE = "dev.parquet", "rest.json"
+REST_FILE = "rest.json"
 ROW_GROUP = 2**17
 """Rows of a row group: as many, in whatever parts they come, so that the same rows are the same bytes."""
 
@@ -77,12 +77,17 @@ class AuditParts:
         """The texts that are shown word by word."""
         return sorted_examples(pl.read_parquet(self._shard(number) / EXAMPLES) for number in range(self.shards))
 
+    def outcomes(self) -> pl.DataFrame:
+        """The outcomes of all texts, those of dev texts last."""
+        audited = sorted_outcomes(pl.read_parquet(self._shard(number) / OUTCOMES) for number in range(self.shards))
+        return pl.concat([audited, pl.read_parquet(self.folder / REST / OUTCOMES)])
+
     def rest(self) -> Rest:
         """What was measured beside the shards."""
         written = json.loads((self.folder / REST / REST_FILE).read_text(encoding="utf-8"))
         words, heads = written["words"], written["heads"]
         return Rest(
-            dev=pl.read_parquet(self.folder / REST / DEV),
+            outcomes=pl.read_parquet(self.folder / REST / OUTCOMES),
             words=None if words is None else Words.model_validate(words),
             indicative_words=written["indicative_words"],
             heads=None if heads is None else Heads.model_validate(heads),
@@ -90,9 +95,9 @@ class AuditParts:
         )
 
     def write_rows(self, path: Path) -> None:
-        """Write the rows of all shards, and those of dev texts, into one file, without having them all in memory."""
+        """Write the rows of all shards into one file, without having them all in memory."""
         with TemporaryDirectory(dir=self.folder) as scratch:
-            files = [*self._files_of_rows(Path(scratch)), self.folder / REST / DEV]
+            files = list(self._files_of_rows(Path(scratch)))
             rows = pl.scan_parquet(files, hive_partitioning=False, glob=False)
             rows.sink_parquet(path, row_group_size=ROW_GROUP)
 
@@ -137,7 +142,7 @@ def part_problem(folder: Path) -> str | None:
     """Why the folder is not a finished part; None where it is."""
     if not folder.is_dir():
         return "there is no such folder"
-    return damage_of(folder, (DEV, REST_FILE) if folder.name == REST else (ROWS, EXAMPLES, FACTS))
+    return damage_of(folder, (OUTCOMES, REST_FILE) if folder.name == REST else (ROWS, EXAMPLES, OUTCOMES, FACTS))
 
 
 def part_files(part: Shard | Rest) -> Files:
@@ -152,6 +157,7 @@ def part_files(part: Shard | Rest) -> Files:
 def _write_shard(shard: Shard, folder: Path) -> None:
     shard.rows.write_parquet(folder / ROWS)
     shard.examples.write_parquet(folder / EXAMPLES)
+    shard.outcomes.write_parquet(folder / OUTCOMES)
     (folder / FACTS).write_bytes(_FACTS.dump_json(shard.facts))
     if not shard.predictions.is_empty():
         shard.adversaries.write_parquet(folder / ADVERSARIES)
@@ -159,7 +165,7 @@ def _write_shard(shard: Shard, folder: Path) -> None:
 
 
 def _write_rest(rest: Rest, folder: Path) -> None:
-    rest.dev.write_parquet(folder / DEV)
+    rest.outcomes.write_parquet(folder / OUTCOMES)
     written = {
         "words": rest.words and rest.words.model_dump(mode="json"),
         "heads": rest.heads and rest.heads.model_dump(mode="json"),

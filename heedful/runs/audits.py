@@ -15,7 +15,7 @@ from heedful.auditing.prepared import PreparedAudit, prepare_audit
 from heedful.auditing.request import AuditRequest
 from heedful.errors import DataError
 from heedful.models.transformers.model import TransformerModel
-from heedful.runs.audit_folders import DESCRIPTION, EXAMPLES, ROWS, VERDICT, audit_problem
+from heedful.runs.audit_folders import DESCRIPTION, EXAMPLES, OUTCOMES, ROWS, VERDICT, audit_problem
 from heedful.runs.audit_parts import REST, ROW_GROUP, AuditParts
 from heedful.runs.checksums import write_checksums
 from heedful.runs.folders import written_whole
@@ -123,9 +123,10 @@ def _write_audit(prepared: PreparedAudit, parts: AuditParts, command: str) -> No
     with written_whole(parts.place, replace=parts.place.is_dir()) as folder:
         parts.write_rows(folder / ROWS)
         rows = pl.scan_parquet(folder / ROWS, hive_partitioning=False, glob=False)
-        own = rows.filter(pl.col("split") == prepared.subject.split)
         parts.examples().write_parquet(folder / EXAMPLES)
-        _write_verdict(verdict_of(prepared, own, parts.facts(), rest), folder, command)
+        outcomes = parts.outcomes()
+        outcomes.write_parquet(folder / OUTCOMES)
+        _write_verdict(verdict_of(prepared, rows, outcomes, parts.facts(), rest), folder, command)
 
 
 def scores_fingerprint(scores: Path) -> str:
@@ -142,7 +143,8 @@ def save_audit(finished: Audit, folder: str | Path, command: str = "") -> None:
     folder = Path(folder)
     is_in_the_way = folder.is_dir() and audit_problem(folder) is not None
     with written_whole(folder, replace=is_in_the_way) as part:
-        pl.concat([finished.rows, finished.dev]).write_parquet(part / ROWS, row_group_size=ROW_GROUP)
+        finished.rows.write_parquet(part / ROWS, row_group_size=ROW_GROUP)
+        finished.outcomes.write_parquet(part / OUTCOMES)
         finished.examples.write_parquet(part / EXAMPLES)
         _write_verdict(finished.verdict, part, command)
 
@@ -150,7 +152,7 @@ def save_audit(finished: Audit, folder: str | Path, command: str = "") -> None:
 def _write_verdict(verdict: Verdict, folder: Path, command: str) -> None:
     """Write the last files of an audit's folder: the verdict, what was audited, and the checksums of all."""
     verdict = Verdict.model_validate({**dict(verdict), "command": command})
-    description = verdict.model_dump(mode="json", exclude={"headline", "lines", "advice", "command"})
+    description = verdict.model_dump(mode="json", exclude={"answer", "lines", "command"})
     for name, content in {DESCRIPTION: description, VERDICT: verdict.model_dump(mode="json")}.items():
         (folder / name).write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
     write_checksums(folder)

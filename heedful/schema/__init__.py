@@ -3,20 +3,29 @@
 Whatever writes or reads these files does it by this package. It imports no torch.
 """
 
-from heedful.schema.answers import Answer, ClassAnswer, Removal, SeedShare, Shares
+from heedful.schema.answers import (
+    Answer,
+    AuditAnswer,
+    ClassAnswer,
+    RankingShare,
+    Recommendation,
+    Removal,
+    SeedShare,
+    Shares,
+    ShownText,
+    TextOutcome,
+)
 from heedful.schema.facts import Headline, Heads, Interval, Substitution, Training, Word, Words
 from heedful.schema.lines import Advice, Line, Ranking, SeedScore
 from heedful.schema.part import GROUPS, Group, LineStatus, Number, Outcome, Reason, updated
-from heedful.schema.tables import EXAMPLES, NULLABLE, OPTIONAL, ROWS
+from heedful.schema.tables import EXAMPLES, NULLABLE, OPTIONAL, OUTCOMES, ROWS, UNCOUNTED
 from heedful.schema.verdict import Verdict
 
 __all__ = [
-    "Shares",
-    "SeedShare",
-    "Removal",
-    "ClassAnswer",
-    "Answer",
     "Advice",
+    "Answer",
+    "AuditAnswer",
+    "ClassAnswer",
     "EXAMPLES",
     "GROUPS",
     "Group",
@@ -28,13 +37,22 @@ __all__ = [
     "NULLABLE",
     "Number",
     "OPTIONAL",
+    "OUTCOMES",
     "Outcome",
     "ROWS",
     "Ranking",
+    "RankingShare",
     "Reason",
+    "Recommendation",
+    "Removal",
     "SeedScore",
+    "SeedShare",
+    "Shares",
+    "ShownText",
     "Substitution",
+    "TextOutcome",
     "Training",
+    "UNCOUNTED",
     "Verdict",
     "Word",
     "Words",

@@ -32,11 +32,6 @@ class Line(VerdictPart):
         texts, undefined: texts that count, and texts for which the value has no meaning.
         group: what kind of evidence the answer is: relevance, exclusivity, stability or plausibility.
         unit: how value, floor and best are shown: as numbers, or as shares in percent.
-        material: the smallest difference of best and floor that matters.
-        attainable, attainable_low: the score of the best attention over the same encodings, and the lower end of its
-            95 % interval, where that may fall short of the best possible.
-        uninformed, uninformed_high: the score of the same weights permuted and imposed, and the higher end of its 95 %
-            interval, where the model has then still learnt its task.
         details: further numbers by what they are.
     """
 
@@ -55,11 +50,6 @@ class Line(VerdictPart):
     undefined: NonNegativeInt = 0
     group: Group | None = None
     unit: Literal["number", "share"] = "number"
-    material: Number = None
-    attainable: Number = None
-    attainable_low: Number = None
-    uninformed: Number = None
-    uninformed_high: Number = None
     sentence: str = ""
     details: dict[str, Number] = {}
     topic: str = ""

@@ -4,13 +4,14 @@ from typing import Any
 
 from pydantic import NonNegativeInt
 
-from heedful.schema.facts import Headline, Heads, Substitution, Training, Words
-from heedful.schema.lines import Advice, Line, Ranking
+from heedful.schema.answers import AuditAnswer, ShownText
+from heedful.schema.facts import Heads, Substitution, Training, Words
+from heedful.schema.lines import Line, Ranking
 from heedful.schema.part import Number, VerdictPart
 
 
 class Verdict(VerdictPart):
-    """verdict.json: what was audited and how, every question answered, the answer, and what to do.
+    """verdict.json: what was audited and how, the answer, what to do, and every test that explains it.
 
     Args:
         run: the audited run, the first where several trainings are pooled.
@@ -28,6 +29,11 @@ class Verdict(VerdictPart):
         not_asked: why, for each question that could not be asked.
         about: what is to be known of the audited attention, as sentences; empty where there is no choice.
         heads: of a transformer, what each head shows and does.
+        answer: whether attention can be shown; None if the answer was not asked for.
+        milliseconds: per text, that the scores of each ranking took.
+        passes: texts and parts of texts that outcomes read, by purpose.
+        moved_note: why there is no share of moved information; empty if there is one.
+        example: one of the audited texts, with its outcome.
         substitutions, synonym_source: which words were replaced by which synonyms, and where these come from.
         notes: what loading did to the data.
         date: when the audit was made.
@@ -43,9 +49,8 @@ class Verdict(VerdictPart):
     scores: dict[str, Number] = {}
     learnt: bool | None = None
     redundancy: Number = None
-    headline: Headline | None = None
+    answer: AuditAnswer | None = None
     lines: tuple[Line, ...]
-    advice: Advice | None = None
     rankings: tuple[Ranking, ...] = ()
     words: Words | None = None
     indicative_words: NonNegativeInt | None = None
@@ -57,6 +62,10 @@ class Verdict(VerdictPart):
     item: str = "word"
     about: tuple[str, ...] = ()
     heads: Heads | None = None
+    milliseconds: dict[str, Number] = {}
+    passes: dict[str, NonNegativeInt] = {}
+    moved_note: str = ""
+    example: ShownText | None = None
     notes: tuple[str, ...] = ()
     date: str = ""
     settings: dict[str, Any] = {}
@@ -65,7 +74,7 @@ class Verdict(VerdictPart):
     versions: dict[str, str] = {}
 
     def __repr__(self) -> str:
-        lead = f": {self.headline.lead}" if self.headline else ""
+        lead = f": {self.answer.headline}" if self.answer else ""
         return (
             f"Verdict({self.model or self.run}, {self.texts:,} {self.split} texts, {len(self.lines)} questions{lead})"
         )

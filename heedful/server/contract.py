@@ -66,7 +66,7 @@ class RankedItems(BaseModel):
     """A ranking of the items beside attention.
 
     Args:
-        name: "attention", "gradient", "product", "input_gradient", "leave_one_out" or "rationale".
+        name: of the ranking, or "rationale".
         title: as to be shown.
         is_signed: whether negative weights speak against the decision.
         weights: of each item; null where there is none.

@@ -9,8 +9,8 @@ from heedful.server.contract import RankedItems
 from heedful.server.reading import ReadText
 from heedful.verdict.ranking_names import ranking_title
 
-TITLES = {"gradient": "gradient of the weight", "rationale": "marked by people"}
-COSTLY = ("input_gradient", "leave_one_out")
+MARKED = "marked by people"
+COSTLY = ("gradient_x_input", "leave_one_out")
 """Rankings that take a pass through the encoder, or one an item."""
 AFFORDABLE, AFFORDABLE_FOR_TRANSFORMERS = 40_000, 4_096
 """Items times words up to which costly rankings are computed: 200 words, and 64."""
@@ -33,15 +33,15 @@ def rankings_of(read: ReadText, *, is_quick: bool = False) -> list[RankedItems]:
     ranked = [
         RankedItems(
             name=name,
-            title=TITLES.get(name, ranking_title(name)),
-            is_signed=name in (*SIGNED, "gradient"),
+            title=ranking_title(name),
+            is_signed=name in SIGNED,
             weights=_defined(read.listed(evidence.attention if name == "attention" else RANKINGS[name](evidence))),
         )
         for name in names
     ]
     marks = _marks(read)
     if marks is not None:
-        ranked.append(RankedItems(name="rationale", title=TITLES["rationale"], is_signed=False, weights=marks))
+        ranked.append(RankedItems(name="rationale", title=MARKED, is_signed=False, weights=marks))
     return ranked
 
 

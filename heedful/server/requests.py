@@ -24,7 +24,7 @@ Action = Literal[
     "embedding_noise",
     "replace_word",
 ]
-Ranking = Literal["attention", "gradient", "product", "input_gradient", "leave_one_out"]
+Ranking = Literal["attention", "weight_gradient", "attention_x_gradient", "gradient_x_input", "leave_one_out"]
 Norm = Literal["l1", "l2", "linf"]
 PictureFormat = Literal["svg", "png"]
 
@@ -55,7 +55,7 @@ class ReadRequest(TextRequest):
     """POST /api/read: what the model makes of the text; the answer is a `TextState`.
 
     Args:
-        is_quick: leave out what takes passes through the encoder: the rankings by input gradient and leave-one-out,
+        is_quick: leave out what takes passes through the encoder: the rankings by gradient x input and leave-one-out,
             and `places`. While a person types, the page asks for this first, and for all of it when they pause.
     """
 

@@ -8,7 +8,7 @@ from heedful.server.reading import ReadText
 from heedful.server.widest import widest_move
 
 SINGLE = "There is a single item: attention has no choice but to give it all the weight."
-COSTLY = "Leave-one-out and the input gradient are left out: the text is too long to compute them while you wait."
+COSTLY = "Leave-one-out and gradient x input are left out: the text is too long to compute them while you wait."
 
 
 def state_of(read: ReadText, model: str, audited: AuditedTexts | None = None, *, is_quick: bool = False) -> TextState:

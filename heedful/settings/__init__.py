@@ -11,11 +11,13 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from heedful.errors import SettingError
+from heedful.settings.answer import AnswerSettings, OutcomeSettings
 from heedful.settings.base import Count, NonNegative, Option, OptionValue, Positive, Seed, Settings, Share
 from heedful.settings.finetuning import FinetuneSettings
 from heedful.settings.versions import AUDIT_VERSION, BATTERY_VERSION, TRAINING_VERSION
 
 __all__ = [
+    "AnswerSettings",
     "AuditSettings",
     "Count",
     "DataSettings",
@@ -24,6 +26,7 @@ __all__ = [
     "NonNegative",
     "Option",
     "OptionValue",
+    "OutcomeSettings",
     "Positive",
     "Run",
     "Seed",
@@ -203,19 +206,28 @@ class AuditSettings(Settings):
     """Which tests to put to a model, on which texts, and how hard."""
 
     tests: tuple[str, ...] = ()
-    """Names of tests; empty: the whole battery."""
+    """Names of tests, `outcome` for the answer; empty: the answer and the whole battery."""
     deep: bool = False
     """With no names: also the tests that cost more than all of the battery."""
     split: Literal["dev", "test"] = "test"
-    examples: Count | None = None
-    """At most so many texts, drawn at random; None: all, or 500 for a Hugging Face classifier."""
+    examples: Count | None = 500
+    """Number of texts, drawn at random; None: all."""
     shown: Annotated[int, Field(ge=0)] = 200
     """Texts whose words get rows of their own, to be shown as heat maps."""
     options: dict[str, dict[str, OptionValue]] = Field(default_factory=dict)
     """The tests' own options by test, for example {"permutation": {"count": 50}}; each test's file explains them."""
     seed: Seed = 0
     rankings: tuple[str, ...] = ()
-    """Rankings by other methods that are tested beside attention, for example ("integrated_gradients",)."""
+    """Rankings by other methods that are tested in addition to attention, for example ("integrated_gradients",)."""
+    outcome: OutcomeSettings = OutcomeSettings()
+    """When a small set of words decides a prediction, and when a ranking points to it."""
+    verdict: AnswerSettings = AnswerSettings()
+    """From the outcomes of texts to an answer."""
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether outcomes are computed: of the whole battery, or if they are named among the tests."""
+        return not self.tests or "outcome" in self.tests
 
 
 ADDED_LATER = (

@@ -1,6 +1,6 @@
 """Thresholds of the outcome of a text and of the answer for a model; docs/answer.md gives their reasons."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -33,6 +33,14 @@ class OutcomeSettings(Settings):
     """If a text has at most this many sets of k words, all of them are read."""
     swaps: Annotated[float, Field(ge=0.0)] = 1.0
     """Budget of the search for the key words: new sets per word of the text."""
+    most_swaps: Natural = 500
+    """Largest budget: it bounds the time that texts of thousands of words take."""
+    dev_texts: Natural = 150
+    """Dev texts on which the ranking to show is chosen, at most."""
+    replaced_texts: Natural = 150
+    """Audited texts whose words are also replaced, at most."""
+    replace_with: Literal["word", "mask"] = "word"
+    """A different word, drawn by frequency; or the mask token of a Hugging Face model."""
 
 
 class AnswerSettings(Settings):
@@ -56,5 +64,9 @@ class AnswerSettings(Settings):
     """Answers name the share of texts in which a small set decides if it is below this."""
     seed_gap: Fraction = 0.2
     """Answers list the seeds if their shares differ by more than this."""
+    dev_texts: Annotated[int, Field(ge=2)] = 60
+    """With fewer dev texts, halves of the audited texts serve as dev and test."""
+    wrong_texts: Annotated[int, Field(ge=2)] = 30
+    """Wrong predictions get a sentence if there are at least this many."""
     level: Annotated[float, Field(gt=0.5, lt=1.0)] = 0.95
     """Level of all intervals."""

@@ -70,7 +70,7 @@ MEASURES: dict[str, str] = {
     **{
         f"{name}_{ranking}": f"{meaning}; ranked by {ranking}"
         for name, meaning in _RANKED.items()
-        for ranking in ("random", "attention", "gradient", "product")
+        for ranking in ("random", "attention", "weight_gradient", "attention_x_gradient")
     },
     "models": "number of models the statement is about",
     "models_gradient_mostly_faster": "models where gradient needs fewer erasures than attention on over half the texts",

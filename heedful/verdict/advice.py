@@ -14,7 +14,7 @@ from heedful.verdict.counting import FEWEST_TEXTS, HALFWAY
 from heedful.verdict.headline import Answer
 from heedful.verdict.ranking_names import BOUNDS, FRACTION, SHOWN, ranking_title, rankings_in
 
-NOT_SHOWN = ("attention", "gradient")
+NOT_SHOWN = ("attention", "weight_gradient")
 """Rankings that are tested and never advised: attention is asked about, and the gradient of weights is no word's."""
 MATERIAL = 0.01
 """Share of a text that a ranking must save to be better than attention."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from math import nan
 from typing import get_args
 
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.measures import Estimate
@@ -45,26 +45,28 @@ class Outcomes:
 
     def of_class(self, predicted: int) -> "Outcomes":
         """The same where the seed predicts this class, undefined elsewhere."""
-        other = self.predicted != predicted
+        return self.where(self.predicted == predicted)
+
+    def where(self, counts: Bool[Tensor, "seed text"]) -> "Outcomes":
+        """The same in some cells, undefined elsewhere."""
         return replace(
             self,
-            predicted=self.predicted.masked_fill(other, -1),
-            points=self.points.masked_fill(other, nan),
-            decided=self.decided.masked_fill(other, nan),
-            luck=self.luck.masked_fill(other, nan),
-            reason=self.reason.masked_fill(other, -1),
+            predicted=self.predicted.where(counts, -1),
+            points=self.points.where(counts, nan),
+            decided=self.decided.where(counts, nan),
+            luck=self.luck.where(counts, nan),
+            reason=self.reason.where(counts, -1),
         )
 
-    def of_seeds(self, seeds: Sequence[int]) -> "Outcomes":
-        """The same for some of the seeds."""
-        some = list(seeds)
-        return Outcomes(
-            predicted=self.predicted[some],
-            points=self.points[some],
-            decided=self.decided[some],
-            luck=self.luck[some],
-            reason=self.reason[some],
-            runs=tuple(self.runs[seed] for seed in some),
+    def of_texts(self, texts: Int[Tensor, " some"]) -> "Outcomes":
+        """The same of some of the texts."""
+        return replace(
+            self,
+            predicted=self.predicted[:, texts],
+            points=self.points[:, texts],
+            decided=self.decided[:, texts],
+            luck=self.luck[:, texts],
+            reason=self.reason[:, texts],
         )
 
 
@@ -166,7 +168,7 @@ def _sentence(made: ClassAnswer, settings: AnswerSettings, item: str, points: Fl
         )
     if made.answer == "No small set decides":
         why = max(shares.reasons, key=lambda reason: shares.reasons[reason])
-        return f"In {_of_100(shares.no_small_set)} no small set of {item}s decides, mostly because {WHY[why]}."
+        return f"In {per_100(shares.no_small_set)} no small set of {item}s decides, mostly because {WHY[why]}."
     return " ".join(
         part for part in (_share_sentence(shares, settings, item), *_remarks(made, settings, points)) if part
     )
@@ -178,7 +180,7 @@ def _share_sentence(shares: Shares, settings: AnswerSettings, item: str) -> str:
     which = ""
     if decided < settings.named_share:
         which = f" among the {round(100 * decided)} of 100 in which a small set of {item}s decides"
-    return f"Attention points to the key {item}s in {_of_100(shares.points)}{which}; luck is {luck}."
+    return f"Attention points to the key {item}s in {per_100(shares.points)}{which}; luck is {luck}."
 
 
 def _remarks(made: ClassAnswer, settings: AnswerSettings, points: Float[Tensor, "seed text"]) -> Sequence[str]:
@@ -196,11 +198,16 @@ def _remarks(made: ClassAnswer, settings: AnswerSettings, points: Float[Tensor, 
         elif any(low <= bound <= high for bound in (settings.yes, settings.no)):
             remarks.append(f"More {'seeds' if seeds_dominate(points) else 'texts'} would decide.")
     if made.replaced is not None and made.replaced.points.value is not None:
-        remarks.append(f"If words are replaced: {_of_100(made.replaced.points)}.")
+        remarks.append(f"If words are replaced: {per_100(made.replaced.points)}.")
     return remarks
 
 
-def _of_100(share: Interval) -> str:
+def per_100(share: Interval) -> str:
+    """A share with its interval, in words.
+
+    >>> per_100(Interval(value=0.61, low=0.54, high=0.68))
+    '61 of 100 texts (54 to 68)'
+    """
     value, low, high = (round(100 * _number(end)) for end in (share.value, share.low, share.high))
     return f"{value} of 100 texts ({low} to {high})"
 

@@ -17,16 +17,11 @@ ABOUT_WORDS = "token_scores"
 
 COUNTING_RULE = (
     f"A question counts where its score is defined (the best possible is surely above the floor), on at least "
-    f"{FEWEST_TEXTS} texts (that about label-indicative words: with at least {FEWEST_WORDS} of them), where best and "
-    "floor differ by what matters for that question, and where the best attention over the model's own encodings would "
-    "itself hold, and the same weights permuted among the words would fail (or leave a model that has learnt "
-    "nothing). Attention holds where the 95 % interval of its score "
-    f"lies at or above {HALFWAY:g}, fails where it lies below, and is undecided otherwise."
+    f"{FEWEST_TEXTS} texts (that about label-indicative words: with at least {FEWEST_WORDS} of them). Attention holds "
+    f"where the 95 % interval of its score lies at or above {HALFWAY:g}, fails where it lies below, and is undecided "
+    "otherwise."
 )
 """Which lines count, and how; it looks at nothing but the audit at hand."""
-
-OUT_OF_REACH = "not even attention by what each word says would surely hold"
-"""Why a line is not counted where what the words say is spread over the encodings of their neighbours."""
 
 NOT_LEARNT, TOO_FEW = "the model has learnt nothing that could be explained", "too few texts"
 
@@ -45,20 +40,12 @@ def status(line: Line) -> Status:
     """Whether attention holds on the question, fails, or is undecided; or why the line is not counted.
 
     It holds if the interval of its score lies at or above one half, fails if it lies below, and is undecided
-    otherwise. Not counted are lines without a score, with fewer than 20 texts, whose best possible is closer to the
-    floor than the smallest difference that matters, that not even the best attention would hold, or that attention
-    which knows nothing might.
+    otherwise. Not counted are lines without a score and with fewer than 20 texts.
     """
     if line.score is None or line.score_low is None or line.score_high is None:
         return Status("not counted", "nothing to measure")
     if line.texts < FEWEST_TEXTS:
         return Status("not counted", f"fewer than {FEWEST_TEXTS} texts")
-    if (line.best or 0.0) - (line.floor or 0.0) < (line.material or 0.0):
-        return Status("not counted", f"the best possible is within {line.material or 0.0:g} of the floor")
-    if line.attainable is not None and not (line.attainable_low or 0.0) >= HALFWAY:
-        return Status("not counted", OUT_OF_REACH)
-    if line.uninformed_high is not None and line.uninformed_high >= HALFWAY:
-        return Status("not counted", "the same weights permuted might hold as well")
     if line.score_low >= HALFWAY:
         return Status("holds")
     return Status("fails") if line.score_high < HALFWAY else Status("undecided")

@@ -5,7 +5,7 @@ from typing import Literal
 
 from heedful.formatting import format_number
 from heedful.schema import Group, Headline, Line, LineStatus, Verdict
-from heedful.verdict.counting import FEWEST_TEXTS, OUT_OF_REACH, gate_reason, outcomes
+from heedful.verdict.counting import FEWEST_TEXTS, gate_reason, outcomes
 
 FEWEST_QUESTIONS = 3
 """Questions of relevance that must be decided before attention may be shown."""
@@ -68,7 +68,7 @@ def headline(verdict: Verdict) -> Headline:
     return Headline(
         answer=answer,
         lead=LEADS[answer],
-        text=f"{_tally(relevance)}{_beyond_reach(relevance['not counted'], verdict.item)} {_evidence(verdict)}",
+        text=f"{_tally(relevance)} {_evidence(verdict)}",
         beside=tuple(sentence for group in BESIDE if (sentence := _beside(verdict, group))),
         advice=verdict.advice.sentence if verdict.advice else _no_ranking(answer),
     )
@@ -94,15 +94,6 @@ def _tally(relevance: Mapping[LineStatus, Sequence[Line]]) -> str:
     questions = "question" if total == 1 else "questions"
     tally = f"Of {total} {questions} of relevance attention holds on {held} and fails on {failed}"
     return f"{tally}; {undecided} {'is' if undecided == 1 else 'are'} undecided." if undecided else f"{tally}."
-
-
-def _beyond_reach(lines: Sequence[Line], item: str) -> str:
-    """What to know of the questions that perhaps no attention could pass; empty where there are none."""
-    count = sum(line.reason == OUT_OF_REACH for line in lines)
-    if not count:
-        return ""
-    questions = "another question" if count == 1 else f"{count} other questions"
-    return f" On {questions} not even attention by what each {item}'s encoding says would surely hold."
 
 
 def _evidence(verdict: Verdict) -> str:

@@ -1,31 +1,25 @@
-"""The verdict on one training or several: rows in, lines, gate, advice and headline out."""
+"""The verdict on one training or several: rows and outcomes in, answer and lines out."""
 
 from collections.abc import Sequence
 from math import isfinite
 
 import polars as pl
-import torch
 
-from heedful.battery.question import Columns
-from heedful.schema import Advice, Line, SeedScore, Verdict, updated
-from heedful.verdict.advice import advise, can_advise, can_choose, compared_on_same_texts, others_in
-from heedful.verdict.counting import counted, gate_reason, outcomes
+from heedful.schema import Line, SeedScore, Verdict, updated
+from heedful.settings import AuditSettings
+from heedful.verdict.audit_answer import answer_audit
 from heedful.verdict.gate import has_learnt
-from heedful.verdict.headline import answer_of, headline
 from heedful.verdict.rankings import compare_rankings
 from heedful.verdict.scoring import Rows, columns_of, lines_across
 
-HALVES_SEED = 0
-"""Which texts the ranking to show is chosen on, where there are no dev texts."""
 
-
-def pooled_verdict(described: Sequence[Verdict], rows: Sequence[Rows], dev: Sequence[pl.DataFrame]) -> Verdict:
+def pooled_verdict(described: Sequence[Verdict], rows: Sequence[Rows], outcomes: Sequence[pl.DataFrame]) -> Verdict:
     """One verdict on trainings that differ in the seed alone, audited on the same texts.
 
     Args:
-        described: what was audited, one a training; lines, gate, advice and headline are made anew.
+        described: what was audited, one per training; answer, gate and lines are made from rows and outcomes.
         rows: of each training, in memory or on disk.
-        dev: rows of dev texts, on which the ranking to show is chosen; empty where there are none.
+        outcomes: of each training, of the audited texts and of dev texts; empty if the answer was not asked for.
     """
     first, columns = described[0], columns_of(rows)
     trainings = tuple(training for verdict in described for training in verdict.trainings)
@@ -39,12 +33,22 @@ def pooled_verdict(described: Sequence[Verdict], rows: Sequence[Rows], dev: Sequ
         lines=_lines(described, rows),
         rankings=compare_rankings(columns),
         seconds=sum(verdict.seconds or 0.0 for verdict in described),
-        advice=None,
+        answer=None,
     )
-    verdict = counted(verdict)
-    if gate_reason(verdict) is None and can_advise(columns):
-        verdict = updated(verdict, advice=_advice(verdict, columns, dev))
-    return updated(verdict, headline=headline(verdict))
+    if any(own.is_empty() for own in outcomes):
+        return verdict
+    answer = answer_audit(
+        columns,
+        outcomes,
+        first.split,
+        first.labels,
+        AuditSettings.model_validate(first.settings["audit"]),
+        item=first.item,
+        milliseconds=first.milliseconds,
+        moved_note=first.moved_note,
+        examples=[each.example for each in described],
+    )
+    return updated(verdict, answer=answer)
 
 
 def _mean_scores(described: Sequence[Verdict]) -> dict[str, float]:
@@ -73,19 +77,3 @@ def _by_seed(name: str, described: Sequence[Verdict], lines: Sequence[dict[str, 
             numbers = line.model_dump(include={"value", "score", "score_low", "score_high"})
             scores.append(SeedScore(run=verdict.run, seed=seed, **numbers))
     return tuple(scores)
-
-
-def _advice(verdict: Verdict, columns: Columns, dev: Sequence[pl.DataFrame]) -> Advice | None:
-    """Chosen on dev texts where there are some, otherwise on half of the audited texts and reported on the other."""
-    answer = answer_of(outcomes(verdict.lines, "relevance"))
-    is_exact = not any(line.name == "erase_until_flip" and line.best_kind == "yardstick" for line in verdict.lines)
-    words = {"item": verdict.item, "is_exact": is_exact}
-    on_dev = columns_of(dev) if dev and not any(own.is_empty() for own in dev) else {}
-    columns = compared_on_same_texts(columns)
-    if can_choose(on_dev) and others_in(columns) <= others_in(on_dev):
-        return advise(on_dev, columns, answer, chosen_on="dev texts", **words)
-    texts = next(iter(columns.values())).shape[1]
-    order = torch.randperm(texts, generator=torch.Generator().manual_seed(HALVES_SEED))
-    first, second = order[: texts // 2], order[texts // 2 :]
-    choice, test = ({name: values[:, half] for name, values in columns.items()} for half in (first, second))
-    return advise(choice, test, answer, chosen_on="half of the texts (reported on the other half)", **words)

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 SHOWN = {
-    "input_gradient": "input gradient",
-    "product": "attention x gradient",
+    "gradient_x_input": "gradient x input",
+    "attention_x_gradient": "attention x gradient",
     "leave_one_out": "leave-one-out",
     "attention": "attention",
 }
@@ -12,8 +12,9 @@ SHOWN = {
 BOUNDS = ("random", "minimal")
 """A random order, and the smallest set that changes the decision: what rankings lie between."""
 METHODS = {
-    "gradient": "gradient",
-    "gradient_x_input": "gradient x input",
+    "weight_gradient": "weight gradient",
+    "alone": "each word alone",
+    "effect": "effect of each word",
     "integrated_gradients": "integrated gradients",
     "smoothgrad": "SmoothGrad",
     "lime": "LIME",
@@ -26,8 +27,8 @@ OF_TRANSFORMERS = ("rollout", "value_norm")
 """Those that only Hugging Face models have."""
 # fmt: off
 TAKEN = (
-    "first", "longest", "rarest", "best", "constant", "permuted", "others", "annotator", "attention_others",
-    "weight_gradient", "adversarial_attention", "minimal_set", "rationale", "noisy", "noisy_attention", "replacement",
+    "first", "longest", "rarest", "best", "constant", "others", "annotator", "attention_others",
+    "adversarial_attention", "minimal_set", "rationale", "noisy", "noisy_attention", "replacement",
     "replaced_attention", "seed_attention",
 )
 # fmt: on
@@ -39,7 +40,7 @@ FRACTION = "erase_until_flip.fraction_"
 def ranking_title(name: str) -> str:
     """A ranking in words; scores from outside are called as they are.
 
-    >>> ranking_title("product"), ranking_title("integrated_gradients"), ranking_title("my-scores")
+    >>> ranking_title("attention_x_gradient"), ranking_title("integrated_gradients"), ranking_title("my-scores")
     ('attention x gradient', 'integrated gradients', 'my-scores')
     """
     return {**SHOWN, **METHODS}.get(name, name)
@@ -52,5 +53,5 @@ def rankings_in(columns: Iterable[str]) -> tuple[str, ...]:
     ('attention', 'lime')
     """
     measured = {column.removeprefix(FRACTION) for column in columns if column.startswith(FRACTION)}
-    usual = [name for name in ("attention", *SHOWN, "gradient") if name in measured]
-    return tuple(dict.fromkeys([*usual, *sorted(measured - {*usual, *BOUNDS, "permuted"})]))
+    usual = [name for name in ("attention", *SHOWN, "weight_gradient") if name in measured]
+    return tuple(dict.fromkeys([*usual, *sorted(measured - {*usual, *BOUNDS})]))

@@ -130,24 +130,6 @@ def test_zeroed_words_have_no_embedding_and_stay_in_the_text(encoder):
         close(actual[:, part], model.decode(encoded, model.attend(encoded, seen.batch)[1]).detach())
 
 
-@torch.no_grad()
-@pytest.mark.parametrize("encoder", ["average", "bilstm", "cnn"])
-@pytest.mark.parametrize("head", ["linear", "tanh"])
-def test_imposed_weights_are_renormalized_over_what_is_kept(encoder, head):
-    model = make(encoder, head=head)
-    seen = seen_by(model, make_batch())
-    weights = torch.randn(seen.encoded.items.shape, generator=torch.Generator().manual_seed(0)).double()
-    weights = weights.masked_fill(~seen.encoded.items, -torch.inf)
-    keep = torch.zeros_like(seen.encoded.items)
-    keep[0, [0, 2]] = True
-    (actual, whole) = logits_of_parts(model, seen, torch.stack([keep, seen.encoded.items], 1), weights)[0]
-    read = torch.ones(1, 2, dtype=torch.bool)
-    short = Batch(seen.batch.index[:1], seen.batch.tokens[:1, [0, 2]], read, read, seen.batch.labels[:1])
-    encoded = model.encode(model.embed(short), short)
-    close(actual, model.decode(encoded, weights[:1, [0, 2]].softmax(-1))[0])
-    close(whole, model.decode(seen.encoded, weights.softmax(-1))[0])
-
-
 def test_texts_of_which_the_same_is_left_are_read_once(monkeypatch):
     model, batch = make(), rows_of_batch(make_batch(), torch.tensor([0, 1, 1, 2, 0]))
     seen = seen_by(model, replace(batch, tokens=batch.tokens.roll(1, 0) * batch.mask))

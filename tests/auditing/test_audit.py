@@ -65,8 +65,8 @@ def test_what_to_show_is_chosen_on_dev_where_erasing_was_asked_for(trained):
     assert finished.advice is not None and finished.advice is finished.verdict.advice
     assert set(finished.advice.fractions) == {
         "attention",
-        "product",
-        "input_gradient",
+        "attention_x_gradient",
+        "gradient_x_input",
         "leave_one_out",
         "random",
         "minimal",

@@ -82,7 +82,7 @@ def numbers(explanation: Explanation) -> list[float]:
 def test_a_text_of_three_words_by_hand():
     """The logit is 4/2 + 3/4 - 2/4 = 2.25; without the first word it is 1/2, without the first two -2."""
     model, batch = bag([4.0, 3.0, -2.0], [0.5, 0.25, 0.25])
-    (made,) = explain(model, batch, labels=("no", "yes"), ranking="product")
+    (made,) = explain(model, batch, labels=("no", "yes"), ranking="attention_x_gradient")
     slope = sigmoid(2.25) * (1 - sigmoid(2.25))
     assert made.predicted == "yes" and made.probability == pytest.approx(sigmoid(2.25))
     assert made.probabilities == pytest.approx({"no": sigmoid(-2.25), "yes": sigmoid(2.25)})
@@ -175,7 +175,7 @@ def test_the_numbers_are_those_of_the_battery(kind):
         assert [share] == pytest.approx([erased[row]], nan_ok=True)
 
 
-@pytest.mark.parametrize("ranking", ["product", "input_gradient", "leave_one_out"])
+@pytest.mark.parametrize("ranking", ["attention_x_gradient", "gradient_x_input", "leave_one_out"])
 @pytest.mark.parametrize("kind", ["recurrent", "sentences", "not linear"])
 def test_the_ranking_is_that_of_the_battery(kind, ranking, quick):
     model, batch = model_and_batch(kind)

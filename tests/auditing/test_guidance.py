@@ -12,10 +12,12 @@ from support.lines import countable_line as line
 from support.lines import countable_verdict
 
 HOLDS, FAILS = line(), line(0.2, 0.4)
-INSTEAD = Advice(action="instead", ranking="product", sentence="Show attention x gradient instead: it is better.")
+INSTEAD = Advice(
+    action="instead", ranking="attention_x_gradient", sentence="Show attention x gradient instead: it is better."
+)
 ATTENTION = Advice(action="attention", ranking="attention", sentence="Attention may be shown; no other is better.")
 NOTHING = Advice(
-    action="nothing", ranking="input_gradient", sentence="Show nothing: no other ranking is surely better."
+    action="nothing", ranking="gradient_x_input", sentence="Show nothing: no other ranking is surely better."
 )
 
 
@@ -34,15 +36,15 @@ def guidance(verdict: Verdict | None) -> Guidance:
         (
             verdict_of(FAILS, advice=INSTEAD),
             "instead",
-            "product",
+            "attention_x_gradient",
             "attention x gradient",
             "Show attention x gradient, not attention.",
         ),
         (
             verdict_of(FAILS, advice=NOTHING),
             "nothing",
-            "input_gradient",
-            "input gradient",
+            "gradient_x_input",
+            "gradient x input",
             "The audit advises to show nothing.",
         ),
         (None, "not audited", "leave_one_out", "leave-one-out", "No audit of this model is at hand."),

@@ -62,7 +62,7 @@ def test_words_that_share_a_place_are_erased_in_random_order():
     # 4 x .4 - 1 x .4 - 1 x .2 = 1. The first flips at once; after the second it takes the first, too: 1.5 in the mean.
     values = findings_of("erase_until_flip", [4, -1, -1], [0.4, 0.4, 0.2], rankings=1000)
     assert values["count_attention"] == pytest.approx(1.5, abs=0.08)  # five standard errors of 1000 coins
-    assert values["count_product"] == 1
+    assert values["count_attention_x_gradient"] == 1
 
 
 def test_a_very_sharp_attention_leaves_a_rest_with_its_shape():

@@ -22,7 +22,7 @@ def found(name, kind="recurrent", given=None):
 @pytest.mark.parametrize("kind", ["token-wise", "recurrent", "not linear", "sentences", "five classes", "frozen"])
 @pytest.mark.parametrize("name", TESTS)
 def test_scores_that_are_a_known_ranking_s_get_its_numbers(name, kind):
-    values = found(name, kind, {"mine": RANKINGS["leave_one_out"], "other": RANKINGS["gradient"]})
+    values = found(name, kind, {"mine": RANKINGS["leave_one_out"], "other": RANKINGS["weight_gradient"]})
     pairs = {measure: measure.replace("mine", "leave_one_out") for measure in values if measure.endswith("_mine")}
     pairs = {mine: own for mine, own in pairs.items() if own in values and not mine.startswith("tau")}
     assert pairs or name == "ranking_agreement"

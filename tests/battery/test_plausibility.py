@@ -187,7 +187,7 @@ def test_scores_from_outside_stand_beside_the_others():
     assert values["average_precision_shap"][0] == 1 and values["token_f1_shap"][0] == values["token_f1_best"][0]
     for name in ("average_precision", "token_f1", "eraser_precision", "ferret_iou", "hatexplain_recall"):
         assert values[f"{name}_shap"][1].isnan(), name  # the text has no scores
-    assert "average_precision_gradient" not in values
+    assert "average_precision_weight_gradient" not in values
 
 
 def test_scores_that_are_not_positive_are_no_choice_of_ferrets():
@@ -227,7 +227,7 @@ def test_without_marks_it_is_not_asked():
 
 
 def test_an_unknown_ranking_lists_the_known():
-    with pytest.raises(SettingError, match="unknown ranking 'lime'. .*Known: attention, gradient"):
+    with pytest.raises(SettingError, match="unknown ranking 'lime'. .*Known: attention, weight_gradient"):
         plausibility(evidence_of_kind("recurrent", marked_batch()), seeded(), by=("lime",))
 
 

@@ -27,9 +27,9 @@ def test_every_pair_of_rankings_has_the_tau_of_scipy():
     values = ranking_agreement(evidence, seeded()).values
     assert len(values) == len(RANKINGS) * (len(RANKINGS) - 1) // 2
     for row, length in enumerate(LENGTHS.tolist()[:2]):
-        first, second = (evidence.importance(name)[row, :length] for name in ("input_gradient", "leave_one_out"))
+        first, second = (evidence.importance(name)[row, :length] for name in ("gradient_x_input", "leave_one_out"))
         wanted = kendalltau(first, second).statistic
-        assert values["tau_input_gradient_leave_one_out"][row].item() == pytest.approx(wanted, abs=1e-9)
+        assert values["tau_gradient_x_input_leave_one_out"][row].item() == pytest.approx(wanted, abs=1e-9)
 
 
 def test_the_same_scores_twice_agree_wholly_and_reversed_ones_not_at_all():
@@ -43,9 +43,9 @@ def test_a_text_without_scores_is_undefined_for_them_alone():
     missing[0] = torch.nan
     values = ranking_agreement(with_given(mine=missing), seeded()).values
     assert values["tau_attention_mine"][0].isnan() and not values["tau_attention_mine"][1].isnan()
-    assert not values["tau_attention_gradient"][0].isnan()
+    assert not values["tau_attention_weight_gradient"][0].isnan()
 
 
 def test_an_unknown_ranking_is_refused():
-    with pytest.raises(SettingError, match="unknown ranking 'gradiant'. Did you mean 'gradient'"):
+    with pytest.raises(SettingError, match="unknown ranking 'gradiant'. Did you mean 'weight_gradient'"):
         bind_options(ranking_agreement, {"by": ("gradiant",)}, "")(evidence_of_kind("recurrent"), seeded())

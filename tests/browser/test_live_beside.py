@@ -17,7 +17,7 @@ def test_rankings_stand_beside_each_other(opened, live):
     page, state = opened(), live.read("average", TEXT)
     names = [ranking["name"] for ranking in state["rankings"]]
     assert [row.get_attribute("data-ranking") for row in rows(page, "#rankings").all()] == names
-    assert {"attention", "gradient", "leave_one_out", "product"} <= set(names)
+    assert {"attention", "weight_gradient", "leave_one_out", "attention_x_gradient"} <= set(names)
     tallest = (
         "all => all.map(each => +each.style.getPropertyValue('--weight')).reduce((b, x, i, a) => x > a[b] ? i : b, 0)"
     )

@@ -166,7 +166,7 @@ def test_json_holds_everything_and_no_nan():
     assert content["facts"] == {"Model": "average", "Data": "toy"} and content["notes"] == ["a note"]
     assert content["guidance"]["action"] == "instead" and content["guidance"]["trust"] == "Trust of instead."
     first, second = content["texts"]
-    assert first["ranking"] == "product" and first["weights"] == [0.01, 0.4, -0.2]
+    assert first["ranking"] == "attention_x_gradient" and first["weights"] == [0.01, 0.4, -0.2]
     assert first["probabilities"] == {"bad": 0.15, "good": 0.85}
     assert first["smallest_set"] == {"positions": [1], "becomes": "bad", "probability": 0.62}
     assert first["other_attention"]["predicted"] == "good" and first["other_attention"]["eps"] == 0.01

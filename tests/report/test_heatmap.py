@@ -70,11 +70,11 @@ def test_a_text_that_one_run_does_not_show_is_still_there(audits):
 
 def test_undefined_weights_are_null_and_an_undefined_map_is_left_out(audits):
     here = pl.col("item").is_not_null() & (pl.col("example") == 0)
-    first = here & (pl.col("measure") == "input_gradient") & (pl.col("item") == 0)
+    first = here & (pl.col("measure") == "gradient_x_input") & (pl.col("item") == 0)
     whole = here & (pl.col("measure") == "adversarial_attention")
     rows = audits[0].rows.with_columns(value=pl.when(first | whole).then(math.nan).otherwise("value"))
     maps = example_data([replace(audits[0], rows=rows)], NAMES[:1])["examples"][0]["runs"][0]["maps"]
-    assert maps["input_gradient"]["weights"][0] is None
+    assert maps["gradient_x_input"]["weights"][0] is None
     assert "adversarial_attention" not in maps
 
 

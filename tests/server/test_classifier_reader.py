@@ -43,7 +43,7 @@ def test_the_state_is_what_the_model_computes(view, ask):
     assert state["logits"] == pytest.approx(seen.logits[0].tolist(), abs=1e-12)
     assert [item["label"] for item in state["items"]] == TEXT.split()
     assert state["item_logits"] is None and state["widest"]["solver"] == "search"
-    assert {ranking["name"] for ranking in state["rankings"]} >= {"attention", "leave_one_out", "input_gradient"}
+    assert {ranking["name"] for ranking in state["rankings"]} >= {"attention", "leave_one_out", "gradient_x_input"}
 
 
 def test_dragging_decodes(view, ask):

@@ -26,4 +26,8 @@ def test_long_texts_have_no_costly_rankings(model):
         assert is_affordable(read)
     with case.served.reading("good film " * 100 + "so") as read:
         assert not is_affordable(read)
-        assert {ranking.name for ranking in rankings_of(read)} == {"attention", "gradient", "product"}
+        assert {ranking.name for ranking in rankings_of(read)} == {
+            "attention",
+            "weight_gradient",
+            "attention_x_gradient",
+        }

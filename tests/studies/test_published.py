@@ -103,7 +103,7 @@ def test_without_a_model_only_numbers_about_the_data_are_found():
         ("serrano_smith", "Table 2", "yelp", "hierarchical rnn", "neither_flips_attention"): 0.877,
         ("serrano_smith", "Table 3", "yahoo", "flat rnn", "accuracy"): 0.755,
         ("serrano_smith", "Table 3", "amazon", "flat none", "accuracy"): 0.502,
-        ("serrano_smith", "Figure 13", "yelp", "hierarchical none", "only_top_flips_product"): 0.278,
+        ("serrano_smith", "Figure 13", "yelp", "hierarchical none", "only_top_flips_attention_x_gradient"): 0.278,
         ("serrano_smith", "Figure 6", "amazon", "flat none", "fraction_above_half_random"): 0.124,
         ("serrano_smith", "section 5.4", "all", "with encoder", "gradient_faster_ratio"): 1.6,
         ("attefa", "Table 1", "diabetes", "", "train_size class 1"): 1416,
@@ -161,7 +161,9 @@ def test_every_cell_of_jain_and_wallace_table_2_is_there():
     assert taus["spread"].null_count() == 0 and len(taus) == 63
 
 
-@pytest.mark.parametrize("item, ranking, models", [("Table 2", "attention", 1), ("Figure 13", "product", 6)])
+@pytest.mark.parametrize(
+    "item, ranking, models", [("Table 2", "attention", 1), ("Figure 13", "attention_x_gradient", 6)]
+)
 def test_the_four_cells_of_a_flip_table_make_up_all_texts(item, ranking, models):
     flips = published("serrano_smith").filter(item=item)
     assert flips["measure"].str.ends_with(ranking).all()
@@ -175,7 +177,9 @@ def test_the_top_item_by_product_flips_more_than_that_by_attention_as_the_paper_
     for data in ("yahoo", "imdb_ratings", "amazon", "yelp"):
         model = "hierarchical rnn"
         by_attention = sum(table[data, model, f"{cell}_attention"] for cell in ("both_flip", "only_top_flips"))
-        by_product = sum(figure[data, model, f"{cell}_product"] for cell in ("both_flip", "only_top_flips"))
+        by_product = sum(
+            figure[data, model, f"{cell}_attention_x_gradient"] for cell in ("both_flip", "only_top_flips")
+        )
         assert by_product > by_attention
 
 

@@ -4,8 +4,17 @@ from collections.abc import Sequence
 
 from heedful.auditing.explanation import Action, Explanation, Guidance, OtherAttention, SmallestSet
 
-RANKINGS = {"attention": "attention", "instead": "product", "nothing": "input_gradient", "not audited": "leave_one_out"}
-NAMES = {"product": "attention x gradient", "input_gradient": "input gradient", "leave_one_out": "leave-one-out"}
+RANKINGS = {
+    "attention": "attention",
+    "instead": "attention_x_gradient",
+    "nothing": "gradient_x_input",
+    "not audited": "leave_one_out",
+}
+NAMES = {
+    "attention_x_gradient": "attention x gradient",
+    "gradient_x_input": "gradient x input",
+    "leave_one_out": "leave-one-out",
+}
 
 OTHER = OtherAttention(
     weights=(0.0, 0.1, 0.9), js=0.45, share=0.81, predicted="good", probability=0.846, eps=0.01, solver="exact"

@@ -157,7 +157,7 @@ def random_columns(names: tuple[str, ...], seeds: int, generator: torch.Generato
         columns["erase_one.delta_js_attention"] -= 0.3
     for what in ("fraction", "mass"):
         if f"erase_until_flip.{what}_minimal" in columns:
-            columns[f"erase_until_flip.{what}_minimal"] = columns[f"erase_until_flip.{what}_product"] / 2
+            columns[f"erase_until_flip.{what}_minimal"] = columns[f"erase_until_flip.{what}_attention_x_gradient"] / 2
     return columns
 
 

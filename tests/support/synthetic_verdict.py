@@ -14,7 +14,15 @@ QUESTIONS = {
     "uniform_retrained": "Is attention needed at all, in a retrained model?",
 }
 SHARES = ("without_top", "erase_one", "erase_until_flip", "uniform")
-RANKINGS = ("random", "attention", "gradient", "product", "leave_one_out", "input_gradient", "minimal")
+RANKINGS = (
+    "random",
+    "attention",
+    "weight_gradient",
+    "attention_x_gradient",
+    "leave_one_out",
+    "gradient_x_input",
+    "minimal",
+)
 
 
 def make_verdict(table, texts, encoder, labels):
@@ -103,7 +111,7 @@ def make_verdict(table, texts, encoder, labels):
         "lines": lines,
         "advice": {
             "action": "instead",
-            "ranking": "product",
+            "ranking": "attention_x_gradient",
             "fractions": fractions,
             "sentence": "Show attention × gradient instead: it erases the fewest words before the decision changes.",
         },

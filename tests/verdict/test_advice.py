@@ -11,7 +11,12 @@ from support.columns import TEXTS, column
 
 def fractions(attention: float, product: float, other: float = 0.9, **bounds: float) -> dict[str, torch.Tensor]:
     """Columns of every ranking; a random order needs all but .95, the smallest set .1, but for the given ones."""
-    by_ranking = {"attention": attention, "product": product, "input_gradient": other, "leave_one_out": other}
+    by_ranking = {
+        "attention": attention,
+        "attention_x_gradient": product,
+        "gradient_x_input": other,
+        "leave_one_out": other,
+    }
     by_ranking |= {"random": 0.95, "minimal": 0.1, **bounds}
     return {fraction(name): column(value) for name, value in by_ranking.items()}
 
@@ -22,8 +27,12 @@ def advice_on(dev, test, answer="no"):
 
 def test_the_ranking_to_show_is_chosen_on_dev_and_reported_on_test():
     advice = advice_on(fractions(0.5, 0.2), fractions(0.6, 0.3))
-    assert (advice.action, advice.ranking, advice.chosen_on) == ("instead", "product", "dev texts")
-    assert advice.fractions["product"] == pytest.approx(0.3) and "30%" in advice.sentence and "60%" in advice.sentence
+    assert (advice.action, advice.ranking, advice.chosen_on) == ("instead", "attention_x_gradient", "dev texts")
+    assert (
+        advice.fractions["attention_x_gradient"] == pytest.approx(0.3)
+        and "30%" in advice.sentence
+        and "60%" in advice.sentence
+    )
     assert advice.score == pytest.approx((0.7 - 0.05) / (0.9 - 0.05)) and "the smallest set" in advice.sentence
 
 
@@ -38,7 +47,7 @@ def test_attention_that_may_be_shown_is():
 def test_nothing_is_shown_where_nothing_is_better_than_attention(answer):
     noise = 0.2 * torch.randn(TEXTS, generator=torch.Generator().manual_seed(0)).double()[None]
     dev = fractions(0.5, 0.499)
-    dev[fraction("product")] = dev[fraction("product")] + noise - noise.mean()
+    dev[fraction("attention_x_gradient")] = dev[fraction("attention_x_gradient")] + noise - noise.mean()
     advice = advice_on(dev, fractions(0.6, 0.6), answer)
     assert advice.action == "nothing" and "no other ranking is surely better" in advice.sentence
 

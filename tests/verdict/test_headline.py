@@ -55,7 +55,7 @@ def test_the_headline_says_on_how_many_trainings_it_rests(count, words):
 
 
 def test_the_headline_says_what_to_do():
-    advice = Advice(action="instead", ranking="product", sentence="Show the product.")
+    advice = Advice(action="instead", ranking="attention_x_gradient", sentence="Show the product.")
     assert headline_of(FAILS, advice=advice).advice == "Show the product."
     assert headline_of(FAILS, advice=advice).sentences[-1] == "Show the product."
     assert headline_of(FAILS).advice.startswith("Show nothing: no other ranking was tested")
@@ -75,13 +75,6 @@ def test_behind_a_shut_gate_there_is_no_count(changes, answer, words):
     made = headline_of(*[HOLDS] * 3, line(group="stability"), **changes)
     assert made.answer == answer and words in made.text
     assert "questions" not in made.text and made.beside == () and made.advice.startswith("Show nothing")
-
-
-def test_the_headline_says_what_no_attention_could_show():
-    beyond = line(attainable=0.2, attainable_low=0.1)
-    assert "On another question not even attention by what each word" in headline_of(HOLDS, beyond).text
-    assert "On 2 other questions not even attention by what each word" in headline_of(HOLDS, beyond, beyond).text
-    assert "not even attention" not in headline_of(HOLDS, NOT_COUNTED).text
 
 
 def beside(group: str, *lines) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ def test_rankings_are_told_from_their_columns_attention_first():
     names = ["zeta", "lime", *BOUNDS, "permuted", *RANKINGS]
     columns = [f"{FRACTION}{name}" for name in names] + ["erase_until_flip.mass_other"]
     assert rankings_in(columns) == (
-        "attention", "input_gradient", "product", "leave_one_out", "gradient", "lime", "zeta",
+        "attention", "gradient_x_input", "attention_x_gradient", "leave_one_out", "weight_gradient", "lime", "zeta",
     )  # fmt: skip
 
 

@@ -11,7 +11,13 @@ from support.columns import TEXTS, column
 
 
 def columns(**changes):
-    fractions = {"attention": 0.5, "product": 0.3, "input_gradient": 0.6, "leave_one_out": 0.6, "mine": 0.2}
+    fractions = {
+        "attention": 0.5,
+        "attention_x_gradient": 0.3,
+        "gradient_x_input": 0.6,
+        "leave_one_out": 0.6,
+        "mine": 0.2,
+    }
     fractions |= {"random": 0.9, "minimal": 0.1, **changes}
     made = {fraction(name): column(value) for name, value in fractions.items()}
     made |= {f"plausibility.average_precision_{name}": column(0.4) for name in ("first", "longest", "rarest", "random")}
@@ -23,13 +29,13 @@ def columns(**changes):
 
 def test_scores_lie_between_floor_and_best_by_hand():
     by_name = {ranking.name: ranking for ranking in compare_rankings(columns())}
-    assert list(by_name) == ["attention", "input_gradient", "product", "leave_one_out", "mine"]
+    assert list(by_name) == ["attention", "gradient_x_input", "attention_x_gradient", "leave_one_out", "mine"]
     mine = by_name["mine"]
     assert mine.faithful == pytest.approx((0.8 - 0.1) / (0.9 - 0.1)) and mine.erased == pytest.approx(0.2)
     assert mine.plausible == pytest.approx((0.6 - 0.5) / (1 - 0.5)) and mine.average_precision == pytest.approx(0.6)
     assert mine.plausible_low < mine.plausible < mine.plausible_high
     assert mine.agreement == {"attention": 0.25} and by_name["attention"].agreement == {"mine": 0.25}
-    assert by_name["product"].plausible is None and mine.texts == TEXTS
+    assert by_name["attention_x_gradient"].plausible is None and mine.texts == TEXTS
 
 
 def test_without_rankings_there_is_nothing():
@@ -41,8 +47,8 @@ def test_scores_from_outside_may_be_advised():
     assert (advice.action, advice.ranking) == ("instead", "mine") and advice.sentence.startswith("Show mine instead")
     assert set(advice.fractions) == {
         "attention",
-        "product",
-        "input_gradient",
+        "attention_x_gradient",
+        "gradient_x_input",
         "leave_one_out",
         "mine",
         "random",
@@ -53,14 +59,14 @@ def test_scores_from_outside_may_be_advised():
 def test_rankings_are_compared_on_the_texts_that_all_have():
     """On the texts that have them the scores from outside are no better."""
     hard = torch.arange(TEXTS)[None] % 2 == 1
-    some = columns(product=0.2)
-    some[fraction("product")] = torch.where(hard, 0.5, 0.2).double()
+    some = columns(attention_x_gradient=0.2)
+    some[fraction("attention_x_gradient")] = torch.where(hard, 0.5, 0.2).double()
     some[fraction("mine")] = torch.where(hard, math.nan, 0.25)
     same = compared_on_same_texts(some)
-    assert same[fraction("product")].isnan().equal(hard) and same[
-        fraction("product")
+    assert same[fraction("attention_x_gradient")].isnan().equal(hard) and same[
+        fraction("attention_x_gradient")
     ].nanmean().item() == pytest.approx(0.2)
-    assert advise(same, same, "no", chosen_on="").ranking == "product"
+    assert advise(same, same, "no", chosen_on="").ranking == "attention_x_gradient"
 
 
 def test_scores_that_few_texts_have_are_left_out():
@@ -68,4 +74,4 @@ def test_scores_that_few_texts_have_are_left_out():
     few[fraction("mine")] = torch.where(torch.arange(TEXTS)[None] < 19, 0.2, math.nan).double()
     same = compared_on_same_texts(few)
     assert "mine" in others_in(few) and "mine" not in others_in(same)
-    assert not same[fraction("product")].isnan().any()
+    assert not same[fraction("attention_x_gradient")].isnan().any()

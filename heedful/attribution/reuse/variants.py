@@ -16,6 +16,7 @@ from numpy import ndarray
 from torch import Tensor, nn
 
 from heedful.attribution.chunks import of_similar_length
+from heedful.attribution.deletion import Parts
 from heedful.attribution.reuse.decoding import Decoding, decoding_of
 from heedful.attribution.reuse.prefix_tree import NOTHING
 from heedful.attribution.reuse.recurrent_step import recurrent_step
@@ -66,19 +67,13 @@ class VariantReader:
     width: int
 
     @torch.no_grad()
-    def logits(
-        self,
-        sequences: Int[ndarray, "batch part place"],
-        imposed: Float[Tensor, "batch item"] | None = None,
-        attended: int | None = None,
-    ) -> Float[Tensor, "batch part classes"]:
+    def logits(self, sequences: Int[ndarray, "batch part place"]) -> Float[Tensor, "batch part classes"]:
         """Logits of variants, each given by its tokens; NaN where nothing is left to weigh.
 
         Args:
             sequences: numbers of tokens, in the order of the text; `NOTHING` behind the end of a variant.
-            imposed: log weights of the whole texts, which the parts after the first `attended` are weighed by.
         """
-        return self._read(sequences, imposed, attended)[1]
+        return self._read(sequences)[1]
 
     @torch.no_grad()
     def attention_and_logits(
@@ -93,6 +88,26 @@ class VariantReader:
         sequences[text, place] = self.count + numpy.arange(len(text))
         attention, logits = self._with_tokens(vectors, replaced)._read(sequences[:, None])
         return attention[:, 0], logits[:, 0]
+
+    @torch.no_grad()
+    def logits_of_replaced(
+        self, vectors: Float[Tensor, "changed embed"], changed: Bool[Tensor, "batch time"], keep: Parts
+    ) -> Float[Tensor, "batch part classes"]:
+        """Logits of texts in which the changed tokens have these vectors, but for those that a part keeps.
+
+        Args:
+            changed: True on the tokens that have a vector; texts without any are not read.
+        """
+        text, place = (index.cpu().numpy() for index in changed.nonzero(as_tuple=True))
+        replaced = self.first[text] + place
+        lengths = numpy.diff(self.first, append=self.count)
+        places = numpy.arange(self.width)
+        own = numpy.where(places < lengths[:, None], self.first[:, None] + places, NOTHING)
+        own[~changed.any(1).cpu().numpy()] = NOTHING
+        new = own.copy()
+        new[text, place] = self.count + numpy.arange(len(text))
+        sequences = numpy.where(keep.cpu().numpy(), own[:, None], new[:, None])
+        return self._with_tokens(vectors, replaced).logits(sequences)
 
     def _with_tokens(self, vectors: Float[Tensor, "new embed"], replaced: Int[ndarray, " new"]) -> "VariantReader":
         """The same with further tokens, which may take the places of the given ones."""
@@ -111,10 +126,7 @@ class VariantReader:
         return len(self.directions[0].state) - 1
 
     def _read(
-        self,
-        sequences: Int[ndarray, "batch part place"],
-        imposed: Float[Tensor, "batch item"] | None = None,
-        attended: int | None = None,
+        self, sequences: Int[ndarray, "batch part place"]
     ) -> tuple[Float[Tensor, "batch part place"], Float[Tensor, "batch part classes"]]:
         """Weights and logits, texts of similar length at a time."""
         lengths = (sequences != NOTHING).sum(2)
@@ -123,22 +135,11 @@ class VariantReader:
         for some in of_similar_length(torch.from_numpy(lengths.sum(1)), CELLS):
             chosen = sequences[some.numpy(), :, : max(1, lengths[some.numpy()].max(initial=0))]
             weighed = self._weighed(chosen)
-            scores = weighed.scores.unflatten(0, chosen.shape[:2])
-            if imposed is not None:
-                scores = torch.cat([scores[:, :attended], self._imposed(chosen[:, attended:], imposed)], 1)
-            own, some = scores.softmax(-1), some.to(scores.device)
+            own = weighed.scores.unflatten(0, chosen.shape[:2]).softmax(-1)
+            some = some.to(own.device)
             weights[some, :, : own.shape[2]] = own
             sums[some] = (own.flatten(0, 1)[:, None] @ weighed.values)[:, 0].unflatten(0, chosen.shape[:2])
         return weights, self.decoding.finish(sums[None])[0]
-
-    def _imposed(
-        self, sequences: Int[ndarray, "batch part place"], imposed: Float[Tensor, "batch item"]
-    ) -> Float[Tensor, "batch part place"]:
-        tokens = torch.from_numpy(sequences).to(self.text.device).clamp_min(0)
-        place = tokens - torch.from_numpy(self.first).to(self.text.device)[self.text[tokens]]
-        items = self.items[sequences.clip(0)] & (sequences != NOTHING)
-        log_weights = imposed.to(self.constant)[self.text[tokens], place]
-        return log_weights.where(torch.from_numpy(items).to(imposed.device), -torch.inf)
 
     def _weighed(self, sequences: Int[ndarray, "batch part place"]) -> Weighed:
         rows = sequences.reshape(-1, sequences.shape[2])

@@ -7,8 +7,8 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from heedful.models.transformers.classifier import Classifier
-from heedful.models.transformers.rewriting import rewritten
-from heedful.models.transformers.texts import Text
+from heedful.models.transformers.rewriting import rewritten, with_words
+from heedful.models.transformers.texts import Text, read_text
 from heedful.models.transformers.vocabulary import WordVocabulary
 from heedful.types import Batch, Example
 
@@ -34,3 +34,14 @@ class TextWords:
     def rewritten(self, batch: Batch, words: Sequence[Mapping[int, str]]) -> tuple[Batch, Bool[Tensor, " batch"]]:
         """The batch with new words in the place of others, by position; and the texts in which that could be done."""
         return rewritten(self.classifier, self.texts, batch, words)
+
+    def tokens_of(self, number: int, words: Mapping[int, str]) -> list[tuple[int, ...]] | None:
+        """The tokens of each word of a text with new words by position; None if it is then split into other words."""
+        own = read_text(self.classifier.reader, self.texts[number], number)
+        other = read_text(self.classifier.reader, with_words(self.texts[number], own, words), number)
+        if len(other.words) != len(own.words) or other.second != own.second:
+            return None
+        return [
+            tuple(token for token, owner in zip(other.tokens, other.owner, strict=True) if owner == word)
+            for word in range(len(other.words))
+        ]

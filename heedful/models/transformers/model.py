@@ -140,6 +140,27 @@ class TransformerModel:
         return self._answers(texts, texts.change.moved_to(attention, shown), is_held=is_held)
 
     @torch.no_grad()
+    def wordless_logits(self, batch: Batch) -> Float[Tensor, "batch classes"]:
+        """Logits of the special tokens alone; NaN if a text has none."""
+        assert batch.sentence is not None
+        special = batch.mask & (batch.sentence < 0)
+        known: dict[tuple[int, ...], Tensor] = {}
+        rows = []
+        for tokens, own in zip(batch.tokens, special, strict=True):
+            left = tokens[own]
+            if (key := tuple(left.tolist())) not in known:
+                known[key] = self._wordless(left)
+            rows.append(known[key])
+        return torch.stack(rows)
+
+    def _wordless(self, tokens: Int[Tensor, " time"]) -> Float[Tensor, " classes"]:
+        network = self.classifier.network
+        if not len(tokens):
+            return torch.full((network.classes,), torch.nan, dtype=torch.float64, device=tokens.device)
+        inputs = Inputs(tokens[None], torch.ones_like(tokens, dtype=torch.bool)[None])
+        return network.logits(inputs)[0].double()
+
+    @torch.no_grad()
     def decode_each(
         self, encoded: Encoded, attention: Float[Tensor, "batch variant item"]
     ) -> Float[Tensor, "batch variant classes"]:

@@ -72,7 +72,7 @@ TRANSFORMER_SETS = {
 }
 """Where the paper's questions are asked again of a transformer, which it names as future work."""
 
-AUDIT = AuditSettings(tests=("prediction",), shown=0)
+AUDIT = AuditSettings(tests=("prediction",), examples=None, shown=0)
 
 
 def runs(scale: str) -> list[StudyRun]:

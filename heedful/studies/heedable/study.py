@@ -22,7 +22,6 @@ from heedful.studies.heedable.columns import (
     VANILLA,
 )
 from heedful.studies.heedable.figures import figures
-from heedful.studies.heedable.goals import remarks
 from heedful.studies.heedable.tables import tables
 from heedful.studies.jain_wallace.preprocessing import VECTORS
 from heedful.studies.study import Study, StudyRun
@@ -102,8 +101,8 @@ def _method_runs(source: str, encoder: str, method: str, scale: str) -> list[Stu
     audits = {"": AuditSettings(tests=ON_TEST, options=OPTIONS, examples=EXAMPLES[scale], shown=0)}
     if method == VANILLA or method in RECIPES:
         audits[DEV] = AuditSettings(tests=TESTS, options=OPTIONS, split="dev", examples=EXAMPLES[scale], shown=0)
-        audits[ALL] = AuditSettings(tests=PREDICTED, shown=0)
-        audits[ALL_DEV] = AuditSettings(tests=PREDICTED, split="dev", shown=0)
+        audits[ALL] = AuditSettings(tests=PREDICTED, examples=None, shown=0)
+        audits[ALL_DEV] = AuditSettings(tests=PREDICTED, split="dev", examples=None, shown=0)
     return [
         StudyRun(
             data=source,
@@ -163,5 +162,4 @@ STUDY = Study(
     tables=tables,
     claims=claims,
     figures=figures,
-    remarks=remarks,
 )

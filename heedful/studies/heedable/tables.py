@@ -4,6 +4,7 @@ from math import nan
 
 from heedful.improving.method_scores import QUESTIONS
 from heedful.measures import Estimate
+from heedful.schema import Line
 from heedful.studies.claims import entry, score_estimate
 from heedful.studies.heedable.columns import (
     ATTACK,
@@ -17,8 +18,6 @@ from heedful.studies.heedable.columns import (
     holding,
     lines_of,
 )
-from heedful.studies.heedable.goals import goals_table, score_of
-from heedful.studies.heedable.misses import misses_table
 from heedful.studies.study import Cell, Entry, Results, Table
 
 SCORED = {
@@ -42,8 +41,14 @@ assert tuple(SCORED) == QUESTIONS
 
 
 def tables(results: Results) -> list[Table]:
-    """What the recipe reaches, and why it misses some; what dev texts choose; scores; criteria."""
-    return [goals_table(results), misses_table(results), _chosen(results), _scores(results), _criteria(results)]
+    """What dev texts choose; scores; criteria."""
+    return [_chosen(results), _scores(results), _criteria(results)]
+
+
+def _score_of(line: Line) -> Estimate:
+    """The score of a question with its interval."""
+    score, low, high = (nan if end is None else end for end in (line.score, line.score_low, line.score_high))
+    return Estimate(score, low, high, line.texts)
 
 
 def _count(number: int | None) -> Entry:
@@ -84,7 +89,7 @@ def _scores(results: Results) -> Table:
         scores = (lines.get(name) for name in SCORED)
         entries = (
             Entry(score_estimate(cell, "accuracy")),
-            *(Entry(None if line is None else score_of(line)) for line in scores),
+            *(Entry(None if line is None else _score_of(line)) for line in scores),
             entry(cell.columns[SHARPNESS]),
             entry(cell.columns[EVENNESS]),
         )

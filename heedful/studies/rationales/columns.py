@@ -15,7 +15,7 @@ ATTENDING = (ATTENTION, GUIDED, GUIDED_CODE)
 """Ways to train a model whose attention is its own."""
 PRINTED_AS = {NONE: "BiRNN", ATTENTION: "BiRNN-Attn", GUIDED: "BiRNN-HateXplain", GUIDED_CODE: "BiRNN-HateXplain"}
 """What Mathew et al. call the models."""
-OTHER = "gradient_x_input"
+GRADIENT = "gradient_x_input"
 """The gradient beside attention: through the whole model."""
 
 PRECISION, TOKEN_F1 = "plausibility.average_precision_{}".format, "plausibility.token_f1_{}".format

@@ -22,7 +22,6 @@ from heedful.studies.rationales.columns import (
     MOVIES,
     NAME,
     NONE,
-    OTHER,
 )
 from heedful.studies.rationales.figures import figures
 from heedful.studies.rationales.tables import tables
@@ -60,7 +59,7 @@ EPOCHS = {HATEXPLAIN: {"small": 5, "medium": 6, "paper": 20}, MOVIES: {"small": 
 TOP: dict[str, float] = {HATEXPLAIN: 5.0, MOVIES: 0.31}
 """How many words, or which share of them, are taken for a model's rationale, as in the papers."""
 TESTS = ("erase_until_flip", "comprehensiveness_sufficiency", "plausibility")
-BY: tuple[str, ...] = ("attention", "product", "input_gradient")
+BY: tuple[str, ...] = ("attention", "attention_x_gradient", "gradient_x_input")
 
 
 def runs(scale: str) -> list[StudyRun]:
@@ -85,7 +84,7 @@ def _audit(source: str, examples: int | None) -> AuditSettings:
     # The exact floor of ERASER's spans is not shown here, and slow for long texts.
     plausibility: dict[str, OptionValue] = {"k": TOP[source], "by": BY, "longest_exact": 1}
     options: dict[str, dict[str, OptionValue]] = {"plausibility": plausibility, "erase_until_flip": {"by": BY}}
-    return AuditSettings(tests=TESTS, options=options, rankings=(OTHER,), examples=examples, shown=0)
+    return AuditSettings(tests=TESTS, options=options, examples=examples, shown=0)
 
 
 def _network(encoder: str, method: str, hidden_size: int) -> NetworkSettings:

@@ -7,11 +7,11 @@ from heedful.studies.rationales.columns import (
     AUPRC,
     COMPREHENSIVENESS,
     FRACTION,
+    GRADIENT,
     HATEXPLAIN,
     MOVIES,
     NAME,
     NONE,
-    OTHER,
     PRECISION,
     PRINTED_AS,
     SUFFICIENCY,
@@ -24,9 +24,8 @@ from heedful.studies.study import Cell, Entry, Results, Table
 
 RANKINGS = {
     "attention": "attention",
-    "product": "attention x gradient",
-    "input_gradient": "input gradient",
-    OTHER: "gradient x input",
+    "attention_x_gradient": "attention x gradient",
+    GRADIENT: "gradient x input",
     "random": "random order",
 }
 TRIVIAL = {"first": "first words", "longest": "longest words", "rarest": "rarest words"}
@@ -116,7 +115,7 @@ def _rankings(results: Results) -> Table:
     for cell in results.select(PRECISION("attention"), FRACTION("attention")):
         for name, title in RANKINGS.items():
             shown = COMPREHENSIVENESS(name)
-            values = (PRECISION(name), shown if name in ("attention", OTHER, "random") else "", FRACTION(name))
+            values = (PRECISION(name), shown if name in ("attention", GRADIENT, "random") else "", FRACTION(name))
             entries = tuple(entry(cell.columns[column]) if column else Entry(None) for column in values)
             rows.append(((cell.data, model_name(cell), title), entries))
     note = (

@@ -117,6 +117,7 @@ def _with_other_seeds(source: str, encoder: str, method: str, scale: str) -> Stu
     audit = AuditSettings(
         tests=("embedding_noise", "word_substitution"),
         options={"embedding_noise": {"radii": RADII[-1:]}, "word_substitution": _nearest(encoder)},
+        examples=None,
         shown=SHOWN,
     )
     return StudyRun(

@@ -18,8 +18,8 @@ from heedful.studies.serrano_smith.columns import (
 )
 from heedful.studies.study import Cell, Claim, Results
 
-RANDOM, ATTENTION, GRADIENT = FRACTION("random"), FRACTION("attention"), FRACTION("gradient")
-PRODUCT, MINIMAL = FRACTION("product"), FRACTION("minimal")
+RANDOM, ATTENTION, GRADIENT = FRACTION("random"), FRACTION("attention"), FRACTION("weight_gradient")
+PRODUCT, MINIMAL = FRACTION("attention_x_gradient"), FRACTION("minimal")
 OF_ITEMS, OF_TEXTS = "fraction of a text's items", "share of texts"
 MARGIN, WEAK_MARGIN = 0.05, 0.01
 """Fractions and shares that matter; the second where the paper itself calls the effect weak."""

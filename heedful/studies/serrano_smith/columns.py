@@ -7,12 +7,12 @@ STANDS_FOR = {"imdb_ratings": "imdb_ratings", "dbpedia14_small": "yahoo", "newsg
 HIERARCHICAL, FLAT = "hierarchical", "flat"
 RNN, CONV, NONE = "rnn", "conv", "none"
 
-TOPS = ("attention", "gradient", "product")
+TOPS = ("attention", "weight_gradient", "attention_x_gradient")
 RANKINGS = {
     "random": "random",
     "attention": "attention",
-    "gradient": "gradient",
-    "product": "attention x gradient",
+    "weight_gradient": "gradient",
+    "attention_x_gradient": "attention x gradient",
     "minimal": "smallest set",
 }
 """What items are erased by, and what tables and figures call it."""

@@ -17,9 +17,13 @@ from heedful.studies.serrano_smith.columns import (
 )
 from heedful.studies.study import Cell, Entry, Results, Table
 
-PRINTED_IN = {"attention": "Table 2", "gradient": "Figure 12", "product": "Figure 13"}
-NAMES = {"attention": "Table 2 and Figure 9", "gradient": "Figure 12", "product": "Figure 13"}
-RANKED_BY = {"attention": "attention", "gradient": "the gradient", "product": "attention x gradient"}
+PRINTED_IN = {"attention": "Table 2", "weight_gradient": "Figure 12", "attention_x_gradient": "Figure 13"}
+NAMES = {"attention": "Table 2 and Figure 9", "weight_gradient": "Figure 12", "attention_x_gradient": "Figure 13"}
+RANKED_BY = {
+    "attention": "attention",
+    "weight_gradient": "the gradient",
+    "attention_x_gradient": "attention x gradient",
+}
 
 
 def tables(results: Results) -> list[Table]:
@@ -97,7 +101,10 @@ def _regret(results: Results) -> Table:
         "Fraction of items erased beyond the exact minimum, which the paper did not have; and how often a ranking "
         "finds the smallest set.",
         ("data", "model"),
-        ("random", "attention", "gradient", "product", "attention finds it", "gradient finds it", "product finds it"),
+        (
+            *(RANKINGS[ranking] for ranking in ("random", *TOPS)),
+            *(f"{RANKINGS[top]} finds it" for top in TOPS),
+        ),
         tuple(rows),
     )
 

@@ -23,8 +23,8 @@ SETS = ("sst2", "imdb", "ag_news", "newsgroups_sports")
 ENCODERS = {"bilstm": "bilstm", "mlp": "average"}
 ATTENTIONS = {"own": "additive", "uniform": "uniform", "imposed": "frozen"}
 FIRST_OTHER_SEED = 100
-PREDICTION = AuditSettings(tests=("prediction",), shown=0)
-SPREAD = AuditSettings(tests=("adversarial_attention",), shown=0)
+PREDICTION = AuditSettings(tests=("prediction",), examples=None, shown=0)
+SPREAD = AuditSettings(tests=("adversarial_attention",), examples=None, shown=0)
 FEW_SEEDS, ENOUGH_SEEDS = 2, 5
 """The second: as many as a claim about a single set needs."""
 

@@ -22,7 +22,7 @@ def test_the_top_item_is_erased_as_the_exact_form_erases_it(linear, act):
 
 def test_every_prefix_is_that_of_the_exact_form(linear, act):
     evidence = linear.evidence()
-    for ranking in ("attention", "gradient", "product", "input_gradient", "leave_one_out"):
+    for ranking in ("attention", "weight_gradient", "attention_x_gradient", "gradient_x_input", "leave_one_out"):
         answer = act(linear, "erase_ranking", ranking=ranking)
         order = evidence.ranked(ranking, in_order(evidence))
         logits = prefix_logits(evidence.log_attention, evidence.item_logits, order)[0]

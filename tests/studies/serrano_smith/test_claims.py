@@ -12,7 +12,14 @@ STUDY = STUDIES["serrano-smith"]
 
 def erased(encoder="rnn", shape="flat", data="imdb_ratings", *, flips=0.1, extra=0.1, **fractions):
     """The fraction that each ranking erases; the share of decisions that the top item flips; its extra effect."""
-    before = {"random": 0.5, "attention": 0.5, "gradient": 0.5, "product": 0.5, "minimal": 0.5, **fractions}
+    before = {
+        "random": 0.5,
+        "attention": 0.5,
+        "weight_gradient": 0.5,
+        "attention_x_gradient": 0.5,
+        "minimal": 0.5,
+        **fractions,
+    }
     columns = {f"erase_until_flip.fraction_{ranking}": fraction for ranking, fraction in before.items()}
     columns |= {"erase_one.flips_attention": share(flips), "erase_one.delta_js_attention": extra}
     return made_cell(data, encoder, shape, columns=columns)
@@ -20,7 +27,7 @@ def erased(encoder="rnn", shape="flat", data="imdb_ratings", *, flips=0.1, extra
 
 def gradient_sooner_than_attention(true):
     gradient, attention = (0.2, 0.6) if true else (0.6, 0.2)
-    return made_results(erased(gradient=gradient, attention=attention))
+    return made_results(erased(weight_gradient=gradient, attention=attention))
 
 
 def attention_sooner_than_random(true):
@@ -30,7 +37,7 @@ def attention_sooner_than_random(true):
 
 def product_sooner_than_attention(true):
     product, attention = (0.2, 0.6) if true else (0.6, 0.2)
-    return made_results(erased(product=product, attention=attention))
+    return made_results(erased(attention_x_gradient=product, attention=attention))
 
 
 def convolution_needs_fewer_erasures(shape, true):

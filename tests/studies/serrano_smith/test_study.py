@@ -5,7 +5,7 @@ from heedful.studies import STUDIES
 from support.synthetic_results import known, made_cell, made_results, results_of
 
 STUDY = STUDIES["serrano-smith"]
-RANKINGS = ("random", "attention", "gradient", "product", "minimal")
+RANKINGS = ("random", "attention", "weight_gradient", "attention_x_gradient", "minimal")
 
 
 def erased(**fractions):
@@ -29,7 +29,7 @@ def test_models_are_named_by_shape_and_encoder():
 
 def test_only_the_paper_s_rankings_are_measured():
     (options,) = {str(known(each.audit).options) for each in STUDY.runs_at("small")}
-    assert options == str({"erase_until_flip": {"by": ("attention", "gradient", "product")}})
+    assert options == str({"erase_until_flip": {"by": ("attention", "weight_gradient", "attention_x_gradient")}})
 
 
 def test_ratings_are_the_labels_of_imdb_alone():
@@ -40,7 +40,9 @@ def test_ratings_are_the_labels_of_imdb_alone():
 def test_regret_is_what_a_ranking_erases_beyond_the_minimum_by_hand():
     smallest = torch.tensor([[0.2, 0.2, 0.2, torch.nan]], dtype=torch.float64)
     attention = torch.tensor([[0.2, 0.5, 0.8, torch.nan]], dtype=torch.float64)
-    columns = erased(random=smallest, gradient=smallest, product=smallest, minimal=smallest, attention=attention)
+    columns = erased(
+        random=smallest, weight_gradient=smallest, attention_x_gradient=smallest, minimal=smallest, attention=attention
+    )
     regret = row_of(STUDY.tables(columns)[-1])
     assert regret["attention"] == pytest.approx(0.3)
     assert regret["attention finds it"] == pytest.approx(1 / 3)

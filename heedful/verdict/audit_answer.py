@@ -1,0 +1,223 @@
+"""The answer of an audit: outcomes of several seeds in, answers per class and a recommendation out."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+import torch
+from torch import Tensor
+
+from heedful.battery.question import Columns
+from heedful.measures.share import share_interval
+from heedful.schema import (
+    UNCOUNTED,
+    AuditAnswer,
+    Interval,
+    RankingShare,
+    Removal,
+    Shares,
+    ShownText,
+)
+from heedful.settings import AuditSettings
+from heedful.verdict.answers import Outcomes, answer_all, headline_of, per_100, shares_of
+from heedful.verdict.gate import has_learnt
+from heedful.verdict.outcome_table import flags_of, outcomes_of
+from heedful.verdict.ranking_names import ranking_title
+from heedful.verdict.recommendation import Candidate, choose, price_text, recommend
+
+HALVES_SEED = 0
+"""Which texts the ranking to show is chosen on, if there are no dev texts."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Outcomes of some texts by every seed that counts.
+
+    Args:
+        frames: the table of each seed, of the same split.
+        is_learned: whether the model is significantly better than a constant prediction.
+    """
+
+    frames: Sequence[pl.DataFrame]
+    labels: Sequence[str]
+    settings: AuditSettings
+    item: str
+    is_learned: bool = True
+
+    @cached_property
+    def rankings(self) -> tuple[str, ...]:
+        """All rankings that have outcomes, attention first."""
+        return tuple(
+            dict.fromkeys(name for frame in self.frames for name in frame["ranking"].unique(maintain_order=True))
+        )
+
+    def outcomes(self, ranking: str, removal: Removal = "delete") -> Outcomes:
+        """Outcomes of one ranking."""
+        return outcomes_of(self.frames, self.labels, ranking, removal)
+
+    def candidate(self, ranking: str, texts: Tensor | None = None, *, replaced: bool = True) -> Candidate:
+        """A ranking with its answers.
+
+        Args:
+            texts: places of the texts that count; None: all.
+            replaced: whether an answer under `replace` counts, too.
+        """
+        outcomes = [self.outcomes(ranking)]
+        if replaced and self.has_replaced:
+            outcomes.append(self.outcomes(ranking, "replace"))
+        if texts is not None:
+            outcomes = [each.of_texts(texts) for each in outcomes]
+        overall, classes = answer_all(
+            outcomes[0],
+            self.labels,
+            self.settings.verdict,
+            item=self.item,
+            is_learned=self.is_learned,
+            replaced=outcomes[1] if len(outcomes) > 1 else None,
+        )
+        return Candidate(ranking, overall, classes)
+
+    @cached_property
+    def has_replaced(self) -> bool:
+        """Whether words were also replaced."""
+        return any((frame["removal"] == "replace").any() for frame in self.frames)
+
+    @property
+    def mean_words(self) -> float:
+        """Mean number of words of a text."""
+        return float(pl.concat(self.frames)["words"].mean() or 0.0)  # pyright: ignore[reportArgumentType]
+
+
+def answer_audit(
+    columns: Columns,
+    outcomes: Sequence[pl.DataFrame],
+    split: str,
+    labels: Sequence[str],
+    settings: AuditSettings,
+    *,
+    item: str = "word",
+    milliseconds: Mapping[str, float] | None = None,
+    moved_note: str = "",
+    examples: Sequence[ShownText | None] = (),
+) -> AuditAnswer:
+    """The answer of an audit of one seed or several.
+
+    Args:
+        columns: what tests measured of the texts, of which labels and correct predictions are read.
+        outcomes: the table of each seed, of the audited texts and of dev texts.
+        split: the audited one.
+        milliseconds: per text, that the scores of each ranking took.
+        moved_note: why there is no share of moved information.
+        examples: a text of each seed, to be shown.
+    """
+    counted, left_out, is_learned, is_checked = _gate(columns, len(outcomes))
+    audited = [outcomes[seed].filter(pl.col("split") == split) for seed in counted]
+    test = Judged(audited, labels, settings, item, is_learned)
+    dev = Judged([outcomes[seed].filter(pl.col("split") != split) for seed in counted], labels, settings, item)
+    attention = test.candidate("attention")
+    headline = headline_of(attention.overall, attention.classes)
+    times = milliseconds or {}
+    chosen, report, chosen_on = _chosen(test, dev)
+    wrong = _wrong(test)
+    names = [outcomes[seed]["run"][0] for seed in left_out if len(outcomes[seed])]
+    answered = [each for each in attention.classes if each.answer != "Too few texts"]
+    agreed = {each.answer for each in answered} == {headline} or not answered
+    return AuditAnswer(
+        headline=headline,
+        sentence=attention.overall.sentence if agreed else "",
+        overall=attention.overall,
+        classes=tuple(attention.classes),
+        recommendation=recommend(
+            headline,
+            attention,
+            chosen,
+            report,
+            chosen_on=chosen_on,
+            item=item,
+            milliseconds=times.get(chosen.name) if chosen else None,
+        ),
+        rankings=tuple(_ranking_share(test.candidate(name), times) for name in test.rankings),
+        moved=_moved(test) if not moved_note else None,
+        moved_note=moved_note,
+        wrong=wrong,
+        wrong_sentence=_wrong_sentence(wrong, settings.verdict.wrong_texts, item),
+        uncounted=_uncounted(audited),
+        left_out=tuple(names),
+        most_common=_most_common(columns) if is_checked else None,
+        is_checked=is_checked,
+        example=next((examples[seed] for seed in counted if seed < len(examples)), None),
+    )
+
+
+def _gate(columns: Columns, seeds: int) -> tuple[list[int], list[int], bool, bool]:
+    """Seeds that count, seeds that are left out, whether the model is better than a constant, whether that is known."""
+    everyone = list(range(seeds))
+    if "prediction.label" not in columns or bool((columns["prediction.label"] < 0).any()):
+        return everyone, [], True, False
+    names = ("prediction.correct", "prediction.label")
+    if not has_learnt({name: columns[name] for name in names}):
+        return everyone, [], False, True
+    learned = [has_learnt({name: columns[name][seed : seed + 1] for name in names}) for seed in everyone]
+    if not any(learned):
+        return everyone, [], False, True
+    return [s for s in everyone if learned[s]], [s for s in everyone if not learned[s]], True, True
+
+
+def _chosen(test: Judged, dev: Judged) -> tuple[Candidate | None, Callable[[str], Candidate], str]:
+    """The ranking chosen on dev texts, or on half of the audited ones; how to test it; and on which texts."""
+    others = [name for name in test.rankings if name != "attention"]
+    if dev.outcomes("attention").predicted.shape[1] >= test.settings.verdict.dev_texts:
+        known = [name for name in others if name in dev.rankings]
+        chosen = choose([dev.candidate(name, replaced=False) for name in known], test.mean_words)
+        return chosen, test.candidate, "dev texts"
+    count = test.outcomes("attention").predicted.shape[1]
+    order = torch.randperm(count, generator=torch.Generator().manual_seed(HALVES_SEED))
+    first, second = order[: count // 2], order[count // 2 :]
+    chosen = choose([test.candidate(name, first, replaced=False) for name in others], test.mean_words)
+    return chosen, lambda name: test.candidate(name, second), "half of the audited texts, and tested on the other half"
+
+
+def _ranking_share(candidate: Candidate, milliseconds: Mapping[str, float]) -> RankingShare:
+    overall = candidate.overall
+    return RankingShare(
+        name=candidate.name,
+        title=ranking_title(candidate.name),
+        price=price_text(candidate.name),
+        milliseconds=milliseconds.get(candidate.name),
+        answer=overall.answer,
+        points=overall.shares.points,
+        replaced=overall.replaced.points if overall.replaced else None,
+    )
+
+
+def _moved(test: Judged) -> Interval | None:
+    """Share of texts with moved information, among those in which a small set decides."""
+    moved = flags_of(test.frames, "is_moved")
+    estimate = share_interval(moved, test.settings.verdict.level)
+    return Interval(value=estimate.value, low=estimate.low, high=estimate.high, n=estimate.n) if estimate.n else None
+
+
+def _wrong(test: Judged) -> Shares | None:
+    """Shares of the texts whose prediction is wrong."""
+    is_wrong = flags_of(test.frames, "is_correct") == 0
+    return shares_of(test.outcomes("attention").where(is_wrong), test.settings.verdict) if is_wrong.any() else None
+
+
+def _wrong_sentence(wrong: Shares | None, least: int, item: str) -> str:
+    if wrong is None or wrong.texts < least or not wrong.points.n:
+        return ""
+    return f"Of {wrong.texts} wrong predictions, attention points to the key {item}s in {per_100(wrong.points)}."
+
+
+def _uncounted(frames: Sequence[pl.DataFrame]) -> dict[str, int]:
+    """Number of texts without an outcome, by why; a text counts once, whatever the number of seeds."""
+    deleted = pl.concat(frames).filter((pl.col("removal") == "delete") & (pl.col("ranking") == "attention"))
+    counts = {why: deleted.filter(pl.col("reason") == why)["example"].n_unique() for why in UNCOUNTED}
+    return {why: count for why, count in counts.items() if count}
+
+
+def _most_common(columns: Columns) -> float:
+    """Share of the most common label among the audited texts."""
+    labels = columns["prediction.label"][0]
+    return labels.unique(return_counts=True)[1].max().item() / len(labels)

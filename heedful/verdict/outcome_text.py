@@ -1,0 +1,85 @@
+"""The outcome of one text in words: what every view says about it. Imports no torch."""
+
+from collections.abc import Sequence
+
+from heedful.schema import TextOutcome
+from heedful.verdict.ranking_names import ranking_title
+
+BADGES = {"points": "points", "misses": "misses", "no_small_set": "no small set", None: "no outcome"}
+"""The outcome in a word or two."""
+WHY_NOT: dict[str | None, str] = {
+    "many words": "many {item}s contribute",
+    "default": "the model predicts this class unless something opposes it",
+    "any words": "almost any {item}s are enough",
+    "default or any words": "it is the model's default, or almost any {item}s are enough",
+}
+UNCOUNTED: dict[str | None, str] = {
+    "one word": "The text has a single {item}, so there is nothing to choose from.",
+    "undefined": "The model has no prediction for parts of this text, so the text has no outcome.",
+}
+
+
+def outcome_sentence(outcome: TextOutcome, item: str = "word") -> str:
+    """The outcome, subject first.
+
+    >>> outcome_sentence(TextOutcome(predicted="fine", outcome="misses"))
+    'Attention misses the key words.'
+    """
+    if outcome.outcome is None:
+        return UNCOUNTED[outcome.reason].format(item=item)
+    if outcome.outcome == "no_small_set":
+        return f"No small set of {item}s decides this prediction: {WHY_NOT[outcome.reason].format(item=item)}."
+    name = ranking_title(outcome.ranking)
+    verb = "points to" if outcome.outcome == "points" else "misses"
+    return f"{name[0].upper()}{name[1:]} {verb} the key {item}s."
+
+
+def key_words_sentence(outcome: TextOutcome, items: Sequence[str], item: str = "word") -> str:
+    """The key words by name; empty if there are none.
+
+    >>> key_words_sentence(TextOutcome(predicted="bad", key_words=(1, 3)), ("a", "dull", "sad", "film"))
+    'Key words: dull, film.'
+    """
+    if not outcome.key_words:
+        return ""
+    named = ", ".join(items[place] for place in outcome.key_words)
+    if outcome.outcome == "no_small_set":
+        return f"The {item}s with the largest effect: {named}."
+    return f"Key {item}{'s' if len(outcome.key_words) > 1 else ''}: {named}."
+
+
+def prediction_sentence(outcome: TextOutcome, item: str = "word") -> str:
+    """What the model predicts from the key words alone, and without them; empty if there are none.
+
+    >>> prediction_sentence(TextOutcome(predicted="hateful", key_words=(1, 2), alone_predicted="hateful",
+    ...     alone_probability=0.97, without_predicted="fine", without_probability=0.61))
+    'With these words alone: hateful 0.97; without them: fine 0.61.'
+    """
+    if not outcome.key_words:
+        return ""
+    several = len(outcome.key_words) > 1
+    which, them = (f"these {item}s", "them") if several else (f"this {item}", "it")
+    alone = f"{outcome.alone_predicted} {outcome.alone_probability or 0.0:.2f}"
+    without = f"{outcome.without_predicted} {outcome.without_probability or 0.0:.2f}"
+    return f"With {which} alone: {alone}; without {them}: {without}."
+
+
+def moved_sentence(outcome: TextOutcome, item: str = "word") -> str:
+    """What attention's top words carry if they miss; empty unless it is information from other words."""
+    if not outcome.is_moved:
+        return ""
+    return (
+        f"The states of the most attended {item}s give the prediction and these {item}s alone do not: "
+        f"the states carry information from other {item}s."
+    )
+
+
+def outcome_sentences(outcome: TextOutcome, items: Sequence[str], item: str = "word") -> tuple[str, ...]:
+    """All that is said about the outcome, in order."""
+    sentences = (
+        outcome_sentence(outcome, item),
+        key_words_sentence(outcome, items, item),
+        prediction_sentence(outcome, item),
+        moved_sentence(outcome, item),
+    )
+    return tuple(sentence for sentence in sentences if sentence)
