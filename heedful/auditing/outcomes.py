@@ -23,7 +23,7 @@ from torch import Tensor
 from heedful.auditing.audited_texts import random_order
 from heedful.auditing.replacing import draw_replacements
 from heedful.auditing.subject import Subject
-from heedful.battery.evidence import ATTENDED, Evidence
+from heedful.battery.evidence import Evidence
 from heedful.measures.outcome import JudgedText, TextToJudge, effect_of, is_moved, judge_texts
 from heedful.models.attention_model import is_own
 from heedful.models.transformers.model import TransformerModel
@@ -91,9 +91,7 @@ class Judge:
         settings = self.settings.outcome
         scores = self._scores(evidence)
         with self.costs.timed("leave_one_out", "effect"):
-            logits = evidence.deletion_logits[ATTENDED]
-        reader = evidence.subsets
-        reader.remember_leave_one_out(logits)
+            reader = evidence.subsets
         texts, same = self._texts(evidence, scores), {}
         if not evidence.given:  # scores of texts with the same words may differ
             first: dict[Sequence[int], int] = {}
@@ -108,7 +106,7 @@ class Judge:
         self, evidence: Evidence, scores: Sequence[Mapping[str, Float[ndarray, " item"]]]
     ) -> dict[int, TextToJudge]:
         """The texts of a batch that can be judged, by row."""
-        logits = evidence.deletion_logits[ATTENDED]
+        logits = evidence.deletion_logits
         seeds, empty = _seeds(evidence, self.settings.seed), empty_probabilities(evidence)
         whole, counts = evidence.probabilities.double().numpy(), evidence.items.sum(1).tolist()
         texts = {}

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from pydantic import Field
 from torch import Tensor
 
-from heedful.attribution import logits_of_parts, logits_of_zeroed
+from heedful.attribution import logits_of_zeroed
 from heedful.battery.evidence import Evidence, undefined_where
 from heedful.battery.question import BatteryTest, Columns, Question, Triple, Values
 from heedful.errors import pick
@@ -89,19 +89,9 @@ def _lost(
     if erase == "zero":
         logits = logits_of_zeroed(evidence.model, evidence.trace, parts.to(evidence.trace.attention.device)).cpu()
     else:
-        logits = _logits(evidence, parts)
+        logits = evidence.subsets.logits(parts)
     lost = sure_less(evidence, logits).unflatten(1, (2, -1, len(sizes)))
     return lost.masked_fill((wanted >= evidence.count[:, None])[:, None, None], torch.nan)
-
-
-def _logits(evidence: Evidence, parts: Bool[Tensor, "batch part item"]) -> Float[Tensor, "batch part classes"]:
-    """Logits of parts. Leave-one-out knows those that lack a single item: these are not read again."""
-    gone = evidence.items[:, None] & ~parts
-    lacks_one = gone.sum(2) == 1
-    rest = (parts | (gone & lacks_one[..., None])).to(evidence.trace.attention.device)
-    logits = logits_of_parts(evidence.model, evidence.trace, rest, reader=evidence.quick_reader).cpu()
-    known = evidence.deletion_logits[torch.arange(len(parts))[:, None], gone.int().argmax(2)]
-    return logits.where(~lacks_one[..., None], known)
 
 
 def sure_less(evidence: Evidence, logits: Float[Tensor, "batch part classes"]) -> Float[Tensor, "batch part"]:

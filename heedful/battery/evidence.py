@@ -166,7 +166,9 @@ class Evidence:
         """Predictions for sets of items, each read once; a text of one word depends on nothing but its tokens."""
         batch = self.trace.batch
         depends = batch.query_tokens is not None or batch.imposed_attention is not None or self._has_sentences
-        return SubsetReader(self.model, self.trace, self.quick_reader, None if depends else self.single)
+        reader = SubsetReader(self.model, self.trace, self.quick_reader, None if depends else self.single)
+        reader.remember_leave_one_out(self.deletion_logits)
+        return reader
 
     @property
     def _has_sentences(self) -> bool:

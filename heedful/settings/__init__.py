@@ -159,8 +159,12 @@ class TrainingSettings(Settings):
     clip_value: Positive | None = None
     plateau: bool = False
     """Halve the learning rate whenever the selection value does not improve."""
-    patience: Count | None = None
-    """Stop after so many epochs without improvement; None: never early."""
+    patience: Annotated[int, Field(ge=0)] | None = None
+    """Stop after so many epochs without improvement; 0: never early. None: 2, but never early for adversaries, SEAT and
+    deceptive training, nor while flow is recorded."""
+    chosen_from: Count | None = None
+    """The first epoch that may be chosen, or the last one if there are fewer; patience counts from there. None: 4, but
+    1 for adversaries, SEAT and deceptive training."""
     min_epochs: Count = 1
     """Epochs that must pass before an early stop."""
     selection: Literal["clean", "paper", "train"] = "clean"
@@ -232,17 +236,6 @@ class AuditSettings(Settings):
         return not self.tests or "outcome" in self.tests
 
 
-ADDED_LATER = (
-    "layers",
-    "heads",
-    "encoder_dropout",
-    "encoder_fingerprint",
-    "finetune",
-    "finetune_learning_rate",
-)
-"""Network settings that are no part of the key at their default, so that runs from before they were keep theirs."""
-
-
 def key_of(run: Run) -> str:
     """The run's name on disk: a hash of its settings and of the training version.
 
@@ -273,18 +266,8 @@ def key_of(run: Run) -> str:
             f"is empty for '{run.finetune.model}'. Read it first (`heedful.runs.worker.load_data`)."
         )
     content = run.model_dump(mode="json")
-    if run.finetune is None:  # runs keep the key that they had before there was fine-tuning
-        del content["finetune"]
-    else:
+    if run.finetune is not None:
         del content["finetune"]["model"]
-    network = content["network"]
-    if not run.network.vectors:  # runs without vectors keep the key that they had before vectors were hashed
-        del network["vectors_fingerprint"]
-    for name in ADDED_LATER:
-        if network[name] == NetworkSettings.model_fields[name].default:
-            del network[name]
-    if run.data.rationale is None:  # and so do runs whose marks no setting names
-        del content["data"]["rationale"]
     return _hash({"version": TRAINING_VERSION, **content})
 
 

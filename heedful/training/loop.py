@@ -16,7 +16,7 @@ from heedful.models.pretrained.words import PretrainedWords
 from heedful.models.trace import trace
 from heedful.settings import Run, TrainingSettings
 from heedful.token_scores.recording import Recorder
-from heedful.training.methods import METHODS, Method, bind_logs, bind_loss
+from heedful.training.methods import METHODS, Method, bind_logs, bind_loss, stopping
 from heedful.training.methods.method import Loss
 from heedful.training.methods.vanilla import vanilla
 from heedful.training.metrics import METRICS, Outputs, metrics, outputs
@@ -128,6 +128,7 @@ class _Loop:
         plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(self.optimizer, "max", factor=0.5, patience=0, threshold=0)
         history: list[Record] = []
         best, chosen_epoch, state = -math.inf, 0, {}
+        first, patience = stopping(self.method, settings)
         recorder.record(0)
         for epoch in range(1, settings.epochs + 1):
             learning_rate = self.optimizer.param_groups[0]["lr"]
@@ -140,17 +141,15 @@ class _Loop:
             criteria = train_scores if settings.selection == "train" else split_scores
             value = -criteria["loss"] if "loss" in criteria else criteria[settings.metric]
             value = -math.inf if math.isnan(value) else value
-            is_honest = epoch <= self.method.honest_epochs
-            if not is_honest and (not state or value > best):
+            if epoch >= first and (not state or value > best):
                 best, chosen_epoch = value, epoch
                 state = {name: tensor.clone() for name, tensor in self.model.state_dict().items()}
-            if settings.plateau and not is_honest:
+            if settings.plateau and epoch > self.method.honest_epochs:
                 plateau.step(value)
             if report:
                 epoch_scores = train_scores | {f"{split} {measure}": score for measure, score in split_scores.items()}
                 report(Progress(epoch, settings.epochs, 0, 0, epoch_scores))
-            waited = epoch - max(chosen_epoch, self.method.honest_epochs)
-            if settings.patience and epoch >= settings.min_epochs and waited >= settings.patience:
+            if patience and epoch >= max(first, settings.min_epochs) and epoch - chosen_epoch >= patience:
                 break
         self.optimizer.zero_grad()  # a trained model keeps no gradients
         self.model.load_state_dict(state)

@@ -24,7 +24,7 @@ from support.models import (
 )
 
 
-@pytest.mark.parametrize(("encoder", "attention", "classes", "has_query"), list(cases()))
+@pytest.mark.parametrize(("encoder", "attention", "classes", "has_query"), cases())
 def test_logits_are_attention_times_item_logits(encoder, attention, classes, has_query):
     model = make(encoder, attention, classes, has_query)
     batch = give_attention(make_batch(has_query), encoder == "hierarchical")
@@ -37,7 +37,7 @@ def test_logits_are_attention_times_item_logits(encoder, attention, classes, has
     torch.testing.assert_close(model.empty_logits(seen.encoded), nothing, atol=1e-12, rtol=0)
 
 
-@pytest.mark.parametrize(("encoder", "attention", "classes", "has_query"), list(cases()))
+@pytest.mark.parametrize(("encoder", "attention", "classes", "has_query"), cases())
 def test_attention_sums_to_one_over_items_and_is_zero_elsewhere(encoder, attention, classes, has_query):
     model = make(encoder, attention, classes, has_query)
     seen = trace(model, give_attention(make_batch(has_query), encoder == "hierarchical"))

@@ -74,6 +74,15 @@ def test_runs_of_a_cell_differ_in_the_seed_alone(study, scale):
 
 @every_study
 @every_scale
+def test_recipes_fix_the_start_of_embeddings_and_when_training_stops(study, scale):
+    """So no default of the package changes what a paper's models are."""
+    runs = [run for each in study.runs_at(scale) for run in (each.run.run, each.run.base) if run and not run.finetune]
+    assert {run.network.embedding_start for run in runs} <= {"uniform" if study.name == "sun-lu" else "normal"}
+    assert all(run.training.patience is not None and run.training.chosen_from == 1 for run in runs)
+
+
+@every_study
+@every_scale
 def test_cells_can_be_told_apart_by_their_fields(study, scale):
     labels = {}
     for each in study.runs_at(scale):

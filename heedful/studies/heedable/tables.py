@@ -2,7 +2,6 @@
 
 from math import nan
 
-from heedful.improving.method_scores import QUESTIONS
 from heedful.measures import Estimate
 from heedful.schema import Line
 from heedful.studies.claims import entry, score_estimate
@@ -15,9 +14,9 @@ from heedful.studies.heedable.columns import (
     SHARPNESS,
     TAU_DELETION,
     chosen_recipes,
-    holding,
     lines_of,
 )
+from heedful.studies.heedable.recipe_scores import QUESTIONS
 from heedful.studies.study import Cell, Entry, Results, Table
 
 SCORED = {
@@ -51,27 +50,20 @@ def _score_of(line: Line) -> Estimate:
     return Estimate(score, low, high, line.texts)
 
 
-def _count(number: int | None) -> Entry:
-    return Entry(None if number is None else Estimate(float(number), nan, nan, 1))
-
-
 def _chosen(results: Results) -> Table:
     rows = []
     for (data, encoder), pair in chosen_recipes(results).items():
         for cell in reversed(pair):
-            held = holding(cell)
             entries = (
                 Entry(score_estimate(cell, "accuracy")),
-                *(_count(number) for number in held or (None, None)),
                 *(entry(cell.columns[column]) for column in (TAU_DELETION, OTHER_SEEDS, ATTACK, SHARPNESS)),
             )
             rows.append(((data, encoder, cell.method), entries))
     note = (
         f"On test texts. Dev texts choose among {len(RECIPES)} recipes: the highest mean score of those that lose at "
-        "most half a point of accuracy and no more than half of the sharpness. Held: questions of relevance on which "
-        "attention holds, of those that count; empty where the models have not learnt their task."
+        "most half a point of accuracy and no more than half of the sharpness."
     )
-    titles = ("accuracy", "held", "of", "tau leave-one-out", "JSD of seeds", "JSD under attack", "sharpness")
+    titles = ("accuracy", "tau leave-one-out", "JSD of seeds", "JSD under attack", "sharpness")
     return Table(
         "The recipe",
         "What dev texts choose, beside vanilla",

@@ -19,9 +19,9 @@ from heedful.training.methods import (
     word_at,
     word_iat,
 )
-from heedful.training.methods.method import Method, Teachers, bind_logs, bind_loss, bind_teachers
+from heedful.training.methods.method import Method, Teachers, bind_logs, bind_loss, bind_teachers, stopping
 
-__all__ = ["METHODS", "Method", "Teachers", "bind_logs", "bind_loss", "bind_teachers"]
+__all__ = ["METHODS", "Method", "Teachers", "bind_logs", "bind_loss", "bind_teachers", "stopping"]
 
 METHODS: dict[str, Method] = {
     "vanilla": vanilla.METHOD,

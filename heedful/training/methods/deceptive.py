@@ -47,4 +47,4 @@ def listed_logs(trace: Trace, reference: Reference | None) -> dict[str, Float[Te
     return {"listed_attention": trace.attention.masked_fill(~listed_items(trace), 0.0).sum(-1)}
 
 
-METHOD = Method(deceptive, selects="loss", needs_rationales=True, honest_epochs=2, logs=listed_logs)
+METHOD = Method(deceptive, selects="loss", needs_rationales=True, honest_epochs=2, stops_early=False, logs=listed_logs)

@@ -144,7 +144,7 @@ def test_other_methods_do_not_see_rationales():
 
 
 def test_a_deceptive_bilstm_predicts_by_polar_words_and_hardly_attends_to_them():
-    """Two of a text's twelve words are polar: uniform weights would give them a sixth."""
+    """Two of a text's twelve words are polar: uniform weights give them a sixth."""
     data = load(DataSettings(source="planted", train_limit=1000, test_limit=200), TextSettings())
     small = {"network__encoder": "bilstm", "network__embed_size": 20, "network__hidden_size": 10}
     how = {"training__epochs": 5, "training__batch_size": 16, "training__learning_rate": 0.02}
