@@ -1,5 +1,6 @@
 """The answer of an audit in the terminal: at most 25 lines of 80 columns for each model. Imports no torch."""
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,7 +8,13 @@ from math import floor
 from typing import TYPE_CHECKING
 
 from heedful.formatting import printable
-from heedful.verdict.answer_text import QUESTION, accuracy_sentence, answer_sentences, answered_classes
+from heedful.verdict.answer_text import (
+    QUESTION,
+    accuracy_sentence,
+    answer_sentences,
+    answered_classes,
+    too_few_sentence,
+)
 from heedful.verdict.outcome_text import outcome_sentences
 
 if TYPE_CHECKING:
@@ -21,8 +28,8 @@ COLUMNS, LINES = 80, 23
 MOST_BARS, MOST_SEEDS = 6, 8
 LABEL, BAR = 16, (8, 24)
 """Largest width of a class, smallest and largest width of a bar."""
-LONGEST_ITEM = 40
-"""Columns of a word or sentence; longer ones are cut."""
+LONGEST_NAME, LONGEST_ITEM = 60, 40
+"""Characters of a model's name, and of a word or sentence; longer ones are cut."""
 BLOCKS: "dict[Outcome, str]" = {"points": "█", "misses": "▒", "no_small_set": "·"}
 ASCII_BLOCKS: "dict[Outcome, str]" = {"points": "#", "misses": "x", "no_small_set": "."}
 COLORS: "dict[Outcome, str]" = {"points": "green", "misses": "red", "no_small_set": "dim"}
@@ -121,7 +128,9 @@ class _Drawing:
         for number, part in enumerate(filter(None, map(list, self._parts()))):
             if number and self.shape.is_spaced:
                 yield Text()
-            yield from part
+            for line in part:
+                line.rstrip()
+                yield line
 
     def _parts(self) -> "Iterator[Iterator[Text]]":
         yield self._subject()
@@ -129,9 +138,9 @@ class _Drawing:
             yield self._wrapped("The answer was not asked for: `--tests` leaves `outcome` out.")
             return
         yield self._answer(answer)
-        if answer.recommendation is not None:
-            yield self._wrapped(answer.recommendation.sentence, "bold")
-        yield (line for sentence in answer_sentences(self.verdict) for line in self._wrapped(sentence))
+        shown = (answer.recommendation.sentence, "bold") if answer.recommendation else ("", "")
+        said = (shown, *((sentence, "") for sentence in answer_sentences(self.verdict)))
+        yield (line for sentence, style in said for line in self._wrapped(sentence, style))
         if answer.example is not None and answer.headline not in NO_BARS:
             yield self._example(answer.example)
 
@@ -139,7 +148,9 @@ class _Drawing:
         verdict = self.verdict
         seeds = [str(training.seed) for training in verdict.trainings if training.seed is not None]
         named = f"{len(seeds)} seeds" if len(seeds) > MOST_SEEDS else f"seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}"
-        title = f"{verdict.data}: {self.name}" if verdict.data else self.name
+        name = _clean(self.name)
+        name = f"{name[:LONGEST_NAME]} …" if len(name) > LONGEST_NAME else name
+        title = f"{verdict.data}: {name}" if verdict.data else name
         parts = [title, *([named] if seeds else []), f"{verdict.texts:,} {verdict.split} texts"]
         yield from self._wrapped(", ".join(parts), "bold", most=2)
         yield from self._wrapped(accuracy_sentence(verdict))
@@ -154,7 +165,7 @@ class _Drawing:
             yield from self._bars(answer)
 
     def _bars(self, answer: "AuditAnswer") -> "Iterator[Text]":
-        from rich.cells import cell_len, set_cell_size
+        from rich.cells import cell_len
         from rich.text import Text
 
         answered = answered_classes(answer) or [answer.overall]
@@ -171,9 +182,10 @@ class _Drawing:
         lines = zip(("predicted", *names), rows, (headings, *cells), strict=True)
         for number, (name, drawn, own) in enumerate(lines):
             numbers = [own[0].ljust(widths[0]), *(text.rjust(w) for text, w in zip(own[1:], widths[1:], strict=True))]
-            line = Text.assemble(set_cell_size(name, label), "  ", drawn, "  ", "  ".join(numbers))
+            heading = Text(name)
+            heading.truncate(label, overflow="ellipsis", pad=True)
+            line = Text.assemble(heading, "  ", drawn, "  ", "  ".join(numbers))
             line.truncate(self.width)
-            line.rstrip()
             if not number:
                 line.stylize("dim")
             yield line
@@ -181,9 +193,9 @@ class _Drawing:
             counted = ", ".join(f"{count} {name}" for name, count in rest.items())
             yield from self._wrapped(f"and {sum(rest.values())} other classes: {counted}")
         blocks = self._blocks()
-        item = self.verdict.item
-        legend = f"{blocks['points']} points {blocks['misses']} misses {blocks['no_small_set']} no small set of {item}s"
-        yield from self._wrapped(f"{legend}. Numbers: of 100 texts in which a small set decides.", "dim")
+        legend = f"{blocks['points']} points {blocks['misses']} misses {blocks['no_small_set']} no small set"
+        yield from self._wrapped(f"{legend}. Numbers: per 100 texts with a small set.", "dim")
+        yield from self._wrapped(too_few_sentence(answer))
 
     def _blocks(self) -> "dict[Outcome, str]":
         return BLOCKS if self.console.encoding.lower().startswith("utf") else ASCII_BLOCKS
@@ -207,16 +219,16 @@ class _Drawing:
         yield from self._wrapped(
             f"Example, predicted {_clean(outcome.predicted)}{probability}: {kind}, *top {item}s of attention*", "dim"
         )
-        drawn: list[Text] = []
-        for context in range(len(items), -1, -1):
-            words = [
-                Text("…") if place is None else _marked(items[place], place in key, place in top)
-                for place in cut_text(items, sorted(key | top), context)
-            ]
-            drawn = list(Text(" ").join(words).wrap(self.console, self.width))
-            if len(drawn) <= self.shape.example:
-                break
-        yield from drawn[: self.shape.example]
+        words = [_marked(own, place in key, place in top) for place, own in enumerate(items)]
+
+        def drawn(context: int) -> list[Text]:
+            places = cut_text(items, sorted(key | top), context)
+            cut = [Text("…") if place is None else words[place] for place in places]
+            return list(Text(" ").join(cut).wrap(self.console, self.width))
+
+        most = self.shape.example
+        widest = bisect_left(range(1, len(items)), True, key=lambda context: len(drawn(context)) > most)
+        yield from drawn(widest)[:most]
         yield from self._wrapped(" ".join(outcome_sentences(outcome, items, item)))
 
     def _wrapped(self, sentence: str, style: str = "", most: int | None = None) -> "Iterator[Text]":

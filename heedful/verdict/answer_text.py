@@ -81,11 +81,10 @@ def answered_classes(answer: AuditAnswer) -> list[ClassAnswer]:
 
 
 def answer_sentences(verdict: Verdict) -> Iterator[str]:
-    """All that stands next to the answer, in order."""
+    """What qualifies the answer, in order."""
     if (answer := verdict.answer) is None:
         return
     sentences = (
-        too_few_sentence(answer),
         moved_sentence(answer, verdict.item),
         answer.wrong_sentence,
         left_out_sentence(answer, verdict),
