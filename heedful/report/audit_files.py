@@ -212,7 +212,7 @@ def _check_outcomes(outcomes: pl.DataFrame, verdict: Verdict, examples: pl.DataF
     counted = outcomes.join(shown, on=["run", "split", "example"], how="left")
     is_whole = pl.col("count").fill_null(pl.col("words")) == pl.col("words")
     is_sound = is_known & is_inside & is_whole & pl.col("predicted").is_in(list(verdict.labels))
-    wrong = counted.filter(~is_sound.fill_null(False))  # noqa: FBT003
+    wrong = counted.filter(~is_sound.fill_null(False))
     if not wrong.is_empty():
         raise StoreError(
             f"outcomes.parquet must hold an outcome of each text, its class, and words of it; of example "

@@ -81,7 +81,10 @@ def group_headings(audits: Sequence[AuditFiles], names: Sequence[str]) -> dict[G
     ]
     if known:
         redundant = f"Redundant texts, in which each of several words alone gives the prediction: {', '.join(known)}."
-        headings["exclusivity"] = (GROUPS["exclusivity"], f"{redundant} There other attention does as well by itself.")
+        headings["exclusivity"] = (
+            GROUPS["exclusivity"],
+            f"{redundant} In these, faithful attention is not the only attention.",
+        )
     return headings | {None: ("Other questions", "")}
 
 

@@ -1,10 +1,10 @@
-"""The verdict as the top of the page shows it."""
+"""The battery as the page shows it."""
 
 from dataclasses import replace
 
 import pytest
 
-from heedful.report.answers import group_headings, question_rows, shown_line
+from heedful.report.battery import group_headings, question_rows, shown_line
 from heedful.schema import SeedScore, Verdict
 from support.lines import make_line as line
 
@@ -36,11 +36,6 @@ def test_a_line_says_where_its_score_lies(score, low, high, where):
     assert shown_line(line(score, low, high, best_kind="ceiling")).where == where
 
 
-def test_a_line_is_shown_with_its_outcome_and_reason():
-    few = shown_line(line(outcome="not counted", reason="fewer than 20 texts"))
-    assert (few.outcome, few.reason) == ("not counted", "fewer than 20 texts")
-
-
 def test_each_training_is_shown_by_itself():
     seeds = [SeedScore(run="k", seed=3, value=0.25, score=0.5, score_low=0.4, score_high=0.6), SeedScore(run="own")]
     shown = shown_line(line(by_seed=seeds, unit="share")).by_seed
@@ -59,7 +54,7 @@ def test_questions_stand_group_by_group(audit_of):
 def test_redundancy_is_said_beside_exclusivity(audit_of):
     heading, remark = group_headings([audit_of([], redundancy=0.25)], ["bilstm"])["exclusivity"]
     assert heading == "Could other attention do as well?"
-    assert "25.0 %" in remark and "no reproach" in remark
+    assert "25.0 %" in remark and "not the only attention" in remark
     assert group_headings([audit_of([])], ["bilstm"])["exclusivity"] == (heading, "")
 
 

@@ -1,0 +1,99 @@
+"""The answer as page and notebook show it."""
+
+import pytest
+
+from heedful.report.answers import ranking_rows, recommended_ranking, shown_answer
+from heedful.schema import ClassAnswer, Interval, Shares, updated
+from heedful.verdict.answer_text import accuracy_text, remarks
+
+
+def class_answer(answer="Yes", label=None, points=0.8, none=0.25, luck=0.2, texts=40):
+    share = Interval() if points is None else Interval(value=points, low=points - 0.05, high=points + 0.05, n=30)
+    no_small_set = Interval(value=none, low=none, high=none, n=40)
+    shares = Shares(label=label, texts=texts, points=share, luck=luck, no_small_set=no_small_set)
+    return ClassAnswer(answer=answer, sentence=f"Sentence of {label}.", shares=shares)
+
+
+@pytest.fixture
+def verdict_of(audits):
+    def verdict(**changes):
+        answer = audits[0].verdict.answer
+        return updated(audits[0].verdict, answer=updated(answer, **changes))
+
+    return verdict
+
+
+def test_all_texts_come_first_then_each_class_that_is_predicted(verdict_of):
+    classes = [class_answer("Yes", "a"), class_answer("Too few texts", "b", texts=0)]
+    shown = shown_answer(verdict_of(overall=class_answer(), classes=classes, headline="Yes", sentence="It does."))
+    assert (shown.headline, shown.sentence) == ("Yes", "It does.")
+    assert [(own.title, own.answer, own.sentence) for own in shown.classes] == [
+        ("All texts", "Yes", "Sentence of None."),
+        ("a", "Yes", "Sentence of a."),
+    ]
+
+
+def test_a_bar_has_the_numbers_of_the_sentence(verdict_of):
+    bar = shown_answer(verdict_of(overall=class_answer(points=0.8, none=0.25, luck=0.2))).classes[0].bar
+    assert (bar.decided, bar.points, bar.luck) == (75, 80, 20)
+    assert [(name, number) for _, name, number in bar.numbers] == [
+        ("points", "80"),
+        ("misses", "20"),
+        ("luck", "20"),
+        ("no small set of words decides", "25"),
+    ]
+
+
+def test_without_a_small_set_a_bar_has_one_part_and_nothing_to_explain_has_no_bar(verdict_of):
+    bar = shown_answer(verdict_of(overall=class_answer(points=None, none=1.0, luck=None))).classes[0].bar
+    assert (bar.decided, bar.points, bar.luck) == (0, 0, None) and len(bar.numbers) == 1
+    assert shown_answer(verdict_of(overall=class_answer("Nothing to explain"))).classes[0].bar is None
+
+
+def test_the_recommendation_and_what_it_was_chosen_on(verdict_of):
+    advice = {"show": "ranking", "ranking": "alone", "sentence": "Show it.", "chosen_on": "dev texts"}
+    assert shown_answer(verdict_of(recommendation=advice)).recommendation == "Show it. Chosen on dev texts."
+    assert recommended_ranking(verdict_of(recommendation=advice)) == "alone"
+    assert recommended_ranking(verdict_of(recommendation={**advice, "show": "key words"})) == ""
+
+
+def test_an_audit_without_an_answer_says_so(audits):
+    shown = shown_answer(updated(audits[0].verdict, answer=None))
+    assert "no answer" in shown.headline and shown.classes == ()
+    assert recommended_ranking(updated(audits[0].verdict, answer=None)) == ""
+
+
+def test_rankings_are_attention_and_then_the_others_by_their_share(audits):
+    (rows,) = ranking_rows(audits[1:])
+    assert rows[0].title == "attention" and {row.title for row in rows[1:]} > {"leave-one-out", "gradient x input"}
+    shares = [int(row.points.split()[0]) for row in rows[1:]]
+    assert shares == sorted(shares, reverse=True)
+    (one,) = (row for row in rows if row.title == "leave-one-out")
+    assert (one.price, one.milliseconds) == ("n", "12.5") and "to" in one.points and "to" in one.replaced
+
+
+def test_accuracy_stands_next_to_the_most_common_class(verdict_of):
+    verdict = updated(verdict_of(most_common=0.5), scores={"accuracy": 0.9})
+    assert accuracy_text(verdict) == "90.0 % (most common class: 50.0 %)"
+    assert accuracy_text(verdict_of(is_checked=False)) == "not checked: the texts have no labels"
+    assert accuracy_text(verdict_of()) == ""
+
+
+def test_what_else_is_to_be_known_is_a_sentence_each(verdict_of):
+    share = Interval(value=0.3, low=0.2, high=0.4, n=40)
+    changes = {
+        "moved": share,
+        "moved_note": "",
+        "wrong_sentence": "Of 40 wrong predictions.",
+        "uncounted": {"one word": 3, "undefined": 1},
+        "left_out": ("seed-1",),
+    }
+    moved, wrong, uncounted, left_out = remarks(verdict_of(**changes).answer)
+    assert moved.startswith("Moved information: in 30 of 100 texts (20 to 40)") and wrong == "Of 40 wrong predictions."
+    assert uncounted == "Texts without an outcome: 3 with a single word, 1 with no prediction for some of their parts."
+    assert left_out.endswith("constant prediction: seed-1.")
+    nothing = {"moved": None, "wrong_sentence": "", "uncounted": {}, "left_out": ()}
+    assert remarks(verdict_of(**nothing, moved_note="It cannot be imposed.").answer) == (
+        "Moved information was not measured. It cannot be imposed.",
+    )
+    assert remarks(verdict_of(**nothing, moved_note="").answer) == ()
