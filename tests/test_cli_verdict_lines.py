@@ -65,7 +65,7 @@ def test_the_answer_is_printed_after_what_was_audited(name):
     words = " ".join(drawn(ANSWERS[name]).split())
     own = ANSWERS[name].answer
     start = "reviews: bilstm, additive attention, seed"
-    assert words.startswith(start) and "Accuracy: 97.0 %; always predicting the most common class: 52.0 %." in words
+    assert words.startswith(start) and "Accuracy 97.0 % (most common class: 52.0 %)." in words
     headline = own.headline if name != "many classes" else "It depends on the class:"
     parts = ("Accuracy", f"explanation? {headline}", own.sentence, "Show attention.")
     places = [words.index(part) for part in parts if part]
@@ -115,12 +115,12 @@ def test_a_text_steers_no_terminal():
 def test_texts_without_labels_are_said_to_be_unchecked():
     verdict = ANSWERS["Yes"]
     unchecked = updated(verdict, answer=updated(verdict.answer, is_checked=False, most_common=None))
-    assert "Accuracy was not checked: the texts have no labels." in drawn(unchecked)
+    assert "Accuracy not checked: the texts have no labels." in drawn(unchecked)
 
 
 def test_seeds_that_were_left_out_are_named_by_their_number():
     verdict = make_answered([YES, YES], seeds=3, more={"left_out": ("run1",)})
-    assert "Seed 1 is left out: not significantly better than a constant prediction." in drawn(verdict)
+    assert "Seed left out, not significantly better than a constant prediction: 1." in drawn(verdict)
 
 
 def test_without_the_answer_the_tests_are_printed(capsys, tmp_path):
