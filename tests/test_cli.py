@@ -124,7 +124,8 @@ def test_details_print_the_tests_and_the_answers_by_other_definitions(tmp_path):
     answer = json.loads((tmp_path / "out/verdict.json").read_text())["answer"]
     printed = " ".join(output.split())
     assert list(answer["variants"]) == ["attention:alone_weight=0.5", "attention:k-1", "attention:k+1"]
-    for title, variant in zip(("words alone weigh 1/2", "k one smaller", "k one larger"), answer["variants"].values()):
+    titles = ("words alone weigh 1/2", "k one smaller", "k one larger")
+    for title, variant in zip(titles, answer["variants"].values(), strict=True):
         assert f"attention, {title}: {variant['answer']}. {variant['sentence']}" in printed
     assert "Does attention point at what the decision rests on?" in printed and "leave-one-out" in output
     assert not re.search("holds|fails|undecided|not counted", printed)
