@@ -260,7 +260,7 @@ def _text(
         "text": example.text if example else " ".join(subject.words.get(number, ())),
         "query": " ".join(example.query) if example else "",
         "items": names,
-        "label": subject.labels[int(evidence.trace.batch.labels[place])],
+        "label": subject.labels[label] if (label := int(evidence.trace.batch.labels[place])) >= 0 else "",
         "predicted": subject.labels[predicted],
         "probability": evidence.probabilities[place, predicted].item(),
         "adversarial_probability": None if adversarial is None else adversarial[place, predicted].item(),

@@ -5,8 +5,8 @@ from dataclasses import replace
 from math import isnan, nan
 
 import pytest
-
 from heedful.studies.calibration.criteria import FEWEST, counted_questions, shortfalls
+
 from heedful.studies.calibration.page import CalibrationReport, as_json, markdown, render, write_calibration
 from heedful.studies.calibration.suite import Result, Tally, calibrate, results_of_draw, tallies
 
