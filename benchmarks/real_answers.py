@@ -103,6 +103,16 @@ def rows_of(name: str, verdict: Verdict, removal: str = "replace") -> list[tuple
     return rows
 
 
+def passes_of(verdict: Verdict) -> str:
+    """Parts of texts that outcomes read, per text, by purpose; one-word texts that several texts share count once."""
+    texts, replaced = verdict.passes.get("texts", 1), verdict.passes.get("replaced: texts", 1)
+    return ", ".join(
+        f"{purpose} {count / (replaced if purpose.startswith('replaced') else texts):.1f}"
+        for purpose, count in verdict.passes.items()
+        if not purpose.endswith("texts")
+    )
+
+
 def print_table(console: Console, rows: Sequence[Sequence[str]]) -> None:
     """The table in Markdown, as the documentation has it."""
     head = ("model", "class", "answer by delete", "attention points", "other", "answer", "attention points", "luck")
@@ -137,6 +147,7 @@ def main() -> None:
         verdict = pooled(audits)
         accuracy = ", ".join(f"{each.verdict.scores.get('accuracy') or 0.0:.3f}" for each in audits)
         console.print(f"{source}: accuracy by seed {accuracy}; {verdict.answer and verdict.answer.headline}")
+        console.print(f"passes per text: {passes_of(audits[0].verdict)}")
         rows += rows_of(f"BiLSTM, {source}", verdict)
         tables = [each.outcomes.filter(pl.col("split") == "test") for each in audits]
         same += print_halves(console, source, outcomes_of(tables, verdict.labels))
