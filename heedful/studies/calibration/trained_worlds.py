@@ -25,7 +25,10 @@ SMALL = {
     "data.test_limit": 1_000,
     "network.embed_size": 50,
     "network.hidden_size": 32,
+    "network.embedding_start": "normal",
     "training.epochs": 6,
+    "training.patience": 0,
+    "training.chosen_from": 1,
     "training.learning_rate": 0.01,
     "training.metric": "accuracy",
 }
