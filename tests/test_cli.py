@@ -227,7 +227,8 @@ def test_a_deep_audit_retrains_without_attention_and_against_it(tmp_path, runnin
     assert {"attefa", "adversarial_models", "uniform_retrained"} <= set(rows["test"])
 
 
-def test_a_model_trained_with_uniform_attention_can_be_given(tmp_path):
+@pytest.mark.cluster
+def test_a_model_trained_with_uniform_attention_can_be_given(tmp_path, running_cluster):
     runs = ["--runs", str(tmp_path / "runs")]
     heedful("train", "mock-1", *SMALL, "--attention", "uniform", *runs)
     (uniform,) = (tmp_path / "runs").iterdir()
@@ -236,7 +237,7 @@ def test_a_model_trained_with_uniform_attention_can_be_given(tmp_path):
 
 
 @pytest.mark.cluster
-def test_without_data_an_average_and_a_bilstm_model_are_audited(tmp_path, monkeypatch):
+def test_without_data_an_average_and_a_bilstm_model_are_audited(tmp_path, monkeypatch, running_cluster):
     tiny = {
         "data": {"source": "mock-1", "train_limit": 60, "test_limit": 20},
         "network": {"embed_size": 8, "hidden_size": 5},
