@@ -97,7 +97,7 @@ def _trained_parts(rows: Sequence[TrainedRow]) -> list[str]:
         f"The words that decide these texts are known. Each model is trained with {seeds} seeds, honestly and by the "
         "method `deceptive`, which teaches attention to avoid these words. Words are deleted.",
         "A deceptive BiLSTM must get No for every class. Honest models must get Yes on `planted`. A deceptive "
-        f"embedding model must point in a share of texts that is at least {FALLS} below that of the honest one. For one "
+        f"embedding model must point in a share of texts at least {FALLS} below that of the honest one. For one "
         "class its share may stay at 1, if neutral words carry that class; which class that is depends on the seed.",
         markdown_table(TRAINED_HEAD, [trained_cells(row) for row in rows]),
     ]
