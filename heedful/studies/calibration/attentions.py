@@ -6,7 +6,6 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.battery.places import SMOOTHING
 from heedful.exact import item_margins
 
 SHARPNESS = 3.0
@@ -78,6 +77,8 @@ ATTENTIONS: dict[str, Callable[[Margins, Items, torch.Generator], Weights]] = {
     "first word": first_word,
     "one-hot top": one_hot_top,
 }
+SMOOTHING = 1e-3
+"""Weight of an item of no size, relative to the largest: what remains after an erasure has a shape."""
 MAGNITUDE = {"oracle": magnitude_oracle, "anti": magnitude_anti}
 """What stands in for these where the question is agreement, which looks at magnitudes."""
 
