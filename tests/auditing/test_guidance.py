@@ -104,7 +104,9 @@ def test_without_an_audit_trust_says_how_to_make_one():
 
 def test_a_ranking_that_nobody_knows_is_an_error():
     unknown = Advice(action="instead", ranking="gradients")
-    with pytest.raises(SettingError, match="unknown ranking 'gradients'. .*Known: input_gradient, product"):
+    with pytest.raises(
+        SettingError, match="unknown ranking 'gradients'. .*Known: gradient_x_input, attention_x_gradient"
+    ):
         guidance(verdict_of(FAILS, advice=unknown))
 
 
