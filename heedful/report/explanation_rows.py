@@ -7,7 +7,7 @@ from math import isfinite, isnan
 from unicodedata import category
 
 from heedful.auditing.explanation import Explanation
-from heedful.report.cases import PALE
+from heedful.report.examples import PALE
 
 OTHER = "Same answer, other attention"
 FAINT = 0.05

@@ -2,20 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from heedful.errors import SettingError
-from heedful.formatting import format_number, printable
-from heedful.report import cases, explanation_rows, write_report
-from heedful.report.answers import question_rows
+from heedful.formatting import printable
+from heedful.report import explanation_rows, write_report
+from heedful.report.answers import shown_answer
 from heedful.report.audit_files import AuditFiles
+from heedful.report.battery import question_rows
+from heedful.report.examples import chosen_examples
 from heedful.report.heatmap import example_data
 from heedful.report.names import short_name
 from heedful.report.page import HERE, render_page, templates
 from heedful.runs.folders import files_in, reason, write_files
-from heedful.verdict.headline import headline
+from heedful.verdict.answer_text import accuracy_text
 
 if TYPE_CHECKING:
     from heedful.auditing.audit import Audit
@@ -65,17 +68,18 @@ class Reading:
 
 
 def audit_in_notebook(audit: "Audit") -> str:
-    """The headline, the questions, and a few texts as heat maps."""
+    """The answer, texts of each outcome, and the tests that explain it."""
     files, verdict = audit_files(audit), audit.verdict
     examples = example_data([files], [files.name])
-    chosen = cases.chosen_cases([files], examples) if examples["examples"] else []
     return _rendered(
         "notebook_audit.html",
         title=_title(audit),
-        answer=headline(verdict),
+        answer=shown_answer(verdict),
+        groups=chosen_examples([files], examples) if examples["examples"] else [],
         rows=question_rows([files]),
-        readings=[_reading_of_case(case.title, reading) for case in chosen for reading in case.readings],
         item=verdict.item,
+        most_tokens=MOST_TOKENS,
+        color=partial(_colour, against=False),
     )
 
 
@@ -126,7 +130,7 @@ def _write_page(audit: "Audit", path: Path) -> Path:
 def audit_files(audit: "Audit") -> AuditFiles:
     """The audit as the report reads it."""
     name = short_name(audit.verdict.settings, audit.verdict.model or audit.verdict.run)
-    return AuditFiles(audit.rows, audit.examples, audit.verdict, name, audit.dev)
+    return AuditFiles(audit.rows, audit.examples, audit.verdict, name, audit.outcomes)
 
 
 def _rendered(template: str, **parts: Any) -> str:
@@ -138,19 +142,9 @@ def _rendered(template: str, **parts: Any) -> str:
 def _title(audit: "Audit") -> str:
     verdict = audit.verdict
     parts = [verdict.model or verdict.run, verdict.data, f"{verdict.texts:,} {verdict.split} texts"]
-    if (accuracy := verdict.scores.get("accuracy")) is not None:
-        parts.append(f"accuracy {format_number(accuracy, percent=True)}")
+    if accuracy := accuracy_text(verdict):
+        parts.append(f"accuracy {accuracy}")
     return " · ".join(part for part in parts if part)
-
-
-def _reading_of_case(title: str, reading: cases.Reading) -> Reading:
-    maps = [
-        _map(
-            each.name, each.note, [(" ", token, token.weight) for token in each.tokens[:MOST_TOKENS]], len(each.tokens)
-        )
-        for each in reading.maps
-    ]
-    return Reading(title, f"The model {reading.note}", tuple(maps))
 
 
 def _reading_of(explanation: "Explanation") -> Reading:
@@ -163,9 +157,7 @@ def _reading_of(explanation: "Explanation") -> Reading:
     return Reading(explanation.predicted, probability, tuple(maps), explanation.query, sentences)
 
 
-def _map(
-    name: str, note: str, tokens: Sequence[tuple[str, cases.Token | explanation_rows.Token, float]], count: int
-) -> Map:
+def _map(name: str, note: str, tokens: Sequence[tuple[str, explanation_rows.Token, float]], count: int) -> Map:
     """The row, each token given by what stands before it, itself, and how strong its colour is."""
     shown = [
         Token(before, token.text, token.value, _colour(strength, against=token.against), token.against, token.flips)

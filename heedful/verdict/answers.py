@@ -13,6 +13,7 @@ from heedful.measures import Estimate
 from heedful.measures.share import beyond_luck, defined_texts, seeds_dominate, share_interval
 from heedful.schema import Answer, ClassAnswer, Interval, Outcome, Reason, SeedShare, Shares, updated
 from heedful.settings.answer import AnswerSettings
+from heedful.verdict.answer_text import per_100
 
 REASONS: tuple[Reason, ...] = get_args(Reason)
 WHY: dict[Reason, str] = {
@@ -212,16 +213,6 @@ def _remarks(made: ClassAnswer, settings: AnswerSettings, points: Float[Tensor, 
     if made.replaced is not None and made.replaced.points.value is not None:
         remarks.append(f"If words are replaced: {per_100(made.replaced.points)}.")
     return remarks
-
-
-def per_100(share: Interval) -> str:
-    """A share with its interval, in words.
-
-    >>> per_100(Interval(value=0.61, low=0.54, high=0.68))
-    '61 of 100 texts (54 to 68)'
-    """
-    value, low, high = (round(100 * _number(end)) for end in (share.value, share.low, share.high))
-    return f"{value} of 100 texts ({low} to {high})"
 
 
 def answer_all(
