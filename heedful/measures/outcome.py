@@ -76,6 +76,7 @@ class JudgedText:
         outcomes: outcome of each ranking.
         reason: why no small set decides; None if one does.
         sets: how many sets were read for each purpose: singles, random, tops, swaps.
+        evaluated: the sets of k words that were read.
     """
 
     predicted: int
@@ -88,6 +89,7 @@ class JudgedText:
     outcomes: dict[str, Outcome]
     reason: Reason | None
     sets: dict[str, int] = field(default_factory=dict)
+    evaluated: tuple[Words, ...] = ()
 
     @property
     def best(self) -> float:
@@ -95,15 +97,19 @@ class JudgedText:
         return self.key.effect
 
 
-def shown_count(n: int, settings: OutcomeSettings = OutcomeSettings()) -> int:  # noqa: B008 (frozen)
+def shown_count(n: int, settings: OutcomeSettings = OutcomeSettings(), more: int = 0) -> int:  # noqa: B008 (frozen)
     """Number of words that count as shown in a text of n words: k.
+
+    Args:
+        more: added to k, which stays within 1..n - 1.
 
     >>> [shown_count(n) for n in (2, 3, 4, 20, 21, 41, 200)]
     [1, 1, 2, 2, 3, 5, 5]
     """
     # 0.1 * 30 is 3.0000000000000004: a hair above an integer does not round up.
     tenth = ceil(n * settings.share - 1e-9)
-    return min(n - 1, max(min(settings.least, n // 2), min(settings.most, tenth)))
+    k = max(min(settings.least, n // 2), min(settings.most, tenth))
+    return min(n - 1, max(1, min(n - 1, k) + more))
 
 
 def effect_of(
@@ -186,10 +192,14 @@ def top_words(scores: Float[ndarray, " item"], k: int, order: Int[ndarray, " ite
     return tuple(sorted(np.lexsort((place, group))[:k].tolist()))
 
 
-def judge_text(text: TextToJudge, settings: OutcomeSettings) -> Asking:
-    """Outcomes of one text of two words or more, given what is read; None if some probability is undefined."""
+def judge_text(text: TextToJudge, settings: OutcomeSettings, more: int = 0) -> Asking:
+    """Outcomes of one text of two words or more, given what is read; None if some probability is undefined.
+
+    Args:
+        more: added to the number of words that count as shown.
+    """
     n, predicted = len(next(iter(text.scores.values()))), int(text.whole.argmax())
-    whole, k = float(text.whole[predicted]), shown_count(n, settings)
+    whole, k = float(text.whole[predicted]), shown_count(n, settings, more)
     generator = np.random.default_rng(list(text.seed))
     order = generator.permutation(n)
     readings = _Readings(n, predicted, settings.alone_weight)
@@ -237,6 +247,7 @@ def judge_text(text: TextToJudge, settings: OutcomeSettings) -> Asking:
         outcomes={name: outcome_of(readings.effects[words], chance, best, settings) for name, words in tops.items()},
         reason=reason,
         sets={"singles": 2 * n, **readings.counts(drawn, tops.values())},
+        evaluated=tuple(readings.effects),
     )
 
 
@@ -332,9 +343,15 @@ def _best(sets: Iterable[Words], singles: Float[ndarray, " item"], effects: Mapp
     return min(words for words, is_best in zip(tied, sums >= sums.max() - TIE, strict=True) if is_best)
 
 
-def judge_texts(texts: Mapping[int, TextToJudge], read: ReadSets, settings: OutcomeSettings) -> dict[int, JudgedText]:
-    """Outcomes of several texts, whose sets are read together; texts with an undefined probability are left out."""
-    asking = {number: judge_text(text, settings) for number, text in texts.items()}
+def judge_texts(
+    texts: Mapping[int, TextToJudge], read: ReadSets, settings: OutcomeSettings, more: int = 0
+) -> dict[int, JudgedText]:
+    """Outcomes of several texts, whose sets are read together; texts with an undefined probability are left out.
+
+    Args:
+        more: added to the number of words that count as shown.
+    """
+    asking = {number: judge_text(text, settings, more) for number, text in texts.items()}
     requests = {number: next(asker) for number, asker in asking.items()}
     judged: dict[int, JudgedText] = {}
     while requests:

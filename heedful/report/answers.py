@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from heedful.formatting import format_number
 from heedful.report.audit_files import AuditFiles
 from heedful.schema import ClassAnswer, Interval, RankingShare, Shares, Verdict
-from heedful.verdict.answer_text import remarks, share_text
+from heedful.verdict.answer_text import answer_sentences, share_text
 
 NOT_ASKED = "This audit has no answer: its tests leave out `outcome`."
 NO_ADVICE = "Audit again without `--tests`."
@@ -75,7 +75,7 @@ def shown_answer(verdict: Verdict) -> ShownAnswer:
         answer.sentence,
         (overall, *(_shown_class(each, item) for each in answer.classes if each.shares.texts)),
         f"{advice.sentence}{chosen}" if advice else "",
-        remarks(answer, item),
+        tuple(answer_sentences(verdict)),
     )
 
 

@@ -229,6 +229,8 @@ class AuditSettings(Settings):
     """When a small set of words decides a prediction, and when a ranking points to it."""
     verdict: AnswerSettings = AnswerSettings()
     """From the outcomes of texts to an answer."""
+    details: bool = False
+    """Also answer with an alone_weight of 1/2, and with k one smaller and one larger."""
 
     @property
     def has_answer(self) -> bool:

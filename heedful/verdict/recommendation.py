@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from heedful.schema import Answer, ClassAnswer, Recommendation
-from heedful.verdict.answers import per_100
+from heedful.verdict.answer_text import per_100
 from heedful.verdict.ranking_names import ranking_title
 
 PRICES: dict[str, tuple[float, float]] = {
@@ -104,7 +104,8 @@ def recommend(
     if chosen is not None and chosen.is_yes and (tested := test(chosen.name)).is_yes:
         sentence = (
             f"Show {ranking_title(chosen.name)} instead of attention: it points to the key {item}s in "
-            f"{per_100(tested.overall.shares.points)} ({_cost(chosen.name, milliseconds)})."
+            f"{per_100(tested.overall.shares.points)} ({_cost(chosen.name, milliseconds)}). "
+            f"It was chosen on {chosen_on}."
         )
         return Recommendation(show="ranking", ranking=chosen.name, sentence=sentence, chosen_on=chosen_on)
     sentence = (
