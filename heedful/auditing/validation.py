@@ -115,8 +115,8 @@ def validate_labels(batches: Sequence[Batch], classes: int) -> None:
             row = int(wrong.nonzero()[0])
             raise SettingError(
                 f"`labels` must be indices of the model's {classes} classes, 0 to {classes - 1}, or -1 for texts "
-                f"without labels; text {int(batch.index[row])} is labeled {int(batch.labels[row])}. Let `decode` return a "
-                "logit for every class, and leave out texts of other classes."
+                f"without labels; text {int(batch.index[row])} is labeled {int(batch.labels[row])}. Let `decode` "
+                "return a logit for every class, and leave out texts of other classes."
             )
 
 

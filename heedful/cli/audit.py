@@ -32,7 +32,8 @@ Data = Annotated[
     str | None,
     typer.Argument(
         metavar="[DATA]",
-        help="Built-in or named dataset, file, folder, or hub:NAME. Default: an honest and a deceptive BiLSTM on reviews.",
+        help="Built-in or named dataset, file, folder, or hub:NAME. Default: an honest and a deceptive "
+        "BiLSTM on reviews.",
         autocompletion=completion.names("datasets"),
     ),
 ]
@@ -121,9 +122,7 @@ Workers = Annotated[
         help="Processes that share the work here. Default: one a core, for trainings and for long audits.",
     ),
 ]
-Out = Annotated[
-    str, typer.Option(help="Folder for report.html, verdict.json, rows.parquet and outcomes.parquet.")
-]
+Out = Annotated[str, typer.Option(help="Folder for report.html, verdict.json, rows.parquet and outcomes.parquet.")]
 
 OTHER_DATA = ("data", "text", "label", "query", "rationale")
 """Options that say on which data a finished run is audited."""
@@ -304,7 +303,7 @@ def demonstration(seed: int) -> list[Run]:
 
 
 def split_audit(settings: list[str] | None) -> tuple[list[str], dict[str, Any]]:
-    """The settings of a run, and apart from them those of the audit; its `outcome` and `verdict` need no "audit." first.
+    """The settings of a run, and those of the audit, whose `outcome` and `verdict` need no "audit." first.
 
     >>> split_audit(["audit.shown=3", "seed=1", "outcome.most=4"])
     (['seed=1'], {'shown': 3, 'outcome.most': 4})

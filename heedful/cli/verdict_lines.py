@@ -86,9 +86,7 @@ def verdict_lines(console: "Console", verdict: "Verdict", name: str) -> "list[Te
     return lines
 
 
-def cut_text(
-    items: Sequence[str], marked: Sequence[int], context: int
-) -> "list[int | None]":
+def cut_text(items: Sequence[str], marked: Sequence[int], context: int) -> "list[int | None]":
     """Positions of the items within `context` places of a marked one; None stands for what is left out between.
 
     >>> cut_text("abcdefgh", [2, 6], 1)

@@ -47,6 +47,8 @@ def accuracy_text(verdict: Verdict) -> str:
 
 def accuracy_sentence(verdict: Verdict) -> str:
     """The same as a sentence."""
+    if verdict.answer is not None and not verdict.answer.is_checked:
+        return "Accuracy was not checked: the texts have no labels."
     text = accuracy_text(verdict)
     return f"Accuracy: {text}." if text else ""
 

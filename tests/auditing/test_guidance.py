@@ -1,13 +1,13 @@
 """What the audit says about explaining decisions: which ranking, and how far to trust it, in the headline's words."""
 
 import pytest
+from heedful.verdict.counting import counted
+from heedful.verdict.headline import headline
 
 from heedful.auditing.explanation import Guidance
 from heedful.auditing.guidance import guidance_of
 from heedful.errors import SettingError
 from heedful.schema import Advice, Ranking, Training, Verdict, updated
-from heedful.verdict.counting import counted
-from heedful.verdict.headline import headline
 from support.lines import countable_line as line
 from support.lines import countable_verdict
 
