@@ -23,14 +23,12 @@ CROWDED = {
     "left_out": ("run1", "run2"),
 }
 YES, NO, SOME, NONE, FEW = (150, 0.9, 0.97), (150, 0.9, 0.1), (150, 0.9, 0.65), (150, 0.1, 0.5), (12, 1.0, 0.5)
-HIDDEN = make_example(
-    200, tuple(range(0, 200, 50)), tuple(range(25, 200, 50)), "misses", word="lengthy-word-", is_moved=True
-)
+HIDDEN = make_example(200, tuple(range(0, 200, 50)), tuple(range(25, 200, 50)), "misses", word="lengthy-word-", is_moved=True)
 ANSWERS = {
     "Yes": make_answered([YES, YES]),
     "No": make_answered([NO, NO], replaced=[NO, NO]),
     "For some texts": make_answered([SOME, SOME], replaced=[NO, SOME], seeds=3, gap=0.3),
-    "No small set decides": make_answered([NONE, NONE], example=MANY),
+    "No small set decides": make_answered([NONE, NONE], example=make_example(outcome="no_small_set", reason="many words")),
     "Too few texts": make_answered([FEW, FEW]),
     "Nothing to explain": make_answered([YES, NO], is_learned=False),
     "It depends on the class": make_answered([YES, NO, FEW, NONE], ("good", "bad", "odd", "plain")),
@@ -54,9 +52,7 @@ def drawn(verdict, width=80, name="", **options):
     return captured.get()
 
 
-@pytest.mark.parametrize(
-    "verdict", [*ANSWERS.values(), *CROWD.values()], ids=[*ANSWERS, *(f"crowded {n}" for n in CROWD)]
-)
+@pytest.mark.parametrize("verdict", [*ANSWERS.values(), *CROWD.values()], ids=[*ANSWERS, *(f"crowded {n}" for n in CROWD)])
 def test_every_answer_fits_25_lines_of_80_columns(verdict):
     lines = drawn(verdict, width=200).splitlines()
     assert len(lines) <= LINES == 23
@@ -69,7 +65,7 @@ def test_the_answer_is_printed_after_what_was_audited(name):
     words = " ".join(drawn(ANSWERS[name]).split())
     own = ANSWERS[name].answer
     start = "reviews: bilstm, additive attention, seed"
-    assert words.startswith(start) and "Accuracy: 97.0 % (most common class: 52.0 %)." in words
+    assert words.startswith(start) and "Accuracy 97.0 % (most common class: 52.0 %)." in words
     headline = own.headline if name != "many classes" else "It depends on the class:"
     parts = ("Accuracy", f"explanation? {headline}", own.sentence, "Show attention.")
     places = [words.index(part) for part in parts if part]
@@ -119,12 +115,12 @@ def test_a_text_steers_no_terminal():
 def test_texts_without_labels_are_said_to_be_unchecked():
     verdict = ANSWERS["Yes"]
     unchecked = updated(verdict, answer=updated(verdict.answer, is_checked=False, most_common=None))
-    assert "Accuracy was not checked: the texts have no labels." in drawn(unchecked)
+    assert "Accuracy not checked: the texts have no labels." in drawn(unchecked)
 
 
 def test_seeds_that_were_left_out_are_named_by_their_number():
     verdict = make_answered([YES, YES], seeds=3, more={"left_out": ("run1",)})
-    assert "Seed 1 is left out: not significantly better than a constant prediction." in drawn(verdict)
+    assert "Seed left out, not significantly better than a constant prediction: 1." in drawn(verdict)
 
 
 def test_without_the_answer_the_tests_are_printed(capsys, tmp_path):

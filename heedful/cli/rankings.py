@@ -3,12 +3,14 @@
 from typing import TYPE_CHECKING
 
 from heedful.formatting import format_number
+from heedful.schema import Interval
+from heedful.verdict.answer_text import share_text
 from heedful.verdict.ranking_names import SHOWN
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from heedful.schema import Interval, Verdict
+    from heedful.schema import Verdict
 
 USUAL = {*SHOWN, "weight_gradient", "alone", "effect"}
 """Rankings of every audit."""
@@ -42,18 +44,10 @@ def print_rankings(console: "Console", verdict: "Verdict") -> None:
     for name in ("points", "replaced", "passes", "ms", *(["plausible"] if plausible else [])):
         table.add_column(name, justify="right", no_wrap=True)
     for own in sorted(verdict.answer.rankings, key=lambda own: -(own.points.value or 0.0)):
-        cells = [_per_100(own.points), _per_100(own.replaced, is_short=True), own.price or format_number(None)]
+        cells = [share_text(own.points), share_text(own.replaced or Interval()), own.price or format_number(None)]
         cells.append(format_number(own.milliseconds, decimals=1))
         if plausible:
             cells.append(format_number(plausible.get(own.name)))
         table.add_row(escape(own.title), own.answer, *cells)
     console.print(table)
     console.print(f"[dim]{LEGEND}{PLAUSIBLE if plausible else ''}[/dim]\n")
-
-
-def _per_100(share: "Interval | None", *, is_short: bool = False) -> str:
-    """A share with its interval, in numbers alone."""
-    if share is None or share.value is None:
-        return format_number(None)
-    value, low, high = (f"{100 * (end or 0.0):.0f}" for end in (share.value, share.low, share.high))
-    return value if is_short else f"{value} ({low} to {high})"

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from math import floor
 from typing import TYPE_CHECKING
 
-from heedful.formatting import printable
+from heedful.formatting import UNDEFINED, printable
 from heedful.verdict.answer_text import (
     QUESTION,
-    accuracy_sentence,
-    answer_sentences,
+    accuracy_text,
     answered_classes,
+    recommendation_text,
+    remarks,
+    share_text,
     too_few_sentence,
 )
 from heedful.verdict.outcome_text import outcome_sentences
@@ -136,8 +138,7 @@ class _Drawing:
             yield self._wrapped("The answer was not asked for: `--tests` leaves `outcome` out.")
             return
         yield self._answer(answer)
-        shown = (answer.recommendation.sentence, "bold") if answer.recommendation else ("", "")
-        said = (shown, *((sentence, "") for sentence in answer_sentences(self.verdict)))
+        said = ((recommendation_text(answer), "bold"), *((remark, "") for remark in remarks(self.verdict)))
         yield (line for sentence, style in said for line in self._wrapped(sentence, style))
         if answer.example is not None and answer.headline not in NO_BARS:
             yield self._example(answer.example)
@@ -151,7 +152,8 @@ class _Drawing:
         title = f"{verdict.data}: {name}" if verdict.data else name
         parts = [title, *([named] if seeds else []), f"{verdict.texts:,} {verdict.split} texts"]
         yield from self._wrapped(", ".join(parts), "bold", most=2)
-        yield from self._wrapped(accuracy_sentence(verdict))
+        if accuracy := accuracy_text(verdict):
+            yield from self._wrapped(f"Accuracy {accuracy}.")
 
     def _answer(self, answer: "AuditAnswer") -> "Iterator[Text]":
         headline = f"{QUESTION} {answer.headline}"
@@ -245,13 +247,9 @@ class _Drawing:
 
 
 def _numbers(each: "ClassAnswer") -> tuple[str, str, str, str]:
-    points, replaced = each.shares.points, each.replaced
-    if points.value is None:
-        return each.answer, "–", "–", "–"
-    value, low, high = (round(100 * (end or 0.0)) for end in (points.value, points.low, points.high))
-    luck = "–" if each.shares.luck is None else f"{100 * each.shares.luck:.0f}"
-    other = "–" if replaced is None or replaced.points.value is None else f"{100 * replaced.points.value:.0f}"
-    return each.answer, f"{value} ({low} to {high})", luck, other
+    shares = (each.shares.luck, each.replaced and each.replaced.points.value)
+    luck, replaced = (UNDEFINED if share is None else f"{100 * share:.0f}" for share in shares)
+    return each.answer, share_text(each.shares.points), luck, replaced
 
 
 def _marked(word: str, is_key: bool, is_top: bool) -> "Text":

@@ -104,8 +104,7 @@ def recommend(
     if chosen is not None and chosen.is_yes and (tested := test(chosen.name)).is_yes:
         sentence = (
             f"Show {ranking_title(chosen.name)} instead of attention: it points to the key {item}s in "
-            f"{per_100(tested.overall.shares.points)} ({_cost(chosen.name, milliseconds)}). "
-            f"It was chosen on {chosen_on}."
+            f"{per_100(tested.overall.shares.points)} ({_cost(chosen.name, milliseconds)})."
         )
         return Recommendation(show="ranking", ranking=chosen.name, sentence=sentence, chosen_on=chosen_on)
     sentence = (

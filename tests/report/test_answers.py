@@ -4,7 +4,7 @@ import pytest
 
 from heedful.report.answers import ranking_rows, recommended_ranking, shown_answer
 from heedful.schema import ClassAnswer, Interval, Shares, updated
-from heedful.verdict.answer_text import accuracy_text, answer_sentences
+from heedful.verdict.answer_text import accuracy_text, remarks
 
 
 def class_answer(answer="Yes", label=None, points=0.8, none=0.25, luck=0.2, texts=40):
@@ -88,14 +88,12 @@ def test_what_else_is_to_be_known_is_a_sentence_each(verdict_of):
         "uncounted": {"one word": 3, "undefined": 1},
         "left_out": ("seed-1",),
     }
-    moved, wrong, left_out, uncounted = answer_sentences(verdict_of(**changes))
+    moved, wrong, left_out, uncounted = remarks(verdict_of(**changes))
     assert moved.startswith("Moved information: in 30 of 100 texts (20 to 40)") and wrong == "Of 40 wrong predictions."
-    assert uncounted == (
-        "Not counted: 3 texts with a single word, 1 text for which the model has no prediction of a part."
-    )
-    assert left_out == "Seed seed-1 is left out: not significantly better than a constant prediction."
+    assert uncounted == "Texts without an outcome: 3 with a single word, 1 with no prediction for some of their parts."
+    assert left_out.endswith("constant prediction: seed-1.")
     nothing = {"moved": None, "wrong_sentence": "", "uncounted": {}, "left_out": ()}
-    assert tuple(answer_sentences(verdict_of(**nothing, moved_note="It cannot be imposed."))) == (
+    assert remarks(verdict_of(**nothing, moved_note="It cannot be imposed.")) == (
         "Moved information was not measured. It cannot be imposed.",
     )
-    assert not list(answer_sentences(verdict_of(**nothing, moved_note="")))
+    assert remarks(verdict_of(**nothing, moved_note="")) == ()
