@@ -94,8 +94,12 @@ def test_everything_that_is_trained_for_an_audit_has_a_name_for_the_reader(tmp_p
 
 @pytest.mark.parametrize("examples", ["0", "-3", "some", ""])
 def test_a_number_of_texts_that_is_none_is_refused(tmp_path, examples):
-    with pytest.raises(SettingError, match=f"--examples must be a number of texts, 1 or more, or 'all'; it was '{examples}'"):
-        CliRunner().invoke(app, ["audit", "mock-1", f"--examples={examples}", "--out", str(tmp_path)], catch_exceptions=False)
+    with pytest.raises(
+        SettingError, match=f"--examples must be a number of texts, 1 or more, or 'all'; it was '{examples}'"
+    ):
+        CliRunner().invoke(
+            app, ["audit", "mock-1", f"--examples={examples}", "--out", str(tmp_path)], catch_exceptions=False
+        )
 
 
 @pytest.mark.parametrize(

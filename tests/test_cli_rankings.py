@@ -14,7 +14,12 @@ from heedful.formatting import format_number
 
 SMALL = ["--encoder", "average", "--epochs", "12", "--set", "network.embed_size=16", "--set", "network.hidden_size=16"]
 SMALL += ["--set", "training.learning_rate=0.01"]
-QUICK = ["--tests", "outcome,erase_until_flip,plausibility,ranking_agreement", "--set", "audit.erase_until_flip.rankings=3"]
+QUICK = [
+    "--tests",
+    "outcome,erase_until_flip,plausibility,ranking_agreement",
+    "--set",
+    "audit.erase_until_flip.rankings=3",
+]
 
 
 @pytest.fixture(scope="module")

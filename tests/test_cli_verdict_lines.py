@@ -23,12 +23,16 @@ CROWDED = {
     "left_out": ("run1", "run2"),
 }
 YES, NO, SOME, NONE, FEW = (150, 0.9, 0.97), (150, 0.9, 0.1), (150, 0.9, 0.65), (150, 0.1, 0.5), (12, 1.0, 0.5)
-HIDDEN = make_example(200, tuple(range(0, 200, 50)), tuple(range(25, 200, 50)), "misses", word="lengthy-word-", is_moved=True)
+HIDDEN = make_example(
+    200, tuple(range(0, 200, 50)), tuple(range(25, 200, 50)), "misses", word="lengthy-word-", is_moved=True
+)
 ANSWERS = {
     "Yes": make_answered([YES, YES]),
     "No": make_answered([NO, NO], replaced=[NO, NO]),
     "For some texts": make_answered([SOME, SOME], replaced=[NO, SOME], seeds=3, gap=0.3),
-    "No small set decides": make_answered([NONE, NONE], example=make_example(outcome="no_small_set", reason="many words")),
+    "No small set decides": make_answered(
+        [NONE, NONE], example=make_example(outcome="no_small_set", reason="many words")
+    ),
     "Too few texts": make_answered([FEW, FEW]),
     "Nothing to explain": make_answered([YES, NO], is_learned=False),
     "It depends on the class": make_answered([YES, NO, FEW, NONE], ("good", "bad", "odd", "plain")),
@@ -52,7 +56,9 @@ def drawn(verdict, width=80, name="", **options):
     return captured.get()
 
 
-@pytest.mark.parametrize("verdict", [*ANSWERS.values(), *CROWD.values()], ids=[*ANSWERS, *(f"crowded {n}" for n in CROWD)])
+@pytest.mark.parametrize(
+    "verdict", [*ANSWERS.values(), *CROWD.values()], ids=[*ANSWERS, *(f"crowded {n}" for n in CROWD)]
+)
 def test_every_answer_fits_25_lines_of_80_columns(verdict):
     lines = drawn(verdict, width=200).splitlines()
     assert len(lines) <= LINES == 23
