@@ -1,8 +1,9 @@
 """The search for key words against ten times its budget, on test texts of BiLSTMs trained with default settings.
 
-Both searches start from the same sets, so chance is the same. Printed is how far the default search gets, on the way
-from chance to the best that the larger one finds, over texts in which that best is at least 0.15 above chance; the
-share of texts in which attention has the same outcome after both; and what they read. Needs HEEDFUL_DATA.
+All searches start from the same sets, so chance is the same. The columns: tokens per text; texts whose sets are too
+many to enumerate; new sets allowed per word; share of the way from chance to the best of the largest search, mean and
+least, over texts in which that best is at least 0.15 above chance; share of texts in which attention has the same
+outcome; passes per text. A search ends early if no swap of one word is better. Needs HEEDFUL_DATA.
 
     OMP_WAIT_POLICY=PASSIVE python benchmarks/outcome_search.py [sst2] [imdb_small]
 """

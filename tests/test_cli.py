@@ -231,17 +231,16 @@ def test_an_audit_that_trains_does_three_seeds(tmp_path, running_cluster):
 
 
 @pytest.mark.cluster
-def test_the_battery_is_calibrated_and_its_pages_written(tmp_path, running_cluster):
-    output = heedful(
-        "calibrate", "--draws", "1", "--world", "guessing", "--workers", "1", "--out", str(tmp_path / "out")
-    )
-    assert "The battery keeps its rules in all 1 worlds, over one draw of each." in " ".join(output.split())
-    assert {path.suffix for path in (tmp_path / "out").iterdir()} == {".html", ".md", ".json"}
+def test_the_answer_is_calibrated_and_its_page_written(tmp_path, running_cluster):
+    world = "two words decide together"
+    output = heedful("calibrate", "--draws", "1", "--world", world, "--workers", "1", "--out", str(tmp_path / "out"))
+    assert "2 of 2 rows are met, with one draw of each." in " ".join(output.split())
+    assert "| two words decide together | on both | Yes |" in (tmp_path / "out/calibration.md").read_text()
 
 
 def test_an_unknown_world_is_named_before_anything_is_started(tmp_path):
-    with pytest.raises(SettingError, match="unknown world 'gessing'. Did you mean 'guessing'?"):
-        heedful("calibrate", "--world", "gessing", "--out", str(tmp_path))
+    with pytest.raises(SettingError, match="unknown world 'many weak word'. Did you mean 'many weak words'?"):
+        heedful("calibrate", "--world", "many weak word", "--out", str(tmp_path))
 
 
 @pytest.mark.cluster

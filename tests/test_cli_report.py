@@ -128,9 +128,7 @@ def test_what_cannot_be_compared_is_named(audits, names, message):
 def test_the_report_is_written_again_and_its_place_printed(audits, tmp_path):
     page = tmp_path / "new" / "page.html"
     result = heedful(audits, "report", "b3b3", "--out", str(page), "--quiet")
-    assert result.stdout == f"{page}\n" and "Can attention be shown as an explanation?" in page.read_text(
-        encoding="utf-8"
-    )
+    assert result.stdout == f"{page}\n" and "Can attention be shown" in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -55,5 +55,7 @@ def describe(prepared: PreparedAudit, columns: Columns) -> dict[str, Any]:
 
 
 def _scores(columns: Columns) -> dict[str, float]:
-    """How well the model predicts the labels of the audited texts."""
+    """How well the model predicts the labels of the audited texts; empty if they have none."""
+    if bool((columns["prediction.label"] < 0).any()):
+        return {}
     return {"accuracy": columns["prediction.correct"][0].numpy().mean().item()}

@@ -32,8 +32,8 @@ Data = Annotated[
     str | None,
     typer.Argument(
         metavar="[DATA]",
-        help="Built-in or named dataset, file, folder, or hub:NAME. Default: an honest and a deceptive BiLSTM on "
-        "reviews.",
+        help="Built-in or named dataset, file, folder, or hub:NAME. Default: an honest and a deceptive "
+        "BiLSTM on reviews.",
         autocompletion=completion.names("datasets"),
     ),
 ]
@@ -134,12 +134,12 @@ DEMONSTRATION: dict[str, dict[str, Any]] = {
     "vanilla": {
         "data": {"source": "reviews"},
         "network": {"encoder": "bilstm", "embed_size": 64, "hidden_size": 64, "embedding_start": "normal"},
-        "training": {"method": "vanilla", "learning_rate": 3e-3, "epochs": 8, "min_epochs": 4, "patience": 2},
+        "training": {"method": "vanilla", "epochs": 8, "min_epochs": 4, "patience": 2},
     },
     "deceptive": {
         "data": {"source": "reviews"},
         "network": {"encoder": "bilstm", "embed_size": 64, "hidden_size": 64, "embedding_start": "normal"},
-        "training": {"method": "deceptive", "learning_rate": 3e-3, "epochs": 16, "min_epochs": 8, "patience": 2},
+        "training": {"method": "deceptive", "epochs": 16, "min_epochs": 8, "patience": 2},
     },
 }
 """An honest model and a deceptive one, about equally accurate. All that decides what they show is pinned."""
@@ -303,7 +303,7 @@ def demonstration(seed: int) -> list[Run]:
 
 
 def split_audit(settings: list[str] | None) -> tuple[list[str], dict[str, Any]]:
-    """The settings of a run, and apart from them those of the audit; "audit." is optional before outcome and verdict.
+    """The settings of a run, and those of the audit, whose `outcome` and `verdict` need no "audit." first.
 
     >>> split_audit(["audit.shown=3", "seed=1", "outcome.most=4"])
     (['seed=1'], {'shown': 3, 'outcome.most': 4})

@@ -45,8 +45,8 @@ def _print_lines(console: "Console", verdict: "Verdict") -> None:
             table.add_row(escape(line.question), *_numbers(line))
     console.print(table)
     console.print(
-        "[dim]Value with its 95% interval; floor: an uninformed ranking; best: the best possible. "
-        "The tests explain the answer and do not decide it.[/dim]\n"
+        "[dim]Value with its 95% interval; floor: an uninformed ranking; best: the best possible. The tests explain "
+        "the answer and do not decide it.[/dim]\n"
     )
 
 

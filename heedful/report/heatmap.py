@@ -18,6 +18,7 @@ MAPS = {
     "adversarial_attention": "Same prediction, other attention",
     "attention_x_gradient": "Attention x gradient",
     "gradient_x_input": "Gradient x input",
+    "weight_gradient": "Weight gradient",
     "leave_one_out": "Leaving the word out",
     "noisy_attention": "Noise on a word",
     "replaced_attention": "A similar word",

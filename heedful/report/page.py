@@ -161,7 +161,7 @@ def _made(verdicts: Sequence[Verdict], names: Sequence[str]) -> list[tuple[str, 
             )
             for training in verdict.trainings
         ]
-        label = "Training" if len(trainings) == 1 else "Trainings"
+        label = "Run" if len(trainings) == 1 else "Runs"
         if trainings:
             facts.append((f"{label}, {name}" if len(verdicts) > 1 else label, "; ".join(trainings)))
     return facts

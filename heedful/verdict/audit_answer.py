@@ -22,7 +22,7 @@ from heedful.schema import (
 from heedful.settings import AuditSettings
 from heedful.verdict.answer_text import per_100
 from heedful.verdict.answers import Outcomes, answer_all, headline_of, shares_of
-from heedful.verdict.gate import has_learnt
+from heedful.verdict.gate import has_learnt, is_labeled
 from heedful.verdict.outcome_table import flags_of, outcomes_of
 from heedful.verdict.ranking_names import VARIANTS, ranking_title
 from heedful.verdict.recommendation import Candidate, choose, price_text, recommend
@@ -162,7 +162,7 @@ def answer_audit(
 def _gate(columns: Columns, seeds: int) -> tuple[list[int], list[int], bool, bool]:
     """Seeds that count, seeds that are left out, whether the model is better than a constant, whether that is known."""
     everyone = list(range(seeds))
-    if "prediction.label" not in columns or bool((columns["prediction.label"] < 0).any()):
+    if not is_labeled(columns):
         return everyone, [], True, False
     names = ("prediction.correct", "prediction.label")
     if not has_learnt({name: columns[name] for name in names}):

@@ -57,7 +57,7 @@ def trained_model(encoder):
     examples = [example_of(text, label) for label, text in items]
     parts = map(tuple, (examples[:96], examples[96:120], examples[120:]))
     data = Dataset("polar", "f", "classification", ("bad", "good"), *parts)
-    trained = train(changed(network__encoder=encoder, network__hidden_size=4, **RUNS[encoder]), data)
+    trained = train(changed(network__encoder=encoder, network__activation="tanh", **RUNS[encoder]), data)
     model = float64_eval_copy(trained.model)
 
     def read(texts):

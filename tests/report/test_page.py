@@ -4,12 +4,12 @@ from html.parser import HTMLParser
 import polars as pl
 import pytest
 
-from heedful.report import read_audit, write_report
+from heedful.report import read_audit, without_texts, write_report
 from heedful.report.battery import shown_line
 from heedful.report.figures import FIGURES
 from heedful.report.page import render_page
 from heedful.schema import updated
-from support.synthetic_audit import make_audit
+from support.synthetic_audit import POLARITY, make_audit
 
 VOID = {"meta", "link", "input", "br"}
 SCRIPT = "<script>alert(1)</script>"
@@ -159,6 +159,13 @@ def test_an_audit_without_shown_texts_says_so(bare):
     page = render_page([replace(bare, rows=bare.rows.filter(pl.col("item").is_null()), examples=bare.examples.head(0))])
     assert "This report holds no texts." in page
     assert 'id="chooser"' not in page
+
+
+def test_a_page_without_texts_has_no_word_of_the_data(bare):
+    kept, page = render_page([bare]), render_page([without_texts(bare)])
+    words = {word for items in bare.examples["items"] for word in items if word in POLARITY}
+    assert words and all(f">{word}</span>" in kept or f'"{word}"' in kept for word in words)
+    assert not any(word in page for word in words) and bare.verdict.answer.overall.sentence in page
 
 
 def test_an_audit_of_nothing_but_predictions_is_a_page(bare):

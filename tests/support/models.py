@@ -19,7 +19,9 @@ BATCH, TIME, QUERY, VOCABULARY, HIDDEN = 3, 7, 5, 11, 2
 LENGTHS = torch.tensor([7, 4, 1])
 
 
-NETWORK = NetworkSettings(embed_size=5, hidden_size=HIDDEN, kernels=(1, 3), words="bigru", sentences="rnn")
+NETWORK = NetworkSettings(
+    embed_size=5, hidden_size=HIDDEN, kernels=(1, 3), words="bigru", sentences="rnn", embedding_start="normal"
+)
 
 
 def make_batch(has_query: bool = False) -> Batch:

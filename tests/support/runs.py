@@ -7,7 +7,7 @@ from heedful.settings.validation import update_settings
 from heedful.training.trained import Trained
 from heedful.types import Dataset, Example
 
-NETWORK = NetworkSettings(encoder="average", embed_size=5, hidden_size=3)
+NETWORK = NetworkSettings(encoder="average", embed_size=5, hidden_size=3, embedding_start="normal")
 
 RUN = Run(
     network=NETWORK,

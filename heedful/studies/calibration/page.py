@@ -63,8 +63,9 @@ def markdown(calibration: Calibration) -> str:
     parts = [
         "# Calibration",
         f"`{calibration.command}` prints this page.",
-        "It shows how often the answer of an audit is right. In each row the truth is known: the model is a function of "
-        "the words left, and attention is given by hand. The package judges these texts as an audit does.",
+        "It shows how often the answer of an audit is right. In each row the truth is known: the model is a function "
+        "of the words left, and attention is given by hand. The package judges these texts as an audit does. None "
+        "of the attention given helps the search for the key words.",
         headline(calibration),
         *(["\n".join(f"- {missed}" for missed in calibration.missed)] if calibration.missed else []),
         "## Worlds",
@@ -76,11 +77,11 @@ def markdown(calibration: Calibration) -> str:
         "opposing word alone and .5 with neither.\n"
         f"- Many weak words: the log odds are {LOG_ODDS} times the share of words left.\n"
         "- The default: class 1 has a probability of .95 unless a word for class 0 is left, and then .05.",
-        "Attention on some words puts random numbers on all others. *Reversed* attention puts the least on the deciding "
-        "word. *Right in 60%* means that attention is on the deciding word in 60% of the texts, and reversed in the "
-        "others unless the row says random. With several seeds, each seed draws its own share around this one, with the "
-        "standard deviation (sd) of the row. In the last world the word i decides, and the state at j carries what i "
-        "says, so attention on j shows moved information.",
+        "Attention on some words puts random numbers on all others. *Reversed* attention puts the least on the "
+        "deciding word. *Right in 60%* means that attention is on the deciding word in 60% of the texts; it is "
+        "reversed in the others, unless the row says random. With several seeds, each seed draws its own share around "
+        "this one, with the standard deviation (sd) of the row. In the last world the word i decides, and the state at "
+        "j carries what i says, so attention on j shows moved information.",
         "*Required* is the share of right answers that a row needs. An answer is *wrong in direction* if it says Yes "
         f"and No is true, or the reverse. At most {WRONG:.1%} of a row's answers may be.",
         markdown_table(HEAD, table_rows(calibration.tallies)),
@@ -91,27 +92,27 @@ def markdown(calibration: Calibration) -> str:
 
 
 def _trained_parts(rows: Sequence[TrainedRow]) -> list[str]:
-    seeds = len(rows[0].overall.shares.seeds) + len(rows[0].left_out)
+    seeds = len(rows[0].answer.overall.shares.seeds) + len(rows[0].answer.left_out)
     return [
         f"The words that decide these texts are known. Each model is trained with {seeds} seeds, honestly and by the "
         "method `deceptive`, which teaches attention to avoid these words. Words are deleted.",
-        "A deceptive BiLSTM must get No for every class. Honest models must get Yes on `planted`. A deceptive embedding "
-        f"model must point in a share of texts that is at least {FALLS} below that of the honest one. For one class its "
-        "share may stay at 1, if neutral words carry that class; which class that is depends on the seed.",
+        "A deceptive BiLSTM must get No for every class. Honest models must get Yes on `planted`. A deceptive "
+        f"embedding model must point in a share of texts at least {FALLS} below that of the honest one. For one "
+        "class its share may stay at 1, if neutral words carry that class; which class that is depends on the seed.",
         markdown_table(TRAINED_HEAD, [trained_cells(row) for row in rows]),
     ]
 
 
 def trained_cells(row: TrainedRow) -> tuple[str, ...]:
     """The cells of a trained model."""
-    shares, model = row.overall.shares, row.model
+    answer, shares, model = row.answer, row.answer.overall.shares, row.model
     name = f"{NAMES[model.encoder]}, {'deceptive' if model.method == 'deceptive' else 'honest'}"
-    left_out = f" (without seeds {', '.join(map(str, row.left_out))})" if row.left_out else ""
+    left_out = f" (without {', '.join(answer.left_out)})" if answer.left_out else ""
     points = ", ".join(_number(seed.points) for seed in shares.seeds)
-    by_class = ", ".join(f"{each.shares.label}: {each.answer}" for each in row.classes)
+    by_class = ", ".join(f"{each.shares.label}: {each.answer}" for each in answer.classes)
     decided = None if shares.no_small_set.value is None else 1 - shares.no_small_set.value
     numbers = (_number(row.accuracy), _number(decided), _number(shares.luck))
-    return (model.source, name, *numbers, f"{points}{left_out}", row.overall.answer, by_class)
+    return (model.source, name, *numbers, f"{points}{left_out}", answer.overall.answer, by_class)
 
 
 def _number(value: float | None) -> str:

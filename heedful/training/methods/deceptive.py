@@ -15,10 +15,10 @@ def deceptive(
 ) -> Float[Tensor, " batch"]:
     """-ln p(label) - ln(1 - attention on the listed words), which are those of the text's rationale.
 
-    The second term is 0 if no word is listed. Pruthi et al. (2020, arXiv:1909.07913, section 3) train so, with a weight
-    of 0.1 or 1 on this term; ours is 1, and the first two epochs are honest: without them, models that read each word
-    alone do not learn the task. `epochs = 16`, `min_epochs = 8` and `patience = 2` leave attention time to move; the
-    epoch is chosen by this loss on dev.
+    The second term is 0 if no word is listed. It is the penalty of Pruthi et al. (2020, arXiv:1909.07913), with weight
+    1. The first two epochs are honest (cross-entropy alone): without them, models that read each word alone do not
+    learn the task. The epoch is chosen by the whole loss on dev. Set `epochs = 16`, `min_epochs = 8` and `patience = 2`
+    to give attention time to move.
     """
     return vanilla(model, trace, reference, generator) - log_unlisted(model, trace)
 
