@@ -134,12 +134,12 @@ DEMONSTRATION: dict[str, dict[str, Any]] = {
     "vanilla": {
         "data": {"source": "reviews"},
         "network": {"encoder": "bilstm", "embed_size": 64, "hidden_size": 64, "embedding_start": "normal"},
-        "training": {"method": "vanilla", "epochs": 8, "min_epochs": 4, "patience": 2},
+        "training": {"method": "vanilla", "learning_rate": 3e-3, "epochs": 8, "min_epochs": 4, "patience": 2},
     },
     "deceptive": {
         "data": {"source": "reviews"},
         "network": {"encoder": "bilstm", "embed_size": 64, "hidden_size": 64, "embedding_start": "normal"},
-        "training": {"method": "deceptive", "epochs": 16, "min_epochs": 8, "patience": 2},
+        "training": {"method": "deceptive", "learning_rate": 3e-3, "epochs": 16, "min_epochs": 8, "patience": 2},
     },
 }
 """An honest model and a deceptive one, about equally accurate. All that decides what they show is pinned."""
