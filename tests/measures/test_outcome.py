@@ -197,6 +197,25 @@ def test_a_tenth_of_thirty_words_is_three():
     assert comb(12, shown_count(12)) == DEFAULT.all_sets
 
 
+@pytest.mark.parametrize("more", [-1, 1])
+def test_k_can_be_one_smaller_or_larger_within_the_text(more):
+    assert [shown_count(n, more=more) for n in (2, 3, 4, 21)] == {-1: [1, 1, 1, 2], 1: [1, 2, 3, 4]}[more]
+    p = table(8, 3)
+    judged = judge_texts({0: to_judge(p, np.arange(8.0))}, reader({0: p})[0], DEFAULT, more)[0]
+    effects = exact(p, 2 + more)
+    assert judged.best == pytest.approx(max(effects.values())) and len(judged.tops["attention"].words) == 2 + more
+    assert judged.chance == pytest.approx(np.mean(list(effects.values())))
+
+
+def test_another_weight_takes_the_sets_that_were_read():
+    p, halved = table(9, 5), OutcomeSettings(all_sets=0, swaps=0.0, alone_weight=0.5)
+    judged = judge_texts({0: to_judge(p, np.arange(9.0))}, reader({0: p})[0], SEARCH)[0]
+    rescored = judge_texts({0: to_judge(p, np.arange(9.0), extra=judged.evaluated)}, reader({0: p})[0], halved)[0]
+    effects = exact(p, 2, 0.5)
+    assert len(judged.evaluated) > 10 and {*rescored.evaluated} >= {*judged.evaluated}
+    assert rescored.best == pytest.approx(max(effects[words] for words in rescored.evaluated))
+
+
 def test_ties_follow_the_given_order():
     order = np.array([2, 0, 1])
     assert top_words(np.array([1.0, 1.0, 1.0]), 1, order) == (2,)
