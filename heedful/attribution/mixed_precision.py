@@ -45,13 +45,12 @@ def leave_one_out_to_rank(
 ) -> Float[Tensor, "way batch item classes"]:
     """As `leave_one_out_imposed`, but for digits that decide nothing.
 
-    Ranks and ties of the items' importances, each way, the decisions without them, and whether these make the decision
-    on the whole text less likely, are as in double precision. Where single precision is seen to be off by more than is
-    assumed, all is in double precision.
+    Ranks and ties of the items' importances, each way, and the predictions without them are as in double precision.
+    Importances are total variation distances, and how much less probable the prediction is without the item. Where
+    single precision is seen to be off by more than is assumed, all is in double precision.
 
     Args:
-        whole: the probabilities of the whole texts by attention and under each imposed weighting; an item's importance
-            is the total variation distance from these.
+        whole: the probabilities of the whole texts by attention and under each imposed weighting.
     """
     items = trace.encoded.items
     is_short = (trace.batch.mask.sum(1) <= SHORT)[:, None] & items
@@ -87,9 +86,10 @@ def _doubtful(
     items: Bool[Tensor, "batch item"],
     error: Float[Tensor, " batch"],
 ) -> Bool[Tensor, "batch item"]:
-    """The items that could have another rank, decision or sign, in any way, if logits are off by the error.
+    """The items that could have another rank, prediction or sign, in any way, if logits are off by the error.
 
-    The sign is that of what the decision loses without the item.
+    Ranks are by total variation distance and by how much less probable the prediction is without the item. The sign is
+    that of the latter.
     """
     result = torch.zeros_like(items)
     for own, of_text in zip(logits, whole, strict=True):
@@ -102,14 +102,14 @@ def _doubtful(
         result |= is_defined & (first - second <= 2 * error[:, None])
         sure, decided = of_text.max(-1, keepdim=True)
         lost = sure - without.gather(-1, decided[:, None].expand(-1, without.shape[1], -1))[..., 0]
-        result |= is_defined & (lost.abs() <= 2 * off[:, None])
+        result |= close_calls(lost, is_defined, off)
     return result
 
 
 def close_calls(
     values: Float[Tensor, "batch item"], items: Bool[Tensor, "batch item"], error: Float[Tensor, " batch"]
 ) -> Bool[Tensor, "batch item"]:
-    """The items whose rank or tie could be another if values, none negative, are off by the error: near one, or near 0.
+    """The items whose rank, tie or sign could be another if values are off by the error: near one, or near 0.
 
     All others keep their distance from every item, also when the values of these are replaced by better ones.
 
@@ -117,8 +117,10 @@ def close_calls(
     >>> close_calls(values, items, torch.tensor([0.002]))
     tensor([[False,  True, False,  True, False]])
     """
-    reach = TIED * values.where(items, 0.0).amax(1, keepdim=True) + 2 * error[:, None]
+    sizes = values.abs().where(items, 0.0)
+    reach = TIED * sizes.amax(1, keepdim=True) + 2 * error[:, None]
     ascending, order = values.where(items, torch.inf).sort(1)
-    near_lower = ascending.diff(dim=1, prepend=torch.zeros_like(ascending[:, :1])) <= reach
-    near_higher = torch.nn.functional.pad(near_lower[:, 1:], (0, 1))
-    return torch.zeros_like(items).scatter(1, order, near_lower | near_higher) & items
+    is_near = ascending.diff(dim=1) <= reach
+    near_lower, near_higher = (torch.nn.functional.pad(is_near, sides) for sides in ((1, 0), (0, 1)))
+    near_one = torch.zeros_like(items).scatter(1, order, near_lower | near_higher)
+    return (near_one | (sizes <= reach)) & items

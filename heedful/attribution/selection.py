@@ -9,7 +9,7 @@ from numpy import ndarray
 from torch import Tensor, nn
 
 from heedful.attribution.deletion import Parts, is_kept, logits_by_deletion
-from heedful.attribution.items import item_of_token
+from heedful.attribution.items import item_of_token, maps_tokens
 from heedful.attribution.leave_one_out import weighed_items
 from heedful.attribution.reuse.prefix_tree import NOTHING
 from heedful.attribution.reuse.scoring import SCORINGS
@@ -28,47 +28,33 @@ def logits_of_parts(
     model: Model,
     trace: Trace,
     keep: Parts,
-    imposed: Float[Tensor, "batch item"] | None = None,
     *,
-    attended: int = 0,
     reader: VariantReader | None = None,
 ) -> Float[Tensor, "batch part classes"]:
     """Logits of each part of each text, as if the other items had never been there.
 
     The text gets shorter, and the rest is encoded and attended to anew; start and end symbols and the query stay.
-    NaN where nothing is left to weigh. Imposed attention is renormalized to sum to 1.
+    NaN where nothing is left to weigh. Imposed attention of the batch is renormalized to sum to 1.
 
     Where no state depends on another only the weights change, and nothing is encoded again. A recurrent network reads
     each distinct beginning and ending once.
 
     Args:
-        imposed: log weights of the whole text, which the parts are weighed by instead of being attended to anew.
-        attended: how many parts, the first, are attended to anew all the same.
         reader: of variants of these texts, if there is one already.
     """
     items = trace.encoded.items[:, None]
     keep = keep & items
-    is_imposed = torch.arange(keep.shape[1], device=keep.device) >= (keep.shape[1] if imposed is None else attended)
-    weighed = weighed_items(trace)[:, None].expand_as(keep)
-    if imposed is not None:
-        weighed = weighed.where(~is_imposed[:, None], imposed.isfinite()[:, None])
-    is_left = (keep & weighed).any(-1)
-    whole, logits = trace.logits[:, None], None
-    if imposed is not None:
-        whole = whole.where(~is_imposed[:, None], model.decode(trace.encoded, imposed.softmax(-1))[:, None])
+    is_left = (keep & weighed_items(trace)[:, None]).any(-1)
+    whole = trace.logits[:, None]
     is_shorter = is_left & (keep != items).any(-1)
     if _is_token_wise(model):
-        own = trace.scores / model.temperature
-        scores = own[:, None] if imposed is None else own[:, None].where(~is_imposed[:, None], imposed[:, None])
-        logits = _reweighed(model, trace, keep, scores)
+        logits = _reweighed(model, trace, keep)
     elif reader := reader or variant_reader(model, trace):
         sequences = _sequences(reader, trace, keep, is_shorter)
-        logits = reader.logits(sequences, imposed, attended).where(is_shorter[..., None], whole)
+        logits = reader.logits(sequences).where(is_shorter[..., None], whole)
     else:
-        ways = logits_by_deletion(
-            model, trace, keep, is_shorter, tokens=TOKENS, imposed=() if imposed is None else (imposed,)
-        )
-        logits = ways[0].where(~is_imposed[:, None], ways[-1]).where(is_shorter[..., None], whole)
+        (shortened,) = logits_by_deletion(model, trace, keep, is_shorter, tokens=TOKENS)
+        logits = shortened.where(is_shorter[..., None], whole)
     # A head may hold the logit of a class at 0, whatever it is given.
     return logits.where((is_left & ~logits.isnan().any(-1))[..., None], torch.nan)
 
@@ -93,8 +79,11 @@ def _sequences(
 def logits_of_zeroed(model: Model, trace: Trace, keep: Parts) -> Float[Tensor, "batch part classes"]:
     """Logits of each text with the embeddings of all but the kept items set to 0; the text keeps its length.
 
-    Hu et al.'s (2023) published code removes words this way. Attention may still fall on a zeroed item.
+    Hu et al.'s (2023) published code removes words this way. Attention may still fall on a zeroed item. NaN if the
+    tokens of items are not known.
     """
+    if not maps_tokens(trace):
+        return trace.logits.new_full((*keep.shape[:2], trace.logits.shape[1]), torch.nan)
     owner = item_of_token(trace)
     logits = []
     for part in keep.unbind(1):
@@ -141,10 +130,9 @@ def _is_token_wise(model: Model) -> TypeGuard[AttentionModel]:
     return is_own(model) and type(model.attention) in SCORINGS and getattr(model.encoder, "token_wise", False)
 
 
-def _reweighed(
-    model: AttentionModel, trace: Trace, keep: Parts, scores: Float[Tensor, "batch #part item"]
-) -> Float[Tensor, "batch part classes"]:
+def _reweighed(model: AttentionModel, trace: Trace, keep: Parts) -> Float[Tensor, "batch part classes"]:
     """The logits under the softmax of the scores over what is kept; NaN where none of it has weight."""
+    scores = (trace.scores / model.temperature)[:, None]
     weights = scores.expand(keep.shape).masked_fill(~keep, -torch.inf).softmax(-1)
     if isinstance(model, LinearModel):
         return weights @ model.item_logits(trace.encoded)

@@ -16,6 +16,7 @@ SIGNED = (
     "attention_x_gradient",
     "gradient_x_input",
     "weight_gradient",
+    "leave_one_out",
     "integrated_gradients",
     "smoothgrad",
     "lime",

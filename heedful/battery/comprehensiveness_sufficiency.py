@@ -8,8 +8,8 @@ from jaxtyping import Bool, Float, Int
 from pydantic import Field
 from torch import Tensor
 
-from heedful.attribution import logits_of_parts, logits_of_zeroed
-from heedful.battery.evidence import ATTENDED, PERMUTED, Evidence, undefined_where
+from heedful.attribution import logits_of_zeroed
+from heedful.battery.evidence import Evidence, undefined_where
 from heedful.battery.question import BatteryTest, Columns, Question, Triple, Values
 from heedful.errors import pick
 from heedful.settings import Positive
@@ -38,12 +38,11 @@ def comprehensiveness_sufficiency(
     comprehensiveness = p(text) - p(text without the top words), sufficiency = p(text) - p(top words alone), of the
     predicted class; both signed. The top words are necessary where the first is large, and suffice where the second is
     small. For each number of words `comprehensiveness_attention_3` ..., and without a number the mean over all of them
-    (AOPC); the same for words drawn at random (`_random`), for the words whose leaving out moves the prediction most
+    (AOPC); the same for words drawn at random (`_random`), for the words without which the prediction is least likely
     (`_leave_one_out`), for the top words by gradient x input (`_gradient_x_input`), and for scores from outside by
-    their names (the mean alone). `_permuted`: of the permuted weights, where the
-    model predicts by these, for parts of a text too. NaN, for all of these alike, at a size that takes
-    the whole text, or at which one of them takes all that has weight. And `emptied`, how much less sure it is with
-    zeros for all embeddings: what all words together are worth. DeYoung et al. (2020, section 4.2); Hu et al. (2023,
+    their names (the mean alone). NaN, for all of these alike, at a size that takes the whole text, or at which one of
+    them takes all that has weight. And `emptied`, how much less sure it is with zeros for all embeddings: what all
+    words together are worth. DeYoung et al. (2020, section 4.2); Hu et al. (2023,
     appendix), whose code takes away the top words of all texts of a batch in each, so that what it measures is nearly
     `emptied`.
 
@@ -59,17 +58,15 @@ def comprehensiveness_sufficiency(
         "random": evidence.random_order,
         "leave_one_out": evidence.ranking("leave_one_out"),
         "gradient_x_input": evidence.ranking("gradient_x_input"),
-        "weight_gradient": evidence.ranking("weight_gradient"),
     }
     given = {name: evidence.ranking(name) for name in evidence.given}
-    permuted = {"permuted": evidence.uninformed.ranking("attention")} if erase == "delete" else {}
-    lost = _lost(evidence, [*given.values(), *orders.values()], [*permuted.values()], sizes, erase)
+    lost = _lost(evidence, [*given.values(), *orders.values()], sizes, erase)
     of_given, lost = lost[:, :, : len(given)], lost[:, :, len(given) :]
     # A size that leaves nothing for one order is left out of all, or their means would be over different sizes.
     undefined = lost.isnan().any(2, keepdim=True)
     values: dict[str, Tensor] = {}
     for kind, by_order in zip(KINDS, lost.masked_fill(undefined, torch.nan).unbind(1), strict=True):
-        for name, by_size in zip((*orders, *permuted), by_order.unbind(1), strict=True):
+        for name, by_size in zip(orders, by_order.unbind(1), strict=True):
             values[f"{kind}_{name}"] = by_size.nanmean(1)
             values |= {
                 f"{kind}_{name}_{size_name(size)}": value for size, value in zip(sizes, by_size.unbind(1), strict=True)
@@ -83,57 +80,18 @@ def comprehensiveness_sufficiency(
 
 
 def _lost(
-    evidence: Evidence,
-    orders: Sequence[Int[Tensor, "batch item"]],
-    permuted: Sequence[Int[Tensor, "batch item"]],
-    sizes: Sequence[int | float],
-    erase: str,
+    evidence: Evidence, orders: Sequence[Int[Tensor, "batch item"]], sizes: Sequence[int | float], erase: str
 ) -> Float[Tensor, "batch kind order size"]:
-    """How much less sure the model is without the top words of each order, and with them alone.
-
-    Args:
-        permuted: orders under the permuted weights, which are imposed on every part.
-    """
+    """How much less sure the model is without the top words of each order, and with them alone."""
     items, wanted = evidence.items, top_sizes(evidence.count, sizes)
-    attended, imposed = (_parts(items, some, wanted) for some in (orders, permuted))
+    tops = torch.cat([top_items(order, items, wanted) for order in orders], 1)
+    parts = torch.cat([items[:, None] & ~tops, tops], 1)
     if erase == "zero":
-        logits = logits_of_zeroed(evidence.model, evidence.trace, attended.to(evidence.trace.attention.device)).cpu()
+        logits = logits_of_zeroed(evidence.model, evidence.trace, parts.to(evidence.trace.attention.device)).cpu()
     else:
-        logits = _logits(evidence, torch.cat([attended, imposed], 1), attended.shape[1])
-    lost = sure_less(evidence, logits[:, : attended.shape[1]]).unflatten(1, (2, -1, len(sizes)))
-    if permuted:
-        uninformed = sure_less(evidence.uninformed, logits[:, attended.shape[1] :])
-        lost = torch.cat([lost, uninformed.unflatten(1, (2, -1, len(sizes)))], 2)
+        logits = evidence.subsets.logits(parts)
+    lost = sure_less(evidence, logits).unflatten(1, (2, -1, len(sizes)))
     return lost.masked_fill((wanted >= evidence.count[:, None])[:, None, None], torch.nan)
-
-
-def _parts(
-    items: Bool[Tensor, "batch item"], orders: Sequence[Int[Tensor, "batch item"]], sizes: Float[Tensor, "batch size"]
-) -> Bool[Tensor, "batch part item"]:
-    """The items without the top ones of each order, and then the top ones alone."""
-    if not orders:
-        return items[:, None][:, :0]
-    tops = torch.cat([top_items(order, items, sizes) for order in orders], 1)
-    return torch.cat([items[:, None] & ~tops, tops], 1)
-
-
-def _logits(
-    evidence: Evidence, parts: Bool[Tensor, "batch part item"], attended: int
-) -> Float[Tensor, "batch part classes"]:
-    """Logits of parts, the first of which are attended to anew and the others weighed by the permuted weights.
-
-    Leave-one-out knows those that lack a single item: these are not read again.
-    """
-    gone = evidence.items[:, None] & ~parts
-    lacks_one = gone.sum(2) == 1
-    rest = (parts | (gone & lacks_one[..., None])).to(evidence.trace.attention.device)
-    log_weights = evidence.permuted_log_attention.to(evidence.trace.attention)
-    logits = logits_of_parts(
-        evidence.model, evidence.trace, rest, log_weights, attended=attended, reader=evidence.quick_reader
-    ).cpu()
-    way = torch.where(torch.arange(parts.shape[1]) < attended, ATTENDED, PERMUTED)
-    known = evidence.deletion_logits[way, torch.arange(len(parts))[:, None], gone.int().argmax(2)]
-    return logits.where(~lacks_one[..., None], known)
 
 
 def sure_less(evidence: Evidence, logits: Float[Tensor, "batch part classes"]) -> Float[Tensor, "batch part"]:
@@ -204,12 +162,9 @@ TEST = BatteryTest(
             name="comprehensiveness",
             topic="top words necessary",
             group="relevance",
-            material=0.02,
             wording=lambda item: f"Are the top {item}s necessary?",
             needs=("comprehensiveness_sufficiency",),
             measured=_between_random_and_leave_one_out("comprehensiveness"),
-            attainable=_larger_is_better("comprehensiveness", "weight_gradient"),
-            uninformed=_larger_is_better("comprehensiveness", "permuted"),
             best_kind="yardstick",
             sentence=lambda answer: (
                 f"Without its most attended {answer.item}s the model is {confidence_change(answer.value)} of its "
@@ -221,12 +176,9 @@ TEST = BatteryTest(
             name="sufficiency",
             topic="top words sufficient",
             group="relevance",
-            material=0.02,
             wording=lambda item: f"Do the top {item}s suffice?",
             needs=("comprehensiveness_sufficiency",),
             measured=_between_random_and_leave_one_out("sufficiency"),
-            attainable=_larger_is_better("sufficiency", "weight_gradient"),
-            uninformed=_larger_is_better("sufficiency", "permuted"),
             best_kind="yardstick",
             sentence=lambda answer: (
                 f"From its most attended {answer.item}s alone the model is {confidence_change(1 - answer.value)} of "

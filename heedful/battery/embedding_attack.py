@@ -14,7 +14,6 @@ from heedful.battery.context import Context
 from heedful.battery.evidence import Evidence, undefined_where
 from heedful.battery.question import BatteryTest, Question, of_100
 from heedful.battery.stability_measures import (
-    NEARLY_UNIFORM,
     Radii,
     against_shuffled,
     answer_moves,
@@ -105,7 +104,6 @@ TEST = BatteryTest(
             needs=("embedding_attack",),
             measured=against_shuffled("embedding_attack", "js_attention"),
             best_kind="ceiling",
-            material=NEARLY_UNIFORM,
             sentence=lambda answer: (
                 "The worst noise that was found, small on each word but chosen to do harm, moves attention "
                 f"{relative_to_shuffled(answer)}; chosen against the answer, it changes "

@@ -8,7 +8,6 @@ from heedful.attribution.items import items_with
 from heedful.battery.evidence import Evidence, undefined_where
 from heedful.battery.question import BatteryTest, Question, of_100
 from heedful.battery.stability_measures import (
-    NEARLY_UNIFORM,
     Radii,
     against_shuffled,
     answer_moves,
@@ -70,7 +69,6 @@ TEST = BatteryTest(
             needs=("embedding_noise",),
             measured=against_shuffled("embedding_noise"),
             best_kind="ceiling",
-            material=NEARLY_UNIFORM,
             sentence=lambda answer: (
                 "A little noise on how the model sees one word moves attention "
                 f"{relative_to_shuffled(answer)}, and changes "

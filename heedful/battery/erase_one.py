@@ -19,15 +19,13 @@ def erase_one(evidence: Evidence, generator: torch.Generator) -> Findings:
     For each ranking: `flips` (does the decision change), `other_flips` (the share of all other items that would change
     it: the exact expectation over a random one), `delta_js` = JS(p, q without the top) - JS(p, q without one other item
     drawn at random), `delta_attention` = the difference of their weights, `mean_delta_js` its exact expectation; and
-    `some_item_flips`, whether any single item changes the decision; `flips_permuted`, of the top item by the permuted
-    weights where the model predicts by these. Of items that share the first place, the mean over them. Undefined where
-    fewer than two items have weight: nothing would remain. Serrano and Smith (2019, section 4).
+    `some_item_flips`, whether any single item changes the decision. Of items that share the first place, the mean over
+    them. Undefined where fewer than two items have weight: nothing would remain. Serrano and Smith (2019, section 4).
     """
     items, erased = evidence.items, evidence.erased_logits.softmax(-1)
     moved = js_divergence(erased, evidence.probabilities[:, None].expand_as(erased)).masked_fill(~items, 0.0)
-    flips = _flips(evidence)
-    permuted = mean_over(_flips(evidence.uninformed), evidence.uninformed.tops("attention"))
-    values: dict[str, Tensor] = {"some_item_flips": flips.any(1), "flips_permuted": permuted}
+    flips = (evidence.erased_logits.argmax(-1) != evidence.predicted[:, None]) & items
+    values: dict[str, Tensor] = {"some_item_flips": flips.any(1)}
     for name in TOPS:
         top = evidence.ranking(name)[:, 0]
         other = draw_other(top, evidence, generator)
@@ -37,11 +35,6 @@ def erase_one(evidence: Evidence, generator: torch.Generator) -> Findings:
         top_moves, others_move = top_and_others(moved, evidence.tops(name), items)
         values[f"mean_delta_js_{name}"] = top_moves - others_move
     return Findings(undefined_where(evidence.weighed < 2, values))
-
-
-def _flips(evidence: Evidence) -> Bool[Tensor, "batch item"]:
-    """Whether the erasure of each item changes the decision."""
-    return (evidence.erased_logits.argmax(-1) != evidence.predicted[:, None]) & evidence.items
 
 
 def top_and_others(
@@ -81,11 +74,9 @@ TEST = BatteryTest(
             name="erase_one",
             topic="top word erased",
             group="relevance",
-            material=0.05,
             wording=lambda item: f"Does the top {item} carry the decision?",
             needs=("erase_one",),
             measured=_measured,
-            uninformed=lambda columns: columns["erase_one.flips_permuted"],
             best_kind="ceiling",
             unit="share",
             sentence=lambda answer: (

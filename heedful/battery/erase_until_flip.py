@@ -50,18 +50,16 @@ def erase_until_flip(
 
     For each ranking, by attention, weight gradient, attention x gradient, gradient x input and leave-one-out; `random`,
     the mean over so many random rankings; and `minimal`, the smallest set that changes the decision at all (exact for a
-    linear head, else the best of the rankings). An erasure leaves something, whose weights are renormalised. A ranking that misses a
-    change that some set makes counts as all items erased; texts that no set changes are NaN, and so are those with
-    fewer than two items that have weight. `permuted` is the ranking by the permuted weights where the model predicts by
-    these. Items that a ranking ties are erased in random order (the mean over
-    `rankings` orders). Scores from outside are rankings, too; a text that has none is NaN for them. Of items: the
+    linear head, else the best of the rankings). An erasure leaves something, whose weights are renormalised. A ranking
+    that misses a change that some set makes counts as all items erased; texts that no set changes are NaN, and so are
+    those with fewer than two items that have weight. Items that a ranking ties are erased in random order (the mean
+    over `rankings` orders). Scores from outside are rankings, too; a text that has none is NaN for them. Of items: the
     smallest set, where the head is linear. Serrano and Smith (2019, section 5); the minimum is ours.
 
     Args:
         rankings: random ones, that the others are held against; see `affordable`.
         by: only these of the named rankings; leave-one-out costs the most.
-        floors: whether random rankings and that by the permuted weights are tested; without them rankings can be
-            compared with each other.
+        floors: whether random rankings are tested; without them rankings can be compared with each other.
     """
     for name in by:
         pick("ranking", name, RANKINGS)
@@ -71,8 +69,6 @@ def erase_until_flip(
     if floors or evidence.item_logits is None:
         flips["random"] = _mean_of(evidence, orders.of(texts := torch.arange(len(evidence.items))), texts)
     smallest, shown = _smallest(evidence, list(flips.values()))
-    if floors:
-        flips["permuted"] = _by_ranking(evidence.uninformed, "attention", orders)
     values: dict[str, Tensor] = {}
     for name, flip in {**flips, "minimal": _missed(smallest, evidence.count)}.items():
         own = {f"{field.name}_{name}": getattr(flip, field.name) for field in fields(flip)}
@@ -196,10 +192,8 @@ TEST = BatteryTest(
             wording=lambda item: "Does the ranking find what the decision rests on?",
             needs=("erase_until_flip",),
             measured=_measured,
-            uninformed=lambda columns: 1 - columns["erase_until_flip.fraction_permuted"],
             best_kind="ceiling",
             unit="share",
-            material=0.05,
             sentence=lambda answer: (
                 f"Erasing {answer.item}s from the most attended down takes {100 * (1 - answer.value):.0f} % of a text "
                 f"before the decision changes, in random order {100 * (1 - answer.floor):.0f} %; the smallest set that "

@@ -15,13 +15,12 @@ from heedful.attribution.mixed_precision import leave_one_out_to_rank, quick_rea
 from heedful.attribution.reuse.variants import VariantReader, variant_reader
 from heedful.attribution.subset_reader import Logits, SubsetReader
 from heedful.battery.context import Context
-from heedful.battery.places import dense_ranks, first_place, in_proportion, log_attention_of, log_weight_ranks
-from heedful.exact import draw_permutations, expected_permuted_js, item_margins, random_orders, single_erasure_logits
+from heedful.battery.places import dense_ranks, first_place, log_attention_of, log_weight_ranks
+from heedful.exact import draw_permutations, expected_permuted_js, random_orders, single_erasure_logits
 from heedful.measures import rank_descending, total_variation
-from heedful.types import Encoded, LinearModel, Model, MultiHeadModel, Solver, Trace
+from heedful.types import LinearModel, Model, MultiHeadModel, Solver, Trace
 
 Weights = Float[Tensor, "batch item"]
-ATTENDED, OWN, PERMUTED, REFERENCE = range(4)  # the ways of `deletion_logits`
 ROUNDING = 1e-12
 """A probability that moves by less has not moved."""
 
@@ -90,41 +89,15 @@ class Evidence:
         """The same weights permuted among the items, once at random: attention of the same shape that knows nothing."""
         return self.log_attention.gather(1, self.permutation)
 
-    def under(self, log_weights: Weights, encoded: Encoded | None = None) -> "Evidence":
-        """The same model on the same texts under other weights, which it predicts by.
-
-        Args:
-            encoded: what these are the weights of, where its heads have other weights too.
-        """
-        scores, encoded = log_weights.to(self.trace.attention), encoded or self.trace.encoded
+    @cached_property
+    def permuted(self) -> "Evidence":
+        """The same model on the same texts under the permuted weights, which it predicts by."""
+        scores, encoded = self.permuted_log_attention.to(self.trace.attention), self.trace.encoded
+        if isinstance(self.model, MultiHeadModel):
+            encoded = self.model.permuting(encoded, self.permutation.to(scores.device))
         logits = self.model.decode(encoded, scores.exp())
         seen = replace(self.trace, encoded=encoded, attention=scores.exp(), scores=scores, logits=logits)
-        evidence = Evidence(self.model, seen, self.context, given=self.given)
-        evidence.random_order = self.random_order
-        return evidence
-
-    @cached_property
-    def uninformed(self) -> "Evidence":
-        """Under the permuted weights: what attention that knows nothing would show."""
-        if not isinstance(self.model, MultiHeadModel):
-            return self.under(self.permuted_log_attention)
-        encoded = self.model.permuting(self.trace.encoded, self.permutation.to(self.trace.attention.device))
-        return self.under(self.permuted_log_attention, encoded)
-
-    @cached_property
-    def reference(self) -> "Evidence":
-        """Under the reference weights: what the best attention over the same encodings would show."""
-        return self.under(self.reference_log_attention)
-
-    @cached_property
-    def reference_log_attention(self) -> Weights:
-        """The log of weights in proportion to how much each item says for or against the decision.
-
-        No other attention over the same encodings points more clearly at what the decision rests on: where even this
-        one fails a question, the question cannot tell good attention from bad.
-        """
-        says = self.weight_gradient if self.item_logits is None else item_margins(self.item_logits, self.predicted)
-        return in_proportion(says.abs(), self.items)
+        return Evidence(self.model, seen, self.context)
 
     @cached_property
     def item_logits(self) -> Float[Tensor, "batch item classes"] | None:
@@ -155,8 +128,8 @@ class Evidence:
 
     @cached_property
     def input_gradients(self) -> list[Weights]:
-        """The same under the own, the permuted and the reference weights: texts are encoded once for all three."""
-        return self._input_gradients_under([self, self.uninformed, self.reference])
+        """The same under the own and the permuted weights: texts are encoded once for both."""
+        return self._input_gradients_under([self, self.permuted])
 
     def _input_gradients_under(self, several: "list[Evidence]") -> list[Weights]:
         weightings = [(each.trace.attention, each.predicted.to(each.trace.logits.device)) for each in several]
@@ -173,13 +146,10 @@ class Evidence:
         return gradient_x_input(self.model, self.trace).cpu()
 
     @cached_property
-    def deletion_logits(self) -> Float[Tensor, "way batch item classes"]:
-        """Logits without each item in turn: attending anew; under the own, the permuted, the reference weights."""
-        weightings = (self.log_attention, self.permuted_log_attention, self.reference_log_attention)
-        imposed = [weights.to(self.trace.attention) for weights in weightings]
-        several = (self, self, self.uninformed, self.reference)
-        whole = torch.stack([each.probabilities for each in several]).to(self.trace.logits)
-        return leave_one_out_to_rank(self.model, self.trace, imposed, whole).cpu()
+    def deletion_logits(self) -> Float[Tensor, "batch item classes"]:
+        """Logits without each item in turn, the rest encoded and attended to anew."""
+        whole = self.probabilities[None].to(self.trace.logits)
+        return leave_one_out_to_rank(self.model, self.trace, (), whole)[0].cpu()
 
     @cached_property
     def variant_reader(self) -> VariantReader | None:
@@ -196,7 +166,9 @@ class Evidence:
         """Predictions for sets of items, each read once; a text of one word depends on nothing but its tokens."""
         batch = self.trace.batch
         depends = batch.query_tokens is not None or batch.imposed_attention is not None or self._has_sentences
-        return SubsetReader(self.model, self.trace, self.quick_reader, None if depends else self.single)
+        reader = SubsetReader(self.model, self.trace, self.quick_reader, None if depends else self.single)
+        reader.remember_leave_one_out(self.deletion_logits)
+        return reader
 
     @property
     def _has_sentences(self) -> bool:
@@ -205,28 +177,31 @@ class Evidence:
 
     @cached_property
     def leave_one_out(self) -> Weights:
-        """How far the prediction moves when the item is deleted: total variation distance; 0 where there is no item."""
-        return self._moved(self.deletion_logits[ATTENDED], self.probabilities)
+        """How much less probable the prediction is without each item, signed; 0 where there is no item."""
+        own = self.predicted[:, None, None].expand(-1, self.items.shape[1], 1)
+        without = self.deletion_logits.softmax(-1).gather(-1, own)[..., 0]
+        return self._rounded(self.probabilities.amax(-1)[:, None] - without)
 
     @cached_property
-    def imposed_leave_one_out(self) -> Weights:
-        """The same where the own weights stay, renormalised, instead of attending anew."""
-        return self._moved(self.deletion_logits[OWN], self.probabilities)
+    def leave_one_out_tvd(self) -> Weights:
+        """How far all probabilities move without each item: total variation distance (Jain and Wallace)."""
+        return self._moved(self.deletion_logits, self.probabilities)
 
     @cached_property
-    def permuted_leave_one_out(self) -> Weights:
-        """The same under the permuted weights."""
-        return self._moved(self.deletion_logits[PERMUTED], self.uninformed.probabilities)
-
-    @cached_property
-    def reference_leave_one_out(self) -> Weights:
-        """The same under the reference weights."""
-        return self._moved(self.deletion_logits[REFERENCE], self.reference.probabilities)
+    def permuted_leave_one_out_tvd(self) -> Weights:
+        """The same under the permuted weights, which are imposed on every shortened text."""
+        whole = torch.stack([self.probabilities, self.permuted.probabilities])
+        imposed = (self.permuted_log_attention.to(self.trace.attention),)
+        _, without = leave_one_out_to_rank(self.model, self.trace, imposed, whole.to(self.trace.logits)).cpu()
+        return self._moved(without, whole[1])
 
     def _moved(self, logits: Float[Tensor, "batch item classes"], whole: Float[Tensor, "batch classes"]) -> Weights:
         without = logits.softmax(-1)
-        moved = total_variation(without, whole[:, None].expand_as(without))
-        return moved.masked_fill(~self.items | (moved < ROUNDING), 0.0)
+        return self._rounded(total_variation(without, whole[:, None].expand_as(without)))
+
+    def _rounded(self, values: Weights) -> Weights:
+        """The values, 0 where there is no item and where only rounding makes them differ from 0."""
+        return values.masked_fill(~self.items | (values.abs() < ROUNDING), 0.0)
 
     @cached_property
     def shuffled_js(self) -> Float[Tensor, " batch"]:
@@ -307,7 +282,7 @@ RANKINGS: dict[str, Callable[[Evidence], Weights]] = {
     "gradient_x_input": lambda evidence: evidence.gradient_x_input,
     "leave_one_out": lambda evidence: evidence.leave_one_out,
 }
-"""Importances to rank items by; the first three are Serrano and Smith's."""
+"""Importances to rank items by. Serrano and Smith (2019) compare the first three."""
 
 
 def undefined_where(

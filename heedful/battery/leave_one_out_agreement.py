@@ -3,30 +3,46 @@
 import torch
 
 from heedful.battery.evidence import Evidence
-from heedful.battery.gradient_agreement import AGREEMENT, agreement, reference_agreement, taus_of
-from heedful.battery.question import BatteryTest, Question
+from heedful.battery.gradient_agreement import taus_of
+from heedful.battery.question import BatteryTest, Columns, Question, QuestionResult, Triple
 from heedful.types import Findings
 
+FLOOR = "leave_one_out_agreement.tau_permuted"
 
-def leave_one_out_agreement(evidence: Evidence, generator: torch.Generator) -> Findings:
+
+def leave_one_out_agreement(evidence: Evidence, generator: torch.Generator, *, permuted: bool = False) -> Findings:
     """Kendall's tau-b of attention with leave-one-out importance, its p-value, and tau of the input gradient with it.
 
-    The last, `tau_gradient`, is the yardstick: how well two importances that do not look at attention agree.
-    `tau_permuted` is the floor: the same weights permuted and imposed, on every shortened text too, and importance
-    computed anew. `tau_imposed` separates what attending anew does: the own weights, imposed likewise. `tau_reference`:
-    likewise, of weights in proportion to what each item says.
+    Importance is the total variation distance between the probabilities with and without the item. The last,
+    `tau_gradient`, is the yardstick: how well two importances that do not look at attention agree. The floor is 0, the
+    expectation of a random order, or `tau_permuted` if it is asked for.
     Jain and Wallace (2019, algorithm 1 and figures 3, 4).
+
+    Args:
+        permuted: whether to measure `tau_permuted`, which reads every shortened text once more: the same weights
+            permuted and imposed, on every shortened text too, and importance computed anew.
     """
-    left_out = evidence.leave_one_out
     pairs = {
-        "tau": (evidence.attention, left_out),
-        "tau_gradient": (evidence.input_gradient, left_out),
-        "tau_imposed": (evidence.attention, evidence.imposed_leave_one_out),
-        "tau_permuted": (evidence.uninformed.attention, evidence.permuted_leave_one_out),
-        "tau_reference": (evidence.reference.attention, evidence.reference_leave_one_out),
+        "tau": (evidence.attention, evidence.leave_one_out_tvd),
+        "tau_gradient": (evidence.input_gradient, evidence.leave_one_out_tvd),
     }
+    if permuted:
+        pairs["tau_permuted"] = (evidence.permuted.attention, evidence.permuted_leave_one_out_tvd)
     taus, p = taus_of(list(pairs.values()), evidence.items)
-    return Findings({"tau": taus[0], "p": p[0]} | dict(zip(pairs, taus.unbind(), strict=True)))
+    return Findings({"p": p[0]} | dict(zip(pairs, taus.unbind(), strict=True)))
+
+
+def _measured(columns: Columns) -> Triple:
+    tau = columns["leave_one_out_agreement.tau"]
+    floor = columns[FLOOR] if FLOOR in columns else torch.zeros_like(tau)
+    return tau, floor, columns["leave_one_out_agreement.tau_gradient"]
+
+
+def _sentence(answer: QuestionResult) -> str:
+    return (
+        f"Attention and the effect of leaving a {answer.item} out order the {answer.item}s with an agreement of "
+        f"{answer.value:.2f} (1: the same order, 0: no relation), the gradient of {answer.best:.2f}."
+    )
 
 
 TEST = BatteryTest(
@@ -36,17 +52,11 @@ TEST = BatteryTest(
             name="leave_one_out_agreement",
             topic="agreement with leave-one-out",
             group="relevance",
-            material=AGREEMENT,
             wording=lambda item: f"Does it rank {item}s as leaving them out does?",
             needs=("leave_one_out_agreement",),
-            measured=agreement("leave_one_out_agreement"),
-            attainable=reference_agreement("leave_one_out_agreement"),
+            measured=_measured,
             best_kind="yardstick",
-            sentence=lambda answer: (
-                f"Attention and the effect of leaving a {answer.item} out order the {answer.item}s with an agreement "
-                f"of {answer.value:.2f}, the same weights permuted of {answer.floor:.2f}, and the gradient of "
-                f"{answer.best:.2f}."
-            ),
+            sentence=_sentence,
         ),
     ),
 )

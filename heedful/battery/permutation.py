@@ -58,7 +58,6 @@ TEST = BatteryTest(
             name="permutation",
             topic="permuted weights",
             group="exclusivity",
-            material=0.05,
             wording=lambda item: f"Does it matter which {item}s get the weight?",
             needs=("permutation",),
             measured=_measured,

@@ -9,8 +9,6 @@ from torch import Tensor
 from heedful.exact import log_weights
 from heedful.measures import ties_within
 
-SMOOTHING = 1e-3
-"""Weight of an item of no size, relative to the largest: what remains after an erasure has a shape."""
 LOG_STEP = 1e-6
 """Log weights that differ by less than this are tied."""
 NO_WEIGHT = -1e100
@@ -36,13 +34,6 @@ def log_attention_of(
         if torch.allclose(barred.softmax(-1), attention, rtol=1e-6, atol=1e-12):
             return barred.log_softmax(-1)
     return log_weights(attention.masked_fill(~items, 0.0))
-
-
-def in_proportion(sizes: Float[Tensor, "batch item"], items: Bool[Tensor, "batch item"]) -> Float[Tensor, "batch item"]:
-    """The log of weights in proportion to sizes, none of which is negative, smoothed; -inf where there is no item."""
-    sizes = sizes.masked_fill(~items, 0.0)
-    smoothed = sizes + SMOOTHING * sizes.amax(1, keepdim=True)
-    return log_weights(smoothed.masked_fill(~items, 0.0)).log_softmax(-1)
 
 
 def log_weight_ranks(

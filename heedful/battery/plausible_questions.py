@@ -17,8 +17,6 @@ BASELINES = {
 
 NO_EVIDENCE = "That is agreement with people, and no evidence of how the model decides."
 SPANS = {"hatexplain": "HateXplain", "eraser": "ERASER"}
-MATERIAL = 0.05
-"""The smallest difference that matters."""
 
 
 def strongest_baseline(columns: Columns, measure: str) -> tuple[str, Values]:
@@ -97,7 +95,6 @@ QUESTIONS = (
         name="plausibility",
         topic="words that people marked",
         group="plausibility",
-        material=MATERIAL,
         wording=lambda item: f"Does attention rank {item}s as people mark them?",
         needs=("plausibility.average_precision_attention",),
         measured=_between("average_precision", None),
@@ -109,7 +106,6 @@ QUESTIONS = (
         name="plausible_top_words",
         topic="top words that people marked",
         group="plausibility",
-        material=MATERIAL,
         wording=lambda item: f"Are the top {item}s those that people marked?",
         needs=("plausibility.token_f1_attention",),
         measured=_between("token_f1", "best"),

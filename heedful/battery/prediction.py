@@ -10,15 +10,14 @@ from heedful.types import Findings
 def prediction(evidence: Evidence, generator: torch.Generator) -> Findings:
     """The predicted class and its probability, the label, the number of items and the largest attention weight.
 
-    `correct_permuted`: whether the prediction is still correct with the attention weights permuted among the items.
+    A text without a label has label -1, and whether it is correct is undefined.
     """
     label = evidence.labels
     values = {
         "predicted": evidence.predicted,
         "probability": evidence.probabilities.amax(-1),
         "label": label,
-        "correct": evidence.predicted == label,
-        "correct_permuted": evidence.uninformed.predicted == label,
+        "correct": (evidence.predicted == label).double().masked_fill(label < 0, torch.nan),
         "items": evidence.count,
         "max_attention": evidence.attention.amax(-1),
     }

@@ -51,11 +51,6 @@ class Question:
         sentence: the answer as a reader understands it.
         details: further numbers to show.
         unit: how value, floor and best are shown.
-        material: the smallest difference of best and floor that matters; a closer best says little, and is not counted.
-        attainable: the value of attention that ranks items by what they say for the decision, where that may fall short
-            of the best: encodings tell of their neighbours too. Where it does not hold, the question is not counted.
-        uninformed: the value of the same weights permuted among the items and imposed: attention that knows nothing.
-            Where that might hold as well the question is not counted, unless the model has then learnt nothing.
         if_inexact: what is added to the sentence where the test was not answered exactly; the best is a yardstick then.
         if_searched: what is added where something was searched for, and may be more than was found.
     """
@@ -70,9 +65,6 @@ class Question:
     sentence: Callable[[QuestionResult], str]
     details: Callable[[Columns], dict[str, float]] = lambda columns: {}
     unit: Literal["number", "share"] = "number"
-    material: float = 0.0
-    attainable: Callable[[Columns], Values] | None = None
-    uninformed: Callable[[Columns], Values] | None = None
     if_inexact: str = ""
     if_searched: str = ""
 

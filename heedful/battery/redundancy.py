@@ -21,7 +21,7 @@ def redundancy(evidence: Evidence, generator: torch.Generator) -> Findings:
     `redundant` (0 or 1); `single_deletion_flips`; `give_alone`, the share of items that give the decision as a text of
     their own. Where texts are redundant, that other attention would do as well is no reproach to attention.
     """
-    deletions = evidence.deletion_logits[0]
+    deletions = evidence.deletion_logits
     flips = ((deletions.argmax(-1) != evidence.predicted[:, None]) & deletions.isfinite().all(-1)).any(1)
     alone = torch.eye(evidence.items.shape[1], dtype=torch.bool).expand(len(evidence.items), -1, -1)
     parts = (alone & evidence.items[:, None]).to(evidence.trace.attention.device)

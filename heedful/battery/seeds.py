@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 
 from heedful.battery.question import BatteryTest, Question, of_100
-from heedful.battery.stability_measures import NEARLY_UNIFORM, TOP, against_shuffled, answer_moves, relative_to_shuffled
+from heedful.battery.stability_measures import TOP, against_shuffled, answer_moves, relative_to_shuffled
 from heedful.exact import expected_permuted_js
 from heedful.measures import js_divergence, top_k_overlap, total_variation
 from heedful.types import Findings, Trace
@@ -48,7 +48,6 @@ TEST = BatteryTest(
             needs=("seeds.shuffled_js",),
             measured=against_shuffled("seeds", "mean_js"),
             best_kind="ceiling",
-            material=NEARLY_UNIFORM,
             sentence=lambda answer: (
                 "Training the same model again with a different random seed moves attention "
                 f"{relative_to_shuffled(answer)}, and changes "

@@ -20,17 +20,16 @@ def sign(evidence: Evidence, generator: torch.Generator) -> Findings:
     """Whether deleting the top item lowers the probability of the decision (`speaks_for`), and what others would do.
 
     `others_speak_for`, the share of all items whose deletion lowers it: the exact expectation over a random one;
-    `some_speaks_for`, whether any does; `speaks_for_gradient`, of the item whose weight would raise the probability of
-    the decision most. For the signed rankings, `agrees_weight_gradient`, `agrees_attention_x_gradient` and
-    `agrees_gradient_x_input`: whether the item of the largest magnitude moves the probability in the direction of its
-    sign. Of items that share the first place, the mean over them. Undefined where fewer than two items have weight.
-    Liu et al. (2022, arXiv:2201.12114): attention is never negative, so it cannot show what speaks against a decision.
+    `some_speaks_for`, whether any does. For the signed rankings, `agrees_weight_gradient`,
+    `agrees_attention_x_gradient` and `agrees_gradient_x_input`: whether the item of the largest magnitude moves the
+    probability in the direction of its sign. Of items that share the first place, the mean over them. Undefined where
+    fewer than two items have weight. Liu et al. (2022, arXiv:2201.12114): attention is never negative, so it cannot
+    show what speaks against a decision.
     """
     falls = _fall(evidence)
     lowers = (falls > 0) & evidence.items
     values: dict[str, Tensor] = {
         "speaks_for": mean_over(lowers, evidence.tops("attention")),
-        "speaks_for_gradient": mean_over(lowers, evidence.tops("weight_gradient")),
         "others_speak_for": mean_over(lowers, evidence.items),
         "some_speaks_for": lowers.any(1),
     }
@@ -46,7 +45,7 @@ def _fall(evidence: Evidence) -> Float[Tensor, "batch item"]:
 
     They fall where the probability does.
     """
-    whole, without = evidence.trace.logits.cpu(), evidence.deletion_logits[0]
+    whole, without = evidence.trace.logits.cpu(), evidence.deletion_logits
     falls = log_odds(whole, evidence.predicted)[:, None] - log_odds(
         without, evidence.predicted[:, None].expand(-1, without.shape[1])
     )
@@ -67,10 +66,8 @@ TEST = BatteryTest(
             wording=lambda item: f"Does the top {item} speak for the decision, not against it?",
             needs=("sign",),
             measured=_measured,
-            attainable=lambda columns: columns["sign.speaks_for_gradient"],
             best_kind="ceiling",
             unit="share",
-            material=0.05,
             sentence=lambda answer: (
                 f"For {of_100(answer.value)} texts deleting the most attended {answer.item} makes the model less sure "
                 f"of its answer, for any {answer.item} at random {of_100(answer.floor)}; elsewhere the top "

@@ -21,9 +21,9 @@ def token_scores(evidence: Evidence, generator: torch.Generator) -> Findings:
     `polar_above_neutral`: of the pairs of a polar and a neutral word of the text, the share in which the polar one has
     the more attention, equal ones counting half: AUROC within the text, .5 if attention knows nothing of polarity, NaN
     without such a pair. `own_above_neutral`: the same for the polar words of the predicted label alone, which are what
-    the decision can rest on where the words of a text disagree; `own_above_neutral_gradient`: of the weight gradient
-    instead of attention. `weight_polar`, `weight_neutral` and, for a few labels, `weight[label]`: the mean weight of
-    these words relative to uniform, weight x number of words; NaN where there are none.
+    the decision can rest on where the words of a text disagree. `weight_polar`, `weight_neutral` and, for a few labels,
+    `weight[label]`: the mean weight of these words relative to uniform, weight x number of words; NaN where there are
+    none.
 
     Within a text, order of weights is order of attention scores, which Sun and Lu (2020, section 5 and Figure 5)
     compare over the whole vocabulary. Which words are polar the training texts say (`token_classes`). Undefined where
@@ -40,7 +40,6 @@ def token_scores(evidence: Evidence, generator: torch.Generator) -> Findings:
     values = {
         "polar_above_neutral": _mean(above, polar),
         "own_above_neutral": _mean(above, own),
-        "own_above_neutral_gradient": _mean(shares_below(evidence.weight_gradient, neutral), own),
         "weight_polar": _mean(shares, polar),
         "weight_neutral": _mean(shares, neutral),
     }
@@ -73,7 +72,6 @@ TEST = BatteryTest(
             wording=lambda item: "Do label-indicative words get more attention than neutral ones?",
             needs=("token_scores",),
             measured=_measured,
-            attainable=lambda columns: columns["token_scores.own_above_neutral_gradient"],
             best_kind="ceiling",
             sentence=lambda answer: (
                 f"Compare a word that in {answer.counted_on} mostly occurs under the predicted label with a neutral "

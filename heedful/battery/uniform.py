@@ -54,7 +54,6 @@ TEST = BatteryTest(
             name="uniform",
             topic="uniform weights",
             group="exclusivity",
-            material=0.02,
             wording=lambda item: "Is attention needed at all? (same model)",
             needs=("uniform",),
             measured=accuracy_lost("uniform.correct_uniform"),

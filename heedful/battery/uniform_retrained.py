@@ -23,7 +23,6 @@ TEST = BatteryTest(
             name="uniform_retrained",
             topic="uniform weights, retrained",
             group="exclusivity",
-            material=0.02,
             wording=lambda item: "Is attention needed at all? (retrained)",
             needs=("uniform_retrained",),
             measured=accuracy_lost("uniform_retrained.correct"),

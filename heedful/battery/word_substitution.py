@@ -14,7 +14,6 @@ from heedful.battery.context import Context
 from heedful.battery.evidence import Evidence, undefined_where
 from heedful.battery.question import BatteryTest, Question, of_100
 from heedful.battery.stability_measures import (
-    NEARLY_UNIFORM,
     Reread,
     against_shuffled,
     answer_moves,
@@ -254,7 +253,6 @@ TEST = BatteryTest(
             needs=("word_substitution",),
             measured=against_shuffled("word_substitution"),
             best_kind="ceiling",
-            material=NEARLY_UNIFORM,
             sentence=lambda answer: (
                 "Putting a synonym in the place of a word moves attention "
                 f"{relative_to_shuffled(answer)}, and changes "

@@ -1,4 +1,4 @@
-"""`heedful improve`: from a finished run to one whose attention tells more of the truth, at no cost in accuracy."""
+"""`heedful improve`: from a finished run to one whose attention points more often, at no cost in accuracy."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,13 +9,13 @@ import typer
 from heedful.cli import completion, options
 from heedful.cli.output import output
 from heedful.errors import SettingError
-from heedful.formatting import format_interval, format_number
+from heedful.formatting import format_estimate, format_interval, format_number
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from heedful.cli.output import Output
-    from heedful.improving import Improvement, Point
+    from heedful.improving import Improvement, MethodScores
     from heedful.report import AuditFiles
     from heedful.runs.companions import PlannedAudit
     from heedful.runs.store import Store
@@ -31,16 +31,13 @@ MostLost = Annotated[
     float,
     typer.Option(min=0.0, max=100.0, help="Percentage points of accuracy that may be lost, measured on dev texts."),
 ]
-Examples = Annotated[
-    int | None, typer.Option(min=20, help="Dev texts that judge each way to train, at most. Default: 400.")
-]
+Examples = Annotated[int | None, typer.Option(min=20, help="Dev texts that judge each method, at most. Default: 400.")]
 Out = Annotated[str, typer.Option(help="Folder for report.html, with before and after, and for improvement.json.")]
 
 OWN_DATA = "To train on other data, train a run on them first: heedful train DATA."
 LEGEND = (
-    "Mean score: of agreement with gradient and leave-one-out, erasure, comprehensiveness, sufficiency, and stability "
-    "under attack and over seeds; 0 the floor, 1 the best possible. Sharpness: the largest weight x the number of "
-    "words, 1 for even weights. * chosen."
+    "Points: share of all dev texts in which attention points to the key words; texts in which no small set of words "
+    "decides count against a method. * chosen."
 )
 
 
@@ -53,10 +50,10 @@ def improve(
     audits: options.Audits = "audits",
     device: options.Device = "cpu",
 ) -> None:
-    """Search for training that makes a finished run's attention more faithful; print before and after, keep the best.
+    """Search for training that makes a finished run's attention point more often; print before and after.
 
-    Ways to train are judged on dev texts; the best is then tested on test texts, with seeds that had no part in the
-    choice. What is done is stored as it comes: a second call continues.
+    Training methods are judged on dev texts. The best one is tested on test texts, with seeds that had no part in the
+    choice. Finished work is stored: the same command continues after an interruption.
     """
     from heedful.improving import improve as search
     from heedful.runs.folders import check_writable
@@ -74,7 +71,7 @@ def improve(
         from heedful.cli.auditing import audit_planned_runs
         from heedful.report import read_audit
 
-        printed.progress.print(f"{purpose}: {len(planned)} trainings", markup=False, soft_wrap=True)
+        printed.progress.print(f"{purpose}: {len(planned)} runs", markup=False, soft_wrap=True)
         places = audit_planned_runs(printed.progress, list(planned), settings, store, Path(audits), device)
         return [read_audit(place) for place in places]
 
@@ -99,9 +96,7 @@ def _print(printed: "Output", reached: "Improvement", folder: Path, most_lost: f
     _print_points(printed.console, reached)
     document = _document(reached)
     if reached.tested is None:
-        line = (
-            f"Nothing that was tried is better than the run as it is, at {100 * most_lost:g} points of accuracy lost."
-        )
+        line = f"No method is better than the run's own within {100 * most_lost:g} percentage points of accuracy."
         for each in (line, *_refused(reached, most_lost)):
             printed.console.print(each, markup=False, soft_wrap=True)
         _write(document, folder)
@@ -111,7 +106,6 @@ def _print(printed: "Output", reached: "Improvement", folder: Path, most_lost: f
     compared = compare_models([tested.before, tested.after])
     printed.console.print("\nBefore and after, on test texts, from seeds that had no part in the choice:\n")
     print_models(printed.console, compared.table())
-    _print_scores(printed.console, tested.own_way, tested.chosen)
     document = {**document, "comparison": compared.document()}
     _write(document, folder)
     page = _write_page(reached, folder, most_lost)
@@ -122,28 +116,20 @@ def _print(printed: "Output", reached: "Improvement", folder: Path, most_lost: f
 
 
 def _refused(reached: "Improvement", most_lost: float) -> list[str]:
-    """Of each way to train with a higher mean score than the run's own, what it costs."""
+    """Why each method that points more often than the run's own was not chosen."""
     from heedful.improving.choosing import refusal
 
-    better = [point for point in reached.points if point.mean > reached.own_way.mean]
-    return [f"{point.name} {refusal(point, reached.own_way, most_lost)}." for point in better]
+    better = [method for method in reached.others if method.points > reached.own_way.points]
+    return [f"{method.name} {refusal(method, most_lost)}." for method in better]
 
 
 def _print_points(console: "Console", reached: "Improvement") -> None:
     rows = [
-        (f"{point.name} *" if point.name == reached.chosen.name else point.name, *_numbers(point))
-        for point in (reached.own_way, *reached.points)
+        (f"{method.name} *" if method.name == reached.chosen.name else method.name, *_numbers(method))
+        for method in (reached.own_way, *reached.others)
     ]
-    _print_table(console, "Ways to train, on dev texts", ("accuracy", "points lost", "mean score", "sharpness"), rows)
+    _print_table(console, "Training methods, on dev texts", ("accuracy", "lost", "points (95%)"), rows)
     console.print(LEGEND, style="dim", markup=False)
-
-
-def _print_scores(console: "Console", before: "Point", after: "Point") -> None:
-    """What the mean score is made of: unlike the values above it does not depend on how sharp attention is."""
-    rows = [(name.replace("_", " "), score, after.scores.get(name)) for name, score in before.scores.items()]
-    rows += [(name, getattr(before, name), getattr(after, name)) for name in ("mean", "sharpness", "evenness")]
-    shown = [(name, format_number(old), format_number(new)) for name, old, new in rows]
-    _print_table(console, "Scores: 0 the floor, 1 the best", ("before", "after"), shown)
 
 
 def _print_table(console: "Console", title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -160,30 +146,26 @@ def _print_table(console: "Console", title: str, columns: Sequence[str], rows: S
     console.print(table)
 
 
-def _numbers(point: "Point") -> tuple[str, ...]:
-    lost = "" if point.lost_low == point.lost_high else f"{100 * point.lost:.1f}"
-    return format_number(point.accuracy), lost, format_number(point.mean), format_number(point.sharpness)
+def _numbers(method: "MethodScores") -> tuple[str, ...]:
+    lost = "" if method.lost_low == method.lost_high else f"{100 * method.lost:.1f}"
+    return format_number(method.accuracy), lost, format_estimate(method.points, method.points_low, method.points_high)
 
 
 def _closing(reached: "Improvement") -> list[str]:
     assert reached.tested is not None
     own, chosen = reached.tested.own_way, reached.tested.chosen
-    lost = f"{100 * chosen.lost:.1f} points of accuracy"
     interval = format_interval(100 * chosen.lost_low, 100 * chosen.lost_high)
     return [
-        f"{chosen.name}: mean score {format_number(own.mean)} before, {format_number(chosen.mean)} after; {lost} lost, "
-        f"95 % interval {interval}.",
-        "That attention tells the truth does not mean that no other would do: see exclusivity.",
+        f"{chosen.name}: attention points in {format_number(own.points)} of all test texts before, in "
+        f"{format_number(chosen.points)} after; accuracy lost: {100 * chosen.lost:.1f} percentage points "
+        f"(95% interval {interval}).",
         f"kept: run {reached.key}. Audit or explain it: heedful audit --model {reached.key}",
     ]
 
 
 def _document(reached: "Improvement") -> dict[str, Any]:
     tested = () if reached.tested is None else (reached.tested.own_way, reached.tested.chosen)
-    dev, test = (
-        [{**point.model_dump(), "mean": point.mean} for point in points]
-        for points in ((reached.own_way, *reached.points), tested)
-    )
+    dev, test = ([each.model_dump() for each in methods] for methods in ((reached.own_way, *reached.others), tested))
     return {"key": reached.key, "chosen": reached.chosen.name, "dev": dev, "test": test}
 
 
@@ -208,5 +190,5 @@ def _write_page(reached: "Improvement", folder: Path, most_lost: float) -> Path:
         replace(audit, name=name)
         for audit, name in ((reached.tested.before, "before"), (reached.tested.after, "after"))
     ]
-    figure = frontier_figure(reached.own_way, reached.points, reached.chosen, most_lost)
+    figure = frontier_figure(reached.own_way, reached.others, reached.chosen, most_lost)
     return write_report(audits, folder / "report.html", figures=[figure])

@@ -1,45 +1,38 @@
-"""Which way to train is best: the highest mean score among those that cost neither accuracy nor sharpness."""
+"""Which training method is best: the largest share of texts in which attention points, at no cost in accuracy."""
 
 from collections.abc import Sequence
 
-from heedful.improving.method_scores import Point
+from heedful.improving.method_scores import MethodScores
 
 MOST_LOST = 0.005
-"""Accuracy that may be lost: half a point."""
-LEAST_SHARP = 0.5
-"""The share of the own way's sharpness that must be left: even attention is stable, and says nothing."""
+"""Accuracy that can be lost: half a percentage point."""
 
 
-def refusal(point: Point, own_way: Point, most_lost: float = MOST_LOST) -> str:
-    """What a way to train costs too much of, in words; empty where it keeps the accuracy and half of the sharpness.
+def refusal(method: MethodScores, most_lost: float = MOST_LOST) -> str:
+    """Why a method cannot be chosen; empty if it keeps the accuracy.
 
-    >>> own, even = (Point(name="", accuracy=0.8, scores={}, sharpness=sharp, evenness=0.5) for sharp in (8.0, 2.0))
-    >>> refusal(even, own)
-    'keeps only 25% of the sharpness (half is the least)'
+    >>> refusal(MethodScores(name="", accuracy=0.8, lost=0.012, points=0.9))
+    'loses 1.2 percentage points of accuracy'
     """
-    if point.lost > most_lost:
-        return f"loses {100 * point.lost:.1f} points of accuracy"
-    if point.sharpness < LEAST_SHARP * own_way.sharpness:
-        return f"keeps only {point.sharpness / own_way.sharpness:.0%} of the sharpness (half is the least)"
-    return ""
+    return f"loses {100 * method.lost:.1f} percentage points of accuracy" if method.lost > most_lost else ""
 
 
-def choose(own_way: Point, points: Sequence[Point], most_lost: float = MOST_LOST) -> Point:
-    """The admissible point of the highest mean score, the first of equals; the own way where none is better."""
-    admissible = [point for point in points if not refusal(point, own_way, most_lost)]
-    best = max(admissible, key=lambda point: point.mean, default=own_way)
-    return best if best.mean > own_way.mean else own_way
+def choose(own_method: MethodScores, methods: Sequence[MethodScores], most_lost: float = MOST_LOST) -> MethodScores:
+    """The method whose attention points most often, the first of equals; the run's own method if none is better."""
+    admissible = [method for method in methods if not refusal(method, most_lost)]
+    best = max(admissible, key=lambda method: method.points, default=own_method)
+    return best if best.points > own_method.points else own_method
 
 
-def frontier(points: Sequence[Point]) -> list[Point]:
-    """The points than which no other has both a higher accuracy and a higher mean score, by accuracy."""
+def frontier(methods: Sequence[MethodScores]) -> list[MethodScores]:
+    """Methods that no other one beats in both accuracy and share, by accuracy."""
     return [
-        point
-        for point in sorted(points, key=lambda point: point.accuracy)
+        method
+        for method in sorted(methods, key=lambda method: method.accuracy)
         if not any(
-            other.accuracy >= point.accuracy
-            and other.mean >= point.mean
-            and (other.accuracy, other.mean) != (point.accuracy, point.mean)
-            for other in points
+            other.accuracy >= method.accuracy
+            and other.points >= method.points
+            and (other.accuracy, other.points) != (method.accuracy, method.points)
+            for other in methods
         )
     ]

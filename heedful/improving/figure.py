@@ -1,13 +1,13 @@
-"""The frontier: every way to train that was tried, by its accuracy and its mean score."""
+"""The frontier: every training method that was tried, by accuracy and by how often its attention points."""
 
 from collections.abc import Sequence
 
 import altair as alt
 import polars as pl
 
-from heedful.formatting import format_number
+from heedful.formatting import format_estimate, format_number
 from heedful.improving.choosing import frontier
-from heedful.improving.method_scores import Point
+from heedful.improving.method_scores import MethodScores
 from heedful.report.axis import axis_ends, x_axis, y_axis
 from heedful.report.drawing import INK, PLOT, colour_of
 from heedful.report.figure import Figure
@@ -16,45 +16,46 @@ KINDS = ("as it is", "tried", "chosen")
 GROUP = "What does faithful attention cost?"
 
 
-def frontier_figure(own_way: Point, points: Sequence[Point], chosen: Point, most_lost: float) -> Figure:
-    """Accuracy on dev to the right, the mean score upwards; the chosen way among all."""
-    ways = (own_way, *points)
+def frontier_figure(
+    own_way: MethodScores, others: Sequence[MethodScores], chosen: MethodScores, most_lost: float
+) -> Figure:
+    """Accuracy on dev texts to the right, the share of texts upward; the chosen method among all."""
+    ways = (own_way, *others)
     table = pl.DataFrame([_row(way, _kind(way, own_way, chosen)) for way in ways])
-    listed = ", ".join(f"{way.name}: {format_number(way.accuracy)} and {format_number(way.mean)}" for way in ways)
+    listed = ", ".join(f"{way.name}: {format_number(way.accuracy)} and {format_number(way.points)}" for way in ways)
     return Figure(
         name="frontier",
         group=GROUP,
-        title="Accuracy and mean score of every way to train",
+        title="Accuracy of every training method, and how often its attention points to the key words",
         caption=(
-            "Each point is a way to train, on dev texts and over its seeds; the line joins those than which none has "
-            "both more accuracy and a higher mean score (0 the floor of the questions, 1 the best possible). Left of "
-            "the dashed line more accuracy is lost than was allowed."
+            "Each mark is a training method, on dev texts and over its seeds. The line joins the methods that no other "
+            "one beats in both. Left of the dashed line, the method loses more accuracy than allowed."
         ),
         source="Ours",
-        alt=f"Scatter plot of {len(ways)} ways to train; accuracy and mean score: {listed}.",
+        alt=f"Scatter plot of {len(ways)} ways to train; accuracy and share of texts: {listed}.",
         chart=_chart(ways, own_way, chosen, own_way.accuracy - most_lost),
         table=table,
     )
 
 
-def _kind(way: Point, own_way: Point, chosen: Point) -> str:
+def _kind(way: MethodScores, own_way: MethodScores, chosen: MethodScores) -> str:
     return KINDS[2] if way.name == chosen.name else KINDS[0] if way.name == own_way.name else KINDS[1]
 
 
-def _row(way: Point, kind: str) -> dict[str, str]:
-    scores = {name.replace("_", " "): format_number(score) for name, score in way.scores.items()}
-    shape = {"sharpness": format_number(way.sharpness), "evenness": format_number(way.evenness)}
-    return {"way to train": way.name, "": kind, "accuracy": format_number(way.accuracy), **scores, **shape}
+def _row(way: MethodScores, kind: str) -> dict[str, str]:
+    share = format_estimate(way.points, way.points_low, way.points_high)
+    shown = {"accuracy": format_number(way.accuracy), "attention points": share}
+    return {"training method": way.name, "": kind, **shown}
 
 
-def _chart(ways: Sequence[Point], own_way: Point, chosen: Point, least: float) -> alt.LayerChart:
-    rows = [{"accuracy": way.accuracy, "mean": way.mean, "kind": _kind(way, own_way, chosen)} for way in ways]
+def _chart(ways: Sequence[MethodScores], own_way: MethodScores, chosen: MethodScores, least: float) -> alt.LayerChart:
+    rows = [{"accuracy": way.accuracy, "points": way.points, "kind": _kind(way, own_way, chosen)} for way in ways]
     points = pl.DataFrame(rows)
     x = x_axis("accuracy", "accuracy on dev", axis_ends([*points["accuracy"], least]))
-    y = y_axis("mean", "mean score", axis_ends(points["mean"].to_list()))
+    y = y_axis("points", "share of texts in which attention points", axis_ends(points["points"].to_list()))
     kinds = [kind for kind in KINDS if kind in set(points["kind"])]
     base = alt.Chart(points).encode(x=x, y=y)
-    best = pl.DataFrame([{"accuracy": way.accuracy, "mean": way.mean} for way in frontier(ways)])
+    best = pl.DataFrame([{"accuracy": way.accuracy, "points": way.points} for way in frontier(ways)])
     line = alt.Chart(best).mark_line(color=INK, opacity=0.5, interpolate="step-before", aria=False).encode(x=x, y=y)
     dots = base.mark_point(filled=True, size=90, opacity=1, aria=False).encode(color=colour_of(kinds, "kind", "circle"))
     # The bound has the axis of the points: a datum would bring an axis of its own, which begins at 0.

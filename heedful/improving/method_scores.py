@@ -1,53 +1,31 @@
-"""What a way to train comes to: accuracy, the scores of the audit, and what they must not be bought with."""
+"""What a training method gives: accuracy, and the share of texts in which attention points to the key words."""
 
 from collections.abc import Mapping, Sequence
-from math import nan
 
+import polars as pl
 from pydantic import BaseModel, ConfigDict
 
-from heedful import battery
-from heedful.battery.question import Columns, Question, Values
-from heedful.measures import Estimate, difference_interval, mean_interval
-from heedful.settings import Option, OptionValue
-from heedful.verdict.scoring import is_asked
+from heedful.battery.question import Columns, Values
+from heedful.measures import Estimate, difference_interval
+from heedful.measures.share import share_interval
+from heedful.settings import Option
+from heedful.verdict.outcome_table import outcomes_of
 
-QUESTIONS = (
-    "gradient_agreement",
-    "leave_one_out_agreement",
-    "erase_until_flip",
-    "comprehensiveness",
-    "sufficiency",
-    "embedding_attack",
-    "seeds",
-)
-"""Whose scores make up the mean: whether attention matters to the answer, and whether it would be the same again."""
-ASKED = tuple(question for question in battery.QUESTIONS if question.name in QUESTIONS)
-TESTS = (
-    "gradient_agreement",
-    "leave_one_out_agreement",
-    "erase_until_flip",
-    "comprehensiveness_sufficiency",
-    "embedding_attack",
-    "shape",
-)
-"""The tests that these questions, sharpness and evenness need; other seeds are companions of an audit."""
-OPTIONS: dict[str, dict[str, OptionValue]] = {"embedding_attack": {"radii": (0.05,)}}
-"""Of these tests: noise as large as SEAT's largest."""
+TESTS = ("prediction", "outcome")
+"""What is measured of every method."""
 CORRECT = "prediction.correct"
-LEAST = 1e-6
-"""The smallest distance between floor and best that a score is taken of."""
 
 
-class Point(BaseModel):
-    """A way to train as a search sees it, over texts and seeds.
+class MethodScores(BaseModel):
+    """A training method as a search sees it, over texts and seeds.
 
     Args:
-        name: in words.
-        options: of the method; empty for the run's own way.
-        runs: keys of its trainings.
-        lost, lost_low, lost_high: accuracy lost against the run's own way, with the 95 % interval of texts and seeds.
-        scores: of each question, 0 the floor and 1 the best possible.
-        sharpness: the largest weight x the number of words, 1 for even weights; `evenness`, entropy / the largest.
+        options: of the method; empty for the run's own method.
+        runs: keys of its trained runs.
+        lost, lost_low, lost_high: accuracy lost against the run's own method, with its 95% interval.
+        points, points_low, points_high: share of all texts in which attention points, with its 95% interval. A text in
+            which no small set of words decides counts against the method.
+        decided: share of texts in which a small set of words decides.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null")
@@ -59,38 +37,33 @@ class Point(BaseModel):
     lost: float = 0.0
     lost_low: float = 0.0
     lost_high: float = 0.0
-    scores: dict[str, float]
-    sharpness: float
-    evenness: float
-
-    @property
-    def mean(self) -> float:
-        """The mean score: each question counts from 0 to 1, so that none makes up for the others or outweighs them.
-
-        A question without an answer counts 0: else a way to train would gain by making it meaningless.
-        """
-        counted = [min(max(score, 0.0), 1.0) if score == score else 0.0 for score in self.scores.values()]
-        return sum(counted) / len(counted) if counted else nan
+    points: float
+    points_low: float = 0.0
+    points_high: float = 1.0
+    decided: float = 1.0
 
 
-def point_of(
+def score_method(
     name: str,
     columns: Columns,
-    own_way: Columns | None = None,
+    outcomes: Sequence[pl.DataFrame],
+    labels: Sequence[str],
+    own_method: Columns | None = None,
     *,
     options: Mapping[str, Option] | None = None,
     runs: Sequence[str] = (),
-) -> Point:
-    """The point that audits show.
+) -> MethodScores:
+    """Scores of a method from its audits.
 
     Args:
         columns: of all seeds, as `verdict.scoring.columns_of` makes them.
-        own_way: those of the run's own way to train, on the same texts, to take the accuracy lost against.
+        outcomes: the table of each seed, of the judging texts.
+        own_method: columns of the run's own method, on the same texts, to take the accuracy lost against.
     """
-    scores = {question.name: _score(question, columns) for question in ASKED if is_asked(question, columns)}
-    lost = Estimate(0.0, 0.0, 0.0, 0) if own_way is None else _lost(own_way[CORRECT], columns[CORRECT])
-    sharpness, evenness = (mean_interval(columns[f"shape.{name}"]).value for name in ("sharpness", "evenness"))
-    return Point(
+    cells = outcomes_of(outcomes, labels)
+    points = share_interval(cells.points.where(cells.decided != 0, 0.0))
+    lost = Estimate(0.0, 0.0, 0.0, 0) if own_method is None else _lost(own_method[CORRECT], columns[CORRECT])
+    return MethodScores(
         name=name,
         options=dict(options or {}),
         runs=tuple(runs),
@@ -98,22 +71,11 @@ def point_of(
         lost=lost.value,
         lost_low=lost.low,
         lost_high=lost.high,
-        scores=scores,
-        sharpness=sharpness,
-        evenness=evenness,
+        points=points.value,
+        points_low=points.low,
+        points_high=points.high,
+        decided=cells.decided.nanmean().item(),
     )
-
-
-def _score(question: Question, columns: Columns) -> float:
-    """(value - floor) / (best - floor), of the means; NaN where best and floor are too close to matter.
-
-    A verdict also asks whether best is surely above the floor; with two seeds hardly anything is, and ways to train are
-    to be ranked all the same.
-    """
-    value, floor, best = question.measured(columns)
-    defined = ~(value + floor + best).isnan()
-    mean, low, high = (part[defined].mean().item() for part in (value, floor, best))
-    return (mean - low) / (high - low) if high - low > max(question.material, LEAST) else nan
 
 
 def _lost(before: Values, after: Values) -> Estimate:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from heedful.formatting import format_number
 from heedful.report.audit_files import AuditFiles
 from heedful.schema import ClassAnswer, Interval, RankingShare, Shares, Verdict
-from heedful.verdict.answer_text import remarks, share_text
+from heedful.verdict.answer_text import recommendation_text, remarks, share_text
 
 NOT_ASKED = "This audit has no answer: its tests leave out `outcome`."
 NO_ADVICE = "Audit again without `--tests`."
@@ -67,15 +67,13 @@ def shown_answer(verdict: Verdict) -> ShownAnswer:
     answer, item = verdict.answer, verdict.item
     if answer is None:
         return ShownAnswer(NOT_ASKED, "", (), NO_ADVICE, ())
-    advice = answer.recommendation
-    chosen = f" Chosen on {advice.chosen_on}." if advice and advice.chosen_on else ""
     overall = _shown_class(answer.overall, item)
     return ShownAnswer(
         answer.headline,
         answer.sentence,
         (overall, *(_shown_class(each, item) for each in answer.classes if each.shares.texts)),
-        f"{advice.sentence}{chosen}" if advice else "",
-        remarks(answer, item),
+        recommendation_text(answer),
+        remarks(verdict),
     )
 
 

@@ -14,9 +14,8 @@ from heedful.runs.differences import varying_settings
 from heedful.runs.store import RunFile, Store
 from heedful.schema import Verdict
 from heedful.settings import Run
-from heedful.verdict.counting import counted, gate_reason
 
-VERDICT_COLUMNS = ("answer", "holds", "fails", "undecided", "advice")
+VERDICT_COLUMNS = ("answer", "points", "points_low", "points_high", "luck", "no_small_set", "recommendation")
 
 
 def result_table(
@@ -28,10 +27,10 @@ def result_table(
     audits: Mapping[str, AuditRequest] | None = None,
     folder: Path | None = None,
 ) -> pl.DataFrame:
-    """One row a run: key, the settings that vary, status (cached, done, failed or left), error, test scores, seconds.
+    """One row per run: key, settings that vary, status (cached, done, failed or left), error, test scores, seconds.
 
-    Where runs are audited, also what the audit came to: the answer, how many questions hold, fail and are undecided,
-    and what to show.
+    If runs are audited, also the answer, the share of texts in which attention points with its interval and luck, the
+    share in which no small set decides, and what to show.
 
     Args:
         errors: why runs and audits failed, as `sweep` returns them.
@@ -61,24 +60,26 @@ def result_table(
 
 
 def finished_verdict(folder: Path) -> Verdict | None:
-    """What a finished audit came to; None where there is none."""
-    return counted(read_verdict_file(folder)) if audit_problem(folder) is None else None
+    """The verdict of a finished audit; None if there is none."""
+    return read_verdict_file(folder) if audit_problem(folder) is None else None
 
 
 def verdict_columns(verdict: Verdict | None) -> dict[str, Any]:
-    """The answer, the counts of questions by their outcome, and what to show."""
-    if verdict is None:
+    """The answer, its shares, and what to show; all None if there is no answer."""
+    if verdict is None or verdict.answer is None:
         return dict.fromkeys(VERDICT_COLUMNS)
-    outcomes = [line.outcome for line in verdict.lines]
-    counts = {name: outcomes.count(name) for name in ("holds", "fails", "undecided")}
-    return {"answer": verdict.headline.answer if verdict.headline else None, **counts, "advice": _advice(verdict)}
-
-
-def _advice(verdict: Verdict) -> str | None:
-    """What to show: attention, another ranking by its name, or nothing; None where no ranking was tested."""
-    if verdict.advice is None:
-        return "nothing" if gate_reason(verdict) else None
-    return verdict.advice.ranking if verdict.advice.action == "instead" else verdict.advice.action
+    answer, shares = verdict.answer, verdict.answer.overall.shares
+    shown = answer.recommendation
+    values = (
+        answer.headline,
+        shares.points.value,
+        shares.points.low,
+        shares.points.high,
+        shares.luck,
+        shares.no_small_set.value,
+        None if shown is None else shown.ranking if shown.show == "ranking" else shown.show,
+    )
+    return dict(zip(VERDICT_COLUMNS, values, strict=True))
 
 
 def _column(values: list[Any]) -> pl.Series:

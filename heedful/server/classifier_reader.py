@@ -2,12 +2,12 @@
 
 from heedful.auditing.checked_trace import validate_trace
 from heedful.auditing.explain_classifier import read_for_classifier
+from heedful.battery import Evidence
 from heedful.battery.context import Context
 from heedful.errors import DataError
 from heedful.models.trace import trace
 from heedful.models.transformers.model import TransformerModel
 from heedful.models.transformers.texts import batch_of, read_text
-from heedful.server.evidence import TextEvidence
 from heedful.server.reading import ReadText, check_text, cut_to_length, written
 
 
@@ -44,7 +44,7 @@ class ClassifierReader:
             known=(True,) * len(example.tokens),
             items=tuple((place,) for place in range(len(example.tokens))),
             labels=described.items,
-            evidence=TextEvidence(self.model, seen, self.context),
+            evidence=Evidence(self.model, seen, self.context),
             notes=(*notes, *described.notes),
             second=tokenized.second,
         )

@@ -65,7 +65,7 @@ def _agreement(read: ReadText) -> float:
     if not is_affordable(read):
         return torch.nan
     evidence = read.evidence
-    taus, _ = taus_of([(evidence.attention, evidence.leave_one_out)], evidence.items)
+    taus, _ = taus_of([(evidence.attention, evidence.leave_one_out_tvd)], evidence.items)
     return float(taus[0, 0])
 
 

@@ -7,13 +7,13 @@ import torch
 from heedful.auditing.checked_trace import validate_trace
 from heedful.auditing.explain import read_for_run, task_of
 from heedful.auditing.subject import float64_eval_copy
+from heedful.battery import Evidence
 from heedful.battery.context import Context
 from heedful.data.batching import collate, encode_split, to_device
 from heedful.data.tokenizer import UNKNOWN
 from heedful.errors import DataError
 from heedful.models.linearity import validate_linearity
 from heedful.models.trace import trace
-from heedful.server.evidence import TextEvidence
 from heedful.server.reading import ReadText, check_text, cut_to_length, written
 from heedful.training.metrics import outputs
 from heedful.training.trained import Trained
@@ -59,7 +59,7 @@ class RunReader:
             known=tuple(number != UNKNOWN for number in trained.words.ids(example.tokens)),
             items=_items(example),
             labels=described.items,
-            evidence=TextEvidence(self.model, seen, self.context),
+            evidence=Evidence(self.model, seen, self.context),
             notes=(*notes, *described.notes),
         )
 

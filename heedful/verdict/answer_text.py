@@ -1,8 +1,9 @@
 """What is said next to the answer of an audit, in words: the same in every view. Imports no torch."""
 
 from heedful.formatting import format_number
-from heedful.schema import AuditAnswer, Interval, Verdict
+from heedful.schema import AuditAnswer, ClassAnswer, Interval, Verdict
 
+QUESTION = "Can attention be shown as an explanation?"
 UNCOUNTED = {"one word": "a single {item}", "undefined": "no prediction for some of their parts"}
 """Why texts have no outcome."""
 
@@ -42,9 +43,33 @@ def accuracy_text(verdict: Verdict) -> str:
     return own if common is None else f"{own} (most common class: {format_number(common, percent=True)})"
 
 
-def remarks(answer: AuditAnswer, item: str = "word") -> tuple[str, ...]:
-    """Moved information, wrong predictions, texts without an outcome and seeds that do not count, a sentence each."""
-    sentences = (_moved(answer, item), answer.wrong_sentence, _uncounted(answer, item), _left_out(answer))
+def answered_classes(answer: AuditAnswer) -> list[ClassAnswer]:
+    """Classes with enough texts for an answer, in the order of the labels."""
+    return [each for each in answer.classes if each.answer != "Too few texts"]
+
+
+def too_few_sentence(answer: AuditAnswer) -> str:
+    """Classes with too few texts for an answer, with their number of texts; empty if there are none or no others."""
+    few = [each.shares for each in answer.classes if each.answer == "Too few texts"]
+    if not few or len(few) == len(answer.classes):
+        return ""
+    return f"Too few texts for an answer: {', '.join(f'{own.label} ({own.texts})' for own in few)}."
+
+
+def recommendation_text(answer: AuditAnswer) -> str:
+    """What to show, and on which texts that was chosen."""
+    shown = answer.recommendation
+    if shown is None:
+        return ""
+    return f"{shown.sentence} Chosen on {shown.chosen_on}." if shown.chosen_on else shown.sentence
+
+
+def remarks(verdict: Verdict) -> tuple[str, ...]:
+    """Moved information, wrong predictions, seeds that do not count and texts without an outcome, a sentence each."""
+    if (answer := verdict.answer) is None:
+        return ()
+    item = verdict.item
+    sentences = (_moved(answer, item), answer.wrong_sentence, _left_out(verdict, answer), _uncounted(answer, item))
     return tuple(sentence for sentence in sentences if sentence)
 
 
@@ -66,8 +91,10 @@ def _uncounted(answer: AuditAnswer, item: str) -> str:
     return f"Texts without an outcome: {', '.join(counts)}."
 
 
-def _left_out(answer: AuditAnswer) -> str:
+def _left_out(verdict: Verdict, answer: AuditAnswer) -> str:
     if not answer.left_out:
         return ""
-    runs = ", ".join(answer.left_out)
-    return f"Left out, because they are not significantly better than a constant prediction: {runs}."
+    seeds = {training.run: str(training.seed) for training in verdict.trainings if training.seed is not None}
+    named = ", ".join(seeds.get(run, run) for run in answer.left_out)
+    which = "Seed" if len(answer.left_out) == 1 else "Seeds"
+    return f"{which} left out, not significantly better than a constant prediction: {named}."

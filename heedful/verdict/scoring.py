@@ -11,7 +11,6 @@ from heedful.battery import QUESTIONS
 from heedful.battery.question import Columns, Question, QuestionResult
 from heedful.measures import Estimate, mean_interval, score_interval
 from heedful.schema import Line
-from heedful.verdict.gate import has_learnt
 from heedful.verdict.stored_columns import StoredColumns
 
 Rows = pl.DataFrame | pl.LazyFrame
@@ -86,12 +85,8 @@ def verdict_lines(
         counted_on: the texts on which label-indicative words were counted.
     """
     asked = [question for question in QUESTIONS if is_asked(question, columns)]
-    learns_permuted = _learns_permuted(columns)
     words = {"item": item, "counted_on": counted_on}
-    return [
-        _line(question, columns, _qualification(question, inexact, searched), words, learns_permuted=learns_permuted)
-        for question in asked
-    ]
+    return [_line(question, columns, _qualification(question, inexact, searched), words) for question in asked]
 
 
 def _qualification(question: Question, inexact: Collection[str], searched: Collection[str]) -> str:
@@ -100,18 +95,12 @@ def _qualification(question: Question, inexact: Collection[str], searched: Colle
     return " ".join(words for words, tests in parts if words and {*tests} & {*question.needs})
 
 
-def _line(
-    question: Question, columns: Columns, qualification: str, words: Mapping[str, str], *, learns_permuted: bool
-) -> Line:
+def _line(question: Question, columns: Columns, qualification: str, words: Mapping[str, str]) -> Line:
     value, floor, best = question.measured(columns)
     defined = ~(value + floor + best).isnan()
     score = score_interval(value, floor, best)
     interval = mean_interval(value.where(defined, nan))
     mean, low, high = (part.where(defined, nan).nanmean().item() for part in (value, floor, best))
-    attainable = score_interval(question.attainable(columns), floor, best) if question.attainable else None
-    uninformed = None
-    if question.uninformed and learns_permuted:
-        uninformed = score_interval(question.uninformed(columns), floor, best)
     answer = QuestionResult(mean, low, high, question.details(columns), **words)
     is_answered = bool(defined.any())
     return Line(
@@ -131,22 +120,9 @@ def _line(
         undefined=int((~defined).all(0).sum()),
         group=question.group,
         unit=question.unit,
-        material=question.material,
-        attainable=attainable.value if attainable else None,
-        attainable_low=attainable.low if attainable else None,
-        uninformed=uninformed.value if uninformed else None,
-        uninformed_high=uninformed.high if uninformed else None,
         sentence=_sentence(question, answer, score, qualification) if is_answered else UNANSWERED,
         details=dict(answer.details),
     )
-
-
-def _learns_permuted(columns: Columns) -> bool:
-    """Whether the model with its weights permuted is still surely better than a constant answer."""
-    if "prediction.correct_permuted" not in columns:
-        return False
-    permuted, label = columns["prediction.correct_permuted"], columns["prediction.label"]
-    return has_learnt({"prediction.correct": permuted, "prediction.label": label})
 
 
 def _sentence(question: Question, answer: QuestionResult, score: Estimate, qualification: str) -> str:

@@ -1,5 +1,7 @@
 """Leave-one-out in single precision: wherever that could decide something, the answer is that of double precision."""
 
+from itertools import product
+
 import pytest
 import torch
 from hypothesis import given
@@ -13,6 +15,7 @@ from heedful.models.trace import trace
 from heedful.settings import NetworkSettings
 from heedful.types import Batch
 from support.models import make, make_batch
+from support.pairwise import pairwise
 
 VOCABULARY, LONGEST = 60, 29
 
@@ -45,11 +48,10 @@ def ranks(logits, whole, items):
     return ties_within(moved, items.expand(moved.shape))
 
 
-def falls(logits, whole):
-    """Whether the decision on the whole text is less likely without each item."""
+def lost(logits, whole):
+    """How much less probable the prediction is without each item."""
     sure, decided = whole.max(-1, keepdim=True)
-    without = logits.softmax(-1).gather(-1, decided[:, :, None].expand(*logits.shape[:3], 1))[..., 0]
-    return without < sure
+    return sure - logits.softmax(-1).gather(-1, decided[:, :, None].expand(*logits.shape[:3], 1))[..., 0]
 
 
 @pytest.fixture
@@ -65,17 +67,19 @@ def asked(monkeypatch):
     return calls
 
 
-@pytest.mark.parametrize("repeated", [False, True])
-@pytest.mark.parametrize("classes", [2, 4])
-@pytest.mark.parametrize("encoder", ["bilstm", "gru", "rnn"])
+@pytest.mark.parametrize(
+    ("encoder", "classes", "repeated"), pairwise(product(("bilstm", "gru", "rnn"), (2, 4), (False, True)))
+)
 def test_ranks_ties_and_decisions_are_those_of_double_precision(encoder, classes, repeated, asked):
     model, seen, imposed, whole = case(texts(repeated=repeated), encoder, classes)
     actual, wanted = leave_one_out_to_rank(model, seen, imposed, whole), leave_one_out_imposed(model, seen, imposed)
     items = seen.encoded.items
     torch.testing.assert_close(ranks(actual, whole, items), ranks(wanted, whole, items), equal_nan=True)
     assert torch.equal(actual.nan_to_num(0.0).argmax(-1), wanted.nan_to_num(0.0).argmax(-1))
-    signs = [falls(logits, whole) for logits in (actual, wanted)]
-    assert torch.equal(*signs)
+    first, second = (lost(logits, whole) for logits in (actual, wanted))
+    assert torch.equal(first > 0, second > 0)
+    signed = [ties_within(each, items.expand(each.shape)) for each in (first, second)]
+    torch.testing.assert_close(*signed, equal_nan=True)
     torch.testing.assert_close(actual, wanted, atol=1e-5, rtol=0, equal_nan=True)
     assert asked[0] == (torch.float32, int(items.sum()))
     assert asked[1][0] is None
@@ -132,16 +136,17 @@ def test_a_model_in_single_precision_stays_in_it(asked):
 
 
 @given(
-    st.lists(st.floats(0, 1), min_size=1, max_size=6),
+    st.lists(st.floats(-1, 1), min_size=1, max_size=6),
     st.lists(st.floats(-1, 1), min_size=6, max_size=6),
     st.floats(1e-6, 1e-2),
 )
 def test_errors_move_no_rank_of_what_is_no_close_call(values, shifts, error):
     """Close calls take their true values; all others are off by up to the error."""
     true, items = torch.tensor([values], dtype=torch.float64), torch.ones(1, len(values), dtype=torch.bool)
-    seen = (true + error * torch.tensor([shifts[: len(values)]], dtype=torch.float64)).clamp_min(0.0)
+    seen = true + error * torch.tensor([shifts[: len(values)]], dtype=torch.float64)
     mended = true.where(close_calls(seen, items, torch.tensor([error], dtype=torch.float64)), seen)
     assert torch.equal(ties_within(mended, items), ties_within(true, items))
+    assert torch.equal(mended > 0, true > 0)
 
 
 @pytest.mark.parametrize("encoder", ["bilstm", "cnn", "average", "hierarchical"])

@@ -30,7 +30,7 @@ def of_case(encoder, attention, classes, has_query, head="linear"):
     return model, seen_by(model, batch)
 
 
-@pytest.mark.parametrize(("encoder", "attention", "classes", "has_query"), list(cases()))
+@pytest.mark.parametrize(("encoder", "attention", "classes", "has_query"), cases())
 def test_all_items_but_one_are_what_leaving_it_out_leaves(encoder, attention, classes, has_query):
     model, seen = of_case(encoder, attention, classes, has_query)
     items = seen.encoded.items
@@ -128,24 +128,6 @@ def test_zeroed_words_have_no_embedding_and_stay_in_the_text(encoder):
                     embedded[row, place] = 0
         encoded = model.encode(embedded, seen.batch)
         close(actual[:, part], model.decode(encoded, model.attend(encoded, seen.batch)[1]).detach())
-
-
-@torch.no_grad()
-@pytest.mark.parametrize("encoder", ["average", "bilstm", "cnn"])
-@pytest.mark.parametrize("head", ["linear", "tanh"])
-def test_imposed_weights_are_renormalized_over_what_is_kept(encoder, head):
-    model = make(encoder, head=head)
-    seen = seen_by(model, make_batch())
-    weights = torch.randn(seen.encoded.items.shape, generator=torch.Generator().manual_seed(0)).double()
-    weights = weights.masked_fill(~seen.encoded.items, -torch.inf)
-    keep = torch.zeros_like(seen.encoded.items)
-    keep[0, [0, 2]] = True
-    (actual, whole) = logits_of_parts(model, seen, torch.stack([keep, seen.encoded.items], 1), weights)[0]
-    read = torch.ones(1, 2, dtype=torch.bool)
-    short = Batch(seen.batch.index[:1], seen.batch.tokens[:1, [0, 2]], read, read, seen.batch.labels[:1])
-    encoded = model.encode(model.embed(short), short)
-    close(actual, model.decode(encoded, weights[:1, [0, 2]].softmax(-1))[0])
-    close(whole, model.decode(seen.encoded, weights.softmax(-1))[0])
 
 
 def test_texts_of_which_the_same_is_left_are_read_once(monkeypatch):

@@ -1,13 +1,13 @@
 """What the audit says about explaining decisions: which ranking, and how far to trust it, in the headline's words."""
 
 import pytest
+from heedful.verdict.counting import counted
+from heedful.verdict.headline import headline
 
 from heedful.auditing.explanation import Guidance
 from heedful.auditing.guidance import guidance_of
 from heedful.errors import SettingError
 from heedful.schema import Advice, Ranking, Training, Verdict, updated
-from heedful.verdict.counting import counted
-from heedful.verdict.headline import headline
 from support.lines import countable_line as line
 from support.lines import countable_verdict
 
@@ -104,7 +104,9 @@ def test_without_an_audit_trust_says_how_to_make_one():
 
 def test_a_ranking_that_nobody_knows_is_an_error():
     unknown = Advice(action="instead", ranking="gradients")
-    with pytest.raises(SettingError, match="unknown ranking 'gradients'. .*Known: input_gradient, product"):
+    with pytest.raises(
+        SettingError, match="unknown ranking 'gradients'. .*Known: gradient_x_input, attention_x_gradient"
+    ):
         guidance(verdict_of(FAILS, advice=unknown))
 
 

@@ -49,7 +49,7 @@ def test_uniform_attention_chooses_as_chance_does():
 def test_a_size_that_takes_all_the_weight_of_one_ranking_is_left_out_of_all():
     # Attention's two top words have all the weight: without them nothing is left, and the size counts for no ranking.
     values = findings_of("comprehensiveness_sufficiency", [3, -1, 2, 1], [0.6, 0.4, 0.0, 0.0], sizes=(1.0, 2.0))
-    for name in ("attention", "random", "leave_one_out", "weight_gradient"):
+    for name in ("attention", "random", "leave_one_out", "gradient_x_input"):
         assert torch.tensor(values[f"comprehensiveness_{name}_2"]).isnan()
     one, every = (values[f"comprehensiveness_attention{size}"] for size in ("_1", ""))
     assert every == pytest.approx(one) == pytest.approx(sigmoid(1.4) - sigmoid(-1.0))

@@ -5,12 +5,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from heedful.attribution import logits_of_parts
 from heedful.battery import BATTERY, QUESTIONS, Evidence
 from heedful.battery.evidence import RANKINGS
 from heedful.battery.places import first_place, mean_over
 from heedful.models.trace import trace
-from support.by_hand import Bag, batch_of, evidence_by_hand, findings_in
+from support.by_hand import Bag, batch_of, evidence_by_hand
 from support.evidence import KINDS, evidence_of_kind, seeded
 from support.four_verbs import FourVerbs
 from support.models import make, make_batch
@@ -103,21 +102,6 @@ def test_permuted_weights_are_the_same_weights(kind):
     assert (permuted[~evidence.items] == 0).all()
 
 
-def test_the_reference_weighs_words_by_what_they_say():
-    """In proportion to |logit|, with a thousandth of the largest for each, so that none is without weight."""
-    evidence = evidence_by_hand([4, -2, 0], [0.2, 0.3, 0.5])
-    wanted = torch.tensor([[4.004, 2.004, 0.004]]).double() / 6.012
-    torch.testing.assert_close(evidence.reference_log_attention.exp(), wanted)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_reference_weights_are_weights_of_the_items(kind):
-    evidence = evidence_of_kind(kind)
-    weights = evidence.reference_log_attention.exp()
-    torch.testing.assert_close(weights.sum(1), torch.ones(len(weights)).double())
-    assert torch.equal(weights > 0, evidence.items)
-
-
 def test_erasing_one_item_by_running_is_erasing_it_exactly():
     evidence = evidence_by_hand([1, -2, 3, 4], scores=[0.0, 5000.0, 1.0, -3000.0], bias=0.3)
     plain = Evidence(FourVerbs(evidence.model), evidence.trace)
@@ -167,34 +151,9 @@ def test_all_weight_on_the_first_word_leaves_nothing_to_erase(name):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_uninformed_evidence_is_the_model_under_its_permuted_weights(kind):
+def test_permuted_evidence_is_the_model_under_its_permuted_weights(kind):
     evidence = evidence_of_kind(kind)
     permuted = evidence.attention.gather(1, evidence.permutation)
-    torch.testing.assert_close(evidence.uninformed.attention, permuted)
-    torch.testing.assert_close(evidence.uninformed.log_attention.exp(), permuted)
-    torch.testing.assert_close(evidence.uninformed.probabilities, evidence.decode(permuted).softmax(-1))
-
-
-def test_permuted_weights_are_judged_by_the_words_that_they_fall_on():
-    """Permuted, the largest weight falls on a word against class 1: that word then decides, and wrongly."""
-    evidence = evidence_by_hand([5.0, -5.0, -5.0], [0.8, 0.12, 0.08])
-    evidence.permutation = torch.tensor([[1, 0, 2]])
-    findings = findings_in("erase_one", evidence)
-    assert findings["flips_attention"] == 1 and findings["flips_permuted"] == 1
-    assert findings_in("prediction", evidence)["correct_permuted"] == 0
-    assert findings_in("erase_until_flip", evidence)["fraction_permuted"] == pytest.approx(1 / 3)
-
-
-@pytest.mark.parametrize("kind", ["token-wise", "recurrent", "five classes", "sentences", "query", "not linear"])
-def test_comprehensiveness_of_permuted_weights_imposes_them_on_what_is_left(kind):
-    evidence = evidence_of_kind(kind)
-    findings = BATTERY["comprehensiveness_sufficiency"].function(evidence, seeded(), sizes=(1.0,)).values
-    other = evidence.uninformed
-    top = other.ranking("attention")[:, 0]
-    keep = evidence.items.scatter(1, top[:, None], False)
-    logits = logits_of_parts(evidence.model, evidence.trace, keep[:, None], other.log_attention)[:, 0]
-    decided = other.predicted[:, None]
-    lost = (other.probabilities - logits.softmax(-1)).gather(1, decided)[:, 0].where(evidence.count > 1, torch.nan)
-    both = ~findings["comprehensiveness_permuted"].isnan()
-    assert both.any()
-    torch.testing.assert_close(findings["comprehensiveness_permuted"][both], lost[both])
+    torch.testing.assert_close(evidence.permuted.attention, permuted)
+    torch.testing.assert_close(evidence.permuted.log_attention.exp(), permuted)
+    torch.testing.assert_close(evidence.permuted.probabilities, evidence.decode(permuted).softmax(-1))

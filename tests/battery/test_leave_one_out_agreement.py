@@ -5,9 +5,8 @@ from scipy.stats import kendalltau
 from heedful.attribution import leave_one_out_imposed
 from heedful.battery import BATTERY, Evidence
 from heedful.models.trace import trace
-from heedful.types import Batch
-from support.by_hand import evidence_by_hand, findings_in, findings_of
-from support.evidence import evidence_of_kind
+from support.by_hand import evidence_by_hand, findings_of, sigmoid
+from support.evidence import evidence_of_kind, seeded
 from support.models import make, make_batch
 
 
@@ -29,34 +28,39 @@ def importance_of(logits, weights):
 def test_the_floor_is_that_of_the_permuted_weights(seed):
     logits, scores = torch.randn(2, 7, generator=torch.Generator().manual_seed(seed)).double()
     evidence = evidence_by_hand(logits.tolist(), scores=scores.tolist(), seed=seed)
-    values = findings_in("leave_one_out_agreement", evidence)
+    values = BATTERY["leave_one_out_agreement"].function(evidence, seeded(), permuted=True).values
     own = scores.softmax(0)
     permuted = own[evidence.permutation[0]]
-    assert values["tau"] == pytest.approx(kendalltau(own, importance_of(logits, own))[0])
-    assert values["tau_permuted"] == pytest.approx(kendalltau(permuted, importance_of(logits, permuted))[0])
-    assert values["tau_imposed"] == values["tau"]  # in a bag attending anew changes nothing
+    assert values["tau"].item() == pytest.approx(kendalltau(own, importance_of(logits, own))[0])
+    wanted = kendalltau(permuted, importance_of(logits, permuted))[0]
+    assert values["tau_permuted"].item() == pytest.approx(wanted)
 
 
-def test_own_weights_imposed_are_not_attending_anew_in_context():
-    """Each word deleted, the rest read anew, and its own weights divided by their sum."""
+def test_the_floor_is_that_of_a_random_order_unless_permuted_weights_are_measured():
+    (question,) = BATTERY["leave_one_out_agreement"].questions
     evidence = evidence_of_kind("recurrent")
-    batch, whole = evidence.trace.batch, evidence.probabilities[0]
-    read = torch.ones(1, 6, dtype=torch.bool)
-    importance = []
-    for word in range(7):
-        kept = [place for place in range(7) if place != word]
-        shorter = Batch(batch.index[:1], batch.tokens[:1, kept], read, read, batch.labels[:1])
-        weights = evidence.attention[:1, kept]
-        with torch.no_grad():
-            left = evidence.model.decode(trace(evidence.model, shorter).encoded, weights / weights.sum()).softmax(-1)
-        importance.append((left[0] - whole).abs().sum() / 2)
-    torch.testing.assert_close(evidence.imposed_leave_one_out[0], torch.stack(importance))
-    assert (evidence.leave_one_out[0] - torch.stack(importance)).abs().max() > 1e-6
+    for permuted in (False, True):
+        found = BATTERY["leave_one_out_agreement"].function(evidence, seeded(), permuted=permuted).values
+        columns = {f"leave_one_out_agreement.{name}": value[None] for name, value in found.items()}
+        _, floor, _ = question.measured(columns)
+        wanted = found["tau_permuted"] if permuted else torch.zeros_like(found["tau"])
+        torch.testing.assert_close(floor[0], wanted, equal_nan=True)
+        assert ("tau_permuted" in found) == permuted
+
+
+def test_leave_one_out_as_a_ranking_has_a_sign():
+    """Without a word against the prediction it is more probable; its distance is that of one for it."""
+    # 4 x .3 - 2 x .5 + 1 x .2 = .4; without the first -.8 / .7, the second 1.4 / .5, the third .2 / .8.
+    evidence = evidence_by_hand([4, -2, 1], [0.3, 0.5, 0.2])
+    wanted = [sigmoid(0.4) - sigmoid(without) for without in (-0.8 / 0.7, 1.4 / 0.5, 0.2 / 0.8)]
+    assert evidence.leave_one_out[0].tolist() == pytest.approx(wanted)
+    assert evidence.leave_one_out_tvd[0].tolist() == pytest.approx([abs(each) for each in wanted])
+    assert evidence.ranking("leave_one_out").tolist() == [[0, 2, 1]]
 
 
 def test_uniform_attention_has_no_order():
     values = findings_of("leave_one_out_agreement", [1, 3, 9], [1 / 3, 1 / 3, 1 / 3])
-    assert all(torch.tensor(values[name]).isnan() for name in ("tau", "tau_imposed", "tau_permuted"))
+    assert all(torch.tensor(values[name]).isnan() for name in ("tau", "p"))
 
 
 def test_words_whose_deletion_does_nothing_are_tied():

@@ -1,7 +1,6 @@
 """What the verdict asks, in the words of what attention weighs."""
 
 from typing import get_args
-from zlib import crc32
 
 import pytest
 import torch
@@ -96,35 +95,6 @@ def test_a_question_is_of_its_group(name):
 @every_question
 def test_every_question_has_a_group(question):
     assert question.group in get_args(Group)
-
-
-class Drawn(dict[str, torch.Tensor]):
-    """Columns of random numbers: floor and best vary from text to text wherever they are measured."""
-
-    def __missing__(self, name: str) -> torch.Tensor:
-        return torch.rand(1, 40, generator=torch.Generator().manual_seed(crc32(name.encode()))).double()
-
-
-@every_question
-def test_a_question_says_which_difference_of_best_and_floor_matters(question):
-    """None needs saying where best and floor are the same for all texts, such as 1 and 0."""
-    columns = Drawn()
-    columns |= {name: columns[name] for name in EVERYTHING}
-    _, floor, best = question.measured(columns)
-    possible = best - floor
-    if (possible - possible[0, 0]).abs().max() > 1e-12:
-        assert 0 < question.material < 1
-    else:
-        assert 0 <= question.material < possible[0, 0]
-
-
-@every_question
-def test_what_is_attainable_is_measured_as_the_value_is(question):
-    """One number for each seed and text."""
-    if question.attainable is not None:
-        columns = Columns(EVERYTHING)
-        value, _, _ = question.measured(columns)
-        assert question.attainable(columns).shape == value.shape
 
 
 def test_questions_name_the_items():

@@ -66,7 +66,6 @@ def test_many_labels_are_not_distinguished():
     assert set(values_of([BAD, NEUTRAL[0]], [0.5, 0.5], labels=tuple("abcdef"))) == {
         "polar_above_neutral",
         "own_above_neutral",
-        "own_above_neutral_gradient",
         "weight_polar",
         "weight_neutral",
     }

@@ -2,6 +2,7 @@
 
 import json
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
@@ -12,7 +13,7 @@ from heedful.report import read_audit
 from heedful.runs.companions import audit_planned
 from heedful.runs.store import Store
 from heedful.runs.worker import ensure_on, load_data
-from heedful.settings import DataSettings, NetworkSettings, Run, TrainingSettings
+from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TrainingSettings
 from heedful.settings.validation import update_settings
 from support.classifiers import written
 
@@ -62,23 +63,31 @@ def test_ways_are_judged_on_dev_from_the_first_seeds(searched):
 def test_the_chosen_way_is_tested_on_test_from_seeds_that_had_no_part_in_the_choice(searched):
     reached, asked, _, _ = searched
     tested, settings, _ = asked[-1]
-    assert settings.split == "test" and "adversarial_attention" in settings.tests
+    assert settings == AuditSettings()
     assert [each.run.seed for each in tested] == [6, 7, 8, 6, 7, 8]
     before, after = reached.tested.before.verdict, reached.tested.after.verdict
     assert (len(before.trainings), len(after.trainings)) == (3, 3) and before.split == after.split == "test"
-    assert not {training.run for training in after.trainings} & {key for point in reached.points for key in point.runs}
+    assert not {training.run for training in after.trainings} & {
+        key for method in reached.others for key in method.runs
+    }
 
 
-def test_points_say_what_was_measured(searched):
-    reached, _, _, _ = searched
-    assert reached.own_way.lost == 0 and [point.name for point in reached.points] == [
-        "diversity 0.25",
-        "diversity 0.25, taught",
-    ]
-    for point in (reached.own_way, *reached.points):
-        assert set(point.scores) >= {"leave_one_out_agreement", "erase_until_flip", "seeds", "embedding_attack"}
-        assert point.sharpness >= 1 and 0 <= point.evenness <= 1 and 0 <= point.accuracy <= 1
-    assert reached.points[0].lost == pytest.approx(reached.own_way.accuracy - reached.points[0].accuracy)
+def test_methods_are_scored_by_accuracy_and_by_points_among_all_texts(searched):
+    reached, asked, folder, _ = searched
+    assert reached.own_way.lost == 0
+    assert [method.name for method in reached.others] == ["diversity 0.25", "diversity 0.25, taught"]
+    assert reached.others[0].lost == pytest.approx(reached.own_way.accuracy - reached.others[0].accuracy)
+    for method in (reached.own_way, *reached.others):
+        tables = [_judged(folder / "audits", run) for run in method.runs]
+        pointing = [(table["outcome"] == "points").mean() for table in tables]
+        assert method.points == pytest.approx(sum(pointing) / len(pointing)) and method.points <= method.decided
+
+
+def _judged(audits, run):
+    """Outcomes of attention in the dev texts of a run."""
+    audits = (read_audit(folder) for folder in audits.iterdir())
+    audit = next(audit for audit in audits if audit.verdict.run == run and audit.verdict.split == "dev")
+    return audit.outcomes.filter((pl.col("ranking") == "attention") & pl.col("outcome").is_not_null())
 
 
 def test_the_kept_run_is_of_the_original_seed(searched):
@@ -97,7 +106,7 @@ def test_the_command_finds_all_done_and_prints_before_and_after(searched, monkey
     shown = CliRunner().invoke(app, ["improve", key[:8], "--examples", "30", "--json", *places], catch_exceptions=False)
     assert shown.exit_code == 0, shown.output
     assert "run.json names" in shown.stderr and "To train on other data" in shown.stderr
-    assert "Scores: 0 the floor, 1 the best" in shown.stderr and "embedding attack" in shown.stderr
+    assert "Training methods, on dev texts" in shown.stderr and "attention points in" in shown.stderr
     document = json.loads(shown.stdout)
     assert document["chosen"] == "diversity 0.25, taught" and len(document["dev"]) == 3 and len(document["test"]) == 2
     assert {question["name"] for question in document["comparison"]["questions"]} >= {"seeds", "adversarial_attention"}

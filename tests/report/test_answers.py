@@ -88,12 +88,12 @@ def test_what_else_is_to_be_known_is_a_sentence_each(verdict_of):
         "uncounted": {"one word": 3, "undefined": 1},
         "left_out": ("seed-1",),
     }
-    moved, wrong, uncounted, left_out = remarks(verdict_of(**changes).answer)
+    moved, wrong, left_out, uncounted = remarks(verdict_of(**changes))
     assert moved.startswith("Moved information: in 30 of 100 texts (20 to 40)") and wrong == "Of 40 wrong predictions."
     assert uncounted == "Texts without an outcome: 3 with a single word, 1 with no prediction for some of their parts."
     assert left_out.endswith("constant prediction: seed-1.")
     nothing = {"moved": None, "wrong_sentence": "", "uncounted": {}, "left_out": ()}
-    assert remarks(verdict_of(**nothing, moved_note="It cannot be imposed.").answer) == (
+    assert remarks(verdict_of(**nothing, moved_note="It cannot be imposed.")) == (
         "Moved information was not measured. It cannot be imposed.",
     )
-    assert remarks(verdict_of(**nothing, moved_note="").answer) == ()
+    assert remarks(verdict_of(**nothing, moved_note="")) == ()

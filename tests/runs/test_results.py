@@ -14,7 +14,7 @@ from heedful.runs.results import (
 )
 from heedful.runs.store import Store
 from heedful.runs.worker import ensure, load_data
-from heedful.schema import Advice, Line, Verdict
+from heedful.schema import AuditAnswer, ClassAnswer, Interval, Recommendation, Shares, Verdict
 from heedful.settings import AuditSettings
 from heedful.settings.validation import update_settings
 from support.cluster import SMALL
@@ -47,7 +47,7 @@ def test_the_table_has_a_row_a_run_and_a_column_a_setting_that_varies(half_done)
 def test_runs_that_are_audited_have_a_verdict_in_the_table(half_done, tmp_path):
     store, runs = half_done
     first, second = runs
-    audits = audits_of(runs, AuditSettings(tests=("uniform",), shown=0))
+    audits = audits_of(runs, AuditSettings(tests=("outcome",), shown=0))
     trained, dataset = store.load(first), load_data(runs[first])[1]
     rows = result_table(runs, store, {}, cached=[first], audits=audits, folder=tmp_path)
     assert rows["status"].to_list() == ["left", "left"] and rows["answer"].to_list() == [None, None]
@@ -55,13 +55,11 @@ def test_runs_that_are_audited_have_a_verdict_in_the_table(half_done, tmp_path):
     place = ensure_audit(trained, dataset, audits[first].settings, tmp_path, reference)
     assert place.name == audits[first].key
     rows = result_table(runs, store, {audits[second].key: "no luck"}, [first], audits=audits, folder=tmp_path)
-    assert rows.columns[-6:] == [*VERDICT_COLUMNS, "seconds"]
+    assert rows.columns[-8:] == [*VERDICT_COLUMNS, "seconds"]
     assert rows["status"].to_list() == ["done", "failed"] and rows["error"].to_list() == [None, "no luck"]
     verdict = finished_verdict(place)
-    assert rows["answer"].to_list() == [verdict.headline.answer, None]
-    lines = [line.outcome for line in verdict.lines]
-    for outcome in ("holds", "fails", "undecided"):
-        assert rows[outcome].to_list() == [lines.count(outcome), None]
+    assert rows["answer"].to_list() == [verdict.answer.headline, None]
+    assert rows["points"].to_list() == [verdict.answer.overall.shares.points.value, None]
     cached = [first, audits[first].key]
     assert result_table(runs, store, {}, cached, audits=audits, folder=tmp_path)["status"][0] == "cached"
     (place / "rows.parquet").unlink()
@@ -69,22 +67,34 @@ def test_runs_that_are_audited_have_a_verdict_in_the_table(half_done, tmp_path):
     assert result_table(runs, store, {}, cached, audits=audits, folder=tmp_path)["status"][0] == "left"
 
 
+def answered(**recommendation):
+    shares = Shares(points=Interval(value=0.6, low=0.5, high=0.7, n=90), luck=0.2, no_small_set=Interval(value=0.1))
+    overall = ClassAnswer(answer="For some texts", sentence="", shares=shares)
+    shown = Recommendation(**recommendation) if recommendation else None
+    answer = AuditAnswer(headline="For some texts", overall=overall, recommendation=shown)
+    return Verdict(run="r", data="d", texts=200, labels=("a", "b"), lines=(), answer=answer)
+
+
 @pytest.mark.parametrize(
-    ("changes", "advice"),
+    ("recommendation", "shown"),
     [
-        ({"advice": Advice(action="attention", ranking="attention")}, "attention"),
-        ({"advice": Advice(action="instead", ranking="leave_one_out")}, "leave_one_out"),
-        ({"advice": Advice(action="nothing", ranking="weight_gradient")}, "nothing"),
-        ({"advice": None}, None),
-        ({"advice": None, "learnt": False}, "nothing"),
+        ({"show": "attention", "ranking": "attention"}, "attention"),
+        ({"show": "ranking", "ranking": "leave_one_out"}, "leave_one_out"),
+        ({"show": "key words", "ranking": "alone"}, "key words"),
+        ({"show": "nothing"}, "nothing"),
+        ({}, None),
     ],
 )
-def test_the_advice_is_a_word(changes, advice):
-    lines = tuple(Line(name=name, question="?", outcome=name) for name in ("holds", "fails", "fails", "not counted"))
-    verdict = Verdict.model_validate(
-        {"run": "r", "data": "d", "texts": 200, "labels": ("a", "b"), "lines": lines} | changes
-    )
-    assert verdict_columns(verdict) == {"answer": None, "holds": 1, "fails": 2, "undecided": 0, "advice": advice}
+def test_what_to_show_is_a_word(recommendation, shown):
+    assert verdict_columns(answered(**recommendation)) == {
+        "answer": "For some texts",
+        "points": 0.6,
+        "points_low": 0.5,
+        "points_high": 0.7,
+        "luck": 0.2,
+        "no_small_set": 0.1,
+        "recommendation": shown,
+    }
 
 
 def test_the_estimate_goes_by_runs_that_differ_in_the_seed_alone_then_by_data_and_encoder(half_done):

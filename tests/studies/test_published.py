@@ -177,7 +177,9 @@ def test_the_top_item_by_product_flips_more_than_that_by_attention_as_the_paper_
     for data in ("yahoo", "imdb_ratings", "amazon", "yelp"):
         model = "hierarchical rnn"
         by_attention = sum(table[data, model, f"{cell}_attention"] for cell in ("both_flip", "only_top_flips"))
-        by_product = sum(figure[data, model, f"{cell}_attention_x_gradient"] for cell in ("both_flip", "only_top_flips"))
+        by_product = sum(
+            figure[data, model, f"{cell}_attention_x_gradient"] for cell in ("both_flip", "only_top_flips")
+        )
         assert by_product > by_attention
 
 

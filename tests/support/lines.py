@@ -23,7 +23,7 @@ def verdict_of_scores(*scores: float | None, instead=None) -> Verdict:
 def countable_line(low: float = 0.6, high: float = 0.8, **changes) -> Line:
     """A line that counts, but for the changes."""
     scored = {"score": (low + high) / 2, "score_low": low, "score_high": high}
-    base = {"texts": 20, "group": "relevance", "floor": 0.1, "best": 0.9, "material": 0.05}
+    base = {"texts": 20, "group": "relevance", "floor": 0.1, "best": 0.9}
     return Line.model_validate({"name": "erase_one", "question": "How?", **scored, **base, **changes})
 
 

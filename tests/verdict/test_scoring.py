@@ -146,32 +146,6 @@ def test_a_seed_without_a_value_is_left_out(failed):
     assert lines(columns)["permutation"] == lines(EVERYTHING)["permutation"]
 
 
-def test_what_the_best_attention_attains_is_a_score():
-    line = lines(EVERYTHING)["comprehensiveness"]
-    assert line.attainable == pytest.approx(0.75)  # 0.4 between 0.1 and 0.5
-    assert 0.5 < line.attainable_low < 0.75
-    assert lines(EVERYTHING)["permutation"].attainable is None
-
-
-def permuted(correct: torch.Tensor) -> dict[str, torch.Tensor]:
-    """Columns of erase_one whose permuted weights reach half of what is possible, in a model that is then so good."""
-    halfway = {"flips_attention": 0.8, "other_flips_attention": 0.0, "some_item_flips": 1.0, "flips_permuted": 0.5}
-    columns = {f"erase_one.{name}": torch.full((1, 40), value).double() for name, value in halfway.items()}
-    label = torch.tensor([[0.0, 1.0] * 20])
-    return columns | {"prediction.correct_permuted": correct.double(), "prediction.label": label}
-
-
-def test_what_attention_that_knows_nothing_reaches_is_a_score():
-    line = lines(permuted(torch.ones(1, 40)))["erase_one"]
-    assert line.uninformed == pytest.approx(0.5) and line.uninformed_high >= 0.5
-
-
-def test_a_model_that_permuted_weights_leave_without_skill_is_no_objection():
-    guessing = torch.tensor([[1.0, 1.0, 0.0, 0.0] * 10])
-    line = lines(permuted(guessing))["erase_one"]
-    assert line.uninformed is None and line.uninformed_high is None
-
-
 def rows(values: dict[tuple[int, str], float], test: str = "uniform", solver: str = "exact") -> pl.DataFrame:
     cells = [{"example": e, "measure": m, "value": v} for (e, m), v in values.items()]
     kinds = {"example": pl.Int32, "measure": pl.String, "value": pl.Float64}

@@ -67,19 +67,13 @@ class VariantReader:
     width: int
 
     @torch.no_grad()
-    def logits(
-        self,
-        sequences: Int[ndarray, "batch part place"],
-        imposed: Float[Tensor, "batch item"] | None = None,
-        attended: int | None = None,
-    ) -> Float[Tensor, "batch part classes"]:
+    def logits(self, sequences: Int[ndarray, "batch part place"]) -> Float[Tensor, "batch part classes"]:
         """Logits of variants, each given by its tokens; NaN where nothing is left to weigh.
 
         Args:
             sequences: numbers of tokens, in the order of the text; `NOTHING` behind the end of a variant.
-            imposed: log weights of the whole texts, which the parts after the first `attended` are weighed by.
         """
-        return self._read(sequences, imposed, attended)[1]
+        return self._read(sequences)[1]
 
     @torch.no_grad()
     def attention_and_logits(
@@ -132,10 +126,7 @@ class VariantReader:
         return len(self.directions[0].state) - 1
 
     def _read(
-        self,
-        sequences: Int[ndarray, "batch part place"],
-        imposed: Float[Tensor, "batch item"] | None = None,
-        attended: int | None = None,
+        self, sequences: Int[ndarray, "batch part place"]
     ) -> tuple[Float[Tensor, "batch part place"], Float[Tensor, "batch part classes"]]:
         """Weights and logits, texts of similar length at a time."""
         lengths = (sequences != NOTHING).sum(2)
@@ -144,22 +135,11 @@ class VariantReader:
         for some in of_similar_length(torch.from_numpy(lengths.sum(1)), CELLS):
             chosen = sequences[some.numpy(), :, : max(1, lengths[some.numpy()].max(initial=0))]
             weighed = self._weighed(chosen)
-            scores = weighed.scores.unflatten(0, chosen.shape[:2])
-            if imposed is not None:
-                scores = torch.cat([scores[:, :attended], self._imposed(chosen[:, attended:], imposed)], 1)
-            own, some = scores.softmax(-1), some.to(scores.device)
+            own = weighed.scores.unflatten(0, chosen.shape[:2]).softmax(-1)
+            some = some.to(own.device)
             weights[some, :, : own.shape[2]] = own
             sums[some] = (own.flatten(0, 1)[:, None] @ weighed.values)[:, 0].unflatten(0, chosen.shape[:2])
         return weights, self.decoding.finish(sums[None])[0]
-
-    def _imposed(
-        self, sequences: Int[ndarray, "batch part place"], imposed: Float[Tensor, "batch item"]
-    ) -> Float[Tensor, "batch part place"]:
-        tokens = torch.from_numpy(sequences).to(self.text.device).clamp_min(0)
-        place = tokens - torch.from_numpy(self.first).to(self.text.device)[self.text[tokens]]
-        items = self.items[sequences.clip(0)] & (sequences != NOTHING)
-        log_weights = imposed.to(self.constant)[self.text[tokens], place]
-        return log_weights.where(torch.from_numpy(items).to(imposed.device), -torch.inf)
 
     def _weighed(self, sequences: Int[ndarray, "batch part place"]) -> Weighed:
         rows = sequences.reshape(-1, sequences.shape[2])

@@ -3,13 +3,10 @@
 from dataclasses import replace
 
 from heedful.improving.candidates import ALONE
-from heedful.improving.choosing import choose
-from heedful.improving.method_scores import Point, point_of
 from heedful.schema import Line
 from heedful.settings import Option
-from heedful.studies.claims import cell_has_learnt
+from heedful.studies.heedable.recipe_scores import RecipeScores, choose, score_recipe
 from heedful.studies.study import Cell, Results
-from heedful.verdict.counting import status
 from heedful.verdict.scoring import verdict_lines
 
 NAME = "heedable"
@@ -59,15 +56,15 @@ def chosen_recipe(results: Results, data: str, encoder: str) -> tuple[Cell, Cell
     return None if cell is None else (on_all_texts(results, cell, ALL), on_all_texts(results, vanilla, ALL))
 
 
-def points_on_dev(results: Results, data: str, encoder: str) -> dict[str, Point]:
+def points_on_dev(results: Results, data: str, encoder: str) -> dict[str, RecipeScores]:
     """Vanilla and every recipe as dev texts see them, by name; empty where vanilla was not audited on these."""
     on_dev = results.select(CORRECT, data=data, encoder=encoder, role=DEV)
     cells = {cell.method: on_all_texts(results, cell, ALL_DEV) for cell in on_dev}
     if VANILLA not in cells:
         return {}
     columns = {name: {**cell.columns, CORRECT: cell.columns[CORRECT_OF_ALL]} for name, cell in cells.items()}
-    own_way = {VANILLA: point_of(VANILLA, columns[VANILLA])}
-    return own_way | {name: point_of(name, columns[name], columns[VANILLA]) for name in columns if name in RECIPES}
+    own_way = {VANILLA: score_recipe(VANILLA, columns[VANILLA])}
+    return own_way | {name: score_recipe(name, columns[name], columns[VANILLA]) for name in columns if name in RECIPES}
 
 
 def on_all_texts(results: Results, cell: Cell, role: str) -> Cell:
@@ -82,11 +79,3 @@ def on_all_texts(results: Results, cell: Cell, role: str) -> Cell:
 def lines_of(cell: Cell) -> dict[str, Line]:
     """The questions that were asked of a cell, by name."""
     return {line.name: line for line in verdict_lines(cell.columns)}
-
-
-def holding(cell: Cell) -> tuple[int, int] | None:
-    """How many questions of relevance attention holds on, and of how many that count; None where nothing is learnt."""
-    if not cell_has_learnt(cell):
-        return None
-    outcomes = [status(line).outcome for line in lines_of(cell).values() if line.group == "relevance"]
-    return outcomes.count("holds"), sum(outcome != "not counted" for outcome in outcomes)

@@ -4,12 +4,11 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from heedful.improving.choosing import frontier
-from heedful.improving.method_scores import Point, point_of
 from heedful.report.figure import Figure
 from heedful.studies.charts import planes
 from heedful.studies.figures import Heading, claims_figure, study_figure
 from heedful.studies.heedable.columns import CORRECT, RECIPES, SEAT, SEAT_ALL, SEAT_CODE, SHARPNESS, VANILLA
+from heedful.studies.heedable.recipe_scores import RecipeScores, frontier, score_recipe
 from heedful.studies.study import Cell, Claim, Results
 
 OURS = "in none of the papers"
@@ -43,7 +42,7 @@ def figures(results: Results, claims: Mapping[str, Claim]) -> list[Figure]:
 
 def _frontier(results: Results) -> list[Figure]:
     cells = [cell for cell in results.select(CORRECT, SHARPNESS) if cell.encoder == "bilstm"]
-    points = [(cell, point_of(cell.method, cell.columns)) for cell in cells]
+    points = [(cell, score_recipe(cell.method, cell.columns)) for cell in cells]
     if not points:
         return []
     # Vanilla is drawn last: SEAT's points lie where it lies, and would hide it.
@@ -67,7 +66,7 @@ def _frontier(results: Results) -> list[Figure]:
     ]
 
 
-def _row(data: str, point: Point, kind: str) -> dict[str, str | float]:
+def _row(data: str, point: RecipeScores, kind: str) -> dict[str, str | float]:
     return {"data": data, "x": point.accuracy, "y": point.mean, "series": kind}
 
 

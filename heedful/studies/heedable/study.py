@@ -1,6 +1,5 @@
 """Which training makes attention worth heeding: SEAT and its baselines, diversity, evidence, ensembles, the recipe."""
 
-from heedful.improving.method_scores import OPTIONS, TESTS
 from heedful.runs.grid import RunWithBase
 from heedful.settings import AuditSettings, DataSettings, Option, Run, TextSettings, TrainingSettings
 from heedful.settings.validation import update_settings
@@ -22,9 +21,10 @@ from heedful.studies.heedable.columns import (
     VANILLA,
 )
 from heedful.studies.heedable.figures import figures
-from heedful.studies.heedable.goals import remarks
+from heedful.studies.heedable.recipe_scores import OPTIONS, TESTS
 from heedful.studies.heedable.tables import tables
 from heedful.studies.jain_wallace.preprocessing import VECTORS
+from heedful.studies.pinned import NEVER_EARLY
 from heedful.studies.study import Study, StudyRun
 
 BASELINES = ("word_at", "word_iat", "attention_rp", "attention_at", "attention_iat", SEAT_CODE)
@@ -102,8 +102,8 @@ def _method_runs(source: str, encoder: str, method: str, scale: str) -> list[Stu
     audits = {"": AuditSettings(tests=ON_TEST, options=OPTIONS, examples=EXAMPLES[scale], shown=0)}
     if method == VANILLA or method in RECIPES:
         audits[DEV] = AuditSettings(tests=TESTS, options=OPTIONS, split="dev", examples=EXAMPLES[scale], shown=0)
-        audits[ALL] = AuditSettings(tests=PREDICTED, shown=0)
-        audits[ALL_DEV] = AuditSettings(tests=PREDICTED, split="dev", shown=0)
+        audits[ALL] = AuditSettings(tests=PREDICTED, examples=None, shown=0)
+        audits[ALL_DEV] = AuditSettings(tests=PREDICTED, split="dev", examples=None, shown=0)
     return [
         StudyRun(
             data=source,
@@ -130,6 +130,7 @@ def _run(source: str, encoder: str, method: str, seed: int, scale: str) -> Run:
     network = {"encoder": "orthogonal_bilstm" if method == ORTHOGONAL else encoder, "hidden_size": 128 if full else 64}
     name = "faithful" if method in RECIPES else VANILLA if method == ORTHOGONAL else method
     training = TrainingSettings(
+        **NEVER_EARLY,
         method=name,
         options=dict(RECIPES.get(method, OWN.get(method, {}))),
         epochs=EPOCHS[scale],
@@ -163,5 +164,4 @@ STUDY = Study(
     tables=tables,
     claims=claims,
     figures=figures,
-    remarks=remarks,
 )

@@ -2,8 +2,8 @@
 
 from math import nan
 
-from heedful.improving.method_scores import QUESTIONS
 from heedful.measures import Estimate
+from heedful.schema import Line
 from heedful.studies.claims import entry, score_estimate
 from heedful.studies.heedable.columns import (
     ATTACK,
@@ -14,11 +14,9 @@ from heedful.studies.heedable.columns import (
     SHARPNESS,
     TAU_DELETION,
     chosen_recipes,
-    holding,
     lines_of,
 )
-from heedful.studies.heedable.goals import goals_table, score_of
-from heedful.studies.heedable.misses import misses_table
+from heedful.studies.heedable.recipe_scores import QUESTIONS
 from heedful.studies.study import Cell, Entry, Results, Table
 
 SCORED = {
@@ -42,31 +40,30 @@ assert tuple(SCORED) == QUESTIONS
 
 
 def tables(results: Results) -> list[Table]:
-    """What the recipe reaches, and why it misses some; what dev texts choose; scores; criteria."""
-    return [goals_table(results), misses_table(results), _chosen(results), _scores(results), _criteria(results)]
+    """What dev texts choose; scores; criteria."""
+    return [_chosen(results), _scores(results), _criteria(results)]
 
 
-def _count(number: int | None) -> Entry:
-    return Entry(None if number is None else Estimate(float(number), nan, nan, 1))
+def _score_of(line: Line) -> Estimate:
+    """The score of a question with its interval."""
+    score, low, high = (nan if end is None else end for end in (line.score, line.score_low, line.score_high))
+    return Estimate(score, low, high, line.texts)
 
 
 def _chosen(results: Results) -> Table:
     rows = []
     for (data, encoder), pair in chosen_recipes(results).items():
         for cell in reversed(pair):
-            held = holding(cell)
             entries = (
                 Entry(score_estimate(cell, "accuracy")),
-                *(_count(number) for number in held or (None, None)),
                 *(entry(cell.columns[column]) for column in (TAU_DELETION, OTHER_SEEDS, ATTACK, SHARPNESS)),
             )
             rows.append(((data, encoder, cell.method), entries))
     note = (
         f"On test texts. Dev texts choose among {len(RECIPES)} recipes: the highest mean score of those that lose at "
-        "most half a point of accuracy and no more than half of the sharpness. Held: questions of relevance on which "
-        "attention holds, of those that count; empty where the models have not learnt their task."
+        "most half a point of accuracy and no more than half of the sharpness."
     )
-    titles = ("accuracy", "held", "of", "tau leave-one-out", "JSD of seeds", "JSD under attack", "sharpness")
+    titles = ("accuracy", "tau leave-one-out", "JSD of seeds", "JSD under attack", "sharpness")
     return Table(
         "The recipe",
         "What dev texts choose, beside vanilla",
@@ -84,7 +81,7 @@ def _scores(results: Results) -> Table:
         scores = (lines.get(name) for name in SCORED)
         entries = (
             Entry(score_estimate(cell, "accuracy")),
-            *(Entry(None if line is None else score_of(line)) for line in scores),
+            *(Entry(None if line is None else _score_of(line)) for line in scores),
             entry(cell.columns[SHARPNESS]),
             entry(cell.columns[EVENNESS]),
         )

@@ -4,6 +4,7 @@ from heedful.runs.grid import RunWithBase
 from heedful.settings import AuditSettings, Run, TrainingSettings
 from heedful.settings.validation import update_settings
 from heedful.studies.jain_wallace.preprocessing import VECTORS, data_of, text_of
+from heedful.studies.pinned import NEVER_EARLY
 from heedful.studies.study import Study, StudyRun
 from heedful.studies.wiegreffe_pinter.claims import claims
 from heedful.studies.wiegreffe_pinter.figures import figures
@@ -23,8 +24,8 @@ SETS = ("sst2", "imdb", "ag_news", "newsgroups_sports")
 ENCODERS = {"bilstm": "bilstm", "mlp": "average"}
 ATTENTIONS = {"own": "additive", "uniform": "uniform", "imposed": "frozen"}
 FIRST_OTHER_SEED = 100
-PREDICTION = AuditSettings(tests=("prediction",), shown=0)
-SPREAD = AuditSettings(tests=("adversarial_attention",), shown=0)
+PREDICTION = AuditSettings(tests=("prediction",), examples=None, shown=0)
+SPREAD = AuditSettings(tests=("adversarial_attention",), examples=None, shown=0)
 FEW_SEEDS, ENOUGH_SEEDS = 2, 5
 """The second: as many as a claim about a single set needs."""
 
@@ -85,7 +86,7 @@ def _run(source: str, scale: str, model: PaperModel, seed: int) -> Run:
         data=data_of(source, scale),
         text=text_of(source, scale),
         network=update_settings(VECTORS, changes),
-        training=TrainingSettings(epochs=8 if scale == "paper" else 5),
+        training=TrainingSettings(**NEVER_EARLY, epochs=8 if scale == "paper" else 5),
         seed=seed,
     )
 

@@ -1,6 +1,7 @@
 """Variants of texts against the same texts written out and read whole."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy
 import pytest
@@ -17,6 +18,7 @@ from heedful.models.trace import reread, trace
 from heedful.types import Batch
 from support.four_verbs import FourVerbs
 from support.models import BATCH, TIME, VOCABULARY, cut, give_attention, make, make_batch
+from support.pairwise import pairwise
 
 RECURRENT = ("rnn", "lstm", "bilstm", "gru", "bigru")
 PARTS = 6
@@ -35,47 +37,33 @@ def close(actual, wanted):
     torch.testing.assert_close(actual, wanted, atol=1e-12, rtol=0, equal_nan=True)
 
 
-@pytest.mark.parametrize("head", ["linear", "tanh"])
-@pytest.mark.parametrize(("classes", "has_query"), [(2, False), (5, True)])
-@pytest.mark.parametrize("attention", list(ATTENTIONS))
-@pytest.mark.parametrize("encoder", RECURRENT)
+@pytest.mark.parametrize(
+    ("encoder", "attention", "classes", "has_query", "head"),
+    pairwise(product(RECURRENT, ATTENTIONS, (2, 5), (False, True), ("linear", "tanh"))),
+)
 def test_parts_are_what_texts_of_their_own_would_be(encoder, attention, classes, has_query, head):
     model, batch = make(encoder, attention, classes, has_query, head), make_batch(has_query)
     batch = give_attention(batch, hierarchical=False) if attention == "frozen" else batch
     seen = seen_by(model, batch)
     keep = random_parts(seen) & seen.encoded.items[:, None]
-    weights = torch.randn(BATCH, TIME, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    weights = weights.masked_fill(~seen.encoded.items, -torch.inf)
-    chosen = keep.any(-1)
-    own, imposed = logits_by_deletion(model, seen, keep, chosen, tokens=50, imposed=(weights,))
+    (own,) = logits_by_deletion(model, seen, keep, keep.any(-1), tokens=50)
     close(logits_of_parts(model, seen, keep), own)
-    close(logits_of_parts(model, seen, keep, weights), imposed)
-    mixed = logits_of_parts(model, seen, keep, weights, attended=2)
-    close(mixed, torch.cat([own[:, :2], imposed[:, 2:]], 1))
 
 
-@pytest.mark.parametrize(("classes", "has_query", "head"), [(2, False, "linear"), (5, True, "tanh")])
-@pytest.mark.parametrize("attention", ["additive", "dot"])
-@pytest.mark.parametrize("encoder", (*RECURRENT, "orthogonal_lstm"))
+@pytest.mark.parametrize(
+    ("encoder", "attention", "classes", "has_query", "head"),
+    pairwise(product((*RECURRENT, "orthogonal_lstm"), ("additive", "dot"), (2, 5), (False, True), ("linear", "tanh"))),
+)
 def test_in_single_precision_logits_are_nearly_the_same(encoder, attention, classes, has_query, head):
     model = make(encoder, attention, classes, has_query, head)
     seen = seen_by(model, make_batch(has_query))
-    keep, weights = random_parts(seen), seen.scores.masked_fill(~seen.encoded.items, -torch.inf)
+    keep = random_parts(seen)
     reader = variant_reader(model, seen)
     quick = in_precision(reader, model, seen, torch.float32)
-    usual, rough = (logits_of_parts(model, seen, keep, weights, attended=3, reader=each) for each in (reader, quick))
+    usual, rough = (logits_of_parts(model, seen, keep, reader=each) for each in (reader, quick))
     assert rough.dtype == torch.float64 and quick.directions[0].state.dtype == torch.float32
     torch.testing.assert_close(rough, usual, atol=1e-5, rtol=0, equal_nan=True)
     assert not torch.equal(rough.nan_to_num(0.0), usual.nan_to_num(0.0))
-
-
-@pytest.mark.parametrize("encoder", ["bilstm", "gru"])
-def test_any_model_may_have_some_parts_weighed_by_others(encoder):
-    model, seen = make(encoder), seen_by(make(encoder), make_batch())
-    keep, weights = random_parts(seen), torch.zeros(BATCH, TIME, dtype=torch.float64)
-    weights = weights.masked_fill(~seen.encoded.items, -torch.inf)
-    others = logits_of_parts(FourVerbs(model), seen, keep, weights, attended=4)
-    close(logits_of_parts(model, seen, keep, weights, attended=4), others)
 
 
 @pytest.mark.parametrize("encoder", RECURRENT)

@@ -1,13 +1,10 @@
 """Which runs the study makes, and how dev texts choose among recipes."""
 
-import pytest
 import torch
 
 from heedful.settings import Run
 from heedful.studies import STUDIES
 from heedful.studies.heedable.columns import RECIPES, chosen_recipe
-from heedful.studies.heedable.goals import GOALS, goals_table, remarks
-from heedful.studies.heedable.misses import misses_table
 from heedful.studies.heedable.study import METHODS
 from heedful.training.methods import METHODS as KNOWN
 from heedful.training.methods import bind_loss
@@ -98,71 +95,6 @@ def test_predictions_of_all_texts_stand_beside_those_of_the_audited():
     results = made_results(*cells)
     cell, _ = known(chosen_recipe(results, "sst2", "bilstm"))
     assert cell.columns["all texts.correct"].shape == (5, 90) and cell.columns["prediction.correct"].shape == (5, 40)
-    assert remarks(results)[-1].startswith("Of 1 models that have learnt their task")
-
-
-def reached(**changes):
-    """The row of the goals where the recipe differs from vanilla in these columns."""
-    names = ("vanilla", next(iter(RECIPES)))
-    cells = [made_cell("sst2", "bilstm", name, columns=COLUMNS, role="dev") for name in names]
-    for name, own in zip(names, ({}, changes), strict=True):
-        cells.append(made_cell("sst2", "bilstm", name, columns={**COLUMNS, **own}))
-    results = made_results(*cells)
-    ((_, _, _, missed), entries), *_ = goals_table(results).rows
-    return missed, [entry.ours and entry.ours.value for entry in entries], remarks(results)
-
-
-def test_goals_that_are_missed_are_named():
-    missed, values, (counts, *_) = reached(**{"seeds.mean_js": 0.04, "shape.sharpness": 3.0, "prediction.correct": 0.9})
-    assert missed == "nothing" and values[1] == pytest.approx(0.4, abs=0.01)
-    assert values[-1] == pytest.approx(0.75, abs=0.01)
-    assert "JSD of seeds, relative at most 0.5: 1 of 1" in counts
-    missed, _, (counts, *_) = reached(**{"seeds.mean_js": 0.06, "shape.sharpness": 1.5, "prediction.correct": 0.7})
-    assert missed.split("; ") == [GOALS[place].sentence for place in (0, 1, 2, 8)]
-    assert "JSD of seeds, relative at most 0.5: 0 of 1" in counts
-
-
-def why_missed(chosen_test=None, **others):
-    """Why each goal is missed where the first recipe is chosen, with other recipes that do so on test and so on dev."""
-    names, stable = list(RECIPES), {"seeds.mean_js": 0.02}
-    cells = [made_cell("sst2", "bilstm", "vanilla", columns=COLUMNS, role=role) for role in ("", "dev")]
-    cells.append(made_cell("sst2", "bilstm", names[0], columns={**COLUMNS, **(chosen_test or {})}))
-    cells.append(made_cell("sst2", "bilstm", names[0], columns={**COLUMNS, **stable}, role="dev"))
-    for name, (on_test, on_dev) in zip(names[1:], others.values(), strict=False):
-        cells.append(made_cell("sst2", "bilstm", name, columns={**COLUMNS, **on_test}))
-        cells.append(made_cell("sst2", "bilstm", name, columns={**COLUMNS, **on_dev}, role="dev"))
-    return {goal: why for (_, _, goal, why), _ in misses_table(made_results(*cells)).rows}
-
-
-SEEDS_HALVED = GOALS[2].sentence
-RESTLESS, CALM, CALMER = ({"seeds.mean_js": value, "prediction.correct": 0.9} for value in (0.09, 0.04, 0.01))
-
-
-def test_a_missed_goal_says_what_spoke_against_the_recipe_that_reaches_it():
-    assert why_missed(CALM) == {}
-    assert why_missed(RESTLESS) == {SEEDS_HALVED: "no recipe reaches it"}
-    nearest = why_missed(RESTLESS, second=({**CALM, "seeds.mean_js": 0.08}, CALM))
-    assert nearest[SEEDS_HALVED] == f"no recipe reaches it; the nearest of the others is {list(RECIPES)[1]} with 0.80"
-    name = list(RECIPES)[1]
-    costly = why_missed(RESTLESS, second=(CALM, {**CALMER, "prediction.correct": 0.7}))
-    assert costly[SEEDS_HALVED] == f"{name} reaches 0.40, but loses 10.0 points of accuracy on dev texts"
-    even = why_missed(RESTLESS, second=(CALM, {**CALMER, "shape.sharpness": 1.0}))
-    kept = "keeps only 25% of the sharpness (half is the least)"
-    assert even[SEEDS_HALVED] == f"{name} reaches 0.40, but {kept} on dev texts"
-    worse = why_missed(RESTLESS, second=(CALM, {**CALM, "seeds.mean_js": 0.05}))
-    assert worse[SEEDS_HALVED].startswith(f"{name} reaches 0.40, but its mean score on dev texts is lower (")
-
-
-def test_where_vanilla_is_the_evener_one_it_is_said_that_it_can_move_less():
-    why = why_missed({**RESTLESS, "shape.sharpness": 8.0})[SEEDS_HALVED]
-    assert "evener one (largest weight 4.0 times even, the recipe's 8.0 times)" in why
-    assert why_missed({**RESTLESS, "shape.sharpness": 3.0}) == {SEEDS_HALVED: "no recipe reaches it"}
-
-
-def test_an_interval_that_is_too_wide_is_said_to_be():
-    right = torch.tensor([[0.9, 0.8, 0.7]]).double().T.expand(-1, 200)
-    why = why_missed({**CALM, "prediction.correct": right})
-    assert why == {GOALS[1].sentence: "the mean is within it, the interval of 3 seeds is not"}
 
 
 def test_where_no_recipe_is_better_than_vanilla_the_best_of_them_is_shown():
@@ -178,6 +110,6 @@ def test_tables_and_figures_are_made_from_any_results():
     results = results_of(STUDY)
     claims = {claim.id: claim for claim in STUDY.claims(results)}
     names = [table.name for table in STUDY.tables(results)]
-    assert names == ["Goals", "Misses", "The recipe", "Scores", "Criteria"]
-    assert all(table.rows for table in STUDY.tables(results)[3:])
+    assert names == ["The recipe", "Scores", "Criteria"]
+    assert all(table.rows for table in STUDY.tables(results)[1:])
     assert {figure.name for figure in STUDY.figures(results, claims)} >= {"diverse"}

@@ -40,7 +40,9 @@ def test_ratings_are_the_labels_of_imdb_alone():
 def test_regret_is_what_a_ranking_erases_beyond_the_minimum_by_hand():
     smallest = torch.tensor([[0.2, 0.2, 0.2, torch.nan]], dtype=torch.float64)
     attention = torch.tensor([[0.2, 0.5, 0.8, torch.nan]], dtype=torch.float64)
-    columns = erased(random=smallest, weight_gradient=smallest, attention_x_gradient=smallest, minimal=smallest, attention=attention)
+    columns = erased(
+        random=smallest, weight_gradient=smallest, attention_x_gradient=smallest, minimal=smallest, attention=attention
+    )
     regret = row_of(STUDY.tables(columns)[-1])
     assert regret["attention"] == pytest.approx(0.3)
     assert regret["attention finds it"] == pytest.approx(1 / 3)
