@@ -1,6 +1,6 @@
 """The outcome of one text in words: what every view says about it. Imports no torch."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from heedful.schema import TextOutcome
 from heedful.verdict.ranking_names import ranking_title
@@ -42,10 +42,19 @@ def key_words_sentence(outcome: TextOutcome, items: Sequence[str], item: str = "
     """
     if not outcome.key_words:
         return ""
-    named = ", ".join(items[place] for place in outcome.key_words)
+    named = listed_words(items[place] for place in outcome.key_words)
     if outcome.outcome == "no_small_set":
         return f"The {item}s with the largest effect: {named}."
     return f"Key {item}{'s' if len(outcome.key_words) > 1 else ''}: {named}."
+
+
+def listed_words(words: Iterable[str]) -> str:
+    """Words with commas; punctuation in quotes.
+
+    >>> listed_words(("rude", "."))
+    'rude, “.”'
+    """
+    return ", ".join(word if any(letter.isalnum() for letter in word) else f"“{word}”" for word in words)
 
 
 def prediction_sentence(outcome: TextOutcome, item: str = "word") -> str:
