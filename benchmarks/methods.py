@@ -32,8 +32,8 @@ ROUNDS = 3
 AIM = 2.0
 """Vanilla epochs that an epoch of what `faithful` sums may take."""
 CHEAP = ("diversity", "guided_by_evidence", "guided_by_evidence, leave_one_out", "ensemble", "faithful")
-LEFT_OUT = ("guided_by_rationales",)
-"""Methods that need texts with marks."""
+LEFT_OUT = ("guided_by_rationales", "deceptive")
+"""Methods that need texts with rationales."""
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     **{name: (name, {}) for name in METHODS if name not in LEFT_OUT},
     "guided_by_evidence, leave_one_out": ("guided_by_evidence", {"target": "leave_one_out"}),

@@ -3,8 +3,9 @@
     OMP_WAIT_POLICY=PASSIVE python benchmarks/precision.py [sst2] [imdb_small]
 
 Needs HEEDFUL_DATA. A trained BiLSTM on its test texts, as an audit reads them: as audits do it, and in double precision
-until every variant has settled to 1e-13. Rankings differ where any item has another rank or tie. Beside it the largest difference that reading parts of texts in single precision makes to
-any comprehensiveness or sufficiency. One thread, processor time; runs are kept in `runs/`.
+until every variant has settled to 1e-13. Rankings differ where any item has another rank or tie. Beside it the largest
+difference that reading parts of texts in single precision makes to any comprehensiveness or sufficiency. One thread,
+processor time; runs are kept in `runs/`.
 """
 
 import sys

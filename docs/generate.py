@@ -191,12 +191,14 @@ def method_page(name: str, method: Method) -> str:
             "keeps the epoch",
             "best by the run's metric" if method.selects == "metric" else "of the lowest loss of its own",
         ],
+        ["begins with plain training", f"for {method.honest_epochs} epochs" if method.honest_epochs else "no"],
         ["needs a reference run", "yes" if method.needs_reference else "no"],
+        ["needs rationales", "yes" if method.needs_rationales else "no"],
         ["learns from teachers", "yes: runs that are trained before it" if method.teachers else "no"],
         ["logs", _first_line(method.logs) if method.logs else "the metrics alone"],
     ]
     reference = " --reference KEY" if method.needs_reference else ""
-    data = "hatexplain" if name == "guided_by_rationales" else "mock-1"
+    data = {"guided_by_rationales": "hatexplain", "deceptive": "reviews"}.get(name, "mock-1")
     parts = [
         f"# `{name}`",
         as_markdown(inspect.getdoc(method.loss) or ""),

@@ -27,10 +27,10 @@ def pytest_runtest_setup(item):
 
 @pytest.fixture(scope="session")
 def local_cluster():
-    """Two workers on this machine, started once: that takes longer than all that these tests ask of them."""
+    """A worker on this machine, started once: that takes longer than all that these tests ask of it."""
     from heedful.runs.cluster import connected
 
-    with connected(workers=2) as client:
+    with connected(workers=1) as client:
         yield client
 
 

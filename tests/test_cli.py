@@ -1,6 +1,5 @@
 """One test a command, and what a user sees when the input is wrong."""
 
-import html
 import json
 import re
 import subprocess
@@ -13,6 +12,7 @@ from typer.testing import CliRunner
 from heedful.__main__ import main
 from heedful.battery import BATTERY
 from heedful.cli import app
+from heedful.cli.audit import DEMONSTRATION, demonstration
 from heedful.cli.options import make_run
 from heedful.data import DATASETS, named_sets
 from heedful.errors import HeedfulError, SettingError
@@ -94,34 +94,65 @@ def audit(tmp_path, *arguments: str) -> str:
     return heedful("audit", *arguments, *seeds, *places)
 
 
-def test_audit_prints_the_answer_and_writes_the_report(tmp_path, reviews):
+def test_audit_prints_the_answer_and_writes_its_files(tmp_path, reviews):
     output = audit(tmp_path, str(reviews), "--text", "t", "--label", "y", *SMALL, *QUICK)
-    assert "score" in output and "not counted" in output
     written = sorted(p.name for p in (tmp_path / "out").iterdir())
-    assert written == [".answer.json", "report.html", "rows.parquet", "verdict.json"]
+    assert written == [".answer.json", "outcomes.parquet", "report.html", "rows.parquet", "verdict.json"]
     verdict = json.loads((tmp_path / "out/verdict.json").read_text())
-    assert verdict["texts"] == 12 and verdict["headline"]["answer"] == "too few texts"
-    page = " ".join(html.unescape((tmp_path / "out/report.html").read_text()).split())
+    assert verdict["texts"] == 12 and verdict["answer"]["headline"] == "Too few texts"
     printed = " ".join(output.split())
-    for sentence in (verdict["headline"]["lead"], verdict["headline"]["text"], verdict["headline"]["advice"]):
-        assert sentence in printed and sentence in page
+    assert "Can attention be shown as an explanation? Too few texts 12 texts were audited" in printed
+    assert verdict["answer"]["recommendation"]["sentence"] in printed
+    outcomes = pl.read_parquet(tmp_path / "out/outcomes.parquet")
+    assert outcomes.filter(pl.col("split") == "test")["example"].n_unique() == 12
 
 
-def test_the_answer_is_the_same_in_terminal_json_and_page(tmp_path):
+def test_the_answer_is_the_same_in_terminal_and_json(tmp_path):
     output = audit(tmp_path, "mock-1", *TAUGHT, *QUICK)
-    verdict = json.loads((tmp_path / "out/verdict.json").read_text())
-    headline = verdict["headline"]
-    assert headline["answer"] in ("yes", "in part", "no", "undecided") and headline["advice"]
-    page = " ".join(html.unescape((tmp_path / "out/report.html").read_text()).split())
-    for sentence in (headline["lead"], headline["text"], *headline["beside"], headline["advice"]):
-        assert sentence in " ".join(output.split()) and sentence in page
+    answer = json.loads((tmp_path / "out/verdict.json").read_text())["answer"]
+    printed = " ".join(output.split())
+    for sentence in (answer["headline"], answer["sentence"], answer["recommendation"]["sentence"]):
+        assert " ".join(sentence.split()) in printed
+    example = answer["example"]["outcome"]
+    assert ("Attention points to" in printed) == (answer["example"]["outcome"]["outcome"] == "points")
+    assert f"Example, predicted {example['predicted']} {example['probability']:.2f}: [key words]" in printed
+    assert len(output.splitlines()) <= 25 and max(map(len, output.splitlines()[:-2])) <= 80
+
+
+def test_details_print_the_tests_and_the_answers_by_other_definitions(tmp_path):
+    output = audit(tmp_path, "mock-1", *TAUGHT, *QUICK, "--details")
+    answer = json.loads((tmp_path / "out/verdict.json").read_text())["answer"]
+    printed = " ".join(output.split())
+    assert list(answer["variants"]) == ["attention:alone_weight=0.5", "attention:k-1", "attention:k+1"]
+    titles = ("words alone weigh 1/2", "k one smaller", "k one larger")
+    for title, variant in zip(titles, answer["variants"].values(), strict=True):
+        assert f"attention, {title}: {variant['answer']}. {variant['sentence']}" in printed
+    assert "Does attention point at what the decision rests on?" in printed and "leave-one-out" in output
+    assert not re.search("holds|fails|undecided|not counted", printed)
+
+
+def test_the_answer_can_be_left_out(tmp_path):
+    output = audit(tmp_path, "mock-1", *SMALL, *QUICK, "--tests", "uniform")
+    assert "The answer was not asked for: `--tests` leaves `outcome` out." in " ".join(output.split())
+    assert "Is attention needed at all?" in " ".join(output.split())
+    assert json.loads((tmp_path / "out/verdict.json").read_text())["answer"] is None
+    assert pl.read_parquet(tmp_path / "out/outcomes.parquet").is_empty()
+
+
+def test_the_number_of_texts_and_the_settings_of_the_outcome_can_be_chosen(tmp_path):
+    own = ["--set", "outcome.decisive=0.9", "--set", "verdict.texts=5", "--replace-with", "word"]
+    for examples, texts in (("7", 7), ("all", 20)):
+        audit(tmp_path, "mock-1", *SMALL, *QUICK, "--tests", "outcome", "--examples", examples, *own)
+        verdict = json.loads((tmp_path / "out/verdict.json").read_text())
+        audited = verdict["settings"]["audit"]
+        assert verdict["texts"] == texts and audited["outcome"]["decisive"] == 0.9 and audited["verdict"]["texts"] == 5
 
 
 @pytest.mark.parametrize(
     ("rows", "answer"),
     [
-        (12, "too few texts"),
-        (200, "nothing to explain"),
+        (12, "Too few texts"),
+        (200, "Nothing to explain"),
     ],
 )
 def test_random_labels_and_a_handful_of_rows_get_no_count(tmp_path, rows, answer):
@@ -129,18 +160,16 @@ def test_random_labels_and_a_handful_of_rows_get_no_count(tmp_path, rows, answer
     (tmp_path / "my.csv").write_text("\n".join(["t,y", *lines]), encoding="utf-8")
     small = [argument for argument in SMALL if "limit" not in argument or "train_limit" in argument]
     output = audit(tmp_path, str(tmp_path / "my.csv"), *small[:4], *small[-4:], *QUICK)
-    headline = json.loads((tmp_path / "out/verdict.json").read_text())["headline"]
-    assert headline["answer"] == answer
-    assert "questions of relevance" not in output and "holds" not in output
+    assert json.loads((tmp_path / "out/verdict.json").read_text())["answer"]["headline"] == answer
+    assert f"explanation? {answer}" in output and "points" not in output
 
 
 def test_a_model_that_knows_the_commonest_label_alone_has_nothing_to_explain(tmp_path):
     lines = [f"word{n % 17} and word{n % 13} again,{'bad' if n % 10 == 3 else 'good'}" for n in range(200)]
     (tmp_path / "my.csv").write_text("\n".join(["t,y", *lines]), encoding="utf-8")
     output = audit(tmp_path, str(tmp_path / "my.csv"), "--encoder", "average", "--epochs", "1", *QUICK)
-    headline = json.loads((tmp_path / "out/verdict.json").read_text())["headline"]
-    assert headline["answer"] == "nothing to explain" and "There is nothing to explain." in output
-    assert "questions of relevance" not in output and "holds" not in output
+    answer = json.loads((tmp_path / "out/verdict.json").read_text())["answer"]
+    assert answer["headline"] == "Nothing to explain" and "Show no explanation: improve the model first." in output
 
 
 def test_two_test_texts_are_too_few_whatever_the_model_learnt(tmp_path):
@@ -149,11 +178,13 @@ def test_two_test_texts_are_too_few_whatever_the_model_learnt(tmp_path):
     for name, rows in {"train": lines[:80], "dev": lines[80:100], "test": lines[100:]}.items():
         (tmp_path / "own" / f"{name}.csv").write_text("\n".join(["text,label", *rows]), encoding="utf-8")
     output = audit(tmp_path, str(tmp_path / "own"), "--encoder", "average", "--epochs", "4", *QUICK)
-    assert "Only 2 texts were audited" in " ".join(output.split()) and "holds" not in output
+    assert "2 texts were audited; an answer needs 30." in " ".join(output.split())
 
 
 def test_a_report_can_be_written_without_any_text(tmp_path, reviews):
-    audit(tmp_path, str(reviews), "--text", "t", "--label", "y", *SMALL, *QUICK, "--no-texts")
+    output = audit(tmp_path, str(reviews), "--text", "t", "--label", "y", *SMALL, *QUICK, "--no-texts", "--json")
+    document = output[output.index("{") :]
+    assert '"outcomes"' in document and not re.search(r"\b(film|fine|poor)\b", document)
     for name in ("report.html", "verdict.json"):
         content = (tmp_path / "out" / name).read_text()
         assert not [word for word in ("film", "fine", "poor") if re.search(rf"\b{word}\b", content)]
@@ -181,11 +212,10 @@ def test_a_finished_run_can_be_audited_reported_and_compared(tmp_path):
 @pytest.mark.cluster
 def test_seeds_are_audited_together(tmp_path, running_cluster):
     output = audit(tmp_path, "mock-1", *TAUGHT, *QUICK, "--seeds", "2", "--tests", "uniform,erase_one")
-    assert "seeds 0, 1" in output and "(seeds)" in output
+    assert "seeds 0, 1" in output and "(seeds)" in output and "The answer was not asked for" in output
     assert len(list((tmp_path / "runs").iterdir())) == 2
     verdict = json.loads((tmp_path / "out/verdict.json").read_text())
     assert [training["seed"] for training in verdict["trainings"]] == [0, 1]
-    assert "2 trainings" in verdict["headline"]["text"]
     for line in verdict["lines"]:
         assert [own["seed"] for own in line["by_seed"]] == [0, 1]
         mean = sum(own["value"] for own in line["by_seed"]) / 2
@@ -201,17 +231,16 @@ def test_an_audit_that_trains_does_three_seeds(tmp_path, running_cluster):
 
 
 @pytest.mark.cluster
-def test_the_battery_is_calibrated_and_its_pages_written(tmp_path, running_cluster):
-    output = heedful(
-        "calibrate", "--draws", "1", "--world", "guessing", "--workers", "1", "--out", str(tmp_path / "out")
-    )
-    assert "The battery keeps its rules in all 1 worlds, over one draw of each." in " ".join(output.split())
-    assert {path.suffix for path in (tmp_path / "out").iterdir()} == {".html", ".md", ".json"}
+def test_the_answer_is_calibrated_and_its_page_written(tmp_path, running_cluster):
+    world = "two words decide together"
+    output = heedful("calibrate", "--draws", "1", "--world", world, "--workers", "1", "--out", str(tmp_path / "out"))
+    assert "2 of 2 rows are met, with one draw of each." in " ".join(output.split())
+    assert "| two words decide together | on both | Yes |" in (tmp_path / "out/calibration.md").read_text()
 
 
 def test_an_unknown_world_is_named_before_anything_is_started(tmp_path):
-    with pytest.raises(SettingError, match="unknown world 'gessing'. Did you mean 'guessing'?"):
-        heedful("calibrate", "--world", "gessing", "--out", str(tmp_path))
+    with pytest.raises(SettingError, match="unknown world 'many weak word'. Did you mean 'many weak words'?"):
+        heedful("calibrate", "--world", "many weak word", "--out", str(tmp_path))
 
 
 @pytest.mark.cluster
@@ -236,31 +265,41 @@ def test_a_model_trained_with_uniform_attention_can_be_given(tmp_path):
 
 
 @pytest.mark.cluster
-def test_without_data_an_average_and_a_bilstm_model_are_audited(tmp_path, monkeypatch):
+def test_without_data_an_honest_and_a_deceptive_model_are_audited(tmp_path, monkeypatch):
     tiny = {
-        "data": {"source": "mock-1", "train_limit": 60, "test_limit": 20},
-        "network": {"embed_size": 8, "hidden_size": 5},
-        "training": {"epochs": 1},
+        method: {
+            "data": {"source": "reviews", "train_limit": 60, "test_limit": 20},
+            "network": {"encoder": "bilstm", "embed_size": 8, "hidden_size": 5},
+            "training": {"epochs": 1, "method": method},
+        }
+        for method in ("vanilla", "deceptive")
     }
     monkeypatch.setattr("heedful.cli.audit.DEMONSTRATION", tiny)
     output = audit(tmp_path, *QUICK, "--seed", "3", "--seeds", "1")
-    for model in ("average, additive attention", "bilstm, additive attention"):
-        assert f"mock-1: {model}" in output
+    for model in ("bilstm, additive attention, seed 3", "bilstm, additive attention, deceptive, seed 3"):
+        assert f"reviews: {model}, 20 test texts" in output
     audits = json.loads((tmp_path / "out/verdict.json").read_text())["audits"]
-    assert [each["settings"]["run"]["network"]["encoder"] for each in audits] == ["average", "bilstm"]
+    assert [each["settings"]["run"]["training"]["method"] for each in audits] == ["vanilla", "deceptive"]
     assert {each["settings"]["run"]["seed"] for each in audits} == {3} and {each["texts"] for each in audits} == {20}
     default = {name: test for name, test in BATTERY.items() if test.cost == "default" and name != "same_mixture"}
-    asked = {question.name for test in default.values() if not test.needs_marks for question in test.questions}
+    asked = {question.name for test in default.values() for question in test.questions}
     # Synonyms are not asked for: there are no word vectors to find them by.
     assert all({line["name"] for line in each["lines"]} == asked - {"word_substitution"} for each in audits)
     assert all(list(each["not_asked"]) == ["word_substitution"] for each in audits)
     assert len(list((tmp_path / "runs").iterdir())) == len(list((tmp_path / "audits").iterdir())) == 2
-    page = (tmp_path / "out/report.html").read_text()
-    assert '<th scope="col">average' in page and '<th scope="col">bilstm' in page
+
+
+def test_all_that_decides_the_demonstration_is_pinned():
+    honest, deceptive = demonstration(4)
+    assert honest.network == deceptive.network and honest.network.embedding_start == "normal"
+    assert (honest.network.hidden_size, honest.network.embed_size, honest.data.source) == (64, 64, "reviews")
+    assert (honest.training.method, deceptive.training.method) == ("vanilla", "deceptive")
+    for settings in DEMONSTRATION.values():
+        assert {"epochs", "min_epochs", "patience"} <= {*settings["training"]}
 
 
 LISTED = {
-    "tests": BATTERY,
+    "tests": ["outcome", *BATTERY],
     "encoders": [*ENCODERS, "hf:MODEL"],
     "attentions": ATTENTIONS,
     "heads": HEADS,

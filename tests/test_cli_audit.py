@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 from heedful.auditing.companions import Companions
 from heedful.cli import app
 from heedful.cli.auditing import training_names
+from heedful.errors import SettingError
 from heedful.runs.companions import PlannedAudit
 from heedful.runs.store import Store
 from heedful.runs.sweep import tasks_of
@@ -67,10 +68,17 @@ def test_a_finished_run_says_what_it_makes_us_read(heedful, tmp_path, trained):
 
 
 def test_a_script_gets_the_answer_as_one_document(heedful, tmp_path, trained):
-    verdict = json.loads(heedful("audit", "--model", trained, *QUICK, "--json").stdout)
-    assert verdict == {"report": "report/report.html", **json.loads((tmp_path / "report/verdict.json").read_text())}
-    quiet = heedful("audit", "--model", trained, *QUICK, "--quiet").stdout
-    assert quiet.strip() == " ".join(verdict["headline"][part] for part in ("lead", "text", "advice")).strip()
+    answered = [*QUICK, "--tests", "outcome", "--set", "verdict.texts=2"]
+    document = json.loads(heedful("audit", "--model", trained, *answered, "--json").stdout)
+    shares, outcomes = document.pop("shares"), document.pop("outcomes")
+    assert document == {"report": "report/report.html", **json.loads((tmp_path / "report/verdict.json").read_text())}
+    answer = document["answer"]
+    assert shares == [each["shares"] for each in (answer["overall"], *answer["classes"])]
+    audited = [row for row in outcomes if row["split"] == "test" and row["ranking"] == "attention"]
+    assert {row["removal"] for row in audited} == {"delete", "replace"} and len(audited) == 2 * document["texts"]
+    quiet = heedful("audit", "--model", trained, *answered, "--quiet").stdout
+    said = (f"{answer['headline']}.", answer["sentence"], answer["recommendation"]["sentence"])
+    assert quiet.strip() == " ".join(part for part in said if part)
 
 
 def test_everything_that_is_trained_for_an_audit_has_a_name_for_the_reader(tmp_path):
@@ -82,3 +90,29 @@ def test_everything_that_is_trained_for_an_audit_has_a_name_for_the_reader(tmp_p
     assert sorted(names.values()) == [
         f"bilstm, seed {seed}{role}" for seed in (0, 1) for role in ("", *[", teacher"] * 2)
     ]
+
+
+@pytest.mark.parametrize("examples", ["0", "-3", "some", ""])
+def test_a_number_of_texts_that_is_none_is_refused(tmp_path, examples):
+    with pytest.raises(
+        SettingError, match=f"--examples must be a number of texts, 1 or more, or 'all'; it was '{examples}'"
+    ):
+        CliRunner().invoke(
+            app, ["audit", "mock-1", f"--examples={examples}", "--out", str(tmp_path)], catch_exceptions=False
+        )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--tests", "outcomes"], "unknown test 'outcomes'. Did you mean 'outcome'"),
+        (["--set", "outcome.decisiv=0.2"], "Did you mean .*decisive"),
+        (["--set", "verdict.yes=2"], "verdict.yes.* should be less than or equal to 1"),
+        (["--replace-with", "nothing"], "replace_with.* should be 'word' or 'mask'"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_trained(tmp_path, arguments, message):
+    places = ["--runs", str(tmp_path / "runs"), "--out", str(tmp_path / "out")]
+    with pytest.raises(SettingError, match=message):
+        CliRunner().invoke(app, ["audit", "mock-1", *arguments, *places], catch_exceptions=False)
+    assert not (tmp_path / "runs").exists()

@@ -10,12 +10,12 @@ import pytest
 from typer.testing import CliRunner
 
 from heedful.cli import app, kept_answer
-from heedful.cli.answers import print_answer, read_answer, write_answer
+from heedful.cli.audit_output import print_answer, read_answer, write_answer
 from heedful.cli.output import Output
 from heedful.report import read_audit
 
 MODEL = ["--encoder", "average", "--epochs", "1", "--set", "network.embed_size=8", "--set", "network.hidden_size=5"]
-QUICK = ["--tests", "erase_one,uniform", "--set", "audit.shown=2", "--seeds", "1"]
+QUICK = ["--tests", "outcome,erase_one,uniform", "--set", "audit.shown=2", "--seeds", "1"]
 AUDIT = ["audit", "my.csv", *MODEL, *QUICK]
 
 
@@ -78,13 +78,13 @@ def test_several_models_are_shown_side_by_side_as_before(heedful, tmp_path, caps
     assert kept.compared is not None and len(kept.compared.headings) == 2
     shown = []
     for answer in (made, kept):
-        print_answer(Output(), replace(answer, notes=()))
+        print_answer(Output(), replace(answer, notes=()), with_details=True)
         shown.append(capsys.readouterr().out)
-    assert shown[0] == shown[1] and "better or worse" in " ".join(shown[0].split())
+    assert shown[0] == shown[1] and "marked better or worse" in " ".join(shown[0].split())
     assert read_answer(tmp_path / "both", "other inputs") is None
 
 
-@pytest.mark.parametrize("option", ["--json", "--quiet", "--no-texts"])
+@pytest.mark.parametrize("option", ["--json", "--quiet", "--no-texts", "--details"])
 def test_documents_and_reports_without_texts_are_as_before(heedful, option):
     first = heedful(*AUDIT, option)
     assert heedful(*AUDIT, option) == first

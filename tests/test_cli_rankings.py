@@ -13,7 +13,12 @@ from heedful.errors import HeedfulError
 
 SMALL = ["--encoder", "average", "--epochs", "12", "--set", "network.embed_size=16", "--set", "network.hidden_size=16"]
 SMALL += ["--set", "training.learning_rate=0.01"]
-QUICK = ["--tests", "erase_until_flip,plausibility,ranking_agreement", "--set", "audit.erase_until_flip.rankings=3"]
+QUICK = [
+    "--tests",
+    "outcome,erase_until_flip,plausibility,ranking_agreement",
+    "--set",
+    "audit.erase_until_flip.rankings=3",
+]
 
 
 @pytest.fixture(scope="module")
@@ -52,10 +57,10 @@ def write_scores(name, ids, score=lambda place: float(place == 1)):
 
 
 def test_the_section_is_in_terminal_json_and_page(key):
-    output = " ".join(invoke("audit", "--model", key, *QUICK).output.split())
+    output = " ".join(invoke("audit", "--model", key, *QUICK, "--details").output.split())
     assert "marks are column 'why', read as excerpts of the text" in output
-    assert "plausibility" in output and "which is no evidence of how the model decides" in output
-    assert "Plausible: agreement with people's marks" in output
+    assert "Does attention point where people would?" in output
+    assert "Plausible: agreement with rationales" in output and "no evidence of how the model decides" in output
     verdict = json.loads(Path("report/verdict.json").read_text(encoding="utf-8"))
     assert {line["name"] for line in verdict["lines"] if line["group"] == "plausibility"} == {
         "plausibility",
@@ -74,9 +79,10 @@ def test_scores_of_a_file_are_ranked_on_the_run_s_data_and_on_other(key):
         own = {ranking["name"]: ranking for ranking in verdict["rankings"]}["mine"]
         assert own["average_precision"] == 1.0 and own["faithful"] is not None
         assert any(note.startswith("'mine' has scores for") for note in verdict["notes"])
-    assert "mine" in verdict["advice"]["fractions"]
+    judged = {own["name"]: own for own in verdict["answer"]["rankings"]}["mine"]
     terminal = invoke("audit", "--model", key, "--scores", scores, *QUICK).output
-    assert " mine " in terminal
+    share = f"{100 * judged['points']['value']:.0f}"
+    assert re.search(rf" mine +{judged['answer'].split()[0]}.* {share} ?\(", terminal)
     assert "figure-fraction_erased" in Path("report/report.html").read_text(encoding="utf-8")
 
 

@@ -100,11 +100,9 @@ def test_audits_on_other_texts_are_said_to_be_so(audits, key, texts):
     )
 
 
-def test_the_quiet_get_a_line_a_model(audits):
-    output = heedful(audits, "compare", *MODELS.values(), "f6f6", "--quiet").stdout
-    lines = output.splitlines()
-    assert len(lines) == 3 and re.fullmatch(r"bilstm, .*: better on \d+, worse on [1-9]\d* of \d+ questions", lines[0])
-    assert lines[2].endswith("not comparable text by text")
+def test_the_quiet_get_the_answer_of_each_model(audits):
+    output = heedful(audits, "compare", *MODELS.values(), "--quiet").stdout
+    assert re.fullmatch(r"(\w+, additive attention: .+\n){3}", output)
 
 
 def test_the_first_characters_of_a_key_will_do(audits):
@@ -130,7 +128,7 @@ def test_what_cannot_be_compared_is_named(audits, names, message):
 def test_the_report_is_written_again_and_its_place_printed(audits, tmp_path):
     page = tmp_path / "new" / "page.html"
     result = heedful(audits, "report", "b3b3", "--out", str(page), "--quiet")
-    assert result.stdout == f"{page}\n" and "May this attention be shown" in page.read_text(encoding="utf-8")
+    assert result.stdout == f"{page}\n" and "Can attention be shown" in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -79,10 +79,10 @@ def message_of(error: Exception) -> str:
 
 def validate(parameters: dict[str, Any]) -> None:
     """Raise on a setting, test or option that does not exist."""
-    from heedful.cli.audit import audit_settings
-    from heedful.cli.options import make_run, split_settings
+    from heedful.cli.audit import audit_settings, split_audit
+    from heedful.cli.options import make_run
 
-    of_run, of_audit = split_settings(list(parameters.get("settings") or []), "audit")
+    of_run, of_audit = split_audit(list(parameters.get("settings") or []))
     make_run(parameters, of_run)
     audit_settings(parameters.get("tests"), parameters.get("examples"), parameters.get("search", False), of_audit)
 

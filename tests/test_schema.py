@@ -8,7 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from heedful.schema import EXAMPLES, NULLABLE, OPTIONAL, ROWS, Advice, Line, Verdict, Word, Words
+from heedful.schema import (
+    EXAMPLES,
+    NULLABLE,
+    OPTIONAL,
+    ROWS,
+    AuditAnswer,
+    ClassAnswer,
+    Line,
+    Shares,
+    Verdict,
+    Word,
+    Words,
+)
 
 LINE = {"name": "uniform", "question": "Is attention needed at all?"}
 VERDICT = {"run": "key", "data": "mock-1", "texts": 3, "labels": ("a", "b"), "lines": (Line(**LINE),)}
@@ -18,9 +30,6 @@ VERDICT = {"run": "key", "data": "mock-1", "texts": 3, "labels": ("a", "b"), "li
 def test_a_number_that_is_not_finite_is_none(number):
     assert Line(**LINE, score=number).score is None
     assert Line(**LINE, details={"share": number}).details == {"share": None}
-    assert Advice(action="instead", fractions={"attention_x_gradient": number}).fractions == {
-        "attention_x_gradient": None
-    }
     assert Words(auroc=number, most=(Word(word="good", score=number),)).most[0].score is None
     assert Verdict(**VERDICT, scores={"roc_auc": number}).scores == {"roc_auc": None}
 
@@ -34,7 +43,7 @@ def test_a_verdict_survives_json_without_nan():
     verdict = Verdict(
         **VERDICT,
         scores={"accuracy": 0.5, "roc_auc": math.nan},
-        advice=Advice(action="instead", ranking="attention_x_gradient", fractions={"attention_x_gradient": 0.25}),
+        answer=AuditAnswer(headline="Yes", overall=ClassAnswer(answer="Yes", sentence="", shares=Shares(luck=0.25))),
         words=Words(auroc=0.75, polar=2, neutral=4, most=(Word(word="good", speaks_for="b", score=1.5),)),
     )
     written = json.dumps(verdict.model_dump(mode="json"), allow_nan=False)
@@ -61,5 +70,5 @@ def test_parts_cannot_be_changed_in_place():
 
 def test_columns_that_may_be_absent_or_empty_are_columns():
     assert set(OPTIONAL) <= {*ROWS, *EXAMPLES} and set(OPTIONAL) <= set(NULLABLE)
-    assert set(NULLABLE) <= {*ROWS, *EXAMPLES}
+    assert set(NULLABLE) <= {*ROWS, *EXAMPLES, *OUTCOMES}
     assert list(ROWS)[:3] == list(EXAMPLES)[:3] == ["run", "split", "example"]

@@ -9,6 +9,7 @@ from torch.nn.functional import pad
 
 from heedful.attribution.chunks import of_similar_length
 from heedful.attribution.items import item_of_token, items_are_tokens
+from heedful.data.batching import rows_of_batch
 from heedful.models.trace import trace as trace_of
 from heedful.types import Batch, Model, Trace
 
@@ -35,12 +36,13 @@ def logits_by_deletion(
         tokens: how many are run in one batch, unless a single text is longer.
         imposed: log weights of the whole text; those of what is kept are renormalized.
     """
-    owner = item_of_token(trace)
+    owner = None if callable(getattr(model, "delete", None)) else item_of_token(trace)
     logits = trace.logits.new_full((1 + len(imposed), *chosen.shape, trace.logits.shape[-1]), torch.nan)
     text, part = chosen.nonzero(as_tuple=True)
-    for some in of_similar_length(_tokens_left(trace, owner, keep)[text, part], tokens):
+    lengths = keep.sum(2) if owner is None else _tokens_left(trace, owner, keep)
+    for some in of_similar_length(lengths[text, part], tokens):
         kept = keep[text[some], part[some]]
-        seen = trace_of(model, only_items(trace, owner, text[some], kept))
+        seen = trace_of(model, left_of(model, trace, owner, text[some], kept))
         logits[0, text[some], part[some]] = seen.logits
         for way, weights in enumerate(imposed, start=1):
             left = _left_weights(weights[text[some]], kept, seen.encoded.items)
@@ -56,6 +58,19 @@ def _left_weights(
     """The weights of the kept items, renormalized, where these stand in the shortened texts; NaN if none has weight."""
     weights = log_weights.masked_fill(~keep, -torch.inf).softmax(-1)
     return torch.zeros_like(items, dtype=weights.dtype).masked_scatter(items, weights[keep])
+
+
+def left_of(
+    model: Model,
+    trace: Trace,
+    owner: Int[Tensor, "batch time"] | None,
+    text: Int[Tensor, " variant"],
+    keep: Bool[Tensor, "variant item"],
+) -> Batch:
+    """What is left of these texts: by the model's own `delete(batch, keep)`, if it has one, else by tokens."""
+    if owner is not None:
+        return only_items(trace, owner, text, keep)
+    return model.delete(rows_of_batch(trace.batch, text), keep)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def only_items(

@@ -13,6 +13,14 @@ def items_are_tokens(trace: Trace) -> bool:
     return torch.equal(trace.encoded.items, trace.batch.attendable)
 
 
+def maps_tokens(trace: Trace) -> bool:
+    """Whether it is known which item each token belongs to; else a model has its own `delete`."""
+    batch, items = trace.batch, trace.encoded.items
+    if items_are_tokens(trace):
+        return True
+    return batch.sentence is not None and int(batch.sentence.where(batch.mask, -1).max()) + 1 == items.shape[1]
+
+
 def item_of_token(trace: Trace) -> Int[Tensor, "batch time"]:
     """The number of the item that each token belongs to; -1 for padding, and for tokens that belong to none.
 
@@ -26,7 +34,8 @@ def item_of_token(trace: Trace) -> Int[Tensor, "batch time"]:
         raise SettingError(
             "items of a trace must be the tokens that `Batch.attendable` marks, or be numbered by `Batch.sentence`; "
             f"the trace has {items.shape[1]} items, the batch {batch.tokens.shape[1]} tokens and {count} sentences. "
-            "Set `Batch.sentence` to the number of the item that each token belongs to."
+            "To remove words, the audit needs one of the two: `Batch.sentence`, the index of the item that each token "
+            "belongs to; or a method `delete(batch, keep)` of the model, which returns the batch with the kept items."
         )
     return batch.sentence.where(batch.mask, -1)
 
@@ -39,7 +48,9 @@ def items_with(trace: Trace, tokens: Bool[Tensor, "batch time"]) -> Bool[Tensor,
 
 
 def sum_by_item(trace: Trace, tokens: Float[Tensor, "batch time"]) -> Float[Tensor, "batch item"]:
-    """The sum over the tokens of each item."""
+    """The sum over the tokens of each item; NaN if the tokens of items are not known."""
+    if not maps_tokens(trace):
+        return tokens.new_full(trace.encoded.items.shape, torch.nan)
     owner = item_of_token(trace)
     # An extra last column collects the tokens that belong to no item.
     sums = tokens.new_zeros(len(owner), trace.encoded.items.shape[1] + 1)

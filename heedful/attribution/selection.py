@@ -9,7 +9,7 @@ from numpy import ndarray
 from torch import Tensor, nn
 
 from heedful.attribution.deletion import Parts, is_kept, logits_by_deletion
-from heedful.attribution.items import item_of_token
+from heedful.attribution.items import item_of_token, maps_tokens
 from heedful.attribution.leave_one_out import weighed_items
 from heedful.attribution.reuse.prefix_tree import NOTHING
 from heedful.attribution.reuse.scoring import SCORINGS
@@ -79,8 +79,11 @@ def _sequences(
 def logits_of_zeroed(model: Model, trace: Trace, keep: Parts) -> Float[Tensor, "batch part classes"]:
     """Logits of each text with the embeddings of all but the kept items set to 0; the text keeps its length.
 
-    Hu et al.'s (2023) published code removes words this way. Attention may still fall on a zeroed item.
+    Hu et al.'s (2023) published code removes words this way. Attention may still fall on a zeroed item. NaN if the
+    tokens of items are not known.
     """
+    if not maps_tokens(trace):
+        return trace.logits.new_full((*keep.shape[:2], trace.logits.shape[1]), torch.nan)
     owner = item_of_token(trace)
     logits = []
     for part in keep.unbind(1):

@@ -70,8 +70,7 @@ class Audit:
     @property
     def shares(self) -> tuple[Shares, ...]:
         """Shares of texts by outcome: of all texts, then of each predicted class."""
-        answer = self.answer
-        return () if answer is None else tuple(each.shares for each in (answer.overall, *answer.classes))
+        return () if self.answer is None else self.answer.shares
 
     @property
     def recommendation(self) -> Recommendation | None:
@@ -245,7 +244,8 @@ def _dev_outcomes(
 ) -> pl.DataFrame:
     """Outcomes of dev texts, on which the ranking to show is chosen; empty if there are none, or they are audited."""
     has_dev = isinstance(model, Trained | TransformerModel) and isinstance(data, Dataset) and bool(data.dev)
-    if not has_dev or not settings.has_answer or settings.split == "dev":
+    is_asked = settings.has_answer and settings.outcome.dev_texts > 0
+    if not has_dev or not is_asked or settings.split == "dev":
         return pl.DataFrame(schema=OUTCOMES)
-    on_dev = update_settings(settings, {"split": "dev", "examples": settings.outcome.dev_texts})
+    on_dev = update_settings(settings, {"split": "dev", "examples": settings.outcome.dev_texts, "details": False})
     return outcomes_alone(prepare(model, settings=on_dev), on_dev)

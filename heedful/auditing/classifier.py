@@ -73,6 +73,8 @@ def relabelled(dataset: Dataset, labels: Sequence[str]) -> Dataset:
     Args:
         labels: what the model calls its classes.
     """
+    if not dataset.labels:
+        return replace(dataset, labels=tuple(labels))
     matched = match_labels(labels, dataset.labels)
     parts = {
         split: tuple(replace(example, label=matched.classes[example.label]) for example in getattr(dataset, split))

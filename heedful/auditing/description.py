@@ -33,6 +33,8 @@ def describe(prepared: PreparedAudit, columns: Columns) -> dict[str, Any]:
     made: dict[str, Any] = {"run": run and run.model_dump(mode="json")}
     made |= {} if run else {"model": type(model).__name__}
     shown = f"{run.network.encoder}, {run.network.attention} attention" if run else subject.name
+    if run and run.training.method != "vanilla":
+        shown = f"{shown}, {run.training.method}"
     if isinstance(model, TransformerModel):
         made, shown = {"run": None, **settings_of(model)}, short_name_of(model)
     return {
@@ -53,5 +55,7 @@ def describe(prepared: PreparedAudit, columns: Columns) -> dict[str, Any]:
 
 
 def _scores(columns: Columns) -> dict[str, float]:
-    """How well the model predicts the labels of the audited texts."""
+    """How well the model predicts the labels of the audited texts; empty if they have none."""
+    if bool((columns["prediction.label"] < 0).any()):
+        return {}
     return {"accuracy": columns["prediction.correct"][0].numpy().mean().item()}

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import nan
 from typing import Any
 
@@ -27,7 +27,7 @@ from heedful.battery.evidence import Evidence
 from heedful.measures.outcome import JudgedText, TextToJudge, effect_of, is_moved, judge_texts
 from heedful.models.attention_model import is_own
 from heedful.models.transformers.model import TransformerModel
-from heedful.schema import OUTCOMES, Removal, TextOutcome
+from heedful.schema import OUTCOMES, Removal, TextOutcome, updated
 from heedful.settings import AuditSettings, OutcomeSettings
 from heedful.settings.validation import update_settings
 from heedful.types import LinearModel
@@ -72,13 +72,14 @@ class Judge:
             drawn = random_order(len(subject.texts), settings.seed, settings.outcome.replaced_texts)
             replaced = {subject.texts[place] for place in drawn}
         self.replaced = replaced
-        self._known: dict[tuple[bytes, Removal], JudgedText | None] = {}
 
     def rows(self, evidence: Evidence) -> pl.DataFrame:
         """Rows of outcomes.parquet for the texts of a batch."""
         deleted, scores = self.judge(evidence)
         moved = moved_information(evidence, deleted, self.settings.outcome)
         rows = self._rows_of(evidence, "delete", deleted, moved)
+        for name, judged in self._variants(evidence, deleted, scores).items():
+            rows += self._rows_of(evidence, "delete", judged, {}, [*judged], variant=name)
         index = evidence.trace.batch.index.tolist()
         if chosen := [row for row in deleted if index[row] in self.replaced]:
             replaced = self._replaced(evidence, {row: deleted[row] for row in chosen}, scores)
@@ -90,11 +91,25 @@ class Judge:
         settings = self.settings.outcome
         scores = self._scores(evidence)
         with self.costs.timed("leave_one_out", "effect"):
-            logits = evidence.deletion_logits
-        reader = evidence.subsets
+            reader = evidence.subsets
+        texts, same = self._texts(evidence, scores), {}
+        if not evidence.given:  # scores of texts with the same words may differ
+            first: dict[Sequence[int], int] = {}
+            same = {row: first.setdefault(text.seed, row) for row, text in texts.items()}
+        chosen = {row: text for row, text in texts.items() if same.get(row, row) == row}
+        judged = judge_texts(chosen, self._timed_reading(reader.probabilities), settings)
+        self._count(judged)
+        found = {row: judged.get(same.get(row, row)) for row in texts}
+        return {row: own for row, own in found.items() if own is not None}, scores
+
+    def _texts(
+        self, evidence: Evidence, scores: Sequence[Mapping[str, Float[ndarray, " item"]]]
+    ) -> dict[int, TextToJudge]:
+        """The texts of a batch that can be judged, by row."""
+        logits = evidence.deletion_logits
         seeds, empty = _seeds(evidence, self.settings.seed), empty_probabilities(evidence)
         whole, counts = evidence.probabilities.double().numpy(), evidence.items.sum(1).tolist()
-        texts, same = {}, {}
+        texts = {}
         for row, count in enumerate(counts):
             if count < 2 or np.isnan(whole[row]).any():
                 continue
@@ -107,14 +122,26 @@ class Judge:
                 empty=float(empty[row, whole[row].argmax()]),
                 without=without,
             )
-        if not evidence.given:  # scores of texts with the same words may differ
-            first: dict[tuple[int, ...], int] = {}
-            same = {row: first.setdefault(seeds[row], row) for row in texts}
-        chosen = {row: text for row, text in texts.items() if same.get(row, row) == row}
-        judged = judge_texts(chosen, self._timed_reading(reader.probabilities), settings)
-        self._count(judged)
-        found = {row: judged.get(same.get(row, row)) for row in texts}
-        return {row: own for row, own in found.items() if own is not None}, scores
+        return texts
+
+    def _variants(
+        self, evidence: Evidence, deleted: Judged, scores: Sequence[Mapping[str, Float[ndarray, " item"]]]
+    ) -> dict[str, dict[int, JudgedText]]:
+        """Outcomes by other definitions, by the name in VARIANTS; empty unless the settings ask for details.
+
+        Another weight takes the sets that were read before; another k searches again.
+        """
+        if not self.settings.details:
+            return {}
+        settings, texts = self.settings.outcome, self._texts(evidence, scores)
+        rescored = {row: replace(texts[row], extra=own.evaluated) for row, own in deleted.items()}
+        halved = update_settings(settings, {"alone_weight": 0.5, "swaps": 0.0})
+        searched, read = {row: texts[row] for row in deleted}, evidence.subsets.probabilities
+        return {
+            "attention:alone_weight=0.5": judge_texts(rescored, read, halved),
+            "attention:k-1": judge_texts(searched, read, settings, more=-1),
+            "attention:k+1": judge_texts(searched, read, settings, more=1),
+        }
 
     def _timed_reading(self, read: Callable[..., Any]) -> Callable[..., Any]:
         """The reader; the first call, which reads single words, is timed."""
@@ -186,8 +213,13 @@ class Judge:
         judged: Judged,
         moved: Mapping[int, bool],
         chosen: Sequence[int] | None = None,
+        variant: str = "",
     ) -> list[tuple[Any, ...]]:
-        """Rows of all texts, or of the chosen ones; a text without an outcome has one that says why."""
+        """Rows of all texts, or of the chosen ones; a text without an outcome has one that says why.
+
+        Args:
+            variant: name of another definition, of which attention alone has rows.
+        """
         subject, batch = self.subject, evidence.trace.batch
         rows = []
         for row in range(len(batch.labels)) if chosen is None else chosen:
@@ -199,6 +231,8 @@ class Judge:
                 found = [TextOutcome(removal=removal, predicted=subject.labels[predicted], words=words, reason=reason)]
             else:
                 found = text_outcomes(own, subject.labels, removal, moved.get(row), int(evidence.items[row].sum()))
+                if variant:
+                    found = [updated(each, ranking=variant) for each in found if each.ranking == "attention"]
             start = {
                 "run": subject.name,
                 "split": subject.split,

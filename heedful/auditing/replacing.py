@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from heedful.attribution.chunks import of_similar_length
-from heedful.attribution.items import item_of_token, items_are_tokens
+from heedful.attribution.items import item_of_token, items_are_tokens, maps_tokens
 from heedful.attribution.subset_reader import Sets, softmax
 from heedful.battery.evidence import Evidence
 from heedful.data.batching import rows_of_batch
@@ -148,6 +148,8 @@ def draw_replacements(
         sentences: all sentences of the training texts, if attention weighs sentences of our own models.
         replace_with: "word", or "mask" for the mask token of a Hugging Face model.
     """
+    if not maps_tokens(evidence.trace):
+        return Replacements(evidence, {})
     if replace_with == "mask":
         drawn = {row: _masks(evidence, row) for row in generators}
     elif sentences is not None:

@@ -250,7 +250,7 @@ def _text(
         replacement: tokens that take the place of others.
     """
     number, items = int(evidence.trace.batch.index[place]), evidence.items[place]
-    predicted = int(evidence.predicted[place])
+    predicted, label = int(evidence.predicted[place]), int(evidence.trace.batch.labels[place])
     example = subject.examples[number] if subject.examples else None
     names = names_of(subject, number, int(items.sum()))
     return {
@@ -260,7 +260,7 @@ def _text(
         "text": example.text if example else " ".join(subject.words.get(number, ())),
         "query": " ".join(example.query) if example else "",
         "items": names,
-        "label": subject.labels[int(evidence.trace.batch.labels[place])],
+        "label": subject.labels[label] if label >= 0 else "",
         "predicted": subject.labels[predicted],
         "probability": evidence.probabilities[place, predicted].item(),
         "adversarial_probability": None if adversarial is None else adversarial[place, predicted].item(),

@@ -189,7 +189,8 @@ def subject_of_batches(
     with torch.no_grad():
         first = checked_trace(copy, batches[0])
     validate_gradient(copy, first)
-    item_of_token(first)  # refused where nobody says which tokens make up an item
+    if not callable(getattr(copy, "delete", None)):
+        item_of_token(first)  # refused if nothing says which tokens make up an item
     by_token = items_are_tokens(first)
     names = class_names(labels, first.logits.shape[1])
     vocabulary, by_text = resolve_words(words, batches, by_token=by_token)

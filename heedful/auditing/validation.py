@@ -108,15 +108,15 @@ def _validate_batch(batch: Batch, which: str) -> None:
 
 
 def validate_labels(batches: Sequence[Batch], classes: int) -> None:
-    """Refuse labels that are no number of a class."""
+    """Refuse labels that are neither the index of a class nor -1, for a text without a label."""
     for batch in batches:
-        wrong = (batch.labels < 0) | (batch.labels >= classes)
+        wrong = (batch.labels < -1) | (batch.labels >= classes)
         if wrong.any():
             row = int(wrong.nonzero()[0])
             raise SettingError(
-                f"`labels` must number the model's {classes} classes from 0 to {classes - 1}; text "
-                f"{int(batch.index[row])} is labelled {int(batch.labels[row])}. Let `decode` return a logit for every "
-                "class, and leave out texts of other classes."
+                f"`labels` must be indices of the model's {classes} classes, 0 to {classes - 1}, or -1 for texts "
+                f"without labels; text {int(batch.index[row])} is labeled {int(batch.labels[row])}. Let `decode` "
+                "return a logit for every class, and leave out texts of other classes."
             )
 
 

@@ -8,13 +8,16 @@ from heedful.types import Findings
 
 
 def prediction(evidence: Evidence, generator: torch.Generator) -> Findings:
-    """The predicted class and its probability, the label, the number of items and the largest attention weight."""
+    """The predicted class and its probability, the label, the number of items and the largest attention weight.
+
+    A text without a label has label -1, and whether it is correct is undefined.
+    """
     label = evidence.labels
     values = {
         "predicted": evidence.predicted,
         "probability": evidence.probabilities.amax(-1),
         "label": label,
-        "correct": evidence.predicted == label,
+        "correct": (evidence.predicted == label).double().masked_fill(label < 0, torch.nan),
         "items": evidence.count,
         "max_attention": evidence.attention.amax(-1),
     }

@@ -32,7 +32,8 @@ Data = Annotated[
     str | None,
     typer.Argument(
         metavar="[DATA]",
-        help="As for `train`. Without it: an average and a BiLSTM model on mock-1.",
+        help="Built-in or named dataset, file, folder, or hub:NAME. Default: an honest and a deceptive "
+        "BiLSTM on reviews.",
         autocompletion=completion.names("datasets"),
     ),
 ]
@@ -49,11 +50,21 @@ Model = Annotated[
 Tests = Annotated[
     str | None,
     typer.Option(
-        help="Only these tests, separated by commas; see `heedful list tests`.",
+        help="Only these tests, separated by commas; `outcome` is the answer. See `heedful list tests`.",
         autocompletion=completion.names("tests"),
     ),
 ]
-Examples = Annotated[int | None, typer.Option(min=1, help="Audit at most N texts, drawn at random.")]
+Examples = Annotated[
+    str | None, typer.Option(metavar="N|all", help="Number of texts to audit, drawn at random, or all. Default: 500.")
+]
+ReplaceWith = Annotated[
+    str | None,
+    typer.Option(
+        "--replace-with",
+        metavar="word|mask",
+        help="Replace words by other words, or by the mask token of a Hugging Face model. Default: word.",
+    ),
+]
 Seeds = Annotated[
     int | None,
     typer.Option(
@@ -80,6 +91,14 @@ Search = Annotated[bool, typer.Option("--search", help="Also run the authors' se
 NoTexts = Annotated[
     bool, typer.Option("--no-texts", help="Write a report without any text or word of the data, for confidential ones.")
 ]
+Details = Annotated[
+    bool,
+    typer.Option(
+        "--details",
+        help="Also print the tests that explain the answer, all rankings, and the answers by other definitions of the "
+        "outcome: alone_weight 1/2, k one smaller and one larger.",
+    ),
+]
 Rankings = Annotated[
     str | None,
     typer.Option(
@@ -103,7 +122,7 @@ Workers = Annotated[
         help="Processes that share the work here. Default: one a core, for trainings and for long audits.",
     ),
 ]
-Out = Annotated[str, typer.Option(help="Folder for report.html, rows.parquet and verdict.json.")]
+Out = Annotated[str, typer.Option(help="Folder for report.html, verdict.json, rows.parquet and outcomes.parquet.")]
 
 OTHER_DATA = ("data", "text", "label", "query", "rationale")
 """Options that say on which data a finished run is audited."""
@@ -111,12 +130,19 @@ OTHER_DATA = ("data", "text", "label", "query", "rationale")
 SEEDS = 3
 """Trainings behind a verdict where nobody says how many: one is one draw."""
 
-DEMONSTRATION: dict[str, Any] = {
-    "data": {"source": "mock-1", "train_limit": 2000, "test_limit": 200},
-    "network": {"embed_size": 64, "hidden_size": 64},
-    "training": {"epochs": 8, "patience": 2},
+DEMONSTRATION: dict[str, dict[str, Any]] = {
+    "vanilla": {
+        "data": {"source": "reviews"},
+        "network": {"encoder": "bilstm", "embed_size": 64, "hidden_size": 64, "embedding_start": "normal"},
+        "training": {"method": "vanilla", "learning_rate": 3e-3, "epochs": 8, "min_epochs": 4, "patience": 2},
+    },
+    "deceptive": {
+        "data": {"source": "reviews"},
+        "network": {"encoder": "bilstm", "embed_size": 64, "hidden_size": 64, "embedding_start": "normal"},
+        "training": {"method": "deceptive", "learning_rate": 3e-3, "epochs": 16, "min_epochs": 8, "patience": 2},
+    },
 }
-"""Small enough to train in seconds, large enough to show the field's main finding."""
+"""An honest model and a deceptive one, about equally accurate. All that decides what they show is pinned."""
 
 
 def audit(
@@ -145,6 +171,8 @@ def audit(
     rankings: Rankings = None,
     scores: Scores = None,
     settings: options.Set = None,
+    replace_with: ReplaceWith = None,
+    details: Details = False,
     no_texts: NoTexts = False,
     out: Out = "report",
     runs: options.Runs = "runs",
@@ -154,17 +182,22 @@ def audit(
     workers: Workers = None,
     scheduler: options.Scheduler = None,
 ) -> None:
-    """Train a model (or take --model), test its attention, print the verdict and write the report."""
+    """Test whether attention points to the words that decide a model's predictions.
+
+    Trains a model on DATA (or loads --model), audits it, prints the answer and writes the report.
+    """
     arguments = locals()
-    of_run, of_audit = options.split_settings(settings, "audit")
+    of_run, of_audit = split_audit(settings)
     _check_describes(arguments, of_run)
-    from heedful.cli.answers import inputs_of, print_answer, read_answer, write_answer
+    from heedful.cli.audit_output import inputs_of, print_answer, read_answer, write_answer
 
     printed, inputs, notes = output(), inputs_of(arguments, of_run), []
     if (kept := read_answer(Path(out), inputs)) is not None:
-        return print_answer(printed, kept)
+        return print_answer(printed, kept, with_details=details)
     others = {"rankings": [name.strip() for name in rankings.split(",")]} if rankings else {}
-    how = audit_settings(tests, examples, search, {"deep": deep and not tests, **others, **of_audit})
+    others |= {"outcome.replace_with": replace_with} if replace_with is not None else {}
+    others |= {"deep": deep and not tests, "details": details}
+    how = audit_settings(tests, examples, search, {**others, **of_audit})
     use_threads(threads, device)
     from heedful.report.pooled import pool_checkpoints
     from heedful.runs.folders import check_writable
@@ -192,7 +225,8 @@ def audit(
             notes = _note_sources(printed, [store.read(store.find(model[0])).run] if model else [])
             planned = _planned(arguments, of_run, how, store)
             audited = read_drawn(audit_planned_runs(console, planned, how, store, folder, device, cluster))
-    print_answer(printed, write_answer(audited, Path(out), inputs, notes, with_texts=not no_texts))
+    answer = write_answer(audited, Path(out), inputs, notes, with_texts=not no_texts)
+    print_answer(printed, answer, with_details=details)
 
 
 def _planned(
@@ -264,19 +298,33 @@ def _check_describes(arguments: dict[str, Any], settings: list[str]) -> None:
 
 
 def demonstration(seed: int) -> list[Run]:
-    """An average and a BiLSTM model on mock-1, small: the same attention over words read alone, and in context."""
-    networks = [{**DEMONSTRATION["network"], "encoder": encoder} for encoder in ("average", "bilstm")]
-    return [validate_settings(Run, {**DEMONSTRATION, "network": network, "seed": seed}) for network in networks]
+    """Two small BiLSTMs on hotel and restaurant reviews: one trained honestly, one to hide the words that decide."""
+    return [validate_settings(Run, {**settings, "seed": seed}) for settings in DEMONSTRATION.values()]
 
 
-def audit_settings(tests: str | None, examples: int | None, search: bool, own: dict[str, Any]) -> AuditSettings:
-    """The audit's settings from its options and from `--set audit.NAME=VALUE` or `--set audit.TEST.OPTION=VALUE`."""
+def split_audit(settings: list[str] | None) -> tuple[list[str], dict[str, Any]]:
+    """The settings of a run, and those of the audit, whose `outcome` and `verdict` need no "audit." first.
+
+    >>> split_audit(["audit.shown=3", "seed=1", "outcome.most=4"])
+    (['seed=1'], {'shown': 3, 'outcome.most': 4})
+    """
+    parts = ("outcome.", "verdict.")
+    whole = [f"audit.{setting}" if setting.startswith(parts) else setting for setting in settings or []]
+    return options.split_settings(whole, "audit")
+
+
+def audit_settings(tests: str | None, examples: str | None, search: bool, own: dict[str, Any]) -> AuditSettings:
+    """The audit's settings from its options and from `--set audit.NAME=VALUE` or `--set audit.TEST.OPTION=VALUE`.
+
+    Args:
+        examples: a number of texts, or "all"; None: the default.
+    """
     names = tuple(name.strip() for name in tests.split(",")) if tests else ()
     fields = {name: value for name, value in own.items() if name.split(".")[0] in AuditSettings.model_fields}
     of_tests = {f"options.{name}": value for name, value in own.items() if name not in fields}
     if search:
         of_tests["options.adversarial_attention.search"] = True
-    flat = {"tests": names, "examples": examples, **fields, **of_tests}
+    flat = {"tests": names, **_examples(examples), **fields, **of_tests}
     if misplaced := [name for name in own if name not in fields and "." not in name]:
         known = ", ".join(AuditSettings.model_fields)
         raise SettingError(
@@ -288,3 +336,12 @@ def audit_settings(tests: str | None, examples: int | None, search: bool, own: d
 
         check_names(how)
     return how
+
+
+def _examples(given: str | None) -> dict[str, int | None]:
+    """How many texts are audited, as a setting."""
+    if given is None or given == "all":
+        return {} if given is None else {"examples": None}
+    if not given.isdecimal() or int(given) < 1:
+        raise SettingError(f"--examples must be a number of texts, 1 or more, or 'all'; it was '{given}'.")
+    return {"examples": int(given)}

@@ -1,6 +1,5 @@
-"""`heedful calibrate`: the battery on attention of known quality."""
+"""`heedful calibrate`: how often the answer is right in worlds whose truth is known."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,77 +13,78 @@ from heedful.cli.progress import progress_bar
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from heedful.studies.calibration.page import CalibrationReport
+    from heedful.studies.calibration.page import Calibration
     from heedful.studies.calibration.suite import Result
 
-Draws = Annotated[int, typer.Option(min=1, max=100_000, help="Draws of each world: 100 texts each.")]
+Draws = Annotated[int, typer.Option(min=1, max=100_000, help="Draws of each row, of 300 texts each.")]
 Worlds = Annotated[
-    list[str] | None, typer.Option("--world", help="Only this world; may be given several times. Default: all.")
+    list[str] | None, typer.Option("--world", help="Only the rows of this world; may be repeated. Default: all.")
 ]
-Out = Annotated[str, typer.Option(help="Folder for calibration.html, calibration.md and calibration.json.")]
+WithTrained = Annotated[
+    bool, typer.Option("--trained", help="Also train honest and deceptive models on `planted` and `reviews`.")
+]
+Out = Annotated[str, typer.Option(help="Folder for calibration.md.")]
 
 
 def calibrate(
     draws: Draws = 20,
     world: Worlds = None,
+    trained: WithTrained = False,
     out: Out = "calibration",
     scheduler: Scheduler = None,
     workers: Workers = None,
 ) -> None:
-    """Test the battery itself, on attention of known quality: good attention must hold, bad attention must not."""
+    """Test the answer itself: on good and bad attention, in worlds whose truth is known."""
     from heedful.errors import pick
     from heedful.runs.cluster import connected
-    from heedful.studies.calibration.page import CalibrationReport, outcome, write_calibration
-    from heedful.studies.calibration.suite import WORLDS, tallies
-    from heedful.studies.calibration.suite import calibrate as calibrate_battery
+    from heedful.studies.calibration.page import Calibration, headline, write_page
+    from heedful.studies.calibration.rows import ROWS
+    from heedful.studies.calibration.suite import calibrate as calibrate_rows
+    from heedful.studies.calibration.trained_worlds import MODELS, SEEDS, calibrate_trained
+    from heedful.studies.calibration.worlds import WORLDS
 
     printed = output()
-    names = tuple(dict.fromkeys(world)) if world else tuple(WORLDS)
-    for name in names:
-        pick("world", name, WORLDS)
-    results: list[Result] = []
-    interrupted = False
+    names = {pick("world", name, WORLDS).name for name in world or WORLDS}
+    rows = [number for number, row in enumerate(ROWS) if row.world in names]
     with connected(scheduler, workers=workers) as client, progress_bar(printed.progress) as bar:
-        task = bar.add_task("draws", total=draws * len(names))
+        task = bar.add_task("draws", total=draws * len(rows))
 
-        def report(done: "Sequence[Result]") -> None:
-            results.extend(done)
-            bar.advance(task)
+        def report(done: "list[Result]") -> None:
+            for _ in done:
+                bar.advance(task)
 
-        try:
-            counted = calibrate_battery(draws, worlds=names, client=client, report=report)
-        except KeyboardInterrupt:
-            interrupted, counted = True, tallies(results)
-    if not counted:
-        raise typer.Exit(130)
-    finished = CalibrationReport(tuple(counted), min(tally.draws for tally in counted), options.command_line())
-    _print(printed.console, finished)
-    page = write_calibration(finished, Path(out))
+        tallies = calibrate_rows(draws, rows=rows, client=client, report=report)
+        trained_rows = []
+        if trained:
+            models = bar.add_task("models", total=SEEDS * len(MODELS))
+            trained_rows = calibrate_trained(client=client, report=lambda _: bar.advance(models))
+    calibration = Calibration(tallies, draws, options.command_line(), trained_rows)
+    _print(printed.console, calibration)
+    page = write_page(calibration, Path(out))
     printed.console.print(f"Written: {page}", markup=False, soft_wrap=True)
     printed.end(
-        {"page": str(page), "draws": finished.draws, "shortfalls": [str(missed) for missed in finished.shortfalls]},
-        result=outcome(finished),
+        {"page": str(page), "draws": draws, "missed": calibration.missed},
+        result=headline(calibration),
     )
-    if interrupted:
-        raise typer.Exit(130)
-    if finished.shortfalls:
+    if calibration.missed:
         raise typer.Exit(1)
 
 
-def _print(console: "Console", report: "CalibrationReport") -> None:
-    """A row for each world, then every rule that is broken."""
+def _print(console: "Console", calibration: "Calibration") -> None:
+    """A line for each row, then every row that is not met."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from heedful.studies.calibration.page import outcome, summary_rows
+    from heedful.studies.calibration.page import HEAD, TRAINED_HEAD, headline, table_rows, trained_cells
 
-    head, rows = summary_rows(report)
-    table = Table(box=SIMPLE_HEAD)
-    for name in head:
-        table.add_column(name, justify="left" if name == "world" else "right")
-    for row in rows:
-        table.add_row(*row)
-    console.print(table)
-    console.print(outcome(report), markup=False)
-    for missed in report.shortfalls:
+    tables = [(HEAD, table_rows(calibration.tallies))]
+    if calibration.trained:
+        tables.append((TRAINED_HEAD, [trained_cells(row) for row in calibration.trained]))
+    for head, rows in tables:
+        table = Table(*head, box=SIMPLE_HEAD)
+        for row in rows:
+            table.add_row(*row)
+        console.print(table)
+    console.print(headline(calibration), markup=False)
+    for missed in calibration.missed:
         console.print(f"  {missed}", markup=False)

@@ -28,7 +28,7 @@ from heedful.settings.folder import data_path, user_path
 
 PACKAGE = Path(__file__).parent.parent
 SOURCES = (".py", ".html", ".css", ".js", ".csv", ".md", ".txt", ".json")
-RECORD, WRITTEN = ".answer.json", ("report.html", "rows.parquet", "verdict.json")
+RECORD, WRITTEN = ".answer.json", ("report.html", "rows.parquet", "outcomes.parquet", "verdict.json")
 MOST_FILES = 20_000
 MOST_BYTES = 2_000_000_000
 """Where a command reads more than this, nothing is kept: hashing would take longer than the work that it saves."""

@@ -73,11 +73,13 @@ def _first_lines(things: dict[str, object]) -> dict[str, str]:
 
 
 def _tests() -> dict[str, str]:
+    from heedful.auditing.rows import OUTCOME
     from heedful.battery import BATTERY
 
     when = {"default": "", "deep": " [with --deep, or named]", "named": " [only where named in --tests]"}
     lines = _first_lines({name: test.function for name, test in BATTERY.items()})
-    return {name: line + when[BATTERY[name].cost] for name, line in lines.items()}
+    answer = {OUTCOME: "Whether attention's top words decide each prediction: the answer."}
+    return answer | {name: line + when[BATTERY[name].cost] for name, line in lines.items()}
 
 
 def _rankings() -> dict[str, str]:

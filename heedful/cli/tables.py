@@ -1,28 +1,30 @@
-"""Models side by side, as a table in the terminal and as a document."""
+"""Models side by side, their answers and what every test measures: a table in the terminal, and a document."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
 from heedful.formatting import format_interval, format_number
+from heedful.verdict.answer_text import QUESTION
+from heedful.verdict.ranking_names import ranking_title
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
     from heedful.report import AuditFiles
-    from heedful.schema import Verdict
+    from heedful.schema import AuditAnswer, Interval, Verdict
     from heedful.verdict.comparison import Comparison, Side
 
-QUESTION, MODEL = 24, 17
-"""Columns of the terminal that the questions, and each model, need at least; more models get a table of their own."""
-COLOURS = {"better": "green", "worse": "red"}
+FIRST, MODEL = 24, 17
+"""Smallest width of the first column, and of each model; models that do not fit get another table."""
+COLORS = {"better": "green", "worse": "red"}
 LEGEND = (
-    "Under each value its 95 % interval and, from the second model on, the difference from the first: better or worse "
-    "for attention where its interval excludes 0, unmarked where it may be neither. Prediction scores are means over "
-    "seeds."
+    "Prediction scores are means over seeds. Shares are of 100 texts. Under the value of each test: its 95% interval "
+    "and, from the second model on, the difference from the first, marked better or worse for attention if it is "
+    "significant."
 )
 
 
@@ -30,7 +32,7 @@ class ModelTable(BaseModel):
     """Models side by side as the terminal shows them; cells are marked up for it.
 
     Args:
-        rows: a question and a cell for each model, None where the model has no such number; or a heading alone.
+        rows: a name and a cell for each model, None if the model has no such cell; or a heading alone.
         notes: which models were audited on other texts than the first.
     """
 
@@ -57,8 +59,9 @@ class ComparedModels:
 
     def document(self) -> dict[str, Any]:
         """All of it as JSON has it."""
+        fields = {"run", "data", "split", "texts", "scores", "answer"}
         models = [
-            {"name": name, **audit.verdict.model_dump(mode="json", include={"run", "data", "split", "texts", "scores"})}
+            {"name": name, **audit.verdict.model_dump(mode="json", include=fields)}
             for name, audit in zip(self.names, self.audits, strict=True)
         ]
         questions = [
@@ -73,7 +76,7 @@ class ComparedModels:
         return {"models": models, "questions": questions, "notes": list(self.notes)}
 
     def table(self) -> ModelTable:
-        """Scores of prediction and lines of the verdict, a column a model, its seeds together."""
+        """Prediction scores, answers and tests, a column per model, its seeds together."""
         from rich.markup import escape
 
         verdicts = [audit.verdict for audit in self.audits]
@@ -81,6 +84,10 @@ class ComparedModels:
         for metric in dict.fromkeys(name for verdict in verdicts for name in verdict.scores):
             known = (format_number(each.scores[metric]) if metric in each.scores else None for each in verdicts)
             rows.append((escape(metric), *known))
+        answers = [verdict.answer for verdict in verdicts]
+        if any(answers):
+            rows.append((f"[bold]{QUESTION}[/bold]",))
+            rows += [(name, *(answer and cell(answer) for answer in answers)) for name, cell in ANSWER.items()]
         group = None
         for comparison in self.comparisons:
             if comparison.group != group:
@@ -91,19 +98,14 @@ class ComparedModels:
         return ModelTable(headings=headings, rows=tuple(rows), notes=self.notes)
 
     def summary(self) -> str:
-        """On how many questions each model is better and worse than the first, a line each."""
-        lines = []
-        for place, name in enumerate(self.names[1:], start=1):
-            sides = [each.sides[place] for each in self.comparisons]
-            known = [side for side in sides if side is not None and side.difference_from_first is not None]
-            counts = {change: sum(side.change == change for side in known) for change in COLOURS}
-            better, worse = f"better on {counts['better']}", f"worse on {counts['worse']} of {len(known)} questions"
-            lines.append(f"{name}: {better}, {worse}" if known else f"{name}: not comparable text by text")
-        return "\n".join(lines)
+        """The answer of each model, a line each."""
+        answers = [audit.verdict.answer for audit in self.audits]
+        shown = [answer.headline if answer else "no answer" for answer in answers]
+        return "\n".join(f"{name}: {answer}" for name, answer in zip(self.names, shown, strict=True))
 
 
 def compare_models(audits: "Sequence[AuditFiles]") -> ComparedModels:
-    """The models, their answers to each question, and what keeps them from being compared text by text."""
+    """The models, their answers and tests, and what keeps them from being compared text by text."""
     from heedful.report.names import distinct_names
     from heedful.report.pooled import by_training
     from heedful.verdict.comparison import are_same_texts, compare
@@ -141,7 +143,7 @@ def _fitting(models: int, width: int) -> Iterator[list[int]]:
     >>> list(_fitting(1, 80)), list(_fitting(3, 80)), list(_fitting(5, 80))
     ([[0]], [[0, 1, 2]], [[0, 1, 2], [0, 3, 4]])
     """
-    most = max(1, (width - QUESTION) // MODEL - 1)
+    most = max(1, (width - FIRST) // MODEL - 1)
     for start in range(1, max(2, models), most):
         yield [0, *range(start, min(start + most, models))]
 
@@ -151,7 +153,7 @@ def _table(shown: ModelTable, places: Sequence[int]) -> "Table":
     from rich.table import Table
 
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("", min_width=QUESTION - 3, overflow="fold")
+    table.add_column("", min_width=FIRST - 3, overflow="fold")
     for place in places:
         table.add_column(shown.headings[place], overflow="fold")
     for question, *cells in shown.rows:
@@ -178,8 +180,41 @@ def _side(side: "Side | None") -> str:
     difference = side.difference_from_first
     if difference is not None and difference.value == difference.value:
         marked = f"{_signed(difference.value)} {side.change}".strip()
-        lines.append(f"[{COLOURS[side.change]}]{marked}[/]" if side.change else f"[dim]{marked}[/dim]")
+        lines.append(f"[{COLORS[side.change]}]{marked}[/]" if side.change else f"[dim]{marked}[/dim]")
     return "\n".join(lines)
+
+
+def _per_100(share: "Interval | None") -> str | None:
+    if share is None or share.value is None:
+        return None
+    value, low, high = (f"{100 * (end or 0.0):.0f}" for end in (share.value, share.low, share.high))
+    return f"{value}\n[dim]{low} to {high}[/dim]"
+
+
+def _headline(answer: "AuditAnswer") -> str:
+    from rich.markup import escape
+
+    return escape(answer.headline)
+
+
+def _shown(answer: "AuditAnswer") -> str | None:
+    from rich.markup import escape
+
+    recommended = answer.recommendation
+    if recommended is None:
+        return None
+    return escape(ranking_title(recommended.ranking) if recommended.show == "ranking" else recommended.show)
+
+
+ANSWER: "dict[str, Callable[[AuditAnswer], str | None]]" = {
+    "answer": _headline,
+    "points to the key words": lambda answer: _per_100(answer.overall.shares.points),
+    "the same, words replaced": lambda answer: _per_100(answer.overall.replaced and answer.overall.replaced.points),
+    "no small set decides": lambda answer: _per_100(answer.overall.shares.no_small_set),
+    "moved information": lambda answer: _per_100(answer.moved),
+    "show": _shown,
+}
+"""What is printed of each model's answer."""
 
 
 def _signed(difference: float) -> str:

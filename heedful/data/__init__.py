@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heedful.data.fetching import RECIPES
-from heedful.data.labelled_texts import LabelledTexts, to_dataset
+from heedful.data.labelled_texts import LabelledTexts, to_dataset, unlabeled_dataset
 from heedful.data.sources import eraser, files, hatexplain, hub, mock, named, planted, reviews
 from heedful.data.sources.named import named_sets
 from heedful.data.sources.records import SUFFIXES, suffix_of
@@ -14,7 +14,7 @@ from heedful.settings import DataSettings, TextSettings
 from heedful.settings.folder import data_folder_problem, data_path, user_path
 from heedful.types import Dataset
 
-__all__ = ["DATASETS", "BuiltIn", "load", "named_sets"]
+__all__ = ["DATASETS", "BuiltIn", "load", "load_unlabeled", "named_sets"]
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,13 @@ def load(data: DataSettings, text: TextSettings, *, sentences: bool = False) -> 
     (('negative', 'positive'), 4, 1, {2})
     """
     return to_dataset(labelled_texts(data, text), data, text, sentences=sentences)
+
+
+def load_unlabeled(data: DataSettings, text: TextSettings, *, sentences: bool = False) -> Dataset | None:
+    """The texts of a file without labels, for a trained model; None if the data has labels."""
+    is_name = data.source in {**named_sets(), **DATASETS} or data.source.startswith(hub.PREFIX)
+    source = None if is_name or not data.source.strip() else files.load_unlabeled(data)
+    return None if source is None else unlabeled_dataset(source, data, text, sentences=sentences)
 
 
 def labelled_texts(data: DataSettings, text: TextSettings) -> LabelledTexts:

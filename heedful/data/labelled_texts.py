@@ -23,6 +23,11 @@ from heedful.types import Dataset, Example, Split, Task
 SPLITS: tuple[Split, ...] = get_args(Split)
 
 
+UNLABELED = -1
+"""The label of a text without one."""
+NO_LABELS = "the texts have no labels, so accuracy is not checked"
+
+
 @dataclass(frozen=True, slots=True)
 class LabelledText:
     """A text and its label, before tokenization.
@@ -110,6 +115,21 @@ def read_dataset(
     fingerprint = fingerprint_of(source, labels)
     dataset = Dataset(source.name, fingerprint, source.task, labels, **examples, notes=tuple(notes))
     return dataset, tuple(dropped)
+
+
+def unlabeled_dataset(
+    source: LabelledTexts, data: DataSettings, text: TextSettings, *, sentences: bool = False
+) -> Dataset:
+    """Texts without labels, all of them to be audited, for a model that is trained."""
+    reader = _Reader(WordTokenizer.from_settings(text), text, (), source.task != "classification", sentences, True)
+    kept = _sample(source.test, reader, data.test_limit, f"test|{data.split_seed}")
+    examples = tuple(example for example, _ in kept if example is not None)
+    if not examples:
+        raise DataError(f"{source.name} must have a text with words in it; it has none.")
+    dropped = Counter(what for example, what in kept if example is None)
+    notes = (*source.notes, NO_LABELS, *(str(Dropped(count, what, "test")) for what, count in dropped.items()))
+    fingerprint = fingerprint_of(source, ())
+    return Dataset(source.name, fingerprint, source.task, (), train=(), dev=(), test=examples, notes=notes)
 
 
 def fingerprint_of(source: LabelledTexts, labels: Sequence[str]) -> str:
@@ -208,7 +228,7 @@ class _Reader:
         rationale, annotators = self._marked(labelled, spans)
         example = Example(
             tokens=tuple(map(intern, tokens[:kept])),
-            label=self.labels.index(labelled.label),
+            label=self.labels.index(labelled.label) if self.labels else UNLABELED,
             query=tuple(map(intern, query)),
             sentences=sentence_starts(labelled.text, spans) if self.sentences else (),
             rationale=rationale,

@@ -5,7 +5,7 @@ receives the class probabilities of each (`[set classes]`). So the same lines se
 at a time (`judge_texts`), and worlds whose truth is known. docs/answer.md has the definition and its reasons.
 """
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, islice
 from math import ceil, comb, nan
@@ -76,6 +76,7 @@ class JudgedText:
         outcomes: outcome of each ranking.
         reason: why no small set decides; None if one does.
         sets: how many sets were read for each purpose: singles, random, tops, swaps.
+        evaluated: the sets of k words that were read.
     """
 
     predicted: int
@@ -88,6 +89,7 @@ class JudgedText:
     outcomes: dict[str, Outcome]
     reason: Reason | None
     sets: dict[str, int] = field(default_factory=dict)
+    evaluated: tuple[Words, ...] = ()
 
     @property
     def best(self) -> float:
@@ -95,15 +97,19 @@ class JudgedText:
         return self.key.effect
 
 
-def shown_count(n: int, settings: OutcomeSettings = OutcomeSettings()) -> int:  # noqa: B008 (frozen)
+def shown_count(n: int, settings: OutcomeSettings = OutcomeSettings(), more: int = 0) -> int:  # noqa: B008 (frozen)
     """Number of words that count as shown in a text of n words: k.
+
+    Args:
+        more: added to k, which stays within 1..n - 1.
 
     >>> [shown_count(n) for n in (2, 3, 4, 20, 21, 41, 200)]
     [1, 1, 2, 2, 3, 5, 5]
     """
     # 0.1 * 30 is 3.0000000000000004: a hair above an integer does not round up.
     tenth = ceil(n * settings.share - 1e-9)
-    return min(n - 1, max(min(settings.least, n // 2), min(settings.most, tenth)))
+    k = max(min(settings.least, n // 2), min(settings.most, tenth))
+    return min(n - 1, max(1, min(n - 1, k) + more))
 
 
 def effect_of(
@@ -174,21 +180,26 @@ def top_words(scores: Float[ndarray, " item"], k: int, order: Int[ndarray, " ite
     >>> top_words(np.array([0.1, 0.5, 0.5, np.nan]), 2, np.array([3, 2, 1, 0]))
     (1, 2)
     """
-    values = np.nan_to_num(scores, nan=-np.inf)
+    is_defined = scores > -np.inf
+    largest = np.abs(scores[is_defined]).max(initial=0.0)
+    # The subtraction of infinities is undefined, so undefined scores are finite and below all others.
+    values = np.where(is_defined, scores, -2 * largest - 1)
     ranked = np.argsort(-values, kind="stable")
-    largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
-    steps = -np.diff(values[ranked], prepend=values[ranked[0]]) > TIE * largest
-    group = np.empty(len(values), dtype=np.int64)
-    group[ranked] = np.cumsum(steps)
-    place = np.empty(len(values), dtype=np.int64)
+    descending = values[ranked]
+    group, place = np.zeros((2, len(values)), dtype=np.int64)
+    group[ranked[1:]] = np.cumsum(descending[:-1] - descending[1:] > TIE * largest)
     place[order] = np.arange(len(values))
     return tuple(sorted(np.lexsort((place, group))[:k].tolist()))
 
 
-def judge_text(text: TextToJudge, settings: OutcomeSettings) -> Asking:
-    """Outcomes of one text of two words or more, given what is read; None if some probability is undefined."""
+def judge_text(text: TextToJudge, settings: OutcomeSettings, more: int = 0) -> Asking:
+    """Outcomes of one text of two words or more, given what is read; None if some probability is undefined.
+
+    Args:
+        more: added to the number of words that count as shown.
+    """
     n, predicted = len(next(iter(text.scores.values()))), int(text.whole.argmax())
-    whole, k = float(text.whole[predicted]), shown_count(n, settings)
+    whole, k = float(text.whole[predicted]), shown_count(n, settings, more)
     generator = np.random.default_rng(list(text.seed))
     order = generator.permutation(n)
     readings = _Readings(n, predicted, settings.alone_weight)
@@ -199,7 +210,8 @@ def judge_text(text: TextToJudge, settings: OutcomeSettings) -> Asking:
     effects = effect_of(alone[:, predicted], without[:, predicted], settings.alone_weight)
     if np.isnan(effects).any():
         return None
-    readings.add([(i,) for i in range(n)], alone, without)
+    if k == 1:
+        readings.add([(i,) for i in range(n)], alone, without)
     by_word = {"leave_one_out": whole - without[:, predicted], "alone": alone[:, predicted], "effect": effects}
     rankings = {**by_word, **text.scores}
     tops = {name: top_words(scores, k, order) for name, scores in rankings.items() if not np.isnan(scores).all()}
@@ -217,9 +229,9 @@ def judge_text(text: TextToJudge, settings: OutcomeSettings) -> Asking:
         return None
 
     sums = np.array([effects[list(words)].sum() for words in drawn])
-    drawn_effects = np.array([readings[words].effect for words in drawn])
+    drawn_effects = np.array([readings.effects[words] for words in drawn])
     chance = drawn_effects.mean() if is_exact else estimate_chance(drawn_effects, sums, k * effects.mean())
-    best = readings[key].effect
+    best = readings.effects[key]
     points = [outcome_of(effect, chance, best, settings) == "points" for effect in drawn_effects.tolist()]
     reason = None
     if outcome_of(best, chance, best, settings) == "no_small_set":
@@ -232,43 +244,46 @@ def judge_text(text: TextToJudge, settings: OutcomeSettings) -> Asking:
         luck=float(np.mean(points)),
         is_exact=is_exact,
         tops={name: readings[words] for name, words in tops.items()},
-        outcomes={name: outcome_of(readings[words].effect, chance, best, settings) for name, words in tops.items()},
+        outcomes={name: outcome_of(readings.effects[words], chance, best, settings) for name, words in tops.items()},
         reason=reason,
         sets={"singles": 2 * n, **readings.counts(drawn, tops.values())},
+        evaluated=tuple(readings.effects),
     )
 
 
-class _Readings(dict[Words, SetReading]):
-    """Sets of words of one text that were read."""
+class _Readings:
+    """Sets of words of one text that were read, with their effects."""
 
     def __init__(self, n: int, predicted: int, alone_weight: float):
-        super().__init__()
         self.n, self.predicted, self.alone_weight = n, predicted, alone_weight
+        self.effects: dict[Words, float] = {}
+        self.rows: dict[Words, tuple[Float[ndarray, "set classes"], Float[ndarray, "set classes"], int]] = {}
+        self.is_undefined = False
+
+    def __getitem__(self, words: Words) -> SetReading:
+        alone, without, row = self.rows[words]
+        return SetReading(words, self.effects[words], tuple(alone[row].tolist()), tuple(without[row].tolist()))
 
     def add(
         self, sets: Sequence[Words], alone: Float[ndarray, "set classes"], without: Float[ndarray, "set classes"]
     ) -> None:
         effects = effect_of(alone[:, self.predicted], without[:, self.predicted], self.alone_weight)
-        for words, effect, kept, left in zip(sets, effects.tolist(), alone.tolist(), without.tolist(), strict=True):
-            self[words] = SetReading(words, effect, tuple(kept), tuple(left))
+        self.is_undefined |= bool(np.isnan(effects).any())
+        self.effects.update(zip(sets, effects.tolist(), strict=True))
+        self.rows.update((words, (alone, without, row)) for row, words in enumerate(sets))
 
     def read(self, sets: Iterable[Words]) -> Generator[Sets, Float[ndarray, "set classes"], None]:
         """Read the sets that are new, each alone and without its words."""
-        new = [words for words in dict.fromkeys(sets) if words not in self]
+        new = [words for words in dict.fromkeys(sets) if words not in self.effects]
         if new:
             masks = np.zeros((len(new), self.n), dtype=bool)
-            for row, words in enumerate(new):
-                masks[row, list(words)] = True
+            masks[np.arange(len(new))[:, None], np.array(new)] = True
             read = yield np.concatenate([masks, ~masks])
             self.add(new, read[: len(new)], read[len(new) :])
 
-    @property
-    def is_undefined(self) -> bool:
-        return any(reading.effect != reading.effect for reading in self.values())
-
     def counts(self, drawn: Sequence[Words], tops: Iterable[Words]) -> dict[str, int]:
         """Passes of each purpose, single words apart; each set needs two, unless another purpose had read it."""
-        several = [words for words in self if len(words) > 1]
+        several = [words for words in self.effects if len(words) > 1]
         random, top = {*drawn}, {*tops} - {*drawn}
         counted = {"random": sum(words in random for words in several), "tops": sum(words in top for words in several)}
         counted["swaps"] = len(several) - sum(counted.values())
@@ -291,7 +306,7 @@ def _search(
 ) -> Generator[Sets, Float[ndarray, "set classes"], Words]:
     """The set with the largest effect that swaps of one word find, from the best of some sets that were read."""
     known = dict.fromkeys(started)
-    best = _best(known, singles, readings)
+    best = _best(known, singles, readings.effects)
     swaps = _swaps(best, singles)
     while budget > 0:
         block = list(islice((words for words in swaps if words not in known), min(BLOCK, budget)))
@@ -302,32 +317,41 @@ def _search(
         yield from readings.read(block)
         if readings.is_undefined:
             break
-        better = _best([best, *block], singles, readings)
+        better = _best([best, *block], singles, readings.effects)
         if better != best:
             best, swaps = better, _swaps(better, singles)
     return best
 
 
-def _swaps(words: Words, singles: Float[ndarray, " item"]) -> Iterable[Words]:
+def _swaps(words: Words, singles: Float[ndarray, " item"]) -> Iterator[Words]:
     """Sets with one word swapped, the largest gain of single effects first."""
-    others = [item for item in range(len(singles)) if item not in words]
-    pairs = [(singles[out] - singles[new], new, out) for new in others for out in words]
-    for _, new, out in sorted(pairs):
-        yield tuple(sorted({*words, new} - {out}))
+    others = np.delete(np.arange(len(singles)), words)
+    losses = (singles[list(words)] - singles[others][:, None]).ravel()
+    new, out = np.divmod(np.argsort(losses, kind="stable"), len(words))
+    swapped = np.where(np.arange(len(words)) == out[:, None], others[new, None], words)
+    return (tuple(row.tolist()) for row in np.sort(swapped, axis=1))
 
 
-def _best(sets: Iterable[Words], singles: Float[ndarray, " item"], readings: Mapping[Words, SetReading]) -> Words:
+def _best(sets: Iterable[Words], singles: Float[ndarray, " item"], effects: Mapping[Words, float]) -> Words:
     """The largest effect; among ties the largest sum of single effects, then the earlier words."""
     sets = list(sets)
-    largest = max(readings[words].effect for words in sets)
-    tied = [words for words in sets if readings[words].effect >= largest - TIE]
-    sums = {words: float(singles[list(words)].sum()) for words in tied}
-    return min(words for words in tied if sums[words] >= max(sums.values()) - TIE)
+    threshold = max(effects[words] for words in sets) - TIE
+    tied = [words for words in sets if effects[words] >= threshold]
+    if len(tied) == 1:
+        return tied[0]
+    sums = singles[np.array(tied)].sum(1)
+    return min(words for words, is_best in zip(tied, sums >= sums.max() - TIE, strict=True) if is_best)
 
 
-def judge_texts(texts: Mapping[int, TextToJudge], read: ReadSets, settings: OutcomeSettings) -> dict[int, JudgedText]:
-    """Outcomes of several texts, whose sets are read together; texts with an undefined probability are left out."""
-    asking = {number: judge_text(text, settings) for number, text in texts.items()}
+def judge_texts(
+    texts: Mapping[int, TextToJudge], read: ReadSets, settings: OutcomeSettings, more: int = 0
+) -> dict[int, JudgedText]:
+    """Outcomes of several texts, whose sets are read together; texts with an undefined probability are left out.
+
+    Args:
+        more: added to the number of words that count as shown.
+    """
+    asking = {number: judge_text(text, settings, more) for number, text in texts.items()}
     requests = {number: next(asker) for number, asker in asking.items()}
     judged: dict[int, JudgedText] = {}
     while requests:

@@ -1,151 +1,135 @@
-"""The verdict as the top of the page shows it: the headline of each audit, and a row a question."""
+"""The answer as page and notebook show it: sentences, a bar for all texts and for each class, and the rankings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from heedful.formatting import format_estimate, format_interval, format_number
+from heedful.formatting import format_number
 from heedful.report.audit_files import AuditFiles
-from heedful.schema import GROUPS, Group, Line, LineStatus, SeedScore
+from heedful.schema import ClassAnswer, Interval, RankingShare, Shares, Verdict
+from heedful.verdict.answer_text import recommendation_text, remarks, share_text
 
-LEFT, RIGHT = -0.2, 1.2
-"""The scores at the two ends of a bar; those beyond end in an arrow."""
+NOT_ASKED = "This audit has no answer: its tests leave out `outcome`."
+NO_ADVICE = "Audit again without `--tests`."
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A score as places on its bar, in percent of the width."""
+    """Outcomes as widths in percent, and as whole numbers of 100 texts.
 
-    start: float
-    width: float
-    low: float
-    spread: float
-    beyond: str
+    Args:
+        decided: width of the part in which a small set decides; `points`, `misses` and `luck` are within it.
+        numbers: what each part is called and how large it is.
+    """
+
+    decided: float
+    points: float
+    luck: float | None
+    numbers: tuple[tuple[str, str, str], ...]
 
 
 @dataclass(frozen=True)
-class ShownLine:
-    """One line of one verdict, as the reader sees it."""
+class ShownClass:
+    """The answer for all texts or for one predicted class."""
 
-    value: str
-    interval: str
-    floor: str
-    best: str
-    kind: str
-    score: str
-    score_interval: str
-    outcome: LineStatus
-    reason: str
-    where: str
-    bar: Bar | None
+    title: str
+    answer: str
     sentence: str
-    counts: str
-    details: tuple[tuple[str, str], ...]
-    by_seed: tuple["ShownSeed", ...] = ()
+    texts: int
+    bar: Bar | None
 
 
 @dataclass(frozen=True)
-class ShownSeed:
-    """What one training says, as the reader sees it."""
+class ShownAnswer:
+    """The answer of one audit, in the order in which it is read."""
 
-    seed: str
-    value: str
-    score: str
+    headline: str
+    sentence: str
+    classes: tuple[ShownClass, ...]
+    recommendation: str
+    remarks: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class QuestionRow:
-    """One question, and what each audit answers; None where it did not ask."""
+class ShownRanking:
+    """One ranking next to the others."""
 
-    question: str
-    group: Group | None
-    lines: tuple[ShownLine | None, ...]
-
-
-def question_rows(audits: Sequence[AuditFiles]) -> list[QuestionRow]:
-    """Every question that some audit asked, group by group."""
-    by_name = [{line.name: line for line in audit.verdict.lines} for audit in audits]
-    questions = {line.name: line for audit in reversed(audits) for line in reversed(audit.verdict.lines)}
-    rows = [
-        QuestionRow(line.question, line.group, tuple(shown_line(own[name]) if name in own else None for own in by_name))
-        for name, line in reversed(questions.items())
-    ]
-    return sorted(rows, key=lambda row: [*GROUPS, None].index(row.group))
+    title: str
+    points: str
+    replaced: str
+    answer: str
+    price: str
+    milliseconds: str
+    is_recommended: bool
 
 
-def group_headings(audits: Sequence[AuditFiles], names: Sequence[str]) -> dict[Group | None, tuple[str, str]]:
-    """The heading of each group of questions, and what must be known to read its answers."""
-    headings: dict[Group | None, tuple[str, str]] = {group: (asked, "") for group, asked in GROUPS.items()}
-    shares = [audit.verdict.redundancy for audit in audits]
-    known = [
-        f"{name}: {format_number(share, percent=True)}" if len(audits) > 1 else format_number(share, percent=True)
-        for name, share in zip(names, shares, strict=True)
-        if share is not None
-    ]
-    if known:
-        redundant = f"Redundant texts, in which several words, each alone, give the decision: {', '.join(known)}."
-        headings["exclusivity"] = (GROUPS["exclusivity"], f"{redundant} There a low score is no reproach.")
-    return headings | {None: ("Other questions", "")}
-
-
-def shown_line(line: Line) -> ShownLine:
-    """A line's numbers as text, and its score as a bar."""
-    percent = line.unit == "share"
-    return ShownLine(
-        value=format_number(line.value, percent=percent),
-        interval=format_interval(line.low, line.high, percent=percent),
-        floor=format_number(line.floor, percent=percent),
-        best=format_number(line.best, percent=percent),
-        kind=line.best_kind or "",
-        score=format_number(line.score),
-        score_interval=format_interval(line.score_low, line.score_high),
-        outcome=line.outcome,
-        reason=line.reason,
-        where=where_it_lies(line),
-        bar=_bar(line),
-        sentence=line.sentence,
-        counts=_text_counts(line),
-        details=tuple((name, format_number(value)) for name, value in line.details.items()),
-        by_seed=tuple(_shown_seed(own, percent=percent) for own in line.by_seed),
+def shown_answer(verdict: Verdict) -> ShownAnswer:
+    """The answer, or that there is none."""
+    answer, item = verdict.answer, verdict.item
+    if answer is None:
+        return ShownAnswer(NOT_ASKED, "", (), NO_ADVICE, ())
+    overall = _shown_class(answer.overall, item)
+    return ShownAnswer(
+        answer.headline,
+        answer.sentence,
+        (overall, *(_shown_class(each, item) for each in answer.classes if each.shares.texts)),
+        recommendation_text(answer),
+        remarks(verdict),
     )
 
 
-def _shown_seed(own: SeedScore, *, percent: bool) -> ShownSeed:
-    return ShownSeed(
-        seed=own.run if own.seed is None else str(own.seed),
-        value=format_number(own.value, percent=percent),
-        score=format_estimate(own.score, own.score_low, own.score_high),
-    )
+def _shown_class(own: ClassAnswer, item: str) -> ShownClass:
+    title = "All texts" if own.shares.label is None else own.shares.label
+    bar = None if own.answer == "Nothing to explain" else _bar(own.shares, item)
+    return ShownClass(title, own.answer, own.sentence, own.shares.texts, bar)
 
 
-def where_it_lies(line: Line) -> str:
-    """Where the score lies, in words."""
-    if line.score is None:
-        return "nothing to measure"
-    if line.score_high is not None and line.score_high < 0:
-        return "worse than the floor"
-    if line.score <= 0 or (line.score_low is not None and line.score_low <= 0):
-        return "not distinguishable from the floor"
-    if round(line.score, 2) == 1:
-        return f"at the {line.best_kind or 'best'}"
-    if line.score > 1:
-        return f"better than the {line.best_kind or 'best'}"
-    return "closer to the best" if line.score >= 0.5 else "closer to the floor"
-
-
-def _bar(line: Line) -> Bar | None:
-    if line.score is None:
+def _bar(shares: Shares, item: str) -> Bar | None:
+    if shares.no_small_set.value is None:
         return None
-    zero, end = _place(0.0), _place(line.score)
-    low = _place(line.score if line.score_low is None else line.score_low)
-    high = _place(line.score if line.score_high is None else line.score_high)
-    beyond = "left" if line.score < LEFT else "right" if line.score > RIGHT else ""
-    return Bar(min(zero, end), round(abs(end - zero), 2), low, round(high - low, 2), beyond)
+    points, luck, none = shares.points.value, shares.luck, shares.no_small_set.value
+    numbers = [("no-small-set", f"no small set of {item}s decides", _of_100(none))]
+    if points is not None:
+        numbers = [("points", "points", _of_100(points)), ("misses", "misses", _of_100(1 - points)), *numbers]
+    if points is not None and luck is not None:
+        numbers.insert(2, ("luck", "luck", _of_100(luck)))
+    return Bar(
+        decided=round(100 * (1 - none), 2),
+        points=round(100 * (points or 0.0), 2),
+        luck=None if luck is None or points is None else round(100 * luck, 2),
+        numbers=tuple(numbers),
+    )
 
 
-def _place(score: float) -> float:
-    return round(100 * (min(max(score, LEFT), RIGHT) - LEFT) / (RIGHT - LEFT), 2)
+def _of_100(share: float) -> str:
+    return str(round(100 * share))
 
 
-def _text_counts(line: Line) -> str:
-    used = f"{line.texts:,} text{'' if line.texts == 1 else 's'}"
-    return f"{used}; undefined for {line.undefined:,}" if line.undefined else used
+def ranking_rows(audits: Sequence[AuditFiles]) -> list[tuple[ShownRanking, ...]]:
+    """The rankings of each audit: attention, then the others by their share; empty if there is no answer."""
+    return [_rankings(audit.verdict) for audit in audits]
+
+
+def _rankings(verdict: Verdict) -> tuple[ShownRanking, ...]:
+    if verdict.answer is None:
+        return ()
+    shown = recommended_ranking(verdict)
+    ordered = sorted(verdict.answer.rankings, key=lambda own: (own.name != "attention", -(own.points.value or 0.0)))
+    return tuple(_shown_ranking(each, is_recommended=each.name == shown) for each in ordered)
+
+
+def _shown_ranking(own: RankingShare, *, is_recommended: bool) -> ShownRanking:
+    return ShownRanking(
+        title=own.title,
+        points=share_text(own.points),
+        replaced=share_text(own.replaced or Interval()),
+        answer=own.answer,
+        price=own.price or "–",
+        milliseconds="–" if own.milliseconds is None else format_number(own.milliseconds, decimals=1),
+        is_recommended=is_recommended,
+    )
+
+
+def recommended_ranking(verdict: Verdict) -> str:
+    """The ranking to show a reader, attention or another; empty if none can be shown without a check."""
+    advice = verdict.answer and verdict.answer.recommendation
+    return advice.ranking if advice and advice.show in ("attention", "ranking") else ""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import polars as pl
 
@@ -12,7 +12,7 @@ from heedful.report.names import short_name
 from heedful.runs.audit_folders import audit_refusal, read_verdict_file
 from heedful.runs.checksums import damage_of
 from heedful.runs.folders import reason
-from heedful.schema import EXAMPLES, NULLABLE, OPTIONAL, OUTCOMES, ROWS, Verdict, updated
+from heedful.schema import EXAMPLES, NULLABLE, OPTIONAL, OUTCOMES, ROWS, UNCOUNTED, Reason, Verdict, updated
 
 SAMPLE_SEED = 0
 """Which texts are kept where not all are."""
@@ -92,6 +92,7 @@ def _read(folder: Path, name: str, most: int | None) -> AuditFiles:
     _check_every_text(rows, texts)
     _check_items(rows, examples)
     _check_once(outcomes, ["run", "split", "example", "ranking", "removal"], "outcomes.parquet")
+    _check_outcomes(outcomes, verdict, examples)
     name = name or short_name(verdict.settings, verdict.model or verdict.run)
     if some is None:
         return AuditFiles(rows, examples, verdict, name, outcomes, folders=(folder,))
@@ -100,14 +101,14 @@ def _read(folder: Path, name: str, most: int | None) -> AuditFiles:
 
 
 def _some_texts(folder: Path, verdict: Verdict, shown: pl.Series, most: int) -> pl.Expr:
-    """Which rows are read of so many texts: those of the shown texts and of others at random, and of other splits."""
+    """Which rows are read of so many texts: those of the shown texts and of others at random."""
     own = pl.col("split") == verdict.split
     texts = _read_parquet(folder / "rows.parquet", {"example": ROWS["example"]}, own, "example").sort("example")
     if len(texts) != verdict.texts:
         raise StoreError(f"rows.parquet must have rows of {verdict.texts} texts; it has rows of {len(texts)}")
     others = texts["example"].filter(~texts["example"].is_in(shown.implode()))
     kept = others.sample(max(0, most - len(shown)), seed=SAMPLE_SEED)
-    return ~own | pl.col("example").is_in(pl.concat([kept, shown]).implode())
+    return pl.col("example").is_in(pl.concat([kept, shown]).implode())
 
 
 def _drawn_from(verdict: Verdict, texts: int) -> Verdict:
@@ -190,4 +191,30 @@ def _check_items(rows: pl.DataFrame, examples: pl.DataFrame) -> None:
         example, item, _ = lost.sort("example", "item").row(0)
         raise StoreError(
             f"rows.parquet speaks of item {item} of example {example}, which examples.parquet does not have"
+        )
+
+
+def _check_outcomes(outcomes: pl.DataFrame, verdict: Verdict, examples: pl.DataFrame) -> None:
+    """Every outcome must be one, with its reason, of a known class, and speak of words that the text has."""
+    if verdict.answer is not None and outcomes.filter(split=verdict.split).is_empty():
+        raise StoreError(f"outcomes.parquet must have rows of the split '{verdict.split}'; it has none")
+    outcome, reason = pl.col("outcome"), pl.col("reason")
+    is_known = (
+        (outcome.is_in(["points", "misses"]) & reason.is_null())
+        | ((outcome == "no_small_set") & reason.is_in(get_args(Reason)))
+        | (outcome.is_null() & reason.is_in(UNCOUNTED))
+    )
+    places = pl.concat_list(pl.col("top_words", "key_words").fill_null([]))
+    is_inside = pl.all_horizontal(
+        places.list.min().fill_null(0) >= 0, places.list.max().fill_null(0) < pl.col("words").clip(1)
+    )
+    shown = examples.select("run", "split", "example", count=pl.col("items").list.len().cast(pl.Int32))
+    counted = outcomes.join(shown, on=["run", "split", "example"], how="left")
+    is_whole = pl.col("count").fill_null(pl.col("words")) == pl.col("words")
+    is_sound = is_known & is_inside & is_whole & pl.col("predicted").is_in(list(verdict.labels))
+    wrong = counted.filter(~is_sound.fill_null(False))
+    if not wrong.is_empty():
+        raise StoreError(
+            f"outcomes.parquet must hold an outcome of each text, its class, and words of it; of example "
+            f"{wrong['example'][0]} it does not"
         )

@@ -7,11 +7,10 @@ from math import isfinite, isnan
 from unicodedata import category
 
 from heedful.auditing.explanation import Explanation, Show
+from heedful.report.examples import PALE
 from heedful.verdict.outcome_text import BADGES, outcome_sentence, outcome_sentences
 
 OTHER = "Adversarial attention"
-PALE = 3.0
-"""Full color is the largest weight, but at least this many times the average: uniform attention stays pale."""
 FAINT = 0.05
 """Negative weights below this share of full color are not marked as opposing the prediction."""
 MOST_LISTED = 10

@@ -10,12 +10,15 @@ from markupsafe import Markup
 
 from heedful.report.audit_files import AuditFiles
 from heedful.report.names import printable
+from heedful.schema import TextOutcome
+from heedful.verdict.outcome_text import BADGES, outcome_sentences
 
 MAPS = {
     "attention": "Attention",
-    "adversarial_attention": "Same answer, other attention",
+    "adversarial_attention": "Same prediction, other attention",
     "attention_x_gradient": "Attention x gradient",
     "gradient_x_input": "Gradient x input",
+    "weight_gradient": "Weight gradient",
     "leave_one_out": "Leaving the word out",
     "noisy_attention": "Noise on a word",
     "replaced_attention": "A similar word",
@@ -87,7 +90,32 @@ def _maps(audit: AuditFiles, titles: Mapping[str, str]) -> dict[int, dict[str, l
 
 
 def _texts(audit: AuditFiles) -> dict[int, dict[str, Any]]:
-    return {row["example"]: row for row in audit.examples.iter_rows(named=True)}
+    outcomes, item = text_outcomes(audit), audit.verdict.item
+    return {
+        row["example"]: row | _said(outcomes.get(row["example"]), row["items"], item)
+        for row in audit.examples.iter_rows(named=True)
+    }
+
+
+def text_outcomes(audit: AuditFiles, *, shown: bool = True) -> dict[int, TextOutcome]:
+    """The outcome of attention for each audited text of the run whose texts are shown, if words are deleted.
+
+    Args:
+        shown: only of the texts that are shown word by word.
+    """
+    own = audit.outcomes.filter(ranking="attention", removal="delete", split=audit.verdict.split)
+    key = ["run", "example"] if shown else ["run"]
+    known = own.join(audit.examples.select(key).unique(), on=key, how="semi")
+    return {row["example"]: TextOutcome.model_validate(row) for row in known.iter_rows(named=True)}
+
+
+def _said(outcome: TextOutcome | None, items: Sequence[str], item: str) -> dict[str, Any]:
+    """What is marked in a text and said about it; empty if it was not judged."""
+    if outcome is None:
+        return {}
+    sentences = outcome_sentences(outcome, items, item)
+    marked = {"key": outcome.key_words, "top": outcome.top_words, "sentences": sentences}
+    return {"outcome": {"name": outcome.outcome or "", "badge": BADGES[outcome.outcome], **marked}}
 
 
 def _example(number: int, maps: Sequence[dict], texts: Sequence[dict], titles: Mapping[str, str]) -> dict[str, Any]:
@@ -113,7 +141,7 @@ def _run(
 ) -> dict[str, Any]:
     data = {
         "predicted": text["predicted"],
-        "right": text["predicted"] == text["label"],
+        "right": text["predicted"] == text["label"] if text["label"] else None,
         "probability": _rounded(text["probability"]),
         "adversary": _rounded(text["adversarial_probability"]),
         "maps": {key: _scaled(values[key]) for key in titles if key in values and _peak(values[key]) > 0},
@@ -121,6 +149,8 @@ def _run(
     data |= {
         name: [at for at, value in enumerate(values[key]) if value == 1] for key, name in SETS.items() if key in values
     }
+    if "outcome" in text:
+        data["outcome"] = text["outcome"]
     if text["replaced"] and len(text["replaced"]) == len(text["items"]):
         places = enumerate(zip(text["items"], text["replaced"], strict=True))
         data["replaced"] = {at: new for at, (old, new) in places if old != new}

@@ -5,7 +5,7 @@
   if (!source) return;
   const data = JSON.parse(source.textContent);
   const find = (id) => document.getElementById(id);
-  const number = find("number"), search = find("search"), answers = find("answers"), status = find("status"), shown = find("shown");
+  const number = find("number"), search = find("search"), outcomes = find("outcomes"), predictions = find("predictions"), status = find("status"), shown = find("shown");
   const boxes = [...document.querySelectorAll("input[name=map]")];
   let current = data.examples[0];
 
@@ -17,8 +17,9 @@
 
   function matches(example) {
     const runs = example.runs.filter(Boolean), wanted = search.value.trim().toLowerCase();
-    if (answers.value === "right" && !runs.every((run) => run.right)) return false;
-    if (answers.value === "wrong" && runs.every((run) => run.right)) return false;
+    if (predictions.value === "right" && !runs.every((run) => run.right)) return false;
+    if (predictions.value === "wrong" && !runs.some((run) => run.right === false)) return false;
+    if (outcomes.value !== "all" && !runs.some((run) => run.outcome && run.outcome.name === outcomes.value)) return false;
     return !wanted || example.text.toLowerCase().includes(wanted) || example.items.join(" ").toLowerCase().includes(wanted);
   }
 
@@ -36,7 +37,7 @@
 
   const cut = (word) => (word.length > 30 ? word.slice(0, 29) + "…" : word);
 
-  function words(items, map, run) {
+  function words(items, map, run, isAttention) {
     // Full colour is the largest weight, but three times the average at least: attention spread evenly stays pale.
     const sizes = map.weights.map((weight) => Math.abs(weight ?? 0));
     const full = Math.max(data.steps, (3 * sizes.reduce((sum, size) => sum + size, 0)) / sizes.length);
@@ -47,15 +48,18 @@
       word.style.setProperty("--weight", (sizes[at] ?? 0) / full);
       if ((weight ?? 0) < 0) word.classList.add("against");
       if (run.flip && run.flip.includes(at)) word.classList.add("flip");
+      if (run.outcome && run.outcome.key.includes(at)) word.classList.add("key");
+      if (run.outcome && run.outcome.name === "no_small_set") word.classList.add("loose");
+      if (isAttention && run.outcome && run.outcome.top.includes(at)) word.classList.add("top");
       if (run.rationale && run.rationale.includes(at)) word.classList.add("rationale");
       cell.append(word, " ");
     });
     return cell;
   }
 
-  function answered(run, key) {
+  function predicted(run, key) {
     const value = key === "adversarial_attention" ? run.adversary : run.probability;
-    return value === null ? "" : "answers " + run.predicted + " with " + value.toFixed(2);
+    return value === null ? "" : "predicted " + run.predicted + " " + value.toFixed(2);
   }
 
   // What was done to the text before attention was read again.
@@ -69,24 +73,26 @@
   function mapRow(kind, items, run) {
     const head = make("th", { scope: "row" }, kind.name), map = run.maps[kind.key];
     if (!map) return make("tr", {}, head, make("td", { className: "soft", textContent: "not known for this text" }));
-    if (kind.key === "attention" || kind.key === "adversarial_attention") head.append(make("small", { textContent: answered(run, kind.key) }));
+    if (kind.key === "attention" || kind.key === "adversarial_attention") head.append(make("small", { textContent: predicted(run, kind.key) }));
     const what = done(items, run, kind.key);
     if (what) head.append(make("small", { textContent: what }));
     const read = kind.key === "replaced_attention" && run.replaced ? items.map((item, at) => run.replaced[at] ?? item) : items;
     head.append(make("small", { textContent: heaviest(read, map) }));
-    return make("tr", {}, head, words(read, map, run));
+    return make("tr", {}, head, words(read, map, run, kind.key === "attention"));
   }
 
   function reading(example, run, name) {
     const items = run.items || example.items;
     const caption = make("caption", {});
     if (data.runs.length > 1) caption.append(make("b", { textContent: name }), ": ");
-    caption.append("answers ", make("b", { textContent: run.predicted }), run.probability === null ? "" : " with probability " + run.probability.toFixed(2));
-    caption.append("; labelled " + example.label + ", so ", make("b", { textContent: run.right ? "right" : "wrong" }), ".");
+    caption.append("predicted ", make("b", { textContent: run.predicted }), run.probability === null ? "" : " " + run.probability.toFixed(2));
+    if (run.right !== null) caption.append("; label " + example.label + ", so ", make("b", { textContent: run.right ? "right" : "wrong" }));
+    if (run.outcome) caption.append(". Outcome: ", make("b", { className: "badge", textContent: run.outcome.badge }));
     const body = make("tbody", {});
     const visible = new Set(boxes.filter((box) => box.checked).map((box) => box.value));
     data.maps.filter((kind) => visible.has(kind.key)).forEach((kind) => body.append(mapRow(kind, items, run)));
-    return make("div", { className: "reading" }, make("table", { className: "maps" }, caption, body));
+    const says = make("ul", { className: "says" }, ...(run.outcome ? run.outcome.sentences : []).map((textContent) => make("li", { textContent })));
+    return make("div", { className: "reading" }, make("table", { className: "maps" }, caption, body), says);
   }
 
   // Where the text is in its data file, if that is known.
@@ -137,7 +143,8 @@
   find("next").addEventListener("click", () => step(1));
   number.addEventListener("change", jump);
   search.addEventListener("input", narrow);
-  answers.addEventListener("change", narrow);
+  outcomes.addEventListener("change", narrow);
+  predictions.addEventListener("change", narrow);
   boxes.forEach((box) => box.addEventListener("change", () => draw()));
   find("chooser").addEventListener("submit", (event) => event.preventDefault());
   find("chooser").hidden = find("legend").hidden = false;

@@ -12,27 +12,26 @@ from markupsafe import Markup
 
 from heedful import __version__
 from heedful.formatting import UNDEFINED
-from heedful.report.answers import group_headings, question_rows
+from heedful.report.answers import ranking_rows, recommended_ranking, shown_answer
 from heedful.report.audit_files import AuditFiles
-from heedful.report.cases import chosen_cases
+from heedful.report.battery import group_headings, question_rows
 from heedful.report.drawing import DARK
-from heedful.report.erasure import RANKINGS
+from heedful.report.examples import chosen_examples
 from heedful.report.figure import Figure, inline_svg
 from heedful.report.figures import draw_figures
 from heedful.report.heatmap import embedded_json, example_data
 from heedful.report.names import shown_settings
 from heedful.report.texts import gather_texts
-from heedful.schema import Advice, Substitution, Verdict, Word, Words
-from heedful.verdict.counting import COUNTING_RULE
-from heedful.verdict.headline import headline
-from heedful.verdict.ranking_names import ranking_title
+from heedful.schema import Substitution, Verdict, Word, Words
+from heedful.verdict.answer_text import QUESTION, accuracy_text
+from heedful.verdict.outcome_text import BADGES
 
 HERE = Path(__file__).parent
 MOST_LABELS = 6
 TITLES = {
     "stability": "Is attention stable?",
     "heads": "Is there any head that one may show?",
-    "certificate": "How far may the weights be off before the decision can change?",
+    "certificate": "How far may the weights be off before the prediction can change?",
 }
 """Titles of groups of figures that belong to no single question."""
 
@@ -56,16 +55,19 @@ def render_page(audits: Sequence[AuditFiles], figures: Sequence[Figure] = ()) ->
     examples = example_data(audits, texts.runs)
     page = templates(HERE).get_template("page.html")
     return page.render(
+        question=QUESTION,
         audits=list(zip(texts.runs, (audit.verdict for audit in audits), strict=True)),
-        answers=[(name, headline(audit.verdict)) for audit, name in zip(audits, texts.runs, strict=True)],
+        answers=[(name, shown_answer(audit.verdict)) for audit, name in zip(audits, texts.runs, strict=True)],
+        rankings=[pair for pair in zip(texts.runs, ranking_rows(audits), strict=True) if pair[1]],
         rows=question_rows(audits),
         headings=group_headings(audits, texts.runs),
-        counting=COUNTING_RULE,
         groups=_grouped([Drawn(figure, inline_svg(figure)) for figure in (*figures, *draw_figures(texts))], audits),
-        instead=_instead(audits, texts.runs),
         words=_words(audits, texts.runs),
-        cases=chosen_cases(audits, examples) if examples["examples"] else [],
-        recommended=_recommended(audits),
+        chosen=chosen_examples(audits, examples) if examples["examples"] else [],
+        recommended={recommended_ranking(audit.verdict) for audit in audits},
+        pooled=any(len(audit.verdict.trainings) > 1 for audit in audits),
+        item=audits[0].verdict.item,
+        badges=BADGES,
         not_asked=_not_asked(audits),
         synonyms=_synonyms(audits, texts.runs),
         about=_about(audits, texts.runs),
@@ -89,7 +91,8 @@ def templates(folder: Path) -> Environment:
     environment = Environment(loader=FileSystemLoader([folder, HERE]), autoescape=True, undefined=StrictUndefined)
     environment.trim_blocks = environment.lstrip_blocks = True
     style = Markup((HERE / "page.css").read_text(encoding="utf-8"))
-    environment.globals |= {"style": style, "dark": DARK, "version": __version__}
+    shares = Markup((HERE / "shares.css").read_text(encoding="utf-8"))
+    environment.globals |= {"style": style, "shares_style": shares, "dark": DARK, "version": __version__}
     return environment
 
 
@@ -97,14 +100,13 @@ def _facts(verdicts: Sequence[Verdict], names: Sequence[str]) -> list[tuple[str,
     """What was audited, on what: name and words of each fact; those that differ between audits in the audits' order."""
     labels = verdicts[0].labels
     more = f" and {len(labels) - MOST_LABELS} more" if len(labels) > MOST_LABELS else ""
-    accuracies = [verdict.scores.get("accuracy") for verdict in verdicts]
     facts = {
         "Model": [verdict.model or name for verdict, name in zip(verdicts, names, strict=True)],
         "Data": [verdict.data for verdict in verdicts],
         "Texts": [f"{verdict.texts:,} ({verdict.split})" for verdict in verdicts],
-        "Trainings": [str(len(verdict.trainings) or 1) for verdict in verdicts],
-        "Accuracy": ["" if share is None else f"{100 * share:.1f} %" for share in accuracies],
-        "Answers": [", ".join(labels[:MOST_LABELS]) + more],
+        "Seeds": [str(len(verdict.trainings) or 1) for verdict in verdicts],
+        "Accuracy": [accuracy_text(verdict) for verdict in verdicts],
+        "Classes": [", ".join(labels[:MOST_LABELS]) + more],
     }
     return [(name, " · ".join(dict.fromkeys(values))) for name, values in facts.items() if any(values)]
 
@@ -117,28 +119,6 @@ def _grouped(drawn: Sequence[Drawn], audits: Sequence[AuditFiles]) -> dict[str, 
         title = questions.get(each.figure.group) or TITLES.get(each.figure.group, each.figure.group)
         groups.setdefault(title, []).append(each)
     return groups
-
-
-def _instead(
-    audits: Sequence[AuditFiles], names: Sequence[str]
-) -> list[tuple[str, Advice, list[tuple[str, float, bool]]]]:
-    """For each audit its name, the advice, and the rankings by mean fraction erased: best first, the advised marked."""
-    shown = []
-    for audit, name in zip(audits, names, strict=True):
-        advice = audit.verdict.advice
-        if advice is None:
-            continue
-        advised = advice.ranking if advice.action != "nothing" else ""
-        known = [(ranking, mean) for ranking, mean in advice.fractions.items() if mean is not None]
-        bars = [(RANKINGS.get(ranking, ranking_title(ranking)), mean, ranking == advised) for ranking, mean in known]
-        shown.append((name, advice, sorted(bars, key=lambda bar: bar[1])))
-    return shown
-
-
-def _recommended(audits: Sequence[AuditFiles]) -> set[str]:
-    """The rankings that some audit advises to show in place of attention."""
-    advised = [audit.verdict.advice for audit in audits]
-    return {advice.ranking for advice in advised if advice is not None and advice.action == "instead"}
 
 
 def _not_asked(audits: Sequence[AuditFiles]) -> list[tuple[str, str]]:
@@ -182,7 +162,7 @@ def _made(verdicts: Sequence[Verdict], names: Sequence[str]) -> list[tuple[str, 
             )
             for training in verdict.trainings
         ]
-        label = "Training" if len(trainings) == 1 else "Trainings"
+        label = "Run" if len(trainings) == 1 else "Runs"
         if trainings:
             facts.append((f"{label}, {name}" if len(verdicts) > 1 else label, "; ".join(trainings)))
     return facts

@@ -101,7 +101,7 @@ def adversarial_attention_by_largest(texts: Texts) -> Figure | None:
         group=ADVERSARIAL,
         title="By the largest weight",
         caption=(
-            "The same divergence in texts with a small or large top weight: where one word holds most of the "
+            "The same divergence in texts with a small or large top weight: where one word has most of the "
             "weight and the boxes still reach far to the right, that word was not needed." + texts.left_out(column)
         ),
         source="Jain & Wallace 2019, Figure 8",

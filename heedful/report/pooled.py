@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -14,6 +14,7 @@ from heedful.schema import Verdict, updated
 from heedful.verdict.comparison import audited_fingerprint
 from heedful.verdict.pooling import pooled_verdict
 
+Table = TypeVar("Table", pl.DataFrame, pl.LazyFrame)
 BY_SEED = ("seed", "reference")
 """Settings of a run that differ between seeds of one model: the seed, and the run that it refers to."""
 
@@ -95,7 +96,7 @@ def _seed(verdict: Verdict) -> int:
 
 
 def _pool(group: Sequence[AuditFiles]) -> AuditFiles:
-    """The audits as one: all rows of texts, the items and shown texts of the first."""
+    """The audits as one: all rows of texts, the items and shown texts of the first seed that counts."""
     first = group[0]
     if len(group) == 1:
         return first
@@ -111,24 +112,29 @@ def _pool(group: Sequence[AuditFiles]) -> AuditFiles:
             f"the audits of {runs} have no rows of {missing}: another version of Heedful made them. Audit again."
         ) from missing
     settings, name = _pooled_settings(group, verdict)
-    others = [audit.rows.filter(pl.col("item").is_null()) for audit in group[1:]]
+    left_out = verdict.answer.left_out if verdict.answer else ()
+    shown = next((audit for audit in group if audit.verdict.run not in left_out), first)
     return replace(
-        first,
-        rows=pl.concat([first.rows, *others]),
+        shown,
+        rows=pl.concat([audit.rows if audit is shown else _without_items(audit.rows) for audit in group]),
         outcomes=pl.concat([audit.outcomes for audit in group]),
-        stored=_all_stored(group),
+        stored=_all_stored(group, shown),
         verdict=updated(verdict, settings=settings),
         name=name,
         folders=tuple(folder for audit in group for folder in audit.folders),
     )
 
 
-def _all_stored(group: Sequence[AuditFiles]) -> pl.LazyFrame | None:
+def _all_stored(group: Sequence[AuditFiles], shown: AuditFiles) -> pl.LazyFrame | None:
     """All rows of the audits on disk, as `_pool` joins those in memory; None where memory has them all."""
-    first, *others = [audit.rows.lazy() if audit.stored is None else audit.stored for audit in group]
     if all(audit.stored is None for audit in group):
         return None
-    return pl.concat([first, *(rows.filter(pl.col("item").is_null()) for rows in others)])
+    stored = [(audit, audit.rows.lazy() if audit.stored is None else audit.stored) for audit in group]
+    return pl.concat([rows if audit is shown else _without_items(rows) for audit, rows in stored])
+
+
+def _without_items(rows: Table) -> Table:
+    return rows.filter(pl.col("item").is_null())
 
 
 def _pooled_settings(group: Sequence[AuditFiles], verdict: Verdict) -> tuple[dict[str, Any], str]:

@@ -33,13 +33,13 @@ def audit_problem(folder: Path) -> str | None:
     """Why the folder is not a finished audit, as part of a sentence; None where it is."""
     if not folder.is_dir():
         return "there is no such folder"
-    if damage := damage_of(folder, AUDIT_FILES):
+    if damage := damage_of(folder, [VERDICT]):
         return damage
     try:
         read_verdict_file(folder)
     except StoreError as error:
         return str(error)
-    return None
+    return damage_of(folder, AUDIT_FILES)
 
 
 def read_verdict_file(folder: Path) -> Verdict:
@@ -48,6 +48,8 @@ def read_verdict_file(folder: Path) -> Verdict:
         content = json.loads((folder / VERDICT).read_text(encoding="utf-8"))
         # What cannot be written again (half a surrogate pair, endless nesting) must not come as far as the page.
         json.dumps(content, ensure_ascii=False).encode()
+        if isinstance(content, dict) and "lines" in content and "answer" not in content:
+            raise StoreError("an older version of Heedful made it, which judged no single texts")
         return Verdict.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from heedful.data import load as load_dataset
+from heedful.data import load_unlabeled
 from heedful.errors import StoreError
 from heedful.models.transformers.loading import PREFIX, load_classifier
 from heedful.models.transformers.model import TransformerModel
@@ -57,6 +58,8 @@ def trained_on(name: str) -> DataSettings | None:
 def load_texts(data: DataSettings, models: Sequence[str] = ()) -> Dataset:
     """The data for models: of a single file every text is new, unless one of them was fine-tuned on it."""
     known = {own.fingerprint for name in models if (own := trained_on(name)) is not None}
+    if (texts := load_unlabeled(data, TextSettings())) is not None:
+        return texts
     dataset = load_dataset(data, TextSettings())
     is_new = Path(data.source).is_file() and dataset.fingerprint not in known
     return every_text_is_new(dataset) if is_new else dataset

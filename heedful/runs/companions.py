@@ -41,7 +41,7 @@ def adversary_of(run: Run, seed: int, changes: Mapping[str, Any] | None = None) 
     Args:
         changes: other training settings.
     """
-    settings = {"method": "adversary", "options": {}, "epochs": 80, "patience": 10, "min_epochs": 20}
+    settings = {"method": "adversary", "options": {}, "epochs": 80, "patience": 10, "min_epochs": 20, "chosen_from": 1}
     settings |= {"loss_sum": "mean", "class_weights": False, **(changes or {})}
     training = {f"training.{name}": value for name, value in settings.items()}
     return update_settings(run, {**training, "seed": seed, "reference": key_of(run)})

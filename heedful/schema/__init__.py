@@ -15,25 +15,22 @@ from heedful.schema.answers import (
     ShownText,
     TextOutcome,
 )
-from heedful.schema.facts import Headline, Heads, Interval, Substitution, Training, Word, Words
-from heedful.schema.lines import Advice, Line, Ranking, SeedScore
-from heedful.schema.part import GROUPS, Group, LineStatus, Number, Outcome, Reason, updated
+from heedful.schema.facts import Heads, Interval, Substitution, Training, Word, Words
+from heedful.schema.lines import Line, Ranking, SeedScore
+from heedful.schema.part import GROUPS, Group, Number, Outcome, Reason, updated
 from heedful.schema.tables import EXAMPLES, NULLABLE, OPTIONAL, OUTCOMES, ROWS, UNCOUNTED
 from heedful.schema.verdict import Verdict
 
 __all__ = [
-    "Advice",
     "Answer",
     "AuditAnswer",
     "ClassAnswer",
     "EXAMPLES",
     "GROUPS",
     "Group",
-    "Headline",
     "Heads",
     "Interval",
     "Line",
-    "LineStatus",
     "NULLABLE",
     "Number",
     "OPTIONAL",

@@ -160,6 +160,7 @@ class AuditAnswer(VerdictPart):
         sentence: the headline's numbers, as a sentence.
         classes: in the order of the labels.
         rankings: attention and all others, each judged by the same outcome.
+        variants: overall answers by other definitions of the outcome; empty unless details were asked for.
         moved: share of texts in which the words that attention marks carry information from other words, among those
             in which a small set decides; `moved_note` says why there is none.
         wrong: shares of texts whose prediction is wrong; `wrong_sentence` if there are enough of them.
@@ -176,6 +177,7 @@ class AuditAnswer(VerdictPart):
     classes: tuple[ClassAnswer, ...] = ()
     recommendation: Recommendation | None = None
     rankings: tuple[RankingShare, ...] = ()
+    variants: dict[str, ClassAnswer] = {}
     moved: Interval | None = None
     moved_note: str = ""
     wrong: Shares | None = None
@@ -186,3 +188,8 @@ class AuditAnswer(VerdictPart):
     is_checked: bool = True
     example: ShownText | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def shares(self) -> tuple[Shares, ...]:
+        """Shares of texts by outcome: of all texts, then of each predicted class."""
+        return tuple(each.shares for each in (self.overall, *self.classes))

@@ -1,32 +1,8 @@
-"""What a verdict says beside its questions: the answer in words, trainings, words, heads."""
-
-from typing import Literal
+"""Facts of a verdict: trained models, words, heads, intervals."""
 
 from pydantic import NonNegativeInt
 
 from heedful.schema.part import Number, VerdictPart
-
-
-class Headline(VerdictPart):
-    """The answer, in the words that terminal, page and files share.
-
-    Args:
-        lead: the answer in a few words.
-        text: what the questions of relevance come to, and on how much evidence.
-        beside: a sentence each on exclusivity, stability and, where people marked words, plausibility.
-        advice: what to do.
-    """
-
-    answer: Literal["yes", "in part", "no", "undecided", "nothing to explain", "too few texts"]
-    lead: str
-    text: str
-    beside: tuple[str, ...] = ()
-    advice: str = ""
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """Everything but the lead, in order."""
-        return tuple(part for part in (self.text, *self.beside, self.advice) if part)
 
 
 class Training(VerdictPart):

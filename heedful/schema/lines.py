@@ -1,11 +1,11 @@
-"""The questions of a verdict, answered; what to show; and rankings side by side."""
+"""The tests that explain an answer, and rankings side by side."""
 
 from typing import Literal
 
 from pydantic import NonNegativeInt
 
 from heedful.formatting import format_estimate
-from heedful.schema.part import Group, LineStatus, Number, VerdictPart
+from heedful.schema.part import Group, Number, VerdictPart
 
 
 class SeedScore(VerdictPart):
@@ -20,7 +20,7 @@ class SeedScore(VerdictPart):
 
 
 class Line(VerdictPart):
-    """One question of the verdict and its answer.
+    """One test of attention: it explains the answer and does not vote.
 
     Args:
         question: in words.
@@ -53,36 +53,11 @@ class Line(VerdictPart):
     sentence: str = ""
     details: dict[str, Number] = {}
     topic: str = ""
-    outcome: LineStatus = "not counted"
-    reason: str = ""
     by_seed: tuple[SeedScore, ...] = ()
 
     def __repr__(self) -> str:
         score = format_estimate(self.score, self.score_low, self.score_high)
-        return f"Line({self.name}: score {score}, {self.outcome})"
-
-
-class Advice(VerdictPart):
-    """What to show a reader: attention, another ranking in its place, or nothing.
-
-    Args:
-        action: what to do.
-        ranking: the one to show; the best of the others where nothing should be shown.
-        sentence: what to do and why.
-        chosen_on: the texts that the ranking was chosen on.
-        fractions: the mean share of a text erased, in the order of each ranking, before the decision changes; `random`
-            is a random order, `minimal` the smallest set that changes it.
-        score, score_low, score_high: where the ranking lies between a random order and the smallest set.
-    """
-
-    action: Literal["attention", "instead", "nothing"]
-    ranking: str = ""
-    sentence: str = ""
-    chosen_on: str = ""
-    fractions: dict[str, Number] = {}
-    score: Number = None
-    score_low: Number = None
-    score_high: Number = None
+        return f"Line({self.name}: score {score})"
 
 
 class Ranking(VerdictPart):

@@ -13,7 +13,7 @@ def _finite(number: float | None) -> float | None:
 
 Group = Literal["relevance", "exclusivity", "stability", "plausibility"]
 GROUPS: dict[Group, str] = {
-    "relevance": "Does attention point at what the decision rests on?",
+    "relevance": "Does attention rank words as other evidence of relevance does?",
     "exclusivity": "Could other attention do as well?",
     "stability": "Does attention stay when little changes?",
     "plausibility": "Does attention point where people would?",
@@ -26,9 +26,6 @@ Outcome = Literal["points", "misses", "no_small_set"]
 """Result for one text and one ranking."""
 Reason = Literal["many words", "default", "any words", "default or any words"]
 """Why no small set of words decides the prediction of a text."""
-
-LineStatus = Literal["holds", "fails", "undecided", "not counted"]
-"""What a line says of attention."""
 
 
 class VerdictPart(BaseModel):

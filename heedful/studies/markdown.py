@@ -25,10 +25,10 @@ def markdown_pages(report: StudyReport) -> dict[str, str]:
     name = report.study.name
     pages = {f"{name}.md": _main_page(report)}
     for table in filter(is_long, report.tables):
-        content = _markdown_table(*table_cells(table))
+        content = markdown_table(*table_cells(table))
         pages[f"{name}/{table_file(table)}"] = _own_page(report, f"{table.name}: {table.title}", table.note, content)
     if report.ran:
-        content = _markdown_table(*ran_cells(report))
+        content = markdown_table(*ran_cells(report))
         pages[f"{name}/{RAN}"] = _own_page(report, "What was run", f"Made by `{report.command}`.", content)
     return pages
 
@@ -61,7 +61,7 @@ def _own_page(report: StudyReport, title: str, note: str, content: str) -> str:
 def _claim_blocks(claim: Claim) -> list[str]:
     """Verdict, claim and number; what they rest on is folded."""
     parts = claim_parts(claim)
-    each = [_markdown_table(["data set", claim_unit(claim)], parts)] if parts else []
+    each = [markdown_table(["data set", claim_unit(claim)], parts)] if parts else []
     return [
         f"**{claim.verdict}**: {claim.statement}<br>{claim_number(claim)}",
         "<details><summary>What this rests on</summary>",
@@ -76,7 +76,7 @@ def _table_blocks(report: StudyReport, table: Table) -> list[str]:
     title = f"### {table.name}: {table.title}"
     if is_long(table):
         return [title, f"[{len(table.rows)} rows in a page of their own]({report.study.name}/{table_file(table)})"]
-    return [title, table.note, _markdown_table(*table_cells(table))]
+    return [title, table.note, markdown_table(*table_cells(table))]
 
 
 def _facts(facts: Mapping[str, str]) -> str:
@@ -90,6 +90,7 @@ def _shortened(text: str) -> str:
     return re.split(r"[,;] (?!.*[,;] )", text[:LONGEST_ALT])[0] + "; and so on."
 
 
-def _markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)

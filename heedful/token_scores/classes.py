@@ -45,8 +45,11 @@ def counts_of_batches(batches: Sequence[Batch], classes: int) -> Int[Tensor, "to
 def _counts(
     tokens: Int[Tensor, " occurrence"], labels: Int[Tensor, " occurrence"], vocabulary: int, classes: int
 ) -> Int[Tensor, "token classes"]:
-    pairs = tokens * classes + labels
-    return pairs.bincount(minlength=vocabulary * classes).unflatten(0, (vocabulary, classes))
+    is_labeled = labels >= 0
+    pairs = tokens[is_labeled] * classes + labels[is_labeled]
+    counts = pairs.bincount(minlength=vocabulary * classes).unflatten(0, (vocabulary, classes))
+    # A text without a label counts under every one: its words indicate none.
+    return counts + tokens[~is_labeled].bincount(minlength=vocabulary)[:, None]
 
 
 def token_classes(

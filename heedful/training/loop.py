@@ -16,11 +16,12 @@ from heedful.models.pretrained.words import PretrainedWords
 from heedful.models.trace import trace
 from heedful.settings import Run, TrainingSettings
 from heedful.token_scores.recording import Recorder
-from heedful.training.methods import METHODS, Method, bind_logs, bind_loss
+from heedful.training.methods import METHODS, Method, bind_logs, bind_loss, stopping
 from heedful.training.methods.method import Loss
+from heedful.training.methods.vanilla import vanilla
 from heedful.training.metrics import METRICS, Outputs, metrics, outputs
 from heedful.training.pretrained import read_in_advance
-from heedful.training.start import build_start, check_content, check_reference
+from heedful.training.start import build_start, check_content, check_reference, examples_by_split
 from heedful.training.teachers import check_teachers, planned_teachers, reference_outputs
 from heedful.training.trained import Progress, Record, Trained
 from heedful.types import Batch, Dataset, Reference, Trace
@@ -60,6 +61,7 @@ def train(
     pick("metric", run.training.metric, METRICS)
     check_reference(run, method, reference)
     check_teachers(run, teachers)
+    examples = examples_by_split(run, method, dataset)
     references = teachers if reference is None else [reference]
     on_device = torch.device(device)
     with torch.random.fork_rng([on_device] if on_device.type == "cuda" else []):
@@ -67,7 +69,7 @@ def train(
         generator = torch.Generator().manual_seed(run.seed)
         start = build_start(run, dataset, method, reference, generator)
         model = start.model.to(on_device)
-        splits = {name: encode_split(getattr(dataset, name), start.words) for name in SPLITS}
+        splits = {name: encode_split(own, start.words) for name, own in examples.items()}
         notes = read_in_advance(model, splits, report and _reading_reporter(run, report))
         recorder = Recorder(model, splits["train"], start.words, dataset.labels, run.training.record_flow)
         deleted = ("train",) if planned_teachers(run.training).leave_one_out else ()
@@ -126,6 +128,7 @@ class _Loop:
         plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(self.optimizer, "max", factor=0.5, patience=0, threshold=0)
         history: list[Record] = []
         best, chosen_epoch, state = -math.inf, 0, {}
+        first, patience = stopping(self.method, settings)
         recorder.record(0)
         for epoch in range(1, settings.epochs + 1):
             learning_rate = self.optimizer.param_groups[0]["lr"]
@@ -138,15 +141,15 @@ class _Loop:
             criteria = train_scores if settings.selection == "train" else split_scores
             value = -criteria["loss"] if "loss" in criteria else criteria[settings.metric]
             value = -math.inf if math.isnan(value) else value
-            if not state or value > best:
+            if epoch >= first and (not state or value > best):
                 best, chosen_epoch = value, epoch
                 state = {name: tensor.clone() for name, tensor in self.model.state_dict().items()}
-            if settings.plateau:
+            if settings.plateau and epoch > self.method.honest_epochs:
                 plateau.step(value)
             if report:
                 epoch_scores = train_scores | {f"{split} {measure}": score for measure, score in split_scores.items()}
                 report(Progress(epoch, settings.epochs, 0, 0, epoch_scores))
-            if settings.patience and epoch >= settings.min_epochs and epoch - chosen_epoch >= settings.patience:
+            if patience and epoch >= max(first, settings.min_epochs) and epoch - chosen_epoch >= patience:
                 break
         self.optimizer.zero_grad()  # a trained model keeps no gradients
         self.model.load_state_dict(state)
@@ -157,10 +160,11 @@ class _Loop:
         self.model.train()
         train = self.splits["train"]
         batches = bucketed(train.lengths, self.settings.batch_size, self.generator)
+        loss = vanilla if epoch <= self.method.honest_epochs else self.loss
         sums: dict[str, Tensor] = {}
         for done, index in enumerate(batches, start=1):
             batch = to_device(collate(train, index, self.imposed_attention("train")), self.device)
-            for measure, value in self.step(batch).items():
+            for measure, value in self.step(batch, loss).items():
                 sums[measure] = sums.get(measure, torch.zeros_like(value)) + value
             if report:
                 report(Progress(epoch, self.settings.epochs, done, len(batches)))
@@ -172,10 +176,10 @@ class _Loop:
             )
         return means
 
-    def step(self, batch: Batch) -> dict[str, Tensor]:
+    def step(self, batch: Batch, loss: Loss) -> dict[str, Tensor]:
         """One optimiser step; batch sums of the loss (weighted if examples are) and of what the method logs."""
         seen, reference = trace(self.model, batch), self.reference("train", batch)
-        losses = self.loss(self.model, seen, reference, self.generator)
+        losses = loss(self.model, seen, reference, self.generator)
         weights = self.weights[batch.labels]
         total = (losses * weights).sum() if self.method.weighs == "examples" else losses.sum()
         objective = total if self.settings.loss_sum == "sum" else total / len(losses)

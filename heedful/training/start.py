@@ -1,6 +1,7 @@
 """What training starts from: a tokenizer, and an untrained model or a copy of the reference run's."""
 
-from dataclasses import dataclass
+from bisect import bisect_right
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -14,7 +15,7 @@ from heedful.settings.validation import update_settings
 from heedful.training.methods import Method
 from heedful.training.pretrained import pretrained_start
 from heedful.training.trained import Trained, network_of
-from heedful.types import Dataset
+from heedful.types import Dataset, Example
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,45 @@ def build_start(
     model = build_model(network, words.size, classes, has_query=has_query)
     model.word_vectors.data.copy_(matrix)
     return Start(words, model, coverage)
+
+
+def examples_by_split(run: Run, method: Method, dataset: Dataset) -> dict[str, tuple[Example, ...]]:
+    """The examples of each split; if the method uses rationales, these stand for what one annotator marked.
+
+    Raise if the method needs rationales and there are none, or one takes a whole text, or if it needs more epochs.
+    """
+    splits = {"train": dataset.train, "dev": dataset.dev, "test": dataset.test}
+    if run.training.epochs <= method.honest_epochs:
+        raise SettingError(
+            f"`training.epochs` must be more than {method.honest_epochs} for method '{run.training.method}', which "
+            f"begins with as many epochs of plain training; it was {run.training.epochs}. Set 16, for example."
+        )
+    if not method.needs_rationales:
+        return splits
+    for split in ("train", "test" if run.training.selection == "paper" else "dev"):
+        if all(example.rationale is None for example in splits[split]):
+            raise SettingError(
+                f"method '{run.training.method}' needs texts whose deciding words are known; no text of {split} in "
+                f"'{dataset.name}' has a rationale. Choose data with rationales (reviews, planted, hatexplain), or "
+                "name the column that holds them by --rationale."
+            )
+        for number, example in enumerate(splits[split], start=1):
+            _check_unlisted(example, f"text {number} of {split}", run.training.method)
+    return {split: tuple(_with_rationale_as_marks(example) for example in own) for split, own in splits.items()}
+
+
+def _check_unlisted(example: Example, place: str, method: str) -> None:
+    begins = example.sentences or range(len(example.tokens))
+    if len({bisect_right(begins, position) for position in example.rationale or ()}) == len(begins):
+        raise SettingError(
+            f"the rationale must leave a {'sentence' if example.sentences else 'word'} of each text for method "
+            f"'{method}', which attends to the rest; that of {place} takes all of '{' '.join(example.tokens):.60}'. "
+            "Correct the rationale or drop the text."
+        )
+
+
+def _with_rationale_as_marks(example: Example) -> Example:
+    return replace(example, annotators=() if example.rationale is None else (example.rationale,))
 
 
 def check_reference(run: Run, method: Method, reference: Trained | None) -> None:

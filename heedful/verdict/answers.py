@@ -13,6 +13,7 @@ from heedful.measures import Estimate
 from heedful.measures.share import beyond_luck, defined_texts, seeds_dominate, share_interval
 from heedful.schema import Answer, ClassAnswer, Interval, Outcome, Reason, SeedShare, Shares, updated
 from heedful.settings.answer import AnswerSettings
+from heedful.verdict.answer_text import per_100
 
 REASONS: tuple[Reason, ...] = get_args(Reason)
 WHY: dict[Reason, str] = {
@@ -111,8 +112,7 @@ def answer_from(shares: Shares, settings: AnswerSettings, *, replaced: Answer | 
     Args:
         replaced: the answer where words are replaced; a Yes needs that it is not No.
     """
-    seeds = [seed for seed in shares.seeds if seed.decided is not None]
-    if shares.texts < settings.texts or 2 * len(seeds) < len(shares.seeds):
+    if not _has_texts(shares, settings):
         return "Too few texts"
     if _number(shares.no_small_set.low) > settings.most_texts:
         return "No small set decides"
@@ -124,6 +124,16 @@ def answer_from(shares: Shares, settings: AnswerSettings, *, replaced: Answer | 
     if _number(points.high) < settings.no or _number(beyond.high) < settings.no_beyond_luck:
         return "No"
     return "For some texts"
+
+
+def _has_texts(shares: Shares, settings: AnswerSettings) -> bool:
+    """Whether there are enough audited texts, from at least half of the seeds."""
+    return shares.texts >= settings.texts and 2 * _seed_count(shares) >= len(shares.seeds)
+
+
+def _seed_count(shares: Shares) -> int:
+    """Number of seeds that the texts come from."""
+    return sum(seed.decided is not None for seed in shares.seeds)
 
 
 def _number(value: float | None) -> float:
@@ -150,7 +160,7 @@ def answer_class(
     others = shares_of(replaced, settings, label) if replaced is not None else None
     replaced_answer = answer_from(others, settings) if others is not None else None
     answer = answer_from(shares, settings, replaced=replaced_answer)
-    if not is_learned and (answer != "Too few texts" or shares.texts >= settings.texts):
+    if not is_learned and _has_texts(shares, settings):
         answer = "Nothing to explain"
     made = ClassAnswer(answer=answer, sentence="", shares=shares, replaced=others, replaced_answer=replaced_answer)
     return updated(made, sentence=_sentence(made, settings, item, outcomes.points))
@@ -163,6 +173,9 @@ def _sentence(made: ClassAnswer, settings: AnswerSettings, item: str, points: Fl
     if made.answer == "Too few texts":
         if shares.texts < settings.texts:
             return f"{shares.texts} texts were audited; an answer needs {settings.texts}."
+        if not _has_texts(shares, settings):
+            count, seeds = _seed_count(shares), len(shares.seeds)
+            return f"The texts come from {count} of {seeds} seeds; an answer needs half of them."
         return (
             f"A small set of {item}s decides in {shares.decided_texts} texts; an answer needs {settings.decided_texts}."
         )
@@ -193,23 +206,13 @@ def _remarks(made: ClassAnswer, settings: AnswerSettings, points: Float[Tensor, 
             remarks.append(f"The {title} differs by seed: {', '.join(f'{value:.2f}' for value in values)}.")
     if made.answer == "For some texts":
         low, high = _number(shares.points.low), _number(shares.points.high)
-        if low > settings.yes and made.replaced_answer == "No":
+        if answer_from(shares, settings) == "Yes":
             remarks.append("It points only if words are deleted, not if they are replaced.")
         elif any(low <= bound <= high for bound in (settings.yes, settings.no)):
             remarks.append(f"More {'seeds' if seeds_dominate(points) else 'texts'} would decide.")
     if made.replaced is not None and made.replaced.points.value is not None:
         remarks.append(f"If words are replaced: {per_100(made.replaced.points)}.")
     return remarks
-
-
-def per_100(share: Interval) -> str:
-    """A share with its interval, in words.
-
-    >>> per_100(Interval(value=0.61, low=0.54, high=0.68))
-    '61 of 100 texts (54 to 68)'
-    """
-    value, low, high = (round(100 * _number(end)) for end in (share.value, share.low, share.high))
-    return f"{value} of 100 texts ({low} to {high})"
 
 
 def answer_all(

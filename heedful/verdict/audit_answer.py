@@ -20,10 +20,11 @@ from heedful.schema import (
     ShownText,
 )
 from heedful.settings import AuditSettings
-from heedful.verdict.answers import Outcomes, answer_all, headline_of, per_100, shares_of
-from heedful.verdict.gate import has_learnt
+from heedful.verdict.answer_text import per_100
+from heedful.verdict.answers import Outcomes, answer_all, headline_of, shares_of
+from heedful.verdict.gate import has_learnt, is_labeled
 from heedful.verdict.outcome_table import flags_of, outcomes_of
-from heedful.verdict.ranking_names import ranking_title
+from heedful.verdict.ranking_names import VARIANTS, ranking_title
 from heedful.verdict.recommendation import Candidate, choose, price_text, recommend
 
 HALVES_SEED = 0
@@ -48,9 +49,16 @@ class Judged:
     @cached_property
     def rankings(self) -> tuple[str, ...]:
         """All rankings that have outcomes, attention first."""
-        return tuple(
-            dict.fromkeys(name for frame in self.frames for name in frame["ranking"].unique(maintain_order=True))
-        )
+        return tuple(name for name in self._names if name not in VARIANTS)
+
+    @cached_property
+    def variants(self) -> tuple[str, ...]:
+        """Other definitions of the outcome by which attention was judged."""
+        return tuple(name for name in self._names if name in VARIANTS)
+
+    @cached_property
+    def _names(self) -> dict[str, None]:
+        return dict.fromkeys(name for frame in self.frames for name in frame["ranking"].unique(maintain_order=True))
 
     def outcomes(self, ranking: str, removal: Removal = "delete") -> Outcomes:
         """Outcomes of one ranking."""
@@ -138,6 +146,7 @@ def answer_audit(
             milliseconds=times.get(chosen.name) if chosen else None,
         ),
         rankings=tuple(_ranking_share(test.candidate(name), times) for name in test.rankings),
+        variants={name: test.candidate(name, replaced=False).overall for name in test.variants},
         moved=_moved(test) if not moved_note else None,
         moved_note=moved_note,
         wrong=wrong,
@@ -153,7 +162,7 @@ def answer_audit(
 def _gate(columns: Columns, seeds: int) -> tuple[list[int], list[int], bool, bool]:
     """Seeds that count, seeds that are left out, whether the model is better than a constant, whether that is known."""
     everyone = list(range(seeds))
-    if "prediction.label" not in columns or bool((columns["prediction.label"] < 0).any()):
+    if not is_labeled(columns):
         return everyone, [], True, False
     names = ("prediction.correct", "prediction.label")
     if not has_learnt({name: columns[name] for name in names}):

@@ -11,6 +11,11 @@ TAIL = 0.025
 """The chance that a true value lies below the lower end of its 95 % interval."""
 
 
+def is_labeled(columns: Columns) -> bool:
+    """Whether all audited texts have labels."""
+    return "prediction.label" in columns and bool((columns["prediction.label"] >= 0).all())
+
+
 def has_learnt(columns: Columns) -> bool:
     """Whether the model surely beats a constant answer on the audited texts, in accuracy or in balanced accuracy.
 

@@ -73,13 +73,34 @@ def prediction_sentence(outcome: TextOutcome, item: str = "word") -> str:
     return f"With {which} alone: {alone}; without {them}: {without}."
 
 
+def top_words_sentence(outcome: TextOutcome, items: Sequence[str], item: str = "word") -> str:
+    """The top words and what the model predicts from them; empty if they are the key words or none decide.
+
+    >>> top_words_sentence(TextOutcome(predicted="bad", outcome="misses", top_words=(0, 3), key_words=(1, 3),
+    ...     top_alone=0.5, top_without=0.9), ("a", "dull", "sad", "film"))
+    "Top words of attention: a, film, with less than half of the key words' effect, measured from chance. With them \
+alone: bad 0.50; without them: bad 0.90."
+    """
+    is_judged = outcome.outcome in ("points", "misses") and outcome.top_words
+    if not is_judged or set(outcome.top_words) == set(outcome.key_words):
+        return ""
+    ending, owner, them = ("s", "s'", "them") if len(outcome.top_words) > 1 else ("", "'s", "it")
+    named = ", ".join(items[place] for place in outcome.top_words)
+    share = "at least" if outcome.outcome == "points" else "less than"
+    alone, without = (f"{outcome.predicted} {part or 0.0:.2f}" for part in (outcome.top_alone, outcome.top_without))
+    return (
+        f"Top {item}{ending} of {ranking_title(outcome.ranking)}: {named}, with {share} half of the key {item}{owner} "
+        f"effect, measured from chance. With {them} alone: {alone}; without {them}: {without}."
+    )
+
+
 def moved_sentence(outcome: TextOutcome, item: str = "word") -> str:
     """What attention's top words carry if they miss; empty unless it is information from other words."""
     if not outcome.is_moved:
         return ""
     return (
-        f"The states of the most attended {item}s give the prediction and these {item}s alone do not: "
-        f"the states carry information from other {item}s."
+        f"The prediction is about as probable from the states of the top {item}s as from the whole text, and less "
+        f"probable from these {item}s alone: the states carry information from other {item}s."
     )
 
 
@@ -89,6 +110,7 @@ def outcome_sentences(outcome: TextOutcome, items: Sequence[str], item: str = "w
         outcome_sentence(outcome, item),
         key_words_sentence(outcome, items, item),
         prediction_sentence(outcome, item),
+        top_words_sentence(outcome, items, item),
         moved_sentence(outcome, item),
     )
     return tuple(sentence for sentence in sentences if sentence)

@@ -8,7 +8,7 @@ import polars as pl
 from heedful.schema import Line, SeedScore, Verdict, updated
 from heedful.settings import AuditSettings
 from heedful.verdict.audit_answer import answer_audit
-from heedful.verdict.gate import has_learnt
+from heedful.verdict.gate import has_learnt, is_labeled
 from heedful.verdict.rankings import compare_rankings
 from heedful.verdict.scoring import Rows, columns_of, lines_across
 
@@ -28,7 +28,7 @@ def pooled_verdict(described: Sequence[Verdict], rows: Sequence[Rows], outcomes:
         first,
         trainings=trainings,
         scores=_mean_scores(described),
-        learnt=has_learnt(columns),
+        learnt=has_learnt(columns) if is_labeled(columns) else None,
         redundancy=None if redundant is None else redundant.nanmean().item(),
         lines=_lines(described, rows),
         rankings=compare_rankings(columns),

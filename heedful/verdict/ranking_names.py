@@ -23,6 +23,12 @@ METHODS = {
     "value_norm": "attention by value norm",
 }
 """Others that are known by name."""
+VARIANTS = {
+    "attention:alone_weight=0.5": "attention, words alone weigh 1/2",
+    "attention:k-1": "attention, k one smaller",
+    "attention:k+1": "attention, k one larger",
+}
+"""Attention judged by other definitions of the outcome; in outcomes.parquet they stand as rankings."""
 OF_TRANSFORMERS = ("rollout", "value_norm")
 """Those that only Hugging Face models have."""
 # fmt: off
@@ -43,7 +49,7 @@ def ranking_title(name: str) -> str:
     >>> ranking_title("attention_x_gradient"), ranking_title("integrated_gradients"), ranking_title("my-scores")
     ('attention x gradient', 'integrated gradients', 'my-scores')
     """
-    return {**SHOWN, **METHODS}.get(name, name)
+    return {**SHOWN, **METHODS, **VARIANTS}.get(name, name)
 
 
 def rankings_in(columns: Iterable[str]) -> tuple[str, ...]:

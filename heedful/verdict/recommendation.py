@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from heedful.schema import Answer, ClassAnswer, Recommendation
-from heedful.verdict.answers import per_100
+from heedful.verdict.answer_text import per_100
 from heedful.verdict.ranking_names import ranking_title
 
 PRICES: dict[str, tuple[float, float]] = {

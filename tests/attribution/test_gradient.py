@@ -99,7 +99,7 @@ def test_the_gradient_is_what_growing_an_items_embeddings_does(encoder, classes)
         torch.testing.assert_close(actual[:, item], wanted, atol=1e-8, rtol=0)
 
 
-@pytest.mark.parametrize(("encoder", "attention", "classes", "has_query"), list(cases()))
+@pytest.mark.parametrize(("encoder", "attention", "classes", "has_query"), cases())
 def test_the_closed_form_is_the_derivative_of_decode(encoder, attention, classes, has_query):
     model = make(encoder, attention, classes, has_query)
     seen = trace(model, give_attention(make_batch(has_query), encoder == "hierarchical"))

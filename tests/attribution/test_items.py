@@ -28,5 +28,5 @@ def test_every_token_of_a_sentence_is_part_of_it():
 @pytest.mark.parametrize("sentence", [None, torch.zeros(3, 7, dtype=torch.long)])
 def test_items_that_nothing_numbers_are_refused(sentence):
     seen = trace(make("hierarchical"), make_batch())
-    with pytest.raises(SettingError, match="Set `Batch.sentence` to the number of the item"):
+    with pytest.raises(SettingError, match="`Batch.sentence`, the index of the item"):
         item_of_token(replace(seen, batch=replace(seen.batch, sentence=sentence)))

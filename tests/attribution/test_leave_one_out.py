@@ -71,14 +71,7 @@ def test_the_authors_weights_give_the_authors_outputs(name, source):
     assert_same_as_reference(load_golden(name, source))
 
 
-def cases_and_heads():
-    for encoder, attention, classes, has_query in cases():
-        yield encoder, attention, classes, has_query, "linear"
-        if attention == "additive":
-            yield encoder, attention, classes, has_query, "tanh"
-
-
-@pytest.mark.parametrize(("encoder", "attention", "classes", "has_query", "head"), list(cases_and_heads()))
+@pytest.mark.parametrize(("encoder", "attention", "classes", "has_query", "head"), cases("linear", "tanh"))
 def test_every_fast_path_equals_running_every_shortened_text(encoder, attention, classes, has_query, head):
     temperature = 1.0 if attention == "frozen" else 0.5
     model = make(encoder, attention, classes, has_query, head, temperature=temperature)

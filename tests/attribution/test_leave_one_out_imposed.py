@@ -1,6 +1,7 @@
 """Leave-one-out under imposed weights, against every shortened text written out and decoded with what is left."""
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ from heedful.models.trace import trace
 from heedful.types import Batch
 from support.four_verbs import FourVerbs
 from support.models import BATCH, LENGTHS, TIME, make, make_batch
+from support.pairwise import pairwise
 
 
 def seen_by(model, batch):
@@ -53,9 +55,10 @@ def written_out(model, seen, log_weights):
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("encoder", FLAT)
-@pytest.mark.parametrize("head", ["linear", "tanh"])
-@pytest.mark.parametrize(("attention", "has_query"), [("additive", False), ("dot", True)])
+@pytest.mark.parametrize(
+    ("encoder", "head", "attention", "has_query"),
+    pairwise((*row, row[2] == "dot") for row in product(FLAT, ("linear", "tanh"), ("additive", "dot"))),
+)
 def test_it_is_deleting_encoding_anew_and_imposing_what_is_left(encoder, head, attention, has_query):
     model = make(encoder, attention, classes=5, has_query=has_query, head=head, temperature=0.5)
     seen = seen_by(model, make_batch(has_query))

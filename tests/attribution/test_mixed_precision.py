@@ -1,5 +1,7 @@
 """Leave-one-out in single precision: wherever that could decide something, the answer is that of double precision."""
 
+from itertools import product
+
 import pytest
 import torch
 from hypothesis import given
@@ -13,6 +15,7 @@ from heedful.models.trace import trace
 from heedful.settings import NetworkSettings
 from heedful.types import Batch
 from support.models import make, make_batch
+from support.pairwise import pairwise
 
 VOCABULARY, LONGEST = 60, 29
 
@@ -64,9 +67,9 @@ def asked(monkeypatch):
     return calls
 
 
-@pytest.mark.parametrize("repeated", [False, True])
-@pytest.mark.parametrize("classes", [2, 4])
-@pytest.mark.parametrize("encoder", ["bilstm", "gru", "rnn"])
+@pytest.mark.parametrize(
+    ("encoder", "classes", "repeated"), pairwise(product(("bilstm", "gru", "rnn"), (2, 4), (False, True)))
+)
 def test_ranks_ties_and_decisions_are_those_of_double_precision(encoder, classes, repeated, asked):
     model, seen, imposed, whole = case(texts(repeated=repeated), encoder, classes)
     actual, wanted = leave_one_out_to_rank(model, seen, imposed, whole), leave_one_out_imposed(model, seen, imposed)

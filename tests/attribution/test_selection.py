@@ -30,7 +30,7 @@ def of_case(encoder, attention, classes, has_query, head="linear"):
     return model, seen_by(model, batch)
 
 
-@pytest.mark.parametrize(("encoder", "attention", "classes", "has_query"), list(cases()))
+@pytest.mark.parametrize(("encoder", "attention", "classes", "has_query"), cases())
 def test_all_items_but_one_are_what_leaving_it_out_leaves(encoder, attention, classes, has_query):
     model, seen = of_case(encoder, attention, classes, has_query)
     items = seen.encoded.items

@@ -163,7 +163,7 @@ def test_labels_are_read_in_the_runs_order(trained):
 
 def test_items_of_ones_own_model_are_sentences_where_they_are_not_tokens():
     assert subject_of_batches("own", make("hierarchical"), [make_batch()]).item == "sentence"
-    with pytest.raises(SettingError, match="Set `Batch.sentence` to the number of the item"):
+    with pytest.raises(SettingError, match="`Batch.sentence`, the index of the item"):
         subject_of_batches("own", Halved(make("average")), [replace(make_batch(), sentence=None)])
 
 

@@ -71,7 +71,7 @@ EXPECTED = {
     "a text without words": "every text must have a token that attention may weigh; text 0",
     "labels as floats": "`labels` of batch 0 must be a tensor",
     "labels of other texts": r"`labels` of batch 0 must have the shape \(6\); it has \(2,\)",
-    "labels beyond the classes": "must number the model's 2 classes from 0 to 1; text 1 is labelled 2",
+    "labels beyond the classes": "must be indices of the model's 2 classes, 0 to 1, .*text 1 is labeled 2",
     "labels below 0": "text 0 is labelled -1",
     "fewer logits than labels": "text 2 is labelled 2. Let `decode` return a logit for every class",
     "numbers twice": "some number stands twice",

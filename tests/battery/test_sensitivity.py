@@ -141,8 +141,7 @@ def test_more_words_need_no_larger_change():
     assert some.isfinite().all() and (every <= 1.01 * some).all()
 
 
-@pytest.mark.parametrize("encoder", ["bilstm", "hierarchical"])
-@pytest.mark.parametrize("attention", ["additive", "frozen"])
+@pytest.mark.parametrize(("encoder", "attention"), [("bilstm", "additive"), ("hierarchical", "frozen")])
 def test_every_choice_of_words_is_searched_as_if_alone(encoder, attention, monkeypatch):
     """However many are searched at once, and though the longest text may be done with first."""
     evidence = evidence_of(undecided(encoder, attention), imposed(encoder))

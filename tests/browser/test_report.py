@@ -1,5 +1,7 @@
 """The report in a real browser: nothing is fetched, nothing fails, and the texts can be chosen and searched."""
 
+import re
+
 import pytest
 
 from heedful.report import read_audit, without_texts, write_report
@@ -42,7 +44,7 @@ def shown(page):
 
 
 def test_the_page_shows_its_verdict_and_figures(page):
-    assert page.locator("h1").inner_text() == "May this attention be shown as an explanation?"
+    assert page.locator("h1").inner_text() == "Can attention be shown as an explanation?"
     assert page.locator("figure svg").count() == len(FIGURES)
     assert page.locator(".verdict tbody tr:not(.group)").count() == 9
     assert page.locator(".verdict .bar").count() == 16
@@ -80,12 +82,21 @@ def test_texts_are_searched(page):
     assert page.locator("#status").inner_text().endswith("of 11 texts.")
 
 
-def test_right_and_wrong_answers_are_told_apart(page):
-    page.get_by_label("Answers").select_option("right")
+def test_texts_are_chosen_by_their_outcome(page):
+    page.get_by_label("Outcome").select_option("no small set")
+    assert "matching texts" in page.locator("#status").inner_text()
+    assert "No small set of words decides this prediction" in shown(page)
+    assert page.locator("#shown .token.key.loose").count() > 0
+    page.get_by_label("Outcome").select_option("points")
+    assert "Attention points to the key words." in shown(page)
+
+
+def test_right_and_wrong_predictions_are_told_apart(page):
+    page.get_by_label("Predictions", exact=True).select_option("right")
     assert "wrong" not in shown(page)
     right = page.locator("#status").inner_text()
     assert "matching" in right or right.endswith("11 texts.")
-    page.get_by_label("Answers").select_option("wrong")
+    page.get_by_label("Predictions", exact=True).select_option("wrong")
     assert "wrong" in shown(page) or page.locator("#status").inner_text() == "No text matches."
 
 
@@ -93,20 +104,19 @@ def test_both_models_show_attention_beside_the_other_attention(page):
     assert page.locator("#shown .reading").count() == 2
     rows = page.locator("#shown .reading").first.locator("tbody th")
     shown = [row.split("\n")[0] for row in rows.all_inner_texts()]
-    assert shown == ["Attention", "Same answer, other attention", "Attention x gradient"], "the last is what to show"
-    assert page.locator("#shown .reading").first.locator("caption").inner_text().startswith("average: answers ")
+    assert shown == ["Attention", "Same prediction, other attention"]
+    assert page.locator("#shown .reading").first.locator("caption").inner_text().startswith("average: predicted ")
 
 
 def test_rows_are_switched_on_and_off(page):
     page.get_by_label("Leaving the word out").check()
-    for name in ("Same answer, other attention", "Attention x gradient"):
-        page.get_by_label(name).uncheck()
+    page.get_by_label("Same prediction, other attention").uncheck()
     rows = page.locator("#shown .reading").first.locator("tbody th")
     assert [row.split("\n")[0] for row in rows.all_inner_texts()] == ["Attention", "Leaving the word out"]
 
 
 def test_attention_is_shown_under_noise_a_similar_word_and_another_seed(page):
-    for name in ("Attention", "Same answer, other attention", "Attention x gradient"):
+    for name in ("Attention", "Same prediction, other attention"):
         page.get_by_label(name, exact=True).uncheck()
     for name in ("Noise on a word", "A similar word", "Another seed"):
         page.get_by_label(name).check()
@@ -177,19 +187,39 @@ def test_on_paper_the_page_is_light_whole_and_without_controls(browser, report, 
     context.close()
 
 
-def test_the_answer_comes_first_then_examples_then_questions(page):
-    parts = (".answer .lead", "#cases", "#verdict", "#figures")
+def test_the_answer_comes_first_then_examples_rankings_and_tests(page):
+    parts = (".answer .lead", ".answer .do", ".answer .shares", "#chosen", "#rankings", "#verdict", "#figures")
     tops = [page.locator(part).first.bounding_box()["y"] for part in parts]
     assert tops == sorted(tops) and tops[0] < 400
-    assert page.locator("#cases h3").count() == 3
+    titles = page.locator("#chosen h3").all_inner_texts()
+    assert [title.split(" (")[0] for title in titles] == ["Points", "No small set"]
     assert page.locator(".answer .do").count() == 2
 
 
+def test_bars_are_as_wide_as_their_numbers_and_outlines_need_no_color(page):
+    bar, key = page.locator(".answer .shares").first, page.locator(".answer .shares-key").first
+    widths = {part: bar.locator(part).bounding_box()["width"] for part in (".decided", ".points")}
+    numbers = dict(re.findall(r"(points|decides in) (\d+)", " ".join(key.inner_text().split())))
+    assert 100 * widths[".points"] / widths[".decided"] == pytest.approx(int(numbers["points"]), abs=1.5)
+    whole = bar.bounding_box()["width"]
+    assert 100 * (1 - widths[".decided"] / whole) == pytest.approx(int(numbers["decides in"]), abs=1.5)
+    styles = [
+        page.locator(token).first.evaluate("token => getComputedStyle(token).outlineStyle")
+        for token in (
+            "#chosen .token.key:not(.loose)",
+            "#chosen .reading .token.key.loose",
+            "#chosen .map .token:not(.key)",
+        )
+    ]
+    assert styles == ["solid", "dotted", "none"]
+
+
 def test_numbers_of_a_question_unfold(page):
+    assert "floor" in page.locator("#verdict td").first.inner_text()
     numbers = page.locator("#verdict details.more").first
     assert not numbers.locator(".numbers").first.is_visible()
     numbers.locator("summary").click()
-    assert "floor" in numbers.inner_text()
+    assert "texts" in numbers.inner_text()
 
 
 def test_a_report_without_texts_holds_none(browser, tmp_path):
@@ -201,7 +231,7 @@ def test_a_report_without_texts_holds_none(browser, tmp_path):
     page = browser.new_context().new_page()
     page.goto(written.as_uri())
     assert "This report holds no texts." in page.locator("#texts").inner_text()
-    assert page.locator("#cases").count() == 0 and page.locator(".token").count() == 0
+    assert page.locator("#chosen").count() == 0 and page.locator(".token").count() == 0
     page.context.close()
 
 

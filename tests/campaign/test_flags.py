@@ -36,7 +36,7 @@ WRONG_NUMBERS = [
     (command, option, value)
     for command, numbers in NUMBERS.items()
     for option in numbers
-    for value in (*NO_NUMBERS, *(["0", "-1"] if option in TOO_SMALL else []))
+    for value in (*(NO_NUMBERS if option == "--seed" else ["a"]), *(["0", "-1"] if option in TOO_SMALL else []))
 ]
 
 

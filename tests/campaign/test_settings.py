@@ -11,10 +11,13 @@ from support.refusals import assert_refused
 PARTS = {"data": DataSettings, "text": TextSettings, "network": NetworkSettings, "training": TrainingSettings}
 FREE = {"data.fingerprint", "network.vectors_fingerprint"}
 """Filled in by us; any text may stand there."""
+KNOWN: dict[str, list[Any]] = {}
 
 
 def wrong_values(annotation: str) -> list[Any]:
-    """What a field of that type does not take."""
+    """Values that a field of that type does not take: all for its first field, the first and the lowest for others."""
+    if annotation in KNOWN:
+        return [KNOWN[annotation][0], *(value for value in KNOWN[annotation] if value == -(10**30))]
     wrong: list[Any] = [{"a": {"b": 1}}, [[1]]] if "dict" not in annotation else [[1], "text", {"a": {"b": 1}}]
     if "str" not in annotation and "Literal" not in annotation and "dict" not in annotation:
         wrong += ["nonsense", float("inf"), float("nan"), -(10**30)]
@@ -22,7 +25,7 @@ def wrong_values(annotation: str) -> list[Any]:
         wrong += [7.5, "nonsense" if "Literal" in annotation else 12]
     if "bool" in annotation and "dict" not in annotation:
         wrong += [17]
-    return wrong
+    return KNOWN.setdefault(annotation, wrong)
 
 
 SETTINGS = [

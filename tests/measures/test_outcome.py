@@ -197,7 +197,67 @@ def test_a_tenth_of_thirty_words_is_three():
     assert comb(12, shown_count(12)) == DEFAULT.all_sets
 
 
+@pytest.mark.parametrize("more", [-1, 1])
+def test_k_can_be_one_smaller_or_larger_within_the_text(more):
+    assert [shown_count(n, more=more) for n in (2, 3, 4, 21)] == {-1: [1, 1, 1, 2], 1: [1, 2, 3, 4]}[more]
+    p = table(8, 3)
+    judged = judge_texts({0: to_judge(p, np.arange(8.0))}, reader({0: p})[0], DEFAULT, more)[0]
+    effects = exact(p, 2 + more)
+    assert judged.best == pytest.approx(max(effects.values())) and len(judged.tops["attention"].words) == 2 + more
+    assert judged.chance == pytest.approx(np.mean(list(effects.values())))
+
+
+def test_another_weight_takes_the_sets_that_were_read():
+    p, halved = table(9, 5), OutcomeSettings(all_sets=0, swaps=0.0, alone_weight=0.5)
+    judged = judge_texts({0: to_judge(p, np.arange(9.0))}, reader({0: p})[0], SEARCH)[0]
+    rescored = judge_texts({0: to_judge(p, np.arange(9.0), extra=judged.evaluated)}, reader({0: p})[0], halved)[0]
+    effects = exact(p, 2, 0.5)
+    assert len(judged.evaluated) > 10 and {*rescored.evaluated} >= {*judged.evaluated}
+    assert rescored.best == pytest.approx(max(effects[words] for words in rescored.evaluated))
+
+
 def test_ties_follow_the_given_order():
     order = np.array([2, 0, 1])
     assert top_words(np.array([1.0, 1.0, 1.0]), 1, order) == (2,)
     assert top_words(np.array([1.0, 1.0 + 1e-8, 0.5]), 1, order) == (0,)
+
+
+def world_of_pairs(n, seed):
+    """Words whose log odds add up, among them three pairs that interact: weights, the pairs' words, and p_y of sets."""
+    generator = np.random.default_rng(seed)
+    weights, bonus = generator.normal(size=n) * 0.5, generator.normal(size=3) * 4
+    words = generator.choice(n, (3, 2), replace=False)
+
+    def log_odds(sets):
+        return sets @ weights + sets[:, words].all(2) @ bonus - 3
+
+    sign = 1 if log_odds(np.ones((1, n), dtype=bool))[0] > 0 else -1
+    return sign * weights, words.ravel().tolist(), lambda sets: 1 / (1 + np.exp(-sign * log_odds(sets)))
+
+
+def masks(sets, n):
+    return np.array([[word in words for word in range(n)] for words in sets])
+
+
+def way_to_known_best(n, seed, settings):
+    """How far the search gets from chance to the best; NaN if no small set decides."""
+    weights, paired, p = world_of_pairs(n, seed)
+    k, others = shown_count(n), [word for word in np.argsort(-weights).tolist() if word not in paired]
+    # Whatever is chosen of the pairs, the rest of the best set are the others with the largest weights.
+    some = [words for count in range(k + 1) for words in combinations(paired, count)]
+    candidates = masks([{*words, *others[: k - len(words)]} for words in some], n)
+    drawn = masks([np.random.default_rng(i).choice(n, k, replace=False).tolist() for i in range(500)], n)
+    best, chance = effect_of(p(candidates), p(~candidates)).max(), effect_of(p(drawn), p(~drawn)).mean()
+    whole = p(np.ones((1, n), dtype=bool))[0]
+    text = TextToJudge(np.array([whole, 1 - whole]), {"attention": np.random.default_rng(seed).random(n)}, (seed,))
+    found = judge_texts({0: text}, lambda requests: {0: np.stack([p(requests[0]), 1 - p(requests[0])], 1)}, settings)[0]
+    assert found.best <= best + 1e-9
+    return (found.best - chance) / (best - chance) if best - chance >= 0.15 else nan
+
+
+@pytest.mark.parametrize("n", [50, 200])
+def test_the_search_gets_near_the_known_best_of_long_texts(n):
+    none, default = (
+        np.nanmean([way_to_known_best(n, seed, OutcomeSettings(swaps=swaps)) for seed in range(15)]) for swaps in (0, 1)
+    )
+    assert none < default and default >= 0.95

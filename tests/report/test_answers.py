@@ -1,113 +1,99 @@
-"""The verdict as the top of the page shows it."""
-
-from dataclasses import replace
+"""The answer as page and notebook show it."""
 
 import pytest
 
-from heedful.report.answers import group_headings, question_rows, shown_line
-from heedful.schema import SeedScore, Verdict
-from support.lines import make_line as line
+from heedful.report.answers import ranking_rows, recommended_ranking, shown_answer
+from heedful.schema import ClassAnswer, Interval, Shares, updated
+from heedful.verdict.answer_text import accuracy_text, remarks
+
+
+def class_answer(answer="Yes", label=None, points=0.8, none=0.25, luck=0.2, texts=40):
+    share = Interval() if points is None else Interval(value=points, low=points - 0.05, high=points + 0.05, n=30)
+    no_small_set = Interval(value=none, low=none, high=none, n=40)
+    shares = Shares(label=label, texts=texts, points=share, luck=luck, no_small_set=no_small_set)
+    return ClassAnswer(answer=answer, sentence=f"Sentence of {label}.", shares=shares)
 
 
 @pytest.fixture
-def audit_of(audits):
-    """An audit with these lines instead of its own."""
+def verdict_of(audits):
+    def verdict(**changes):
+        answer = audits[0].verdict.answer
+        return updated(audits[0].verdict, answer=updated(answer, **changes))
 
-    def audit(lines, **changes):
-        verdict = audits[0].verdict.model_dump() | {"lines": lines, "redundancy": None} | changes
-        return replace(audits[0], verdict=Verdict.model_validate(verdict))
-
-    return audit
+    return verdict
 
 
-@pytest.mark.parametrize(
-    ("score", "low", "high", "where"),
-    [
-        (None, None, None, "nothing to measure"),
-        (-0.5, -0.8, -0.2, "worse than the floor"),
-        (0.1, -0.1, 0.3, "not distinguishable from the floor"),
-        (0.3, 0.2, 0.4, "closer to the floor"),
-        (0.6, 0.5, 0.7, "closer to the best"),
-        (1.0, 0.9, 1.1, "at the ceiling"),
-        (1.3, 1.2, 1.4, "better than the ceiling"),
-    ],
-)
-def test_a_line_says_where_its_score_lies(score, low, high, where):
-    assert shown_line(line(score, low, high, best_kind="ceiling")).where == where
-
-
-def test_a_line_is_shown_with_its_outcome_and_reason():
-    few = shown_line(line(outcome="not counted", reason="fewer than 20 texts"))
-    assert (few.outcome, few.reason) == ("not counted", "fewer than 20 texts")
-
-
-def test_each_training_is_shown_by_itself():
-    seeds = [SeedScore(run="k", seed=3, value=0.25, score=0.5, score_low=0.4, score_high=0.6), SeedScore(run="own")]
-    shown = shown_line(line(by_seed=seeds, unit="share")).by_seed
-    assert [(own.seed, own.value, own.score) for own in shown] == [
-        ("3", "25.0 %", "0.50 (0.40 to 0.60)"),
-        ("own", "–", "–"),
+def test_all_texts_come_first_then_each_class_that_is_predicted(verdict_of):
+    classes = [class_answer("Yes", "a"), class_answer("Too few texts", "b", texts=0)]
+    shown = shown_answer(verdict_of(overall=class_answer(), classes=classes, headline="Yes", sentence="It does."))
+    assert (shown.headline, shown.sentence) == ("Yes", "It does.")
+    assert [(own.title, own.answer, own.sentence) for own in shown.classes] == [
+        ("All texts", "Yes", "Sentence of None."),
+        ("a", "Yes", "Sentence of a."),
     ]
 
 
-def test_questions_stand_group_by_group(audit_of):
-    lines = [line(name=group, question=group, group=group) for group in ("stability", "relevance", "exclusivity")]
-    rows = question_rows([audit_of(lines)])
-    assert [row.group for row in rows] == ["relevance", "exclusivity", "stability"]
+def test_a_bar_has_the_numbers_of_the_sentence(verdict_of):
+    bar = shown_answer(verdict_of(overall=class_answer(points=0.8, none=0.25, luck=0.2))).classes[0].bar
+    assert (bar.decided, bar.points, bar.luck) == (75, 80, 20)
+    assert [(name, number) for _, name, number in bar.numbers] == [
+        ("points", "80"),
+        ("misses", "20"),
+        ("luck", "20"),
+        ("no small set of words decides", "25"),
+    ]
 
 
-def test_redundancy_is_said_beside_exclusivity(audit_of):
-    heading, remark = group_headings([audit_of([], redundancy=0.25)], ["bilstm"])["exclusivity"]
-    assert heading == "Could other attention do as well?"
-    assert "25.0 %" in remark and "no reproach" in remark
-    assert group_headings([audit_of([])], ["bilstm"])["exclusivity"] == (heading, "")
+def test_without_a_small_set_a_bar_has_one_part_and_nothing_to_explain_has_no_bar(verdict_of):
+    bar = shown_answer(verdict_of(overall=class_answer(points=None, none=1.0, luck=None))).classes[0].bar
+    assert (bar.decided, bar.points, bar.luck) == (0, 0, None) and len(bar.numbers) == 1
+    assert shown_answer(verdict_of(overall=class_answer("Nothing to explain"))).classes[0].bar is None
 
 
-def test_a_bar_lies_between_its_floor_and_its_best():
-    bar = shown_line(line(0.5, 0.4, 0.6)).bar
-    assert (bar.start, bar.width) == (14.29, pytest.approx(100 * 0.5 / 1.4, abs=0.02))
-    assert (bar.low, bar.spread) == (pytest.approx(100 * 0.6 / 1.4, abs=0.02), pytest.approx(100 * 0.2 / 1.4, abs=0.02))
-    assert bar.beyond == ""
+def test_the_recommendation_and_what_it_was_chosen_on(verdict_of):
+    advice = {"show": "ranking", "ranking": "alone", "sentence": "Show it.", "chosen_on": "dev texts"}
+    assert shown_answer(verdict_of(recommendation=advice)).recommendation == "Show it. Chosen on dev texts."
+    assert recommended_ranking(verdict_of(recommendation=advice)) == "alone"
+    assert recommended_ranking(verdict_of(recommendation={**advice, "show": "key words"})) == ""
 
 
-@pytest.mark.parametrize(("score", "beyond"), [(-5, "left"), (7, "right"), (1.2, ""), (-0.2, "")])
-def test_a_bar_beyond_its_ends_says_so_and_stays_inside(score, beyond):
-    bar = shown_line(line(score, score - 1, score + 1)).bar
-    assert bar.beyond == beyond
-    assert bar.start >= 0
-    assert bar.start + bar.width <= 100
-    assert bar.low >= 0
-    assert bar.low + bar.spread <= 100
+def test_an_audit_without_an_answer_says_so(audits):
+    shown = shown_answer(updated(audits[0].verdict, answer=None))
+    assert "no answer" in shown.headline and shown.classes == ()
+    assert recommended_ranking(updated(audits[0].verdict, answer=None)) == ""
 
 
-def test_undefined_numbers_are_dashes_and_have_no_bar():
-    shown = shown_line(line(None, None, None, texts=0, undefined=7))
-    assert (shown.value, shown.floor, shown.best, shown.interval, shown.bar) == ("–", "–", "–", "", None)
-    assert shown.counts == "0 texts; undefined for 7"
+def test_rankings_are_attention_and_then_the_others_by_their_share(audits):
+    (rows,) = ranking_rows(audits[1:])
+    assert rows[0].title == "attention" and {row.title for row in rows[1:]} > {"leave-one-out", "gradient x input"}
+    shares = [int(row.points.split()[0]) for row in rows[1:]]
+    assert shares == sorted(shares, reverse=True)
+    (one,) = (row for row in rows if row.title == "leave-one-out")
+    assert (one.price, one.milliseconds) == ("n", "12.5") and "to" in one.points and "to" in one.replaced
 
 
-def test_a_single_text_is_counted_in_the_singular():
-    assert shown_line(line(texts=1)).counts == "1 text"
+def test_accuracy_stands_next_to_the_most_common_class(verdict_of):
+    verdict = updated(verdict_of(most_common=0.5), scores={"accuracy": 0.9})
+    assert accuracy_text(verdict) == "90.0 % (most common class: 50.0 %)"
+    assert accuracy_text(verdict_of(is_checked=False)) == "not checked: the texts have no labels"
+    assert accuracy_text(verdict_of()) == ""
 
 
-def test_shares_are_percentages():
-    shown = shown_line(line(unit="share", value=0.125, low=0.1, high=0.15, floor=0.0, best=1.0))
-    assert (shown.value, shown.interval, shown.best) == ("12.5 %", "10.0 to 15.0 %", "100.0 %")
-    assert shown_line(line(value=0.125)).value == "0.12"
-
-
-def test_nothing_is_minus_zero():
-    assert shown_line(line(value=-0.0, unit="share")).value == "0.0 %"
-    assert shown_line(line(value=-0.0001, unit="share")).value == "0.0 %"
-
-
-def test_details_are_numbers_or_dashes():
-    assert shown_line(line(details={"share": 0.25, "none": None})).details == (("share", "0.25"), ("none", "–"))
-
-
-def test_a_question_that_one_audit_did_not_ask_has_no_line_there(audits):
-    fewer = audits[1].verdict.model_copy(update={"lines": audits[1].verdict.lines[1:]})
-    rows = question_rows([audits[0], replace(audits[1], verdict=fewer)])
-    assert len(rows) == 9
-    assert rows[0].lines[0] is not None
-    assert rows[0].lines[1] is None
+def test_what_else_is_to_be_known_is_a_sentence_each(verdict_of):
+    share = Interval(value=0.3, low=0.2, high=0.4, n=40)
+    changes = {
+        "moved": share,
+        "moved_note": "",
+        "wrong_sentence": "Of 40 wrong predictions.",
+        "uncounted": {"one word": 3, "undefined": 1},
+        "left_out": ("seed-1",),
+    }
+    moved, wrong, left_out, uncounted = remarks(verdict_of(**changes))
+    assert moved.startswith("Moved information: in 30 of 100 texts (20 to 40)") and wrong == "Of 40 wrong predictions."
+    assert uncounted == "Texts without an outcome: 3 with a single word, 1 with no prediction for some of their parts."
+    assert left_out.endswith("constant prediction: seed-1.")
+    nothing = {"moved": None, "wrong_sentence": "", "uncounted": {}, "left_out": ()}
+    assert remarks(verdict_of(**nothing, moved_note="It cannot be imposed.")) == (
+        "Moved information was not measured. It cannot be imposed.",
+    )
+    assert remarks(verdict_of(**nothing, moved_note="")) == ()

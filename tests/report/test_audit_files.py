@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from heedful.errors import StoreError
 from heedful.report.audit_files import read_audit, read_verdict, without_texts
 from heedful.runs.checksums import write_checksums
+from heedful.schema import updated
 from support.synthetic_audit import make_audit
 
 
@@ -50,14 +51,14 @@ def test_a_missing_folder_is_named(tmp_path):
         read_audit(tmp_path / "nowhere")
 
 
-@pytest.mark.parametrize("name", ["rows.parquet", "examples.parquet", "verdict.json"])
+@pytest.mark.parametrize("name", ["rows.parquet", "examples.parquet", "outcomes.parquet", "verdict.json"])
 def test_a_missing_file_is_named(folder, name):
     (folder / name).unlink()
     with pytest.raises(StoreError, match=f"{name} is missing"):
         read_audit(folder)
 
 
-@pytest.mark.parametrize("name", ["rows.parquet", "examples.parquet", "verdict.json"])
+@pytest.mark.parametrize("name", ["rows.parquet", "examples.parquet", "outcomes.parquet", "verdict.json"])
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"\xff\xfe not a file", b"[1, 2]", b"\x80" * 100])
 def test_a_file_of_something_else_is_named(folder, name, content):
     (folder / name).write_bytes(content)
@@ -127,16 +128,10 @@ def shorter(rows):
     return rows.filter(pl.col("example") != 3)
 
 
-def uneven_dev(rows):
-    dev = rows.filter(pl.col("item").is_null()).with_columns(split=pl.lit("dev"))
-    return pl.concat([rows, thinned(dev)])
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (thinned, "must have 40 rows of prediction.probability, one a text; it has 39"),
-        (uneven_dev, "must have 40 rows of prediction.probability, one a text; it has 39"),
         (shorter, "must have rows of 40 texts; it has rows of 39"),
         (lambda rows: rows.clear(), "must have rows of the split 'test'; it has none"),
         (lambda rows: rows.with_columns(measure=pl.lit(None)), "column measure must have no empty cells"),
@@ -149,7 +144,7 @@ def test_rows_that_are_not_of_every_text_are_refused(folder, change, message):
         read_audit(folder)
 
 
-@pytest.mark.parametrize("name", ["rows.parquet", "examples.parquet", "verdict.json"])
+@pytest.mark.parametrize("name", ["rows.parquet", "examples.parquet", "outcomes.parquet", "verdict.json"])
 def test_a_changed_byte_is_seen_before_the_file_is_parsed(folder, name, monkeypatch):
     write_checksums(folder)
     read_audit(folder)
@@ -173,6 +168,50 @@ def test_every_refusal_says_which_folder_to_delete_and_what_to_call(folder):
     (folder / "verdict.json").unlink()
     with pytest.raises(StoreError, match=r"verdict.json is missing. Delete that folder"):
         read_verdict(folder)
+
+
+def test_an_audit_of_an_older_version_is_refused_with_the_command_that_makes_it_again(folder):
+    path = folder / "verdict.json"
+    content = json.loads(path.read_text(encoding="utf-8"))
+    older = {name: value for name, value in content.items() if name != "answer"} | {"run": "0123456789abcdef"}
+    path.write_text(json.dumps(older), encoding="utf-8")
+    (folder / "outcomes.parquet").unlink()
+    refusal = r"an older version of Heedful made it.* then `heedful audit --model 0123456789abcdef` again"
+    for read in (read_audit, read_verdict):
+        with pytest.raises(StoreError, match=refusal):
+            read(folder)
+
+
+def test_an_audit_that_was_not_asked_for_the_answer_is_read(folder):
+    change_verdict(folder, answer=None)
+    pl.read_parquet(folder / "outcomes.parquet").clear().write_parquet(folder / "outcomes.parquet")
+    assert read_audit(folder).verdict.answer is None
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"outcome": pl.lit("holds")},
+        {"reason": pl.lit("<b>")},
+        {"reason": pl.lit("one word")},
+        {"top_words": pl.lit([99], pl.List(pl.Int32))},
+        {"key_words": pl.lit([-1], pl.List(pl.Int32))},
+        {"words": pl.lit(None, pl.Int32)},
+        {"words": pl.col("words") + 1},
+        {"predicted": pl.lit("neither")},
+    ],
+)
+def test_outcomes_that_are_none_are_refused(folder, changes):
+    outcomes = pl.read_parquet(folder / "outcomes.parquet")
+    outcomes.with_columns(**changes).write_parquet(folder / "outcomes.parquet")
+    with pytest.raises(StoreError, match=r"outcomes.parquet must hold an outcome of each text, .*of example 0 it does"):
+        read_audit(folder)
+
+
+def test_an_answer_without_outcomes_is_refused(folder):
+    pl.read_parquet(folder / "outcomes.parquet").clear().write_parquet(folder / "outcomes.parquet")
+    with pytest.raises(StoreError, match=r"outcomes.parquet must have rows of the split 'test'; it has none"):
+        read_audit(folder)
 
 
 def test_rows_of_other_splits_are_left_out(folder):
@@ -227,4 +266,5 @@ def test_an_audit_without_texts_has_no_words_and_the_same_numbers(folders):
     bare = without_texts(audit)
     assert bare.examples.is_empty() and bare.rows["item"].is_null().all()
     assert bare.verdict.words is None and bare.verdict.substitutions == ()
-    assert bare.verdict.lines == audit.verdict.lines and bare.verdict.headline == audit.verdict.headline
+    assert bare.verdict.lines == audit.verdict.lines
+    assert bare.verdict.answer == updated(audit.verdict.answer, example=None)

@@ -4,11 +4,12 @@ from html.parser import HTMLParser
 import polars as pl
 import pytest
 
-from heedful.report import read_audit, write_report
+from heedful.report import read_audit, without_texts, write_report
+from heedful.report.battery import shown_line
 from heedful.report.figures import FIGURES
 from heedful.report.page import render_page
 from heedful.schema import updated
-from support.synthetic_audit import make_audit
+from support.synthetic_audit import POLARITY, make_audit
 
 VOID = {"meta", "link", "input", "br"}
 SCRIPT = "<script>alert(1)</script>"
@@ -85,6 +86,9 @@ def test_the_verdict_says_each_question_with_its_sentence_and_numbers(page_of_on
     for line in audits[1].verdict.lines:
         assert line.question in page_of_one
         assert line.sentence in page_of_one
+        shown = shown_line(line)
+        assert shown.where == "nothing to measure" or f"value <b>{shown.value}</b> ({shown.interval})" in page_of_one
+        assert f"floor {shown.floor} · best possible {shown.best}" in page_of_one or line.score is None
     assert "undefined for 40" in page_of_one
     assert "nothing to measure" in page_of_one
     assert "heedful audit toy --encoder bilstm --seed 0" in page_of_one
@@ -96,9 +100,23 @@ def test_several_audits_stand_side_by_side(page_of_both):
     assert 'class="differs"' in page_of_both
 
 
+def test_rankings_are_compared_and_the_recommended_one_is_marked(page_of_one, audits):
+    advice = {"show": "ranking", "ranking": "leave_one_out", "sentence": "Show it."}
+    own = updated(audits[1].verdict, answer=updated(audits[1].verdict.answer, recommendation=advice))
+    page = render_page([replace(audits[1], verdict=own, rows=audits[1].rows.filter(test="prediction"))])
+    assert '<tr class="differs"><th scope="row">leave-one-out (recommended)</th>' in page
+    assert page_of_one.count("(recommended)") == 0 and '<th scope="row">gradient x input</th>' in page_of_one
+
+
+def test_an_audit_that_was_not_asked_for_the_answer_says_so(bare):
+    own = replace(bare, verdict=updated(bare.verdict, answer=None), outcomes=bare.outcomes.clear())
+    page = render_page([own])
+    assert "This audit has no answer" in page and 'id="rankings"' not in page and 'id="chosen"' not in page
+
+
 def test_a_question_that_one_audit_did_not_ask_is_marked(bare):
     fewer = bare.verdict.model_copy(update={"lines": bare.verdict.lines[1:]})
-    assert "not asked" in render_page([bare, replace(bare, verdict=fewer)])
+    assert "not measured" in render_page([bare, replace(bare, verdict=fewer)])
 
 
 def test_only_the_pages_own_script_may_run(page_of_one):
@@ -110,9 +128,19 @@ def test_what_the_files_say_is_text_never_markup(tmp_path):
     folder = make_audit(tmp_path, texts=7, shown=3, labels=[SCRIPT, "b"], trick=SCRIPT)
     audit = read_audit(folder, name=SCRIPT)
     lines = tuple(line.model_copy(update={"question": SCRIPT, "sentence": SCRIPT}) for line in audit.verdict.lines)
-    instead = audit.verdict.advice.model_copy(update={"sentence": SCRIPT, "fractions": {SCRIPT: 0.5}})
     texts = {"data": SCRIPT, "command": SCRIPT, "versions": {SCRIPT: SCRIPT}, "settings": {SCRIPT: SCRIPT}}
-    verdict = audit.verdict.model_copy(update={**texts, "lines": lines, "advice": instead, "model": SCRIPT})
+    said = {
+        "sentence": SCRIPT,
+        "headline": SCRIPT,
+        "left_out": [SCRIPT],
+        "moved_note": SCRIPT,
+        "wrong_sentence": SCRIPT,
+    }
+    ranking = audit.verdict.answer.rankings[0].model_copy(update={"title": SCRIPT})
+    advice = audit.verdict.answer.recommendation.model_copy(update={"sentence": SCRIPT})
+    said |= {"rankings": (ranking,), "recommendation": advice}
+    answer = audit.verdict.answer.model_copy(update=said)
+    verdict = audit.verdict.model_copy(update={**texts, "lines": lines, "answer": answer, "model": SCRIPT})
     page = render_page([replace(audit, verdict=verdict)])
     assert "<script>alert" not in page
     assert page.count("</script>") == 2
@@ -133,10 +161,16 @@ def test_an_audit_without_shown_texts_says_so(bare):
     assert 'id="chooser"' not in page
 
 
+def test_a_page_without_texts_has_no_word_of_the_data(bare):
+    kept, page = render_page([bare]), render_page([without_texts(bare)])
+    words = {word for items in bare.examples["items"] for word in items if word in POLARITY}
+    assert words and all(f">{word}</span>" in kept or f'"{word}"' in kept for word in words)
+    assert not any(word in page for word in words) and bare.verdict.answer.overall.sentence in page
+
+
 def test_an_audit_of_nothing_but_predictions_is_a_page(bare):
-    changes = {"lines": (), "advice": None, "settings": {}, "command": ""}
+    changes = {"lines": (), "answer": None, "settings": {}, "command": ""}
     page = render_page([replace(bare, verdict=bare.verdict.model_copy(update=changes))])
-    assert "No question of relevance counts on these texts." in page
     assert "<figure" not in page
 
 

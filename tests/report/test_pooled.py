@@ -6,8 +6,11 @@ import polars as pl
 import pytest
 
 from heedful.errors import StoreError
-from heedful.report import read_audit
+from heedful.report import pooled, read_audit
+from heedful.report.heatmap import text_outcomes
 from heedful.report.pooled import audited_model, by_training, pool_by_model
+from heedful.schema import updated
+from heedful.verdict.pooling import pooled_verdict
 from support.synthetic_audit import make_audit
 
 
@@ -22,20 +25,21 @@ def folder(tmp_path):
         verdict["settings"]["run"]["network"]["encoder"] = encoder
         verdict["trainings"] = [{"run": verdict["run"], "seed": seed}]
         (place / "verdict.json").write_text(json.dumps(verdict))
-        rows = pl.read_parquet(place / "rows.parquet").with_columns(run=pl.lit(verdict["run"]))
-        rows.write_parquet(place / "rows.parquet")
+        for table in ("rows", "examples", "outcomes"):
+            own = pl.read_parquet(place / f"{table}.parquet").with_columns(run=pl.lit(verdict["run"]))
+            own.write_parquet(place / f"{table}.parquet")
         place.rename(tmp_path / f"audit-{name}")
     return tmp_path
 
 
 def test_what_differs_in_the_seed_alone_is_one_model(folder):
     audits = [read_audit(folder / name) for name in ("audit-a", "audit-b", "audit-c")]
-    pooled = pool_by_model(audits)
-    assert [[training.run for training in each.verdict.trainings] for each in pooled] == [
+    models = pool_by_model(audits)
+    assert [[training.run for training in each.verdict.trainings] for each in models] == [
         ["bilstm-0", "bilstm-1"],
         ["average-0"],
     ]
-    first = pooled[0]
+    first = models[0]
     assert first.name == "bilstm" and first.verdict.settings["run"]["seed"] == [0, 1]
     assert [set(rows["run"]) for rows in by_training(first.rows)] == [{"bilstm-0"}, {"bilstm-1"}]
     items = first.rows.filter(pl.col("item").is_not_null())
@@ -50,18 +54,38 @@ def test_the_audit_of_a_run_is_found_with_its_other_seeds(folder):
     assert audited_model(folder, "cnn-0") is None and audited_model(folder / "nowhere", "bilstm-0") is None
 
 
-def test_an_audit_that_advises_comes_before_a_newer_one_that_does_not(folder):
+def test_outcomes_of_all_seeds_are_pooled_and_the_texts_of_the_first_are_shown(folder):
+    audits = [read_audit(folder / name) for name in ("audit-a", "audit-b")]
+    (one,) = pool_by_model(audits)
+    answer = one.verdict.answer
+    assert one.outcomes.equals(pl.concat([audit.outcomes for audit in audits]))
+    assert [seed.run for seed in answer.overall.shares.seeds] == ["bilstm-0", "bilstm-1"]
+    assert list(text_outcomes(one)) == audits[0].examples["example"].to_list()
+
+
+def test_the_texts_of_a_seed_that_does_not_count_are_not_shown(folder, monkeypatch):
+    audits = [read_audit(folder / name) for name in ("audit-a", "audit-b")]
+
+    def without_first(described, rows, outcomes):
+        verdict = pooled_verdict(described, rows, outcomes)
+        return updated(verdict, answer=updated(verdict.answer, left_out=("bilstm-0",)))
+
+    monkeypatch.setattr(pooled, "pooled_verdict", without_first)
+    (one,) = pool_by_model(audits)
+    assert set(one.examples["run"]) == {"bilstm-1"}
+    assert [set(rows["run"]) for rows in by_training(one.rows)] == [{"bilstm-0"}, {"bilstm-1"}]
+    assert set(one.rows.filter(pl.col("item").is_not_null())["run"]) == {"bilstm-1"}
+
+
+def test_an_audit_with_an_answer_comes_before_a_newer_one_without(folder):
     newer = make_audit(folder / "d", encoder="average", texts=24, shown=3)
     verdict = json.loads((folder / "audit-c" / "verdict.json").read_text())
-    assert verdict["advice"]["ranking"]
-    verdict["advice"] = {"action": "nothing", "ranking": "", "sentence": "No ranking was tested."}
-    (newer / "verdict.json").write_text(json.dumps(verdict))
+    (newer / "verdict.json").write_text(json.dumps(verdict | {"answer": None}))
     audited = audited_model(folder, "average-0")
-    assert audited is not None and audited.verdict.advice is not None and audited.verdict.advice.ranking
-    for place in ("audit-c", "d"):
-        (folder / place / "verdict.json").write_text(json.dumps(verdict))
+    assert audited is not None and audited.verdict.answer is not None
+    (folder / "audit-c" / "verdict.json").write_text(json.dumps(verdict | {"answer": None}))
     audited = audited_model(folder, "average-0")
-    assert audited is not None and audited.verdict.advice is not None and not audited.verdict.advice.ranking
+    assert audited is not None and audited.verdict.answer is None
 
 
 def test_a_folder_that_cannot_be_read_is_passed_over(folder):

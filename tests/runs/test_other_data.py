@@ -51,6 +51,16 @@ def test_columns_that_are_not_named_are_those_of_the_run(tmp_path):
     assert len(load_for(own, DataSettings(source=other, text="words")).test) > 20
 
 
+def test_texts_without_labels_are_all_audited(tmp_path, trained):
+    lines = [row.rpartition(",")[0] for row in ROWS]
+    data = load_for(trained, DataSettings(source=write(tmp_path / "new.csv", lines, "text")))
+    assert data.labels == trained.labels and len(data.test) == 40 and {each.label for each in data.test} == {-1}
+    assert any("no labels" in note for note in data.notes)
+    numbered = [f"{n},{line}" for n, line in enumerate(lines)]
+    ids = load_for(trained, DataSettings(source=write(tmp_path / "ids.csv", numbered, "id,text"))).test
+    assert [each.id for each in ids][:2] == ["0", "1"]
+
+
 def test_queries_must_fit_the_model(tmp_path, trained):
     rows = [f"{row},why" for row in ROWS]
     with pytest.raises(DataError, match="reads texts without a query"):

@@ -96,7 +96,6 @@ def test_the_command_audits_it(bag):
         (["--model", "bag.py:load", "--model", "other.py:load"], "another --model must be left out"),
         (["--model", "bag.py:load", "--seeds", "3"], "--seeds must be left out with --model bag.py:load"),
         (["--model", "bag.py:load", "--threads", "2", "--workers", "2"], "--threads must be left out with --workers"),
-        (["mock-1", "--scheduler", "tcp://127.0.0.1:1"], "none answers at 'tcp://127.0.0.1:1'"),
     ],
 )
 def test_what_cannot_be_is_a_sentence(bag, arguments, words):

@@ -38,12 +38,8 @@ def test_the_key_is_the_same_for_the_same_run_and_depends_on_every_setting():
     assert key_of(Run(data=DataSettings(fingerprint="f"))) == key_of(RUN)
 
 
-def test_keys_are_those_of_before_there_were_rationales_and_rankings():
-    """Trained models and the audits of studies are found again by them."""
-    run = Run(data=DataSettings(source="hatexplain", fingerprint="f"), seed=3)
-    assert key_of(run) == "dcabee6529e487dd"
-    assert audit_key_of("m", "d", AuditSettings(tests=("erase_one",))) == "75cfad9bc6d47ade"
-    assert key_of(update_settings(run, {"data.rationale": "why"})) != key_of(run)
+def test_rationales_and_rankings_are_part_of_keys():
+    assert key_of(update_settings(RUN, {"data.rationale": "why"})) != key_of(RUN)
     other = AuditSettings(tests=("erase_one",), rankings=("smoothgrad",))
     assert audit_key_of("m", "d", other) != audit_key_of("m", "d", AuditSettings(tests=("erase_one",)))
 
@@ -88,20 +84,9 @@ def test_values_out_of_bounds_and_unknown_names_are_refused(kind, content, messa
         kind(**content)
 
 
-def test_runs_from_before_a_setting_was_added_keep_their_keys():
-    assert key_of(RUN) == "6a5964caafda5a82"
-    network = NetworkSettings(encoder="hierarchical", vectors="v", vectors_fingerprint="g")
-    assert key_of(Run(data=RUN.data, network=network, seed=3)) == "f3300ccd8b4d81d8"
-
-
 @pytest.mark.parametrize("change", [{"network.layers": 3}, {"network.heads": 2}, {"network.encoder_dropout": 0.0}])
-def test_the_key_depends_on_later_settings_too(change):
+def test_the_key_depends_on_the_settings_of_a_transformer(change):
     assert key_of(update_settings(RUN, change)) != key_of(RUN)
-
-
-def test_runs_keep_the_keys_that_they_had_before_there_was_fine_tuning():
-    own = Run(data=DataSettings(source="sst2", fingerprint="f"), seed=3, training=TrainingSettings(method="seat"))
-    assert (key_of(Run(data=DataSettings(fingerprint="f"))), key_of(own)) == ("6a5964caafda5a82", "2ec9f5251c7b32c7")
 
 
 def test_a_fine_tuned_run_has_a_key_once_its_model_is_known():

@@ -15,7 +15,7 @@ SMALL = {
     "network": {"embed_size": 8, "hidden_size": 5},
     "training": {"epochs": 10},
 }
-GRID = {"network.encoder": ["average", "bilstm"], "network.attention": ["additive", "dot"], "seed": [0, 1, 2]}
+GRID = {"network.encoder": ["average", "bilstm"], "seed": [0, 1, 2]}
 FILE = """
 [data]
 source = "mock-1"
@@ -28,7 +28,6 @@ hidden_size = 5
 epochs = {epochs}
 [grid]
 "network.encoder" = ["average", "bilstm"]
-"network.attention" = ["additive", "dot"]
 seed = [0, 1, 2]
 """
 """SMALL with GRID, as a file."""

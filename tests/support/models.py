@@ -1,6 +1,7 @@
 """Tiny models with random weights, and a batch of random texts: each axis has another size."""
 
 from dataclasses import replace
+from itertools import product
 
 import torch
 
@@ -10,6 +11,7 @@ from heedful.models.encoders import ENCODERS
 from heedful.settings import NetworkSettings
 from heedful.settings.validation import update_settings
 from heedful.types import Batch
+from support.pairwise import pairwise
 
 BATCH, TIME, QUERY, VOCABULARY, HIDDEN = 3, 7, 5, 11, 2
 
@@ -17,7 +19,9 @@ BATCH, TIME, QUERY, VOCABULARY, HIDDEN = 3, 7, 5, 11, 2
 LENGTHS = torch.tensor([7, 4, 1])
 
 
-NETWORK = NetworkSettings(embed_size=5, hidden_size=HIDDEN, kernels=(1, 3), words="bigru", sentences="rnn")
+NETWORK = NetworkSettings(
+    embed_size=5, hidden_size=HIDDEN, kernels=(1, 3), words="bigru", sentences="rnn", embedding_start="normal"
+)
 
 
 def make_batch(has_query: bool = False) -> Batch:
@@ -56,12 +60,10 @@ def make(encoder="bilstm", attention="additive", classes=2, has_query=False, hea
     return build_model(update_settings(NETWORK, update), VOCABULARY, classes, has_query=has_query).double().eval()
 
 
-def cases():
-    for encoder in ENCODERS:
-        for attention in ATTENTIONS:
-            for classes, has_query in ((2, False), (5, False), (2, True), (5, True)):
-                if not (has_query and encoder == "hierarchical"):
-                    yield encoder, attention, classes, has_query
+def cases(*heads):
+    """Of encoder, attention, classes, query and, if given, head: each two values together."""
+    rows = product(ENCODERS, ATTENTIONS, (2, 5), (False, True), *([heads] if heads else []))
+    return pairwise(row for row in rows if row[0] != "hierarchical" or not row[3])
 
 
 def cut(batch: Batch, rows: list[int], time: int) -> Batch:

@@ -7,9 +7,12 @@ from heedful.settings.validation import update_settings
 from heedful.training.trained import Trained
 from heedful.types import Dataset, Example
 
-NETWORK = NetworkSettings(encoder="average", embed_size=5, hidden_size=3)
+NETWORK = NetworkSettings(encoder="average", embed_size=5, hidden_size=3, embedding_start="normal")
 
-RUN = Run(network=NETWORK, training=TrainingSettings(epochs=3, learning_rate=0.05, batch_size=4))
+RUN = Run(
+    network=NETWORK,
+    training=TrainingSettings(epochs=3, learning_rate=0.05, batch_size=4, patience=0, chosen_from=1),
+)
 
 
 def toy(task="classification", labels=("bad", "good"), sentences=False) -> Dataset:

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from scipy.stats import kendalltau
 
+from support.synthetic_outcomes import answer_of, outcomes_table, text_rows
 from support.synthetic_verdict import make_verdict
 
 POLARITY = {
@@ -257,9 +258,9 @@ def until_flip(attention, scores, p, ranked):
 
 
 def make_audit(folder: Path, texts=60, encoder="average", shown=20, seed=0, labels=LABELS, trick=None):
-    """Write the three files of an audit; `trick` is a word put at the start of example 1."""
+    """Write the files of an audit; `trick` is a word put at the start of example 1."""
     writer, draw = np.random.default_rng(seed), np.random.default_rng([seed, len(encoder)])
-    rows, examples = [], []
+    rows, examples, outcomes = [], [], []
     for example in range(texts):
         words, label = toy_words(writer)
         if trick is not None and example == 1:
@@ -271,6 +272,8 @@ def make_audit(folder: Path, texts=60, encoder="average", shown=20, seed=0, labe
                 {**key, "item": None, "test": test, "measure": m, "value": float(v), "solver": "exact"}
                 for m, v in measures.items()
             ]
+        predicted, probability = (values["prediction"][name] for name in ("predicted", "probability"))
+        outcomes += text_rows(key, items, predicted, labels, predicted == label, probability)
         if example >= shown:
             continue
         rows += [
@@ -278,7 +281,6 @@ def make_audit(folder: Path, texts=60, encoder="average", shown=20, seed=0, labe
             for m, column in items.items()
             for i, v in enumerate(column)
         ]
-        predicted = int(values["prediction"]["predicted"])
         examples.append(
             {
                 **key,
@@ -286,7 +288,7 @@ def make_audit(folder: Path, texts=60, encoder="average", shown=20, seed=0, labe
                 "items": words,
                 "label": labels[label],
                 "predicted": labels[predicted],
-                "probability": values["prediction"]["probability"],
+                "probability": probability,
                 "adversarial_probability": kept if predicted else 1 - kept,
                 "replaced": [*words[:-1], SIMILAR],
             }
@@ -295,5 +297,8 @@ def make_audit(folder: Path, texts=60, encoder="average", shown=20, seed=0, labe
     table = pl.DataFrame(rows, schema_overrides={"item": pl.Int32, "example": pl.Int32})
     table.sort("split", "example", "test", "measure", "item").write_parquet(folder / "rows.parquet")
     pl.DataFrame(examples, schema=EXAMPLE_SCHEMA).write_parquet(folder / "examples.parquet")
-    (folder / "verdict.json").write_text(json.dumps(make_verdict(table, texts, encoder, labels)), encoding="utf-8")
+    judged = outcomes_table(outcomes)
+    judged.write_parquet(folder / "outcomes.parquet")
+    verdict = make_verdict(table, texts, encoder, labels) | {"answer": answer_of(table, judged, labels)}
+    (folder / "verdict.json").write_text(json.dumps(verdict), encoding="utf-8")
     return folder

@@ -109,12 +109,6 @@ def make_verdict(table, texts, encoder, labels):
         "texts": texts,
         "labels": labels,
         "lines": lines,
-        "advice": {
-            "action": "instead",
-            "ranking": "attention_x_gradient",
-            "fractions": fractions,
-            "sentence": "Show attention × gradient instead: it erases the fewest words before the decision changes.",
-        },
         "words": {
             "auroc": 0.83,
             "polar": 12,

@@ -47,7 +47,7 @@ def restless(self, encoded, batch):
 
 def restless_later(self, encoded, attention):
     self.calls = getattr(self, "calls", 0) + 1
-    return BagOfWords.decode(self, encoded, attention) + (self.calls > 5)
+    return BagOfWords.decode(self, encoded, attention) + (self.calls > 4)
 
 
 def not_a_number(self, encoded):

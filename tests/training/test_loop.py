@@ -11,8 +11,10 @@ from heedful.models.trace import trace
 from heedful.settings import TextSettings, TrainingSettings
 from heedful.token_scores import global_scores
 from heedful.training.loop import OPTIMIZERS, class_weights, make_optimizer, train
-from heedful.training.methods import METHODS, Method
+from heedful.training.methods import METHODS, Method, stopping
 from support.runs import RUN, changed, same, toy, weights
+
+NEEDING_ALL_EPOCHS = {"adversary", "adversary_kl", "seat", "seat_all", "seat_code", "deceptive"}
 
 
 def test_the_label_word_is_learnt():
@@ -67,6 +69,30 @@ def test_patience_stops_early_but_not_before_the_least_number_of_epochs():
     early, later = train(changed(**stopping), toy()), train(changed(**stopping, training__min_epochs=12), toy())
     epochs = [max(r.epoch for r in t.history if r.split == "train") for t in (early, later)]
     assert epochs[0] < 12 <= epochs[1] < 30
+
+
+@pytest.mark.parametrize("patience", [0, 3])
+def test_no_epoch_is_chosen_before_the_first_that_may_be_and_patience_counts_from_there(patience):
+    """Dev is as good as it can be from the second epoch on; the fifth is the first that may be chosen."""
+    fast = {"training__epochs": 9, "training__learning_rate": 0.2}
+    trained = train(changed(**fast, training__chosen_from=5, training__patience=patience), toy())
+    auc = [r.value for r in trained.history if (r.split, r.measure) == ("dev", "roc_auc")]
+    assert train(changed(**fast), toy()).chosen_epoch < 5 == trained.chosen_epoch
+    assert auc[4:] == [1.0] * (4 if patience else 5)
+
+
+def test_with_fewer_epochs_the_last_one_is_chosen():
+    assert train(changed(training__learning_rate=0.2, training__chosen_from=5), toy()).chosen_epoch == 3
+
+
+def test_early_stopping_is_the_default_but_for_methods_that_need_all_epochs():
+    default = TrainingSettings()
+    assert {name for name, method in METHODS.items() if stopping(method, default) != (4, 2)} == NEEDING_ALL_EPOCHS
+    assert stopping(METHODS["adversary"], default) == (1, 0) and stopping(METHODS["deceptive"], default) == (3, 0)
+    assert stopping(METHODS["vanilla"], TrainingSettings(record_flow=(1,))) == (4, 0)
+    assert stopping(METHODS["vanilla"], TrainingSettings(epochs=2)) == (2, 2)
+    for name in ("vanilla", "adversary"):
+        assert stopping(METHODS[name], TrainingSettings(patience=5, chosen_from=2)) == (2, 5)
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)

@@ -5,10 +5,11 @@ import pytest
 import torch
 
 from heedful.schema import ROWS, Training, Verdict
-from heedful.verdict.advice import fraction
+from heedful.settings import AuditSettings
 from heedful.verdict.pooling import pooled_verdict
-from heedful.verdict.ranking_names import SHOWN
+from heedful.verdict.ranking_names import FRACTION, SHOWN
 from support.columns import EVERYTHING, TEXTS
+from support.outcome_tables import outcome_table, texts
 
 NO_SITE = {"site": None, "scope": None}
 
@@ -19,7 +20,7 @@ def rows_of(run: str, shift: float = 0.0) -> pl.DataFrame:
     columns["prediction.label"] = torch.arange(TEXTS, dtype=torch.float64)[None] % 2
     name = "erase_until_flip.fraction_attention"
     columns[name] = columns[name] + shift
-    columns |= {fraction(ranking): columns[fraction("attention")] + 0.1 for ranking in SHOWN if ranking != "attention"}
+    columns |= {f"{FRACTION}{ranking}": columns[name] + 0.1 for ranking in SHOWN if ranking != "attention"}
     frames = []
     for column, values in columns.items():
         test, measure = column.split(".")
@@ -40,27 +41,33 @@ def rows_of(run: str, shift: float = 0.0) -> pl.DataFrame:
 def described(run: str, seed: int, accuracy: float = 0.9) -> Verdict:
     training = Training(run=run, seed=seed, scores={"accuracy": accuracy})
     about = {"run": run, "data": "d", "texts": TEXTS, "labels": ("a", "b"), "lines": (), "seconds": 2.0}
+    about["settings"] = {"audit": AuditSettings().model_dump(mode="json")}
     return Verdict(**about, scores=training.scores, trainings=(training,))
 
 
-NO_DEV = pl.DataFrame(schema=ROWS)
+def judged(run: str) -> pl.DataFrame:
+    return outcome_table({"attention": texts(TEXTS - 2, 2)}, run=run)
 
 
 def test_values_of_trainings_are_pooled_and_kept_apart():
     verdicts = [described("k", 0, 0.8), described("l", 1, 0.9)]
-    pooled = pooled_verdict(verdicts, [rows_of("k"), rows_of("l", 0.2)], [NO_DEV, NO_DEV])
+    pooled = pooled_verdict(verdicts, [rows_of("k"), rows_of("l", 0.2)], [judged("k"), judged("l")])
     assert [training.seed for training in pooled.trainings] == [0, 1] and pooled.run == "k"
     assert pooled.scores["accuracy"] == pytest.approx(0.85) and pooled.seconds == 4.0
     line = next(line for line in pooled.lines if line.name == "erase_until_flip")
     assert [(own.run, own.seed) for own in line.by_seed] == [("k", 0), ("l", 1)]
     assert line.by_seed[0].value - line.by_seed[1].value == pytest.approx(0.2)
     assert line.value == pytest.approx(sum(own.value for own in line.by_seed) / 2)
-    assert "2 trainings" in pooled.headline.text
+    assert [seed.run for seed in pooled.answer.overall.shares.seeds] == ["k", "l"]
 
 
 def test_trainings_that_differ_make_the_answer_less_sure():
-    same = pooled_verdict([described("k", 0), described("l", 1)], [rows_of("k"), rows_of("l")], [NO_DEV] * 2)
-    apart = pooled_verdict([described("k", 0), described("l", 1)], [rows_of("k"), rows_of("l", 0.1)], [NO_DEV] * 2)
+    same = pooled_verdict(
+        [described("k", 0), described("l", 1)], [rows_of("k"), rows_of("l")], [judged("k"), judged("l")]
+    )
+    apart = pooled_verdict(
+        [described("k", 0), described("l", 1)], [rows_of("k"), rows_of("l", 0.1)], [judged("k"), judged("l")]
+    )
     narrow, wide = (
         next(line for line in verdict.lines if line.name == "erase_until_flip") for verdict in (same, apart)
     )
@@ -68,12 +75,5 @@ def test_trainings_that_differ_make_the_answer_less_sure():
 
 
 def test_one_training_says_so_and_has_no_values_apart():
-    verdict = pooled_verdict([described("k", 0)], [rows_of("k")], [NO_DEV])
-    assert all(line.by_seed == () for line in verdict.lines) and "one training" in verdict.headline.text
-
-
-def test_without_dev_texts_half_of_the_texts_choose():
-    verdict = pooled_verdict([described("k", 0)], [rows_of("k")], [NO_DEV])
-    assert verdict.advice is not None and verdict.advice.chosen_on.startswith("half of the texts")
-    with_dev = pooled_verdict([described("k", 0)], [rows_of("k")], [rows_of("k")])
-    assert with_dev.advice.chosen_on == "dev texts"
+    verdict = pooled_verdict([described("k", 0)], [rows_of("k")], [judged("k")])
+    assert all(line.by_seed == () for line in verdict.lines) and len(verdict.trainings) == 1

@@ -8,7 +8,7 @@ def test_every_ranking_of_the_battery_has_a_name_in_words():
 
 
 def test_rankings_are_told_from_their_columns_attention_first():
-    names = ["zeta", "lime", *BOUNDS, "permuted", *RANKINGS]
+    names = ["zeta", "lime", *BOUNDS, *RANKINGS]
     columns = [f"{FRACTION}{name}" for name in names] + ["erase_until_flip.mass_other"]
     assert rankings_in(columns) == (
         "attention", "gradient_x_input", "attention_x_gradient", "leave_one_out", "weight_gradient", "lime", "zeta",

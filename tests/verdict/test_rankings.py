@@ -1,11 +1,8 @@
-"""Rankings side by side: their scores by hand, and how scores from outside come into the advice."""
-
-import math
+"""Rankings side by side: their scores by hand."""
 
 import pytest
-import torch
 
-from heedful.verdict.advice import advise, compared_on_same_texts, fraction, others_in
+from heedful.verdict.ranking_names import FRACTION
 from heedful.verdict.rankings import compare_rankings
 from support.columns import TEXTS, column
 
@@ -19,7 +16,7 @@ def columns(**changes):
         "mine": 0.2,
     }
     fractions |= {"random": 0.9, "minimal": 0.1, **changes}
-    made = {fraction(name): column(value) for name, value in fractions.items()}
+    made = {f"{FRACTION}{name}": column(value) for name, value in fractions.items()}
     made |= {f"plausibility.average_precision_{name}": column(0.4) for name in ("first", "longest", "rarest", "random")}
     made |= {f"plausibility.average_precision_{name}": column(0.7, 0.5) for name in ("attention", "mine")}
     made["plausibility.average_precision_longest"] = column(0.5)
@@ -40,38 +37,3 @@ def test_scores_lie_between_floor_and_best_by_hand():
 
 def test_without_rankings_there_is_nothing():
     assert compare_rankings({"prediction.correct": column(1.0)}) == ()
-
-
-def test_scores_from_outside_may_be_advised():
-    advice = advise(columns(), columns(), "no", chosen_on="dev texts")
-    assert (advice.action, advice.ranking) == ("instead", "mine") and advice.sentence.startswith("Show mine instead")
-    assert set(advice.fractions) == {
-        "attention",
-        "attention_x_gradient",
-        "gradient_x_input",
-        "leave_one_out",
-        "mine",
-        "random",
-        "minimal",
-    }
-
-
-def test_rankings_are_compared_on_the_texts_that_all_have():
-    """On the texts that have them the scores from outside are no better."""
-    hard = torch.arange(TEXTS)[None] % 2 == 1
-    some = columns(attention_x_gradient=0.2)
-    some[fraction("attention_x_gradient")] = torch.where(hard, 0.5, 0.2).double()
-    some[fraction("mine")] = torch.where(hard, math.nan, 0.25)
-    same = compared_on_same_texts(some)
-    assert same[fraction("attention_x_gradient")].isnan().equal(hard) and same[
-        fraction("attention_x_gradient")
-    ].nanmean().item() == pytest.approx(0.2)
-    assert advise(same, same, "no", chosen_on="").ranking == "attention_x_gradient"
-
-
-def test_scores_that_few_texts_have_are_left_out():
-    few = columns()
-    few[fraction("mine")] = torch.where(torch.arange(TEXTS)[None] < 19, 0.2, math.nan).double()
-    same = compared_on_same_texts(few)
-    assert "mine" in others_in(few) and "mine" not in others_in(same)
-    assert not same[fraction("attention_x_gradient")].isnan().any()

@@ -58,6 +58,23 @@ def choose_columns(file: RecordFile, data: DataSettings) -> ColumnRoles:
     return ColumnRoles(text, label, query, RATIONALE if has_rationale else None, task)
 
 
+def unlabeled_columns(file: RecordFile, data: DataSettings) -> ColumnRoles | None:
+    """The columns of texts without labels, the text standing in for the label; None if some column holds labels.
+
+    >>> unlabeled_columns(RecordFile("a.csv", ("id", "text"), [], []), DataSettings()).text
+    'text'
+    """
+    _check_named(file, data)
+    columns = [column for column in file.columns if column.lower() != ID]
+    free = RecordFile(file.name, tuple(columns), file.records, file.places)
+    text, label = _guess(free, data.text, data.label, data.query)
+    text = text or (columns[0] if len(columns) == 1 else None)
+    if text is None or label is not None:
+        return None
+    query, task = _query(file, data, (text,))
+    return ColumnRoles(text, text, query, None, task)
+
+
 def usual_columns(file: RecordFile) -> tuple[str | None, str | None]:
     """The text and label columns that are read by default; None where they cannot be guessed."""
     return _guess(file, None, None, None)

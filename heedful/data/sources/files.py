@@ -15,6 +15,7 @@ from heedful.data.sources.columns import (
     labelled_text,
     list_columns,
     row_ids,
+    unlabeled_columns,
     usual_columns,
 )
 from heedful.data.sources.marked_columns import MarkedColumns, choose_marks, read_marks
@@ -47,6 +48,24 @@ def load(data: DataSettings) -> LabelledTexts:
         raise DataError(f"there is no file or folder {path}.")
     name = path.name.removesuffix(".gz").rpartition(".")[0]
     return labelled_texts(name, {"train": read_records(path)}, data)
+
+
+def load_unlabeled(data: DataSettings) -> LabelledTexts | None:
+    """The texts of a single file without a column of labels; None if it has one, or is no file."""
+    path = user_path(data.source, "DATA")
+    if not path.is_file() or suffix_of(path) not in SUFFIXES:
+        return None
+    file = read_records(path)
+    if (roles := unlabeled_columns(file, data)) is None:
+        return None
+    rows = zip(file.records, file.places, file.rows, row_ids(file, roles), strict=True)
+    texts = [
+        replace(own, label="")
+        for record, place, row, row_id in rows
+        if (own := labelled_text(record, roles, f"{file.name}, {place}", row, row_id)) is not None
+    ]
+    name = path.name.removesuffix(".gz").rpartition(".")[0]
+    return LabelledTexts(name=name, task=roles.task, train=(), dev=(), test=texts, notes=file.notes)
 
 
 def load_folder(folder: Path, data: DataSettings) -> LabelledTexts:

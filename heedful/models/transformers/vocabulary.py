@@ -48,7 +48,7 @@ class WordVocabulary:
         return torch.tensor([[*row, *[UNKNOWN] * (longest - len(row))] for row in rows])
 
     def counts(self, examples: Iterable[Example], classes: int) -> Int[Tensor, "word classes"]:
-        """How often each word occurs under each label.
+        """How often each word occurs under each label; a text without a label counts under every one.
 
         >>> examples = [Example(("not", "bad"), 0), Example(("not", "good"), 1)]
         >>> WordVocabulary.of(examples).counts(examples, 2)
@@ -58,5 +58,5 @@ class WordVocabulary:
         for example in examples:
             for word in example.tokens:
                 if (number := self.numbers.get(word.casefold())) is not None:
-                    counts[number, example.label] += 1
+                    counts[number, example.label if example.label >= 0 else slice(None)] += 1
         return counts

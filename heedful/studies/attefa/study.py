@@ -21,6 +21,7 @@ from heedful.studies.attefa.claims import TWO_CLUSTERS, claims, remarks
 from heedful.studies.attefa.figures import figures
 from heedful.studies.attefa.tables import tables
 from heedful.studies.jain_wallace.preprocessing import VECTORS, data_of, text_of
+from heedful.studies.pinned import NEVER_EARLY, NORMAL_START
 from heedful.studies.study import Adversary, Study, StudyRun
 
 REAL = ("sst2", "imdb", "ag_news", "newsgroups_sports")
@@ -144,7 +145,7 @@ def _run(source: str, model: BaseModel, scale: str) -> Run:
         data=data,
         text=text,
         network=update_settings(network, size),
-        training=TrainingSettings(epochs=epochs),
+        training=TrainingSettings(**NEVER_EARLY, epochs=epochs),
         seed=10,
     )
     fast = {"data.train_limit": 2_000, "data.test_limit": 500, "training.learning_rate": 5e-3}
@@ -155,7 +156,7 @@ def _run(source: str, model: BaseModel, scale: str) -> Run:
 def _mock(source: str, scale: str) -> tuple[DataSettings, TextSettings, NetworkSettings]:
     full = scale == "paper"
     data = DataSettings(source=source, lexicon="hu_liu" if full else "heedful")
-    return data, TextSettings(), NetworkSettings(embed_size=300 if full else 64)
+    return data, TextSettings(), NetworkSettings(embed_size=300 if full else 64, **NORMAL_START)
 
 
 def _real(source: str, scale: str) -> tuple[DataSettings, TextSettings, NetworkSettings]:

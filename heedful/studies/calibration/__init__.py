@@ -1,1 +1,1 @@
-"""The battery on attention of known quality, in worlds of known truth: which questions tell good attention from bad."""
+"""Calibration: how often the answer is right in worlds whose truth is known."""

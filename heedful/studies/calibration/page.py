@@ -1,167 +1,166 @@
-"""The calibration as files: an HTML page, a Markdown page, and JSON."""
+"""The calibration as a page in Markdown."""
 
-import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isnan
 from pathlib import Path
 
-from heedful.battery import QUESTIONS
-from heedful.report.page import templates
-from heedful.schema import GROUPS
-from heedful.studies.calibration.attentions import ATTENTIONS
-from heedful.studies.calibration.criteria import BAD, GOOD, RULES, counted_questions, is_judged, shortfalls
-from heedful.studies.calibration.suite import TEXTS, WORLDS, Tally
-from heedful.verdict.counting import COUNTING_RULE
+from heedful.studies.calibration.rows import OVERALL, TEXTS, Row
+from heedful.studies.calibration.suite import WRONG, Tally
+from heedful.studies.calibration.trained_worlds import FALLS, NAMES, TrainedRow, broken_rules
+from heedful.studies.calibration.worlds import LOG_ODDS
+from heedful.studies.markdown import markdown_table
 
-HERE = Path(__file__).parent
-NAME = "calibration"
-LEGEND = (
-    "A cell says in how many of 100 draws attention holds / in how many the question counts; a dash: it never counts. "
-    "A draw is gated, and counts for nothing, where the model with this attention is not surely better than a constant "
-    "answer."
-)
+NAME = "calibration.md"
+HEAD = ("world", "attention", "right answer", "required", "right", "wrong in direction", "answers")
+TRAINED_HEAD = ("data", "model", "accuracy", "a small set decides", "luck", "points, by seed", "overall", "by class")
 
 
 @dataclass(frozen=True)
-class WorldTable:
-    """One world's results.
+class Calibration:
+    """All that the page shows.
 
     Args:
-        rows: a question's group, its words, and a cell for each attention.
+        draws: of each row.
+        trained: rows of trained models, if there are any.
     """
 
-    name: str
-    description: str
-    counted: int
-    rows: tuple[tuple[str, str, tuple[str, ...]], ...]
-
-
-@dataclass(frozen=True)
-class CalibrationReport:
-    """All that the pages show.
-
-    Args:
-        draws: of each world, the fewest where they differ.
-    """
-
-    tallies: tuple[Tally, ...]
+    tallies: Sequence[Tally]
     draws: int
     command: str
+    trained: Sequence[TrainedRow] = ()
 
     @property
-    def shortfalls(self) -> list[str]:
-        """Where the battery breaks a rule."""
-        return shortfalls(self.tallies)
+    def missed(self) -> list[str]:
+        """Rows that are not met, in words."""
+        worlds = [
+            f"{tally.row.world}, {tally.row.attention}: {_percent(tally.right, tally.total)} right, "
+            f"{_percent(tally.wrong, tally.total)} wrong in direction."
+            for tally in self.tallies
+            if not tally.is_met
+        ]
+        return [*worlds, *broken_rules(self.trained)]
 
-    @property
-    def worlds(self) -> list[WorldTable]:
-        """A table for each world."""
-        names = dict.fromkeys(tally.world for tally in self.tallies)
-        return [_world_table(name, [tally for tally in self.tallies if tally.world == name]) for name in names]
 
-
-def write_calibration(report: CalibrationReport, folder: Path) -> Path:
-    """The path of the HTML page; calibration.md and calibration.json are written beside it."""
+def write_page(calibration: Calibration, folder: Path) -> Path:
+    """The path of the page."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{NAME}.md").write_text(markdown(report), encoding="utf-8")
-    content = json.dumps(as_json(report), indent=2, allow_nan=False)
-    (folder / f"{NAME}.json").write_text(content + "\n", encoding="utf-8")
-    page = folder / f"{NAME}.html"
-    page.write_text(render(report), encoding="utf-8")
+    page = folder / NAME
+    page.write_text(markdown(calibration), encoding="utf-8")
     return page
 
 
-def render(report: CalibrationReport) -> str:
-    """The whole HTML page; it requests nothing from any network."""
-    return (
-        templates(HERE)
-        .get_template("calibration.html")
-        .render(
-            report=report,
-            outcome=outcome(report),
-            attentions=_attentions(),
-            rules=RULES,
-            counting=COUNTING_RULE,
-            legend=LEGEND,
-            facts=_facts(report),
-        )
-    )
+def headline(calibration: Calibration) -> str:
+    """How many rows are met."""
+    rows = len(calibration.tallies)
+    met = sum(tally.is_met for tally in calibration.tallies)
+    draws = f"{calibration.draws} draws" if calibration.draws > 1 else "one draw"
+    return f"{met} of {rows} rows are met, with {draws} of each."
 
 
-def markdown(report: CalibrationReport) -> str:
-    """The page in Markdown."""
-    lines = ["# The battery on attention of known quality", "", f"Printed by `{report.command}`.", ""]
-    lines += [f"{outcome(report)}", "", *(f"- {rule}" for rule in RULES), "", COUNTING_RULE, "", LEGEND, ""]
-    lines += [f"- {missed}" for missed in report.shortfalls]
-    head, rows = summary_rows(report)
-    lines += [" | ".join(("", *head, "")).strip(), "|---|" + "---:|" * (len(head) - 1)]
-    lines += [" | ".join(("", *row, "")).strip() for row in rows] + [""]
-    lines += ["## Attention", "", *(f"- **{name}**: {words}" for name, words in _attentions().items()), ""]
-    for world in report.worlds:
-        lines += [f"## {world.name}", "", f"{world.description}; {world.counted} questions of relevance count.", ""]
-        lines += ["| group | question | " + " | ".join(ATTENTIONS) + " |"]
-        lines += ["|---|---|" + "---:|" * len(ATTENTIONS)]
-        lines += ["| " + " | ".join((group, question, *cells)) + " |" for group, question, cells in world.rows] + [""]
-    return "\n".join(lines)
-
-
-def outcome(report: CalibrationReport) -> str:
-    """Whether the battery keeps its rules, in a sentence."""
-    if report.shortfalls:
-        return f"The battery breaks its rules in {len(report.shortfalls)} places."
-    draws = f"{report.draws} draws" if report.draws > 1 else "one draw"
-    return f"The battery keeps its rules in all {len(report.worlds)} worlds, over {draws} of each."
-
-
-def summary_rows(report: CalibrationReport) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """The head and the rows of a table of worlds: what counts, and the share of draws in which each attention holds."""
-    rows: list[tuple[str, ...]] = []
-    for world in report.worlds:
-        relevance = [tally for tally in report.tallies if tally.world == world.name and tally.group == "relevance"]
-        lowest = [tally.holds_if_counted for tally in relevance if tally.attention == GOOD and is_judged(tally)]
-        highest = [max(tally.holds for tally in relevance if tally.attention == name) for name in BAD]
-        cells = (f"{min(lowest):.0%}" if lowest else "–", *(f"{share:.0%}" for share in highest))
-        rows.append((world.name, str(world.counted), *cells))
-    return ("world", "questions that count", f"{GOOD} holds, at least", *(f"{name}, at most" for name in BAD)), rows
-
-
-def as_json(report: CalibrationReport) -> dict[str, object]:
-    """The numbers behind the tables."""
-    tallies = [
-        {
-            "world": tally.world,
-            "attention": tally.attention,
-            "question": tally.question,
-            "group": tally.group,
-            "outcomes": dict(tally.outcomes),
-            "score": None if isnan(tally.score) else tally.score,
-        }
-        for tally in report.tallies
+def markdown(calibration: Calibration) -> str:
+    """The page."""
+    parts = [
+        "# Calibration",
+        f"`{calibration.command}` prints this page.",
+        "It shows how often the answer of an audit is right. In each row the truth is known: the model is a function "
+        "of the words left, and attention is given by hand. The package judges these texts as an audit does. None "
+        "of the attention given helps the search for the key words.",
+        headline(calibration),
+        *(["\n".join(f"- {missed}" for missed in calibration.missed)] if calibration.missed else []),
+        "## Worlds",
+        f"Each draw has {TEXTS} texts, half of them of each class. They have 12 to 30 words unless the row says "
+        "otherwise. The prediction has a probability of .95 if a deciding word is left, and of .5 if none is. Labels "
+        "equal predictions unless they are random. Replacing words gives the same outcomes as deleting them.",
+        "Three worlds differ:",
+        "- One word opposes: the probability is .85 with both words, .95 with the supporting word alone, .3 with the "
+        "opposing word alone and .5 with neither.\n"
+        f"- Many weak words: the log odds are {LOG_ODDS} times the share of words left.\n"
+        "- The default: class 1 has a probability of .95 unless a word for class 0 is left, and then .05.",
+        "Attention on some words puts random numbers on all others. *Reversed* attention puts the least on the "
+        "deciding word. *Right in 60%* means that attention is on the deciding word in 60% of the texts; it is "
+        "reversed in the others, unless the row says random. With several seeds, each seed draws its own share around "
+        "this one, with the standard deviation (sd) of the row. In the last world the word i decides, and the state at "
+        "j carries what i says, so attention on j shows moved information.",
+        "*Required* is the share of right answers that a row needs. An answer is *wrong in direction* if it says Yes "
+        f"and No is true, or the reverse. At most {WRONG:.1%} of a row's answers may be.",
+        markdown_table(HEAD, table_rows(calibration.tallies)),
     ]
-    return {"command": report.command, "draws": report.draws, "shortfalls": report.shortfalls, "tallies": tallies}
+    if calibration.trained:
+        parts += ["## Trained models", *_trained_parts(calibration.trained)]
+    return "\n\n".join(parts) + "\n"
 
 
-def _world_table(name: str, tallies: Sequence[Tally]) -> WorldTable:
-    by_place = {(tally.question, tally.attention): tally for tally in tallies}
-    asked = [question for question in QUESTIONS if (question.name, "oracle") in by_place]
-    ordered = sorted(asked, key=lambda question: [*GROUPS].index(question.group))
-    rows = tuple(
-        (question.group, question.wording("word"), tuple(_cell(by_place[question.name, each]) for each in ATTENTIONS))
-        for question in ordered
-    )
-    return WorldTable(name, WORLDS[name].description, len(counted_questions(tallies, name)), rows)
+def _trained_parts(rows: Sequence[TrainedRow]) -> list[str]:
+    seeds = len(rows[0].answer.overall.shares.seeds) + len(rows[0].answer.left_out)
+    return [
+        f"The words that decide these texts are known. Each model is trained with {seeds} seeds, honestly and by the "
+        "method `deceptive`, which teaches attention to avoid these words. Words are deleted.",
+        "A deceptive BiLSTM must get No for every class. Honest models must get Yes on `planted`. A deceptive "
+        f"embedding model must point in a share of texts at least {FALLS} below that of the honest one. For one "
+        "class its share may stay at 1, if neutral words carry that class; which class that is depends on the seed.",
+        markdown_table(TRAINED_HEAD, [trained_cells(row) for row in rows]),
+    ]
 
 
-def _cell(tally: Tally) -> str:
-    return f"{100 * tally.holds:.0f} / {100 * tally.counted / tally.draws:.0f}" if tally.counted else "–"
+def trained_cells(row: TrainedRow) -> tuple[str, ...]:
+    """The cells of a trained model."""
+    answer, shares, model = row.answer, row.answer.overall.shares, row.model
+    name = f"{NAMES[model.encoder]}, {'deceptive' if model.method == 'deceptive' else 'honest'}"
+    left_out = f" (without {', '.join(answer.left_out)})" if answer.left_out else ""
+    points = ", ".join(_number(seed.points) for seed in shares.seeds)
+    by_class = ", ".join(f"{each.shares.label}: {each.answer}" for each in answer.classes)
+    decided = None if shares.no_small_set.value is None else 1 - shares.no_small_set.value
+    numbers = (_number(row.accuracy), _number(decided), _number(shares.luck))
+    return (model.source, name, *numbers, f"{points}{left_out}", answer.overall.answer, by_class)
 
 
-def _attentions() -> dict[str, str]:
-    """What each attention is, by name."""
-    return {name: (function.__doc__ or "").rstrip(".") for name, function in ATTENTIONS.items()}
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
 
 
-def _facts(report: CalibrationReport) -> list[tuple[str, str]]:
-    facts = {"Worlds": str(len(report.worlds)), "Draws of each": str(report.draws), "Texts a draw": str(TEXTS)}
-    return [*facts.items(), ("Command", report.command)]
+def table_rows(tallies: Sequence[Tally]) -> list[tuple[str, ...]]:
+    """The cells of each row."""
+    return [
+        (
+            tally.row.world,
+            tally.row.attention,
+            _right(tally.row),
+            f"{tally.row.required:.1%}".replace(".0%", "%"),
+            _percent(tally.right, tally.total),
+            _percent(tally.wrong, tally.total),
+            _answers(tally),
+        )
+        for tally in tallies
+    ]
+
+
+def _right(row: Row) -> str:
+    """The right answers in words, with the class unless all texts or all classes share one."""
+    names = {right.name for right in row.right.values()}
+    if len(names) == 1:
+        text = names.pop()
+    else:
+        text = ", ".join(f"{right.name} for {target}" for target, right in row.right.items() if target is not OVERALL)
+    if row.moved is None:
+        return text
+    low, high = row.moved
+    return f"{text}; moved information {f'above {low}' if high == 1 else f'below {high}'}"
+
+
+def _answers(tally: Tally) -> str:
+    counts = ", ".join(f"{answer} {_percent(count, tally.total)}" for answer, count in _sorted(tally.answers))
+    return counts if tally.row.moved is None else f"{counts}; moved information {tally.moved:.2f}"
+
+
+def _sorted(answers: Counter[str]) -> list[tuple[str, int]]:
+    return sorted(answers.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _percent(count: int, total: int) -> str:
+    """A share in percent, with a decimal unless it is a whole number.
+
+    >>> _percent(199, 200), _percent(1, 3), _percent(200, 200)
+    ('99.5%', '33.3%', '100%')
+    """
+    return f"{count / total:.1%}".replace(".0%", "%")

@@ -1,196 +1,189 @@
-"""Every question on every attention in every world, drawn many times: how often each holds, fails, is undecided."""
+"""Draws of every row, and how often the answer is right."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain
-from math import isnan, nan
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import nan
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
-from jaxtyping import Float
-from torch import Tensor
+from jaxtyping import Float, Int
+from numpy import ndarray
 
-from heedful.battery import BATTERY, Evidence
-from heedful.battery.question import Columns
-from heedful.data.draws import seeded_generator
-from heedful.models.trace import trace
-from heedful.schema import Line
-from heedful.studies.calibration.attentions import ATTENTIONS, MAGNITUDE, margins_of
-from heedful.studies.calibration.trained_worlds import TrainedWorld
-from heedful.studies.calibration.worlds import BAG_WORLDS, Drawn, World
-from heedful.verdict.counting import LineStatus, status
+from heedful.schema import ClassAnswer
+from heedful.settings.answer import AnswerSettings, OutcomeSettings
+from heedful.studies.calibration.rows import OVERALL, ROWS, Row, Target
+from heedful.studies.calibration.worlds import WORLDS, Judged, Texts, draw_texts, judge
+from heedful.verdict.answers import Outcomes, answer_all
 from heedful.verdict.gate import has_learnt
-from heedful.verdict.scoring import verdict_lines
 
 if TYPE_CHECKING:
     from distributed import Client
 
-TEXTS = 100
-AGREEMENT = ("gradient_agreement", "leave_one_out_agreement")
-TESTS = (
-    "prediction",
-    *AGREEMENT,
-    "erase_one",
-    "erase_until_flip",
-    "comprehensiveness_sufficiency",
-    "token_scores",
-    "sign",
-    "permutation",
-    "adversarial_attention",
-    "uniform",
-)
-OPTIONS = {"erase_until_flip": {"by": ("attention",), "rankings": 10}, "permutation": {"count": 30}}
-
-WORLDS: dict[str, World | TrainedWorld] = {
-    world.name: world
-    for world in (
-        *BAG_WORLDS,
-        TrainedWorld("mock-2", "two opinion words among a filler; a token-wise model", "mock-2", "affine"),
-        TrainedWorld("planted", "two polar words among ten neutral ones; a token-wise model", "planted", "affine"),
-        TrainedWorld("planted, cnn", "two polar words among ten neutral ones; a convolution", "planted", "cnn"),
-        TrainedWorld("planted, BiLSTM", "two polar words among ten neutral ones; a BiLSTM", "planted", "bilstm"),
-    )
-}
+LABELS = ("0", "1")
+WRONG = 0.005
+"""Largest share of answers that may be wrong in direction."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """How one question came out for one attention in one draw of a world.
+    """Answers of one row in one draw.
 
     Args:
-        outcome: as the verdict counts it; "nothing to explain" where the model has not learnt its task.
-        score: NaN where undefined.
+        row: its place in ROWS.
+        answers: the answer for each target of the row; the reason follows if no small set decides.
+        moved: share of texts with moved information among those in which a small set decides.
     """
 
-    world: str
-    attention: str
-    question: str
-    group: str
-    outcome: LineStatus | str
-    score: float
+    row: int
+    draw: int
+    answers: Mapping[Target, str]
+    moved: float
 
 
 @dataclass(frozen=True)
 class Tally:
-    """How often a question came out each way, over the draws of one world with one attention.
+    """How often each answer was given in a row, and how often it was right or wrong in direction.
 
     Args:
-        score: the mean, where it is defined.
+        moved: mean share of texts with moved information; NaN if the world has none.
     """
 
-    world: str
-    attention: str
-    question: str
-    group: str
-    outcomes: Counter[str]
-    score: float
+    row: Row
+    answers: Counter[str]
+    right: int
+    wrong: int
+    moved: float
 
     @property
-    def draws(self) -> int:
-        """How many there were."""
-        return self.outcomes.total()
+    def total(self) -> int:
+        """Number of answers: one or two per draw."""
+        return self.answers.total()
 
     @property
-    def counted(self) -> int:
-        """Draws in which the question counts for or against attention, or could have been decided."""
-        return sum(self.outcomes[outcome] for outcome in ("holds", "fails", "undecided"))
-
-    @property
-    def holds_if_counted(self) -> float:
-        """Of the draws in which it counts, the share in which attention holds; NaN where it never counts."""
-        return self.outcomes["holds"] / self.counted if self.counted else nan
-
-    @property
-    def holds(self) -> float:
-        """Of all draws."""
-        return self.outcomes["holds"] / self.draws
-
-
-def results_of_draw(world: str, draw: int) -> list[Result]:
-    """All questions on all attentions, for one draw of texts; it depends on the arguments alone."""
-    generator = seeded_generator("calibration", world, draw)
-    drawn = WORLDS[world].draw(TEXTS, generator)
-    items = drawn.batch.attendable
-    margins = margins_of(drawn.logits, drawn.decision, items)
-    results: list[Result] = []
-    for name, attend in ATTENTIONS.items():
-        lines, learnt = _lines(drawn, attend(margins, items, generator), generator)
-        if name in MAGNITUDE:
-            agreement, _ = _lines(drawn, MAGNITUDE[name](margins, items, generator), generator, AGREEMENT)
-            lines |= {question: agreement[question] for question in AGREEMENT}
-        for question, line in lines.items():
-            outcome = status(line).outcome if learnt else "nothing to explain"
-            score = nan if line.score is None else line.score
-            results.append(Result(world, name, question, line.group or "", outcome, score))
-    return results
-
-
-def tallies(results: Iterable[Result]) -> list[Tally]:
-    """The results of all draws, by world, attention and question, in the order in which they came first."""
-    groups: dict[tuple[str, str, str, str], list[Result]] = {}
-    for result in results:
-        groups.setdefault((result.world, result.attention, result.question, result.group), []).append(result)
-    return [Tally(*key, Counter(result.outcome for result in own), _mean(own)) for key, own in groups.items()]
+    def is_met(self) -> bool:
+        """Whether the row has enough right answers and few enough that are wrong in direction."""
+        return self.right >= self.row.required * self.total and self.wrong <= WRONG * self.total
 
 
 def calibrate(
     draws: int,
     *,
-    worlds: Sequence[str] = tuple(WORLDS),
+    rows: Sequence[int] = range(len(ROWS)),
     client: "Client | None" = None,
     report: Callable[[Sequence[Result]], None] | None = None,
 ) -> list[Tally]:
-    """The tallies of so many draws of each world.
+    """Tallies of these rows.
 
     Args:
         client: of a cluster that does the draws; without one they are done here, one after another.
-        report: called with the results of each draw when it is done, in any order.
+        report: called with the results of each draw of a world, in any order.
     """
-    jobs = [(world, draw) for draw in range(draws) for world in worlds]
-    by_job: dict[tuple[str, int], list[Result]] = {}
-    for job, results in _done(jobs, client):
-        by_job[job] = results
+    worlds = dict.fromkeys(ROWS[row].world for row in rows)
+    jobs = [
+        (world, draw, [row for row in rows if ROWS[row].world == world]) for draw in range(draws) for world in worlds
+    ]
+    results: list[Result] = []
+    for done in _done(jobs, client):
+        results.extend(done)
         if report:
-            report(results)
-    return tallies(
-        chain.from_iterable(by_job[job] for job in sorted(jobs, key=lambda job: (worlds.index(job[0]), job[1])))
-    )
+            report(done)
+    return tallies(results)
 
 
-def _done(jobs: Sequence[tuple[str, int]], client: "Client | None") -> Iterator[tuple[tuple[str, int], list[Result]]]:
-    """Each job and its results, as they come."""
+def _done(jobs: Sequence[tuple[str, int, Sequence[int]]], client: "Client | None") -> Iterator[list[Result]]:
+    """Results of each job, as they come."""
     if client is None:
-        yield from ((job, results_of_draw(*job)) for job in jobs)
+        yield from (results_of_draw(*job) for job in jobs)
         return
     from distributed import as_completed
 
-    futures = {client.submit(results_of_draw, *job, pure=False): job for job in jobs}
-    for future in as_completed(futures, loop=client.loop):
-        yield futures[future], future.result()
+    for future in as_completed([client.submit(results_of_draw, *job, pure=False) for job in jobs], loop=client.loop):
+        yield future.result()
 
 
-def _mean(results: Sequence[Result]) -> float:
-    defined = [result.score for result in results if not isnan(result.score)]
-    return sum(defined) / len(defined) if defined else nan
+def results_of_draw(world: str, draw: int, rows: Sequence[int]) -> list[Result]:
+    """Answers of these rows of a world for one draw of texts; they depend on the arguments alone."""
+    texts = draw_texts(WORLDS[world], max(ROWS[row].texts for row in rows), draw)
+    judged = judge(WORLDS[world], texts, OutcomeSettings())
+    return [result_of_row(row, draw, texts, judged) for row in rows]
 
 
-def _lines(
-    drawn: Drawn, weights: Float[Tensor, "batch item"], generator: torch.Generator, tests: Sequence[str] = TESTS
-) -> tuple[dict[str, Line], bool]:
-    """The lines of the verdict on the model with these weights, and whether it has learnt its task."""
-    batch = replace(drawn.batch, imposed_attention=weights)
-    if drawn.logits.shape[-1] > 2:  # a linear programme for each text, for a question that is not about relevance
-        tests = [name for name in tests if name != "adversarial_attention"]
-    with torch.no_grad():
-        evidence = Evidence(drawn.model, trace(drawn.model, batch), drawn.context, generator)
-        columns = _columns(evidence, generator, ("prediction", *tests))
-    return {line.name: line for line in verdict_lines(columns)}, has_learnt(columns)
+def result_of_row(number: int, draw: int, texts: Texts, judged: Mapping[str, Judged]) -> Result:
+    """Answers of one row, given the outcomes of the attention that it mixes."""
+    row, generator = ROWS[number], np.random.default_rng([number, draw])
+    labels = texts.labels[: row.texts]
+    shares = np.array(row.shares)[labels] + row.sd * generator.standard_normal((row.seeds, 1))
+    is_first = generator.random((row.seeds, row.texts)) < shares
+    first, second = judged[row.kinds[0]], judged[row.kinds[-1]]
+
+    def mixed(of_first: Float[ndarray, " text"], of_second: Float[ndarray, " text"]) -> Float[ndarray, "seed text"]:
+        return np.where(is_first, of_first[: row.texts], of_second[: row.texts])
+
+    points, moved = mixed(first.points, second.points), mixed(first.moved, second.moved)
+    answers = answers_of(points, first.luck, first.reason, labels, _is_learned(row, labels, generator))
+    return Result(number, draw, {target: _in_words(answers[target]) for target in row.right}, _mean(moved))
 
 
-def _columns(evidence: Evidence, generator: torch.Generator, tests: Iterable[str]) -> Columns:
-    columns: dict[str, Tensor] = {}
-    for name in tests:
-        findings = BATTERY[name].function(evidence, generator, **OPTIONS.get(name, {}))
-        columns |= {f"{name}.{measure}": values[None] for measure, values in findings.values.items()}
-    return columns
+def answers_of(
+    points: Float[ndarray, "seed text"],
+    luck: Float[ndarray, " text"],
+    reason: Int[ndarray, " text"],
+    predicted: Int[ndarray, " text"],
+    is_learned: bool,
+) -> dict[Target, ClassAnswer]:
+    """The answer for all texts and for each class; replacing words gives what deleting them gives."""
+    seeds, texts = points.shape
+    outcomes = Outcomes(
+        predicted=torch.from_numpy(predicted).expand(seeds, texts),
+        points=torch.from_numpy(points),
+        decided=torch.from_numpy((~np.isnan(points)).astype(float)),
+        luck=torch.from_numpy(luck[:texts]).expand(seeds, texts),
+        reason=torch.from_numpy(reason[:texts]).expand(seeds, texts),
+        runs=tuple(f"seed {seed}" for seed in range(seeds)),
+    )
+    overall, classes = answer_all(outcomes, LABELS, AnswerSettings(), is_learned=is_learned, replaced=outcomes)
+    return {OVERALL: overall, **dict(enumerate(classes))}
+
+
+def _is_learned(row: Row, predicted: Int[ndarray, " text"], generator: np.random.Generator) -> bool:
+    labels = generator.integers(0, len(LABELS), len(predicted)) if row.has_random_labels else predicted
+    columns = {"prediction.correct": labels == predicted, "prediction.label": labels}
+    return has_learnt({name: torch.from_numpy(values.astype(float))[None] for name, values in columns.items()})
+
+
+def _in_words(answer: ClassAnswer) -> str:
+    """The answer, with its most frequent reason if no small set decides."""
+    if answer.answer != "No small set decides":
+        return answer.answer
+    reasons = answer.shares.reasons
+    return f"{answer.answer} ({max(reasons, key=lambda reason: reasons[reason])})"
+
+
+def _mean(values: Float[ndarray, "seed text"]) -> float:
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else nan
+
+
+def tallies(results: Iterable[Result]) -> list[Tally]:
+    """Tallies of the rows that have results, in the order of the table."""
+    by_row: dict[int, list[Result]] = {}
+    for result in sorted(results, key=lambda result: (result.row, result.draw)):
+        by_row.setdefault(result.row, []).append(result)
+    return [_tally(ROWS[row], own) for row, own in by_row.items()]
+
+
+def _tally(row: Row, results: Sequence[Result]) -> Tally:
+    given = [(target, answer, result.moved) for result in results for target, answer in result.answers.items()]
+    low, high = row.moved or (0.0, 1.0)
+    return Tally(
+        row=row,
+        answers=Counter(answer for _, answer, _ in given),
+        right=sum(
+            answer in row.right[target].answers and (row.moved is None or low <= moved <= high)
+            for target, answer, moved in given
+        ),
+        wrong=sum(row.right[target].is_wrong_in_direction(answer) for target, answer, _ in given),
+        moved=float(np.mean([result.moved for result in results])),
+    )

@@ -1,73 +1,165 @@
-"""Worlds whose model was trained on a mock set: what each item says is learnt, and read off the model."""
+"""Trained models on sets whose deciding words are known: honest ones, and ones trained to hide these words."""
 
-from copy import deepcopy
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from itertools import groupby
+from math import nan
+from typing import TYPE_CHECKING
 
+import polars as pl
 import torch
 
+from heedful.auditing.rows import outcomes_alone
 from heedful.auditing.subject import subject_of
-from heedful.battery.context import Context
 from heedful.data import load
-from heedful.data.batching import EncodedSplit, collate, encode_split
-from heedful.models.attention import Frozen
-from heedful.models.attention_model import LinearAttentionModel
-from heedful.models.trace import trace
-from heedful.settings import AuditSettings, NetworkSettings, Run
+from heedful.schema import AuditAnswer
+from heedful.settings import AuditSettings, Run
 from heedful.settings.validation import update_settings
-from heedful.studies.calibration.worlds import Drawn
 from heedful.training.loop import train
+from heedful.verdict.audit_answer import answer_audit
 
-TRAININGS = 5
-"""Trained models that the draws of a world choose from."""
-SMALL = {
-    "data.train_limit": 2_000,
-    "data.test_limit": 1_000,
-    "network.embed_size": 50,
-    "network.hidden_size": 32,
-    "training.epochs": 6,
-    "training.learning_rate": 0.01,
-    "training.metric": "accuracy",
-}
-"""Settings under which a model trains within seconds."""
+if TYPE_CHECKING:
+    from distributed import Client
+
+SEEDS = 5
+SMALL = {"data.train_limit": 2_000, "data.test_limit": 300, "network.hidden_size": 64}
+DECEPTIVE = {"training.epochs": 16, "training.min_epochs": 8, "training.patience": 2}
+FALLS = 0.1
+"""Deceptive training lowers the share of an embedding model by at least this much."""
 
 
 @dataclass(frozen=True)
-class TrainedWorld:
-    """A mock set, and a model that learnt it with attention of its own; other attention is imposed afterwards."""
+class TrainedModel:
+    """A model, but for its seed."""
 
-    name: str
-    description: str
     source: str
     encoder: str
-    uses_attention: bool = True
-    is_learnt: bool = True
+    method: str
 
-    def draw(self, texts: int, generator: torch.Generator) -> Drawn:
-        """So many of the test texts, read by one of the trained models."""
-        seed = int(torch.randint(TRAININGS, (), generator=generator))
-        model, split, context = _trained(self.source, self.encoder, seed)
-        index: list[int] = torch.randperm(len(split.texts), generator=generator)[:texts].tolist()
-        batch = collate(split, index)
-        with torch.no_grad():
-            own = trace(model, batch)
-            return Drawn(_frozen(model), batch, model.item_logits(own.encoded), own.logits.argmax(-1), context)
+    def run(self, seed: int) -> Run:
+        """Its settings."""
+        own = {"data.source": self.source, "network.encoder": self.encoder, "training.method": self.method}
+        return update_settings(Run(seed=seed), {**SMALL, **(DECEPTIVE if self.method == "deceptive" else {}), **own})
 
 
-@cache
-def _trained(source: str, encoder: str, seed: int) -> tuple[LinearAttentionModel, EncodedSplit, Context]:
-    """The model in float64; the test texts; and what tests need to know of the data."""
-    run = update_settings(Run(seed=seed), {**SMALL, "data.source": source, "network.encoder": encoder})
+MODELS = tuple(
+    TrainedModel(source, encoder, method)
+    for source in ("planted", "reviews")
+    for encoder in ("average", "bilstm")
+    for method in ("vanilla", "deceptive")
+)
+
+
+@dataclass(frozen=True)
+class TrainedResult:
+    """One seed of a model.
+
+    Args:
+        outcomes: the audit's table, with words deleted.
+        labels: labels of these texts, in the order of the table.
+        names: what the labels are called.
+    """
+
+    model: TrainedModel
+    seed: int
+    outcomes: pl.DataFrame
+    labels: tuple[int, ...]
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TrainedRow:
+    """The answer for a model over its seeds."""
+
+    model: TrainedModel
+    accuracy: float
+    answer: AuditAnswer
+
+
+def train_and_judge(model: TrainedModel, seed: int) -> TrainedResult:
+    """The outcomes of one seed on the test texts; they depend on the arguments alone."""
+    run = model.run(seed)
     dataset = load(run.data, run.text)
-    trained = train(run, dataset)
-    model = deepcopy(trained.model).double().eval()
-    assert isinstance(model, LinearAttentionModel)
-    context = subject_of("calibration", trained, dataset, AuditSettings()).context
-    return model, encode_split(dataset.test, trained.words), context
+    subject = subject_of(f"seed {seed}", train(run, dataset), dataset, AuditSettings())
+    outcomes = of_attention(outcomes_alone(subject, AuditSettings()))
+    labels = tuple(dataset.test[number].label for number in outcomes["example"])
+    return TrainedResult(model, seed, outcomes, labels, dataset.labels)
 
 
-def _frozen(model: LinearAttentionModel) -> LinearAttentionModel:
-    """The same model, which takes the attention that is imposed on it."""
-    copy = deepcopy(model)
-    copy.attention = Frozen(copy.encoder.output_size, NetworkSettings(), has_query=False)
-    return copy
+def of_attention(outcomes: pl.DataFrame) -> pl.DataFrame:
+    """The rows of attention alone, one per text."""
+    return outcomes.filter(pl.col("ranking") == "attention")
+
+
+def calibrate_trained(
+    models: Sequence[TrainedModel] = MODELS,
+    *,
+    seeds: int = SEEDS,
+    client: "Client | None" = None,
+    report: Callable[[TrainedResult], None] | None = None,
+) -> list[TrainedRow]:
+    """A row for each model.
+
+    Args:
+        client: of a cluster that trains; without one they are trained here, one after another.
+        report: called after each seed, in any order.
+    """
+    results = []
+    for result in _done([(model, seed) for model in models for seed in range(seeds)], client):
+        results.append(result)
+        if report:
+            report(result)
+    return trained_rows(results)
+
+
+def _done(jobs: Sequence[tuple[TrainedModel, int]], client: "Client | None") -> Iterator[TrainedResult]:
+    if client is None:
+        yield from (train_and_judge(*job) for job in jobs)
+        return
+    from distributed import as_completed
+
+    for future in as_completed([client.submit(train_and_judge, *job, pure=False) for job in jobs], loop=client.loop):
+        yield future.result()
+
+
+def trained_rows(results: Sequence[TrainedResult]) -> list[TrainedRow]:
+    """A row for each model, over its seeds."""
+    ordered = sorted(results, key=lambda result: (MODELS.index(result.model), result.seed))
+    return [_row(model, list(own)) for model, own in groupby(ordered, key=lambda result: result.model)]
+
+
+def _row(model: TrainedModel, results: Sequence[TrainedResult]) -> TrainedRow:
+    correct = torch.tensor([result.outcomes["is_correct"].cast(pl.Float64).to_list() for result in results])
+    labels = torch.tensor([result.labels for result in results], dtype=correct.dtype)
+    columns = {"prediction.correct": correct, "prediction.label": labels}
+    frames = [result.outcomes for result in results]
+    answer = answer_audit(columns, frames, frames[0]["split"][0], results[0].names, AuditSettings())
+    return TrainedRow(model, correct.mean().item(), answer)
+
+
+def broken_rules(rows: Sequence[TrainedRow]) -> list[str]:
+    """Requirements that trained models do not meet, in words."""
+    by_model = {row.model: row for row in rows}
+    broken = []
+    for row in rows:
+        source, encoder, method = row.model.source, row.model.encoder, row.model.method
+        answers = [each.answer for each in row.answer.classes]
+        if (encoder, method) == ("bilstm", "deceptive") and {*answers} != {"No"}:
+            broken.append(f"{source}, deceptive BiLSTM: No is required for every class; it says {', '.join(answers)}.")
+        if (source, method) == ("planted", "vanilla") and row.answer.overall.answer != "Yes":
+            broken.append(f"{source}, honest {NAMES[encoder]}: Yes is required; it says {row.answer.overall.answer}.")
+        honest = by_model.get(TrainedModel(source, encoder, "vanilla"))
+        if (encoder, method) == ("average", "deceptive") and honest is not None and _fall(honest, row) < FALLS:
+            broken.append(
+                f"{source}, embedding model: deceptive training must lower the share of texts in which attention "
+                f"points by {FALLS}; it lowers it by {_fall(honest, row):.2f}."
+            )
+    return broken
+
+
+NAMES = {"average": "embedding model", "bilstm": "BiLSTM"}
+
+
+def _fall(honest: TrainedRow, deceptive: TrainedRow) -> float:
+    values = [row.answer.overall.shares.points.value for row in (honest, deceptive)]
+    return nan if None in values else values[0] - values[1]

@@ -1,189 +1,250 @@
-"""Worlds of known truth: texts, and a model whose every item logit is known; attention is set from outside."""
+"""Worlds whose truth is known: models that are functions of the set of words left, and attention given by hand."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import nan
 
-import torch
+import numpy as np
 from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
+from numpy import ndarray
 
-from heedful.battery.context import Context
-from heedful.data.tokenizer import SPECIAL
-from heedful.models.trace import trace
-from heedful.types import Batch, Encoded, Model
+from heedful.measures.outcome import JudgedText, ReadSets, TextToJudge, is_moved, judge_texts
+from heedful.schema import Outcome
+from heedful.settings.answer import OutcomeSettings
+from heedful.verdict.answers import REASONS
 
-SHORTEST, LONGEST = 8, 16
-INFORMATIVE, FILLERS, NEGATORS = 12, 60, 2
-"""Words of each class that decide, words that hardly do, and words that turn round what follows them."""
-STRENGTH, NOISE = 6.0, 0.2
-"""How much an informative word adds to its class's logit, and the standard deviation of what a filler adds."""
-TRAINING_TEXTS = 400
+LIKELY, EVEN = 0.95, 0.5
+"""Probability of the prediction if a deciding word is left, and if none is."""
+LENGTHS = tuple(range(12, 31))
+LOG_ODDS = 2.94
+"""Of the whole text if many weak words decide: a probability of .95."""
 
+POINTS: dict[Outcome, float] = {"points": 1.0, "misses": 0.0, "no_small_set": nan}
 
-@dataclass(frozen=True)
-class Drawn:
-    """Texts drawn from a world, and the model that reads them.
-
-    Args:
-        batch: attention is still to be imposed.
-        logits: of each item alone: what the model would predict with all weight on it.
-        decision: what the model decides under the attention that it has of its own, uniform if none.
-        context: with token counts of further texts of the same world.
-    """
-
-    model: Model
-    batch: Batch
-    logits: Float[Tensor, "batch item classes"]
-    decision: Int[Tensor, " batch"]
-    context: Context
+Left = Bool[ndarray, "set special"]
+"""Which of a text's special words are left."""
+Model = Callable[[Left, Float[ndarray, " set"], Int[ndarray, " set"]], Float[ndarray, " set"]]
+"""Probability of the label, given the special words left, the share of words left and the label of the text."""
+Attention = Callable[[Int[ndarray, " special"], Float[ndarray, " item"]], Float[ndarray, " item"]]
+"""Scores of a text's words, given the positions of the special words and a random number for each word."""
 
 
 @dataclass(frozen=True)
 class World:
-    """A way to make texts.
+    """Texts with some special words, a model that reads them, and attention of known quality.
 
     Args:
-        agreeing, disagreeing: informative words of the label's own class, and of another.
-        uses_attention: whether the prediction depends on the weights at all.
-        is_learnt: whether the labels are what the words say; else they are drawn at random.
-        negates: whether some words turn round the meaning of the next.
+        lengths: numbers of words of a text, each as often as it is listed.
+        states: probability of the label from the states of the words, if they differ from the words.
     """
 
     name: str
-    description: str
-    classes: int = 2
-    agreeing: int = 1
-    disagreeing: int = 0
-    uses_attention: bool = True
-    is_learnt: bool = True
-    negates: bool = False
-
-    def draw(self, texts: int, generator: torch.Generator) -> Drawn:
-        """So many texts, read by a model with random filler weights."""
-        table = self._table(generator)
-        tokens, mask, labels = self._texts(texts, generator)
-        further, further_mask, further_labels = self._texts(TRAINING_TEXTS, generator)
-        counts = _counts(further, further_mask, further_labels, len(table), self.classes)
-        model = BagModel(table, negates=self.negates, mixes=not self.uses_attention)
-        batch = Batch(torch.arange(texts), tokens, mask, mask, labels)
-        own = trace(model, batch)
-        names = tuple(f"class {number}" for number in range(self.classes))
-        context = Context(labels=names, token_counts=lambda: counts)
-        return Drawn(model, batch, model.item_logits(own.encoded), own.logits.argmax(-1), context)
-
-    def _table(self, generator: torch.Generator) -> Float[Tensor, "token classes"]:
-        """What each word adds to each class's logit, relative to the first class."""
-        size = len(SPECIAL) + self.classes * INFORMATIVE + FILLERS + NEGATORS
-        table = NOISE * torch.randn(size, self.classes, generator=generator, dtype=torch.float64)
-        for label in range(self.classes):
-            table[_words_of(label), label] += STRENGTH
-        table[: len(SPECIAL)] = 0
-        return table
-
-    def _texts(
-        self, count: int, generator: torch.Generator
-    ) -> tuple[Int[Tensor, "text time"], Bool[Tensor, "text time"], Int[Tensor, " text"]]:
-        lengths = torch.randint(SHORTEST, LONGEST + 1, (count,), generator=generator)
-        mask = torch.arange(LONGEST) < lengths[:, None]
-        first_filler = len(SPECIAL) + self.classes * INFORMATIVE
-        tokens = torch.randint(first_filler, first_filler + FILLERS, (count, LONGEST), generator=generator)
-        labels = torch.randint(self.classes, (count,), generator=generator)
-        for row in range(count):
-            tokens[row] = self._placed(tokens[row], int(lengths[row]), int(labels[row]), generator)
-        if not self.is_learnt:
-            labels = torch.randint(self.classes, (count,), generator=generator)
-        return tokens * mask, mask, labels
-
-    def _placed(
-        self, tokens: Int[Tensor, " time"], length: int, label: int, generator: torch.Generator
-    ) -> Int[Tensor, " time"]:
-        """The text with its informative words put in: some of its own class, some of another."""
-        own = [label] * self.agreeing
-        others = torch.randint(1, self.classes, (self.disagreeing,), generator=generator)
-        classes = own + [(label + int(other)) % self.classes for other in others]
-        # Every other position, so that a negator fits before each.
-        places = 1 + 2 * torch.randperm(length // 2, generator=generator)[: len(classes)]
-        tokens = tokens.clone()
-        for place, word_class in zip(places.tolist(), classes, strict=True):
-            negated = self.negates and bool(torch.rand((), generator=generator) < 0.5)
-            shown = (word_class + 1) % self.classes if negated else word_class
-            tokens[place] = _words_of(shown).start + int(torch.randint(INFORMATIVE, (), generator=generator))
-            if negated:
-                tokens[place - 1] = len(SPECIAL) + self.classes * INFORMATIVE + FILLERS
-        return tokens
+    special: int
+    model: Model
+    attentions: Mapping[str, Attention]
+    lengths: tuple[int, ...] = LENGTHS
+    states: Model | None = None
 
 
-def _words_of(label: int) -> range:
-    start = len(SPECIAL) + label * INFORMATIVE
-    return range(start, start + INFORMATIVE)
-
-
-def _counts(
-    tokens: Int[Tensor, "text time"],
-    mask: Bool[Tensor, "text time"],
-    labels: Int[Tensor, " text"],
-    vocabulary: int,
-    classes: int,
-) -> Int[Tensor, "token classes"]:
-    cells = tokens[mask] * classes + labels[:, None].expand_as(tokens)[mask]
-    counts = cells.bincount(minlength=vocabulary * classes).reshape(vocabulary, classes)
-    return torch.cat([torch.zeros_like(counts[: len(SPECIAL)]), counts[len(SPECIAL) :]])
-
-
-class BagModel(nn.Module):
-    """Each item's logits are known: its word's row of the table, turned round behind a negator; attention is imposed.
+@dataclass(frozen=True)
+class Texts:
+    """Texts drawn from a world: half of them of class 0.
 
     Args:
-        negates: whether the last words of the table turn round the next word: its classes move down by one.
-        mixes: whether every item has the mean of all items' logits, so that no attention changes the prediction.
+        special: positions of the special words of each text.
+        noise: a random number for each word.
     """
 
-    def __init__(self, table: Float[Tensor, "token classes"], *, negates: bool, mixes: bool):
-        super().__init__()
-        self.embedding = nn.Embedding.from_pretrained(table)
-        self.first_negator = len(table) - NEGATORS if negates else len(table)
-        self.mixes = mixes
-
-    def embed(self, batch: Batch) -> Float[Tensor, "batch time embed"]:
-        """The logits of each word."""
-        return self.embedding(batch.tokens)
-
-    def encode(self, embedded: Float[Tensor, "batch time embed"], batch: Batch) -> Encoded:
-        """The logits of each word where it stands."""
-        before = nn.functional.pad(batch.tokens, (1, 0))[:, :-1]
-        hidden = torch.where((before >= self.first_negator)[..., None], embedded.roll(-1, -1), embedded)
-        if self.mixes:
-            mean = (hidden * batch.mask[..., None]).sum(1) / batch.mask.sum(1, keepdim=True)
-            hidden = mean[:, None].expand_as(hidden)
-        return Encoded(hidden, batch.attendable)
-
-    def attend(self, encoded: Encoded, batch: Batch) -> tuple[Float[Tensor, "batch item"], Float[Tensor, "batch item"]]:
-        """The imposed attention; uniform where none is."""
-        weights = batch.imposed_attention
-        if weights is None:
-            weights = encoded.items / encoded.items.sum(1, keepdim=True)
-        weights = weights.to(encoded.hidden)
-        return weights.log().masked_fill(~encoded.items, 0.0), weights
-
-    def decode(self, encoded: Encoded, attention: Float[Tensor, "batch item"]) -> Float[Tensor, "batch classes"]:
-        """The weighted sum of the items' logits."""
-        return (attention[:, None] @ encoded.hidden)[:, 0]
-
-    def item_logits(self, encoded: Encoded) -> Float[Tensor, "batch item classes"]:
-        """The logits of each item."""
-        return encoded.hidden
-
-    def empty_logits(self, encoded: Encoded) -> Float[Tensor, "batch classes"]:
-        """Nothing says nothing."""
-        return torch.zeros_like(encoded.hidden[:, 0])
+    labels: Int[ndarray, " text"]
+    special: list[Int[ndarray, " special"]]
+    noise: list[Float[ndarray, " item"]]
+    seed: int
 
 
-BAG_WORLDS = (
-    World("one word", "one informative word decides"),
-    World("three agree", "three informative words agree: each alone would do", agreeing=3),
-    World("disagreement", "three informative words against one of another class", agreeing=3, disagreeing=1),
-    World("context", "half of the informative words are turned round by the word before", negates=True),
-    World("three classes", "one informative word, three classes", classes=3),
-    World("five classes", "two informative words against one, five classes", classes=5, agreeing=2, disagreeing=1),
-    World("ignores attention", "the prediction is the same whatever the weights", uses_attention=False),
-    World("guessing", "labels have nothing to do with the texts", is_learnt=False),
-)
+@dataclass(frozen=True)
+class Judged:
+    """Outcomes of one attention on texts of a world.
+
+    Args:
+        points: 1 if attention points, 0 if it misses, NaN if no small set decides.
+        reason: place in REASONS, -1 if a small set decides.
+        moved: whether the top words show moved information; NaN if no small set decides or states are words.
+    """
+
+    points: Float[ndarray, " text"]
+    luck: Float[ndarray, " text"]
+    reason: Int[ndarray, " text"]
+    moved: Float[ndarray, " text"]
+
+
+def draw_texts(world: World, texts: int, seed: int) -> Texts:
+    """Texts of a world; they depend on the arguments alone."""
+    generator = np.random.default_rng(seed)
+    lengths = generator.choice(world.lengths, texts)
+    noise = [generator.random(length) for length in lengths]
+    special = [generator.permutation(length)[: world.special] for length in lengths]
+    return Texts(np.arange(texts) % 2, special, noise, seed)
+
+
+def judge(world: World, texts: Texts, settings: OutcomeSettings) -> dict[str, Judged]:
+    """Outcomes of each attention of the world. None of them helps the search for the key words."""
+    all_left, none_left = (np.full((len(texts.labels), world.special), is_left) for is_left in (True, False))
+    ones = np.ones(len(texts.labels))
+    whole = _by_class(world.model(all_left, ones, texts.labels), texts.labels)
+    empty = world.model(none_left, 0 * ones, texts.labels)
+    to_judge = {
+        number: TextToJudge(
+            whole=whole[number],
+            scores={name: attend(special, noise) for name, attend in world.attentions.items()},
+            seed=(texts.seed, number),
+            empty=float(empty[number]),
+        )
+        for number, (special, noise) in enumerate(zip(texts.special, texts.noise, strict=True))
+    }
+    judged = judge_texts(to_judge, _reader(world, texts), settings)
+    each = [judged[number] for number in to_judge]
+    luck = np.array([text.luck for text in each])
+    reason = np.array([-1 if text.reason is None else REASONS.index(text.reason) for text in each])
+    return {
+        name: Judged(
+            points=np.array([POINTS[text.outcomes[name]] for text in each]),
+            luck=luck,
+            reason=reason,
+            moved=np.array(
+                [
+                    _moved(world, special, name, text, settings)
+                    for special, text in zip(texts.special, each, strict=True)
+                ]
+            ),
+        )
+        for name in world.attentions
+    }
+
+
+def _reader(world: World, texts: Texts) -> ReadSets:
+    def read(requests: dict[int, Bool[ndarray, "set item"]]) -> dict[int, Float[ndarray, "set classes"]]:
+        sizes = [len(sets) for sets in requests.values()]
+        left = np.concatenate([sets[:, texts.special[number]] for number, sets in requests.items()])
+        share = np.concatenate([np.count_nonzero(sets, axis=1) / sets.shape[1] for sets in requests.values()])
+        labels = texts.labels[[*requests]].repeat(sizes)
+        probabilities = _by_class(world.model(left, share, labels), labels)
+        return dict(zip(requests, np.split(probabilities, np.cumsum(sizes)[:-1]), strict=True))
+
+    return read
+
+
+def _by_class(of_label: Float[ndarray, " set"], labels: Int[ndarray, " set"]) -> Float[ndarray, "set 2"]:
+    return np.where(labels[:, None] == np.arange(2), of_label[:, None], 1 - of_label[:, None])
+
+
+def _moved(
+    world: World, special: Int[ndarray, " special"], attention: str, judged: JudgedText, settings: OutcomeSettings
+) -> float:
+    if world.states is None or judged.reason is not None:
+        return nan
+    top = np.isin(special, judged.tops[attention].words)[None]
+    states = world.states(top, np.zeros(1), np.array([judged.predicted])).item()
+    return float(is_moved(judged, attention, states, settings))
+
+
+def some_left(left: Left, share: Float[ndarray, " set"], label: Int[ndarray, " set"]) -> Float[ndarray, " set"]:
+    """Each special word is enough."""
+    return np.where(left.any(1), LIKELY, EVEN)
+
+
+def all_left(left: Left, share: Float[ndarray, " set"], label: Int[ndarray, " set"]) -> Float[ndarray, " set"]:
+    """The special words decide only together."""
+    return np.where(left.all(1), LIKELY, EVEN)
+
+
+def opposed(left: Left, share: Float[ndarray, " set"], label: Int[ndarray, " set"]) -> Float[ndarray, " set"]:
+    """The first special word supports the label, the second one opposes it and is weaker."""
+    return np.array([[0.5, 0.3], [0.95, 0.85]])[left[:, 0].astype(int), left[:, 1].astype(int)]
+
+
+def many_weak(left: Left, share: Float[ndarray, " set"], label: Int[ndarray, " set"]) -> Float[ndarray, " set"]:
+    """Every word adds the same log odds."""
+    return 1 / (1 + np.exp(-LOG_ODDS * share))
+
+
+def by_default(left: Left, share: Float[ndarray, " set"], label: Int[ndarray, " set"]) -> Float[ndarray, " set"]:
+    """The model predicts class 1 unless the special word of a text of class 0 is left."""
+    return np.where((label == 1) | left.any(1), LIKELY, 1 - LIKELY)
+
+
+def first_left(left: Left, share: Float[ndarray, " set"], label: Int[ndarray, " set"]) -> Float[ndarray, " set"]:
+    """The first special word decides."""
+    return np.where(left[:, 0], LIKELY, EVEN)
+
+
+def second_left(left: Left, share: Float[ndarray, " set"], label: Int[ndarray, " set"]) -> Float[ndarray, " set"]:
+    """The second special word decides."""
+    return np.where(left[:, 1], LIKELY, EVEN)
+
+
+def on(*words: int) -> Attention:
+    """Most on these special words, something random on all others."""
+
+    def scores(special: Int[ndarray, " special"], noise: Float[ndarray, " item"]) -> Float[ndarray, " item"]:
+        return noise + np.isin(np.arange(len(noise)), special[list(words)])
+
+    return scores
+
+
+def at_random(special: Int[ndarray, " special"], noise: Float[ndarray, " item"]) -> Float[ndarray, " item"]:
+    """Something random on every word."""
+    return noise
+
+
+def reversed_on(special: Int[ndarray, " special"], noise: Float[ndarray, " item"]) -> Float[ndarray, " item"]:
+    """The least on the first special word."""
+    return -on(0)(special, noise)
+
+
+def uniform(special: Int[ndarray, " special"], noise: Float[ndarray, " item"]) -> Float[ndarray, " item"]:
+    """The same on every word."""
+    return np.ones_like(noise)
+
+
+def first_word(special: Int[ndarray, " special"], noise: Float[ndarray, " item"]) -> Float[ndarray, " item"]:
+    """All on the first word."""
+    return (np.arange(len(noise)) == 0).astype(float)
+
+
+ON, RANDOM, REVERSED = "on the deciding word", "random", "reversed"
+HALF = "on half of them"
+HIT_OR_MISS = {ON: on(0), REVERSED: reversed_on}
+WORLDS = {
+    world.name: world
+    for world in (
+        World(
+            "one word decides",
+            1,
+            some_left,
+            {**HIT_OR_MISS, RANDOM: at_random, "uniform": uniform, "on the first word": first_word},
+        ),
+        World("two words decide together", 2, all_left, {"on both": on(0, 1), "on one of them": on(0)}),
+        World("three words, each enough", 3, some_left, {"on one of them": on(0), RANDOM: at_random}),
+        World(
+            "one word supports, a weaker one opposes",
+            2,
+            opposed,
+            {"on the supporting word": on(0), "on the opposing word": on(1)},
+        ),
+        World("one word in 200", 1, some_left, {ON: on(0), RANDOM: at_random}, (200,)),
+        World("10 of 100 words, each enough", 10, some_left, {HALF: on(*range(5)), RANDOM: at_random}, (100,)),
+        World("20 of 200 words, each enough", 20, some_left, {HALF: on(*range(10)), RANDOM: at_random}, (200,)),
+        World("many weak words", 0, many_weak, {RANDOM: at_random}),
+        World("class 1 is the default", 1, by_default, {"on the words for class 0": on(0)}),
+        World("one word decides, luck .35", 1, some_left, HIT_OR_MISS, (5, 6, 6, 6)),
+        World("one word decides, luck .45", 1, some_left, HIT_OR_MISS, (4, 5)),
+        World("one word decides, luck .2", 1, some_left, HIT_OR_MISS, (10,)),
+        World(
+            "the state at j carries word i",
+            2,
+            first_left,
+            {"on j": on(1), "on i": on(0)},
+            states=second_left,
+        ),
+    )
+}

@@ -24,6 +24,7 @@ from heedful.studies.heedable.figures import figures
 from heedful.studies.heedable.recipe_scores import OPTIONS, TESTS
 from heedful.studies.heedable.tables import tables
 from heedful.studies.jain_wallace.preprocessing import VECTORS
+from heedful.studies.pinned import NEVER_EARLY
 from heedful.studies.study import Study, StudyRun
 
 BASELINES = ("word_at", "word_iat", "attention_rp", "attention_at", "attention_iat", SEAT_CODE)
@@ -129,6 +130,7 @@ def _run(source: str, encoder: str, method: str, seed: int, scale: str) -> Run:
     network = {"encoder": "orthogonal_bilstm" if method == ORTHOGONAL else encoder, "hidden_size": 128 if full else 64}
     name = "faithful" if method in RECIPES else VANILLA if method == ORTHOGONAL else method
     training = TrainingSettings(
+        **NEVER_EARLY,
         method=name,
         options=dict(RECIPES.get(method, OWN.get(method, {}))),
         epochs=EPOCHS[scale],

@@ -1,6 +1,7 @@
 """Texts as Jain and Wallace prepared them, and after them Wiegreffe and Pinter, Amini and Kosseim."""
 
 from heedful.settings import DataSettings, NetworkSettings, TextSettings
+from heedful.studies.pinned import NORMAL_START
 
 LONGER_THAN = {"sst2": 5, "imdb": 6, "newsgroups_sports": 6}
 """Their strict lower bounds on the length of a text."""
@@ -8,7 +9,7 @@ LONGER_THAN = {"sst2": 5, "imdb": 6, "newsgroups_sports": 6}
 TRAIN_LIMIT = {"small": 2_000, "medium": 3_000, "paper": None}
 MOST_WORDS = {"small": 100, "medium": 120, "paper": None}
 
-VECTORS = NetworkSettings(vectors="glove_6b_100d", missing="zero")
+VECTORS = NetworkSettings(vectors="glove_6b_100d", missing="zero", **NORMAL_START)
 """Words without a vector start at zero, as in their code."""
 
 

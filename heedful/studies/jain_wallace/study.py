@@ -9,6 +9,7 @@ from heedful.studies.jain_wallace.figures import figures
 from heedful.studies.jain_wallace.preprocessing import VECTORS, data_of, text_of
 from heedful.studies.jain_wallace.tables import tables
 from heedful.studies.minilm import ENCODER, MINILM, encoders_with_minilm, remark_on_minilm
+from heedful.studies.pinned import NEVER_EARLY, NORMAL_START
 from heedful.studies.study import Results, Study, StudyRun
 
 SETS = ("sst2", "imdb", "newsgroups_sports", "ag_news", *BABI, "snli")
@@ -48,10 +49,10 @@ def _run(source: str, encoder: str, attention: str, seed: int, scale: str) -> Ru
         data = update_settings(data, {"train_limit": {"small": 2_000, "medium": 4_000, "paper": None}[scale]})
         text = update_settings(text, {"max_tokens": None})
         widths = {BILSTM: 30, AVERAGE: 60, CNN: 8}
-        network = NetworkSettings(embed_size=50)
+        network = NetworkSettings(embed_size=50, **NORMAL_START)
     changes = {"encoder": encoder, "attention": attention, "hidden_size": widths.get(encoder, 128)}
     if encoder == MINILM:
-        network, changes = NetworkSettings(), {"encoder": ENCODER, "attention": attention}
+        network, changes = NetworkSettings(**NORMAL_START), {"encoder": ENCODER, "attention": attention}
     return Run(
         data=data,
         text=text,
@@ -65,11 +66,18 @@ def _training(source: str, scale: str) -> TrainingSettings:
     if source in BABI:
         epochs = {"small": 15, "medium": 20, "paper": 100}[scale]
         return TrainingSettings(
-            epochs=epochs, patience=5, metric="accuracy", class_weights=False, loss_sum="mean", learning_rate=5e-3
+            **{**NEVER_EARLY, "patience": 5},
+            epochs=epochs,
+            metric="accuracy",
+            class_weights=False,
+            loss_sum="mean",
+            learning_rate=5e-3,
         )
     if source == "snli":
-        return TrainingSettings(epochs=6 if scale == "paper" else 4, metric="accuracy", class_weights=False)
-    return TrainingSettings(epochs=8 if scale == "paper" else 5)
+        return TrainingSettings(
+            **NEVER_EARLY, epochs=6 if scale == "paper" else 4, metric="accuracy", class_weights=False
+        )
+    return TrainingSettings(**NEVER_EARLY, epochs=8 if scale == "paper" else 5)
 
 
 def remarks(results: Results) -> list[str]:

@@ -13,6 +13,7 @@ from heedful.settings import (
 from heedful.settings.validation import update_settings
 from heedful.studies.jain_wallace.preprocessing import VECTORS
 from heedful.studies.minilm import ENCODER, MINILM, encoders_with_minilm
+from heedful.studies.pinned import NEVER_EARLY, NORMAL_START
 from heedful.studies.rationales.claims import claims
 from heedful.studies.rationales.columns import (
     ATTENTION,
@@ -90,7 +91,7 @@ def _audit(source: str, examples: int | None) -> AuditSettings:
 def _network(encoder: str, method: str, hidden_size: int) -> NetworkSettings:
     """MiniLM is frozen, and its states are attended to as they are."""
     if encoder == MINILM:
-        return NetworkSettings(encoder=ENCODER)
+        return NetworkSettings(encoder=ENCODER, **NORMAL_START)
     attention = "uniform" if method == NONE else "additive"
     return update_settings(VECTORS, {"encoder": encoder, "attention": attention, "hidden_size": hidden_size})
 
@@ -98,10 +99,10 @@ def _network(encoder: str, method: str, hidden_size: int) -> NetworkSettings:
 def _run(source: str, encoder: str, method: str, seed: int, scale: str) -> Run:
     is_guided = method in OPTIONS
     training = TrainingSettings(
+        **{**NEVER_EARLY, "patience": 5 if scale == "paper" else 0},
         method="guided_by_rationales" if is_guided else "vanilla",
         options=dict(OPTIONS.get(method, {})),
         epochs=EPOCHS[source][scale],
-        patience=None if scale != "paper" else 5,
         metric="accuracy",
         loss_sum="mean",
         learning_rate=2e-3,

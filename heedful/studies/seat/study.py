@@ -13,6 +13,7 @@ from heedful.settings import (
 from heedful.settings.validation import update_settings
 from heedful.studies.jain_wallace.preprocessing import MOST_WORDS, TRAIN_LIMIT, VECTORS
 from heedful.studies.minilm import ENCODER, MINILM, encoders_with_minilm, remark_on_minilm
+from heedful.studies.pinned import NEVER_EARLY, NORMAL_START
 from heedful.studies.seat.claims import claims
 from heedful.studies.seat.columns import (
     NAME,
@@ -173,6 +174,7 @@ def _run(source: str, encoder: str, method: str, seed: int, scale: str) -> Run:
         test_limit=None if full else 1_000,
     )
     training = TrainingSettings(
+        **NEVER_EARLY,
         method=name,
         options=dict(options),
         epochs=20 if full else 10 if method in FROM_VANILLA else 4,
@@ -192,7 +194,7 @@ def _run(source: str, encoder: str, method: str, seed: int, scale: str) -> Run:
 def _network(encoder: str, hidden_size: int) -> NetworkSettings:
     """MiniLM is frozen, and its states are attended to as they are."""
     if encoder == MINILM:
-        return NetworkSettings(encoder=ENCODER)
+        return NetworkSettings(encoder=ENCODER, **NORMAL_START)
     return update_settings(VECTORS, {"encoder": encoder, "hidden_size": hidden_size})
 
 

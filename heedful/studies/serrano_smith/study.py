@@ -2,6 +2,7 @@
 
 from heedful.runs.grid import RunWithBase
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
+from heedful.studies.pinned import NEVER_EARLY, NORMAL_START
 from heedful.studies.serrano_smith.claims import claims, remarks
 from heedful.studies.serrano_smith.columns import CONV, FLAT, HIERARCHICAL, NAME, NONE, RNN, STANDS_FOR, TOPS
 from heedful.studies.serrano_smith.figures import figures
@@ -63,6 +64,7 @@ def _data(source: str, scale: str) -> DataSettings:
 def _network(source: str, shape: str, encoder: str, scale: str) -> NetworkSettings:
     inner, full = ENCODERS[encoder], scale == "paper"
     return NetworkSettings(
+        **NORMAL_START,
         encoder="hierarchical" if shape == HIERARCHICAL else inner,
         words=inner,
         sentences=inner,
@@ -81,6 +83,7 @@ def _training(encoder: str, scale: str) -> TrainingSettings:
     """The paper's; below its scale, larger steps and few epochs."""
     full, epochs = scale == "paper", 60 if encoder == NONE else 15
     return TrainingSettings(
+        **{**NEVER_EARLY, "patience": 10 if encoder == NONE else 5},
         epochs=epochs if full else 6,
         optimizer="adam",
         learning_rate=4e-4 if full else 2e-3,
@@ -90,7 +93,6 @@ def _training(encoder: str, scale: str) -> TrainingSettings:
         class_weights=False,
         clip_norm=10.0,
         plateau=True,
-        patience=10 if encoder == NONE else 5,
         metric="accuracy",
     )
 

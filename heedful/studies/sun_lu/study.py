@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from heedful.runs.grid import RunWithBase
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
 from heedful.settings.validation import update_settings
+from heedful.studies.pinned import NEVER_EARLY
 from heedful.studies.study import Study, StudyRun
 from heedful.studies.sun_lu.claims import CLAIMED_ON, claims
 from heedful.studies.sun_lu.figures import figures
@@ -57,6 +58,7 @@ NETWORK = NetworkSettings(
 )
 DROPOUT = {"embedding_dropout": 0.5, "context_dropout": 0.5}
 ADAGRAD = TrainingSettings(
+    **NEVER_EARLY,
     epochs=40,
     batch_size=100,
     optimizer="adagrad",
@@ -159,6 +161,7 @@ def _planted_run(source: str, model: ScaledModel, seed: int, scale: str) -> Run:
     full = scale == "paper"
     epochs = 500 if full else 150
     training = TrainingSettings(
+        **NEVER_EARLY,
         epochs=epochs,
         batch_size=200,
         optimizer="sgd",

@@ -4,6 +4,7 @@ from heedful.runs.grid import RunWithBase
 from heedful.settings import AuditSettings, Run, TrainingSettings
 from heedful.settings.validation import update_settings
 from heedful.studies.jain_wallace.preprocessing import VECTORS, data_of, text_of
+from heedful.studies.pinned import NEVER_EARLY
 from heedful.studies.study import Study, StudyRun
 from heedful.studies.wiegreffe_pinter.claims import claims
 from heedful.studies.wiegreffe_pinter.figures import figures
@@ -85,7 +86,7 @@ def _run(source: str, scale: str, model: PaperModel, seed: int) -> Run:
         data=data_of(source, scale),
         text=text_of(source, scale),
         network=update_settings(VECTORS, changes),
-        training=TrainingSettings(epochs=8 if scale == "paper" else 5),
+        training=TrainingSettings(**NEVER_EARLY, epochs=8 if scale == "paper" else 5),
         seed=seed,
     )
 

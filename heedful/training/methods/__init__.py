@@ -7,6 +7,7 @@ from heedful.training.methods import (
     attention_iat,
     attention_rp,
     consistency,
+    deceptive,
     diversity,
     ensemble,
     faithful,
@@ -18,9 +19,9 @@ from heedful.training.methods import (
     word_at,
     word_iat,
 )
-from heedful.training.methods.method import Method, Teachers, bind_logs, bind_loss, bind_teachers
+from heedful.training.methods.method import Method, Teachers, bind_logs, bind_loss, bind_teachers, stopping
 
-__all__ = ["METHODS", "Method", "Teachers", "bind_logs", "bind_loss", "bind_teachers"]
+__all__ = ["METHODS", "Method", "Teachers", "bind_logs", "bind_loss", "bind_teachers", "stopping"]
 
 METHODS: dict[str, Method] = {
     "vanilla": vanilla.METHOD,
@@ -37,6 +38,7 @@ METHODS: dict[str, Method] = {
     "guided_by_evidence": guided_by_evidence.METHOD,
     "consistency": consistency.METHOD,
     "ensemble": ensemble.METHOD,
+    "deceptive": deceptive.METHOD,
     "faithful": faithful.METHOD,
     "guided_by_rationales": guided_by_rationales.METHOD,
     "seat": seat.METHOD,

@@ -65,5 +65,5 @@ def _prediction_distance(trace: Trace, base: Reference) -> Float[Tensor, " batch
     return total_variation(trace.logits.softmax(-1), base.logits.softmax(-1))
 
 
-METHOD = Method(adversarial_model, selects="loss", needs_reference=True, weighs="nothing")
-METHOD_KL = Method(adversarial_model_kl, selects="loss", needs_reference=True, weighs="batch")
+METHOD = Method(adversarial_model, selects="loss", needs_reference=True, stops_early=False, weighs="nothing")
+METHOD_KL = Method(adversarial_model_kl, selects="loss", needs_reference=True, stops_early=False, weighs="batch")

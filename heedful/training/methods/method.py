@@ -21,6 +21,9 @@ Logs = Callable[[Trace, Reference | None], Mapping[str, Float[Tensor, " batch"]]
 """What a method logs besides its loss, with its options set: by name, one number per example."""
 
 
+PATIENCE, CHOSEN_FROM = 2, 4
+"""Early stopping unless settings say otherwise: after one or two epochs attention is often still nearly uniform."""
+
 TeacherCount = Annotated[int, Field(ge=1, le=100)]
 
 
@@ -52,6 +55,11 @@ class Method:
         trains: all parameters, or only the attention module.
         selects: the best epoch by the run's metric (higher is better), or by the method's own loss (lower is better).
         needs_reference: whether the loss uses a reference run.
+        needs_rationales: whether the loss uses rationales, those of generated datasets included. `Batch.marks` then has
+            each text's rationale, as of one annotator, and every rationale must leave a word of its text.
+        honest_epochs: the number of epochs of plain cross-entropy before training by the loss begins. They are never
+            chosen and do not count for patience.
+        stops_early: whether training stops early, and chooses none of the first epochs, unless settings say otherwise.
         weighs: what class weights multiply, if a run has them: each example's loss, the loss of the whole batch by
             their sum (as Wiegreffe and Pinter's code does), or nothing, for a loss that does not use labels.
         logs: what is logged after every epoch besides the metrics: a `Logs` that may take some of the options.
@@ -64,9 +72,22 @@ class Method:
     trains: Literal["all", "attention"] = "all"
     selects: Literal["metric", "loss"] = "metric"
     needs_reference: bool = False
+    needs_rationales: bool = False
+    honest_epochs: int = 0
+    stops_early: bool = True
     weighs: Literal["examples", "batch", "nothing"] = "examples"
     logs: Callable[..., Mapping[str, Float[Tensor, " batch"]]] | None = None
     teachers: Callable[..., Teachers] | None = None
+
+
+def stopping(method: Method, settings: TrainingSettings) -> tuple[int, int]:
+    """The first epoch that may be chosen, and the patience from there (0: training never stops early)."""
+    first, patience = settings.chosen_from, settings.patience
+    if first is None:
+        first = CHOSEN_FROM if method.stops_early else 1
+    if patience is None:
+        patience = PATIENCE if method.stops_early and not settings.record_flow else 0
+    return max(method.honest_epochs + 1, min(first, settings.epochs)), patience
 
 
 def bind_loss(method: Method, settings: TrainingSettings) -> Loss:

@@ -153,5 +153,5 @@ def _divergence(
     return kl_div(others.log_softmax(-1), logits.log_softmax(-1), reduction="none", log_target=True).sum(-1)
 
 
-METHOD_ALL = Method(seat, start="reference", needs_reference=True, weighs="nothing", logs=top_k_logs)
+METHOD_ALL = Method(seat, start="reference", needs_reference=True, stops_early=False, weighs="nothing", logs=top_k_logs)
 METHOD = replace(METHOD_ALL, trains="attention")

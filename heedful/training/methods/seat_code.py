@@ -51,4 +51,4 @@ def seat_code(
     return vanilla(model, trace, reference, generator) + lambda1 * at_worst + lambda2 * gap
 
 
-METHOD = Method(seat_code)
+METHOD = Method(seat_code, stops_early=False)

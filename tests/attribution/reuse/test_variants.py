@@ -1,6 +1,7 @@
 """Variants of texts against the same texts written out and read whole."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy
 import pytest
@@ -17,6 +18,7 @@ from heedful.models.trace import reread, trace
 from heedful.types import Batch
 from support.four_verbs import FourVerbs
 from support.models import BATCH, TIME, VOCABULARY, cut, give_attention, make, make_batch
+from support.pairwise import pairwise
 
 RECURRENT = ("rnn", "lstm", "bilstm", "gru", "bigru")
 PARTS = 6
@@ -35,10 +37,10 @@ def close(actual, wanted):
     torch.testing.assert_close(actual, wanted, atol=1e-12, rtol=0, equal_nan=True)
 
 
-@pytest.mark.parametrize("head", ["linear", "tanh"])
-@pytest.mark.parametrize(("classes", "has_query"), [(2, False), (5, True)])
-@pytest.mark.parametrize("attention", list(ATTENTIONS))
-@pytest.mark.parametrize("encoder", RECURRENT)
+@pytest.mark.parametrize(
+    ("encoder", "attention", "classes", "has_query", "head"),
+    pairwise(product(RECURRENT, ATTENTIONS, (2, 5), (False, True), ("linear", "tanh"))),
+)
 def test_parts_are_what_texts_of_their_own_would_be(encoder, attention, classes, has_query, head):
     model, batch = make(encoder, attention, classes, has_query, head), make_batch(has_query)
     batch = give_attention(batch, hierarchical=False) if attention == "frozen" else batch
@@ -48,9 +50,10 @@ def test_parts_are_what_texts_of_their_own_would_be(encoder, attention, classes,
     close(logits_of_parts(model, seen, keep), own)
 
 
-@pytest.mark.parametrize(("classes", "has_query", "head"), [(2, False, "linear"), (5, True, "tanh")])
-@pytest.mark.parametrize("attention", ["additive", "dot"])
-@pytest.mark.parametrize("encoder", (*RECURRENT, "orthogonal_lstm"))
+@pytest.mark.parametrize(
+    ("encoder", "attention", "classes", "has_query", "head"),
+    pairwise(product((*RECURRENT, "orthogonal_lstm"), ("additive", "dot"), (2, 5), (False, True), ("linear", "tanh"))),
+)
 def test_in_single_precision_logits_are_nearly_the_same(encoder, attention, classes, has_query, head):
     model = make(encoder, attention, classes, has_query, head)
     seen = seen_by(model, make_batch(has_query))

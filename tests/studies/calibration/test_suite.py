@@ -1,122 +1,128 @@
-"""The battery tells good attention from bad, in a draw of each quick world; `heedful calibrate` does all."""
+"""Rows of the calibration: a few draws of four, and that wrong answers are noticed; `heedful calibrate` does all."""
 
 from collections import Counter
 from dataclasses import replace
-from math import isnan, nan
+from math import nan
 
 import pytest
 
-from heedful.studies.calibration.criteria import FEWEST, counted_questions, shortfalls
-from heedful.studies.calibration.page import CalibrationReport, as_json, markdown, render, write_calibration
-from heedful.studies.calibration.suite import Result, Tally, calibrate, results_of_draw, tallies
+from heedful.studies.calibration import suite
+from heedful.studies.calibration.page import Calibration, headline, markdown, table_rows
+from heedful.studies.calibration.rows import OVERALL, ROWS
+from heedful.studies.calibration.suite import Result, Tally, calibrate, result_of_row, results_of_draw, tallies
+from heedful.studies.calibration.worlds import ON, RANDOM, REVERSED, WORLDS, draw_texts
 
-WORLDS = ("one word", "three agree", "context", "ignores attention", "guessing")
-
-
-@pytest.fixture(scope="module")
-def results():
-    """The results of one draw of each world, as they came."""
-    done = []
-    calibrate(1, worlds=WORLDS, report=done.extend)
-    return done
-
-
-@pytest.fixture(scope="module")
-def counted(results):
-    return tallies(results)
-
-
-def tally(counted, world, attention, question):
-    (own,) = (each for each in counted if (each.world, each.attention, each.question) == (world, attention, question))
-    return own
-
-
-def test_the_battery_keeps_its_rules(counted):
-    assert shortfalls(counted) == []
-
-
-@pytest.mark.parametrize("world", ["one word", "three agree", "context"])
-def test_enough_questions_of_relevance_count_where_attention_is_used(counted, world):
-    assert len(counted_questions(counted, world)) >= FEWEST
-
-
-@pytest.mark.parametrize("question", ["erase_one", "erase_until_flip", "comprehensiveness", "sufficiency"])
-def test_all_weight_on_the_first_word_leaves_no_erasure_to_measure(counted, question):
-    own = tally(counted, "one word", "first word", question)
-    assert isnan(own.score) and own.counted == 0
-
-
-def test_uniform_attention_has_no_order_to_agree_with_and_scores_nothing_elsewhere(counted):
-    for question in ("gradient_agreement", "leave_one_out_agreement"):
-        assert isnan(tally(counted, "one word", "uniform", question).score)
-    for question in ("erase_until_flip", "comprehensiveness", "sufficiency", "token_scores", "sign"):
-        assert abs(tally(counted, "one word", "uniform", question).score) < 0.05
-
-
-def test_redundancy_is_no_unfaithfulness(counted):
-    assert tally(counted, "three agree", "oracle", "without_top").outcomes["holds"] == 0
-    for question in ("gradient_agreement", "leave_one_out_agreement", "token_scores", "sign"):
-        assert tally(counted, "three agree", "oracle", question).holds == 1
-    assert tally(counted, "three agree", "oracle", "erase_until_flip").score == pytest.approx(1, abs=0.02)
-
-
-def test_what_any_sharp_attention_would_pass_does_not_count(counted):
-    """Permuted among the words, the oracle's weights find what then decides, and the model is still right often."""
-    own = tally(counted, "three agree", "oracle", "erase_until_flip")
-    assert own.counted == 0 and own.outcomes["fails"] == 0
-
-
-def test_where_neighbours_are_needed_no_attention_is_blamed_for_lacking_them(counted):
-    own = tally(counted, "context", "oracle", "sufficiency")
-    assert own.counted == 0 and own.score < 0.5
-
-
-def test_a_draw_gives_the_same_results_again(results):
-    before = [result for result in results if result.world == "guessing"]
-    assert repr(results_of_draw("guessing", 0)) == repr(before)
-
-
-def broken(attention, holds, fails, world="one word"):
-    outcomes = Counter({"holds": holds, "fails": fails})
-    return Tally(world, attention, "sign", "relevance", outcomes, 0.5)
-
-
-@pytest.mark.parametrize(
-    ("attention", "holds", "world", "is_broken"),
-    [
-        ("oracle", 89, "one word", True),
-        ("oracle", 90, "one word", False),
-        ("random", 6, "one word", True),
-        ("random", 5, "one word", False),
-        ("anti", 6, "three agree", True),
-        ("sharp random", 60, "one word", False),
-        ("oracle", 6, "ignores attention", True),
-        ("uniform", 6, "guessing", True),
-    ],
+ONE, TWO, DEFAULT, MOVES = (
+    "one word decides",
+    "two words decide together",
+    "class 1 is the default",
+    "the state at j carries word i",
 )
-def test_every_rule_can_be_broken(attention, holds, world, is_broken):
-    missed = shortfalls([broken(attention, holds, 100 - holds, world)])
-    assert any(world in line and attention in line for line in missed) is is_broken
 
 
-def test_too_few_questions_are_a_shortfall():
-    assert "one word: only 1 questions of relevance count in most draws." in shortfalls([broken("oracle", 100, 0)])
+def number_of(world, attention):
+    (number,) = (number for number, row in enumerate(ROWS) if (row.world, row.attention) == (world, attention))
+    return number
 
 
-def test_tallies_join_the_draws():
-    held = Result("one word", "oracle", "sign", "relevance", "holds", 0.9)
-    others = [replace(held, outcome="undecided", score=0.5), replace(held, outcome="not counted", score=nan)]
-    (own,) = tallies([held, *others])
-    assert (own.draws, own.counted, own.holds_if_counted, own.score) == (3, 2, 0.5, 0.7)
+CHOSEN = [
+    number_of(TWO, "on both"),
+    number_of(TWO, "on one of them"),
+    number_of(DEFAULT, "on the words for class 0"),
+    number_of(MOVES, "on j"),
+]
 
 
-def test_the_pages_show_every_world_and_rule(counted, tmp_path):
-    report = CalibrationReport(tuple(counted), 1, "heedful calibrate --draws 1")
-    page = write_calibration(report, tmp_path)
-    assert page.read_text(encoding="utf-8") == render(report)
-    for text in (render(report), markdown(report)):
-        assert all(world in text for world in WORLDS)
-        assert "The battery keeps its rules in all 5 worlds, over one draw of each." in text
-    tallied = as_json(report)["tallies"]
-    assert isinstance(tallied, list) and len(tallied) == len(counted)
-    assert (tmp_path / "calibration.json").is_file() and (tmp_path / "calibration.md").is_file()
+@pytest.fixture(scope="module")
+def counted():
+    return calibrate(2, rows=CHOSEN)
+
+
+def test_rows_are_met(counted):
+    assert [tally.row for tally in counted] == [ROWS[number] for number in CHOSEN]
+    assert all(tally.is_met and tally.wrong == 0 for tally in counted)
+    assert [dict(tally.answers) for tally in counted] == [
+        {"Yes": 2},
+        {"No": 2},
+        {"Yes": 2, "No small set decides (default)": 2},
+        {"No": 2},
+    ]
+    assert counted[3].moved > 0.85
+
+
+def test_every_row_names_attention_of_its_world_and_answers_of_its_classes():
+    for row in ROWS:
+        assert {*row.kinds} <= {*WORLDS[row.world].attentions}
+        assert {*row.right} in ({OVERALL}, {0, 1})
+    assert {row.world for row in ROWS} == {*WORLDS}
+
+
+def test_a_draw_depends_on_its_number_alone():
+    row = [number_of(ONE, "right in 60%, 3 seeds with sd 0.08")]
+    assert results_of_draw(ONE, 5, row) == results_of_draw(ONE, 5, row)
+
+
+@pytest.fixture(scope="module")
+def one_word():
+    texts = draw_texts(WORLDS[ONE], 300, 0)
+    return texts, suite.judge(WORLDS[ONE], texts, suite.OutcomeSettings())
+
+
+def answers(row, one_word, monkeypatch):
+    monkeypatch.setattr(suite, "ROWS", (row,))
+    return result_of_row(0, 0, *one_word).answers
+
+
+def test_reversing_attention_reverses_the_answer(one_word, monkeypatch):
+    row = ROWS[number_of(ONE, ON)]
+    assert answers(row, one_word, monkeypatch) == {OVERALL: "Yes"}
+    assert answers(replace(row, kinds=(REVERSED,)), one_word, monkeypatch) == {OVERALL: "No"}
+
+
+def test_attention_is_mixed_by_class(one_word, monkeypatch):
+    row = ROWS[number_of(ONE, "right for class 0, random for 1")]
+    assert answers(row, one_word, monkeypatch) == {0: "Yes", 1: "No"}
+    assert answers(replace(row, shares=(0.0, 1.0)), one_word, monkeypatch) == {0: "No", 1: "Yes"}
+
+
+def test_random_labels_leave_nothing_to_explain(one_word, monkeypatch):
+    row = ROWS[number_of(ONE, f"{ON}, random labels")]
+    assert answers(row, one_word, monkeypatch) == {OVERALL: "Nothing to explain"}
+    assert answers(replace(row, has_random_labels=False), one_word, monkeypatch) == {OVERALL: "Yes"}
+
+
+def test_seeds_differ_by_their_standard_deviation(one_word, monkeypatch):
+    row = ROWS[number_of(ONE, "right in 60%, 5 seeds with sd 0.08")]
+    assert answers(row, one_word, monkeypatch) == {OVERALL: "For some texts"}
+    assert answers(replace(row, shares=(1.0, 1.0), sd=0.0), one_word, monkeypatch) == {OVERALL: "Yes"}
+
+
+def tally_of(row, *given, moved=nan):
+    return tallies([Result(ROWS.index(row), draw, {OVERALL: answer}, moved) for draw, answer in enumerate(given)])[0]
+
+
+def test_wrong_answers_are_noticed():
+    yes = ROWS[number_of(ONE, ON)]
+    assert tally_of(yes, *["Yes"] * 19, "For some texts").is_met
+    assert not tally_of(yes, *["Yes"] * 18, *["For some texts"] * 2).is_met
+    wrong = tally_of(yes, *["Yes"] * 99, "No")
+    assert wrong.right == 99 and wrong.wrong == 1 and not wrong.is_met
+    assert tally_of(yes, *["Yes"] * 199, "No").is_met
+    assert tally_of(ROWS[number_of(ONE, RANDOM)], *["Yes"] * 4).wrong == 4
+
+
+def test_moved_information_decides_whether_an_answer_is_right():
+    row = ROWS[number_of(MOVES, "on j")]
+    assert tally_of(row, "No", moved=0.9).right == 1
+    assert tally_of(row, "No", moved=0.5).right == 0
+
+
+def test_the_page_lists_rows_that_are_not_met(counted):
+    missed = Tally(ROWS[0], Counter({"No": 1, "Yes": 3}), right=3, wrong=1, moved=nan)
+    page = markdown(Calibration([*counted, missed], 4, "heedful calibrate --draws 4"))
+    assert "4 of 5 rows are met, with 4 draws of each." in page
+    assert f"- {ROWS[0].world}, {ROWS[0].attention}: 75% right, 25% wrong in direction." in page
+    assert "| one word decides | on the deciding word | Yes | 95% | 75% | 25% | Yes 75%, No 25% |" in page
+    assert headline(Calibration(counted, 1, "")) == "4 of 4 rows are met, with one draw of each."
+    assert "; moved information above 0.85" in table_rows(counted)[-1][2]
+    assert table_rows(counted)[2][2] == "Yes for 0, No small set decides (default) for 1"

@@ -171,8 +171,10 @@ def stop_and_choice(losses: list[float], patience: int, min_epochs: int) -> tupl
     return len(losses), losses.index(min(losses)) + 1
 
 
-@pytest.mark.parametrize(("selection", "split"), [("clean", "dev"), ("paper", "test"), ("train", "train")])
-@pytest.mark.parametrize("method", ["adversary", "adversary_kl"])
+@pytest.mark.parametrize(
+    ("method", "selection", "split"),
+    [("adversary", "clean", "dev"), ("adversary_kl", "paper", "test"), ("adversary", "train", "train")],
+)
 def test_an_adversary_stops_and_is_chosen_by_its_own_loss_after_the_least_number_of_epochs(method, selection, split):
     base = train(changed(training__epochs=2), toy())
     common = {"training__method": method, "training__selection": selection, "training__learning_rate": 0.2, "seed": 1}
@@ -206,11 +208,9 @@ def loss_of(trained: Trained, base: Trained, dataset: Dataset) -> float:
     return tvd - js / log(2)
 
 
-@pytest.mark.parametrize("encoder", ["average", "identity", "gru", "cnn", "bilstm", "hierarchical"])
-@pytest.mark.parametrize(("task", "classes"), [("classification", 2), ("classification", 3), ("nli", 3), ("qa", 5)])
-def test_two_steps_of_an_adversary_of_every_task_are_by_the_textbook_tvd(encoder, task, classes):
-    if encoder == "hierarchical" and task != "classification":
-        pytest.skip("a hierarchical encoder takes no query")
+@pytest.mark.parametrize(("encoder", "classes"), [("average", 2), ("hierarchical", 3), ("cnn", 3), ("bilstm", 5)])
+def test_two_steps_of_an_adversary_of_every_task_are_by_the_textbook_tvd(encoder, classes):
+    task = {"cnn": "nli", "bilstm": "qa"}.get(encoder, "classification")
     labels = ("bad", "good", "dull", "odd", "fun")[:classes]
     dataset = toy(task, labels, sentences=encoder == "hierarchical")
     attention = "dot" if task == "qa" else "additive"
