@@ -6,6 +6,7 @@ from typing import Literal
 
 import heedful
 from heedful.schema import ClassAnswer, TextOutcome
+from heedful.verdict.answer_text import QUESTION
 from heedful.verdict.outcome_text import BADGES
 
 Show = Literal["attention", "ranking", "key words", "nothing", "not audited"]
@@ -62,7 +63,7 @@ class Guidance:
         if all(answer.answer == "Too few texts" for _, answer in answers):
             answers.append(("All texts", self.overall))
         return (
-            self.basis,
+            f"{self.basis} {QUESTION}",
             *(f"{texts}: {answer.answer}. {answer.sentence}" for texts, answer in answers),
             self.recommendation,
         )

@@ -3,6 +3,7 @@
 from heedful.auditing.guidance import guidance_of
 from heedful.schema import Verdict
 from heedful.server.model_info import AuditStrip, BatteryLine
+from heedful.verdict.answer_text import QUESTION
 
 
 def audit_strip(verdict: Verdict) -> AuditStrip:
@@ -11,6 +12,7 @@ def audit_strip(verdict: Verdict) -> AuditStrip:
     by_class = [f"{label}: {own.answer}. {own.sentence}" for label, own in guidance.classes.items()]
     return AuditStrip(
         show=guidance.show,
+        question=QUESTION if guidance.overall else "",
         headline=guidance.headline,
         sentences=[guidance.sentence] if guidance.sentence else by_class,
         recommendation=guidance.recommendation,

@@ -35,12 +35,14 @@ class AuditStrip(BaseModel):
 
     Args:
         show: what it recommends to show; "not audited" if it has no answer.
+        question: that the headline answers; empty if the audit has no answer.
         headline: the answer in one line.
         sentences: its numbers: for all texts, or for each predicted class if the answers differ.
         recommendation: what to do.
     """
 
     show: Literal["attention", "ranking", "key words", "nothing", "not audited"]
+    question: str
     headline: str
     sentences: list[str]
     recommendation: str

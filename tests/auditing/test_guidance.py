@@ -91,7 +91,7 @@ def test_without_an_answer_attention_is_shown_and_it_says_how_to_get_one(verdict
 )
 def test_it_says_on_how_much_the_answer_rests(trainings, texts, basis):
     verdict = verdict_of(trainings=(Training(run="r"),) * trainings, texts=texts)
-    assert guidance_of(verdict, HOW).sentences(["good"])[0] == basis
+    assert guidance_of(verdict, HOW).sentences(["good"])[0] == f"{basis} Can attention be shown as an explanation?"
 
 
 def test_texts_are_judged_by_the_settings_of_the_audit():

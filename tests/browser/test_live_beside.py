@@ -88,7 +88,8 @@ def test_the_audit_has_a_strip_with_links(opened, live):
     strip = page.page.locator("#audit")
     assert strip.locator(".lead").inner_text() == info.audit.headline
     assert strip.locator(".do").inner_text() == info.audit.recommendation
-    assert strip.locator(".answer > p").all_inner_texts()[1:-1] == info.audit.sentences
+    assert strip.locator(".answer > p").all_inner_texts()[2:-1] == info.audit.sentences
+    assert strip.locator(".question").inner_text() == info.audit.question
     strip.locator("summary").click()
     assert strip.locator(".line").count() == len(info.audit.lines)
     assert strip.locator(".line a").first.get_attribute("href") == f"/report/{info.id}#verdict"

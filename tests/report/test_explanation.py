@@ -75,7 +75,8 @@ def test_the_page_says_what_decides_where_attention_points_and_what_the_audit_fo
         "Attention points to the key words. Key word: great. With this word alone: good 0.97; without it: bad 0.61.",
         "Attention x gradient points to the key words.",
         "The model predicts good with probability 0.85 (bad 0.15).",
-        "Basis. If the model predicts good: Yes. Numbers of good. Advice of ranking.",
+        "Basis. Can attention be shown as an explanation? If the model predicts good: Yes. Numbers of good. Advice of "
+        "ranking.",
         "Question or hypothesis: Why?",
         "Attention x gradient recommended by the audit",
         "Attention for comparison",

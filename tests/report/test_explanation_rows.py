@@ -93,7 +93,7 @@ def test_marked_words_are_called_what_they_are(name, mark):
 def test_the_audit_speaks_of_the_predicted_classes():
     made = make_explanation()
     assert audit_sentences([made, made]) == (
-        "Basis.",
+        "Basis. Can attention be shown as an explanation?",
         "If the model predicts good: Yes. Numbers of good.",
         "Advice of ranking.",
     )

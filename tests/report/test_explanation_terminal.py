@@ -53,7 +53,7 @@ def test_the_whole_text_without_colors():
         "- Adversarial attention keeps the prediction (probability 0.85) and reaches 81 % of the maximum divergence "
         "(JSD 0.45).\n"
         "\n"
-        "Basis.\n"
+        "Basis. Can attention be shown as an explanation?\n"
         "If the model predicts good: Yes. Numbers of good.\n"
         "Advice of ranking.\n"
         "\n"

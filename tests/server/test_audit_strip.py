@@ -27,11 +27,15 @@ VERDICT = Verdict(run="r", data="d", texts=100, labels=("a", "b"), lines=(LINE,)
 def test_it_has_the_answer_its_numbers_and_the_recommendation(sentence, sentences):
     strip = audit_strip(updated(VERDICT, answer=updated(ANSWER, sentence=sentence)))
     assert (strip.show, strip.headline, strip.recommendation) == ("key words", ANSWER.headline, "Do this.")
-    assert strip.sentences == sentences
+    assert strip.sentences == sentences and strip.question == "Can attention be shown as an explanation?"
     (line,) = strip.lines
     assert (line.name, line.question, line.sentence) == ("erase_one", "Does it?", "It does.")
 
 
 def test_an_audit_without_an_answer_says_so():
     strip = audit_strip(updated(VERDICT, answer=None))
-    assert strip.show == "not audited" and "did not judge texts" in strip.headline and strip.sentences == []
+    assert (
+        strip.show == "not audited"
+        and "did not judge texts" in strip.headline
+        and (strip.question, strip.sentences) == ("", [])
+    )

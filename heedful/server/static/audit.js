@@ -20,9 +20,10 @@ export function showAudit(model) {
   }
   const link = report ? make("a", { href: report, textContent: "The whole report" }) : null;
   const lines = make("details", {}, make("summary", { textContent: counted(audit.lines.length, "test") + " that explain the answer" }), make("ul", { className: "lines" }, ...audit.lines.map((each) => line(each, report))));
+  const question = make("p", { className: "soft question", textContent: audit.question });
   const lead = make("p", { className: "lead", textContent: audit.headline }), advice = make("p", { className: "do", textContent: audit.recommendation });
   root.replaceChildren(
-    make("div", { className: "answer " + audit.show.replaceAll(" ", "-") }, lead, ...paragraphs(audit.sentences), advice, make("div", { className: "more" }, audit.lines.length ? lines : null, link)),
+    make("div", { className: "answer " + audit.show.replaceAll(" ", "-") }, audit.question ? question : null, lead, ...paragraphs(audit.sentences), advice, make("div", { className: "more" }, audit.lines.length ? lines : null, link)),
     facts,
   );
 }
