@@ -6,7 +6,7 @@ deleted (`attribution.subset_reader`) or replaced (`auditing.replacing`).
 
 import hashlib
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -47,7 +47,7 @@ class Costs:
         passes: texts and parts of texts that were read, by purpose.
     """
 
-    seconds: Counter[str] = field(default_factory=Counter)
+    seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     passes: Counter[str] = field(default_factory=Counter)
 
     @contextmanager

@@ -103,7 +103,7 @@ def cut_text(items: Sequence[str], marked: Sequence[int], context: int) -> "list
     return cut if not kept or kept[-1] == len(items) - 1 else [*cut, None]
 
 
-def bar_widths(shares: "dict[Outcome, float]", width: int) -> "dict[Outcome, int]":
+def bar_widths(shares: dict[str, float], width: int) -> dict[str, int]:
     """The width of each block of a bar, by largest remainders.
 
     >>> bar_widths({"points": 0.5, "misses": 0.3, "no_small_set": 0.2}, 8)
@@ -197,8 +197,8 @@ class _Drawing:
         yield from self._wrapped(f"{legend}. Numbers: per 100 texts with a small set.", "dim")
         yield from self._wrapped(too_few_sentence(answer))
 
-    def _blocks(self) -> "dict[Outcome, str]":
-        return BLOCKS if self.console.encoding.lower().startswith("utf") else ASCII_BLOCKS
+    def _blocks(self) -> dict[str, str]:
+        return {**BLOCKS} if self.console.encoding.lower().startswith("utf") else {**ASCII_BLOCKS}
 
     def _bar(self, each: "ClassAnswer", width: int) -> "Text":
         from rich.text import Text
