@@ -63,7 +63,10 @@ _HOMES = {
     "types": ("Batch", "Dataset", "Encoded", "Example", "LinearModel", "Model", "Trace"),
 }
 
-_DRAWN_BY = {"report.notebook": ("audit_in_notebook", "audit_page", "explanations_in_notebook", "save_audit_to")}
+_DRAWN_BY = {
+    "report.explanation_notebook": ("explanations_in_notebook",),
+    "report.notebook": ("audit_in_notebook", "audit_page", "save_audit_to"),
+}
 """How audits and explanations show and keep themselves: by a layer above their own, reached only through here."""
 
 

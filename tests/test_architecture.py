@@ -108,7 +108,7 @@ def test_rows_are_files_that_exist():
         "heedful.report",
         "heedful.settings",
         "heedful.schema",
-        "heedful.verdict.counting",
+        "heedful.verdict.answer_text",
         "heedful.server.model_info",
     ],
 )

@@ -1,8 +1,8 @@
-"""A decision explained: prediction, ranking, smallest set that changes it, most different attention."""
+"""A prediction explained: outcome, ranking, smallest set that changes it, adversarial attention."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import isnan
+from math import isnan, nan
 
 import torch
 from jaxtyping import Bool, Float
@@ -10,16 +10,21 @@ from torch import Tensor
 
 from heedful.attribution.methods import ATTRIBUTIONS
 from heedful.auditing.explanation import Explanation, Guidance, OtherAttention, SmallestSet, Solver
+from heedful.auditing.outcomes import Judge, moved_information, scores_by_word, text_outcomes
 from heedful.auditing.subject import Subject, float64_eval_copy
 from heedful.auditing.words import check_count
 from heedful.battery.adversarial_attention import EPS, EPS_QA
 from heedful.battery.adversarial_search import draw_start, search_adversary
 from heedful.battery.evidence import RANKINGS, Evidence, Weights
 from heedful.battery.witness import check_adversarial_attention, check_flip_set
+from heedful.data.batches import Batches
 from heedful.exact import eps_max_js, eps_max_js_bracket, minimal_flip_set
 from heedful.models.linearity import validate_linearity
 from heedful.models.transformers.model import TransformerModel
 from heedful.models.transformers.other_attention import most_different
+from heedful.schema import TextOutcome
+from heedful.settings import AuditSettings
+from heedful.types import Model, Trace
 
 
 @dataclass(frozen=True)
@@ -38,32 +43,43 @@ class Described:
 
 
 def explain_subject(
-    subject: Subject, described: Mapping[int, Described], guidance: Guidance
+    subject: Subject, described: Mapping[int, Described], guidance: Guidance, settings: AuditSettings
 ) -> tuple[Explanation, ...]:
-    """The decision on each of the subject's texts, explained; measured as in an audit.
+    """The prediction for each of the subject's texts, explained; measured as in an audit.
 
     Args:
-        described: what is known of each text, by its number.
+        described: what is known of each text, by its index.
+        settings: of the audit, by which texts are judged.
     """
     model = float64_eval_copy(subject.model)
     explained: dict[int, Explanation] = {}
     for batch in subject.batches():
         with torch.no_grad():
             seen = subject.trace(model, batch)
-            evidence = Evidence(validate_linearity(model, seen), seen, subject.context)
-            explained |= dict(_explain_batch(evidence, described, guidance))
+            evidence = Evidence(
+                validate_linearity(model, seen), seen, subject.context, given=_given(model, seen, guidance)
+            )
+            explained |= dict(_explain_batch(evidence, described, guidance, settings))
     return tuple(explained[number] for number in subject.texts)
 
 
+def _given(model: Model, seen: Trace, guidance: Guidance) -> dict[str, Weights]:
+    """Scores of a recommended attribution method, to be judged like other rankings; the same draws for every text."""
+    if guidance.ranking not in ATTRIBUTIONS:
+        return {}
+    scores = ATTRIBUTIONS[guidance.ranking](model, seen, torch.Generator().manual_seed(0))
+    return {guidance.ranking: scores.cpu()}
+
+
 def _explain_batch(
-    evidence: Evidence, described: Mapping[int, Described], guidance: Guidance
+    evidence: Evidence, described: Mapping[int, Described], guidance: Guidance, settings: AuditSettings
 ) -> Iterator[tuple[int, Explanation]]:
-    """The number of each text, and its explanation."""
+    """The index of each text, and its explanation."""
     labels = evidence.context.labels
-    own = _shown_weights(evidence, guidance.ranking)
+    outcomes = judged_outcomes(evidence, settings)
     smallest, other = smallest_sets(evidence, labels), other_attention(evidence, labels)
     for row, number in enumerate(evidence.trace.batch.index.tolist()):
-        real, known = evidence.items[row], described[number]
+        real, known, outcome = evidence.items[row], described[number], outcomes[row]["attention"]
         probabilities = dict(zip(labels, evidence.probabilities[row].tolist(), strict=True))
         yield (
             number,
@@ -73,25 +89,55 @@ def _explain_batch(
                 items=_names(known, int(real.sum()), number),
                 predicted=labels[int(evidence.predicted[row])],
                 probabilities=probabilities,
+                outcome=outcome,
+                shown_outcome=outcomes[row].get(guidance.ranking, outcome),
                 attention=tuple(evidence.attention[row, real].tolist()),
-                weights=tuple(own[row, real].tolist()),
+                weights=ranking_weights(evidence, row, guidance.ranking, outcome, settings),
                 smallest_set=smallest[row],
                 other_attention=other[row],
                 solver=evidence.solver,
                 guidance=guidance,
                 item=known.item,
-                notes=(*known.notes, *_notes(int(real.sum()), known.item)),
+                notes=known.notes,
             ),
         )
 
 
-def _shown_weights(evidence: Evidence, ranking: str) -> Weights:
-    """The weights of the ranking that is shown; what it draws, it draws alike for every text."""
+def judged_outcomes(evidence: Evidence, settings: AuditSettings) -> list[dict[str, TextOutcome]]:
+    """The outcomes of each text of a batch with words deleted, by ranking: those of an audit with these settings.
+
+    A text without an outcome has one of attention, which says why.
+    """
+    context = evidence.context
+    # The judge looks at the evidence alone: this subject has no other texts.
+    subject = Subject("", evidence.model, "", (), Batches((), (), lambda _: evidence.trace.batch), context)
+    judged, _ = Judge(subject, settings, replaced=()).judge(evidence)
+    moved = moved_information(evidence, judged, settings.outcome)
+    outcomes = []
+    for row, words in enumerate(evidence.items.sum(1).tolist()):
+        if row in judged:
+            found = text_outcomes(judged[row], context.labels, "delete", moved.get(row), words)
+        else:
+            reason = "one word" if words < 2 else "undefined"
+            found = [TextOutcome(predicted=context.labels[int(evidence.predicted[row])], words=words, reason=reason)]
+        outcomes.append({each.ranking: each for each in found})
+    return outcomes
+
+
+def ranking_weights(
+    evidence: Evidence, row: int, ranking: str, outcome: TextOutcome, settings: AuditSettings
+) -> tuple[float, ...]:
+    """The weights of a ranking on the items of a text that was judged; NaN if the text has none."""
+    real = evidence.items[row]
+    if ranking in evidence.given:
+        return tuple(evidence.given[ranking][row, real].tolist())
     if ranking == "attention":
-        return evidence.attention
-    if ranking in ATTRIBUTIONS:
-        return ATTRIBUTIONS[ranking](evidence.model, evidence.trace, torch.Generator().manual_seed(0)).cpu()
-    return RANKINGS[ranking](evidence)
+        return tuple(evidence.attention[row, real].tolist())
+    if ranking in RANKINGS:
+        return tuple(RANKINGS[ranking](evidence)[row, real].tolist())
+    if outcome.outcome is None:
+        return (nan,) * int(real.sum())
+    return tuple(scores_by_word(evidence, row, settings.outcome.alone_weight)[ranking].tolist())
 
 
 def _names(known: Described, count: int, number: int) -> tuple[str, ...]:
@@ -101,20 +147,15 @@ def _names(known: Described, count: int, number: int) -> tuple[str, ...]:
     return known.items
 
 
-def _notes(count: int, item: str) -> list[str]:
-    single = f"There is a single {item}: attention has no choice but to give it all the weight."
-    return [single] if count == 1 else []
-
-
 def smallest_sets(evidence: Evidence, labels: Sequence[str]) -> list[SmallestSet | None]:
-    """The smallest set of items whose erasure changes the decision, for each text; None where there is none."""
+    """The smallest set of items whose erasure changes the prediction, for each text; None if there is none."""
     if evidence.item_logits is None:
         erased = _pruned(evidence, _smallest_prefix(evidence))
     else:
         erased = minimal_flip_set(evidence.log_attention, evidence.item_logits, evidence.items).erased
         check_flip_set(evidence, erased)
     logits = evidence.decode_kept(evidence.items & ~erased)
-    # Where two classes tie within rounding, the decision may still win: what it becomes is the best of the others.
+    # If two classes tie within rounding, the prediction may still win: what it becomes is the best of the others.
     becomes = logits.scatter(1, evidence.predicted[:, None], -torch.inf).argmax(1)
     probability = logits.softmax(-1).gather(1, becomes[:, None])[:, 0]
     return [
@@ -135,9 +176,9 @@ def _flips(evidence: Evidence, erased: Bool[Tensor, "batch item"]) -> Bool[Tenso
 
 
 def _smallest_prefix(evidence: Evidence) -> Bool[Tensor, "batch item"]:
-    """The shortest prefix of any ranking that changes the decision; empty where none does."""
+    """The shortest prefix of any ranking that changes the prediction; empty if none does."""
     best = torch.zeros_like(evidence.items)
-    # Ties in the order of the text: a random order would depend on the texts beside it.
+    # Ties in the order of the text: a random order would depend on the other texts of the batch.
     in_order = torch.arange(best.shape[1]).expand_as(best)
     for name in RANKINGS:
         erased, flipped = torch.zeros_like(evidence.items), torch.zeros_like(evidence.predicted, dtype=torch.bool)
@@ -152,7 +193,7 @@ def _smallest_prefix(evidence: Evidence) -> Bool[Tensor, "batch item"]:
 
 
 def _pruned(evidence: Evidence, erased: Bool[Tensor, "batch item"]) -> Bool[Tensor, "batch item"]:
-    """The sets without the items that are not needed: put back in turn, where the decision stays changed."""
+    """The sets without the items that are not needed: put back in turn if the prediction stays changed."""
     for position in range(erased.shape[1]):
         fewer = erased.clone()
         fewer[:, position] = False
@@ -162,7 +203,7 @@ def _pruned(evidence: Evidence, erased: Bool[Tensor, "batch item"]) -> Bool[Tens
 
 
 def other_attention(evidence: Evidence, labels: Sequence[str]) -> list[OtherAttention | None]:
-    """The most different attention with the same answer, for each text."""
+    """Adversarial attention for each text: the farthest that keeps the prediction within eps."""
     eps = EPS_QA if evidence.context.task == "qa" else EPS
     js, weights, solver = _most_different(evidence, eps)
     predictions = under(evidence, weights).softmax(-1)
@@ -185,7 +226,7 @@ def other_attention(evidence: Evidence, labels: Sequence[str]) -> list[OtherAtte
 
 
 def _most_different(evidence: Evidence, eps: float) -> tuple[Float[Tensor, " batch"], Weights, Solver]:
-    """Its divergence, NaN where there is none or none was found; its weights; how it was solved."""
+    """Its divergence, NaN if there is none or none was found; its weights; how it was solved."""
     attention, items = evidence.attention, evidence.items
     if isinstance(evidence.model, TransformerModel):
         best = most_different(evidence.model, evidence.trace, eps)
@@ -213,7 +254,7 @@ def under(evidence: Evidence, weights: Weights) -> Float[Tensor, "batch classes"
 
 
 def _starts(items: Bool[Tensor, "batch item"]) -> Float[Tensor, "batch candidate item"]:
-    """Where each text's search begins: the same whatever texts are beside it."""
+    """Where the search begins for each text: the same whatever other texts are in its batch."""
     rows = []
     for real in items:
         generator = torch.Generator().manual_seed(0)

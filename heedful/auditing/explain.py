@@ -7,7 +7,7 @@ from heedful.auditing.audit import Audit
 from heedful.auditing.decision import Described, explain_subject
 from heedful.auditing.explain_classifier import explain_with_classifier
 from heedful.auditing.explanation import Explanation
-from heedful.auditing.guidance import guidance_of
+from heedful.auditing.guidance import guidance_of, settings_of
 from heedful.auditing.rows import item_names
 from heedful.auditing.subject import subject_of, subject_of_batches
 from heedful.auditing.validation import validate_model
@@ -40,12 +40,12 @@ def explain_texts(
     reference: Trained | None = None,
     device: str | None = None,
 ) -> tuple[Explanation, ...]:
-    """The model's decision on each text, explained; in the order of the texts.
+    """The model's prediction for each text, explained; in the order of the texts.
 
     Args:
-        audit: the model's audit, which says what to show and how far to trust it.
+        audit: the model's audit, by whose settings texts are judged and which recommends the ranking to show.
         words: of a model of the user's own, as `heedful.audit` takes them.
-        labels: what its classes are called, where the audit does not say.
+        labels: names of its classes, if the audit has none.
         reference: the run whose attention a run with frozen attention imposes.
     """
     if not isinstance(model, Trained):
@@ -104,7 +104,9 @@ def _explain_run(
     dataset = Dataset("", "", task_of(trained), trained.labels, train=(), dev=(), test=examples)
     settings = AuditSettings(examples=len(examples))
     subject = subject_of(key, trained, dataset, settings, device=device, reference=reference)
-    return explain_subject(subject, {number: known for number, (_, known) in enumerate(read)}, guidance)
+    return explain_subject(
+        subject, {number: known for number, (_, known) in enumerate(read)}, guidance, settings_of(verdict)
+    )
 
 
 def _explain_own(
@@ -130,7 +132,9 @@ def _explain_own(
         for number, named in subject.words.items()
     }
     guidance = guidance_of(verdict, "`heedful.audit(model, batches)` and pass the result as `audit`")
-    return explain_subject(subject, dict.fromkeys(subject.texts, Described()) | described, guidance)
+    return explain_subject(
+        subject, dict.fromkeys(subject.texts, Described()) | described, guidance, settings_of(verdict)
+    )
 
 
 def _pairs(trained: Trained, texts: Texts) -> list[tuple[str, str]]:

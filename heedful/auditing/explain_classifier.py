@@ -6,7 +6,7 @@ from typing import Any
 from heedful.auditing.classifier import subject_of_classifier
 from heedful.auditing.decision import Described, explain_subject
 from heedful.auditing.explanation import Explanation
-from heedful.auditing.guidance import guidance_of
+from heedful.auditing.guidance import guidance_of, settings_of
 from heedful.errors import DataError, SettingError
 from heedful.models.transformers.model import TransformerModel
 from heedful.models.transformers.texts import Text, read_text
@@ -16,7 +16,7 @@ from heedful.types import Dataset, Example
 
 
 def explain_with_classifier(model: TransformerModel, texts: Any, verdict: Verdict | None) -> tuple[Explanation, ...]:
-    """The decision on each text, or pair of texts, explained; in the order of the texts."""
+    """The prediction for each text, or pair of texts, explained; in the order of the texts."""
     given = _texts(texts)
     labels = verdict.labels if verdict is not None else model.classifier.labels
     read = [read_for_classifier(model, text, number) for number, text in enumerate(given)]
@@ -25,7 +25,9 @@ def explain_with_classifier(model: TransformerModel, texts: Any, verdict: Verdic
     dataset = Dataset("", "", task, model.classifier.labels, train=(), dev=(), test=examples)
     subject = subject_of_classifier(model, dataset, AuditSettings(examples=len(examples)), labels=labels)
     guidance = guidance_of(verdict, f"`heedful audit DATA --model {model.classifier.name}`")
-    return explain_subject(subject, {number: known for number, (_, known) in enumerate(read)}, guidance)
+    return explain_subject(
+        subject, {number: known for number, (_, known) in enumerate(read)}, guidance, settings_of(verdict)
+    )
 
 
 def _texts(texts: Any) -> list[Text]:

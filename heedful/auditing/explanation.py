@@ -1,12 +1,14 @@
-"""Explanations of single decisions as plain data: what shows them needs no torch."""
+"""Explanations of single predictions as plain data: what shows them needs no torch."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 import heedful
+from heedful.schema import ClassAnswer, TextOutcome
+from heedful.verdict.outcome_text import BADGES
 
-Action = Literal["attention", "instead", "nothing", "not audited"]
+Show = Literal["attention", "ranking", "key words", "nothing", "not audited"]
 Solver = Literal["exact", "bound", "search"]
 
 SHOWN = 60
@@ -22,41 +24,58 @@ SIGNED = (
     "lime",
     "shap",
 )
-"""Rankings whose weights have a sign: positive for the decision, negative against it."""
+"""Rankings whose weights have a sign: positive for the prediction, negative against it."""
 
 
 @dataclass(frozen=True)
 class Guidance:
-    """What the model's audit says about explaining its decisions.
+    """What the model's audit says about explaining its predictions.
 
     Args:
-        action: what to show; "not audited" where nobody knows.
-        ranking: the ranking to show; where nothing should be shown, the best of those tested.
+        show: what the audit recommends to show; "not audited" if there is no answer.
+        ranking: the ranking that the heat map shows.
         name: that ranking in words.
-        lead: what to do, in a few words.
-        trust: how far to trust the explanation, and why.
+        headline: the audit's answer in one line, or why there is none.
+        sentence: the headline's numbers; empty if it depends on the class.
+        recommendation: what to show, or how to get an answer.
+        basis: what was audited; empty without an audit.
+        overall: the answer for all texts; None without an answer.
+        classes: the answer for each predicted class, by label.
     """
 
-    action: Action
+    show: Show
     ranking: str
     name: str
-    lead: str
-    trust: str
+    headline: str
+    sentence: str
+    recommendation: str
+    basis: str = ""
+    overall: ClassAnswer | None = None
+    classes: Mapping[str, ClassAnswer] = field(default_factory=dict)
 
-    @property
-    def is_reliable(self) -> bool:
-        """Whether the audit says that the ranking may be shown."""
-        return self.action in ("attention", "instead")
+    def sentences(self, predicted: Sequence[str]) -> tuple[str, ...]:
+        """The answers for texts with these predicted labels, and the recommendation."""
+        if self.overall is None:
+            return (self.headline, self.recommendation)
+        labels = [label for label in dict.fromkeys(predicted) if label in self.classes]
+        answers = [(f"If the model predicts {label}", self.classes[label]) for label in labels]
+        if all(answer.answer == "Too few texts" for _, answer in answers):
+            answers.append(("All texts", self.overall))
+        return (
+            self.basis,
+            *(f"{texts}: {answer.answer}. {answer.sentence}" for texts, answer in answers),
+            self.recommendation,
+        )
 
 
 @dataclass(frozen=True)
 class SmallestSet:
-    """The fewest items whose erasure changes the decision: their weight goes to the others, in proportion.
+    """The fewest items whose erasure changes the prediction: their weight goes to the others, in proportion.
 
     Args:
         positions: of the items, counted from 0.
-        becomes: what the model answers without them.
-        probability: of that answer.
+        becomes: the label that the model predicts without them.
+        probability: of that label.
     """
 
     positions: tuple[int, ...]
@@ -66,15 +85,15 @@ class SmallestSet:
 
 @dataclass(frozen=True)
 class OtherAttention:
-    """The most different attention with which the model still gives the same answer.
+    """Adversarial attention: the farthest from the model's own that keeps the prediction within eps.
 
     Args:
         js: its Jensen-Shannon divergence from the model's attention, in nats.
         share: of the largest divergence from the model's attention that any weights have.
-        predicted: what the model answers under it; another label only where the decision was closer than `eps`.
-        probability: of the model's own answer under it.
+        predicted: label under it; another one only if the prediction was closer than `eps`.
+        probability: of the model's own label under it.
         eps: how far the prediction was allowed to move, in total variation distance.
-        solver: "exact"; "bound" where attention may be more different still; "search" where it may be much more so.
+        solver: "exact"; "bound" if attention may be farther still; "search" if it may be much farther.
     """
 
     weights: tuple[float, ...]
@@ -88,17 +107,19 @@ class OtherAttention:
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """Why a model decided as it did on one text, and how far to trust that. A notebook shows it.
+    """Which words decide the prediction for one text, and whether attention points to them. A notebook shows it.
 
     Args:
-        text: as it was written; empty where only tokens are known.
-        items: what attention weighs, as written in the text.
+        text: as it was written; empty if only tokens are known.
+        items: the words (or sentences) that attention weighs, as written in the text.
         probabilities: by label.
-        weights: of each item in `ranking`; NaN where it has none.
-        smallest_set: None where no set of items changes the decision, or none was found.
-        other_attention: None where there is a single item, or no other attention was found.
-        solver: "exact" where all that follows attention is linear, otherwise "search".
-        item: what an item is called: "word", "sentence" or "item".
+        outcome: of the text, for attention; its positions are of `items`.
+        shown_outcome: of the text, for the ranking of the heat map.
+        weights: of each item in `ranking`; NaN if undefined.
+        smallest_set: None if no set of items changes the prediction, or none was found.
+        other_attention: None if there is a single item, or no other attention was found.
+        solver: "exact" if all that follows attention is linear, otherwise "search".
+        item: name of an item: "word", "sentence" or "item".
         notes: what a reader should know about this text, such as words that the model does not know.
     """
 
@@ -107,6 +128,8 @@ class Explanation:
     items: tuple[str, ...]
     predicted: str
     probabilities: Mapping[str, float]
+    outcome: TextOutcome
+    shown_outcome: TextOutcome
     attention: tuple[float, ...]
     weights: tuple[float, ...]
     smallest_set: SmallestSet | None
@@ -123,18 +146,13 @@ class Explanation:
 
     @property
     def ranking(self) -> str:
-        """The name of the ranking to show: one that every audit tests, or another that this audit tested."""
+        """Name of the ranking that the heat map shows."""
         return self.guidance.ranking
 
     @property
     def is_signed(self) -> bool:
-        """Whether negative weights speak against the decision."""
+        """Whether negative weights oppose the prediction."""
         return self.ranking in SIGNED
-
-    @property
-    def trust(self) -> str:
-        """How far to trust the explanation."""
-        return self.guidance.trust
 
     def _repr_html_(self) -> str:
         return heedful.explanations_in_notebook([self])
@@ -142,4 +160,4 @@ class Explanation:
     def __repr__(self) -> str:
         text = self.text or " ".join(self.items)
         shown = f"{text[:SHOWN]} ..." if len(text) > SHOWN else text
-        return f"Explanation({shown!r}: {self.predicted} {self.probability:.2f}; {self.guidance.lead})"
+        return f"Explanation({shown!r}: {self.predicted} {self.probability:.2f}; {BADGES[self.outcome.outcome]})"

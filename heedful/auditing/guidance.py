@@ -1,60 +1,56 @@
-"""What a model's audit says about explaining its decisions: which ranking to show, and how far to trust it."""
+"""What a model's audit says about explaining its predictions: its answers, and which ranking to show."""
 
-from heedful.auditing.explanation import Action, Guidance
-from heedful.errors import pick
-from heedful.schema import Headline, Verdict
-from heedful.verdict.headline import headline
+from heedful.auditing.explanation import Guidance
+from heedful.schema import Verdict
+from heedful.settings import AuditSettings
 from heedful.verdict.ranking_names import METHODS, SHOWN, ranking_title
 
-WITHOUT_ADVICE = "leave_one_out"
-"""What is shown beside attention where no audit says which ranking to show."""
+NO_AUDIT = "No audit of this model is known."
+NO_ANSWER = "The audit of this model did not judge texts, so it has no answer."
 
 
 def guidance_of(verdict: Verdict | None, how_to_audit: str) -> Guidance:
-    """What the verdict says, in the words of its headline.
+    """The answers and the recommendation of the verdict.
 
     Args:
-        how_to_audit: what to run where there is no verdict.
+        how_to_audit: what to run if there is no answer.
     """
-    action, ranking = _choice(verdict)
-    outside = {own.name: own.title for own in verdict.rankings} if verdict is not None else {}
-    pick("ranking", ranking, {**SHOWN, **METHODS, **outside})
-    name = ranking_title(ranking)
-    lead = {
-        "attention": "Attention may be shown.",
-        "instead": f"Show {name}, not attention.",
-        "nothing": "The audit advises to show nothing.",
-        "not audited": "No audit of this model is at hand.",
-    }[action]
-    if verdict is None:
-        trust = f"So nobody knows how far to trust this explanation. To find out, run {how_to_audit}."
-    else:
-        trust = _trust(verdict, headline(verdict))
-    if ranking not in {**SHOWN, **METHODS}:
+    answer = verdict.answer if verdict is not None else None
+    if verdict is None or answer is None:
+        headline = NO_AUDIT if verdict is None else NO_ANSWER
+        how = f"To learn in how many texts attention points to the key words, run {how_to_audit}."
+        return Guidance("not audited", "attention", "attention", headline, "", how)
+    advice = answer.recommendation
+    show, ranking, sentence = (
+        ("key words", "", "") if advice is None else (advice.show, advice.ranking, advice.sentence)
+    )
+    if show != "ranking":
+        ranking = "attention"
+    elif ranking not in {**SHOWN, **METHODS}:
         # Only who made the scores could make them of a new text.
-        shown = ranking_title(WITHOUT_ADVICE)
-        remark = f" Those scores came from outside and cannot be computed here: {shown} is shown."
-        return Guidance("nothing", WITHOUT_ADVICE, shown, lead + (remark if action == "instead" else ""), trust)
-    return Guidance(action, ranking, name, lead, trust)
+        sentence += " Those scores came from outside and cannot be computed here: the heat map shows attention."
+        show, ranking = "key words", "attention"
+    return Guidance(
+        show=show,
+        ranking=ranking,
+        name=ranking_title(ranking),
+        headline=answer.headline,
+        sentence=answer.sentence,
+        recommendation=sentence,
+        basis=_basis(verdict),
+        overall=answer.overall,
+        classes={each.shares.label: each for each in answer.classes if each.shares.label is not None},
+    )
 
 
-def _choice(verdict: Verdict | None) -> tuple[Action, str]:
-    """What to do, and which ranking to show."""
-    if verdict is None:
-        return "not audited", WITHOUT_ADVICE
-    if verdict.advice is not None:
-        return verdict.advice.action, verdict.advice.ranking or WITHOUT_ADVICE
-    # No other ranking was tested, or nothing is counted.
-    return ("attention", "attention") if headline(verdict).answer == "yes" else ("nothing", WITHOUT_ADVICE)
+def _basis(verdict: Verdict) -> str:
+    """How many seeds and texts the answer rests on."""
+    seeds = max(1, len(verdict.trainings))
+    count = f"{seeds} seed{'' if seeds == 1 else 's'} and {verdict.texts:,} text{'' if verdict.texts == 1 else 's'}"
+    return f"Audit of {count}{'; another seed may give another answer' if seeds == 1 else ''}."
 
 
-def _trust(verdict: Verdict, answer: Headline) -> str:
-    """How far to trust an explanation: what the audit rests on, what it says of attention, what to show."""
-    texts = "1 text" if verdict.texts == 1 else f"{verdict.texts:,} texts"
-    is_shut = answer.answer in ("nothing to explain", "too few texts")
-    basis = f"{len(verdict.trainings)} trainings and {texts}"
-    if len(verdict.trainings) < 2:
-        basis = f"one training and {texts}{'' if is_shut else '; another seed may answer otherwise'}"
-    reason = answer.text if is_shut else ""
-    sentences = f"Audit of {basis}.", "May attention be shown?", answer.lead, reason, answer.advice
-    return " ".join(part for part in sentences if part)
+def settings_of(verdict: Verdict | None) -> AuditSettings:
+    """The settings by which the audit judged texts; the defaults without an audit."""
+    used = verdict.settings.get("audit") if verdict is not None else None
+    return AuditSettings.model_validate(used) if used else AuditSettings()

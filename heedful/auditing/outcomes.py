@@ -195,7 +195,7 @@ class Judge:
         texts = {
             row: TextToJudge(
                 whole=whole[row],
-                scores={**scores[row], **_scores_by_word(evidence, row, settings.alone_weight)},
+                scores={**scores[row], **scores_by_word(evidence, row, settings.alone_weight)},
                 seed=(*seeds[row], 2),
                 empty=float(empty[row][0, deleted[row].predicted]),
                 extra=[deleted[row].key.words],
@@ -319,7 +319,7 @@ def empty_probabilities(evidence: Evidence) -> Float[ndarray, "batch classes"]:
     return logits.double().softmax(-1).cpu().numpy()
 
 
-def _scores_by_word(evidence: Evidence, row: int, alone_weight: float) -> dict[str, Float[ndarray, " item"]]:
+def scores_by_word(evidence: Evidence, row: int, alone_weight: float) -> dict[str, Float[ndarray, " item"]]:
     """The rankings that deleting single words gives, read before."""
     count, y = int(evidence.items[row].sum()), int(evidence.predicted[row])
     single = np.eye(count, dtype=bool)

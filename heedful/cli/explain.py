@@ -1,6 +1,7 @@
-"""`heedful explain`: what a finished run's decision on a text rests on, and how far to trust that."""
+"""`heedful explain`: which words decide the prediction for a text, and whether attention points to them."""
 
 import os
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -70,8 +71,9 @@ def explain(
     audits: options.Audits = "audits",
     device: options.Device = "cpu",
 ) -> None:
-    """Explain a model's decision on a text, or on the texts of a file, as the model's audit advises."""
+    """Show which words decide the prediction for a text, and whether attention points to them."""
     use_threads(1, device)
+    from heedful.report.explanation_rows import audit_sentences, badge, outcome_lines, printable
     from heedful.runs.store import Store
 
     _check_given(text_or_file, text, out)
@@ -88,20 +90,27 @@ def explain(
         pairs, notes = [(text_or_file, query or "")], []
     most = limit or (ON_PAGE if out else len(pairs) if printed.as_json else IN_TERMINAL)
     if len(pairs) > most:
-        notes.append(f"Explained are the first {most} of {len(pairs):,} texts; --limit changes that.")
+        notes.append(f"Showing the first {most} of {len(pairs):,} texts. Use --limit to change this.")
     verdict = explained.audited_by(Path(audits))
     if verdict is None:
-        notes.append(f"There is no audit of this model in {audits}/.")
+        notes.append(f"{audits}/ has no audit of this model.")
     explanations = replace(_explained(explained, pairs[:most], verdict, device), notes=tuple(notes))
     page = explanations.save(out) if out else None
     if printed.as_json or printed.is_quiet:
-        printed.end(explanations.as_dict(), result=str(page or explanations.guidance.lead))
+        outcomes = "\n".join(outcome_lines(each)[0] for each in explanations)
+        printed.end(explanations.as_dict(), result=str(page or outcomes))
         return
     if page is None or not is_file:
         explanations.show(printed.console)
     else:
-        printed.console.print(explanations.guidance.lead, style="bold", markup=False)
-        printed.console.print(explanations.guidance.trust, *notes, sep="\n", markup=False)
+        counts = Counter(badge(each) for each in explanations)
+        listed = ", ".join(f"{name}: {count}" for name, count in counts.most_common())
+        sentences = (
+            f"Outcomes of {len(explanations)} texts: {listed}.",
+            *audit_sentences(explanations.decisions),
+            *notes,
+        )
+        printed.console.print(*map(printable, sentences), sep="\n", markup=False)
     if page is not None:
         printed.console.print(f"page: {page}", markup=False, soft_wrap=True)
 

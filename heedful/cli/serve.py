@@ -60,8 +60,10 @@ def serve(
         address = f"http://{HOST}:{chosen}/?token={token}"
         for model in served:
             printed.console.print(f"{model.info.id}  {model.info.name}", markup=False, soft_wrap=True)
-            if model.info.verdict is None:
-                printed.note("this model has no audit: `heedful audit` tells how far to trust its attention.")
+            if model.info.audit is None:
+                printed.note(
+                    "this model has no audit: `heedful audit` tells how often its attention points to key words."
+                )
         printed.console.print(f"open {address}", markup=False, soft_wrap=True)
         printed.console.print("Ctrl-C ends it.")
         ids = [model.info.id for model in served]

@@ -1,4 +1,4 @@
-"""Explanations of single decisions: as one self-contained page, in the terminal, as JSON. Needs no torch."""
+"""Explanations of single predictions: as one self-contained page, in the terminal, as JSON. Needs no torch."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,11 +8,18 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import BaseModel
+
 from heedful.auditing.explanation import Explanation, Guidance
 from heedful.errors import SettingError
 from heedful.report.explanation_rows import (
+    Row,
+    audit_sentences,
+    badge,
     definitions,
     is_signed,
+    key_mark,
+    outcome_lines,
     prediction,
     printable,
     rows_of,
@@ -31,12 +38,16 @@ if TYPE_CHECKING:
     from heedful.types import Model
 
 
+MOST_NAMED = 5
+"""Outcomes that the representation lists."""
+
+
 @dataclass(frozen=True, repr=False)
 class Explanations:
-    """Decisions of one model on one text or several, explained: like a list, and to be shown.
+    """Predictions of one model for one text or several, explained: like a list, and to be shown.
 
     Args:
-        decisions: one explanation a text, at least one.
+        decisions: one explanation per text, at least one.
         facts: what the model is, by name.
         notes: what was left out.
     """
@@ -56,7 +67,7 @@ class Explanations:
 
     @property
     def guidance(self) -> Guidance:
-        """What the model's audit says of such explanations."""
+        """What the model's audit says about explaining its predictions."""
         return self.decisions[0].guidance
 
     def show(self, console: "Console | None" = None) -> None:
@@ -68,29 +79,28 @@ class Explanations:
         show(self.decisions, self.notes, console or Console(highlight=False))
 
     def _repr_html_(self) -> str:
-        from heedful.report.notebook import explanations_in_notebook
+        from heedful.report.explanation_notebook import explanations_in_notebook
 
         return explanations_in_notebook(self.decisions, self.notes)
 
     def __repr__(self) -> str:
+        more = ", ..." if len(self) > MOST_NAMED else ""
         count = f"{len(self)} text{'' if len(self) == 1 else 's'}"
-        return f"Explanations({self.facts.get('Model', 'a model')}, {count}: {self.guidance.lead})"
+        outcomes = ", ".join(map(badge, self.decisions[:MOST_NAMED]))
+        return f"Explanations({self.facts.get('Model', 'a model')}, {count}: {outcomes}{more})"
 
     def html(self) -> str:
         """The whole page. Every word that comes from a text is escaped; nothing in it runs, and it loads nothing."""
-        readings = [
-            (explanation, prediction(explanation), rows_of(explanation), sentences_of(explanation))
-            for explanation in self.decisions
-        ]
         environment = templates(HERE)
         environment.filters["printable"] = printable
+        item, signed = self.decisions[0].item, is_signed(self.decisions)
         return environment.get_template("explanation.html").render(
-            guidance=self.guidance,
             facts=list(self.facts.items()),
-            readings=readings,
-            signed=is_signed(self.decisions),
-            flips=any(each.smallest_set for each in self.decisions),
-            item=self.decisions[0].item,
+            readings=[_Reading.of(each) for each in self.decisions],
+            audit=audit_sentences(self.decisions),
+            signed=signed,
+            marks=sorted({(key_mark(each, item), _is_loose(each)) for each in self.decisions if key_mark(each, item)}),
+            item=item,
             definitions=definitions(self.decisions),
             notes=self.notes,
         )
@@ -115,10 +125,41 @@ class Explanations:
 
     def as_dict(self) -> dict[str, Any]:
         """All of it as plain data that JSON can hold; what is undefined is None."""
-        texts = [{**asdict(each), "ranking": each.ranking} for each in self.decisions]
+        texts = [{**asdict(each), "ranking": each.ranking, "sentences": outcome_lines(each)} for each in self.decisions]
         for text in texts:
             del text["guidance"]
-        return _plain({"facts": self.facts, "guidance": asdict(self.guidance), "notes": self.notes, "texts": texts})
+        guidance = {**asdict(self.guidance), "sentences": audit_sentences(self.decisions)}
+        return _plain({"facts": self.facts, "guidance": guidance, "notes": self.notes, "texts": texts})
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """A text as the page shows it."""
+
+    explanation: Explanation
+    outcome: tuple[str, ...]
+    badge: str
+    is_loose: bool
+    prediction: str
+    rows: list[Row]
+    sentences: list[str]
+
+    @classmethod
+    def of(cls, explanation: Explanation) -> "_Reading":
+        return cls(
+            explanation=explanation,
+            outcome=outcome_lines(explanation),
+            badge=badge(explanation),
+            is_loose=_is_loose(explanation),
+            prediction=prediction(explanation),
+            rows=rows_of(explanation),
+            sentences=sentences_of(explanation),
+        )
+
+
+def _is_loose(explanation: Explanation) -> bool:
+    """Whether no small set decides, so that the marked words are only those with the largest effect."""
+    return explanation.outcome.outcome == "no_small_set"
 
 
 def explain(
@@ -131,15 +172,15 @@ def explain(
     reference: "Trained | None" = None,
     device: str | None = None,
 ) -> Explanations:
-    """The model's decisions on texts, explained as its audit advises: `.show()`, `.save("page.html")`, or take `[0]`.
+    """The model's predictions for texts, explained: `.show()`, `.save("page.html")`, or take `[0]`.
 
     Args:
         model: a finished run, or any object with the protocol's verbs.
-        texts: a text or a list of them for a finished run, (text, query) where it reads a query; a `Batch` or a list of
+        texts: a text or a list of them for a finished run, (text, query) if it reads a query; a `Batch` or a list of
             them for a model of the user's own.
-        audit: the model's audit, which says what to show and how far to trust it.
+        audit: the model's audit, by whose settings texts are judged and which recommends the ranking to show.
         words: of a model of the user's own, as `heedful.audit` takes them.
-        labels: what its classes are called, where the audit does not say.
+        labels: names of its classes, if the audit has none.
         reference: the run whose attention a run with frozen attention imposes.
     """
     from heedful.auditing.explain import described_model, explain_texts
@@ -149,7 +190,9 @@ def explain(
 
 
 def _plain(value: Any) -> Any:
-    """The value with lists for tuples, and None for numbers that are undefined."""
+    """The value with lists for tuples, and None for undefined numbers."""
+    if isinstance(value, BaseModel):
+        return _plain(value.model_dump())
     if isinstance(value, Mapping):
         return {name: _plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple):

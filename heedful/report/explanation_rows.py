@@ -1,4 +1,4 @@
-"""What an explanation shows, in the terminal as on the page: rows of weighted words, and sentences."""
+"""What every view of an explanation shows: rows of weighted words, and sentences."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,25 +6,27 @@ from dataclasses import dataclass
 from math import isfinite, isnan
 from unicodedata import category
 
-from heedful.auditing.explanation import Explanation
+from heedful.auditing.explanation import Explanation, Show
 from heedful.report.examples import PALE
+from heedful.verdict.outcome_text import BADGES, outcome_sentence, outcome_sentences
 
-OTHER = "Same answer, other attention"
+OTHER = "Adversarial attention"
 FAINT = 0.05
-"""Weights below this share of full colour are not marked as speaking against the decision."""
+"""Negative weights below this share of full color are not marked as opposing the prediction."""
 MOST_LISTED = 10
-"""Items of the smallest set that are listed; all of them are marked."""
+"""Items of the smallest set that are listed."""
 MOST_LABELS = 5
-"""Answers that are listed beside the model's own."""
+"""Labels that are listed next to the predicted one."""
 MOST_UNREAD = 300
 """Characters that are shown of what the model did not read."""
-NOTES = {
-    "attention": ("may be shown, says the audit", ""),
-    "instead": ("recommended by the audit", "for comparison"),
-    "nothing": ("not to be relied on", "not to be relied on"),
-    "not audited": ("not audited", "not audited"),
+NOTES: dict[Show, tuple[str, str]] = {
+    "attention": ("recommended by the audit", ""),
+    "ranking": ("recommended by the audit", "for comparison"),
+    "key words": ("not to be shown without its outcome", ""),
+    "nothing": ("not to be shown", ""),
+    "not audited": ("not audited", ""),
 }
-"""What stands beside the ranking and beside attention, by the audit's advice."""
+"""Notes on the ranking that is shown and on attention, by the recommendation."""
 
 # A text may come from anywhere: control characters could move the cursor, and marks of direction reorder the line.
 UNSAFE = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
@@ -33,14 +35,14 @@ UNSAFE |= {code: "" for code in (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F),
 
 @dataclass(frozen=True)
 class Token:
-    """An item and its colour.
+    """An item and its color.
 
     Args:
-        before: what stands between the item before and this one.
-        strength: of the colour, from 0 to 1.
+        before: what stands between the previous item and this one.
+        strength: of the color, from 0 to 1.
         value: the weight in words.
-        against: whether it speaks against the decision.
-        flips: whether it is in the smallest set that changes the decision.
+        against: whether it opposes the prediction.
+        is_key: whether it is one of the words with the largest effect.
     """
 
     before: str
@@ -48,7 +50,7 @@ class Token:
     strength: float
     value: str
     against: bool
-    flips: bool
+    is_key: bool
 
 
 @dataclass(frozen=True)
@@ -68,28 +70,49 @@ class Row:
 
     @property
     def description(self) -> str:
-        """Every item with its weight, for those who do not see colours."""
+        """Every item with its weight, for those who do not see colors."""
         return f"{self.name}. " + "; ".join(f"{token.text}: {token.value}" for token in self.tokens)
 
 
 def rows_of(explanation: Explanation) -> list[Row]:
-    """The ranking to show, attention beside it, and the most different attention with the same answer."""
-    note, beside = NOTES[explanation.guidance.action]
-    rows = [_row(explanation, explanation.guidance.name.capitalize(), note, explanation.weights)]
+    """The ranking to show, attention if it is another one, and adversarial attention."""
+    note, own = NOTES[explanation.guidance.show]
+    rows = [_row(explanation, _capital(explanation.guidance.name), note, explanation.weights)]
     if explanation.ranking != "attention":
-        rows.append(_row(explanation, "Attention", beside, explanation.attention))
+        rows.append(_row(explanation, "Attention", own, explanation.attention))
     if other := explanation.other_attention:
         probability = format_probability(other.probability)
-        answers = f"answers {explanation.predicted} with {probability}"
-        # Where the decision was closer than eps, the other attention may tip it.
-        tips = f"gives {explanation.predicted} {probability}, just below another"
-        note = answers if other.predicted == explanation.predicted else tips
+        same = f"predicts {explanation.predicted} with {probability}"
+        # If the prediction was closer than eps, other attention may tip it.
+        tips = f"gives {explanation.predicted} {probability}, just below another label"
+        note = same if other.predicted == explanation.predicted else tips
         rows.append(_row(explanation, OTHER, note, other.weights))
     return rows
 
 
+def badge(explanation: Explanation) -> str:
+    """The outcome in a word or two."""
+    return BADGES[explanation.outcome.outcome]
+
+
+def key_mark(explanation: Explanation, item: str) -> str:
+    """What the marked items are; empty if none are marked."""
+    if not explanation.outcome.key_words:
+        return ""
+    is_loose = explanation.outcome.outcome == "no_small_set"
+    return f"{item}s with the largest effect (no small set decides)" if is_loose else f"key {item}s"
+
+
+def outcome_lines(explanation: Explanation) -> tuple[str, ...]:
+    """What is said about the outcome: of attention, and of another ranking if that is shown."""
+    item, shown = explanation.item, explanation.shown_outcome
+    sentences = outcome_sentences(explanation.outcome, [_named(each) for each in explanation.items], item)
+    is_other = shown.ranking != explanation.outcome.ranking and shown.outcome in ("points", "misses")
+    return (*sentences, outcome_sentence(shown, item)) if is_other else sentences
+
+
 def prediction(explanation: Explanation) -> str:
-    """What the model answers, and how sure it is of each answer."""
+    """How probable the predicted label is, and each of the others."""
     others = [label for label in explanation.probabilities if label != explanation.predicted]
     ranked = sorted(others, key=lambda label: -explanation.probabilities[label])
     listed = [f"{label} {format_probability(explanation.probabilities[label])}" for label in ranked[:MOST_LABELS]]
@@ -98,7 +121,7 @@ def prediction(explanation: Explanation) -> str:
 
 
 def format_probability(probability: float) -> str:
-    """Two decimals, or three near 0 and 1: no answer is certain.
+    """Two decimals, or three near 0 and 1: no prediction is certain.
 
     >>> [format_probability(p) for p in (0.5, 0.997, 0.99999, 1e-9)]
     ['0.50', '0.997', 'above 0.999', 'below 0.001']
@@ -110,28 +133,33 @@ def format_probability(probability: float) -> str:
     return f"{probability:.2f}" if 0.005 <= probability < 0.995 else f"{probability:.3f}"
 
 
+def audit_sentences(explanations: Sequence[Explanation]) -> tuple[str, ...]:
+    """What the model's audit says of texts with these predictions."""
+    return explanations[0].guidance.sentences([each.predicted for each in explanations])
+
+
 def sentences_of(explanation: Explanation) -> list[str]:
-    """What would change the decision, and how different attention could be."""
+    """What erasure changes the prediction, and how different attention could be."""
     if len(explanation.items) < 2:
         return []
     return [_smallest(explanation), _other(explanation)]
 
 
 def definitions(explanations: Sequence[Explanation]) -> str:
-    """What the sentences mean by erasing, and by the same answer."""
+    """What the sentences mean by erasing and by adversarial attention."""
     item = explanations[0].item
-    erase = f"To erase {'an' if item == 'item' else 'a'} {item} is to give its attention to the others, in proportion."
+    erase = f"To erase an attention weight is to give it to the other {item}s, in proportion."
     eps = {each.other_attention.eps for each in explanations if each.other_attention}
     if not eps:
         return erase
     return (
-        f"{erase} The most different attention is the furthest from the model's, by Jensen-Shannon divergence (JSD, in "
+        f"{erase} Adversarial attention is the farthest from the model's own, by Jensen-Shannon divergence (JSD, in "
         f"nats), that moves the prediction by at most {max(eps):g}."
     )
 
 
 def is_signed(explanations: Sequence[Explanation]) -> bool:
-    """Whether some weights may speak against a decision."""
+    """Whether some weights may oppose a prediction."""
     return any(explanation.is_signed for explanation in explanations)
 
 
@@ -139,34 +167,36 @@ def _smallest(explanation: Explanation) -> str:
     smallest, is_exact = explanation.smallest_set, explanation.solver == "exact"
     if smallest is None:
         if is_exact:
-            return f"Whichever {explanation.item}s are erased, the decision stays the same."
-        return f"No set of {explanation.item}s was found whose erasure changes the decision."
+            return f"Erasing attention weights changes the prediction for no set of {explanation.item}s."
+        return f"No set of {explanation.item}s was found whose erased attention weights change the prediction."
     listed = ", ".join(_quoted(explanation.items[place]) for place in smallest.positions[:MOST_LISTED])
     more = len(smallest.positions) - MOST_LISTED
     listed += f" and {more} more" if more > 0 else ""
     count = f"{len(smallest.positions)} of {len(explanation.items)} {explanation.item}s"
+    plural = "" if len(smallest.positions) == 1 else "s"
     proof = "no smaller set does" if is_exact else "a smaller set may exist"
     becomes = f"{smallest.becomes} (probability {format_probability(smallest.probability)})"
-    return f"Erasing {listed} ({count}) changes the decision to {becomes}; {proof}."
+    return f"Erasing the attention weight{plural} of {listed} ({count}) changes the prediction to {becomes}; {proof}."
 
 
 def _other(explanation: Explanation) -> str:
     other = explanation.other_attention
     if other is None:
-        return "No other attention with the same answer was found."
-    which = "The most different attention found" if other.solver == "search" else "The most different attention"
+        return "No other attention that keeps the prediction was found."
+    which = "The adversarial attention that was found" if other.solver == "search" else "Adversarial attention"
     reaches = "reaches at least" if other.solver == "bound" else "reaches"
     probability = format_probability(other.probability)
-    answer = f"with the same answer (probability {probability})"
+    kept = f"keeps the prediction (probability {probability})"
     if other.predicted != explanation.predicted:
-        answer = f"within {other.eps:g} of the prediction ({explanation.predicted} {probability}, just below another)"
-    return f"{which} {answer} {reaches} {100 * other.share:.0f} % of the maximum divergence (JSD {other.js:.2f})."
+        label = f"{explanation.predicted} {probability}, just below another label"
+        kept = f"moves the prediction by at most {other.eps:g} ({label})"
+    return f"{which} {kept} and {reaches} {100 * other.share:.0f} % of the maximum divergence (JSD {other.js:.2f})."
 
 
 def _row(explanation: Explanation, name: str, note: str, weights: Sequence[float]) -> Row:
     sizes = [abs(weight) if isfinite(weight) else 0.0 for weight in weights]
     full = max(max(sizes), PALE * sum(sizes) / len(sizes))
-    flips = set(explanation.smallest_set.positions) if explanation.smallest_set else set()
+    key = set(explanation.outcome.key_words)
     gaps, rest = _between(explanation.text, explanation.items)
     tokens = tuple(
         Token(
@@ -175,7 +205,7 @@ def _row(explanation: Explanation, name: str, note: str, weights: Sequence[float
             strength=round(size / full, 3) if full > 0 else 0.0,
             value=_written(weight),
             against=weight < -FAINT * full,
-            flips=place in flips,
+            is_key=place in key,
         )
         for place, (before, item, weight, size) in enumerate(zip(gaps, explanation.items, weights, sizes, strict=True))
     )
@@ -204,12 +234,12 @@ def printable(text: str) -> str:
 
 
 def _named(item: str) -> str:
-    """The item as it can be printed; by the numbers of its characters where nothing of it can."""
+    """The item as it can be printed; by the codes of its characters if nothing of it can."""
     return printable(item) if printable(item).strip() else _numbered(item)
 
 
 def _quoted(item: str) -> str:
-    """The item in quotation marks, not too long; by the numbers of its characters where none can be seen alone."""
+    """The item in quotation marks, not too long; by the codes of its characters if none can be seen alone."""
     is_visible = any(category(character)[0] not in "CMZ" for character in item)
     return f"“{_cut(printable(item) if is_visible else _numbered(item), 40)}”"
 
@@ -219,7 +249,7 @@ def _numbered(item: str) -> str:
 
 
 def _between(text: str, items: Sequence[str]) -> tuple[list[str], str]:
-    """What stands before each item in the text, and after the last; spaces where the items are not in it.
+    """What stands before each item in the text, and after the last; spaces if the items are not in it.
 
     >>> _between("It isn't BAD!", ["It", "isn", "'", "t", "BAD"])
     (['', ' ', '', '', ' '], '!')
@@ -245,3 +275,7 @@ def _places(text: str, items: Sequence[str]) -> Iterator[int]:
 
 def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _capital(name: str) -> str:
+    return name[0].upper() + name[1:]

@@ -1,4 +1,4 @@
-"""Explanations in the terminal, by rich: weights as colours, and in words where there are none."""
+"""Explanations in the terminal, by rich: weights as colors, and in words without colors."""
 
 from collections.abc import Sequence
 
@@ -10,8 +10,11 @@ from heedful.auditing.explanation import Explanation
 from heedful.report.explanation_rows import (
     Row,
     Token,
+    audit_sentences,
     definitions,
     is_signed,
+    key_mark,
+    outcome_lines,
     prediction,
     printable,
     rows_of,
@@ -20,51 +23,60 @@ from heedful.report.explanation_rows import (
 
 INK = "#1f2933"
 SHADES = {False: ((255, 246, 232), (255, 166, 48)), True: ((234, 244, 252), (109, 176, 232))}
-"""From the palest to the strongest colour: for the decision, and against it. They carry their own ink, so that they can
-be read on any background."""
+"""From the palest to the strongest color: supporting and opposing the prediction. They carry their own ink, so they
+can be read on any background."""
 FAINT = 0.04
-"""Weaker colours are left out."""
+"""Weaker colors are left out."""
+STYLES = {"points": "bold", "misses": "bold red", "no_small_set": "bold yellow", None: "bold yellow"}
+"""Of the first sentence, by outcome."""
 
 
 def show(explanations: Sequence[Explanation], notes: Sequence[str], console: Console) -> None:
-    """Print what the audit says of such explanations, each of them, how to read them, and what was left out."""
-    guidance = explanations[0].guidance
-    colour = "" if guidance.is_reliable else "red" if guidance.action == "nothing" else "yellow"
-    console.print(_text(guidance.lead, f"bold {colour}"))
-    console.print(_text(guidance.trust))
+    """Print each of them, what the audit says of such texts, how to read all this, and what was left out."""
     for number, explanation in enumerate(explanations, start=1):
-        console.print()
+        if number > 1:
+            console.print()
         _print(explanation, f"Text {number}: " if len(explanations) > 1 else "", console)
     console.print()
-    if _has_colours(console):
-        console.print(_legend(explanations))
+    for sentence in audit_sentences(explanations):
+        console.print(_text(sentence))
+    console.print()
+    if legend := _legend(explanations, has_colors=_has_colors(console)):
+        console.print(legend)
     console.print(_text(definitions(explanations), "dim"))
     for note in notes:
         console.print(_text(note))
 
 
-def _has_colours(console: Console) -> bool:
+def _has_colors(console: Console) -> bool:
     return console.color_system is not None and not console.no_color
 
 
 def _print(explanation: Explanation, heading: str, console: Console) -> None:
-    answer = Text(f"{heading}The model answers ")
-    answer.append_text(_text(explanation.predicted, "bold")).append_text(_text(f" {prediction(explanation)}"))
-    console.print(answer)
+    first, *others = outcome_lines(explanation)
+    console.print(Text(heading).append_text(_text(first, STYLES[explanation.outcome.outcome])))
+    predicted = Text("The model predicts ")
+    predicted.append_text(_text(explanation.predicted, "bold")).append_text(_text(f" {prediction(explanation)}."))
+    console.print(predicted)
     if explanation.query:
         console.print(_text(f"Question or hypothesis: {explanation.query}"))
-    rows, has_colours = rows_of(explanation), _has_colours(console)
-    if not has_colours:
+    for sentence in others:
+        console.print(_text(sentence))
+    rows, has_colors = rows_of(explanation), _has_colors(console)
+    if not has_colors:
         # All rows would look alike, so the text stands here once.
-        console.print(_indented(_map(rows[0])))
+        console.print()
+        console.print(_indented(_map(rows[0], has_colors=False)))
     for row in rows:
         console.print()
         console.print(_text(row.name, "bold").append_text(_text(f" ({row.note})" if row.note else "", "dim")))
-        if has_colours:
-            console.print(_indented(_map(row)))
+        if has_colors:
+            console.print(_indented(_map(row, has_colors=True)))
         console.print(_indented(_text(row.heaviest, "dim")))
-    console.print()
-    for sentence in sentences_of(explanation):
+    sentences = sentences_of(explanation)
+    if sentences or explanation.notes:
+        console.print()
+    for sentence in sentences:
         console.print(_text(f"- {sentence}"))
     for note in explanation.notes:
         console.print(_text(f"- {note}", "yellow"))
@@ -74,15 +86,16 @@ def _indented(written: Text) -> Padding:
     return Padding(written, (0, 0, 0, 2))
 
 
-def _map(row: Row) -> Text:
+def _map(row: Row, *, has_colors: bool) -> Text:
     written = Text()
     for token in row.tokens:
-        written.append_text(_text(token.before)).append_text(_text(token.text, _style(token)))
+        named = token.text if has_colors or not token.is_key else f"[{token.text}]"
+        written.append_text(_text(token.before)).append_text(_text(named, _style(token)))
     return written.append_text(_text(row.rest, "dim"))
 
 
 def _style(token: Token) -> str:
-    underline = "underline" if token.flips else ""
+    underline = "bold underline" if token.is_key else ""
     if token.strength < FAINT:
         return underline
     pale, strong = SHADES[token.against]
@@ -91,16 +104,20 @@ def _style(token: Token) -> str:
     return f"{INK} on {background} {underline} {'italic' if token.against else ''}".strip()
 
 
-def _legend(explanations: Sequence[Explanation]) -> Text:
-    """What colours and underlines mean."""
+def _legend(explanations: Sequence[Explanation], *, has_colors: bool) -> Text:
+    """What colors, underlines and brackets mean."""
     item, signed = explanations[0].item, is_signed(explanations)
-    for_it = Token("", item, 1.0, "", against=False, flips=False)
-    against = Token("", item, 1.0, "", against=True, flips=False)
-    legend = _text(item, _style(for_it)).append(" speaks for the decision" if signed else " large weight", "dim")
+    marks = dict.fromkeys(key_mark(each, item) for each in explanations if key_mark(each, item))
+    key = [" or ".join(marks)] if marks else []
+    if not has_colors:
+        return _text("".join(f"[{item}] {mark}" for mark in key), "dim")
+    for_it = Token("", item, 1.0, "", against=False, is_key=False)
+    against = Token("", item, 1.0, "", against=True, is_key=False)
+    legend = _text(item, _style(for_it)).append(" supports the prediction" if signed else " large weight", "dim")
     if signed:
-        legend.append("  ").append(item, _style(against)).append(" speaks against it", "dim")
-    if any(explanation.smallest_set for explanation in explanations):
-        legend.append("  ").append(item, "underline").append(" smallest set whose erasure changes the decision", "dim")
+        legend.append("  ").append(item, _style(against)).append(" opposes it", "dim")
+    for mark in key:
+        legend.append("  ").append(item, "bold underline").append(f" {mark}", "dim")
     return legend
 
 

@@ -1,15 +1,12 @@
-"""What a notebook shows of audits and explanations: a piece of HTML that stands alone, in light and in dark."""
+"""What a notebook shows of audits: a piece of HTML that stands alone, in light and in dark."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from heedful.errors import SettingError
 from heedful.formatting import printable
-from heedful.report import explanation_rows, write_report
+from heedful.report import write_report
 from heedful.report.answers import shown_answer
 from heedful.report.audit_files import AuditFiles
 from heedful.report.battery import question_rows
@@ -22,49 +19,13 @@ from heedful.verdict.answer_text import accuracy_text
 
 if TYPE_CHECKING:
     from heedful.auditing.audit import Audit
-    from heedful.auditing.explanation import Explanation
 
 STRONGEST = 0.55
-"""Opacity of the colour of the largest weight: black and white can both be read on it."""
-FOR, AGAINST = "240, 130, 0", "40, 120, 220"
+"""Opacity of the color of the largest weight: black and white can both be read on it."""
+HUE = "240, 130, 0"
 MOST_TOKENS = 150
 """Words of a text that are shown; a page has all."""
-MOST_TEXTS = 10
-"""Explanations that are shown; their page has all."""
 PAGES = (".html", ".htm")
-
-
-@dataclass(frozen=True)
-class Token:
-    """A word, what stands before it, and the colour behind it."""
-
-    before: str
-    text: str
-    value: str
-    colour: str
-    against: bool
-    flips: bool
-
-
-@dataclass(frozen=True)
-class Map:
-    """A row of weights over a text, of which some words may be left out at the end."""
-
-    name: str
-    note: str
-    tokens: tuple[Token, ...]
-    left_out: int
-
-
-@dataclass(frozen=True)
-class Reading:
-    """A text as the model reads it."""
-
-    title: str
-    note: str
-    maps: tuple[Map, ...]
-    query: str = ""
-    sentences: tuple[str, ...] = ()
 
 
 def audit_in_notebook(audit: "Audit") -> str:
@@ -79,20 +40,7 @@ def audit_in_notebook(audit: "Audit") -> str:
         rows=question_rows([files]),
         item=verdict.item,
         most_tokens=MOST_TOKENS,
-        color=partial(_colour, against=False),
-    )
-
-
-def explanations_in_notebook(explanations: "Sequence[Explanation]", notes: Sequence[str] = ()) -> str:
-    """What the audit says of such explanations, and each of them as heat maps and sentences."""
-    left_out = len(explanations) - MOST_TEXTS
-    more = [f"{left_out} more on the page that `save` writes."] if left_out > 0 else []
-    return _rendered(
-        "notebook_explanation.html",
-        guidance=explanations[0].guidance,
-        readings=[_reading_of(explanation) for explanation in explanations[:MOST_TEXTS]],
-        definitions=explanation_rows.definitions(explanations),
-        notes=[*notes, *more],
+        color=_color,
     )
 
 
@@ -147,29 +95,10 @@ def _title(audit: "Audit") -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _reading_of(explanation: "Explanation") -> Reading:
-    maps = [
-        _map(row.name, row.note, [(token.before, token, token.strength) for token in row.tokens], len(row.tokens))
-        for row in explanation_rows.rows_of(explanation)
-    ]
-    sentences = (*explanation_rows.sentences_of(explanation), *explanation.notes)
-    probability = explanation_rows.prediction(explanation)
-    return Reading(explanation.predicted, probability, tuple(maps), explanation.query, sentences)
+def _color(strength: float) -> str:
+    """The color behind a word, as CSS has it.
 
-
-def _map(name: str, note: str, tokens: Sequence[tuple[str, explanation_rows.Token, float]], count: int) -> Map:
-    """The row, each token given by what stands before it, itself, and how strong its colour is."""
-    shown = [
-        Token(before, token.text, token.value, _colour(strength, against=token.against), token.against, token.flips)
-        for before, token, strength in tokens[:MOST_TOKENS]
-    ]
-    return Map(name, note, tuple(shown), count - len(shown))
-
-
-def _colour(strength: float, *, against: bool) -> str:
-    """The colour behind a word, as CSS has it.
-
-    >>> _colour(0.5, against=False)
+    >>> _color(0.5)
     'rgba(240, 130, 0, 0.275)'
     """
-    return f"rgba({AGAINST if against else FOR}, {round(STRONGEST * strength, 3):g})"
+    return f"rgba({HUE}, {round(STRONGEST * strength, 3):g})"

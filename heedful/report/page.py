@@ -23,7 +23,7 @@ from heedful.report.heatmap import embedded_json, example_data
 from heedful.report.names import shown_settings
 from heedful.report.texts import gather_texts
 from heedful.schema import Substitution, Verdict, Word, Words
-from heedful.verdict.answer_text import accuracy_text
+from heedful.verdict.answer_text import QUESTION, accuracy_text
 from heedful.verdict.outcome_text import BADGES
 
 HERE = Path(__file__).parent
@@ -55,6 +55,7 @@ def render_page(audits: Sequence[AuditFiles], figures: Sequence[Figure] = ()) ->
     examples = example_data(audits, texts.runs)
     page = templates(HERE).get_template("page.html")
     return page.render(
+        question=QUESTION,
         audits=list(zip(texts.runs, (audit.verdict for audit in audits), strict=True)),
         answers=[(name, shown_answer(audit.verdict)) for audit, name in zip(audits, texts.runs, strict=True)],
         rankings=[pair for pair in zip(texts.runs, ranking_rows(audits), strict=True) if pair[1]],

@@ -94,7 +94,7 @@ def _add_texts(app: FastAPI, served: dict[str, ServedModel]) -> None:
     @app.post("/api/read")
     def read(request: ReadRequest) -> Response:
         def answer(model: ServedModel, read: ReadText) -> Response:
-            return _json(state_of(read, model.info.id, model.audited, is_quick=request.is_quick))
+            return _json(state_of(read, model.info.id, model.settings, is_quick=request.is_quick))
 
         return _ask(served, request, answer)
 
@@ -117,7 +117,7 @@ def _add_exports(app: FastAPI, served: dict[str, ServedModel]) -> None:
             served,
             request,
             lambda model, read: HTMLResponse(
-                save_page(read, model.info, request.attention), headers=_attached("heedful.html")
+                save_page(read, model.info, model.settings, request.attention), headers=_attached("heedful.html")
             ),
         )
 

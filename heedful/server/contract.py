@@ -25,6 +25,7 @@ from typing import Literal
 
 from pydantic import BaseModel
 
+from heedful.schema import Outcome
 from heedful.server.requests import Action
 
 Solver = Literal["exact", "bound", "search"]
@@ -68,14 +69,16 @@ class RankedItems(BaseModel):
     Args:
         name: of the ranking, or "rationale".
         title: as to be shown.
-        is_signed: whether negative weights speak against the decision.
-        weights: of each item; null where there is none.
+        is_signed: whether negative weights oppose the prediction.
+        weights: of each item; null if undefined.
+        badge: the outcome of the text for this ranking, in a word or two; empty if it was not computed.
     """
 
     name: str
     title: str
     is_signed: bool
     weights: list[float | None]
+    badge: str = ""
 
 
 class Widest(BaseModel):
@@ -86,24 +89,18 @@ class Widest(BaseModel):
     attention: list[float]
 
 
-class Place(BaseModel):
-    """Where this text stands among the texts of the model's audit.
+class ShownOutcome(BaseModel):
+    """The outcome of the text, under the model's own attention.
 
     Args:
-        name: what is compared, by a short name.
-        title: the same in words.
-        value: of this text.
-        percentile: the share of audited texts, 0 to 100, that have less.
-        texts: how many were audited.
-        sentence: the same in words.
+        outcome: of attention; None if the text has none.
+        sentences: what every view says about it; the first is the outcome.
+        key_words: items with the largest effect: the key words if a small set decides.
     """
 
-    name: str
-    title: str
-    value: float
-    percentile: float
-    texts: int
-    sentence: str
+    outcome: Outcome | None
+    sentences: list[str]
+    key_words: list[int]
 
 
 class TextState(BaseModel):
@@ -117,7 +114,7 @@ class TextState(BaseModel):
             where the head is not linear: then dragging asks /api/decode.
         empty_logits: what it says where nothing is left; None where the head is not linear.
         widest: None where there is a single item.
-        places: empty where the model has no audit.
+        outcome: None in a quick reading, and if the text is too long to compute it while a person waits.
         notes: what a reader should know of this text.
     """
 
@@ -135,7 +132,7 @@ class TextState(BaseModel):
     empty_logits: list[float] | None
     widest: Widest | None
     rankings: list[RankedItems]
-    places: list[Place]
+    outcome: ShownOutcome | None
     notes: list[str]
 
 

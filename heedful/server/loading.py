@@ -14,13 +14,13 @@ from heedful.runs.finetuned import find_finetuned, is_finetuned
 from heedful.runs.run_file import RUN_FILE
 from heedful.runs.store import Store
 from heedful.server.actions import ACTIONS
+from heedful.server.audit_strip import audit_strip
 from heedful.server.classifier_reader import ClassifierReader
 from heedful.server.examples import examples_of_audit, examples_of_data
 from heedful.server.model_info import ExampleText, ModelInfo
 from heedful.server.reading import written
 from heedful.server.run_reader import RunReader
 from heedful.server.served import ServedModel
-from heedful.server.verdicts import verdict_strip
 from heedful.settings import Run, key_of
 from heedful.training.trained import Trained
 from heedful.types import LinearModel
@@ -147,7 +147,7 @@ def _info(
         item="sentence" if traits["is_hierarchical"] else "word",
         examples=examples,
         actions=[action.info for action in ACTIONS.values()],
-        verdict=None if audit is None else verdict_strip(audit.verdict),
+        audit=None if audit is None else audit_strip(audit.verdict),
         report=audit is not None,
         **{**traits, "labels": [written(label) for label in traits["labels"]]},
     )

@@ -22,36 +22,29 @@ class ExampleText(BaseModel):
     marks: list[int] | None = None
 
 
-class VerdictLine(BaseModel):
-    """A question of the audit and its answer; the score lies between a floor (0) and the best possible (1)."""
+class BatteryLine(BaseModel):
+    """A test of the audit, which explains the answer."""
 
     name: str
     question: str
-    group: str | None = None
-    outcome: Literal["holds", "fails", "undecided", "not counted"]
-    score: float | None = None
-    low: float | None = None
-    high: float | None = None
     sentence: str = ""
 
 
-class VerdictStrip(BaseModel):
+class AuditStrip(BaseModel):
     """What the model's audit says.
 
     Args:
-        action: what to show: "attention", "instead" (another ranking), "nothing".
-        answer: may attention be shown?
-        ranking, ranking_title: what to show in place of attention, or the best of the others.
-        lead: the answer in a few words.
+        show: what it recommends to show; "not audited" if it has no answer.
+        headline: the answer in one line.
+        sentences: its numbers: for all texts, or for each predicted class if the answers differ.
+        recommendation: what to do.
     """
 
-    action: Literal["attention", "instead", "nothing"]
-    answer: str
-    ranking: str
-    ranking_title: str
-    lead: str
+    show: Literal["attention", "ranking", "key words", "nothing", "not audited"]
+    headline: str
     sentences: list[str]
-    lines: list[VerdictLine]
+    recommendation: str
+    lines: list[BatteryLine]
 
 
 class ActionInfo(BaseModel):
@@ -84,7 +77,7 @@ class ModelInfo(BaseModel):
         is_linear: whether `TextState.item_logits` is given, so that dragging needs no server.
         is_hierarchical: whether items are sentences.
         solver: how most actions are answered.
-        verdict: None where the model has no audit.
+        audit: None if the model has none.
         report: whether GET /report/ID has a page.
     """
 
@@ -99,7 +92,7 @@ class ModelInfo(BaseModel):
     solver: Solver
     examples: list[ExampleText]
     actions: list[ActionInfo]
-    verdict: VerdictStrip | None = None
+    audit: AuditStrip | None = None
     report: bool = False
 
 

@@ -1,4 +1,4 @@
-"""Rankings of a text's items beside attention, and what people marked."""
+"""Rankings of a text's items, and what people marked."""
 
 import math
 
@@ -6,7 +6,10 @@ from heedful.auditing.explanation import SIGNED
 from heedful.battery.evidence import RANKINGS
 from heedful.models.transformers.model import TransformerModel
 from heedful.server.contract import RankedItems
+from heedful.server.outcomes import outcomes_of, weights_by_word
 from heedful.server.reading import ReadText
+from heedful.settings import AuditSettings
+from heedful.verdict.outcome_text import BADGES
 from heedful.verdict.ranking_names import ranking_title
 
 MARKED = "marked by people"
@@ -22,22 +25,31 @@ def is_affordable(read: ReadText) -> bool:
     return read.count * len(read.words) <= (AFFORDABLE_FOR_TRANSFORMERS if is_large else AFFORDABLE)
 
 
-def rankings_of(read: ReadText, *, is_quick: bool = False) -> list[RankedItems]:
-    """Attention, the rankings of every audit as far as they are affordable, and people's marks where there are any.
+def rankings_of(read: ReadText, settings: AuditSettings, *, is_quick: bool = False) -> list[RankedItems]:
+    """Attention, all rankings of an audit as far as they are affordable, and people's marks if there are any.
 
     Args:
-        is_quick: whether to leave out costly rankings, whatever the text.
+        settings: by which the text is judged.
+        is_quick: whether to leave out costly rankings and outcomes, whatever the text.
     """
-    evidence = read.evidence
-    names = [name for name in RANKINGS if name not in COSTLY or (is_affordable(read) and not is_quick)]
+    evidence, is_whole = read.evidence, is_affordable(read) and not is_quick
+    weights = {
+        name: read.listed(evidence.attention if name == "attention" else RANKINGS[name](evidence))
+        for name in RANKINGS
+        if name not in COSTLY or is_whole
+    }
+    outcomes = outcomes_of(read, settings) if is_whole else {}
+    if is_whole:
+        weights |= {name: list(own) for name, own in weights_by_word(read, settings).items()}
     ranked = [
         RankedItems(
             name=name,
             title=ranking_title(name),
             is_signed=name in SIGNED,
-            weights=_defined(read.listed(evidence.attention if name == "attention" else RANKINGS[name](evidence))),
+            weights=_defined(own),
+            badge=BADGES[outcomes[name].outcome] if name in outcomes else "",
         )
-        for name in names
+        for name, own in weights.items()
     ]
     marks = _marks(read)
     if marks is not None:

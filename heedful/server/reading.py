@@ -10,6 +10,7 @@ from torch import Tensor
 from heedful.battery.evidence import Evidence
 from heedful.data.tokenizer import Span
 from heedful.errors import DataError, SettingError
+from heedful.schema import TextOutcome
 from heedful.server.requests import MOST_WORDS
 
 SUM_TOLERANCE = 1e-4
@@ -28,7 +29,8 @@ class ReadText:
         evidence: of a batch of this text alone.
         notes: what a reader should know of the text.
         second: how many words are of the text, not of the query.
-        marks: places of words that people marked; None where nobody did.
+        marks: places of words that people marked; None if nobody did.
+        outcomes: by ranking, once they are computed.
     """
 
     text: str
@@ -42,7 +44,7 @@ class ReadText:
     notes: tuple[str, ...] = ()
     second: int = MOST_WORDS
     marks: tuple[int, ...] | None = None
-    computed: dict[str, object] = field(default_factory=dict)
+    outcomes: dict[str, TextOutcome] = field(default_factory=dict)
 
     @property
     def count(self) -> int:

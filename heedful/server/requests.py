@@ -55,8 +55,8 @@ class ReadRequest(TextRequest):
     """POST /api/read: what the model makes of the text; the answer is a `TextState`.
 
     Args:
-        is_quick: leave out what takes passes through the encoder: the rankings by gradient x input and leave-one-out,
-            and `places`. While a person types, the page asks for this first, and for all of it when they pause.
+        is_quick: leave out what takes passes through the encoder: the outcome, and rankings such as leave-one-out.
+            While a person types, the page asks for this first, and for all of it when they pause.
     """
 
     is_quick: bool = False

@@ -15,6 +15,7 @@ from heedful.report.heatmap import embedded_json
 from heedful.server.model_info import ModelInfo, SavedPage
 from heedful.server.reading import ReadText
 from heedful.server.state import state_of
+from heedful.settings import AuditSettings
 
 STATIC = Path(__file__).parent / "static"
 MODULES = (
@@ -24,6 +25,7 @@ MODULES = (
     "fader.js",
     "words.js",
     "maps.js",
+    "outcome.js",
     "prediction.js",
     "state.js",
     "theme.js",
@@ -35,10 +37,13 @@ _IMPORT = re.compile(r"^import [^\n]*\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?:default )?(?=async |function|const|let|class)", re.MULTILINE)
 
 
-def save_page(read: ReadText, model: ModelInfo, attention: Sequence[float] | None = None) -> str:
+def save_page(
+    read: ReadText, model: ModelInfo, settings: AuditSettings, attention: Sequence[float] | None = None
+) -> str:
     """The saved page; refused where the head is not linear, since only then the sliders need no model.
 
     Args:
+        settings: by which the text is judged.
         attention: where the sliders stand; None: at the model's own.
     """
     if read.evidence.item_logits is None:
@@ -52,7 +57,7 @@ def save_page(read: ReadText, model: ModelInfo, attention: Sequence[float] | Non
         model=bare,
         text=read.text,
         query=read.query,
-        reading=state_of(read, model.id),
+        reading=state_of(read, model.id, settings),
         attention=None if attention is None else list(attention),
         version=__version__,
     )

@@ -8,10 +8,10 @@ from threading import Lock, RLock
 
 import torch
 
+from heedful.auditing.guidance import settings_of
 from heedful.errors import StoreError
 from heedful.report.audit_files import AuditFiles
 from heedful.server.model_info import ModelInfo
-from heedful.server.places import AuditedTexts
 from heedful.server.reading import Reader, ReadText
 
 MOST_TEXTS = 64
@@ -47,7 +47,7 @@ class ServedModel:
         most_texts: int = MOST_TEXTS,
     ):
         self.info, self.audit = info, audit
-        self.audited = None if audit is None else AuditedTexts(audit, info.id)
+        self.settings = settings_of(None if audit is None else audit.verdict)
         self._reader, self._marks, self._problem, self._most = reader, marks or {}, problem, most_texts
         self._turn, self._report_turn = RLock(), Lock()
         self._texts: OrderedDict[tuple[str, str], ReadText] = OrderedDict()

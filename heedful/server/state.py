@@ -2,26 +2,29 @@
 
 from heedful.server.contract import ItemInfo, TextState, WordInfo
 from heedful.server.hierarchy import is_hierarchical, word_attention
-from heedful.server.places import AuditedTexts
+from heedful.server.outcomes import shown_outcome
 from heedful.server.rankings import is_affordable, rankings_of
 from heedful.server.reading import ReadText
 from heedful.server.widest import widest_move
+from heedful.settings import AuditSettings
 
-SINGLE = "There is a single item: attention has no choice but to give it all the weight."
-COSTLY = "Leave-one-out and gradient x input are left out: the text is too long to compute them while you wait."
+COSTLY = (
+    "The outcome and rankings that run the encoder are left out: the text is too long to compute them while you wait. "
+    "`heedful explain` computes the outcome."
+)
 
 
-def state_of(read: ReadText, model: str, audited: AuditedTexts | None = None, *, is_quick: bool = False) -> TextState:
+def state_of(read: ReadText, model: str, settings: AuditSettings, *, is_quick: bool = False) -> TextState:
     """The state of a text.
 
     Args:
         model: what requests call the model.
-        audited: the texts of the model's audit.
+        settings: by which the text is judged: those of the model's audit.
         is_quick: whether to leave out what takes passes through the encoder.
     """
     evidence = read.evidence
     is_linear = evidence.item_logits is not None
-    notes = [*read.notes, *([SINGLE] if read.count == 1 else []), *([] if is_affordable(read) else [COSTLY])]
+    notes = [*read.notes, *([] if is_affordable(read) else [COSTLY])]
     return TextState(
         model=model,
         text=read.text,
@@ -36,8 +39,8 @@ def state_of(read: ReadText, model: str, audited: AuditedTexts | None = None, *,
         item_logits=evidence.item_logits[0, read.real].tolist() if evidence.item_logits is not None else None,
         empty_logits=evidence.empty_logits[0].tolist() if is_linear else None,
         widest=widest_move(read),
-        rankings=rankings_of(read, is_quick=is_quick),
-        places=[] if audited is None or is_quick else audited.places(read),
+        rankings=rankings_of(read, settings, is_quick=is_quick),
+        outcome=None if is_quick or not is_affordable(read) else shown_outcome(read, settings),
         notes=notes,
     )
 

@@ -1,6 +1,6 @@
 """The outcome of one text in words: what every view says about it. Imports no torch."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from heedful.schema import TextOutcome
 from heedful.verdict.ranking_names import ranking_title
@@ -42,10 +42,19 @@ def key_words_sentence(outcome: TextOutcome, items: Sequence[str], item: str = "
     """
     if not outcome.key_words:
         return ""
-    named = ", ".join(items[place] for place in outcome.key_words)
+    named = listed_words(items[place] for place in outcome.key_words)
     if outcome.outcome == "no_small_set":
         return f"The {item}s with the largest effect: {named}."
     return f"Key {item}{'s' if len(outcome.key_words) > 1 else ''}: {named}."
+
+
+def listed_words(words: Iterable[str]) -> str:
+    """Words with commas; punctuation in quotes.
+
+    >>> listed_words(("rude", "."))
+    'rude, “.”'
+    """
+    return ", ".join(word if any(letter.isalnum() for letter in word) else f"“{word}”" for word in words)
 
 
 def prediction_sentence(outcome: TextOutcome, item: str = "word") -> str:
@@ -65,21 +74,23 @@ def prediction_sentence(outcome: TextOutcome, item: str = "word") -> str:
 
 
 def top_words_sentence(outcome: TextOutcome, items: Sequence[str], item: str = "word") -> str:
-    """The top words, and how probable the prediction is from them; empty if they are the key words or none decide.
+    """The top words and what the model predicts from them; empty if they are the key words or none decide.
 
     >>> top_words_sentence(TextOutcome(predicted="bad", outcome="misses", top_words=(0, 3), key_words=(1, 3),
     ...     top_alone=0.5, top_without=0.9), ("a", "dull", "sad", "film"))
-    'Top words of attention: a, film. With them alone: bad 0.50; without them: bad 0.90.'
+    "Top words of attention: a, film, with less than half of the key words' effect, measured from chance. With them \
+alone: bad 0.50; without them: bad 0.90."
     """
     is_judged = outcome.outcome in ("points", "misses") and outcome.top_words
     if not is_judged or set(outcome.top_words) == set(outcome.key_words):
         return ""
-    several = len(outcome.top_words) > 1
-    named, them = ", ".join(items[place] for place in outcome.top_words), "them" if several else "it"
-    alone, without = (f"{outcome.predicted} {share or 0.0:.2f}" for share in (outcome.top_alone, outcome.top_without))
+    ending, owner, them = ("s", "s'", "them") if len(outcome.top_words) > 1 else ("", "'s", "it")
+    named = ", ".join(items[place] for place in outcome.top_words)
+    share = "at least" if outcome.outcome == "points" else "less than"
+    alone, without = (f"{outcome.predicted} {part or 0.0:.2f}" for part in (outcome.top_alone, outcome.top_without))
     return (
-        f"Top {item}{'s' if several else ''} of {ranking_title(outcome.ranking)}: {named}. "
-        f"With {them} alone: {alone}; without {them}: {without}."
+        f"Top {item}{ending} of {ranking_title(outcome.ranking)}: {named}, with {share} half of the key {item}{owner} "
+        f"effect, measured from chance. With {them} alone: {alone}; without {them}: {without}."
     )
 
 

@@ -1,4 +1,4 @@
-"""Decisions explained: by hand on a toy, against the battery, whatever texts are beside them."""
+"""Predictions explained: by hand on a toy, against the battery and the judge, whatever their batch."""
 
 from dataclasses import replace
 from functools import partial
@@ -11,12 +11,15 @@ from scipy.spatial.distance import jensenshannon
 from heedful.auditing import decision
 from heedful.auditing.decision import Described, explain_subject
 from heedful.auditing.explanation import Explanation, Guidance
+from heedful.auditing.outcomes import Judge
 from heedful.auditing.subject import subject_of_batches
 from heedful.battery import BATTERY, Evidence
 from heedful.battery.adversarial_search import search_adversary
 from heedful.battery.evidence import RANKINGS
 from heedful.errors import SettingError
 from heedful.models.trace import trace
+from heedful.schema import TextOutcome
+from heedful.settings import AuditSettings
 from support.by_hand import Bag, batch_of, sigmoid
 from support.evidence import KINDS, seeded
 from support.four_verbs import FourVerbs
@@ -25,6 +28,7 @@ from support.models import cut, give_attention, make, make_batch
 EXACT = [kind for kind in KINDS if kind != "not linear"]
 ROUNDING = 1e-9
 NAMELESS = Described()
+SETTINGS = AuditSettings()
 
 
 @pytest.fixture
@@ -33,11 +37,13 @@ def quick(monkeypatch):
     monkeypatch.setattr(decision, "search_adversary", partial(search_adversary, steps=20))
 
 
-def explain(model, *batches, ranking="attention", labels=(), described=NAMELESS, task="classification"):
+def explain(
+    model, *batches, ranking="attention", labels=(), described=NAMELESS, task="classification", settings=SETTINGS
+):
     subject = subject_of_batches("model", model, batches, labels)
     subject = replace(subject, context=replace(subject.context, task=task))
-    guidance = Guidance("instead", ranking, ranking, "", "")
-    return explain_subject(subject, dict.fromkeys(subject.texts, described), guidance)
+    guidance = Guidance("ranking", ranking, ranking, "", "", "")
+    return explain_subject(subject, dict.fromkeys(subject.texts, described), guidance, settings)
 
 
 def bag(logits, weights, bias=0.0):
@@ -254,8 +260,8 @@ def test_explanations_come_in_the_order_of_the_texts():
 def test_a_single_item_has_no_choice():
     made = explain(make(), make_batch(), ranking="leave_one_out", described=Described(item="word"))[2]
     assert made.attention == (1.0,) and made.weights == pytest.approx((torch.nan,), nan_ok=True)
-    assert made.smallest_set is None and made.other_attention is None
-    assert made.notes == ("There is a single word: attention has no choice but to give it all the weight.",)
+    assert made.smallest_set is None and made.other_attention is None and made.notes == ()
+    assert (made.outcome.outcome, made.outcome.reason) == (None, "one word") and made.shown_outcome == made.outcome
 
 
 def test_a_decision_that_nothing_changes_has_no_smallest_set(quick):
@@ -301,3 +307,37 @@ def test_a_method_that_the_audit_advised_is_computed_alike_whatever_texts_are_be
         alone = explain(model, cut(batch, [1], 4), ranking=name)
         assert alone[0].weights == pytest.approx(together[1].weights, abs=ROUNDING)
     assert [own.weights for own in explain(model, batch, ranking=name)] == [own.weights for own in together]
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "frozen"])
+@pytest.mark.parametrize("ranking", ["attention", "weight_gradient", "leave_one_out", "alone", "effect"])
+def test_outcomes_are_those_of_an_audit(kind, ranking, quick):
+    model, batch = model_and_batch(kind)
+    subject = subject_of_batches("model", model, [batch])
+    rows = Judge(subject, SETTINGS, replaced=()).rows(evidence_on(model, batch))
+    for number, made in zip(subject.texts, explain(model, batch, ranking=ranking), strict=True):
+        for name, outcome in (("attention", made.outcome), (ranking, made.shown_outcome)):
+            own = rows.filter(example=number, ranking=name) if made.outcome.outcome else rows.filter(example=number)
+            assert outcome == TextOutcome.model_validate(own.row(0, named=True))
+
+
+@pytest.mark.parametrize("kind", ["recurrent", "sentences", "not linear"])
+def test_scores_of_single_words_are_what_the_model_predicts_of_them(kind, quick):
+    model, batch = model_and_batch(kind)
+    rankings = ("leave_one_out", "alone", "effect")
+    for without, alone, effect in zip(*(explain(model, batch, ranking=name) for name in rankings), strict=True):
+        if without.outcome.outcome is not None:
+            removed = [without.probability - score for score in without.weights]
+            both = [(2 * kept + 1 - left) / 3 for kept, left in zip(alone.weights, removed, strict=True)]
+            assert list(effect.weights) == pytest.approx(both, abs=1e-6)
+            assert all(0 <= kept <= 1 for kept in alone.weights)
+
+
+def test_the_settings_of_the_audit_decide_how_many_words_count_as_shown():
+    model, batch = model_and_batch("recurrent")
+    few, many = (
+        explain(model, batch, settings=AuditSettings.model_validate({"outcome": {"least": least, "most": 5}}))[0]
+        for least in (1, 3)
+    )
+    assert [len(made.outcome.top_words) for made in (few, many)] == [1, 3]

@@ -11,8 +11,8 @@ from heedful.auditing.audit import audit
 from heedful.auditing.explain import described_model, explain_texts
 from heedful.data.batching import collate, encode_split
 from heedful.errors import DataError, HeedfulError, SettingError
-from heedful.schema import Training, updated
-from heedful.settings import key_of
+from heedful.schema import Recommendation, TextOutcome, Training, updated
+from heedful.settings import AuditSettings, key_of
 from heedful.training.loop import train
 from heedful.types import Example
 from support.audits import QUICK
@@ -38,6 +38,12 @@ def own():
     """A model of the user's own, its batch and its audit."""
     model, batch = make("average"), make_batch()
     return model, batch, audit(model, [batch], QUICK, labels=("no", "yes"))
+
+
+@pytest.fixture(scope="module")
+def judged(trained):
+    """An audit of the run whose texts are enough for an answer."""
+    return audit(trained, replace(toy(), test=toy().train), AuditSettings(tests=("outcome",), shown=0, seed=5))
 
 
 def test_a_run_explains_texts_as_it_reads_them(trained):
@@ -75,15 +81,38 @@ def test_more_texts_than_a_batch_come_in_order(trained):
     assert [len(made.items) for made in explain_texts(trained, texts)] == [1 + number % 7 for number in range(70)]
 
 
-def test_the_audit_decides_what_is_shown(trained, finished):
-    assert explain_texts(trained, TEXTS)[0].guidance.action == "not audited"
-    assert f"`heedful audit --model {key_of(trained.run)}`" in explain_texts(trained, TEXTS)[0].trust
+def test_the_audit_decides_what_is_shown(trained, finished, judged):
+    guidance = explain_texts(trained, TEXTS)[0].guidance
+    assert (
+        guidance.show == "not audited" and f"`heedful audit --model {key_of(trained.run)}`" in guidance.recommendation
+    )
     for given in (finished, finished.verdict):
-        made = explain_texts(trained, TEXTS, audit=given)[0]
-        assert made.guidance.action == "nothing" and "Too few texts to tell." in made.trust
-    best = audit(trained, replace(toy(), test=toy().train), QUICK)
-    made = explain_texts(trained, TEXTS, audit=best)[0]
-    assert best.advice is not None and made.ranking == best.advice.ranking
+        guidance = explain_texts(trained, TEXTS, audit=given)[0].guidance
+        assert guidance.show == "nothing" and guidance.headline == "Too few texts"
+    made = explain_texts(trained, TEXTS, audit=judged)[0]
+    assert judged.answer is not None and made.guidance.headline == judged.answer.headline
+    assert made.guidance.overall == judged.answer.overall
+
+
+def test_outcomes_are_those_of_the_audit(trained, judged):
+    """For every text and ranking, whatever texts are in its batch."""
+    texts = toy().train
+    own = judged.outcomes.filter(removal="delete", split="test")
+    for ranking in ("attention", "effect"):
+        advice = Recommendation(show="ranking", ranking=ranking, sentence="")
+        answer = updated(judged.answer, recommendation=advice)
+        verdict = updated(judged.verdict, answer=answer)
+        made = explain_texts(trained, [each.text or " ".join(each.tokens) for each in texts], audit=verdict)
+        for number, each in enumerate(made):
+            row = own.filter(example=number, ranking=ranking if each.outcome.outcome else "attention")
+            assert each.shown_outcome == TextOutcome.model_validate(row.row(0, named=True))
+    assert {"points", "misses", "no_small_set"} & set(own["outcome"])
+
+
+def test_a_method_that_the_audit_advised_is_judged_too(trained, judged):
+    answer = updated(judged.answer, recommendation=Recommendation(show="ranking", ranking="smoothgrad", sentence=""))
+    made = explain_texts(trained, TEXTS[0], audit=updated(judged.verdict, answer=answer))[0]
+    assert made.shown_outcome.ranking == "smoothgrad" and made.outcome == explain_texts(trained, TEXTS[0])[0].outcome
 
 
 def test_the_audit_must_be_one_of_the_model(trained, finished, own):
@@ -116,7 +145,7 @@ def test_sentences_are_items_of_a_model_of_sentences(sentence_run):
     (made,) = explain_texts(sentence_run, "The film was bad. So good! Mr. Film was so.")
     assert made.items == ("The film was bad.", "So good!", "Mr. Film was so.") and made.item == "sentence"
     (single,) = explain_texts(sentence_run, "So good!")
-    assert single.notes[-1] == "There is a single sentence: attention has no choice but to give it all the weight."
+    assert single.outcome.reason == "one word"
 
 
 def test_start_and_end_symbols_are_no_items():
@@ -219,9 +248,9 @@ def test_any_model_is_explained_on_its_batches(own):
     made = explain_texts(model, batch)
     assert [len(each.items) for each in made] == [7, 4, 1] and made[0].items[0] == "item 1"
     assert set(made[0].probabilities) == {"0", "1"} and made[0].item == "item" and made[0].text == ""
-    assert "`heedful.audit(model, batches)` and pass the result as `audit`" in made[0].trust
+    assert "`heedful.audit(model, batches)` and pass the result as `audit`" in made[0].guidance.recommendation
     audited = explain_texts(model, [batch], audit=finished)
-    assert set(audited[0].probabilities) == {"no", "yes"} and "Too few texts" in audited[0].trust
+    assert set(audited[0].probabilities) == {"no", "yes"} and audited[0].guidance.headline == "Too few texts"
     named = explain_texts(model, batch, audit=finished, labels=("bad", "good"))
     assert set(named[0].probabilities) == {"bad", "good"}
 

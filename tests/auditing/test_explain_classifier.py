@@ -4,6 +4,7 @@ import heedful
 from heedful.auditing.audit import audit
 from heedful.auditing.explain_classifier import explain_with_classifier
 from heedful.errors import DataError, SettingError
+from heedful.schema import TextOutcome
 from heedful.settings import AuditSettings
 from support.classifiers import make_dataset, two_classes
 
@@ -26,10 +27,16 @@ def test_a_pair_of_texts_is_read_as_one(model):
     assert explanation.query == "bad film"
 
 
-def test_its_audit_says_what_to_show(model):
-    finished = audit(model, make_dataset(), AuditSettings(tests=("uniform",), shown=0))
-    (explanation,) = heedful.explain(model, "a good film", audit=finished)
-    assert explanation.guidance.action != "not audited"
+def test_its_audit_judges_texts_alike(model):
+    finished = audit(model, make_dataset(), AuditSettings(tests=("outcome",), shown=0))
+    texts = [example.text or " ".join(example.tokens) for example in make_dataset().test[:4]]
+    own = finished.outcomes.filter(removal="delete", split="test", ranking="attention").sort("example")
+    for made, row in zip(heedful.explain(model, texts, audit=finished), own.iter_rows(named=True), strict=False):
+        audited = TextOutcome.model_validate(row)
+        for part in ("outcome", "reason", "top_words", "key_words", "is_moved", "alone_predicted"):
+            assert getattr(made.outcome, part) == getattr(audited, part)
+        assert made.outcome.effect == pytest.approx(audited.effect, abs=1e-5)
+        assert made.guidance.overall is not None
     with pytest.raises(SettingError, match="audit must be one of this model"):
         heedful.explain(model.at("rollout"), "a good film", audit=finished)
 

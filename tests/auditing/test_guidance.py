@@ -1,123 +1,100 @@
-"""What the audit says about explaining decisions: which ranking, and how far to trust it, in the headline's words."""
+"""What the audit says about explaining predictions: its answers, and which ranking to show."""
 
 import pytest
-from heedful.verdict.counting import counted
-from heedful.verdict.headline import headline
 
-from heedful.auditing.explanation import Guidance
-from heedful.auditing.guidance import guidance_of
-from heedful.errors import SettingError
-from heedful.schema import Advice, Ranking, Training, Verdict, updated
-from support.lines import countable_line as line
-from support.lines import countable_verdict
+from heedful.auditing.guidance import guidance_of, settings_of
+from heedful.schema import Answer, AuditAnswer, ClassAnswer, Recommendation, Shares, Training, Verdict, updated
+from heedful.settings import AuditSettings
 
-HOLDS, FAILS = line(), line(0.2, 0.4)
-INSTEAD = Advice(
-    action="instead", ranking="attention_x_gradient", sentence="Show attention x gradient instead: it is better."
-)
-ATTENTION = Advice(action="attention", ranking="attention", sentence="Attention may be shown; no other is better.")
-NOTHING = Advice(
-    action="nothing", ranking="gradient_x_input", sentence="Show nothing: no other ranking is surely better."
-)
+HOW = "`heedful audit --model k`"
 
 
-def verdict_of(*lines, **changes) -> Verdict:
-    return counted(updated(countable_verdict(*lines), **changes))
+def class_answer(answer: Answer, label: str | None = None) -> ClassAnswer:
+    return ClassAnswer(answer=answer, sentence=f"Numbers of {label or 'all'}.", shares=Shares(label=label))
 
 
-def guidance(verdict: Verdict | None) -> Guidance:
-    return guidance_of(verdict, "`heedful audit --model k`")
+def verdict_of(recommendation: Recommendation | None = None, *, good: Answer = "Yes", **changes) -> Verdict:
+    answer = AuditAnswer(
+        headline="The headline",
+        sentence="Its numbers.",
+        overall=class_answer("For some texts"),
+        classes=(class_answer("No", "bad"), class_answer(good, "good")),
+        recommendation=recommendation,
+    )
+    made = Verdict(run="r", data="d", texts=1200, labels=("bad", "good"), lines=(), answer=answer)
+    return updated(made, **changes)
 
 
-@pytest.mark.parametrize(
-    ("verdict", "action", "ranking", "name", "lead"),
-    [
-        (verdict_of(*[HOLDS] * 3, advice=ATTENTION), "attention", "attention", "attention", "Attention may be shown."),
-        (
-            verdict_of(FAILS, advice=INSTEAD),
-            "instead",
-            "attention_x_gradient",
-            "attention x gradient",
-            "Show attention x gradient, not attention.",
-        ),
-        (
-            verdict_of(FAILS, advice=NOTHING),
-            "nothing",
-            "gradient_x_input",
-            "gradient x input",
-            "The audit advises to show nothing.",
-        ),
-        (None, "not audited", "leave_one_out", "leave-one-out", "No audit of this model is at hand."),
-    ],
-)
-def test_the_advice_decides_what_is_shown(verdict, action, ranking, name, lead):
-    made = guidance(verdict)
-    assert (made.action, made.ranking, made.name, made.lead) == (action, ranking, name, lead)
-    assert made.is_reliable is (action in ("attention", "instead"))
-
-
-@pytest.mark.parametrize("lines", [[HOLDS] * 3, [FAILS], [HOLDS, FAILS], []])
-@pytest.mark.parametrize("advice", [ATTENTION, INSTEAD, NOTHING, None])
-def test_trust_is_in_the_words_of_the_headline(lines, advice):
-    verdict = verdict_of(*lines, advice=advice)
-    words = headline(verdict)
-    trust = guidance(verdict).trust
-    assert trust.endswith(f"May attention be shown? {words.lead} {words.advice}")
+def advised(show, ranking="") -> Recommendation:
+    return Recommendation(show=show, ranking=ranking, sentence="Do this.")
 
 
 @pytest.mark.parametrize(
-    ("changes", "reason"),
+    ("recommendation", "show", "ranking", "name"),
     [
-        ({"learnt": False}, "On these texts the model is not surely better than always giving the most common answer."),
-        ({"texts": 2}, "Only 2 texts were audited, and 20 are the fewest that say anything."),
+        (advised("attention", "attention"), "attention", "attention", "attention"),
+        (advised("ranking", "gradient_x_input"), "ranking", "gradient_x_input", "gradient x input"),
+        (advised("ranking", "effect"), "ranking", "effect", "effect of each word"),
+        (advised("ranking", "integrated_gradients"), "ranking", "integrated_gradients", "integrated gradients"),
+        (advised("key words", "effect"), "key words", "attention", "attention"),
+        (advised("nothing"), "nothing", "attention", "attention"),
     ],
 )
-def test_behind_a_shut_gate_nothing_is_shown_and_the_reason_is_given(changes, reason):
-    verdict = verdict_of(*[HOLDS] * 3, **changes)
-    made, words = guidance(verdict), headline(verdict)
-    assert (made.action, made.ranking, made.is_reliable) == ("nothing", "leave_one_out", False)
-    assert made.trust.endswith(f"{words.lead} {reason} {words.advice}")
-
-
-def test_without_another_ranking_attention_is_shown_only_if_it_holds():
-    assert guidance(verdict_of(*[HOLDS] * 3)).action == "attention"
-    assert guidance(verdict_of(HOLDS, HOLDS)).action == "nothing"
-    assert guidance(verdict_of(FAILS)).ranking == "leave_one_out"
-
-
-@pytest.mark.parametrize(
-    ("trainings", "texts", "beginning"),
-    [
-        (0, 1200, "Audit of one training and 1,200 texts; another seed may answer otherwise. May"),
-        (1, 1, "Audit of one training and 1 text. May"),
-        (3, 20, "Audit of 3 trainings and 20 texts. May"),
-    ],
-)
-def test_trust_says_on_how_much_it_rests(trainings, texts, beginning):
-    verdict = verdict_of(FAILS, trainings=(Training(run="r"),) * trainings, texts=texts)
-    assert guidance(verdict).trust.startswith(beginning)
-
-
-def test_without_an_audit_trust_says_how_to_make_one():
-    assert guidance(None).trust.endswith("To find out, run `heedful audit --model k`.")
-
-
-def test_a_ranking_that_nobody_knows_is_an_error():
-    unknown = Advice(action="instead", ranking="gradients")
-    with pytest.raises(
-        SettingError, match="unknown ranking 'gradients'. .*Known: gradient_x_input, attention_x_gradient"
-    ):
-        guidance(verdict_of(FAILS, advice=unknown))
+def test_the_recommendation_decides_what_is_shown(recommendation, show, ranking, name):
+    made = guidance_of(verdict_of(recommendation), HOW)
+    assert (made.show, made.ranking, made.name) == (show, ranking, name)
+    assert (made.headline, made.sentence, made.recommendation) == ("The headline", "Its numbers.", "Do this.")
 
 
 def test_scores_from_outside_cannot_be_shown_of_a_new_text():
-    advised = Advice(action="instead", ranking="mine", sentence="Show mine instead: it is better.")
-    own = guidance(verdict_of(FAILS, advice=advised, rankings=(Ranking(name="mine", title="mine"),)))
-    assert (own.action, own.ranking) == ("nothing", "leave_one_out") and not own.is_reliable
-    assert own.lead.startswith("Show mine, not attention. Those scores came from outside and cannot be computed here")
+    made = guidance_of(verdict_of(advised("ranking", "mine")), HOW)
+    assert (made.show, made.ranking) == ("key words", "attention")
+    assert made.recommendation.startswith("Do this. Those scores came from outside and cannot be computed here")
 
 
-def test_a_method_that_is_known_by_name_can():
-    advised = Advice(action="instead", ranking="integrated_gradients", sentence="Show integrated gradients instead.")
-    own = guidance(verdict_of(FAILS, advice=advised))
-    assert (own.action, own.ranking, own.name) == ("instead", "integrated_gradients", "integrated gradients")
+def test_the_answers_are_those_of_the_predicted_classes():
+    made = guidance_of(verdict_of(advised("nothing")), HOW)
+    no, yes = "If the model predicts bad: No. Numbers of bad.", "If the model predicts good: Yes. Numbers of good."
+    assert made.sentences(["good"])[1:] == (yes, "Do this.")
+    assert made.sentences(["bad", "good", "bad"])[1:] == (no, yes, "Do this.")
+    assert made.sentences(["other"])[1:] == ("All texts: For some texts. Numbers of all.", "Do this.")
+
+
+def test_the_answer_for_all_texts_is_added_to_a_class_with_too_few():
+    made = guidance_of(verdict_of(advised("nothing"), good="Too few texts"), HOW)
+    assert made.sentences(["good"])[1:3] == (
+        "If the model predicts good: Too few texts. Numbers of good.",
+        "All texts: For some texts. Numbers of all.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("verdict", "headline"),
+    [
+        (None, "No audit of this model is known."),
+        (verdict_of(answer=None), "The audit of this model did not judge texts, so it has no answer."),
+    ],
+)
+def test_without_an_answer_attention_is_shown_and_it_says_how_to_get_one(verdict, headline):
+    made = guidance_of(verdict, HOW)
+    assert (made.show, made.ranking, made.headline) == ("not audited", "attention", headline)
+    assert made.sentences(["good"])[0] == headline and made.sentences(["good"])[1].endswith(f"run {HOW}.")
+
+
+@pytest.mark.parametrize(
+    ("trainings", "texts", "basis"),
+    [
+        (0, 1200, "Audit of 1 seed and 1,200 texts; another seed may give another answer."),
+        (1, 1, "Audit of 1 seed and 1 text; another seed may give another answer."),
+        (3, 20, "Audit of 3 seeds and 20 texts."),
+    ],
+)
+def test_it_says_on_how_much_the_answer_rests(trainings, texts, basis):
+    verdict = verdict_of(trainings=(Training(run="r"),) * trainings, texts=texts)
+    assert guidance_of(verdict, HOW).sentences(["good"])[0] == basis
+
+
+def test_texts_are_judged_by_the_settings_of_the_audit():
+    used = AuditSettings.model_validate({"seed": 3, "outcome": {"share": 0.2}})
+    assert settings_of(verdict_of(settings={"audit": used.model_dump(mode="json")})) == used
+    assert settings_of(verdict_of()) == settings_of(None) == AuditSettings()

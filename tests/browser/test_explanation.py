@@ -6,6 +6,7 @@ import pytest
 
 import heedful
 from heedful.auditing.audit import audit
+from heedful.report.explanation_rows import outcome_lines, printable
 from heedful.training.loop import train
 from support.audits import QUICK
 from support.models import make, make_batch
@@ -24,12 +25,17 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory):
+def explained():
+    """Texts explained by a run and its audit."""
+    trained = train(changed(training__epochs=6), toy())
+    return heedful.explain(trained, TEXTS, audit=audit(trained, replace(toy(), test=toy().train), QUICK))
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory, explained):
     """The addresses of a page of a run, and of a page of a model of the user's own."""
     folder = tmp_path_factory.mktemp("explanations")
-    trained = train(changed(training__epochs=6), toy())
-    finished = audit(trained, replace(toy(), test=toy().train), QUICK)
-    of_run = heedful.explain(trained, TEXTS, audit=finished).save(folder / "run.html")
+    of_run = explained.save(folder / "run.html")
     words = [["A", EVIL, "film", "which", "is", "so", "good"], list("hijk"), ["alone"]]
     of_own = heedful.explain(make("average"), make_batch(), words=words, labels=("no", "<b>yes</b>"))
     return {"run": of_run.as_uri(), "own": of_own.save(folder / "own.html").as_uri()}
@@ -63,19 +69,31 @@ each_page = pytest.mark.parametrize("name", ["run", "own"])
 
 def test_the_page_of_a_run_says_what_its_audit_says(opened):
     page = opened("run")
-    assert page.locator("h1").inner_text() == "What do these decisions rest on?"
-    assert page.locator(".answer").inner_text().count("May attention be shown?") == 1
+    assert page.locator("h1").inner_text() == "Which words decide these predictions?"
+    assert "If the model predicts good: " in page.locator("#audit").inner_text()
     assert page.locator("article").count() == len(TEXTS)
     assert (
-        page.locator("article").first.locator("h2").inner_text().startswith("The model answers good with probability")
+        page.locator("article").first.locator("h2").inner_text().startswith("The model predicts good with probability")
     )
     rows = [row.split("\n")[0] for row in page.locator("article").first.locator("tbody th").all_inner_texts()]
-    assert "Attention" in rows and rows[-1] == "Same answer, other attention"
+    assert "Attention" in rows and rows[-1] == "Adversarial attention"
+
+
+def test_each_text_begins_with_its_outcome_and_its_key_words_are_outlined(opened, explained):
+    page = opened("run")
+    for place, made in enumerate(explained):
+        article = page.locator("article").nth(place)
+        sentences = [printable(each) for each in outcome_lines(made)]
+        shown = article.locator(".answer p").all_text_contents()
+        assert [" ".join(each.split()) for each in shown] == [" ".join(each.split()) for each in sentences]
+        is_outlined = "all => all.map(each => getComputedStyle(each).outlineStyle !== 'none')"
+        outlined = article.locator(".map").first.locator(".token").evaluate_all(is_outlined)
+        assert [at for at, is_key in enumerate(outlined) if is_key] == list(made.outcome.key_words)
 
 
 def test_the_page_of_an_own_model_shows_its_words_and_labels(opened):
     page = opened("own")
-    assert "No audit of this model is at hand." in page.locator(".answer.warning").inner_text()
+    assert "No audit of this model is known." in page.locator("#audit").inner_text()
     assert page.locator("article").count() == 3
     assert "A" in page.locator(".map").first.inner_text() and EVIL in page.locator(".map").first.inner_text()
     assert "<b>yes</b>" in page.locator("article").first.inner_text()

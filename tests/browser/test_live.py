@@ -216,4 +216,4 @@ def test_of_many_classes_the_top_five_have_bars(opened):
     page = opened().choose("classes")
     assert page.page.locator(".classes li").count() == 5
     assert len(page.numbers()) == 7
-    assert "and 2 more answers" in shown(page)
+    assert "and 2 more classes" in shown(page)

@@ -1,4 +1,4 @@
-"""The live page beside itself: rankings, two models, two texts; the audit's verdict; sentences and long texts."""
+"""The live page beside itself: rankings, two models, two texts; the audit's answer; sentences and long texts."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def test_what_people_marked_is_a_row_of_its_own_and_a_mark_on_the_words(opened, 
     assert page.page.locator("#rankings [data-ranking=rationale]").count() == 1
     marked = page.page.locator("#items .item.rationale")
     assert [int(each.get_attribute("data-item")) for each in marked.all()] == example.marks
-    assert marked.locator(".note").first.inner_text() == "marked by people"
+    assert marked.locator(".note").first.inner_text() == "key, marked by people"
 
 
 def test_a_word_is_pointed_out_in_every_row(opened):
@@ -59,7 +59,7 @@ def test_two_models_read_the_same_text(opened, live):
     assert f"{100 * probability:.1f}\xa0%" in second
     page.fader(4).focus()
     page.page.keyboard.press("End")
-    page.page.locator("#models-result", has_text="With the weights set above, bilstm would answer").wait_for()
+    page.page.locator("#models-result", has_text="With the weights set above, bilstm would predict").wait_for()
     row = page.page.locator("#models-result tr").nth(1).locator(".token")
     row.nth(3).hover()
     assert page.page.locator("#models-result .token.linked").count() == 2
@@ -83,22 +83,21 @@ def test_two_texts_show_what_changed(opened, live):
     assert page.page.locator("#second").is_hidden()
 
 
-def test_the_audit_has_a_strip_with_links_and_places(opened, live):
+def test_the_audit_has_a_strip_with_links(opened, live):
     page, info = opened(), live.models["average"].info
-    strip = page.page.locator("#verdict")
-    assert strip.locator(".lead").inner_text() == info.verdict.lead
+    strip = page.page.locator("#audit")
+    assert strip.locator(".lead").inner_text() == info.audit.headline
+    assert strip.locator(".do").inner_text() == info.audit.recommendation
+    assert strip.locator(".answer > p").all_inner_texts()[1:-1] == info.audit.sentences
     strip.locator("summary").click()
-    assert strip.locator(".line").count() == len(info.verdict.lines)
+    assert strip.locator(".line").count() == len(info.audit.lines)
     assert strip.locator(".line a").first.get_attribute("href") == f"/report/{info.id}#verdict"
-    expected = [place["sentence"] for place in live.read("average", TEXT)["places"]]
-    assert expected and page.page.locator("#places p").all_inner_texts() == expected
     assert strip.locator("a", has_text="The whole report").get_attribute("href") == f"/report/{info.id}"
 
 
 def test_a_model_without_an_audit_says_so(opened):
     page = opened().choose("bilstm")
-    assert "No audit of this model" in page.page.locator("#verdict").inner_text()
-    assert page.page.locator("#places-part").is_hidden()
+    assert "This model has no audit" in page.page.locator("#audit").inner_text()
 
 
 def test_sentences_are_dragged_and_then_their_words(opened, live):

@@ -92,11 +92,11 @@ def test_texts_are_chosen_by_their_outcome(page):
 
 
 def test_right_and_wrong_predictions_are_told_apart(page):
-    page.get_by_label("Predictions").select_option("right")
+    page.get_by_label("Predictions", exact=True).select_option("right")
     assert "wrong" not in shown(page)
     right = page.locator("#status").inner_text()
     assert "matching" in right or right.endswith("11 texts.")
-    page.get_by_label("Predictions").select_option("wrong")
+    page.get_by_label("Predictions", exact=True).select_option("wrong")
     assert "wrong" in shown(page) or page.locator("#status").inner_text() == "No text matches."
 
 

@@ -10,17 +10,22 @@ from hypothesis import strategies as st
 from heedful.auditing.explanation import SmallestSet
 from heedful.report.explanation_rows import (
     UNSAFE,
+    audit_sentences,
+    badge,
     definitions,
     format_probability,
     is_signed,
+    key_mark,
+    outcome_lines,
     prediction,
     printable,
     rows_of,
     sentences_of,
 )
-from support.explanations import OTHER, make_explanation
+from heedful.verdict.outcome_text import BADGES, outcome_sentences
+from support.explanations import OTHER, OUTCOMES, make_explanation, outcome_like
 
-ANSWER = ("bad", "good")
+ITEMS = ("A", "great", "film")
 
 
 def test_a_text_by_hand():
@@ -29,37 +34,79 @@ def test_a_text_by_hand():
     assert [token.strength for token in recommended.tokens] == [0.016, 0.656, 0.328]  # of 3 times their mean
     assert [token.value for token in recommended.tokens] == ["0.01", "0.4", "-0.2"]
     assert [token.against for token in recommended.tokens] == [False, False, True]
-    assert [token.flips for token in recommended.tokens] == [False, True, False]
+    assert [token.is_key for token in recommended.tokens] == [False, True, False]
     assert (
         recommended.heaviest
         == "most: “great”\N{NO-BREAK SPACE}0.4, “film”\N{NO-BREAK SPACE}-0.2, “A”\N{NO-BREAK SPACE}0.01"
     )
     assert recommended.description == "Attention x gradient. A: 0.01; great: 0.4; film: -0.2"
     assert (attention.name, attention.note) == ("Attention", "for comparison")
-    assert (other.name, other.note) == ("Same answer, other attention", "answers good with 0.85")
+    assert (other.name, other.note) == ("Adversarial attention", "predicts good with 0.85")
     assert [token.value for token in other.tokens] == ["0", "0.1", "0.9"]
 
 
 @pytest.mark.parametrize(
-    ("action", "names", "notes"),
+    ("show", "names", "notes"),
     [
-        ("attention", ["Attention"], ["may be shown, says the audit"]),
-        ("instead", ["Attention x gradient", "Attention"], ["recommended by the audit", "for comparison"]),
-        ("nothing", ["Input gradient", "Attention"], ["not to be relied on", "not to be relied on"]),
-        ("not audited", ["Leave-one-out", "Attention"], ["not audited", "not audited"]),
+        ("attention", ["Attention"], ["recommended by the audit"]),
+        ("ranking", ["Attention x gradient", "Attention"], ["recommended by the audit", "for comparison"]),
+        ("key words", ["Attention"], ["not to be shown without its outcome"]),
+        ("nothing", ["Attention"], ["not to be shown"]),
+        ("not audited", ["Attention"], ["not audited"]),
     ],
 )
-def test_the_ranking_to_show_comes_first_and_attention_beside_it(action, names, notes):
-    rows = rows_of(make_explanation(action=action, other_attention=None))
+def test_the_ranking_to_show_comes_first_and_then_attention(show, names, notes):
+    rows = rows_of(make_explanation(show=show, other_attention=None))
     assert [row.name for row in rows] == names and [row.note for row in rows] == notes
 
 
+@pytest.mark.parametrize("name", OUTCOMES)
+def test_the_outcome_is_told_in_the_words_of_every_view(name):
+    """Another ranking that is shown has its outcome told, too."""
+    outcome = OUTCOMES[name]
+    alone = make_explanation(show="attention", outcome=outcome, shown_outcome=outcome)
+    assert outcome_lines(alone) == outcome_sentences(outcome, ITEMS)
+    assert badge(alone) == BADGES[outcome.outcome]
+    both = make_explanation(outcome=outcome)
+    assert outcome_lines(both) == (*outcome_sentences(outcome, ITEMS), "Attention x gradient points to the key words.")
+    neither = make_explanation(outcome=outcome, shown_outcome=outcome_like(ranking="lime", outcome="no_small_set"))
+    assert outcome_lines(neither) == outcome_sentences(outcome, ITEMS)
+
+
+@pytest.mark.parametrize(
+    ("name", "mark"),
+    [
+        ("points", "key words"),
+        ("misses", "key words"),
+        ("any words", "words with the largest effect (no small set decides)"),
+        ("one word", ""),
+    ],
+)
+def test_marked_words_are_called_what_they_are(name, mark):
+    made = make_explanation(outcome=OUTCOMES[name])
+    assert key_mark(made, "word") == mark
+    assert [token.is_key for token in rows_of(made)[0].tokens] == [False, bool(mark), False]
+
+
+def test_the_audit_speaks_of_the_predicted_classes():
+    made = make_explanation()
+    assert audit_sentences([made, made]) == (
+        "Basis.",
+        "If the model predicts good: Yes. Numbers of good.",
+        "Advice of ranking.",
+    )
+    assert audit_sentences([make_explanation(show="not audited")]) == (
+        "Headline of not audited.",
+        "Advice of not audited.",
+    )
+
+
 def test_weights_that_are_all_alike_are_pale():
-    (row, *_) = rows_of(make_explanation(action="attention", weights=(1 / 3,) * 3))
+    (row, *_) = rows_of(make_explanation(show="attention", weights=(1 / 3,) * 3))
     assert [token.strength for token in row.tokens] == [0.333] * 3
 
 
-def test_the_largest_weight_of_a_long_text_has_the_full_colour():
+def test_the_largest_weight_of_a_long_text_has_the_full_color():
     items, weights = [f"w{number}" for number in range(11)], (0.4, *[0.06] * 10)
     row = rows_of(make_explanation(items, weights=weights, attention=weights, other_attention=None))[0]
     assert [token.strength for token in row.tokens] == [1.0] + [0.15] * 10
@@ -73,13 +120,13 @@ def test_the_largest_weight_of_a_long_text_has_the_full_colour():
         ((nan, 0.5, 0.0), ["undefined", "0.5", "0"], "most: “great”\N{NO-BREAK SPACE}0.5"),
     ],
 )
-def test_weights_that_are_undefined_or_nothing_have_no_colour(weights, values, heaviest):
+def test_weights_that_are_undefined_or_nothing_have_no_color(weights, values, heaviest):
     row = rows_of(make_explanation(weights=weights))[0]
     assert [token.value for token in row.tokens] == values and row.heaviest == heaviest
     assert [token.strength for token in row.tokens] == [1.0 if weight == 0.5 else 0.0 for weight in weights]
 
 
-def test_a_weight_that_is_nearly_nothing_does_not_speak_against():
+def test_a_weight_that_is_nearly_nothing_does_not_oppose_the_prediction():
     row = rows_of(make_explanation(weights=(-0.004, 0.1, -0.006)))[0]
     assert [token.against for token in row.tokens] == [False, False, True]
 
@@ -104,13 +151,20 @@ def test_no_character_controls_a_terminal_or_the_order_of_a_line():
     made = make_explanation(("\x1b[31m", "\u202e", "\x00"), text="\x1b[31m \u202e \x00\u2066 \x85")
     row = rows_of(made)[0]
     assert [token.text for token in row.tokens] == [" [31m", "U+202E", "U+0000"]
-    shown = [row.rest, row.heaviest, row.description, *sentences_of(made), *(token.before for token in row.tokens)]
+    shown = [
+        row.rest,
+        row.heaviest,
+        row.description,
+        *sentences_of(made),
+        *outcome_lines(made),
+        *(token.before for token in row.tokens),
+    ]
     assert not set(map(ord, "".join(shown))) & set(UNSAFE)
     assert "“U+202E”" in row.heaviest
 
 
 @pytest.mark.parametrize(("item", "name"), [("\u200d", "U+200D"), ("\ufe0f", "U+FE0F"), ("❤", "❤"), ("שלום", "שלום")])
-def test_what_nobody_would_see_is_listed_by_its_number(item, name):
+def test_what_nobody_would_see_is_listed_by_its_code(item, name):
     row = rows_of(make_explanation(("A", item, "film")))[0]
     assert f"“{name}”" in row.heaviest and row.tokens[1].text == item
 
@@ -137,21 +191,22 @@ def test_the_prediction_names_the_other_answers_by_probability():
     assert prediction(made).endswith("label 4 0.04, 3 more)")
 
 
-def test_the_sentences_say_what_would_change_the_decision_and_how_different_attention_could_be():
+def test_the_sentences_say_what_erasure_changes_the_prediction_and_how_different_attention_could_be():
     smallest, other = sentences_of(make_explanation())
     assert smallest == (
-        "Erasing “great” (1 of 3 words) changes the decision to bad (probability 0.62); no smaller set does."
+        "Erasing the attention weight of “great” (1 of 3 words) changes the prediction to bad (probability 0.62); "
+        "no smaller set does."
     )
     assert other == (
-        "The most different attention with the same answer (probability 0.85) reaches 81 % of the maximum divergence "
-        "(JSD 0.45)."
+        "Adversarial attention keeps the prediction (probability 0.85) and reaches 81 % of the maximum divergence (JSD "
+        "0.45)."
     )
 
 
 @pytest.mark.parametrize(
     ("solver", "found", "proof"),
-    [("exact", "The most different attention with", "no smaller set does."),
-     ("search", "The most different attention found with", "a smaller set may exist.")],
+    [("exact", "Adversarial attention keeps", "no smaller set does."),
+     ("search", "The adversarial attention that was found keeps", "a smaller set may exist.")],
 )  # fmt: skip
 def test_what_was_searched_is_not_called_the_best(solver, found, proof):
     made = make_explanation(solver=solver, other_attention=replace(OTHER, solver=solver))
@@ -166,8 +221,8 @@ def test_a_bound_is_called_a_bound():
 
 @pytest.mark.parametrize(
     ("solver", "sentence"),
-    [("exact", "Whichever words are erased, the decision stays the same."),
-     ("search", "No set of words was found whose erasure changes the decision.")],
+    [("exact", "Erasing attention weights changes the prediction for no set of words."),
+     ("search", "No set of words was found whose erased attention weights change the prediction.")],
 )  # fmt: skip
 def test_a_decision_that_nothing_changes_is_told(solver, sentence):
     assert sentences_of(make_explanation(solver=solver, smallest_set=None))[0] == sentence
@@ -176,15 +231,15 @@ def test_a_decision_that_nothing_changes_is_told(solver, sentence):
 def test_an_answer_that_is_tipped_is_not_called_the_same():
     tipped = replace(OTHER, predicted="bad", probability=0.495)
     made = make_explanation(other_attention=tipped)
-    assert rows_of(made)[-1].note == "gives good 0.49, just below another"
+    assert rows_of(made)[-1].note == "gives good 0.49, just below another label"
     sentence = sentences_of(made)[1]
-    assert "same answer" not in sentence
-    assert "within 0.01 of the prediction (good 0.49, just below another)" in sentence
+    assert "keeps the prediction" not in sentence
+    assert "moves the prediction by at most 0.01 (good 0.49, just below another label)" in sentence
 
 
 def test_other_attention_that_was_not_found_is_told():
     made = make_explanation(other_attention=None, solver="search")
-    assert sentences_of(made)[1] == "No other attention with the same answer was found."
+    assert sentences_of(made)[1] == "No other attention that keeps the prediction was found."
 
 
 def test_of_a_single_item_there_is_nothing_to_say():
@@ -192,14 +247,13 @@ def test_of_a_single_item_there_is_nothing_to_say():
     assert sentences_of(alone) == []
 
 
-def test_a_large_set_is_listed_in_part_and_marked_in_full():
+def test_a_large_set_is_listed_in_part():
     items = [f"w{number}" for number in range(20)]
     smallest = SmallestSet(positions=tuple(range(15)), becomes="bad", probability=0.5)
     made = make_explanation(
         items, attention=(0.05,) * 20, weights=(0.1,) * 20, smallest_set=smallest, other_attention=None
     )
     assert "“w9” and 5 more (15 of 20 words)" in sentences_of(made)[0]
-    assert sum(token.flips for token in rows_of(made)[0].tokens) == 15
 
 
 def test_a_long_item_is_cut_in_lists_alone():
@@ -211,12 +265,16 @@ def test_a_long_item_is_cut_in_lists_alone():
 
 def test_the_definitions_name_the_item_and_how_far_the_prediction_moves():
     made = make_explanation()
-    assert definitions([made]).startswith("To erase a word is to give its attention to the others, in proportion.")
+    assert definitions([made]).startswith(
+        "To erase an attention weight is to give it to the other words, in proportion."
+    )
     assert definitions([made]).endswith("that moves the prediction by at most 0.01.")
-    assert definitions([replace(made, item="item", other_attention=None)]).startswith("To erase an item is")
+    assert definitions([replace(made, item="item", other_attention=None)]).endswith(
+        "to the other items, in proportion."
+    )
     assert "JSD" not in definitions([replace(made, other_attention=None)])
 
 
-@pytest.mark.parametrize(("action", "signed"), [("instead", True), ("attention", False), ("not audited", False)])
-def test_only_a_product_has_a_sign(action, signed):
-    assert is_signed([make_explanation(action=action)]) is signed
+@pytest.mark.parametrize(("show", "signed"), [("ranking", True), ("attention", False), ("not audited", False)])
+def test_only_a_product_has_a_sign(show, signed):
+    assert is_signed([make_explanation(show=show)]) is signed

@@ -9,10 +9,14 @@ from starlette.testclient import TestClient
 from heedful.auditing.audit import audit
 from heedful.errors import SettingError, StoreError
 from heedful.report import page
+from heedful.report.explanation import explain
 from heedful.runs.audits import save_audit
 from heedful.runs.store import Store
+from heedful.schema import TextOutcome
 from heedful.server.app import create_app
+from heedful.server.audit_strip import audit_strip
 from heedful.server.loading import load_served
+from heedful.server.outcomes import outcomes_of
 from heedful.training.loop import train
 from support.audits import QUICK
 from support.runs import changed, toy
@@ -57,14 +61,10 @@ def test_runs_are_found_by_the_beginning_of_their_keys(load, keys):
     assert served[0].info.about["Run"].startswith(keys[0])
 
 
-def test_the_verdict_stands_in_a_strip(load, keys):
+def test_the_answer_stands_in_a_strip(load, keys):
     audited, other = load(*keys)
-    assert other.info.verdict is None and not other.info.report
-    verdict, strip = audited.audit.verdict, audited.info.verdict
-    assert audited.info.report and strip.lead == verdict.headline.lead
-    assert [line.name for line in strip.lines] == [line.name for line in verdict.lines]
-    assert [line.score for line in strip.lines] == [line.score for line in verdict.lines]
-    assert strip.action in ("attention", "instead", "nothing") and strip.ranking_title
+    assert other.info.audit is None and not other.info.report
+    assert audited.info.report and audited.info.audit == audit_strip(audited.audit.verdict)
 
 
 def test_examples_come_from_the_audit(load, keys):
@@ -74,26 +74,18 @@ def test_examples_come_from_the_audit(load, keys):
     assert audited.info.examples and {example.text for example in audited.info.examples} <= texts
 
 
-def test_a_text_of_the_audit_has_its_place(load, keys):
+def test_a_text_of_the_audit_has_the_outcome_of_the_audit(load, keys):
+    """Every text and ranking that the audit judged."""
     (audited,) = load(keys[0])
-    text = audited.info.examples[0].text
-    state = opened(audited).post("/api/read", json={"model": keys[0], "text": text}).json()
-    places = {place["name"]: place for place in state["places"]}
-    assert {"replaceable", "smallest_set", "leave_one_out"} & set(places)
-    rows = audited.audit.rows
-    example = audited.audit.examples.filter(text=text)["example"][0]
-    assert places, "an audited text has places"
-    if "leave_one_out" in places:
-        own = rows.filter(example=example, test="leave_one_out_agreement", measure="tau")["value"][0]
-        every = rows.filter(test="leave_one_out_agreement", measure="tau")["value"].drop_nans().to_list()
-        assert places["leave_one_out"]["value"] == pytest.approx(own, abs=1e-12)
-        less = 100 * sum(value < own - 1e-12 for value in every) / len(every)
-        assert places["leave_one_out"]["percentile"] == pytest.approx(less)
-    if "smallest_set" in places:
-        own = rows.filter(example=example, test="erase_until_flip", measure="fraction_minimal")["value"][0]
-        assert places["smallest_set"]["value"] == pytest.approx(own, abs=1e-12)
-    for place in places.values():
-        assert 0 <= place["percentile"] <= 100 and "of 100" in place["sentence"]
+    outcomes = audited.audit.outcomes.filter(removal="delete", split="test")
+    texts = {number: each.text for number, each in enumerate(toy().train)}
+    for (number,), rows in outcomes.group_by("example"):
+        with audited.reading(texts[number]) as read:
+            own = outcomes_of(read, audited.settings)
+        assert own == {row["ranking"]: TextOutcome.model_validate(row) for row in rows.iter_rows(named=True)}
+        assert (
+            explain(audited._reader.trained, texts[number], audit=audited.audit.verdict)[0].outcome == own["attention"]
+        )
 
 
 def test_the_report_is_served_under_its_own_policy(load, keys, monkeypatch):

@@ -3,20 +3,23 @@
 from dataclasses import replace
 
 from heedful.server.rankings import is_affordable, rankings_of
+from heedful.settings import AuditSettings
+
+SETTINGS = AuditSettings()
 
 
 def test_marks_are_a_ranking(model):
     case = model("average")
     with case.served.reading(case.text) as read:
-        assert "rationale" not in {ranking.name for ranking in rankings_of(read, is_quick=True)}
-        marked = rankings_of(replace(read, marks=(4,)), is_quick=True)[-1]
+        assert "rationale" not in {ranking.name for ranking in rankings_of(read, SETTINGS, is_quick=True)}
+        marked = rankings_of(replace(read, marks=(4,)), SETTINGS, is_quick=True)[-1]
     assert marked.name == "rationale" and marked.weights == [0, 0, 0, 0, 1, 0, 0, 0, 0, 0]
 
 
 def test_a_sentence_is_marked_by_the_share_of_its_words(model):
     case = model("hierarchical")
     with case.served.reading(case.text) as read:
-        marked = rankings_of(replace(read, marks=(3, 13, 12)), is_quick=True)[-1]
+        marked = rankings_of(replace(read, marks=(3, 13, 12)), SETTINGS, is_quick=True)[-1]
     assert marked.weights == [0.2, 0, 0.5]
 
 
@@ -26,7 +29,7 @@ def test_long_texts_have_no_costly_rankings(model):
         assert is_affordable(read)
     with case.served.reading("good film " * 100 + "so") as read:
         assert not is_affordable(read)
-        assert {ranking.name for ranking in rankings_of(read)} == {
+        assert {ranking.name for ranking in rankings_of(read, SETTINGS)} == {
             "attention",
             "weight_gradient",
             "attention_x_gradient",

@@ -5,6 +5,7 @@ import torch
 
 from heedful.battery.evidence import RANKINGS
 from heedful.report.explanation import explain
+from heedful.verdict.outcome_text import BADGES
 
 
 def test_the_state_is_that_of_the_audit(each, post):
@@ -28,7 +29,8 @@ def test_the_state_is_that_of_the_explanation(model, post):
 def test_rankings_are_those_of_the_audit(each, post):
     evidence = each.evidence()
     ranked = {ranking["name"]: ranking for ranking in post("read", each.request)["rankings"]}
-    assert set(ranked) == set(RANKINGS)
+    assert set(ranked) == {*RANKINGS, "alone", "effect"}
+    assert {ranking["badge"] for ranking in ranked.values()} <= {*BADGES.values()}
     with torch.no_grad():
         for name in RANKINGS:
             own = evidence.attention if name == "attention" else RANKINGS[name](evidence)
@@ -72,6 +74,7 @@ def test_a_quick_reading_leaves_out_what_is_costly(model, post):
         "weight_gradient",
         "attention_x_gradient",
     ]
+    assert quick["outcome"] is None and whole["outcome"]["sentences"]
     assert {name: quick[name] for name in ("attention", "logits", "item_logits", "widest")} == {
         name: whole[name] for name in ("attention", "logits", "item_logits", "widest")
     }
@@ -81,10 +84,13 @@ def test_long_texts_are_cut_and_say_so(model, post):
     state = post("read", {**model("average").request, "text": "good film " * 1_500})
     assert len(state["words"]) == 2_000
     notes = " ".join(state["notes"])
-    assert "first 2,000 of 3,000 words" in notes and "Leave-one-out" in notes
+    assert (
+        "first 2,000 of 3,000 words" in notes and "The outcome and rankings that run the encoder are left out" in notes
+    )
+    assert state["outcome"] is None
 
 
-def test_a_single_word_has_no_choice(model, post):
+def test_a_single_word_has_no_outcome(model, post):
     state = post("read", {**model("average").request, "text": "good"})
     assert state["attention"] == [1.0] and state["widest"] is None
-    assert "single item" in " ".join(state["notes"])
+    assert state["outcome"]["sentences"] == ["The text has a single word, so there is nothing to choose from."]

@@ -43,7 +43,7 @@ class Live:
         """What the server's own functions say of a text."""
         model = self.models[name]
         with model.reading(text) as read:
-            return state_of(read, model.info.id, model.audited).model_dump(mode="json")
+            return state_of(read, model.info.id, model.settings).model_dump(mode="json")
 
 
 def small(**changes) -> Run:

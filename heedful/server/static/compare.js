@@ -73,8 +73,8 @@ export class Compare {
     const { info, reading: other } = this.other;
     const link = (each) => each.items.map((item) => each.words[item.words[0]]?.start);
     const rows = [
-      mapRow(model.name, "answers " + answered(model.labels, now.probabilities), this.#labels(), attention, {}, link(reading)),
-      mapRow(info.name, "answers " + answered(info.labels, other.probabilities), this.#labels(other), other.attention, {}, link(other)),
+      mapRow(model.name, "predicts " + answered(model.labels, now.probabilities), this.#labels(), attention, {}, link(reading)),
+      mapRow(info.name, "predicts " + answered(info.labels, other.probabilities), this.#labels(other), other.attention, {}, link(other)),
     ];
     root.replaceChildren(table("Two models on the same text", rows), make("p", { className: "fine", textContent: this.#agreement(info, other) }));
   }
@@ -86,7 +86,7 @@ export class Compare {
     const distance = "Their attention differs by " + share(totalVariation(reading.attention, other.attention)) + " (TVD, of at most 1).";
     if (!isMoved || !other.item_logits) return distance;
     const probabilities = softmax(mixture(attention, other.item_logits, other.empty_logits));
-    return distance + " With the weights set above, " + info.name + " would answer " + answered(info.labels, probabilities) + ".";
+    return distance + " With the weights set above, " + info.name + " would predict " + answered(info.labels, probabilities) + ".";
   }
 
   async #readSecond() {
@@ -112,11 +112,11 @@ export class Compare {
     const changed = words.map((list, side) => new Set(list.flatMap((_, at) => (kept[side].has(at) ? [] : [at]))));
     const links = [Object.fromEntries(pairs.map(([left]) => [left, left])), Object.fromEntries(pairs.map(([left, right]) => [right, left]))];
     const rows = [first, second].map((reading, side) =>
-      mapRow(side ? "Second text" : "First text", "answers " + answered(labels, reading.probabilities), words[side], reading.attention, { changed: changed[side] }, links[side]),
+      mapRow(side ? "Second text" : "First text", "predicts " + answered(labels, reading.probabilities), words[side], reading.attention, { changed: changed[side] }, links[side]),
     );
     const list = (side) => [...changed[side]].slice(0, 8).map((at) => quoted(words[side][at]) + " (" + share([first, second][side].attention[at]) + ")").join(", ") || "nothing";
     const moved = totalVariation(first.probabilities, second.probabilities);
-    const sentence = "Changed: " + list(0) + " became " + list(1) + ". The prediction moved by " + share(moved) + (first.predicted === second.predicted ? ", the answer is the same." : ", the answer is another.");
+    const sentence = "Changed: " + list(0) + " became " + list(1) + ". The prediction moved by " + share(moved) + (first.predicted === second.predicted ? ", the label is the same." : ", the label is another.");
     find("texts-result").replaceChildren(table("Two texts", rows), make("p", { className: "difference", textContent: sentence }));
   }
 }

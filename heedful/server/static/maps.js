@@ -1,7 +1,8 @@
-// Rows of words with a small bar under each: rankings, models and texts beside each other.
+// Rows of words with a small bar under each: rankings, models and texts, one below the other.
 import { argmax, ranked } from "./core.js";
 import { make } from "./dom.js";
 import { capital, cut, percent, quoted, share } from "./format.js";
+import { outcomeMarks } from "./outcome.js";
 import { MOST_FADERS, running } from "./words.js";
 
 const TOP = 12;
@@ -42,9 +43,10 @@ export function linked(root) {
 
 /** The rankings of a text as a table, with what people marked in it. */
 export function rankingsTable(reading) {
-  const labels = reading.items.map((item) => item.label), marks = { rationale: markedItems(reading) };
+  const labels = reading.items.map((item) => item.label), marks = { rationale: markedItems(reading), ...outcomeMarks(reading) };
   const rows = reading.rankings.map((ranking) => {
-    const row = mapRow(capital(ranking.title), ranking.is_signed ? "italics and dashes speak against the answer" : "", labels, ranking.weights, marks);
+    const notes = [ranking.badge, ranking.is_signed ? "italics and dashes oppose the prediction" : ""];
+    const row = mapRow(capital(ranking.title), notes.filter(Boolean).join("; "), labels, ranking.weights, marks);
     row.dataset.ranking = ranking.name;
     return row;
   });

@@ -1,13 +1,14 @@
 // The page: what is typed is read, what is dragged is decoded, and everything shown follows from the state.
 import { Actions } from "./actions.js";
 import { abort, debounced, isSuperseded, models as fetchModels, post } from "./api.js";
-import { showPlaces, showVerdict } from "./audit.js";
+import { showAudit } from "./audit.js";
 import { Compare } from "./compare.js";
 import { mixture, renormalise, softmax } from "./core.js";
 import { button, find, make } from "./dom.js";
 import { Fields } from "./fields.js";
 import { quoted } from "./format.js";
 import { markedItems } from "./maps.js";
+import { outcomeMarks, showOutcome } from "./outcome.js";
 import { Prediction } from "./prediction.js";
 import { Selection } from "./selection.js";
 import { showShare, wireShare } from "./share.js";
@@ -185,18 +186,21 @@ class Page {
       const reading = await post("read", asked, "read fully");
       if (asked !== this.asked) return;
       this.reading = reading;
-      showPlaces(reading.places);
+      showOutcome(find("outcome"), reading.outcome);
       this.#draw();
       await this.compare.refresh();
       find("beside").setAttribute("aria-busy", "false");
     } catch (error) {
-      if (!isSuperseded(error)) this.fail(error);
+      if (isSuperseded(error)) return;
+      showOutcome(find("outcome"), null);
+      this.fail(error);
     }
   }
 
   #readDone(reading) {
     this.reading = reading;
     this.decoded = null;
+    showOutcome(find("outcome"), null, true);
     this.succeed();
     find("playground").hidden = false;
     find("playground").classList.remove("stale");
@@ -228,13 +232,14 @@ class Page {
   #draw() {
     if (!this.reading) return;
     const { attention } = this, pinned = new Set(this.state.pinned), { word_attention: within } = this.reading;
-    const marks = { rationale: markedItems(this.reading), ...this.marks };
+    const marks = { rationale: markedItems(this.reading), ...outcomeMarks(this.reading), ...this.marks };
     this.words.update({ attention, own: this.reading.attention, pinned, marks, wordAttention: this.state.wordAttention ?? within });
     find("scale").textContent = scaleNote(this.words.isRows ? this.words.rowEnd : this.words.end);
     this.prediction.show(this.model, this.reading, this.now);
     find("undo").disabled = !this.history.canUndo;
     find("redo").disabled = !this.history.canRedo;
     find("reset").disabled = !this.isMoved && !this.state.pinned.length;
+    find("outcome-own").hidden = !this.isMoved || !this.reading.outcome;
     this.selection.show();
     this.compareSoon();
   }
@@ -266,7 +271,7 @@ class Page {
 
   #showModel() {
     this.fields.showModel();
-    showVerdict(this.model);
+    showAudit(this.model);
     showShare(this.model);
     this.actions.build(this.model);
   }

@@ -74,12 +74,12 @@ export class Prediction {
     const { widest } = own;
     const moved = totalVariation(own.probabilities, now.probabilities), answer = argmax(now.probabilities);
     const isFlipped = answer !== argmax(own.probabilities), classes = topClasses(own.probabilities, now.probabilities);
-    const says = make("p", { className: "says" }, make("span", { className: "soft", textContent: "The model answers" }), " ");
+    const says = make("p", { className: "says" }, make("span", { className: "soft", textContent: "The model predicts" }), " ");
     says.append(make("b", { className: "answer-name", textContent: labels[answer], dir: "auto" }), " ", make("span", { className: "answer-value", textContent: percent(now.probabilities[answer]) }));
-    if (isFlipped) says.append(" ", make("span", { className: "flipped", textContent: "another answer: with its own attention it was " + labels[argmax(own.probabilities)] }));
+    if (isFlipped) says.append(" ", make("span", { className: "flipped", textContent: "another prediction: with its own attention it was " + labels[argmax(own.probabilities)] }));
     const bars = make("ul", { className: "classes" }, ...classes.map((at) => classBar(labels[at], now.probabilities[at], own.probabilities[at], at === answer)));
     const rest = labels.length - classes.length;
-    const more = rest > 0 ? make("p", { className: "soft fine", textContent: "and " + rest + " more answers, in the numbers below" }) : null;
+    const more = rest > 0 ? make("p", { className: "soft fine", textContent: "and " + rest + " more classes, in the numbers below" }) : null;
     const sentence = make("p", { className: "movement", textContent: movedSentence(moved, widest, item) + " " }, widest === null ? null : badge(widest.solver));
     const numbers = make("details", { className: "numbers-table", open: this.#numbersOpen }, make("summary", { textContent: "Numbers" }), make("div", { className: "scroll", tabIndex: 0, role: "region", aria: { label: "Numbers" } }, numbersTable(labels, own, now)));
     numbers.addEventListener("toggle", () => (this.#numbersOpen = numbers.open));

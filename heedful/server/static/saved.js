@@ -2,6 +2,7 @@
 import { mixture, renormalise, softmax } from "./core.js";
 import { find, make } from "./dom.js";
 import { linked, markedItems, rankingsTable } from "./maps.js";
+import { outcomeMarks, showOutcome } from "./outcome.js";
 import { Prediction } from "./prediction.js";
 import { History, initial } from "./state.js";
 import { wireTheme } from "./theme.js";
@@ -33,7 +34,7 @@ function predicted() {
 
 function drawSaved() {
   const attention = past.state.attention ?? reading.attention;
-  words.update({ attention, own: reading.attention, pinned: new Set(past.state.pinned), marks: { rationale: markedItems(reading) }, wordAttention: reading.word_attention });
+  words.update({ attention, own: reading.attention, pinned: new Set(past.state.pinned), marks: { rationale: markedItems(reading), ...outcomeMarks(reading) }, wordAttention: reading.word_attention });
   find("scale").textContent = scaleNote(words.isRows ? words.rowEnd : words.end);
   prediction.show(saved.model, reading, predicted());
   find("undo").disabled = !past.canUndo;
@@ -47,6 +48,7 @@ find("about").append(...about.map(([name, value]) => make("div", {}, make("dt", 
 find("query").textContent = reading.query && "Question or hypothesis: " + reading.query;
 find("query").hidden = !reading.query;
 find("notes").append(...reading.notes.map((note) => make("li", { textContent: note })));
+showOutcome(find("outcome"), reading.outcome);
 find("rankings").append(rankingsTable(reading));
 linked(find("beside"));
 words.build(reading, saved.model.is_hierarchical);

@@ -5,7 +5,7 @@ const SEEN = "heedful-tour-seen";
 const STEPS = [
   ["write", "Type a text", "Write anything, or pick an example. The model reads it as you type, on this machine alone."],
   ["words", "Take hold of the attention", "The bars are the model's attention. Drag one, or press the arrow keys on it: the others make room, and the prediction follows (or does not)."],
-  ["papers", "Press a button", "Each is an experiment of a paper: the most different attention with the same answer, the worst perturbation, the smallest set. A badge says whether its answer is exact."],
+  ["papers", "Press a button", "Each is an experiment of a paper: adversarial attention, the worst perturbation, the smallest set. A badge says whether its result is exact."],
 ];
 
 // A browser may refuse to remember; the tour is then shown again, and nothing else happens.

@@ -5,7 +5,7 @@ import { Fader } from "./fader.js";
 import { cut, scaleEnd, sentences, share } from "./format.js";
 
 export const MOST_FADERS = 150;
-const MARKS = { erased: "erased", set: "in the set", rationale: "marked by people", changed: "changed" };
+const MARKS = { key: "key", largest: "largest effect", erased: "erased", set: "in the set", rationale: "marked by people", changed: "changed" };
 
 /** A word over its upright bar. `marks` is an object of the kinds in MARKS, each with a Set of items. */
 function upright(view, item, label, isKnown) {

@@ -1,0 +1,16 @@
+// The outcome of the text: what every view says about it, and the words with the largest effect.
+import { make } from "./dom.js";
+
+/** Shows the outcome; null while it is computed, or if the text is too long for that. */
+export function showOutcome(root, outcome, isPending = false) {
+  const sentences = outcome?.sentences ?? (isPending ? ["Judging the text …"] : []);
+  root.hidden = sentences.length === 0;
+  root.className = "text-outcome " + (outcome ? outcome.outcome ?? "none" : "none");
+  root.setAttribute("aria-busy", String(isPending));
+  root.replaceChildren(...sentences.map((sentence, at) => make("p", { className: at || isPending ? "" : "lead", textContent: sentence })));
+}
+
+/** The items to mark: key words, or the words with the largest effect if no small set decides. */
+export function outcomeMarks({ outcome }) {
+  return outcome ? { [outcome.outcome === "no_small_set" ? "largest" : "key"]: new Set(outcome.key_words) } : {};
+}
