@@ -138,8 +138,8 @@ class _Drawing:
             yield self._wrapped("The answer was not asked for: `--tests` leaves `outcome` out.")
             return
         yield self._answer(answer)
-        said = ((recommendation_text(answer), "bold"), *((remark, "") for remark in remarks(self.verdict)))
-        yield (line for sentence, style in said for line in self._wrapped(sentence, style))
+        sentences = ((recommendation_text(answer), "bold"), *((remark, "") for remark in remarks(self.verdict)))
+        yield (line for sentence, style in sentences for line in self._wrapped(sentence, style))
         if answer.example is not None and answer.headline not in NO_BARS:
             yield self._example(answer.example)
 
