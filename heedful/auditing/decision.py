@@ -116,11 +116,11 @@ def judged_outcomes(evidence: Evidence, settings: AuditSettings) -> list[dict[st
     outcomes = []
     for row, words in enumerate(evidence.items.sum(1).tolist()):
         if row in judged:
-            found = text_outcomes(judged[row], context.labels, "delete", moved.get(row), words)
+            own = text_outcomes(judged[row], context.labels, "delete", moved.get(row), words)
         else:
             reason = "one word" if words < 2 else "undefined"
-            found = [TextOutcome(predicted=context.labels[int(evidence.predicted[row])], words=words, reason=reason)]
-        outcomes.append({each.ranking: each for each in found})
+            own = [TextOutcome(predicted=context.labels[int(evidence.predicted[row])], words=words, reason=reason)]
+        outcomes.append({each.ranking: each for each in own})
     return outcomes
 
 

@@ -34,7 +34,7 @@ LONGEST_NAME, LONGEST_ITEM = 60, 40
 """Characters of a model's name, and of a word or sentence; longer ones are cut."""
 BLOCKS: "dict[Outcome, str]" = {"points": "█", "misses": "▒", "no_small_set": "·"}
 ASCII_BLOCKS: "dict[Outcome, str]" = {"points": "#", "misses": "x", "no_small_set": "."}
-COLORS: "dict[Outcome, str]" = {"points": "green", "misses": "red", "no_small_set": "dim"}
+COLORS: dict[str, str] = {"points": "green", "misses": "red", "no_small_set": "dim"}
 NO_BARS = ("Too few texts", "Nothing to explain")
 
 
@@ -203,7 +203,7 @@ class _Drawing:
     def _bar(self, each: "ClassAnswer", width: int) -> "Text":
         from rich.text import Text
 
-        shares = {name: each.shares.outcomes.get(name) or 0.0 for name in BLOCKS}
+        shares: dict[str, float] = {name: each.shares.outcomes.get(name) or 0.0 for name in BLOCKS}
         return Text.assemble(
             *((self._blocks()[name] * count, COLORS[name]) for name, count in bar_widths(shares, width).items())
         )

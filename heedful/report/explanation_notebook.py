@@ -4,16 +4,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from heedful.report import explanation_rows
+from heedful.report.notebook import HUE, MOST_TOKENS, STRONGEST
 from heedful.report.page import HERE, templates
 
 if TYPE_CHECKING:
     from heedful.auditing.explanation import Explanation
 
-STRONGEST = 0.55
-"""Opacity of the color of the largest weight: black and white can both be read on it."""
-FOR, AGAINST = "240, 130, 0", "40, 120, 220"
-MOST_TOKENS = 150
-"""Words of a text that are shown; a page has all."""
+AGAINST = "40, 120, 220"
+"""Red, green and blue behind words that oppose the prediction."""
 MOST_TEXTS = 10
 """Explanations that are shown; their page has all."""
 
@@ -37,7 +35,7 @@ def explanations_in_notebook(explanations: "Sequence[Explanation]", notes: Seque
 def _color(token: explanation_rows.Token) -> str:
     """The color behind a word, as CSS has it.
 
-    >>> _color(explanation_rows.Token("", "a", 0.5, "0.5", against=False, is_key=False))
+    >>> _color(explanation_rows.Token("", "a", 0.5, "0.5", against=False, is_key=False, is_top=False))
     'rgba(240, 130, 0, 0.275)'
     """
-    return f"rgba({AGAINST if token.against else FOR}, {round(STRONGEST * token.strength, 3):g})"
+    return f"rgba({AGAINST if token.against else HUE}, {round(STRONGEST * token.strength, 3):g})"

@@ -43,6 +43,7 @@ class Token:
         value: the weight in words.
         against: whether it opposes the prediction.
         is_key: whether it is one of the words with the largest effect.
+        is_top: whether it is one of the top words of the ranking, which were judged.
     """
 
     before: str
@@ -51,6 +52,7 @@ class Token:
     value: str
     against: bool
     is_key: bool
+    is_top: bool
 
 
 @dataclass(frozen=True)
@@ -77,9 +79,10 @@ class Row:
 def rows_of(explanation: Explanation) -> list[Row]:
     """The ranking to show, attention if it is another one, and adversarial attention."""
     note, own = NOTES[explanation.guidance.show]
-    rows = [_row(explanation, _capital(explanation.guidance.name), note, explanation.weights)]
+    top = explanation.shown_outcome.top_words
+    rows = [_row(explanation, _capital(explanation.guidance.name), note, explanation.weights, top)]
     if explanation.ranking != "attention":
-        rows.append(_row(explanation, "Attention", own, explanation.attention))
+        rows.append(_row(explanation, "Attention", own, explanation.attention, explanation.outcome.top_words))
     if other := explanation.other_attention:
         probability = format_probability(other.probability)
         same = f"predicts {explanation.predicted} with {probability}"
@@ -193,7 +196,7 @@ def _other(explanation: Explanation) -> str:
     return f"{which} {kept} and {reaches} {100 * other.share:.0f} % of the maximum divergence (JSD {other.js:.2f})."
 
 
-def _row(explanation: Explanation, name: str, note: str, weights: Sequence[float]) -> Row:
+def _row(explanation: Explanation, name: str, note: str, weights: Sequence[float], top: Sequence[int] = ()) -> Row:
     sizes = [abs(weight) if isfinite(weight) else 0.0 for weight in weights]
     full = max(max(sizes), PALE * sum(sizes) / len(sizes))
     key = set(explanation.outcome.key_words)
@@ -206,6 +209,7 @@ def _row(explanation: Explanation, name: str, note: str, weights: Sequence[float
             value=_written(weight),
             against=weight < -FAINT * full,
             is_key=place in key,
+            is_top=place in top,
         )
         for place, (before, item, weight, size) in enumerate(zip(gaps, explanation.items, weights, sizes, strict=True))
     )

@@ -95,13 +95,13 @@ def _map(row: Row, *, has_colors: bool) -> Text:
 
 
 def _style(token: Token) -> str:
-    underline = "bold underline" if token.is_key else ""
+    marks = f"{'bold ' if token.is_top else ''}{'underline' if token.is_key else ''}".strip()
     if token.strength < FAINT:
-        return underline
+        return marks
     pale, strong = SHADES[token.against]
     mixed = [round(low + (high - low) * token.strength) for low, high in zip(pale, strong, strict=True)]
     background = "#" + "".join(f"{part:02x}" for part in mixed)
-    return f"{INK} on {background} {underline} {'italic' if token.against else ''}".strip()
+    return f"{INK} on {background} {marks} {'italic' if token.against else ''}".strip()
 
 
 def _legend(explanations: Sequence[Explanation], *, has_colors: bool) -> Text:
@@ -111,13 +111,14 @@ def _legend(explanations: Sequence[Explanation], *, has_colors: bool) -> Text:
     key = [" or ".join(marks)] if marks else []
     if not has_colors:
         return _text("".join(f"[{item}] {mark}" for mark in key), "dim")
-    for_it = Token("", item, 1.0, "", against=False, is_key=False)
-    against = Token("", item, 1.0, "", against=True, is_key=False)
+    for_it = Token("", item, 1.0, "", against=False, is_key=False, is_top=False)
+    against = Token("", item, 1.0, "", against=True, is_key=False, is_top=False)
     legend = _text(item, _style(for_it)).append(" supports the prediction" if signed else " large weight", "dim")
     if signed:
         legend.append("  ").append(item, _style(against)).append(" opposes it", "dim")
     for mark in key:
-        legend.append("  ").append(item, "bold underline").append(f" {mark}", "dim")
+        legend.append("  ").append(item, "underline").append(f" {mark}", "dim")
+        legend.append("  ").append(item, "bold").append(f" top {item}s of a row", "dim")
     return legend
 
 

@@ -17,12 +17,23 @@ COSTLY = ("gradient_x_input", "leave_one_out")
 """Rankings that take a pass through the encoder, or one an item."""
 AFFORDABLE, AFFORDABLE_FOR_TRANSFORMERS = 40_000, 4_096
 """Items times words up to which costly rankings are computed: 200 words, and 64."""
+JUDGING = 4
+"""Passes per item that an outcome takes: outcomes are computed up to half of these lengths."""
 
 
-def is_affordable(read: ReadText) -> bool:
-    """Whether costly rankings of the text are computed while a person waits."""
+def is_affordable(read: ReadText, passes: int = 1) -> bool:
+    """Whether costly rankings of the text are computed while a person waits.
+
+    Args:
+        passes: through the encoder, per item.
+    """
     is_large = isinstance(read.evidence.model, TransformerModel)
-    return read.count * len(read.words) <= (AFFORDABLE_FOR_TRANSFORMERS if is_large else AFFORDABLE)
+    return passes * read.count * len(read.words) <= (AFFORDABLE_FOR_TRANSFORMERS if is_large else AFFORDABLE)
+
+
+def can_be_judged(read: ReadText) -> bool:
+    """Whether the outcome of the text is computed while a person waits."""
+    return is_affordable(read, JUDGING)
 
 
 def rankings_of(read: ReadText, settings: AuditSettings, *, is_quick: bool = False) -> list[RankedItems]:
@@ -32,14 +43,15 @@ def rankings_of(read: ReadText, settings: AuditSettings, *, is_quick: bool = Fal
         settings: by which the text is judged.
         is_quick: whether to leave out costly rankings and outcomes, whatever the text.
     """
-    evidence, is_whole = read.evidence, is_affordable(read) and not is_quick
+    evidence, is_whole = read.evidence, not is_quick and is_affordable(read)
+    is_judged = not is_quick and can_be_judged(read)
     weights = {
         name: read.listed(evidence.attention if name == "attention" else RANKINGS[name](evidence))
         for name in RANKINGS
         if name not in COSTLY or is_whole
     }
-    outcomes = outcomes_of(read, settings) if is_whole else {}
-    if is_whole:
+    outcomes = outcomes_of(read, settings) if is_judged else {}
+    if is_judged:
         weights |= {name: list(own) for name, own in weights_by_word(read, settings).items()}
     ranked = [
         RankedItems(

@@ -3,15 +3,13 @@
 from heedful.server.contract import ItemInfo, TextState, WordInfo
 from heedful.server.hierarchy import is_hierarchical, word_attention
 from heedful.server.outcomes import shown_outcome
-from heedful.server.rankings import is_affordable, rankings_of
+from heedful.server.rankings import can_be_judged, is_affordable, rankings_of
 from heedful.server.reading import ReadText
 from heedful.server.widest import widest_move
 from heedful.settings import AuditSettings
 
-COSTLY = (
-    "The outcome and rankings that run the encoder are left out: the text is too long to compute them while you wait. "
-    "`heedful explain` computes the outcome."
-)
+COSTLY = "Leave-one-out and gradient x input are left out: the text is too long to compute them while you wait."
+UNJUDGED = "The text is too long to judge while you wait. Run `heedful explain` for its outcome."
 
 
 def state_of(read: ReadText, model: str, settings: AuditSettings, *, is_quick: bool = False) -> TextState:
@@ -24,7 +22,8 @@ def state_of(read: ReadText, model: str, settings: AuditSettings, *, is_quick: b
     """
     evidence = read.evidence
     is_linear = evidence.item_logits is not None
-    notes = [*read.notes, *([] if is_affordable(read) else [COSTLY])]
+    notes = [*read.notes, *([] if can_be_judged(read) else [UNJUDGED])]
+    notes += [] if is_affordable(read) else [COSTLY]
     return TextState(
         model=model,
         text=read.text,
@@ -40,7 +39,7 @@ def state_of(read: ReadText, model: str, settings: AuditSettings, *, is_quick: b
         empty_logits=evidence.empty_logits[0].tolist() if is_linear else None,
         widest=widest_move(read),
         rankings=rankings_of(read, settings, is_quick=is_quick),
-        outcome=None if is_quick or not is_affordable(read) else shown_outcome(read, settings),
+        outcome=shown_outcome(read, settings) if can_be_judged(read) and not is_quick else None,
         notes=notes,
     )
 

@@ -87,7 +87,7 @@ them alone: bad 0.50; without them: bad 0.90."
     ending, owner, has, them = (
         ("s", "s'", "they have", "them") if len(outcome.top_words) > 1 else ("", "'s", "it has", "it")
     )
-    named = ", ".join(items[place] for place in outcome.top_words)
+    named = listed_words(items[place] for place in outcome.top_words)
     share = "at least" if outcome.outcome == "points" else "less than"
     alone, without = (f"{outcome.predicted} {part or 0.0:.2f}" for part in (outcome.top_alone, outcome.top_without))
     return (

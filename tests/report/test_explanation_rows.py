@@ -35,6 +35,8 @@ def test_a_text_by_hand():
     assert [token.value for token in recommended.tokens] == ["0.01", "0.4", "-0.2"]
     assert [token.against for token in recommended.tokens] == [False, False, True]
     assert [token.is_key for token in recommended.tokens] == [False, True, False]
+    assert [token.is_top for token in recommended.tokens] == [False, True, False]
+    assert not any(token.is_top for token in other.tokens)
     assert (
         recommended.heaviest
         == "most: “great”\N{NO-BREAK SPACE}0.4, “film”\N{NO-BREAK SPACE}-0.2, “A”\N{NO-BREAK SPACE}0.01"

@@ -77,7 +77,7 @@ def test_with_colors_every_row_shows_the_text():
     output = printed(make_explanation())
     words = ESCAPE.sub("", output)
     assert words.count("A great film") == 3
-    assert "word supports the prediction  word opposes it  word key words" in words
+    assert "word supports the prediction  word opposes it  word key words  word top words of a row" in words
 
 
 def test_colors_grow_with_the_weight_and_tell_support_from_opposition():

@@ -11,7 +11,8 @@ from heedful.auditing.audit import Audit
 from heedful.errors import HeedfulError, SettingError
 from heedful.report import read_audit
 from heedful.report.explanation import Explanations
-from heedful.report.notebook import AGAINST, FOR, MOST_TEXTS, MOST_TOKENS, STRONGEST
+from heedful.report.explanation_notebook import AGAINST, MOST_TEXTS
+from heedful.report.notebook import HUE, MOST_TOKENS, STRONGEST
 from support.explanations import make_explanation
 from support.synthetic_audit import make_audit
 
@@ -86,7 +87,7 @@ def luminance(colour):
     return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
 
-@pytest.mark.parametrize("colour", [FOR, AGAINST])
+@pytest.mark.parametrize("colour", [HUE, AGAINST])
 @pytest.mark.parametrize(("ink", "paper"), [((17, 17, 17), (255, 255, 255)), ((224, 224, 224), (17, 17, 17))])
 def test_words_can_be_read_on_the_strongest_colour_in_light_and_dark(colour, ink, paper):
     behind = [
@@ -119,10 +120,11 @@ def test_many_explanations_are_cut_and_all_said_to_be_on_the_page():
     assert "3 more on the page that `save` writes" in text and "a note" in text
 
 
-def test_an_explanation_shows_its_ranking_and_what_it_is_worth():
+def test_an_explanation_shows_its_outcome_its_ranking_and_what_the_audit_found():
     text = " ".join(Page(make_explanation()._repr_html_()).text.split())
-    assert "Lead of instead. Trust of instead. The model answers good with probability 0.85 (bad 0.15)" in text
-    assert "Attention x gradient" in text and "Erasing “great” (1 of 3 words) changes the decision to bad" in text
+    assert "Attention points to the key words. The model predicts good with probability 0.85 (bad 0.15)." in text
+    assert "Attention x gradient" in text and "of “great” (1 of 3 words) changes the prediction to bad" in text
+    assert "The model's audit. Basis. If the model predicts good: Yes. Numbers of good. Advice of ranking." in text
 
 
 def test_an_audit_is_saved_read_again_and_saved_over(audit, tmp_path):

@@ -2,12 +2,13 @@
 
 import pytest
 
-from heedful.schema import AuditAnswer, ClassAnswer, Line, Recommendation, Shares, Verdict, updated
+from heedful.schema import Answer, AuditAnswer, ClassAnswer, Line, Recommendation, Shares, Verdict, updated
 from heedful.server.audit_strip import audit_strip
 
+ANSWERS: dict[str, Answer] = {"a": "Yes", "b": "No"}
 CLASSES = tuple(
     ClassAnswer(answer=answer, sentence=f"Numbers of {label}.", shares=Shares(label=label))
-    for label, answer in (("a", "Yes"), ("b", "No"))
+    for label, answer in ANSWERS.items()
 )
 ANSWER = AuditAnswer(
     headline="It depends on the class: a: Yes, b: No",

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from heedful.server.rankings import is_affordable, rankings_of
+from heedful.server.rankings import can_be_judged, is_affordable, rankings_of
 from heedful.settings import AuditSettings
 
 SETTINGS = AuditSettings()
@@ -21,6 +21,15 @@ def test_a_sentence_is_marked_by_the_share_of_its_words(model):
     with case.served.reading(case.text) as read:
         marked = rankings_of(replace(read, marks=(3, 13, 12)), SETTINGS, is_quick=True)[-1]
     assert marked.weights == [0.2, 0, 0.5]
+
+
+def test_texts_that_are_long_to_judge_have_other_rankings(model):
+    with model("bilstm").served.reading("good film " * 50 + "so") as read:
+        assert is_affordable(read) and not can_be_judged(read)
+        ranked = {ranking.name: ranking.badge for ranking in rankings_of(read, SETTINGS)}
+    assert "leave_one_out" in ranked and "effect" not in ranked and set(ranked.values()) == {""}
+    with model("bilstm").served.reading("good film " * 50) as read:
+        assert can_be_judged(read)
 
 
 def test_long_texts_have_no_costly_rankings(model):

@@ -85,7 +85,9 @@ def test_long_texts_are_cut_and_say_so(model, post):
     assert len(state["words"]) == 2_000
     notes = " ".join(state["notes"])
     assert (
-        "first 2,000 of 3,000 words" in notes and "The outcome and rankings that run the encoder are left out" in notes
+        "first 2,000 of 3,000 words" in notes
+        and "Leave-one-out and gradient x input are left out" in notes
+        and "too long to judge" in notes
     )
     assert state["outcome"] is None
 

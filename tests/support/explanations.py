@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from heedful.auditing.explanation import Explanation, Guidance, OtherAttention, Show, SmallestSet
-from heedful.schema import ClassAnswer, Shares, TextOutcome
+from heedful.schema import Answer, ClassAnswer, Shares, TextOutcome
 from heedful.verdict.ranking_names import ranking_title
 
+ANSWERS: dict[str, Answer] = {"bad": "No", "good": "Yes"}
 RANKINGS: dict[Show, str] = {"ranking": "attention_x_gradient"}
 
 OTHER = OtherAttention(
@@ -48,7 +49,7 @@ def make_guidance(show: Show = "ranking") -> Guidance:
     ranking = RANKINGS.get(show, "attention")
     classes = {
         label: ClassAnswer(answer=answer, sentence=f"Numbers of {label}.", shares=Shares(label=label))
-        for label, answer in (("bad", "No"), ("good", "Yes"))
+        for label, answer in ANSWERS.items()
     }
     overall = ClassAnswer(answer="For some texts", sentence="Numbers of all.", shares=Shares())
     parts = {} if show == "not audited" else {"basis": "Basis.", "overall": overall, "classes": classes}
