@@ -131,6 +131,14 @@ def test_the_report_is_written_again_and_its_place_printed(audits, tmp_path):
     assert result.stdout == f"{page}\n" and "Can attention be shown" in page.read_text(encoding="utf-8")
 
 
+def test_the_answer_is_printed_again(audits, tmp_path):
+    output = heedful(audits, "report", "b3b3", "--out", str(tmp_path / "page.html")).stdout
+    answer = json.loads((audits / ("2" + "c" * 15) / "verdict.json").read_text())["answer"]
+    words = " ".join(output.split())
+    assert f"Can attention be shown as an explanation? {answer['headline']}" in words
+    assert len(output.splitlines()) <= 25
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -6,7 +6,7 @@ deleted (`attribution.subset_reader`) or replaced (`auditing.replacing`).
 
 import hashlib
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -47,7 +47,7 @@ class Costs:
         passes: texts and parts of texts that were read, by purpose.
     """
 
-    seconds: Counter[str] = field(default_factory=Counter)
+    seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     passes: Counter[str] = field(default_factory=Counter)
 
     @contextmanager
@@ -99,8 +99,8 @@ class Judge:
         chosen = {row: text for row, text in texts.items() if same.get(row, row) == row}
         judged = judge_texts(chosen, self._timed_reading(reader.probabilities), settings)
         self._count(judged)
-        found = {row: judged.get(same.get(row, row)) for row in texts}
-        return {row: own for row, own in found.items() if own is not None}, scores
+        judgments = {row: judged.get(same.get(row, row)) for row in texts}
+        return {row: own for row, own in judgments.items() if own is not None}, scores
 
     def _texts(
         self, evidence: Evidence, scores: Sequence[Mapping[str, Float[ndarray, " item"]]]
@@ -228,11 +228,13 @@ class Judge:
             if own is None:
                 words = int(evidence.items[row].sum())
                 reason = "one word" if words < 2 else "undefined"
-                found = [TextOutcome(removal=removal, predicted=subject.labels[predicted], words=words, reason=reason)]
+                by_ranking = [
+                    TextOutcome(removal=removal, predicted=subject.labels[predicted], words=words, reason=reason)
+                ]
             else:
-                found = text_outcomes(own, subject.labels, removal, moved.get(row), int(evidence.items[row].sum()))
+                by_ranking = text_outcomes(own, subject.labels, removal, moved.get(row), int(evidence.items[row].sum()))
                 if variant:
-                    found = [updated(each, ranking=variant) for each in found if each.ranking == "attention"]
+                    by_ranking = [updated(each, ranking=variant) for each in by_ranking if each.ranking == "attention"]
             start = {
                 "run": subject.name,
                 "split": subject.split,
@@ -240,7 +242,7 @@ class Judge:
                 "is_correct": label == predicted if label >= 0 else None,
                 "is_exact": own.is_exact if own else None,
             }
-            for outcome in found:
+            for outcome in by_ranking:
                 values = {**start, **dict(outcome)}
                 rows.append(tuple(list(v) if isinstance(v := values[name], tuple) else v for name in OUTCOMES))
         return rows

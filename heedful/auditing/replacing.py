@@ -52,14 +52,16 @@ class Replacements:
     def _by_reader(self, requests: dict[int, Sets]) -> Float[ndarray, "variant classes"]:
         """Through a recurrent network, at the cost of what changes."""
         evidence, reader = self.evidence, self.evidence.quick_reader
-        assert reader is not None and isinstance(evidence.model, nn.Module)
+        embedding = getattr(evidence.model, "embedding", None)
+        assert reader is not None and isinstance(embedding, nn.Embedding)
         items, most = evidence.trace.encoded.items, max(map(len, requests.values()))
         changed, keep = torch.zeros_like(items), torch.zeros(len(items), most, items.shape[1], dtype=torch.bool)
         for row, sets in requests.items():
             changed[row] = items[row]
             keep[row, : len(sets)][:, items[row].cpu()] = torch.from_numpy(sets)
         tokens = torch.tensor([segment[0] for row in sorted(requests) for segment in self.segments[row]])
-        logits = reader.logits_of_replaced(evidence.model.embedding(tokens.to(items.device)), changed, keep).cpu()
+        vectors = embedding(tokens.to(items.device))
+        logits = reader.logits_of_replaced(vectors, changed, keep).cpu()
         return torch.cat([logits[row, : len(sets)] for row, sets in requests.items()]).double().numpy()
 
     def _by_batches(
@@ -222,7 +224,9 @@ def _other_words(evidence: Evidence, generators: dict[int, np.random.Generator])
         number, own = int(evidence.trace.batch.index[row]), numbers[row][evidence.items[row]].numpy()
         for _ in range(TRIES):
             new = draw_words(counts, own, generator)
-            written = {} if new is None else {place: vocabulary[word] for place, word in enumerate(new.tolist())}
+            written: dict[int, str] = {}
+            if new is not None:
+                written = {place: str(vocabulary[word]) for place, word in enumerate(new.tolist())}
             drawn[row] = words.tokens_of(number, written) if written else None
             if drawn[row] is not None:
                 break
@@ -235,7 +239,7 @@ def _masks(evidence: Evidence, row: int) -> Segments:
     if not isinstance(model, TransformerModel):
         raise SettingError("outcome.replace_with must be 'word': only Hugging Face models have a mask token.")
     mask = model.classifier.reader.tokenizer.mask_token_id
-    if mask is None:
+    if not isinstance(mask, int):
         raise SettingError(
             f"outcome.replace_with must be 'word': the tokenizer of {model.classifier.name} has no mask token."
         )

@@ -37,10 +37,11 @@ def _print_lines(console: "Console", verdict: "Verdict") -> None:
     table.add_column("test", overflow="fold")
     for name in ("value", "floor", "best"):
         table.add_column(name, justify="right", no_wrap=True)
+    headings: dict[str | None, str] = {**GROUPS}
     for group, lines in groupby(verdict.lines, key=lambda line: line.group):
         table.add_section()
         if group is not None:
-            table.add_row(f"[bold]{GROUPS[group]}[/bold]")
+            table.add_row(f"[bold]{headings[group]}[/bold]")
         for line in lines:
             table.add_row(escape(line.question), *_numbers(line))
     console.print(table)

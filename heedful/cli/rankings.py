@@ -39,12 +39,16 @@ def print_rankings(console: "Console", verdict: "Verdict") -> None:
         return
     plausible = {own.name: own.plausible for own in verdict.rankings if own.plausible is not None}
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("ranking", overflow="fold")
-    table.add_column("answer", overflow="fold")
+    table.add_column("ranking", min_width=17)
+    table.add_column("answer")
     for name in ("points", "replaced", "passes", "ms", *(["plausible"] if plausible else [])):
         table.add_column(name, justify="right", no_wrap=True)
     for own in sorted(verdict.answer.rankings, key=lambda own: -(own.points.value or 0.0)):
-        cells = [share_text(own.points), share_text(own.replaced or Interval()), own.price or format_number(None)]
+        cells = [
+            share_text(own.points),
+            share_text(own.replaced or Interval()).split()[0],
+            own.price or format_number(None),
+        ]
         cells.append(format_number(own.milliseconds, decimals=1))
         if plausible:
             cells.append(format_number(plausible.get(own.name)))

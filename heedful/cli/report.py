@@ -34,7 +34,8 @@ def report(
         bool, typer.Option("--no-texts", help="Leave out every text and word of the data, for confidential ones.")
     ] = False,
 ) -> None:
-    """Write the HTML page of finished audits again, or their figures."""
+    """Print the answers of finished audits again and write their HTML page, or write their figures."""
+    from heedful.cli.verdict_lines import print_verdict
     from heedful.report import without_texts, write_figures, write_report
 
     printed = output()
@@ -44,7 +45,9 @@ def report(
         chosen = [without_texts(audit) for audit in chosen]
     if figures is None:
         page = write_report(chosen, out)
-        printed.console.print(f"report: {page}", markup=False, soft_wrap=True)
+        for audit in chosen:
+            print_verdict(printed.console, audit.verdict, audit.verdict.model or audit.name)
+        printed.console.print(f"Report: {page}", markup=False, soft_wrap=True)
         printed.end({"report": str(page)}, result=str(page))
         return
     paths = [str(path) for path in write_figures(chosen, figures)]
@@ -58,7 +61,7 @@ def compare(
     audits: options.Audits = "audits",
     out: Annotated[str | None, typer.Option(help="Also write a page with all of them.")] = None,
 ) -> None:
-    """Put two or more audited runs side by side; those that differ in the seed alone count as one model."""
+    """Compare the answers and tests of two or more audited runs; those that differ only in the seed are one model."""
     if len(names) < 2:
         raise SettingError(f"compare takes two runs or more; it was given {len(names)}.")
     from heedful.cli.tables import compare_models, print_models
@@ -74,7 +77,7 @@ def compare(
         from heedful.report import write_report
 
         page = write_report(chosen, out)
-        printed.console.print(f"report: {page}", markup=False, soft_wrap=True)
+        printed.console.print(f"Report: {page}", markup=False, soft_wrap=True)
         document["report"] = str(page)
     printed.end(document, result=compared.summary())
 

@@ -34,7 +34,7 @@ LONGEST_NAME, LONGEST_ITEM = 60, 40
 """Characters of a model's name, and of a word or sentence; longer ones are cut."""
 BLOCKS: "dict[Outcome, str]" = {"points": "█", "misses": "▒", "no_small_set": "·"}
 ASCII_BLOCKS: "dict[Outcome, str]" = {"points": "#", "misses": "x", "no_small_set": "."}
-COLORS: "dict[Outcome, str]" = {"points": "green", "misses": "red", "no_small_set": "dim"}
+COLORS: dict[str, str] = {"points": "green", "misses": "red", "no_small_set": "dim"}
 NO_BARS = ("Too few texts", "Nothing to explain")
 
 
@@ -103,7 +103,7 @@ def cut_text(items: Sequence[str], marked: Sequence[int], context: int) -> "list
     return cut if not kept or kept[-1] == len(items) - 1 else [*cut, None]
 
 
-def bar_widths(shares: "dict[Outcome, float]", width: int) -> "dict[Outcome, int]":
+def bar_widths(shares: dict[str, float], width: int) -> dict[str, int]:
     """The width of each block of a bar, by largest remainders.
 
     >>> bar_widths({"points": 0.5, "misses": 0.3, "no_small_set": 0.2}, 8)
@@ -138,8 +138,8 @@ class _Drawing:
             yield self._wrapped("The answer was not asked for: `--tests` leaves `outcome` out.")
             return
         yield self._answer(answer)
-        said = ((recommendation_text(answer), "bold"), *((remark, "") for remark in remarks(self.verdict)))
-        yield (line for sentence, style in said for line in self._wrapped(sentence, style))
+        sentences = ((recommendation_text(answer), "bold"), *((remark, "") for remark in remarks(self.verdict)))
+        yield (line for sentence, style in sentences for line in self._wrapped(sentence, style))
         if answer.example is not None and answer.headline not in NO_BARS:
             yield self._example(answer.example)
 
@@ -197,13 +197,13 @@ class _Drawing:
         yield from self._wrapped(f"{legend}. Numbers: per 100 texts with a small set.", "dim")
         yield from self._wrapped(too_few_sentence(answer))
 
-    def _blocks(self) -> "dict[Outcome, str]":
-        return BLOCKS if self.console.encoding.lower().startswith("utf") else ASCII_BLOCKS
+    def _blocks(self) -> dict[str, str]:
+        return {**BLOCKS} if self.console.encoding.lower().startswith("utf") else {**ASCII_BLOCKS}
 
     def _bar(self, each: "ClassAnswer", width: int) -> "Text":
         from rich.text import Text
 
-        shares = {name: each.shares.outcomes.get(name) or 0.0 for name in BLOCKS}
+        shares: dict[str, float] = {name: each.shares.outcomes.get(name) or 0.0 for name in BLOCKS}
         return Text.assemble(
             *((self._blocks()[name] * count, COLORS[name]) for name, count in bar_widths(shares, width).items())
         )

@@ -78,19 +78,21 @@ def top_words_sentence(outcome: TextOutcome, items: Sequence[str], item: str = "
 
     >>> top_words_sentence(TextOutcome(predicted="bad", outcome="misses", top_words=(0, 3), key_words=(1, 3),
     ...     top_alone=0.5, top_without=0.9), ("a", "dull", "sad", "film"))
-    "Top words of attention: a, film, with less than half of the key words' effect, measured from chance. With them \
-alone: bad 0.50; without them: bad 0.90."
+    "Top words of attention: a, film. Measured from chance, they have less than half of the key words' effect. With \
+them alone: bad 0.50; without them: bad 0.90."
     """
     is_judged = outcome.outcome in ("points", "misses") and outcome.top_words
     if not is_judged or set(outcome.top_words) == set(outcome.key_words):
         return ""
-    ending, owner, them = ("s", "s'", "them") if len(outcome.top_words) > 1 else ("", "'s", "it")
+    ending, owner, has, them = (
+        ("s", "s'", "they have", "them") if len(outcome.top_words) > 1 else ("", "'s", "it has", "it")
+    )
     named = listed_words(items[place] for place in outcome.top_words)
     share = "at least" if outcome.outcome == "points" else "less than"
     alone, without = (f"{outcome.predicted} {part or 0.0:.2f}" for part in (outcome.top_alone, outcome.top_without))
     return (
-        f"Top {item}{ending} of {ranking_title(outcome.ranking)}: {named}, with {share} half of the key {item}{owner} "
-        f"effect, measured from chance. With {them} alone: {alone}; without {them}: {without}."
+        f"Top {item}{ending} of {ranking_title(outcome.ranking)}: {named}. Measured from chance, {has} {share} half of "
+        f"the key {item}{owner} effect. With {them} alone: {alone}; without {them}: {without}."
     )
 
 

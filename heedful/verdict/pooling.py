@@ -44,7 +44,7 @@ def pooled_verdict(described: Sequence[Verdict], rows: Sequence[Rows], outcomes:
         first.labels,
         AuditSettings.model_validate(first.settings["audit"]),
         item=first.item,
-        milliseconds=first.milliseconds,
+        milliseconds={name: own for name, own in first.milliseconds.items() if own is not None},
         moved_note=first.moved_note,
         examples=[each.example for each in described],
     )

@@ -1,6 +1,6 @@
 """Rows of the calibration: attention of known quality in worlds of known truth, and the answer that is right."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import get_args
 
@@ -45,7 +45,7 @@ class Row:
     world: str
     attention: str
     kinds: tuple[str, ...]
-    right: dict[Target, Right]
+    right: Mapping[Target, Right]
     required: float = 0.95
     shares: tuple[float, float] = (1.0, 1.0)
     texts: int = TEXTS
@@ -115,7 +115,7 @@ def _several_seeds() -> list[Row]:
 
 def _rows() -> Sequence[Row]:
     one, moves = "one word decides", "the state at j carries word i"
-    default = {0: YES, 1: _exactly(NO_SET, "default")}
+    default: dict[Target, Right] = {0: YES, 1: _exactly(NO_SET, "default")}
     return (
         *_always(one, YES, ON),
         *_always(one, NO, RANDOM, REVERSED, "uniform", "on the first word"),
