@@ -12,6 +12,7 @@ from heedful.schema import (
     EXAMPLES,
     NULLABLE,
     OPTIONAL,
+    OUTCOMES,
     ROWS,
     AuditAnswer,
     ClassAnswer,

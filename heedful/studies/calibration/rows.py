@@ -73,12 +73,12 @@ def _always(world: str, right: Right, *kinds: str, required: float = 0.95) -> li
 
 
 def _small_classes() -> list[Row]:
-    one = "one word decides"
+    single = "one word decides"
     worlds = (
-        (f"{one}, luck .35", 0.6, _not("No", "For some texts")),
-        (f"{one}, luck .45", 0.6, _not("No", "For some texts")),
+        (f"{single}, luck .35", 0.6, _not("No", "For some texts")),
+        (f"{single}, luck .45", 0.6, _not("No", "For some texts")),
         (single, 0.85, _not("No", "Yes")),
-        (f"{one}, luck .2", 0.35, _not("Yes", "No")),
+        (f"{single}, luck .2", 0.35, _not("Yes", "No")),
     )
     return [
         Row(
