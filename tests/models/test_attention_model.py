@@ -25,7 +25,7 @@ from support.models import (
 
 
 @pytest.mark.parametrize(("encoder", "attention", "classes", "has_query"), cases())
-def test_logits_are_attention_times_item_logits(encoder, attention, classes, has_query):
+def test_attention_is_a_distribution_and_logits_are_attention_times_item_logits(encoder, attention, classes, has_query):
     model = make(encoder, attention, classes, has_query)
     batch = give_attention(make_batch(has_query), encoder == "hierarchical")
     seen = trace(model, batch)
@@ -35,12 +35,6 @@ def test_logits_are_attention_times_item_logits(encoder, attention, classes, has
     torch.testing.assert_close(seen.logits, summed, atol=1e-6, rtol=0)
     nothing = model.decode(seen.encoded, torch.zeros_like(seen.attention))
     torch.testing.assert_close(model.empty_logits(seen.encoded), nothing, atol=1e-12, rtol=0)
-
-
-@pytest.mark.parametrize(("encoder", "attention", "classes", "has_query"), cases())
-def test_attention_sums_to_one_over_items_and_is_zero_elsewhere(encoder, attention, classes, has_query):
-    model = make(encoder, attention, classes, has_query)
-    seen = trace(model, give_attention(make_batch(has_query), encoder == "hierarchical"))
     torch.testing.assert_close(seen.attention.sum(1), torch.ones(BATCH).double())
     assert (seen.attention[~seen.encoded.items] == 0).all()
 

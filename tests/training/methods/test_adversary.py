@@ -208,19 +208,9 @@ def loss_of(trained: Trained, base: Trained, dataset: Dataset) -> float:
     return tvd - js / log(2)
 
 
-@pytest.mark.parametrize(
-    ("encoder", "task", "classes"),
-    [
-        ("average", "nli", 3),
-        ("identity", "qa", 5),
-        ("gru", "classification", 2),
-        ("cnn", "classification", 3),
-        ("bilstm", "nli", 3),
-        ("bilstm", "qa", 5),
-        ("hierarchical", "classification", 3),
-    ],
-)
-def test_two_steps_of_an_adversary_of_every_task_are_by_the_textbook_tvd(encoder, task, classes):
+@pytest.mark.parametrize(("encoder", "classes"), [("average", 2), ("hierarchical", 3), ("cnn", 3), ("bilstm", 5)])
+def test_two_steps_of_an_adversary_of_every_task_are_by_the_textbook_tvd(encoder, classes):
+    task = {"cnn": "nli", "bilstm": "qa"}.get(encoder, "classification")
     labels = ("bad", "good", "dull", "odd", "fun")[:classes]
     dataset = toy(task, labels, sentences=encoder == "hierarchical")
     attention = "dot" if task == "qa" else "additive"
