@@ -1,5 +1,6 @@
 """`heedful calibrate`: how often the answer is right in worlds whose truth is known."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -49,7 +50,7 @@ def calibrate(
     with connected(scheduler, workers=workers) as client, progress_bar(printed.progress) as bar:
         task = bar.add_task("draws", total=draws * len(rows))
 
-        def report(done: "list[Result]") -> None:
+        def report(done: "Sequence[Result]") -> None:
             for _ in done:
                 bar.advance(task)
 
@@ -77,7 +78,7 @@ def _print(console: "Console", calibration: "Calibration") -> None:
 
     from heedful.studies.calibration.page import HEAD, TRAINED_HEAD, headline, table_rows, trained_cells
 
-    tables = [(HEAD, table_rows(calibration.tallies))]
+    tables: list[tuple[Sequence[str], list[tuple[str, ...]]]] = [(HEAD, table_rows(calibration.tallies))]
     if calibration.trained:
         tables.append((TRAINED_HEAD, [trained_cells(row) for row in calibration.trained]))
     for head, rows in tables:

@@ -161,5 +161,5 @@ NAMES = {"average": "embedding model", "bilstm": "BiLSTM"}
 
 
 def _fall(honest: TrainedRow, deceptive: TrainedRow) -> float:
-    values = [row.answer.overall.shares.points.value for row in (honest, deceptive)]
-    return nan if None in values else values[0] - values[1]
+    first, second = (row.answer.overall.shares.points.value for row in (honest, deceptive))
+    return nan if first is None or second is None else first - second
