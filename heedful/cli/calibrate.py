@@ -50,7 +50,7 @@ def calibrate(
     with connected(scheduler, workers=workers) as client, progress_bar(printed.progress) as bar:
         task = bar.add_task("draws", total=draws * len(rows))
 
-        def report(done: Sequence["Result"]) -> None:
+        def report(done: "Sequence[Result]") -> None:
             for _ in done:
                 bar.advance(task)
 

@@ -1,6 +1,6 @@
 """Rows of the calibration: attention of known quality in worlds of known truth, and the answer that is right."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import get_args
 
@@ -45,7 +45,7 @@ class Row:
     world: str
     attention: str
     kinds: tuple[str, ...]
-    right: Mapping[Target, Right]
+    right: dict[Target, Right]
     required: float = 0.95
     shares: tuple[float, float] = (1.0, 1.0)
     texts: int = TEXTS
@@ -73,12 +73,12 @@ def _always(world: str, right: Right, *kinds: str, required: float = 0.95) -> li
 
 
 def _small_classes() -> list[Row]:
-    single = "one word decides"
+    decides = "one word decides"
     worlds = (
-        (f"{single}, luck .35", 0.6, _not("No", "For some texts")),
-        (f"{single}, luck .45", 0.6, _not("No", "For some texts")),
-        (single, 0.85, _not("No", "Yes")),
-        (f"{single}, luck .2", 0.35, _not("Yes", "No")),
+        (f"{decides}, luck .35", 0.6, _not("No", "For some texts")),
+        (f"{decides}, luck .45", 0.6, _not("No", "For some texts")),
+        (decides, 0.85, _not("No", "Yes")),
+        (f"{decides}, luck .2", 0.35, _not("Yes", "No")),
     )
     return [
         Row(
@@ -114,13 +114,13 @@ def _several_seeds() -> list[Row]:
 
 
 def _rows() -> Sequence[Row]:
-    single, moves = "one word decides", "the state at j carries word i"
+    decides, moves = "one word decides", "the state at j carries word i"
     default: dict[Target, Right] = {0: YES, 1: _exactly(NO_SET, "default")}
     return (
-        *_always(single, YES, ON),
-        *_always(single, NO, RANDOM, REVERSED, "uniform", "on the first word"),
-        Row(single, "right in 60%, else random", (ON, RANDOM), {OVERALL: SOME}, shares=(0.6, 0.6)),
-        Row(single, "right for class 0, random for 1", (ON, RANDOM), {0: YES, 1: NO}, 0.9, (1.0, 0.0)),
+        *_always(decides, YES, ON),
+        *_always(decides, NO, RANDOM, REVERSED, "uniform", "on the first word"),
+        Row(decides, "right in 60%, else random", (ON, RANDOM), {OVERALL: SOME}, shares=(0.6, 0.6)),
+        Row(decides, "right for class 0, random for 1", (ON, RANDOM), {0: YES, 1: NO}, 0.9, (1.0, 0.0)),
         *_always("two words decide together", YES, "on both"),
         *_always("two words decide together", NO, "on one of them"),
         *_always("three words, each enough", YES, "on one of them", required=0.9),
@@ -136,7 +136,7 @@ def _rows() -> Sequence[Row]:
         ),
         *_always("many weak words", _exactly(NO_SET, "many words"), RANDOM),
         Row("class 1 is the default", "on the words for class 0", ("on the words for class 0",), default),
-        Row(single, f"{ON}, random labels", (ON,), {OVERALL: _exactly("Nothing to explain")}, has_random_labels=True),
+        Row(decides, f"{ON}, random labels", (ON,), {OVERALL: _exactly("Nothing to explain")}, has_random_labels=True),
         *_small_classes(),
         *_several_seeds(),
         Row(moves, "on j", ("on j",), {OVERALL: NO}, moved=(0.85, 1.0)),

@@ -161,5 +161,5 @@ NAMES = {"average": "embedding model", "bilstm": "BiLSTM"}
 
 
 def _fall(honest: TrainedRow, deceptive: TrainedRow) -> float:
-    before, after = (row.answer.overall.shares.points.value for row in (honest, deceptive))
-    return nan if before is None or after is None else before - after
+    first, second = (row.answer.overall.shares.points.value for row in (honest, deceptive))
+    return nan if first is None or second is None else first - second
