@@ -16,77 +16,38 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from heedful.attribution import logits_of_parts
-from heedful.attribution.gradient_x_input import gradient_x_input
-from heedful.attribution.reuse.variants import variant_reader
-from heedful.auditing.subject import float64_eval_copy
-from heedful.battery import Context, Evidence
-from heedful.data.batching import collate, encode_split
-from heedful.measures.outcome import JudgedText, ReadSets, TextToJudge, judge_texts
-from heedful.models.trace import trace
+from heedful.auditing.outcomes import Judge
+from heedful.auditing.subject import float64_eval_copy, subject_of
+from heedful.battery import Evidence
+from heedful.measures.outcome import JudgedText
 from heedful.runs.store import Store
 from heedful.runs.worker import ensure_on, load_data
-from heedful.settings import DataSettings, Run
-from heedful.settings.answer import OutcomeSettings
-from heedful.types import Model, Trace
+from heedful.settings import AuditSettings, DataSettings, Run
+from heedful.settings.validation import update_settings
 
 TEXTS = {"sst2": 100, "imdb_small": 30}
 BUDGETS = (1, 2, 10)
 AIM = 0.95
-BATCH = 10
-
-
-def texts_to_judge(evidence: Evidence) -> dict[int, TextToJudge]:
-    """The texts of a batch, by row; those of one word are left out."""
-    scores = {
-        "attention": evidence.attention_ranks,
-        "gradient_x_input": gradient_x_input(evidence.model, evidence.trace),
-        "attention_x_gradient": evidence.attention * evidence.weight_gradient,
-    }
-    index = evidence.trace.batch.index.tolist()
-    return {
-        row: TextToJudge(
-            whole=evidence.probabilities[row].numpy(),
-            scores={name: values[row, items].double().numpy() for name, values in scores.items()},
-            seed=(index[row],),
-        )
-        for row, items in enumerate(evidence.items)
-        if items.sum() > 1
-    }
-
-
-def reader(model: Model, seen: Trace) -> ReadSets:
-    """Reads sets of words of the texts of a batch, given by row."""
-    places = [row.nonzero()[0] for row in seen.encoded.items.numpy()]
-    variants = variant_reader(model, seen)
-
-    def read(requests):
-        keep = np.zeros((len(places), max(map(len, requests.values())), seen.encoded.items.shape[1]), dtype=bool)
-        for row, sets in requests.items():
-            keep[row, : len(sets)][:, places[row]] = sets
-        p = logits_of_parts(model, seen, torch.from_numpy(keep), reader=variants).softmax(-1).numpy()
-        return {row: p[row, : len(sets)] for row, sets in requests.items()}
-
-    return read
 
 
 def searched(source: str) -> tuple[dict[int, list[JudgedText]], float]:
     """Texts after a search with each budget, drawn at random; and their mean length."""
     run, dataset = load_data(Run(data=DataSettings(source=source)))
     _, trained, _ = ensure_on(run, dataset, Store("runs"))
-    model, split = float64_eval_copy(trained.model), encode_split(dataset.test, trained.words)
-    drawn = np.random.default_rng(0).permutation(len(dataset.test))[: TEXTS[source]]
-    drawn = sorted(drawn.tolist(), key=lambda text: split.lengths[text])
+    settings = AuditSettings(examples=TEXTS[source])
+    subject = subject_of("run", trained, dataset, settings)
+    model = float64_eval_copy(subject.model)
     found: dict[int, list[JudgedText]] = {budget: [] for budget in BUDGETS}
-    for start in range(0, len(drawn), BATCH):
+    lengths: list[float] = []
+    for batch in subject.batches():
         with torch.no_grad():
-            seen = trace(model, collate(split, drawn[start : start + BATCH]))
-        texts = texts_to_judge(Evidence(model, seen, Context(), torch.Generator().manual_seed(0)))
-        read = reader(model, seen)
+            evidence = Evidence(model, subject.trace(model, batch), subject.context)
+        lengths += evidence.count.tolist()
         for budget, judged in found.items():
-            outcomes = judge_texts(texts, read, OutcomeSettings(swaps=budget))
+            judge = Judge(subject, update_settings(settings, {"outcome.swaps": float(budget)}), replaced=())
+            outcomes, _ = judge.judge(evidence)
             judged += [outcomes[row] for row in sorted(outcomes)]
-    return found, float(np.mean([split.lengths[text] for text in drawn]))
+    return found, float(np.mean(lengths))
 
 
 def main(sources: list[str]) -> None:

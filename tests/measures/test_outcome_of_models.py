@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from heedful.attribution import logits_of_parts
+from heedful.attribution.subset_reader import SubsetReader
 from heedful.auditing.subject import float64_eval_copy
 from heedful.data.batching import collate, encode_split
 from heedful.measures.outcome import TextToJudge, judge_texts
@@ -100,20 +100,6 @@ def transformer(name):
 KINDS = {name: trained_model for name in RUNS} | {"custom": custom_model, "bert": transformer, "gpt2": transformer}
 
 
-def reader(model, seen):
-    """Reads sets of items of the texts of a batch, given by row."""
-    places = [row.nonzero()[0] for row in seen.encoded.items.numpy()]
-
-    def read(requests):
-        keep = np.zeros((len(places), max(map(len, requests.values())), seen.encoded.items.shape[1]), dtype=bool)
-        for row, sets in requests.items():
-            keep[row, : len(sets)][:, places[row]] = sets
-        p = logits_of_parts(model, seen, torch.from_numpy(keep)).softmax(-1).numpy()
-        return {row: p[row, : len(sets)] for row, sets in requests.items()}
-
-    return read
-
-
 def by_loops(text, logits):
     """Effect of each set of k items, and scores of single items: one text at a time."""
     n, y = len(text), int(logits(text).argmax())
@@ -148,7 +134,7 @@ def test_outcomes_are_those_of_all_sets(kind):
         )
         for row, items in enumerate(seen.encoded.items)
     }
-    judged = judge_texts(given, reader(model, seen), OutcomeSettings())
+    judged = judge_texts(given, SubsetReader(model, seen).probabilities, OutcomeSettings())
     outcomes = []
     for row, number in enumerate(seen.batch.index.tolist()):
         effects, scores = by_loops(texts[number], logits)
