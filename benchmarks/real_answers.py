@@ -6,7 +6,7 @@ halves the 95% interval of the difference of the share of texts in which attenti
 being its mean over the seeds, which are held fixed. It should contain 0 in at least 17 of 20 comparisons. With a folder
 of a Hugging Face classifier of sst2, its answers by deleting, replacing and masking follow. Needs HEEDFUL_DATA.
 
-    OMP_WAIT_POLICY=PASSIVE python benchmarks/real_answers.py [--runs FOLDER] [--classifier FOLDER] [SET ...]
+    OMP_WAIT_POLICY=PASSIVE python benchmarks/real_answers.py [--former] [--classifier FOLDER] [SET ...]
 """
 
 import argparse
@@ -29,21 +29,25 @@ from heedful.runs.worker import ensure_on
 from heedful.runs.worker import load_data as load_run_data
 from heedful.schema import Verdict
 from heedful.settings import AuditSettings, DataSettings, OutcomeSettings, Run
+from heedful.settings.validation import update_settings
 from heedful.verdict.answers import Outcomes, per_100
 from heedful.verdict.outcome_table import outcomes_of
 from heedful.verdict.pooling import pooled_verdict
 
 SETS = ("sst2", "rotten_tomatoes", "ag_news", "tweeteval_hate")
 SEEDS, SPLITS = 3, 5
+FORMER = {"network.embedding_start": "normal", "training.patience": 0, "training.chosen_from": 1}
+"""Defaults of training before version 2: embeddings from N(0, 1), eight epochs, the best of all."""
 ASKED = AuditSettings(tests=("outcome",), shown=0)
 OF_CLASSIFIER = AuditSettings(tests=("outcome",), shown=0, examples=150)
 
 
-def audits_of(source: str, store: Store) -> list[Audit]:
+def audits_of(source: str, store: Store, *, former: bool) -> list[Audit]:
     """Audits of three seeds, trained if they are not in the store."""
     audits = []
     for seed in range(SEEDS):
-        run, dataset = load_run_data(Run(data=DataSettings(source=source), seed=seed))
+        own = Run(data=DataSettings(source=source), seed=seed)
+        run, dataset = load_run_data(update_settings(own, FORMER) if former else own)
         audits.append(audit(ensure_on(run, dataset, store)[1], dataset, ASKED))
     return audits
 
@@ -139,11 +143,12 @@ def main() -> None:
     parser.add_argument("sets", nargs="*", default=SETS)
     parser.add_argument("--runs", default="runs", type=Path)
     parser.add_argument("--classifier")
+    parser.add_argument("--former", action="store_true", help="train as by default before training version 2")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     console, rows, same = Console(width=160), [], 0
     for source in arguments.sets:
-        audits = audits_of(source, Store(arguments.runs))
+        audits = audits_of(source, Store(arguments.runs), former=arguments.former)
         verdict = pooled(audits)
         accuracy = ", ".join(f"{each.verdict.scores.get('accuracy') or 0.0:.3f}" for each in audits)
         console.print(f"{source}: accuracy by seed {accuracy}; {verdict.answer and verdict.answer.headline}")

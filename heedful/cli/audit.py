@@ -133,13 +133,13 @@ SEEDS = 3
 DEMONSTRATION: dict[str, dict[str, Any]] = {
     "vanilla": {
         "data": {"source": "reviews"},
-        "network": {"encoder": "bilstm", "embed_size": 64, "hidden_size": 64, "embedding_start": "normal"},
-        "training": {"method": "vanilla", "learning_rate": 3e-3, "epochs": 8, "min_epochs": 4, "patience": 2},
+        "network": {"encoder": "bilstm", "embed_size": 300, "hidden_size": 64, "embedding_start": "normal"},
+        "training": {"method": "vanilla", "epochs": 8, "patience": 0, "chosen_from": 1},
     },
     "deceptive": {
         "data": {"source": "reviews"},
-        "network": {"encoder": "bilstm", "embed_size": 64, "hidden_size": 64, "embedding_start": "normal"},
-        "training": {"method": "deceptive", "learning_rate": 3e-3, "epochs": 16, "min_epochs": 8, "patience": 2},
+        "network": {"encoder": "bilstm", "embed_size": 300, "hidden_size": 64, "embedding_start": "normal"},
+        "training": {"method": "deceptive", "epochs": 16, "min_epochs": 8, "patience": 2},
     },
 }
 """An honest model and a deceptive one, about equally accurate. All that decides what they show is pinned."""

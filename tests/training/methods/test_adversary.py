@@ -250,7 +250,7 @@ def test_an_adversary_of_a_base_with_a_temperature_learns(temperature):
 
 RUN = Run(
     data=DataSettings(source="mock-1", train_limit=500, test_limit=100),
-    network=NetworkSettings(encoder="average", embed_size=16, hidden_size=16),
+    network=NetworkSettings(encoder="average", embed_size=16, hidden_size=16, embedding_start="normal"),
     training=TrainingSettings(epochs=4, learning_rate=0.01),
 )
 
