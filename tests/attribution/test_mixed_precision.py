@@ -32,7 +32,7 @@ def texts(count=40, longest=LONGEST, repeated=False) -> Batch:
 def case(batch, encoder="bilstm", classes=2, **changes):
     """A model, what it saw, two weightings to impose, and what the whole texts are predicted to be by all three."""
     torch.manual_seed(3)
-    settings = NetworkSettings(encoder=encoder, embed_size=12, hidden_size=10, **changes)
+    settings = NetworkSettings(encoder=encoder, embed_size=12, hidden_size=10, embedding_start="normal", **changes)
     model = build_model(settings, VOCABULARY, classes).double().eval()
     with torch.no_grad():
         seen = trace(model, batch)

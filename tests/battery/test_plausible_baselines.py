@@ -60,7 +60,7 @@ def test_a_sentence_is_as_long_as_its_words_together_and_as_rare_as_its_rarest()
 def test_words_of_several_tokens_are_looked_up_by_their_own_numbers():
     """Whatever the numbers of their tokens; a word that has none is of mean length, and its rarity is not known."""
     numbers = torch.tensor([[6, 4, -1]])
-    words = SimpleNamespace(numbers=lambda batch: numbers, rewritten=lambda batch, words: None)
+    words = SimpleNamespace(numbers=lambda batch: numbers, rewritten=len, tokens_of=len)
     context = Context(vocabulary=WORDS, token_counts=lambda: COUNTS, item_words=words)
     scores = scores_of([5, 5, 5], context)
     assert (

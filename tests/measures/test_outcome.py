@@ -188,8 +188,8 @@ def test_reasons():
 
 
 def test_alone_weight_moves_the_effect():
-    assert effect_of(np.array(0.9), np.array(0.9), 0.5) == pytest.approx(0.5)
-    assert effect_of(np.array(0.9), np.array(0.9), 1.0) == pytest.approx(0.9)
+    assert effect_of(np.array([0.9]), np.array([0.9]), 0.5) == pytest.approx(0.5)
+    assert effect_of(np.array([0.9]), np.array([0.9]), 1.0) == pytest.approx(0.9)
 
 
 def test_a_tenth_of_thirty_words_is_three():

@@ -17,7 +17,7 @@ VOCABULARY = 19
 
 def case(lengths=(230, 60, 117, 7), encoder="bilstm", has_query=False, classes=2, **changes):
     torch.manual_seed(2)
-    settings = NetworkSettings(encoder=encoder, embed_size=6, hidden_size=8, **changes)
+    settings = NetworkSettings(encoder=encoder, embed_size=6, hidden_size=8, embedding_start="normal", **changes)
     model = build_model(settings, VOCABULARY, classes, has_query=has_query).double().eval()
     with torch.no_grad():
         for name, weight in model.encoder.named_parameters():
