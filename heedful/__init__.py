@@ -1,12 +1,11 @@
-"""Should you heed the attention? Train, audit and compare attention models for text.
+"""Can you trust attention as an explanation? Train, audit and compare attention models for text.
 
     data = heedful.load_data("reviews.csv")             a data set: a name or a file
     run = heedful.load("3f9a")                          a finished run, by its key or folder; a saved audit
     audit = heedful.audit(run, data)                    or a model of your own and its batches
-    heedful.explain(run, "a dull film", audit=audit)    one decision, as the audit advises
+    heedful.explain(run, "a dull film", audit=audit)    one prediction and its key words
 
-A notebook shows audits and explanations as they are; `audit.to_html()`, `audit.save(folder)` and `audit.rows` have all
-of it.
+A notebook shows audits and explanations as they are; `audit.answer`, `audit.outcomes` and `audit.rows` have all of it.
 """
 
 from importlib import import_module

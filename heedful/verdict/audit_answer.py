@@ -163,7 +163,8 @@ def _gate(columns: Columns, seeds: int) -> tuple[list[int], list[int], bool, boo
     """Seeds that count, seeds that are left out, whether the model is better than a constant, whether that is known."""
     everyone = list(range(seeds))
     if not is_labeled(columns):
-        return everyone, [], True, False
+        predicted = columns.get("prediction.predicted")
+        return everyone, [], predicted is None or len(predicted.unique()) > 1, False
     names = ("prediction.correct", "prediction.label")
     if not has_learnt({name: columns[name] for name in names}):
         return everyone, [], False, True

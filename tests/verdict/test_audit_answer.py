@@ -105,6 +105,12 @@ def test_without_labels_accuracy_is_not_checked():
     assert answer.headline == "Yes" and not answer.is_checked and answer.most_common is None
 
 
+def test_without_labels_a_model_that_predicts_one_class_has_nothing_to_explain():
+    of = columns(label=-1, correct=torch.nan) | {"prediction.predicted": torch.ones(1, 100)}
+    answer = answered(outcome_table({"attention": GOOD}), of=of)
+    assert answer.headline == "Nothing to explain" and not answer.is_checked
+
+
 def test_moved_information_is_a_share_of_the_texts_in_which_a_small_set_decides():
     answer = answered(outcome_table({"attention": ["misses"] * 40 + texts(40, 0, 20)}, moved=20))
     assert answer.moved.value == pytest.approx(0.25) and answer.moved.n == 80
