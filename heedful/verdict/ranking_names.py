@@ -13,8 +13,8 @@ BOUNDS = ("random", "minimal")
 """A random order, and the smallest set that changes the decision: what rankings lie between."""
 METHODS = {
     "weight_gradient": "weight gradient",
-    "alone": "each word alone",
-    "effect": "effect of each word",
+    "alone": "single-word probability",
+    "effect": "single-word effect",
     "integrated_gradients": "integrated gradients",
     "smoothgrad": "SmoothGrad",
     "lime": "LIME",

@@ -110,9 +110,7 @@ def recommend(
     sentence = (
         "Show no ranking without a check. Show the key words of each text, with its outcome: `heedful explain`."
     ).replace("words", f"{item}s", 1)
-    return Recommendation(
-        show="key words", ranking=chosen.name if chosen else "", sentence=sentence, chosen_on=chosen_on
-    )
+    return Recommendation(show="key words", ranking=chosen.name if chosen else "", sentence=sentence)
 
 
 def _cost(ranking: str, milliseconds: float | None) -> str:

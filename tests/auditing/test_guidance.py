@@ -34,7 +34,7 @@ def advised(show, ranking="") -> Recommendation:
     [
         (advised("attention", "attention"), "attention", "attention", "attention"),
         (advised("ranking", "gradient_x_input"), "ranking", "gradient_x_input", "gradient x input"),
-        (advised("ranking", "effect"), "ranking", "effect", "effect of each word"),
+        (advised("ranking", "effect"), "ranking", "effect", "single-word effect"),
         (advised("ranking", "integrated_gradients"), "ranking", "integrated_gradients", "integrated gradients"),
         (advised("key words", "effect"), "key words", "attention", "attention"),
         (advised("nothing"), "nothing", "attention", "attention"),
