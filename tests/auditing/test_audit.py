@@ -16,7 +16,6 @@ from heedful.settings import AuditSettings, key_of
 from heedful.settings.validation import update_settings
 from heedful.training.loop import train
 from heedful.types import Dataset, Example
-from heedful.verdict.ranking_names import SHOWN
 from heedful.verdict.scoring import lines_across
 from support.audits import QUICK, line_of
 from support.four_verbs import Relu
@@ -59,43 +58,26 @@ def test_progress_is_reported_up_to_the_last_text(trained):
     assert calls[-1] == (12, 12) and calls == sorted(calls)
 
 
-def test_what_to_show_is_chosen_on_dev_where_erasing_was_asked_for(trained):
-    enough = replace(toy(), test=toy().train)
-    finished = audit(trained, enough, QUICK)
-    assert finished.advice is not None and finished.advice is finished.verdict.advice
-    assert set(finished.advice.fractions) == {
-        "attention",
-        "attention_x_gradient",
-        "gradient_x_input",
-        "leave_one_out",
-        "random",
-        "minimal",
-    }
-    assert finished.advice.chosen_on == "dev texts" and set(finished.dev["split"]) == {"dev"}
-    tested = {name.removeprefix("fraction_") for name in finished.dev["measure"] if name.startswith("fraction_")}
-    assert tested == {*SHOWN, "minimal"}  # nothing is measured on dev that cannot be chosen
-    left_out = audit(trained, enough, update_settings(QUICK, {"tests": ("uniform",)}))
-    assert left_out.advice is None and left_out.dev.is_empty()
-    some = update_settings(QUICK, {"options.erase_until_flip.by": ("attention",)})
-    assert audit(trained, enough, some).advice is None
+def test_what_to_show_is_chosen_on_dev_texts_if_there_are_enough(trained):
+    data = replace(toy(), test=toy().train, dev=toy().train)
+    enough = update_settings(QUICK, {"verdict.dev_texts": 30, "verdict.decided_texts": 5})
+    finished = audit(trained, data, enough)
+    chosen = finished.recommendation
+    assert chosen is not None and chosen is finished.answer.recommendation
+    assert chosen.show == "attention" or chosen.chosen_on in ("dev texts", "")
+    assert set(finished.outcomes["split"]) == {"dev", "test"} and set(finished.rows["split"]) == {"test"}
+    left_out = audit(trained, data, update_settings(QUICK, {"tests": ("uniform",)}))
+    assert left_out.recommendation is None and left_out.outcomes.is_empty()
 
 
-def test_dev_texts_that_are_audited_have_rows_once(trained):
-    on_dev = audit(trained, toy(), AuditSettings(tests=("erase_until_flip",), split="dev", shown=0))
-    assert on_dev.dev.is_empty() and set(on_dev.rows["split"]) == {"dev"}
-    assert not on_dev.rows.select("example", "item", "test", "measure").is_duplicated().any()
+def test_dev_texts_that_are_audited_have_outcomes_once(trained):
+    on_dev = audit(trained, toy(), AuditSettings(tests=("outcome",), split="dev", shown=0))
+    assert set(on_dev.outcomes["split"]) == {"dev"} and set(on_dev.rows["split"]) == {"dev"}
+    assert not on_dev.outcomes.select("example", "ranking", "removal").is_duplicated().any()
 
 
-def test_the_headline_is_the_same_everywhere(trained):
-    finished = audit(trained, replace(toy(), test=toy().train), QUICK)
-    assert finished.headline == finished.verdict.headline
-    assert finished.headline.advice == finished.advice.sentence
-    assert "one training and 36 texts" in finished.headline.text
-
-
-def test_too_few_texts_get_no_count(finished):
-    assert finished.headline.answer == "too few texts" and finished.advice is None
-    assert {line.outcome for line in finished.lines} == {"not counted"}
+def test_too_few_texts_get_no_answer(finished):
+    assert finished.answer.headline == "Too few texts" and finished.recommendation.show == "nothing"
 
 
 def test_a_model_of_random_labels_has_nothing_to_explain():
@@ -103,8 +85,7 @@ def test_a_model_of_random_labels_has_nothing_to_explain():
     shuffled = [replace(example, label=(number * 7 // 3) % 2) for number, example in enumerate(words.train)]
     untaught = train(changed(training__epochs=1), replace(words, train=tuple(shuffled)))
     finished = audit(untaught, replace(words, test=tuple(shuffled)), QUICK)
-    assert finished.headline.answer == "nothing to explain" and finished.verdict.learnt is False
-    assert {line.outcome for line in finished.lines} == {"not counted"} and finished.advice is None
+    assert finished.answer.headline == "Nothing to explain" and finished.verdict.learnt is False
 
 
 def test_a_model_that_always_gives_the_most_common_answer_has_nothing_to_explain(trained):
@@ -114,7 +95,7 @@ def test_a_model_that_always_gives_the_most_common_answer_has_nothing_to_explain
         for parameter in constant.model.head.parameters():
             parameter.zero_()
     finished = audit(constant, replace(toy(), test=rare), QUICK)
-    assert finished.headline.answer == "nothing to explain"
+    assert finished.answer.headline == "Nothing to explain"
 
 
 def test_frozen_attention_is_audited_as_its_reference_gave_it(trained, finished):
@@ -134,7 +115,7 @@ def test_seeds_are_reported_together(finished):
 
 def test_any_object_with_the_verbs_can_be_audited():
     finished = audit(make("bilstm"), [make_batch()], QUICK, labels=("no", "yes"))
-    assert finished.verdict.labels == ("no", "yes") and finished.advice is None
+    assert finished.verdict.labels == ("no", "yes") and finished.answer.headline == "Too few texts"
     assert finished.examples["items"].to_list()[0][0] == "item 1"
     assert finished.verdict.run == finished.verdict.model == "LinearAttentionModel"
 
@@ -273,4 +254,4 @@ def test_a_finished_run_is_audited_on_other_data_with_its_own_accuracy(trained):
 
 
 def test_an_audit_says_in_a_line_what_it_is(finished):
-    assert repr(finished) == "Audit(average, additive attention on mock-1, 12 test texts: Too few texts to tell.)"
+    assert repr(finished) == "Audit(average, additive attention on mock-1, 12 test texts: Too few texts)"

@@ -119,12 +119,13 @@ def test_scores_that_cannot_be_used_are_refused(trained, scores, error, message)
         audit(trained, toy(), ASKED, scores=scores)
 
 
-def test_methods_by_name_are_tested_on_dev_as_well_and_may_be_advised(trained):
-    settings = AuditSettings(tests=("erase_until_flip",), rankings=("smoothgrad",), shown=0)
+def test_methods_by_name_are_judged_on_dev_as_well(trained):
+    settings = AuditSettings(tests=("outcome", "erase_until_flip"), rankings=("smoothgrad",), shown=0)
     finished = audit(trained, toy(), settings)
-    for rows in (finished.rows, finished.dev):
-        assert "fraction_smoothgrad" in set(rows["measure"])
-    assert [ranking.title for ranking in finished.verdict.rankings][-1] == "SmoothGrad"
+    assert "fraction_smoothgrad" in set(finished.rows["measure"])
+    judged = finished.outcomes.filter(pl.col("ranking") == "smoothgrad")
+    assert set(judged["split"]) == {"dev", "test"} and set(judged["removal"]) == {"delete", "replace"}
+    assert "SmoothGrad" in [ranking.title for ranking in finished.answer.rankings]
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from heedful.errors import DataError, HeedfulError, SettingError
 from heedful.models.attention_model import AttentionModel
 from heedful.models.trace import trace
 from heedful.settings import AuditSettings
+from heedful.settings.validation import update_settings
 from heedful.training.loop import train
 from heedful.types import Encoded
 from support.audits import QUICK
@@ -114,11 +115,12 @@ def test_a_sample_is_drawn_by_the_seed_and_read_whole(trained):
 
 
 @pytest.mark.parametrize("labels", [("bad", "good"), ("bad", "good", "odd")])
-def test_without_a_number_all_texts_are_audited_whatever_the_number_of_classes(labels):
+def test_500_texts_are_drawn_by_default_and_all_without_a_number(labels):
     dataset = toy(labels=labels)
     many = replace(dataset, test=dataset.test * 50)
     trained = train(changed(training__epochs=1), dataset)
-    assert len(subject_of("run", trained, many, ONLY).texts) == 12 * 50
+    assert len(subject_of("run", trained, many, ONLY).texts) == 500
+    assert len(subject_of("run", trained, many, update_settings(ONLY, {"examples": None})).texts) == 12 * 50
 
 
 def test_what_attention_weighs_is_what_the_examples_say(trained):
@@ -148,7 +150,7 @@ def test_words_are_counted_on_the_audited_texts_where_there_are_no_others(traine
     counts = dict(zip(subject.context.vocabulary, subject.context.token_counts().tolist(), strict=True))
     assert counts["bad"] == [6, 0] and subject.counted_on == "the audited texts"
     finished = audit(trained, replace(toy(), train=(), dev=()), QUICK)
-    assert finished.dev.is_empty() and finished.verdict.counted_on == "the audited texts"
+    assert set(finished.outcomes["split"]) == {"test"} and finished.verdict.counted_on == "the audited texts"
 
 
 def test_labels_are_read_in_the_runs_order(trained):

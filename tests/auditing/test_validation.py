@@ -72,8 +72,8 @@ EXPECTED = {
     "labels as floats": "`labels` of batch 0 must be a tensor",
     "labels of other texts": r"`labels` of batch 0 must have the shape \(6\); it has \(2,\)",
     "labels beyond the classes": "must be indices of the model's 2 classes, 0 to 1, .*text 1 is labeled 2",
-    "labels below 0": "text 0 is labelled -1",
-    "fewer logits than labels": "text 2 is labelled 2. Let `decode` return a logit for every class",
+    "labels below -1": "text 0 is labeled -2",
+    "fewer logits than labels": "text 2 is labeled 2. Let `decode` return a logit for every class",
     "numbers twice": "some number stands twice",
     "a query of other texts": "`query_tokens` of batch 0 must be None, or .* with its 6 texts",
     "labels as a string": "labels must be a list of strings, .* it is 'no'",
@@ -122,7 +122,7 @@ def test_batches_that_are_whole_are_handed_back():
     batches = [texts(3), texts(2, first=3)]
     assert validate_batches(batches) is batches
     validate_labels(batches, 2)
-    with pytest.raises(SettingError, match="1 classes from 0 to 0; text 1 is labelled 1"):
+    with pytest.raises(SettingError, match="1 classes, 0 to 0, .*text 1 is labeled 1"):
         validate_labels(batches, 1)
 
 

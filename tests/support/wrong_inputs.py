@@ -133,7 +133,7 @@ CASES = {
     "labels as floats": batches(labels=BATCH.labels.float()),
     "labels of other texts": batches(labels=BATCH.labels[:2]),
     "labels beyond the classes": batches(labels=BATCH.labels + 1),
-    "labels below 0": batches(labels=BATCH.labels - 1),
+    "labels below -1": batches(labels=BATCH.labels - 2),
     "fewer logits than labels": audit(BagOfWords(), [changed(BATCH, labels=torch.arange(6) % 3)]),
     "numbers twice": audit(BagOfWords(), [BATCH, BATCH]),
     "a query of other texts": batches(query_tokens=BATCH.tokens[:2]),
