@@ -7,6 +7,7 @@ import torch
 import heedful
 from heedful.data.tokenizer import WordTokenizer
 from heedful.models.trace import trace
+from heedful.schema import Line, Verdict
 from heedful.types import Findings, Reference
 from support.explanations import make_explanation
 from support.models import make, make_batch
@@ -97,7 +98,7 @@ def test_representations_say_what_matters():
 
 
 def test_a_verdict_and_its_lines_are_short_as_well():
-    from support.lines import countable_line, countable_verdict
-
-    assert repr(countable_verdict(*[countable_line()] * 20)) == "Verdict(r, 20 test texts, 20 questions)"
-    assert repr(countable_line()) == "Line(erase_one: score 0.70 (0.60 to 0.80))"
+    line = Line(name="erase_one", question="How?", score=0.7, score_low=0.6, score_high=0.8)
+    verdict = Verdict(run="r", data="d", texts=20, labels=("a", "b"), lines=(line,) * 20)
+    assert repr(verdict) == "Verdict(r, 20 test texts, 20 questions)"
+    assert repr(line) == "Line(erase_one: score 0.70 (0.60 to 0.80))"
