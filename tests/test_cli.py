@@ -272,7 +272,7 @@ def test_without_data_an_honest_and_a_deceptive_model_are_audited(tmp_path, monk
         method: {
             "data": {"source": "reviews", "train_limit": 60, "test_limit": 20},
             "network": {"encoder": "bilstm", "embed_size": 8, "hidden_size": 5},
-            "training": {"epochs": 1, "method": method},
+            "training": {"epochs": 3, "method": method},
         }
         for method in ("vanilla", "deceptive")
     }
@@ -294,10 +294,10 @@ def test_without_data_an_honest_and_a_deceptive_model_are_audited(tmp_path, monk
 def test_all_that_decides_the_demonstration_is_pinned():
     honest, deceptive = demonstration(4)
     assert honest.network == deceptive.network and honest.network.embedding_start == "normal"
-    assert (honest.network.hidden_size, honest.network.embed_size, honest.data.source) == (64, 64, "reviews")
+    assert (honest.network.hidden_size, honest.network.embed_size, honest.data.source) == (64, 300, "reviews")
     assert (honest.training.method, deceptive.training.method) == ("vanilla", "deceptive")
     for settings in DEMONSTRATION.values():
-        assert {"epochs", "min_epochs", "patience"} <= {*settings["training"]}
+        assert {"epochs", "patience"} <= {*settings["training"]}
 
 
 LISTED = {

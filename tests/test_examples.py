@@ -37,7 +37,7 @@ def test_a_notebook_runs_and_ends_with_a_result(notebook, tmp_path, monkeypatch)
     ]
     assert len(shown[-1]._repr_html_()) > 500
     assert all(len(repr(each)) < 10_000 for each in shown)
-    assert names["audit"].headline.answer in ("yes", "in part", "no", "undecided")
+    assert names["audit"].answer.headline not in ("Too few texts", "Nothing to explain")
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)

@@ -24,7 +24,7 @@ def page(browser, tmp_path_factory):
 
 
 def test_a_reader_finds_the_way_from_the_first_page_to_a_claim(page):
-    assert page.locator("h1").inner_text().startswith("Should you heed the attention?")
+    assert page.locator("h1").inner_text().startswith("Can you trust attention as an explanation?")
     assert page.locator("img[alt^='The top of a report']").evaluate("image => image.naturalWidth") > 500
     page.get_by_role("link", name="Start here").first.click()
     assert page.locator("h1").inner_text().startswith("Start here")

@@ -37,7 +37,7 @@ RUN = Run(
 )
 TESTS = ("permutation", "erase_until_flip", "embedding_noise", "token_scores")
 SETTINGS = AuditSettings(tests=TESTS, shown=9, options={"erase_until_flip": {"rankings": 5}})
-QUICK = AuditSettings(tests=("permutation",), shown=9)
+QUICK = AuditSettings(tests=("outcome", "permutation"), shown=9)
 WORDS = 3000
 SHORT = {"epochs": 2, "min_epochs": 1, "patience": 1}
 
@@ -84,7 +84,7 @@ def test_parts_on_disk_are_the_audit_in_memory(tmp_path, loaded, trained, compan
     save_audit(audit(trained, loaded[1], SETTINGS, companions), tmp_path / "memory")
     assert content(place) == content(tmp_path / "memory")
     assert set(read_audit(place).rows["test"]) >= {*TESTS, "uniform_retrained", "seeds", "attefa", "adversarial_models"}
-    assert len(read_audit(place).dev) > 0 and len(read_audit(place).examples) == 9
+    assert read_audit(place).outcomes.is_empty() and len(read_audit(place).examples) == 9
     assert calls[-1] == (130, 130) and sorted({done for done, _ in calls}) == [done for done, _ in calls]
     assert [path.name for path in tmp_path.glob(".*")] == []
 
@@ -185,7 +185,7 @@ def test_of_a_large_audit_some_texts_are_read_and_all_are_at_hand(tmp_path, load
     whole, some = read_audit(place), read_audit(place, most=50)
     assert whole.stored is None and some.stored is not None
     assert some.rows["example"].n_unique() == 50 and set(some.examples["example"]) < set(some.rows["example"])
-    assert some.stored.collect().equals(whole.rows) and some.dev.equals(whole.dev)
+    assert some.stored.collect().equals(whole.rows) and some.outcomes.equals(whole.outcomes)
     assert "drawn from 50 of the 130 texts" in some.verdict.notes[-1]
     assert some.verdict.lines == whole.verdict.lines
     assert read_audit(place, most=130).stored is None

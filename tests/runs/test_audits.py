@@ -16,7 +16,7 @@ from heedful.training.loop import train
 from support.audits import QUICK
 from support.runs import changed, toy
 
-FILES = ["SHA256SUMS", "audit.json", "examples.parquet", "rows.parquet", "verdict.json"]
+FILES = ["SHA256SUMS", "audit.json", "examples.parquet", "outcomes.parquet", "rows.parquet", "verdict.json"]
 
 
 @pytest.fixture(scope="module")

@@ -129,7 +129,18 @@ def test_a_worker_hands_back_the_audit_that_would_have_been_made_here(tmp_path, 
     runs = {key_of(each.run): pack(each) for each in (trained, other)}
     files = audit_run(request.model_dump_json(), request.key, runs)
     here = files_in(ensure_audit(trained, dataset, settings, tmp_path, companions))
-    assert set(files) == set(here) == {"SHA256SUMS", "audit.json", "examples.parquet", "rows.parquet", "verdict.json"}
+    assert (
+        set(files)
+        == set(here)
+        == {
+            "SHA256SUMS",
+            "audit.json",
+            "examples.parquet",
+            "outcomes.parquet",
+            "rows.parquet",
+            "verdict.json",
+        }
+    )
     for name in ("rows.parquet", "examples.parquet"):
         assert files[name] == here[name]
 
