@@ -139,7 +139,7 @@ DEMONSTRATION: dict[str, dict[str, Any]] = {
     "deceptive": {
         "data": {"source": "reviews"},
         "network": {"encoder": "bilstm", "embed_size": 300, "hidden_size": 64, "embedding_start": "normal"},
-        "training": {"method": "deceptive", "epochs": 16, "min_epochs": 8, "patience": 0},
+        "training": {"method": "deceptive", "epochs": 16, "min_epochs": 8, "patience": 2},
     },
 }
 """An honest model and a deceptive one, about equally accurate. All that decides what they show is pinned."""
