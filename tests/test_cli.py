@@ -283,10 +283,11 @@ def test_without_data_an_honest_and_a_deceptive_model_are_audited(tmp_path, monk
     audits = json.loads((tmp_path / "out/verdict.json").read_text())["audits"]
     assert [each["settings"]["run"]["training"]["method"] for each in audits] == ["vanilla", "deceptive"]
     assert {each["settings"]["run"]["seed"] for each in audits} == {3} and {each["texts"] for each in audits} == {20}
-    default = {name: test for name, test in BATTERY.items() if test.cost == "default" and name != "same_mixture"}
-    asked = {question.name for test in default.values() for question in test.questions}
+    usual = [test for name, test in BATTERY.items() if test.cost == "default" and name != "same_mixture"]
+    asked = {question.name for test in usual if not test.needs_marks for question in test.questions}
     # Synonyms are not asked for: there are no word vectors to find them by.
-    assert all({line["name"] for line in each["lines"]} == asked - {"word_substitution"} for each in audits)
+    for each in audits:
+        assert {line["name"] for line in each["lines"]} == asked - {"word_substitution"}
     assert all(list(each["not_asked"]) == ["word_substitution"] for each in audits)
     assert len(list((tmp_path / "runs").iterdir())) == len(list((tmp_path / "audits").iterdir())) == 2
 
