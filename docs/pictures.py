@@ -22,7 +22,7 @@ REPORT_WIDTH, REPORT_HEIGHT = 1180, 1140
 
 
 def report() -> Path:
-    """The top of the report on an average and a BiLSTM model on mock-1."""
+    """The top of the report on an honest and a deceptive BiLSTM on reviews."""
     place = DOCS / "report.png"
     with tempfile.TemporaryDirectory() as folder:
         places = ["--runs", f"{folder}/runs", "--audits", f"{folder}/audits", "--out", f"{folder}/report"]

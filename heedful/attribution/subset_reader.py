@@ -40,7 +40,6 @@ class SubsetReader:
         self._places = [row.nonzero()[0] for row in items]
         self._known: list[dict[bytes, Logits]] = [{} for _ in items]
         self._tokens = _TokensLeft(trace) if single is not None else None
-        self.passes = 0
 
     def remember_leave_one_out(self, logits: Float[Tensor, "batch item classes"]) -> None:
         """Keep what leave-one-out has read: each text without each of its items."""
@@ -86,7 +85,6 @@ class SubsetReader:
         read = logits_of_parts(self.model, self.trace, torch.from_numpy(keep).to(device), reader=self.reader)
         logits = read.double().cpu().numpy()
         for row, sets in new.items():
-            self.passes += len(sets)
             for number, (key, left) in enumerate(sets.items()):
                 self._known[row][key] = logits[row, number]
                 if self.single is not None and self._tokens is not None and left.sum() == 1:

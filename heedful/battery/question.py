@@ -42,7 +42,7 @@ class Question:
     """How a line of the verdict is made from columns: what is measured, against which floor and best, in which words.
 
     Args:
-        group: what kind of evidence the answer is; the headline speaks of relevance.
+        group: what kind of evidence it is. Tests explain the answer and do not vote.
         topic: what is asked about, in a few words.
         wording: the question, given what attention weighs ("word" or "sentence").
         needs: tests, or single measures `test.measure`, without which it is not asked.

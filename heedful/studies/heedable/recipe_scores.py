@@ -113,8 +113,8 @@ def score_recipe(
 def _score(question: Question, columns: Columns) -> float:
     """(value - floor) / (best - floor), of the means; NaN where best and floor are too close to matter.
 
-    A verdict also asks whether best is surely above the floor; with two seeds hardly anything is, and ways to train are
-    to be ranked all the same.
+    A verdict also checks whether best is significantly above the floor; with two seeds it rarely is, and
+    methods must be ranked all the same.
     """
     value, floor, best = question.measured(columns)
     defined = ~(value + floor + best).isnan()
