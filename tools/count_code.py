@@ -26,6 +26,7 @@ class Count:
     statements: int = 0
 
     def add(self, other: "Count") -> None:
+        """Add the size of another file or folder."""
         self.files += other.files
         self.code += other.code
         self.statements += other.statements
@@ -70,6 +71,7 @@ def count_folders(root: Path) -> dict[str, Count]:
 
 
 def main() -> None:
+    """Print one line per folder, and the sum."""
     root = Path(sys.argv[1] if len(sys.argv) > 1 else "heedful")
     total = Count()
     for name, count in count_folders(root).items():
