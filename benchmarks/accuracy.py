@@ -11,10 +11,10 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from heedful.runs.store import Store
-from heedful.runs.worker import ensure
+from heedful.jobs.work import ensure
 from heedful.settings import DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
 from heedful.settings.validation import update_settings
+from heedful.store.store import Store
 from heedful.studies.pinned import NEVER_EARLY, NORMAL_START
 from heedful.studies.sun_lu.study import ADAGRAD, DROPOUT, NETWORK
 

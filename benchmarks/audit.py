@@ -22,10 +22,10 @@ from timing import seconds, test_names, times_of_batch, times_of_tests
 from heedful.auditing.subject import float64_eval_copy, subject_of
 from heedful.battery import BATTERY, Evidence
 from heedful.data.batching import collate, encode_split, in_order
-from heedful.runs.store import Store
-from heedful.runs.worker import ensure_on, load_data
+from heedful.jobs.work import ensure_on, load_data
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
 from heedful.settings.validation import update_settings
+from heedful.store.store import Store
 from heedful.training.trained import Trained
 from heedful.types import Dataset, Trace
 from training import ours

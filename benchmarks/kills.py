@@ -28,16 +28,15 @@ from tempfile import TemporaryDirectory
 
 import torch
 
-from heedful.runs.audit_folders import audit_problem
-from heedful.runs.checksums import CHECKSUMS
-from heedful.runs.cluster import connected
-from heedful.runs.companions import audit_planned, plan_audits
-from heedful.runs.grid import audits_of, unique_runs
-from heedful.runs.store import Store, run_problem
-from heedful.runs.sweep import sweep
-from heedful.runs.worker import ensure, load_data
+from heedful.jobs.executors import connected
+from heedful.jobs.planning import audit_planned, audits_of, plan_audits, unique_runs
+from heedful.jobs.running import sweep
+from heedful.jobs.work import ensure, load_data
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TrainingSettings
 from heedful.settings.validation import update_settings
+from heedful.store.audit_folders import audit_problem
+from heedful.store.folders import CHECKSUMS
+from heedful.store.store import Store, run_problem
 from heedful.training.loop import train
 
 RUN = Run(

@@ -37,13 +37,13 @@ from heedful.attribution.reuse.recurrent_step import RecurrentStep, recurrent_st
 from heedful.auditing.subject import float64_eval_copy
 from heedful.data.batching import collate, encode_split, in_order
 from heedful.data.tokenizer import PAD
+from heedful.jobs.work import ensure_on, load_data
 from heedful.models.attention import Additive
 from heedful.models.attention_model import AttentionModel, build_model
 from heedful.models.encoders.recurrent import Recurrent
 from heedful.models.trace import trace
-from heedful.runs.store import Store
-from heedful.runs.worker import ensure_on, load_data
 from heedful.settings import NetworkSettings, Run
+from heedful.store.store import Store
 from heedful.types import Batch, Model, Trace
 
 VOCABULARY = 5000

@@ -19,11 +19,11 @@ from rich.table import Table
 from heedful.auditing.outcomes import Judge
 from heedful.auditing.subject import float64_eval_copy, subject_of
 from heedful.battery import Evidence
+from heedful.jobs.work import ensure_on, load_data
 from heedful.measures.outcome import JudgedText
-from heedful.runs.store import Store
-from heedful.runs.worker import ensure_on, load_data
 from heedful.settings import AuditSettings, DataSettings, Run
 from heedful.settings.validation import update_settings
+from heedful.store.store import Store
 
 TEXTS = {"sst2": 100, "imdb_small": 30}
 BUDGETS = (1, 2, 10)

@@ -17,18 +17,16 @@ from made_texts import write_texts
 from rich.console import Console
 from rich.table import Table
 
-from heedful.auditing.companions import Companions
 from heedful.auditing.prepared import PreparedAudit, prepare_audit
-from heedful.runs.audit_parts import AuditParts
-from heedful.runs.audits import make_audit, request_of
-from heedful.runs.cluster import connected
+from heedful.jobs.audit_parts import AuditParts, make_audit, request_of
+from heedful.jobs.executors import connected
+from heedful.jobs.request import AuditSource
+from heedful.jobs.running import SplitAudit, check_done, sweep
+from heedful.jobs.work import ensure
 from heedful.runs.other_data import load_for
-from heedful.runs.part_worker import AuditSource
-from heedful.runs.split_audits import SplitAudit, check_done
-from heedful.runs.store import Store
-from heedful.runs.sweep import sweep
-from heedful.runs.worker import ensure
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TrainingSettings
+from heedful.settings.companions import Companions
+from heedful.store.store import Store
 
 MOST_RATIO = 0.6
 WORDS, SPREAD = 19, 15
@@ -84,7 +82,7 @@ class Bench:
 
 def _load() -> None:
     """What a worker imports for its first part."""
-    import heedful.runs.split_audits  # noqa: F401
+    import heedful.jobs.running  # noqa: F401
 
 
 def main() -> None:

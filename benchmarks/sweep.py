@@ -13,10 +13,11 @@ from tempfile import TemporaryDirectory
 from rich.console import Console
 from rich.table import Table
 
-from heedful.runs.cluster import connected
-from heedful.runs.grid import expand_grid, unique_runs
-from heedful.runs.store import Store
-from heedful.runs.sweep import sweep
+from heedful.jobs.executors import connected
+from heedful.jobs.planning import unique_runs
+from heedful.jobs.running import sweep
+from heedful.jobs.sweep_file import expand_grid
+from heedful.store.store import Store
 
 MOST_RATIO, MOST_OVERHEAD = 0.65, 0.050
 ROUNDS = 3

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from heedful.auditing.audit import Audit
-    from heedful.auditing.companions import Companions
     from heedful.auditing.explanation import Explanation
     from heedful.errors import HeedfulError
     from heedful.report.explanation import Explanations, explain
     from heedful.report.loading import audit, load, load_data
     from heedful.settings import AuditSettings, DataSettings, Run
+    from heedful.settings.companions import Companions
     from heedful.training.loop import train
     from heedful.training.trained import Trained
     from heedful.types import Batch, Dataset, Encoded, Example, LinearModel, Model, Trace

@@ -28,7 +28,7 @@ def pytest_runtest_setup(item):
 @pytest.fixture(scope="session")
 def local_cluster():
     """A worker on this machine, started once: that takes longer than all that these tests ask of it."""
-    from heedful.runs.cluster import connected
+    from heedful.jobs.executors import connected
 
     with connected(workers=1) as client:
         yield client
@@ -37,4 +37,4 @@ def local_cluster():
 @pytest.fixture
 def running_cluster(local_cluster, monkeypatch):
     """What the test calls finds the cluster running that it would start for itself."""
-    monkeypatch.setattr("heedful.runs.cluster.connected", lambda *place, **options: nullcontext(local_cluster))
+    monkeypatch.setattr("heedful.jobs.executors.connected", lambda *place, **options: nullcontext(local_cluster))

@@ -5,14 +5,14 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from heedful.auditing.companions import Companions
 from heedful.cli import app
 from heedful.cli.auditing import training_names
 from heedful.errors import SettingError
-from heedful.runs.companions import PlannedAudit
-from heedful.runs.store import Store
-from heedful.runs.sweep import tasks_of
+from heedful.jobs.planning import PlannedAudit
+from heedful.jobs.running import tasks_of
 from heedful.settings import DataSettings, Run, TrainingSettings, key_of
+from heedful.settings.companions import Companions
+from heedful.store.store import Store
 
 SMALL = ["--encoder", "average", "--epochs", "1", "--set", "network.embed_size=8", "--set", "network.hidden_size=5"]
 QUICK = ["--tests", "erase_one", "--set", "audit.shown=0"]

@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 from heedful.__main__ import main
 from heedful.auditing.audit import audit
 from heedful.cli import app
-from heedful.runs.audits import save_audit
-from heedful.runs.store import Store
 from heedful.schema import TextOutcome
 from heedful.settings import key_of
+from heedful.store.audit_folders import save_audit
+from heedful.store.store import Store
 from heedful.training.loop import train
 from heedful.verdict.outcome_text import outcome_sentences
 from support.audits import QUICK

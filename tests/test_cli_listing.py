@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 from heedful.cli import app
 from heedful.cli.listing import names_of
 from heedful.errors import SettingError
-from heedful.runs.store import Store
 from heedful.settings.validation import update_settings
+from heedful.store.store import Store
 from heedful.training.loop import train
 from support.runs import changed, toy
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from heedful.__main__ import main
 from heedful.cli import app, serve
-from heedful.runs.store import Store
+from heedful.store.store import Store
 from heedful.training.loop import train
 from support.runs import changed, toy
 

@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 from heedful.cli import app
 from heedful.cli.sweep import _fitting, _harmless
 from heedful.errors import HeedfulError, SettingError, StoreError
+from heedful.jobs.sweep_file import expand_grid
+from heedful.jobs.work import ensure
 from heedful.report import read_audit
-from heedful.runs.audit_folders import audit_problem
-from heedful.runs.grid import expand_grid
-from heedful.runs.store import Store
-from heedful.runs.worker import ensure
+from heedful.store.audit_folders import audit_problem
+from heedful.store.store import Store
 from support.cluster import FILE, SMALL
 
 AUDITED = """
@@ -185,7 +185,7 @@ def test_a_cluster_without_workers_is_said_without_a_terminal(tmp_path, monkeypa
     def stop(*_, **__):
         raise HeedfulError("enough")
 
-    monkeypatch.setattr("heedful.runs.sweep.sweep", stop)
+    monkeypatch.setattr("heedful.jobs.running.sweep", stop)
     options = {"n_workers": 0, "processes": False, "protocol": "tcp", "host": "127.0.0.1"}
     with LocalCluster(dashboard_address="127.0.0.1:0", **options) as made, Client(made):
         result = invoke(file, "--runs", tmp_path / "runs", "--scheduler", made.scheduler_address)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import typer
 
-from heedful.runs.grid import expand_grid
+from heedful.jobs.sweep_file import expand_grid
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

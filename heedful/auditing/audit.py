@@ -11,7 +11,7 @@ import polars as pl
 import heedful
 from heedful.auditing.about import about_attention
 from heedful.auditing.attended_words import indicative_words, words_of
-from heedful.auditing.companions import Companions, adversary_rows, companion_rows, join_shards
+from heedful.auditing.companions import adversary_rows, companion_rows, join_shards
 from heedful.auditing.description import describe
 from heedful.auditing.heads import asks_of_heads, heads_of
 from heedful.auditing.outcomes import can_impose
@@ -34,6 +34,7 @@ from heedful.schema import (
     Words,
 )
 from heedful.settings import AuditSettings
+from heedful.settings.companions import Companions
 from heedful.settings.validation import update_settings
 from heedful.training.trained import Trained
 from heedful.types import Batch, Dataset, Model

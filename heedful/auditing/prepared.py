@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from heedful.auditing.classifier import check_same_words, subject_of_classifier
-from heedful.auditing.companions import Companions
 from heedful.auditing.other_rankings import match_given
 from heedful.auditing.subject import Subject, subject_of, subject_of_batches
 from heedful.auditing.validation import named, validate_batches, validate_labels, validate_model
@@ -16,6 +15,7 @@ from heedful.data.batches import shards_of
 from heedful.errors import SettingError
 from heedful.models.transformers.model import TransformerModel
 from heedful.settings import AuditSettings, key_of
+from heedful.settings.companions import Companions
 from heedful.training.trained import Trained
 from heedful.types import Batch, Dataset, Model
 

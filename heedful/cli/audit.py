@@ -8,12 +8,12 @@ import typer
 
 from heedful.cli import completion, options
 from heedful.cli.auditing import (
+    DRAWN_TEXTS,
     audit_classifiers,
     audit_on,
     audit_own,
     audit_planned_runs,
     cluster_choice,
-    read_drawn,
     tells_what_is_kept,
 )
 from heedful.cli.classifiers import classifiers_among, data_for, own_among
@@ -25,8 +25,8 @@ from heedful.settings.validation import nest_settings, validate_settings
 
 if TYPE_CHECKING:
     from heedful.cli.output import Output
-    from heedful.runs.companions import PlannedAudit
-    from heedful.runs.store import Store
+    from heedful.jobs.planning import PlannedAudit
+    from heedful.store.store import Store
 
 Data = Annotated[
     str | None,
@@ -189,51 +189,100 @@ def audit(
     arguments = locals()
     of_run, of_audit = split_audit(settings)
     _check_describes(arguments, of_run)
-    from heedful.cli.audit_output import inputs_of, print_answer, read_answer, write_answer
+    from heedful.cli.audit_output import print_answer, write_answer
+    from heedful.jobs.planning import by_model
+    from heedful.store.audit_folders import audit_problem
+    from heedful.store.folders import check_writable
+    from heedful.store.store import Store
 
-    printed, inputs, notes = output(), inputs_of(arguments, of_run), []
-    if (kept := read_answer(Path(out), inputs)) is not None:
-        return print_answer(printed, kept, with_details=details)
     others = {"rankings": [name.strip() for name in rankings.split(",")]} if rankings else {}
     others |= {"outcome.replace_with": replace_with} if replace_with is not None else {}
     others |= {"deep": deep and not tests, "details": details}
     how = audit_settings(tests, examples, search, {**others, **of_audit})
-    use_threads(threads, device)
-    from heedful.report.pooled import pool_checkpoints
-    from heedful.runs.folders import check_writable
-    from heedful.runs.store import Store
-
-    store, cluster = Store(runs), cluster_choice(workers, scheduler, device, threads)
     for place, option in ((runs, "--runs"), (audits, "--audits"), (out, "--out")):
         check_writable(place, option)
+    printed, store, notes = output(), Store(runs), list[str]()
+    cluster = cluster_choice(workers, scheduler, device, threads)
     other = {name: arguments[name] for name in OTHER_DATA}
     given = make_run(other, of_run).data if data is not None and model else None
-    own_model = own_among(arguments)
-    classifiers = [] if own_model else classifiers_among(model or [], store, site, scope)
+    own_model = own_among(arguments) if model else ""
+    is_named = (model or site or scope) and not own_model
+    classifiers = classifiers_among(model or [], store, site, scope) if is_named else []
     console, folder = printed.progress, Path(audits)
     with tells_what_is_kept(console, folder):
         if own_model:
-            audited = read_drawn([audit_own(console, own_model, how, folder, device, cluster)])
+            use_threads(threads, device)
+            models = [[audit_own(console, own_model, how, folder, device, cluster)]]
         elif classifiers:
+            use_threads(threads, device)
             view = {"site": site or "last", "scope": scope or "row", "device": device}
             texts = data_for(classifiers, given)
-            places = audit_classifiers(console, classifiers, texts, how, folder, view, cluster, scores)
-            audited = [pool_checkpoints(read_drawn(places))]
+            models = [audit_classifiers(console, classifiers, texts, how, folder, view, cluster, scores)]
         elif model and (given is not None or scores is not None):
-            audited = read_drawn([audit_on(console, store, model[0], given, how, folder, device, cluster, scores)])
+            use_threads(threads, device)
+            models = [[audit_on(console, store, model[0], given, how, folder, device, cluster, scores)]]
         else:
             notes = _note_sources(printed, [store.read(store.find(model[0])).run] if model else [])
-            planned = _planned(arguments, of_run, how, store)
-            audited = read_drawn(audit_planned_runs(console, planned, how, store, folder, device, cluster))
-    answer = write_answer(audited, Path(out), inputs, notes, with_texts=not no_texts)
+            known = _with_other_seeds(arguments, how, store, folder)
+            if known is not None:
+                models = [[known]]
+            else:
+                groups = by_model(_planned(arguments, of_run, how, store))
+                planned = [each for group in groups for each in group]
+                if any(audit_problem(folder / each.request(how).key) is not None for each in planned):
+                    use_threads(threads, device)
+                    audit_planned_runs(console, planned, how, store, folder, device, cluster)
+                models = [[folder / each.request(how).key for each in group] for group in groups]
+        pooled = [_pooled(group) for group in models]
+    answer = write_answer(pooled, Path(out), notes, with_texts=not no_texts)
     print_answer(printed, answer, with_details=details)
+
+
+def _pooled(places: list[Path]) -> Path:
+    """The folder of the audit of a model: of several seeds or checkpoints, that of all of them."""
+    from heedful.store.audit_folders import audit_problem, pooled_key
+
+    if len(places) == 1:
+        return places[0]
+    place = places[0].parent / pooled_key([each.name for each in places])
+    if audit_problem(place) is not None:
+        from heedful.report.pooled import ensure_pooled
+
+        ensure_pooled(places, most=DRAWN_TEXTS)
+    return place
+
+
+def _with_other_seeds(arguments: dict[str, Any], how: AuditSettings, store: "Store", folder: Path) -> Path | None:
+    """The finished audit of the run that --model names and of its other seeds, if nothing else was asked for."""
+    if not arguments["model"] or any(arguments[name] for name in ("seeds", "deep", "uniform")):
+        return None
+    from heedful.jobs.request import AuditRequest
+    from heedful.settings.companions import Companions
+    from heedful.store.audit_folders import audits_of_run, pooled_key
+
+    key = store.find(arguments["model"][0])
+    run = store.read(key).run
+    for place, verdict in audits_of_run(folder, key):
+        keys = [training.run for training in verdict.trainings]
+        requests = [
+            AuditRequest(
+                run=each,
+                data=run.data.fingerprint,
+                settings=how,
+                companions=Companions(seeds=tuple(other for other in keys if other != each), reference=run.reference),
+            )
+            for each in keys
+        ]
+        if len(keys) > 1 and place.name == pooled_key([request.key for request in requests]):
+            return place
+    return None
 
 
 def _planned(
     arguments: dict[str, Any], settings: list[str], how: AuditSettings, store: "Store"
 ) -> "list[PlannedAudit]":
     """The runs to train and audit: those of DATA, the one that --model names, or the demonstration."""
-    from heedful.runs.companions import plan_audits
+    from heedful.jobs.planning import plan_audits
 
     _refuse_rankings(how)
     model, uniform = arguments["model"], arguments["uniform"]
@@ -331,7 +380,7 @@ def audit_settings(tests: str | None, examples: str | None, search: bool, own: d
             f"unknown setting 'audit.{misplaced[0]}'. Known: {known}; a test's option is audit.TEST.OPTION."
         )
     how = validate_settings(AuditSettings, nest_settings(flat), "audit.")
-    if names or how.options or how.rankings:
+    if how.tests or how.options or how.rankings:
         from heedful.auditing.rows import check_names
 
         check_names(how)

@@ -1,23 +1,28 @@
-"""The output of `heedful audit`: its files, and what it prints, also if they were kept. Imports no torch."""
+"""The output of `heedful audit`: its files, and what it prints. Imports no torch, unless a page has to be drawn."""
 
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import heedful
 from heedful.cli import options
+from heedful.cli.auditing import DRAWN_TEXTS
 from heedful.cli.classifiers import explained_by
-from heedful.cli.kept_answer import inputs_of, keep_answer, kept_answer
-from heedful.cli.tables import ModelTable, compare_models
+from heedful.report.names import distinct_names
 from heedful.schema import Verdict, updated
+from heedful.store.audit_folders import read_verdict_file
+from heedful.store.folders import CHECKSUMS, damage_of, sha256_of, write_checksums, write_file
 
 if TYPE_CHECKING:
     from heedful.cli.output import Output
     from heedful.report import AuditFiles
 
-
-__all__ = ["AuditOutput", "inputs_of", "print_answer", "read_answer", "write_answer"]
+PAGE = "report.html"
+WRITTEN = (PAGE, "rows.parquet", "outcomes.parquet", "verdict.json")
 
 
 @dataclass(frozen=True)
@@ -25,50 +30,52 @@ class AuditOutput:
     """What an audit came to.
 
     Args:
-        names: what the reader calls the models.
-        verdicts: of each model; of several seeds together.
-        compared: the models side by side, where there are several.
+        folders: the audit of each model; of several seeds together.
+        verdicts: what each says.
         notes: what is printed before the answer.
     """
 
     page: Path
-    names: tuple[str, ...]
+    folders: tuple[Path, ...]
     verdicts: tuple[Verdict, ...]
-    compared: ModelTable | None
     notes: tuple[str, ...] = ()
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the reader calls the models."""
+        names = [verdict.model or verdict.run for verdict in self.verdicts]
+        return distinct_names(names, [verdict.settings for verdict in self.verdicts]) if len(names) > 1 else (*names,)
 
-def read_answer(out: Path, inputs: str | None) -> AuditOutput | None:
-    """What was answered to these inputs before, where nothing has changed since; its files are in place."""
-    if (kept := kept_answer(out, inputs)) is None:
-        return None
-    document = json.loads((out / "verdict.json").read_text(encoding="utf-8"))
-    verdicts = tuple(map(Verdict.model_validate, document.get("audits", [document])))
-    return AuditOutput(out / "report.html", kept.names, verdicts, kept.compared, kept.notes)
+    def audits(self) -> "list[AuditFiles]":
+        """The tables of the audits, with the rows of so many texts in memory as are drawn."""
+        from heedful.report import read_audit
+
+        return [read_audit(folder, most=max(1, DRAWN_TEXTS // len(self.folders))) for folder in self.folders]
 
 
-def write_answer(
-    audits: "Sequence[AuditFiles]", out: Path, inputs: str | None, notes: Sequence[str], *, with_texts: bool = True
-) -> AuditOutput:
-    """Write report.html, verdict.json, and the rows and outcomes of all models, and keep what is printed of them.
+def write_answer(folders: Sequence[Path], out: Path, notes: Sequence[str], *, with_texts: bool = True) -> AuditOutput:
+    """Write report.html, verdict.json, and the rows and outcomes of all models, unless they are there already.
 
     Args:
-        audits: as they were read; those of several seeds are pooled.
-        inputs: all that decided them.
-        notes: what was printed before.
+        folders: the audit of each model.
+        notes: what is printed before the answer.
     """
-    from heedful.report import without_texts
-    from heedful.report.pooled import pool_by_model
+    answer = AuditOutput(out / PAGE, tuple(folders), tuple(map(read_verdict_file, folders)), tuple(notes))
+    made_of = hashlib.sha256(
+        "\n".join([_drawing_code(), str(with_texts), *(sha256_of(folder / CHECKSUMS) for folder in folders)]).encode()
+    ).hexdigest()
+    if damage_of(out, WRITTEN) is not None or made_of not in (out / PAGE).read_text(encoding="utf-8")[-200:]:
+        _write_files(answer, made_of, with_texts)
+    return answer
 
-    command = options.command_line()
-    models = [replace(each, verdict=updated(each.verdict, command=command)) for each in pool_by_model(audits)]
-    compared = compare_models(models) if len(models) > 1 else None
-    shown = models if with_texts else [without_texts(each) for each in models]
-    _write_files(shown, out)
-    names = compared.names if compared else tuple(each.verdict.model or each.verdict.run for each in models)
-    table, places = compared and compared.table(), [folder for each in models for folder in each.folders]
-    keep_answer(out, inputs, places, {"names": names, "compared": table, "notes": tuple(notes)})
-    return AuditOutput(out / "report.html", names, tuple(each.verdict for each in shown), table)
+
+@cache
+def _drawing_code() -> str:
+    """Which Heedful draws: its version, and the state of the files that draw."""
+    code = Path(heedful.__file__).parent
+    files = sorted(path for folder in ("report", "verdict", "schema") for path in (code / folder).rglob("*.*"))
+    states = (f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in files if path.suffix != ".pyc")
+    return " ".join([heedful.__version__, *states])
 
 
 def print_answer(printed: "Output", answer: AuditOutput, *, with_details: bool = False) -> None:
@@ -79,7 +86,7 @@ def print_answer(printed: "Output", answer: AuditOutput, *, with_details: bool =
     """
     from heedful.cli.details import print_details
     from heedful.cli.rankings import asks_for_rankings, print_rankings
-    from heedful.cli.tables import print_models
+    from heedful.cli.tables import compare_models, print_models
     from heedful.cli.verdict_lines import print_verdict
 
     for note in dict.fromkeys((*answer.notes, *(note for verdict in answer.verdicts for note in verdict.notes))):
@@ -95,8 +102,8 @@ def print_answer(printed: "Output", answer: AuditOutput, *, with_details: bool =
             print_rankings(console, verdict)
         if named := explained_by(verdict):
             console.print(f'Explain a text: heedful explain "TEXT" --model {named}', markup=False, soft_wrap=True)
-    if with_details and answer.compared is not None:
-        print_models(console, answer.compared)
+    if with_details and len(answer.verdicts) > 1:
+        print_models(console, compare_models(answer.audits()).table())
     console.print(f"Report: {answer.page}", markup=False, soft_wrap=True)
     document = _document(answer.verdicts, answer.page.parent) if printed.as_json else {}
     printed.end({"report": str(answer.page), **document}, result="\n".join(map(_result, answer.verdicts)))
@@ -110,19 +117,23 @@ def _result(verdict: Verdict) -> str:
     return " ".join(part for part in (f"{answer.headline}.", answer.sentence, shown) if part)
 
 
-def _write_files(shown: "Sequence[AuditFiles]", folder: Path) -> None:
+def _write_files(answer: AuditOutput, made_of: str, with_texts: bool) -> None:
     import polars as pl
 
-    from heedful.report import write_report
+    from heedful.report import without_texts, write_report
 
+    command, folder = options.command_line(), answer.page.parent
+    audits = [replace(each, verdict=updated(each.verdict, command=command)) for each in answer.audits()]
+    shown = audits if with_texts else [without_texts(each) for each in audits]
     folder.mkdir(parents=True, exist_ok=True)
-    pl.concat([each.rows.lazy() if each.stored is None else each.stored for each in shown]).sink_parquet(
-        folder / "rows.parquet"
-    )
+    (folder / CHECKSUMS).unlink(missing_ok=True)
+    rows = [each.rows.lazy() if each.stored is None else each.stored for each in shown]
+    pl.concat(rows).sink_parquet(folder / "rows.parquet")
     pl.concat([each.outcomes for each in shown]).write_parquet(folder / "outcomes.parquet")
-    document = json.dumps(_document([each.verdict for each in shown]), indent=2)
-    (folder / "verdict.json").write_text(document + "\n", encoding="utf-8")
-    write_report(shown, folder / "report.html")
+    write_file(folder / "verdict.json", json.dumps(_document([each.verdict for each in shown]), indent=2) + "\n")
+    page = write_report(shown, answer.page)
+    page.write_text(page.read_text(encoding="utf-8") + f"<!-- {made_of} -->\n", encoding="utf-8")
+    write_checksums(folder, WRITTEN)
 
 
 def _document(verdicts: Sequence[Verdict], folder: Path | None = None) -> dict[str, Any]:

@@ -1,23 +1,21 @@
-"""Audits made while a bar shows how far they are: of runs trained first, or of a finished one on other data."""
+"""Audits made while bars show how far they are: of runs trained first, of finished ones on other data, of others."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heedful.cli.progress import live_steps, progress_bar, training_reporter
+from heedful.cli.progress import live_steps
 from heedful.errors import SettingError
 from heedful.settings import AuditSettings, DataSettings, Run, key_of
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import TaskID
 
-    from heedful.report import AuditFiles
-    from heedful.runs.companions import PlannedAudit
-    from heedful.runs.split_audits import ClusterChoice
-    from heedful.runs.store import Store
+    from heedful.auditing.prepared import PreparedAudit
+    from heedful.jobs.planning import PlannedAudit
+    from heedful.jobs.request import AuditRequest, AuditSource, ClusterChoice
+    from heedful.store.store import Store
 
 
 DRAWN_TEXTS = 10_000
@@ -26,7 +24,7 @@ DRAWN_TEXTS = 10_000
 
 def cluster_choice(workers: int | None, scheduler: str | None, device: str, threads: int) -> "ClusterChoice":
     """Who does parts of an audit; nobody but this process where it has several threads, or another device."""
-    from heedful.runs.split_audits import ClusterChoice
+    from heedful.jobs.request import ClusterChoice
 
     asked = "--workers" if (workers or 1) > 1 else "--scheduler" if scheduler is not None else ""
     if threads > 1 and asked:
@@ -49,7 +47,7 @@ def tells_what_is_kept(console: "Console", folder: Path) -> Iterator[None]:
 
 def audit_planned_runs(
     console: "Console",
-    planned: "list[PlannedAudit]",
+    planned: "Sequence[PlannedAudit]",
     settings: AuditSettings,
     store: "Store",
     folder: Path,
@@ -57,60 +55,37 @@ def audit_planned_runs(
     cluster: "ClusterChoice | None" = None,
 ) -> list[Path]:
     """Train what is not there, audit what is not there; the folders of the audits."""
-    from heedful.runs.audit_folders import audit_problem
-    from heedful.runs.companions import audit_in_parallel, audit_place, parts_of
-    from heedful.runs.split_audits import ClusterChoice
+    from heedful.store.audit_folders import audit_problem
 
-    places = [audit_place(each, settings, folder) for each in planned]
-    if all(audit_problem(place) is None for place in places):
-        return places
-    cluster = cluster or ClusterChoice()
-    parts = parts_of(planned, settings, folder, cluster)
-    if len(planned) == 1 and not list(planned[0].companions) and not parts:
-        return [_audit_here(console, planned[0], settings, store, folder, device)]
-    names = training_names(planned)
-    names |= {place.name: f"{_name(each.run)}, audit" for place, each in zip(places, planned, strict=True)}
-    names |= {f"{key}/{name}": names[key] for key, own in parts.items() for name in own.names}
+    keys = [each.request(settings).key for each in planned]
+    if all(audit_problem(folder / key) is None for key in keys):
+        return [folder / key for key in keys]
+    from heedful.jobs.auditing import do_planned
+    from heedful.jobs.request import ClusterChoice
+
+    names = training_names(planned) | {
+        key: f"{_name(each.run)}, audit" for key, each in zip(keys, planned, strict=True)
+    }
     with live_steps(console, names) as (report, progress):
-        audit_in_parallel(
-            planned, settings, store, folder, device=device, cluster=cluster, report=report, progress=progress
+        return do_planned(
+            planned,
+            settings,
+            store,
+            folder,
+            device=device,
+            cluster=cluster or ClusterChoice(),
+            report=report,
+            progress=progress,
         )
-    return places
 
 
-def training_names(planned: "list[PlannedAudit]") -> dict[str, str]:
+def training_names(planned: "Sequence[PlannedAudit]") -> dict[str, str]:
     """What each training is called, by its key: that of the runs, of their companions and of their teachers."""
     from heedful.training.teachers import teachers_of
 
     trained = {key: run for each in planned for key, run in each.by_key().items()}
     names = {key_of(teacher): f"{_name(run)}, teacher" for run in trained.values() for teacher in teachers_of(run)}
     return names | {key: _name(run) for key, run in trained.items()}
-
-
-def read_drawn(places: Sequence[Path]) -> "list[AuditFiles]":
-    """The audits, with the rows of so many texts in memory as are drawn.
-
-    Called where the audited texts are no longer in memory.
-    """
-    from heedful.report import read_audit
-
-    return [read_audit(place, most=max(1, DRAWN_TEXTS // len(places))) for place in places]
-
-
-def _audit_here(
-    console: "Console", planned: "PlannedAudit", settings: AuditSettings, store: "Store", folder: Path, device: str
-) -> Path:
-    """The audit of a single run, trained where it is missing, in this process."""
-    from heedful.runs.companions import AuditProgress, audit_planned
-
-    with progress_bar(console) as bar:
-
-        def auditing(run: Run):
-            task = bar.add_task(f"{_name(run)}: auditing", total=None)
-            return lambda done, total: bar.update(task, completed=done, total=total)
-
-        progress = AuditProgress(training=lambda run: training_reporter(bar, f"{_name(run)}: "), auditing=auditing)
-        return audit_planned(planned, settings, store, folder, device=device, progress=progress)
 
 
 def audit_on(
@@ -129,37 +104,23 @@ def audit_on(
     Args:
         scores: a file of scores from outside.
     """
-    from heedful.auditing.companions import Companions
-    from heedful.runs.audits import ensure_audit
+    from heedful.auditing.prepared import prepare_audit
+    from heedful.jobs.audit_parts import request_of
+    from heedful.jobs.request import AuditSource, absolute
+    from heedful.jobs.work import load_data
     from heedful.runs.other_data import load_for
-    from heedful.runs.part_worker import AuditSource, absolute
-    from heedful.runs.split_audits import sharing
-    from heedful.runs.worker import load_data
+    from heedful.settings.companions import Companions
     from heedful.settings.folder import user_path
 
     trained = store.load(store.find(model))
     dataset = load_data(trained.run)[1] if data is None else load_for(trained, data)
     given = None if scores is None else user_path(scores, "--scores")
-    reference = None if trained.run.reference is None else store.load(trained.run.reference)
-    with progress_bar(console) as bar:
-        task = bar.add_task(f"{_name(trained.run)}: auditing", total=None)
-
-        def report(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total)
-
-        beside = Companions(reference=reference)
-        source = AuditSource(data=data and absolute(data), scores="" if given is None else str(given.resolve()))
-        return ensure_audit(
-            trained,
-            dataset,
-            settings,
-            folder,
-            beside,
-            device=device,
-            report=report,
-            scores=given,
-            share=sharing(cluster, source, store, device=device, report=report),
-        )
+    beside = Companions(reference=None if trained.run.reference is None else store.load(trained.run.reference))
+    source = AuditSource(data=data and absolute(data), scores="" if given is None else str(given.resolve()))
+    request = request_of(trained, dataset, settings, beside, given)
+    prepared = prepare_audit(trained, dataset, settings, beside, scores=given, device=device)
+    asked = [(request, source, prepared)]
+    return _audit_prepared(console, asked, {request.key: _name(trained.run)}, store, folder, device, cluster)[0]
 
 
 def audit_classifiers(
@@ -178,16 +139,16 @@ def audit_classifiers(
         view: site, scope and device.
         scores: a file of scores from outside.
     """
-    from heedful.auditing.companions import Companions
-    from heedful.runs.audits import ensure_audit
+    from heedful.auditing.prepared import prepare_audit
+    from heedful.jobs.audit_parts import request_of
+    from heedful.jobs.request import AuditSource, absolute
     from heedful.runs.classifiers import absolute_name, load_texts, load_view
-    from heedful.runs.part_worker import AuditSource, absolute
-    from heedful.runs.split_audits import sharing
-    from heedful.runs.store import Store
+    from heedful.settings.companions import Companions
     from heedful.settings.folder import user_path
+    from heedful.store.store import Store
 
     loaded = [load_view(name, **view) for name in models]
-    dataset, places = load_texts(data, models), []
+    dataset = load_texts(data, models)
     given = None if scores is None else user_path(scores, "--scores")
     source = AuditSource(
         data=absolute(data),
@@ -196,41 +157,53 @@ def audit_classifiers(
         scope=view["scope"],
         scores="" if given is None else str(given.resolve()),
     )
-    with progress_bar(console) as bar:
-        for model in loaded:
-            beside = Companions(seeds=tuple(other for other in loaded if other is not model))
-            task = bar.add_task(f"{Path(model.classifier.name).name}: auditing", total=None)
-
-            def report(done: int, total: int, task: "TaskID" = task) -> None:
-                bar.update(task, completed=done, total=total)
-
-            share = sharing(cluster, source, Store(), device=view["device"], report=report)
-            places.append(
-                ensure_audit(model, dataset, settings, folder, beside, report=report, scores=given, share=share)
-            )
-    return places
+    asked, names = [], {}
+    for model in loaded:
+        beside = Companions(seeds=tuple(other for other in loaded if other is not model))
+        request = request_of(model, dataset, settings, beside, given)
+        prepared = prepare_audit(model, dataset, settings, beside, scores=given, device=view["device"])
+        asked.append((request, source, prepared))
+        names[request.key] = Path(model.classifier.name).name
+    return _audit_prepared(console, asked, names, Store(), folder, view["device"], cluster)
 
 
 def audit_own(
     console: "Console", name: str, settings: AuditSettings, folder: Path, device: str, cluster: "ClusterChoice"
 ) -> Path:
     """The folder of the audit of a model of the user's own, FILE.py:FUNCTION."""
-    from heedful.runs.audits import ensure_prepared
+    from heedful.jobs.request import AuditSource
     from heedful.runs.own_models import absolute_own, load_own
-    from heedful.runs.part_worker import AuditSource
-    from heedful.runs.split_audits import sharing
-    from heedful.runs.store import Store
+    from heedful.store.store import Store
 
     loaded = load_own(name)
-    with progress_bar(console) as bar:
-        task = bar.add_task(f"{name}: auditing", total=None)
+    request, prepared = loaded.request(settings), loaded.prepare(settings, device)
+    asked = [(request, AuditSource(own=absolute_own(name)), prepared)]
+    return _audit_prepared(console, asked, {request.key: name}, Store(), folder, device, cluster)[0]
 
-        def report(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total)
 
-        share = sharing(cluster, AuditSource(own=absolute_own(name)), Store(), device=device, report=report)
-        request, prepare = loaded.request(settings), partial(loaded.prepare, settings, device)
-        return ensure_prepared(request, prepare, folder, report=report, share=share)
+def _audit_prepared(
+    console: "Console",
+    asked: "Sequence[tuple[AuditRequest, AuditSource, PreparedAudit]]",
+    names: Mapping[str, str],
+    store: "Store",
+    folder: Path,
+    device: str,
+    cluster: "ClusterChoice",
+) -> list[Path]:
+    """The folders of audits of models that are at hand.
+
+    Args:
+        names: what each audit is called, by its key.
+    """
+    from heedful.jobs.auditing import AskedAudit, do_audits
+    from heedful.jobs.work import keep_ready
+
+    with live_steps(console, names) as (report, progress):
+        for request, source, prepared in asked:
+            keep_ready(request, device, prepared)
+            each = AskedAudit(request, source, prepared.subject.batches.words)
+            do_audits([each], {}, store, folder, device=device, cluster=cluster, report=report, progress=progress)
+    return [folder / request.key for request, _, _ in asked]
 
 
 def _name(run: Run) -> str:

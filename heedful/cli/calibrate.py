@@ -37,7 +37,7 @@ def calibrate(
 ) -> None:
     """Test the answer itself: on good and bad attention, in worlds whose truth is known."""
     from heedful.errors import pick
-    from heedful.runs.cluster import connected
+    from heedful.jobs.executors import connected
     from heedful.studies.calibration.page import Calibration, headline, write_page
     from heedful.studies.calibration.rows import ROWS
     from heedful.studies.calibration.suite import calibrate as calibrate_rows

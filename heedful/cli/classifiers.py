@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from heedful.errors import SettingError
 
 if TYPE_CHECKING:
-    from heedful.runs.store import Store
     from heedful.schema import Verdict
     from heedful.settings import DataSettings
+    from heedful.store.store import Store
 
 
 def classifiers_among(
@@ -21,7 +21,7 @@ def classifiers_among(
     """
     from heedful.models.transformers.sites import parse_scope, parse_site
     from heedful.runs.classifiers import is_classifier
-    from heedful.runs.finetuned import find_finetuned, is_finetuned
+    from heedful.store.store import find_finetuned, is_finetuned
 
     parse_site(site or "last")
     parse_scope(scope or "row")

@@ -74,7 +74,7 @@ def explain(
     """Show which words decide the prediction for a text, and whether attention points to them."""
     use_threads(1, device)
     from heedful.report.explanation_rows import audit_sentences, badge, outcome_lines, printable
-    from heedful.runs.store import Store
+    from heedful.store.store import Store
 
     _check_given(text_or_file, text, out)
     printed, store = output(), Store(runs)

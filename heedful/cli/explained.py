@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from heedful.errors import SettingError
 
 if TYPE_CHECKING:
-    from heedful.runs.store import Store
     from heedful.schema import Verdict
+    from heedful.store.store import Store
 
 
 @dataclass(frozen=True)

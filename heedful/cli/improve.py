@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     from heedful.cli.output import Output
     from heedful.improving import Improvement, MethodScores
+    from heedful.jobs.planning import PlannedAudit
     from heedful.report import AuditFiles
-    from heedful.runs.companions import PlannedAudit
-    from heedful.runs.store import Store
     from heedful.settings import AuditSettings, Run
+    from heedful.store.store import Store
 
 Key = Annotated[
     str,
@@ -56,9 +56,9 @@ def improve(
     choice. Finished work is stored: the same command continues after an interruption.
     """
     from heedful.improving import improve as search
-    from heedful.runs.folders import check_writable
     from heedful.runs.sources import recorded_source
-    from heedful.runs.store import Store
+    from heedful.store.folders import check_writable
+    from heedful.store.store import Store
 
     printed, store = output(), Store(runs)
     for place, option in ((runs, "--runs"), (audits, "--audits"), (out, "--out")):

@@ -12,7 +12,7 @@ from heedful.formatting import printable
 
 if TYPE_CHECKING:
     from heedful.cli.output import Output
-    from heedful.runs.listing import Listing
+    from heedful.store.run_listing import Listing
 
 SHORT_KEY = 8
 """Characters of a key that are shown: enough to name the run by."""
@@ -137,8 +137,8 @@ def _studies() -> dict[str, str]:
 
 
 def _list_runs(out: "Output", folder: str) -> None:
-    from heedful.runs.listing import described_differences, described_setting, list_runs
-    from heedful.runs.store import Store
+    from heedful.store.run_listing import described_differences, described_setting, list_runs
+    from heedful.store.store import Store
 
     listing = list_runs(Store(folder))
     for problem in listing.problems:

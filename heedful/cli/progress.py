@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from heedful.runs.sweep import Progress as StepReport
-    from heedful.runs.sweep import Report, Step, SweepStatus
+    from heedful.jobs.running import Progress as StepReport
+    from heedful.jobs.running import Report, Step, SweepStatus
     from heedful.training.trained import Progress
 
     class Bars(Protocol):

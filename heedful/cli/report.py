@@ -40,7 +40,7 @@ def report(
 
     printed = output()
     _check_place(out, figures)
-    chosen = _pooled(names, Path(audits), most=DRAWN_TEXTS)
+    chosen = _read(names, Path(audits), most=DRAWN_TEXTS)
     if no_texts:
         chosen = [without_texts(audit) for audit in chosen]
     if figures is None:
@@ -69,7 +69,7 @@ def compare(
     printed = output()
     if out is not None:
         _check_place(out, None)
-    chosen = _pooled(names, Path(audits), fewest=2)
+    chosen = _read(names, Path(audits), fewest=2)
     compared = compare_models(chosen)
     print_models(printed.console, compared.table())
     document = compared.document()
@@ -84,7 +84,7 @@ def compare(
 
 def _check_place(out: str, figures: str | None) -> None:
     """Refuse places that cannot be written before anything is drawn."""
-    from heedful.runs.folders import check_writable
+    from heedful.store.folders import check_writable
 
     if figures is not None:
         check_writable(figures, "--figures")
@@ -94,18 +94,17 @@ def _check_place(out: str, figures: str | None) -> None:
         check_writable(Path(out).parent, "--out")
 
 
-def _pooled(names: list[str], folder: Path, *, fewest: int = 1, most: int | None = None) -> "list[AuditFiles]":
-    """The audits of these runs, each once, those that differ in the seed alone as one.
+def _read(names: list[str], folder: Path, *, fewest: int = 1, most: int | None = None) -> "list[AuditFiles]":
+    """The audits of these runs, each once; a run that was audited with other seeds stands for all of them.
 
     Args:
         most: texts whose rows are in memory, of all audits together; None: all.
     """
     from heedful.report import read_audit
-    from heedful.report.pooled import pool_by_model
-    from heedful.runs.audit_folders import find_audit
+    from heedful.store.audit_folders import find_audit
 
     places = {place.resolve(): place for place in (find_audit(name, folder) for name in names)}
     if len(places) < fewest:
         raise SettingError(f"compare takes two runs or more; {' and '.join(names)} are one and the same audit.")
     each = None if most is None else max(1, most // len(places))
-    return pool_by_model([read_audit(place, most=each) for place in places.values()])
+    return [read_audit(place, most=each) for place in places.values()]

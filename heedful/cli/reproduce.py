@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from heedful.cli.output import Output
-    from heedful.runs.store import Store
+    from heedful.store.store import Store
     from heedful.studies.pipeline import Prepared
     from heedful.studies.render import StudyReport
     from heedful.studies.study import Claim, Study, StudyRun, Table
@@ -52,9 +52,9 @@ def reproduce(
     device: options.Device = "cpu",
 ) -> None:
     """Reproduce a paper: do the runs that are missing; print each claim with a verdict, and its tables beside ours."""
-    from heedful.runs.cluster import connected, cores
-    from heedful.runs.folders import check_writable
-    from heedful.runs.store import Store
+    from heedful.jobs.executors import connected, cores
+    from heedful.store.folders import check_writable
+    from heedful.store.store import Store
     from heedful.studies.page import write_study
     from heedful.studies.pipeline import do_study, gather, missing_of
     from heedful.studies.render import as_json, summarize

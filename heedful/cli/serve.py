@@ -17,7 +17,7 @@ from heedful.errors import SettingError
 
 if TYPE_CHECKING:
     from heedful.cli.output import Output
-    from heedful.runs.store import Store
+    from heedful.store.store import Store
 
 Models = Annotated[
     list[str] | None,
@@ -48,8 +48,8 @@ def serve(
 ) -> None:
     """Serve a local page: type a text, drag the weights of its words, and watch the prediction (not) move."""
     use_threads(1, device)
-    from heedful.runs.store import Store
     from heedful.server.loading import load_served
+    from heedful.store.store import Store
 
     printed, listening = output(), listen(port)
     with listening:
@@ -118,8 +118,8 @@ def run_server(app: object, listening: socket.socket) -> None:
 
 def _trained_demonstration(printed: "Output", store: "Store", device: str) -> list[str]:
     """The keys of the models that `heedful audit` demonstrates; trained now where they are not there."""
-    from heedful.runs.folders import check_writable
-    from heedful.runs.worker import ensure
+    from heedful.jobs.work import ensure
+    from heedful.store.folders import check_writable
 
     check_writable(store.folder, "--runs")
     keys = []

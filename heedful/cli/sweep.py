@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.console import Console
 
-    from heedful.auditing.request import AuditRequest
-    from heedful.runs.store import Store
+    from heedful.jobs.request import AuditRequest
     from heedful.settings import Run
+    from heedful.store.store import Store
 
 File = Annotated[
     str,
@@ -49,8 +49,8 @@ def sweep(
     """Train every run of FILE.toml that is not stored yet, and print one table of all runs."""
     if out is not None and Path(out).suffix not in (".csv", ".parquet"):
         raise SettingError(f"--out must be a file ending in .csv or .parquet; it was '{out}'.")
-    from heedful.runs.cluster import cores
-    from heedful.runs.folders import check_file_writable, check_writable
+    from heedful.jobs.executors import cores
+    from heedful.store.folders import check_file_writable, check_writable
 
     if out is not None:
         check_file_writable(out, "--out")
@@ -86,7 +86,7 @@ class _Planned:
 
     def table(self, errors: Mapping[str, str]) -> "pl.DataFrame":
         """All runs as they stand now."""
-        from heedful.runs.results import result_table
+        from heedful.jobs.result_table import result_table
 
         return result_table(self.runs, self.store, errors, self.cached, audits=self.audits, folder=self.folder)
 
@@ -99,9 +99,10 @@ class _Planned:
 
 def _plan(file: str, runs: str, folder: Path) -> _Planned:
     """What the file asks for, and what of it is there."""
-    from heedful.runs.audit_folders import audit_problem
-    from heedful.runs.grid import audits_of, read_sweep, unique_runs
-    from heedful.runs.store import Store
+    from heedful.jobs.planning import audits_of, unique_runs
+    from heedful.jobs.sweep_file import read_sweep
+    from heedful.store.audit_folders import audit_problem
+    from heedful.store.store import Store
 
     asked, store = read_sweep(file), Store(runs)
     planned = unique_runs(asked.runs, store)
@@ -120,8 +121,9 @@ def _expected(planned: _Planned, workers: int) -> str:
 
 def _do(planned: _Planned, scheduler: str | None, count: int, device: str, out: str | None) -> dict[str, str]:
     """Do what is missing and print the table, also where that ends early; why some failed, by key."""
-    from heedful.runs.cluster import connected, has_workers
-    from heedful.runs.sweep import sweep as sweep_runs
+    from heedful.jobs.executors import connected, has_workers
+    from heedful.jobs.running import jobs_of
+    from heedful.jobs.running import sweep as sweep_runs
 
     printed, errors = output(), dict[str, str]()
     audits = {request.key: request for request in planned.audits.values()}
@@ -133,15 +135,9 @@ def _do(planned: _Planned, scheduler: str | None, count: int, device: str, out: 
             )
         try:
             with live_counts(printed.progress, errors, planned.describe) as report:
-                sweep_runs(
-                    planned.runs,
-                    planned.store,
-                    client,
-                    audits=audits,
-                    folder=planned.folder,
-                    device=device,
-                    report=report,
-                )
+                jobs = jobs_of(planned.runs, planned.store, audits, planned.folder)
+                is_beside = scheduler is None
+                sweep_runs(jobs, planned.store, client, shares_disk=is_beside, device=device, report=report)
         finally:
             _finish(planned, errors, out)
     return errors
@@ -225,7 +221,7 @@ def _harmless(rows: "pl.DataFrame") -> "pl.DataFrame":
 def estimate(planned: "Mapping[str, Run]", store: "Store", workers: int) -> str:
     """How many of these runs are still to be done, and how long that may take, in words."""
     from heedful.formatting import format_seconds
-    from heedful.runs.results import Durations
+    from heedful.jobs.result_table import Durations
 
     left = [run for key, run in planned.items() if not store.has(key)]
     if not left:

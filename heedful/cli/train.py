@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from heedful.cli.output import Output
-    from heedful.runs.store import Store
     from heedful.settings import Run
+    from heedful.store.store import Store
     from heedful.training.trained import Trained
 
 
@@ -41,9 +41,9 @@ def train(
     recorded = [f"training.record_flow=[{record_flow}]"] if record_flow else []
     run = make_run(locals(), [*(settings or []), *recorded])
     use_threads(threads, device)
-    from heedful.runs.folders import check_writable
-    from heedful.runs.store import Store
-    from heedful.runs.worker import ensure
+    from heedful.jobs.work import ensure
+    from heedful.store.folders import check_writable
+    from heedful.store.store import Store
 
     check_writable(runs, "--runs")
     if run.finetune is not None:
@@ -63,7 +63,7 @@ def train(
 
 def _finetune(run: "Run", store: "Store", device: str) -> None:
     """Fine-tune a Hugging Face model, as the run says, or find that it was."""
-    from heedful.runs.finetuned import ensure_finetuned
+    from heedful.jobs.work import ensure_finetuned
 
     out = output()
     with progress_bar(out.progress) as bar:

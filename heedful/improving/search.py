@@ -8,9 +8,9 @@ import polars as pl
 from heedful.improving.candidates import Candidate, check_improvable, first_candidates, own_way
 from heedful.improving.choosing import MOST_LOST, choose
 from heedful.improving.method_scores import TESTS, MethodScores, score_method
+from heedful.jobs.planning import PlannedAudit, plan_audits
 from heedful.report.audit_files import AuditFiles
-from heedful.report.pooled import pool_checkpoints
-from heedful.runs.companions import PlannedAudit, plan_audits
+from heedful.report.pooled import pool_audits
 from heedful.settings import AuditSettings, OutcomeSettings, Run, key_of
 from heedful.verdict.scoring import columns_of
 
@@ -108,7 +108,7 @@ class _Search:
             [own, chosen], seeds, AuditSettings(), "before and after, on test texts with other seeds"
         )
         scores = (_scores(way, audits, before) for way, audits in ((own, before), (chosen, after)))
-        return Tested(pool_checkpoints(before), pool_checkpoints(after), *scores)
+        return Tested(pool_audits(before), pool_audits(after), *scores)
 
     def _audits(
         self, ways: Sequence[Candidate], seeds: range, settings: AuditSettings, purpose: str

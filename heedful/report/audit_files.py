@@ -9,10 +9,9 @@ import polars as pl
 
 from heedful.errors import StoreError
 from heedful.report.names import short_name
-from heedful.runs.audit_folders import audit_refusal, read_verdict_file
-from heedful.runs.checksums import damage_of
-from heedful.runs.folders import reason
 from heedful.schema import EXAMPLES, NULLABLE, OPTIONAL, OUTCOMES, ROWS, UNCOUNTED, Reason, Verdict, updated
+from heedful.store.audit_folders import audit_refusal, read_verdict_file
+from heedful.store.folders import damage_of, reason
 
 SAMPLE_SEED = 0
 """Which texts are kept where not all are."""
@@ -86,18 +85,25 @@ def _read(folder: Path, name: str, most: int | None) -> AuditFiles:
     outcomes = _read_parquet(folder / "outcomes.parquet", OUTCOMES)
     if rows.is_empty():
         raise StoreError(f"rows.parquet must have rows of the split '{verdict.split}'; it has none")
-    _check_once(rows, ["split", "example", "item", "test", "measure"], "rows.parquet")
+    _check_once(rows, ["run", "split", "example", "item", "test", "measure"], "rows.parquet")
     _check_once(examples, ["example"], "examples.parquet")
     texts = verdict.texts if some is None else rows["example"].n_unique()
-    _check_every_text(rows, texts)
+    _check_every_text(rows, texts, len(verdict.trainings) or 1)
     _check_items(rows, examples)
     _check_once(outcomes, ["run", "split", "example", "ranking", "removal"], "outcomes.parquet")
     _check_outcomes(outcomes, verdict, examples)
-    name = name or short_name(verdict.settings, verdict.model or verdict.run)
+    name = name or _name_of(verdict)
     if some is None:
         return AuditFiles(rows, examples, verdict, name, outcomes, folders=(folder,))
     stored = _scanned(folder / "rows.parquet").filter(pl.col("split") == verdict.split)
     return AuditFiles(rows, examples, _drawn_from(verdict, texts), name, outcomes, stored, (folder,))
+
+
+def _name_of(verdict: Verdict) -> str:
+    """The model as figures call it; of several trainings without a seed."""
+    run = verdict.settings.get("run")
+    settings = {"run": {**run, "seed": 0}} if run and len(verdict.trainings) > 1 else verdict.settings
+    return short_name(settings, verdict.model or verdict.run)
 
 
 def _some_texts(folder: Path, verdict: Verdict, shown: pl.Series, most: int) -> pl.Expr:
@@ -170,15 +176,17 @@ def _check_once(frame: pl.DataFrame, key: Sequence[str], name: str) -> None:
         raise StoreError(f"{name} must name each {', '.join(key)} once; some stand there twice")
 
 
-def _check_every_text(rows: pl.DataFrame, texts: int) -> None:
-    """Every measure of whole texts must have a row for each text: they are compared text by text."""
+def _check_every_text(rows: pl.DataFrame, texts: int, trainings: int) -> None:
+    """Every measure of whole texts must have a row for each training and text: they are compared text by text."""
     whole = rows.filter(pl.col("item").is_null())
     if whole["example"].n_unique() != texts:
         raise StoreError(f"rows.parquet must have rows of {texts} texts; it has rows of {whole['example'].n_unique()}")
-    counts = whole.group_by("test", "measure").len().filter(pl.col("len") != texts).sort("test", "measure")
+    counts = whole.group_by("run", "test", "measure").len().filter(pl.col("len") != texts).sort("test", "measure")
     if not counts.is_empty():
-        test, measure, count = counts.row(0)
+        _, test, measure, count = counts.row(0)
         raise StoreError(f"rows.parquet must have {texts} rows of {test}.{measure}, one a text; it has {count}")
+    if whole["run"].n_unique() != trainings:
+        raise StoreError(f"rows.parquet must have rows of {trainings} trainings; it has {whole['run'].n_unique()}")
 
 
 def _check_items(rows: pl.DataFrame, examples: pl.DataFrame) -> None:

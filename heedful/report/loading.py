@@ -7,20 +7,19 @@ from typing import Any
 
 from heedful.auditing import audit as auditing
 from heedful.auditing.audit import Audit, Report, Scores
-from heedful.auditing.companions import Companions
 from heedful.auditing.words import OwnWords
 from heedful.data import load as load_dataset
 from heedful.errors import DataError, SettingError, StoreError
 from heedful.models.pretrained.files import PREFIX
 from heedful.models.transformers.model import TransformerModel
 from heedful.report.audit_files import read_audit
-from heedful.runs.audit_folders import find_audit
 from heedful.runs.classifiers import CONFIGURATION, load_texts, load_view, trained_on
-from heedful.runs.finetuned import is_finetuned
 from heedful.runs.other_data import load_for
-from heedful.runs.store import Store
 from heedful.settings import AuditSettings, DataSettings, Run, TextSettings
+from heedful.settings.companions import Companions
 from heedful.settings.validation import validate_settings
+from heedful.store.audit_folders import find_audit
+from heedful.store.store import Store, is_finetuned
 from heedful.training.trained import Trained
 from heedful.types import Batch, Dataset, Model
 

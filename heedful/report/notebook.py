@@ -14,7 +14,7 @@ from heedful.report.examples import chosen_examples
 from heedful.report.heatmap import example_data
 from heedful.report.names import short_name
 from heedful.report.page import HERE, render_page, templates
-from heedful.runs.folders import files_in, reason, write_files
+from heedful.store.folders import files_in, reason, write_files
 from heedful.verdict.answer_text import accuracy_text
 
 if TYPE_CHECKING:
@@ -59,10 +59,10 @@ def save_audit_to(audit: "Audit", place: str | Path) -> Path:
         )
     if is_page:
         return _write_page(audit, place)
-    from heedful.runs.audits import save_audit
+    from heedful.store.audit_folders import save_audit
 
     with TemporaryDirectory() as parent:
-        save_audit(audit, Path(parent) / "audit", audit.verdict.command)
+        save_audit(audit, Path(parent) / "audit")
         files = files_in(Path(parent) / "audit")
     write_files(files, place, replace=True)
     return place

@@ -1,1 +1,1 @@
-"""Runs and audits on disk, and their workers."""
+"""Where models come from: see also `heedful.store` and `heedful.jobs`."""

@@ -9,8 +9,8 @@ from heedful.errors import StoreError
 from heedful.models.transformers.loading import PREFIX, load_classifier
 from heedful.models.transformers.model import TransformerModel
 from heedful.runs.other_data import every_text_is_new
-from heedful.runs.run_file import RUN_FILE, read_run_file
 from heedful.settings import DataSettings, Run, TextSettings
+from heedful.store.run_file import RUN_FILE, read_run_file
 from heedful.types import Dataset
 
 CONFIGURATION = "config.json"

@@ -8,7 +8,6 @@ from heedful.auditing.subject import readable_by
 from heedful.data import load as load_dataset
 from heedful.data import load_unlabeled
 from heedful.data.sources.records import SUFFIXES, read_records, suffix_of
-from heedful.runs.worker import reads_sentences
 from heedful.settings import DataSettings
 from heedful.settings.validation import update_settings
 from heedful.training.trained import Trained
@@ -29,7 +28,7 @@ def load_for(trained: Trained, data: DataSettings) -> Dataset:
     own = {name: getattr(run.data, name) for name in COLUMNS if is_path and getattr(data, name) is None}
     if (texts := _unlabeled(trained, data, own)) is not None:
         return readable_by(trained, texts)
-    dataset = load_dataset(update_settings(data, own), run.text, sentences=reads_sentences(run))
+    dataset = load_dataset(update_settings(data, own), run.text, sentences=run.reads_sentences)
     if Path(data.source).is_file() and dataset.fingerprint != run.data.fingerprint:
         dataset = every_text_is_new(dataset)
     return readable_by(trained, dataset)
@@ -44,7 +43,7 @@ def _unlabeled(trained: Trained, data: DataSettings, own: Mapping[str, str | Non
     if own.get("label") in columns:
         return None
     known = {name: column for name, column in own.items() if column in columns}
-    texts = load_unlabeled(update_settings(data, known), run.text, sentences=reads_sentences(run))
+    texts = load_unlabeled(update_settings(data, known), run.text, sentences=run.reads_sentences)
     return None if texts is None else replace(texts, labels=trained.labels)
 
 

@@ -15,12 +15,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from heedful.auditing.companions import Companions
 from heedful.auditing.prepared import OwnModel, PreparedAudit, prepare_audit
-from heedful.auditing.request import AuditRequest
 from heedful.auditing.validation import first_line, named, validate_batches
 from heedful.errors import SettingError
+from heedful.jobs.request import AuditRequest
 from heedful.settings import AuditSettings
+from heedful.settings.companions import Companions
 from heedful.types import Batch, Model
 
 PLACE = re.compile(r"(?P<file>.+\.py):(?P<function>[^\W\d]\w*)")

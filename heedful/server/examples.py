@@ -10,7 +10,6 @@ from heedful.data import load as load_dataset
 from heedful.data.sources.named import named_sets
 from heedful.errors import HeedfulError
 from heedful.report.audit_files import AuditFiles
-from heedful.runs.worker import reads_sentences
 from heedful.server.model_info import ExampleText
 from heedful.settings import Run
 from heedful.types import Dataset, Example
@@ -53,7 +52,7 @@ def _own_data(run: Run) -> Dataset | None:
     if run.data.source not in DATASETS and run.data.source not in named_sets():
         return None
     try:
-        dataset = load_dataset(run.data, run.text, sentences=reads_sentences(run))
+        dataset = load_dataset(run.data, run.text, sentences=run.reads_sentences)
     except (HeedfulError, OSError):
         return None
     return dataset if run.data.fingerprint in ("", dataset.fingerprint) else None

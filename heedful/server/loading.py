@@ -10,9 +10,6 @@ from heedful.models.transformers.model import TransformerModel
 from heedful.report.audit_files import AuditFiles
 from heedful.report.pooled import audited_model
 from heedful.runs.classifiers import CONFIGURATION, is_classifier, load_view, run_of
-from heedful.runs.finetuned import find_finetuned, is_finetuned
-from heedful.runs.run_file import RUN_FILE
-from heedful.runs.store import Store
 from heedful.server.actions import ACTIONS
 from heedful.server.audit_strip import audit_strip
 from heedful.server.classifier_reader import ClassifierReader
@@ -22,6 +19,8 @@ from heedful.server.reading import written
 from heedful.server.run_reader import RunReader
 from heedful.server.served import ServedModel
 from heedful.settings import Run, key_of
+from heedful.store.run_file import RUN_FILE
+from heedful.store.store import Store, find_finetuned, is_finetuned
 from heedful.training.trained import Trained
 from heedful.types import LinearModel
 

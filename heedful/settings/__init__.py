@@ -196,6 +196,11 @@ class Run(Settings):
     finetune: FinetuneSettings | None = None
     """Fine-tune a Hugging Face encoder; `network` and `training` are of no use then, and must be left out."""
 
+    @property
+    def reads_sentences(self) -> bool:
+        """Whether the model needs to know where sentences begin."""
+        return self.network.encoder == "hierarchical"
+
     @model_validator(mode="after")
     def _has_one_model(self) -> "Run":
         defaults = {"network": NetworkSettings(), "training": TrainingSettings(), "reference": None}
@@ -250,22 +255,22 @@ def key_of(run: Run) -> str:
     if not run.data.fingerprint:
         raise SettingError(
             f"a run has a key only once its data is known: `data.fingerprint` must be set; it is empty for "
-            f"'{run.data.source}'. Read the data first (`heedful.runs.worker.load_data`)."
+            f"'{run.data.source}'. Read the data first (`heedful.jobs.work.load_data`)."
         )
     if run.network.vectors and not run.network.vectors_fingerprint:
         raise SettingError(
             "a run has a key only once its vectors are known: `network.vectors_fingerprint` must be set; it is empty "
-            f"for '{run.network.vectors}'. Read them first (`heedful.runs.worker.load_data`)."
+            f"for '{run.network.vectors}'. Read them first (`heedful.jobs.work.load_data`)."
         )
     if run.network.encoder.startswith("hf:") and not run.network.encoder_fingerprint:
         raise SettingError(
             "a run has a key only once its encoder is known: `network.encoder_fingerprint` must be set; it is empty "
-            f"for '{run.network.encoder}'. Read its files first (`heedful.runs.worker.load_data`)."
+            f"for '{run.network.encoder}'. Read its files first (`heedful.jobs.work.load_data`)."
         )
     if run.finetune is not None and not run.finetune.fingerprint:
         raise SettingError(
             "a run has a key only once the model that it starts from is known: `finetune.fingerprint` must be set; it "
-            f"is empty for '{run.finetune.model}'. Read it first (`heedful.runs.worker.load_data`)."
+            f"is empty for '{run.finetune.model}'. Read it first (`heedful.jobs.work.load_data`)."
         )
     content = run.model_dump(mode="json")
     if run.finetune is not None:

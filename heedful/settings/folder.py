@@ -33,8 +33,13 @@ def data_path() -> Path:
     """Where data sets, vectors and word lists are kept, whether or not the folder is there yet."""
     if value := os.environ.get(VARIABLE, ""):
         return user_path(value, VARIABLE)
+    return cache_path() / "data"
+
+
+def cache_path() -> Path:
+    """Where files are kept that can be made again, whether or not the folder is there yet."""
     cache = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (cache if cache.is_absolute() else user_path("~/.cache", "the user's cache")) / "heedful" / "data"
+    return (cache if cache.is_absolute() else user_path("~/.cache", "the user's cache")) / "heedful"
 
 
 def data_folder(what: str) -> Path:

@@ -15,9 +15,8 @@ from tempfile import TemporaryDirectory
 import polars as pl
 
 from heedful.errors import StoreError
-from heedful.runs.checksums import damage_of, write_checksums
-from heedful.runs.folders import Files, files_in, reason
-from heedful.runs.trained_files import UNREADABLE
+from heedful.store.folders import Files, damage_of, files_in, reason, write_checksums
+from heedful.store.trained_files import UNREADABLE
 from heedful.types import Dataset
 
 DESCRIPTION, ROWS = "measurement.json", "rows.parquet"

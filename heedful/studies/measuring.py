@@ -8,10 +8,10 @@ from tempfile import TemporaryDirectory
 
 import torch
 
-from heedful.runs.folders import Files, write_files
-from heedful.runs.run_file import read_run_file
-from heedful.runs.sweep import Task, ticker
-from heedful.runs.worker import load_data
+from heedful.jobs.running import Task, ticker
+from heedful.jobs.work import load_data
+from heedful.store.folders import Files, write_files
+from heedful.store.run_file import read_run_file
 from heedful.studies.measurements import Measure, MeasuredRun, measurement_problem, pack_measurement
 
 

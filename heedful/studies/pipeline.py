@@ -7,15 +7,14 @@ from pathlib import Path
 import polars as pl
 from distributed import Client
 
-from heedful.auditing.companions import Companions
-from heedful.auditing.request import AuditRequest
+from heedful.jobs.planning import RunWithBase, adversary_of, resolve, runs_by_key
+from heedful.jobs.request import AuditRequest
+from heedful.jobs.running import Report, jobs_of, sweep
 from heedful.report import AuditFiles, read_audit
-from heedful.runs.audit_folders import audit_problem
-from heedful.runs.companions import adversary_of
-from heedful.runs.grid import RunWithBase, resolve, runs_by_key
-from heedful.runs.store import RunFile, Store
-from heedful.runs.sweep import Report, sweep
 from heedful.settings import Run, key_of
+from heedful.settings.companions import Companions
+from heedful.store.audit_folders import audit_problem
+from heedful.store.store import RunFile, Store
 from heedful.studies.measurements import MeasuredRun, measurement_problem, read_measurement
 from heedful.studies.measuring import task_of
 from heedful.studies.study import Cell, Results, StudyRun
@@ -109,21 +108,14 @@ def do_study(
     folder: Path,
     client: Client,
     *,
+    shares_disk: bool = False,
     device: str = "cpu",
     report: Report | None = None,
 ) -> dict[str, str]:
     """Do whatever is missing of the study's runs and audits; why some failed, by key."""
-    others = {key: task_of(measured, folder) for key, measured in prepared.measurements.items()}
-    return sweep(
-        prepared.runs,
-        store,
-        client,
-        audits=prepared.audits,
-        folder=folder,
-        others=others,
-        device=device,
-        report=report,
-    )
+    jobs = jobs_of(prepared.runs, store, prepared.audits, folder)
+    jobs |= {key: task_of(measured, folder) for key, measured in prepared.measurements.items()}
+    return sweep(jobs, store, client, shares_disk=shares_disk, device=device, report=report)
 
 
 def missing_of(prepared: Prepared, store: Store, folder: Path) -> list[str]:

@@ -7,14 +7,14 @@ from typing import Any, Literal
 
 import polars as pl
 
-from heedful.auditing.companions import Companions
 from heedful.battery.question import Columns
 from heedful.errors import pick
+from heedful.jobs.planning import RunWithBase
 from heedful.measures import Estimate
 from heedful.report.figure import Figure
-from heedful.runs.grid import RunWithBase
-from heedful.runs.store import RunFile
 from heedful.settings import AuditSettings
+from heedful.settings.companions import Companions
+from heedful.store.store import RunFile
 from heedful.studies.measurements import Measurement
 
 SCALES = ("small", "medium", "paper")
@@ -26,7 +26,7 @@ class Adversary:
     """A model to be trained against a run; it becomes a run itself once that run has its key.
 
     Args:
-        changes: training settings that differ from those of `heedful.runs.companions.adversary_of`.
+        changes: training settings that differ from those of `heedful.jobs.planning.adversary_of`.
     """
 
     seed: int

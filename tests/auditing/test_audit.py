@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from heedful.auditing.audit import audit
-from heedful.auditing.companions import Companions
 from heedful.errors import HeedfulError, SettingError
 from heedful.schema import Verdict
 from heedful.settings import AuditSettings, key_of
+from heedful.settings.companions import Companions
 from heedful.settings.validation import update_settings
 from heedful.training.loop import train
 from heedful.types import Dataset, Example

@@ -12,7 +12,7 @@ from heedful.auditing.outcomes import Judge
 from heedful.auditing.replacing import draw_words
 from heedful.auditing.subject import float64_eval_copy, subject_of
 from heedful.battery import Evidence
-from heedful.runs.worker import load_data
+from heedful.jobs.work import load_data
 from heedful.schema import OUTCOMES, TextOutcome
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, OutcomeSettings, Run, TrainingSettings
 from heedful.training.loop import train

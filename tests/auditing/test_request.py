@@ -3,9 +3,9 @@
 import pytest
 from pydantic import ValidationError
 
-from heedful.auditing.companions import Companions
-from heedful.auditing.request import AuditRequest
+from heedful.jobs.request import AuditRequest
 from heedful.settings import AuditSettings
+from heedful.settings.companions import Companions
 
 COMPANIONS = Companions(retrained="r", seeds=("s1", "s2"), adversaries=("a",), reference="b")
 REQUEST = AuditRequest(run="run", data="data", settings=AuditSettings(shown=3), companions=COMPANIONS)

@@ -7,8 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from heedful.cli import app
-from heedful.runs.audit_folders import audit_problem
-from heedful.runs.store import Store
+from heedful.store.audit_folders import audit_problem
+from heedful.store.store import Store
 from support.refusals import assert_refused, run_badly
 
 pytestmark = pytest.mark.slow

@@ -2,7 +2,7 @@
 
 import pytest
 
-from heedful.runs.worker import load_data
+from heedful.jobs.work import load_data
 from heedful.settings import DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
 from heedful.training.loop import train
 

@@ -9,12 +9,12 @@ from typer.testing import CliRunner
 from heedful.cli import app
 from heedful.errors import SettingError
 from heedful.improving import Candidate, candidates, improve
+from heedful.jobs.planning import audit_planned
+from heedful.jobs.work import ensure_on, load_data
 from heedful.report import read_audit
-from heedful.runs.companions import audit_planned
-from heedful.runs.store import Store
-from heedful.runs.worker import ensure_on, load_data
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TrainingSettings
 from heedful.settings.validation import update_settings
+from heedful.store.store import Store
 from support.classifiers import written
 
 RUN = Run(

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from heedful.errors import StoreError
 from heedful.report.audit_files import read_audit, read_verdict, without_texts
-from heedful.runs.checksums import write_checksums
 from heedful.schema import updated
+from heedful.store.folders import write_checksums
 from support.synthetic_audit import make_audit
 
 

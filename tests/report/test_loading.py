@@ -7,9 +7,9 @@ import pytest
 
 import heedful
 from heedful.errors import DataError, HeedfulError, SettingError, StoreError
-from heedful.runs.store import Store
 from heedful.settings import AuditSettings, DataSettings, key_of
 from heedful.settings.validation import update_settings
+from heedful.store.store import Store
 from support.own_models import BagOfWords, texts
 from support.runs import changed
 

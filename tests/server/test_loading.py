@@ -10,13 +10,13 @@ from heedful.auditing.audit import audit
 from heedful.errors import SettingError, StoreError
 from heedful.report import page
 from heedful.report.explanation import explain
-from heedful.runs.audits import save_audit
-from heedful.runs.store import Store
 from heedful.schema import TextOutcome
 from heedful.server.app import create_app
 from heedful.server.audit_strip import audit_strip
 from heedful.server.loading import load_served
 from heedful.server.outcomes import outcomes_of
+from heedful.store.audit_folders import save_audit
+from heedful.store.store import Store
 from heedful.training.loop import train
 from support.audits import QUICK
 from support.runs import changed, toy

@@ -7,9 +7,9 @@ from typer.testing import CliRunner
 
 from heedful.cli import app
 from heedful.errors import DataError
-from heedful.runs.grid import RunWithBase
-from heedful.runs.store import Store
-from heedful.runs.worker import ensure
+from heedful.jobs.planning import RunWithBase
+from heedful.jobs.work import ensure
+from heedful.store.store import Store
 from heedful.studies import STUDIES
 from heedful.studies.study import Study, StudyRun
 from support.runs import changed

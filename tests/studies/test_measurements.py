@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from heedful.errors import StoreError
-from heedful.runs.folders import write_files
+from heedful.store.folders import write_files
 from heedful.studies.measurements import (
     MeasuredRun,
     Measurement,

@@ -4,9 +4,9 @@ import pytest
 from distributed import Client
 
 from heedful.cli.reproduce import names_by_key
-from heedful.runs.grid import RunWithBase
-from heedful.runs.store import Store
+from heedful.jobs.planning import RunWithBase
 from heedful.settings import DataSettings, FinetuneSettings, Run
+from heedful.store.store import Store
 from heedful.studies.measurements import Measurement, measurement_problem
 from heedful.studies.pipeline import do_study, gather, missing_of, prepare_study
 from heedful.studies.study import StudyRun

@@ -5,15 +5,14 @@ import pytest
 from distributed import Client
 
 from heedful.auditing.audit import audit
-from heedful.auditing.companions import Companions
 from heedful.cli.reproduce import names_by_key
+from heedful.jobs.planning import RunWithBase, adversary_of
+from heedful.jobs.work import ensure, load_data
 from heedful.report.audit_files import read_audit
-from heedful.runs.companions import adversary_of
-from heedful.runs.grid import RunWithBase
-from heedful.runs.store import Store
-from heedful.runs.worker import ensure, load_data
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings, key_of
+from heedful.settings.companions import Companions
 from heedful.settings.validation import update_settings
+from heedful.store.store import Store
 from heedful.studies.claims import estimate
 from heedful.studies.markdown import RAN
 from heedful.studies.page import write_study

@@ -9,7 +9,7 @@ import pytest
 
 from heedful.battery import BATTERY
 from heedful.battery.leave_one_out_agreement import FLOOR
-from heedful.runs.grid import resolve
+from heedful.jobs.planning import resolve
 from heedful.settings import key_of
 from heedful.settings.validation import bind_options, update_settings
 from heedful.studies import SCALES, STUDIES

@@ -1,8 +1,16 @@
 """Settings of audits that take a moment."""
 
+from collections.abc import Callable
+from pathlib import Path
+
 from heedful.auditing.audit import Audit
+from heedful.auditing.prepared import prepare_audit
+from heedful.jobs.audit_parts import ensure_prepared, request_of
 from heedful.schema import Line
 from heedful.settings import AuditSettings, OptionValue
+from heedful.settings.companions import Companions
+from heedful.training.trained import Trained
+from heedful.types import Dataset, Model
 
 OPTIONS: dict[str, dict[str, OptionValue]] = {"permutation": {"count": 5}, "erase_until_flip": {"rankings": 5}}
 OPTIONS["word_substitution"] = {"synonyms": "wordnet", "min_similarity": 0.0}
@@ -12,3 +20,16 @@ QUICK = AuditSettings(options=OPTIONS, shown=3)
 
 def line_of(finished: Audit, name: str) -> Line:
     return next(line for line in finished.lines if line.name == name)
+
+
+def ensure_audit(
+    model: Trained | Model,
+    dataset: Dataset,
+    settings: AuditSettings,
+    folder: Path,
+    companions: Companions = Companions(),  # noqa: B008 (frozen)
+    report: Callable[[int, int], None] | None = None,
+) -> Path:
+    """The folder of an audit, made as jobs make it."""
+    request = request_of(model, dataset, settings, companions)
+    return ensure_prepared(request, lambda: prepare_audit(model, dataset, settings, companions), folder, report=report)

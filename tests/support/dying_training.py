@@ -13,7 +13,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-PRELOADED = ("heedful.cli", "heedful.runs.worker", "rich.progress", "rich.table", "sklearn.metrics", "torch._dynamo")
+PRELOADED = ("heedful.cli", "heedful.jobs.work", "rich.progress", "rich.table", "sklearn.metrics", "torch._dynamo")
 """What a training imports in the end; torch's optimizers import the last of them, which takes them two seconds."""
 TOUCHES = ("open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.scandir", "shutil.rmtree")
 

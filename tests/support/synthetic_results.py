@@ -11,12 +11,12 @@ import polars as pl
 import torch
 
 from heedful.auditing.audit import audit
-from heedful.auditing.companions import Companions
-from heedful.runs.companions import adversary_of
-from heedful.runs.finetuned_files import write_finetuned
-from heedful.runs.store import RunFile
+from heedful.jobs.planning import adversary_of
 from heedful.settings import AuditSettings, FinetuneSettings, Run
+from heedful.settings.companions import Companions
 from heedful.settings.validation import update_settings
+from heedful.store.store import RunFile
+from heedful.store.trained_files import write_finetuned
 from heedful.studies.claims import decide
 from heedful.studies.study import Cell, Results, Study, StudyRun
 from heedful.studies.transformers.measuring import measure

@@ -8,10 +8,10 @@ import torch
 
 from heedful.auditing.audit import audit
 from heedful.errors import SettingError, StoreError
+from heedful.jobs.work import pack, unpack
 from heedful.models.pretrained.states import WordStates
-from heedful.runs.store import Store
-from heedful.runs.worker import pack, unpack
 from heedful.settings import AuditSettings, key_of
+from heedful.store.store import Store
 from heedful.training.loop import make_optimizer, train
 from support.runs import changed, same, toy
 from support.tiny_encoders import encoder, own_cache, save_encoder

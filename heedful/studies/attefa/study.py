@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from heedful.runs.companions import ADVERSARY_SEEDS
-from heedful.runs.grid import RunWithBase
+from heedful.jobs.planning import ADVERSARY_SEEDS, RunWithBase
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
 from heedful.settings.validation import update_settings
 from heedful.studies.attefa.adversaries import (

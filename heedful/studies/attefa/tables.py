@@ -4,8 +4,8 @@ from math import log, nan
 
 import torch
 
+from heedful.jobs.planning import ADVERSARY_SEEDS
 from heedful.measures import Estimate
-from heedful.runs.companions import ADVERSARY_SEEDS
 from heedful.studies.attefa.adversaries import (
     BILSTM,
     FUTURE,

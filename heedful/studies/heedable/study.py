@@ -1,6 +1,6 @@
 """Which training makes attention worth heeding: SEAT and its baselines, diversity, evidence, ensembles, the recipe."""
 
-from heedful.runs.grid import RunWithBase
+from heedful.jobs.planning import RunWithBase
 from heedful.settings import AuditSettings, DataSettings, Option, Run, TextSettings, TrainingSettings
 from heedful.settings.validation import update_settings
 from heedful.studies.heedable.claims import claims

@@ -1,6 +1,6 @@
 """Jain and Wallace (2019), Attention is not Explanation: agreement, permuted attention, adversarial attention."""
 
-from heedful.runs.grid import RunWithBase
+from heedful.jobs.planning import RunWithBase
 from heedful.settings import AuditSettings, NetworkSettings, Run, TrainingSettings
 from heedful.settings.validation import update_settings
 from heedful.studies.jain_wallace.claims import claims

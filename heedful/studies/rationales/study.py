@@ -1,6 +1,6 @@
 """Human rationales: HateXplain (Mathew et al. 2021) and ERASER's movie reviews (DeYoung et al. 2020)."""
 
-from heedful.runs.grid import RunWithBase
+from heedful.jobs.planning import RunWithBase
 from heedful.settings import (
     AuditSettings,
     DataSettings,

@@ -1,6 +1,6 @@
 """Hu et al. (2023), SEAT: stable attention, its six baselines, stability and interpretability."""
 
-from heedful.runs.grid import RunWithBase
+from heedful.jobs.planning import RunWithBase
 from heedful.settings import (
     AuditSettings,
     DataSettings,

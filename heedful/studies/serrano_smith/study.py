@@ -1,6 +1,6 @@
 """Serrano and Smith (2019), Is Attention Interpretable?: erasing single weights and sets of weights."""
 
-from heedful.runs.grid import RunWithBase
+from heedful.jobs.planning import RunWithBase
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
 from heedful.studies.pinned import NEVER_EARLY, NORMAL_START
 from heedful.studies.serrano_smith.claims import claims, remarks

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from heedful.runs.grid import RunWithBase
+from heedful.jobs.planning import RunWithBase
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
 from heedful.settings.validation import update_settings
 from heedful.studies.pinned import NEVER_EARLY

@@ -1,6 +1,6 @@
 """Claims about the attention of transformers, tested on a small encoder fine-tuned on four data sets."""
 
-from heedful.runs.grid import RunWithBase
+from heedful.jobs.planning import RunWithBase
 from heedful.settings import DataSettings, FinetuneSettings, Run
 from heedful.studies.measurements import Measurement
 from heedful.studies.study import Study, StudyRun

@@ -1,6 +1,6 @@
 """Wiegreffe and Pinter (2019), Attention is not not Explanation: is attention needed, does it depend on the seed?"""
 
-from heedful.runs.grid import RunWithBase
+from heedful.jobs.planning import RunWithBase
 from heedful.settings import AuditSettings, Run, TrainingSettings
 from heedful.settings.validation import update_settings
 from heedful.studies.jain_wallace.preprocessing import VECTORS, data_of, text_of

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 import torch
 
-from heedful.runs.finetuned_files import write_finetuned
 from heedful.settings import FinetuneSettings, Run
+from heedful.store.trained_files import write_finetuned
 from heedful.studies.measurements import SCHEMA
 from heedful.studies.transformers.columns import RANKINGS
 from heedful.studies.transformers.measuring import measure

@@ -1,0 +1,1 @@
+"""Settings become a plan, and a plan becomes folders in the store."""

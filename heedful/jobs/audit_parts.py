@@ -1,0 +1,266 @@
+"""An audit under way, on disk: what of it is done, part by part, beside the place where it will be.
+
+audits/.KEY.parts/  00000/ ...  a shard of the texts each: rows.parquet, examples.parquet, outcomes.parquet, facts.json,
+                                and if there are adversaries their rows and predictions
+                    rest/       what is measured in addition to the shards: outcomes.parquet of dev texts, rest.json
+
+Each part is written under a temporary name and renamed: whoever is killed loses the part that was under way, and the
+next call does those that are missing. Once the audit is whole the folder is gone.
+"""
+
+import json
+import logging
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import polars as pl
+from pydantic import TypeAdapter
+
+from heedful.auditing.audit import Report, Rest, audit_rest, audit_shard, verdict_of
+from heedful.auditing.companions import constant_distances, with_constants
+from heedful.auditing.prepared import PreparedAudit
+from heedful.auditing.shards import Facts, Shard, join_facts, sorted_examples, sorted_outcomes
+from heedful.errors import DataError, HeedfulError
+from heedful.jobs.request import AuditRequest
+from heedful.models.transformers.model import TransformerModel
+from heedful.schema import Heads, Words
+from heedful.settings import AuditSettings, key_of
+from heedful.settings.companions import Companions
+from heedful.store.audit_folders import EXAMPLES, OUTCOMES, ROW_GROUP, ROWS, audit_problem, write_verdict
+from heedful.store.folders import damage_of, write_checksums, written_whole
+from heedful.training.trained import Trained
+from heedful.types import Dataset
+
+REST = "rest"
+FACTS = "facts.json"
+ADVERSARIES, PREDICTIONS = "adversaries.parquet", "predictions.parquet"
+REST_FILE = "rest.json"
+
+_FACTS = TypeAdapter(Facts)
+
+
+@dataclass(frozen=True)
+class AuditParts:
+    """The parts of an audit.
+
+    Args:
+        place: where the audit will be.
+        shards: how many shards its texts have.
+    """
+
+    place: Path
+    shards: int
+
+    @property
+    def folder(self) -> Path:
+        """Where parts are stored."""
+        return self.place.parent / f".{self.place.name}.parts"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the parts are called, the longest first: several are done at a time, and the last should be short."""
+        return (REST, *map(shard_name, reversed(range(self.shards))))
+
+    def missing(self) -> list[str]:
+        """Those that are not there, or damaged."""
+        return [name for name in self.names if part_problem(self.folder / name) is not None]
+
+    def facts(self) -> Facts:
+        """What all shards say beside their rows."""
+        return join_facts(self._facts_of(number) for number in range(self.shards))
+
+    def texts(self, name: str) -> int:
+        """How many texts a stored part has."""
+        return 0 if name == REST else self._facts_of(int(name)).texts
+
+    def examples(self) -> pl.DataFrame:
+        """The texts that are shown word by word."""
+        return sorted_examples(pl.read_parquet(self._shard(number) / EXAMPLES) for number in range(self.shards))
+
+    def outcomes(self) -> pl.DataFrame:
+        """The outcomes of all texts, those of dev texts last."""
+        audited = sorted_outcomes(pl.read_parquet(self._shard(number) / OUTCOMES) for number in range(self.shards))
+        return pl.concat([audited, pl.read_parquet(self.folder / REST / OUTCOMES)])
+
+    def rest(self) -> Rest:
+        """What was measured beside the shards."""
+        written = json.loads((self.folder / REST / REST_FILE).read_text(encoding="utf-8"))
+        words, heads = written["words"], written["heads"]
+        return Rest(
+            outcomes=pl.read_parquet(self.folder / REST / OUTCOMES),
+            words=None if words is None else Words.model_validate(words),
+            indicative_words=written["indicative_words"],
+            heads=None if heads is None else Heads.model_validate(heads),
+            seconds=written["seconds"],
+        )
+
+    def write_rows(self, path: Path) -> None:
+        """Write the rows of all shards into one file, without having them all in memory."""
+        with TemporaryDirectory(dir=self.folder) as scratch:
+            files = list(self._files_of_rows(Path(scratch)))
+            rows = pl.scan_parquet(files, hive_partitioning=False, glob=False)
+            rows.sink_parquet(path, row_group_size=ROW_GROUP)
+
+    def discard(self) -> None:
+        """Delete the parts: the audit is whole."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _shard(self, number: int) -> Path:
+        return self.folder / shard_name(number)
+
+    def _facts_of(self, number: int) -> Facts:
+        return _FACTS.validate_json((self._shard(number) / FACTS).read_bytes())
+
+    def _files_of_rows(self, scratch: Path) -> Iterator[Path]:
+        """Files of rows, shard after shard; those of adversaries are made now, for they depend on all shards.
+
+        Args:
+            scratch: for these.
+        """
+        folders = [self._shard(number) for number in range(self.shards)]
+        if not (folders[0] / PREDICTIONS).is_file():
+            yield from (folder / ROWS for folder in folders)
+            return
+        distances = constant_distances([pl.read_parquet(folder / PREDICTIONS) for folder in folders])
+        for folder, own in zip(folders, distances, strict=True):
+            yield folder / ROWS
+            made = scratch / f"{folder.name}.parquet"
+            with_constants(pl.read_parquet(folder / ADVERSARIES), own).write_parquet(made)
+            yield made
+
+
+def shard_name(number: int) -> str:
+    """What the part of a shard is called.
+
+    >>> shard_name(7)
+    '00007'
+    """
+    return f"{number:05d}"
+
+
+def part_problem(folder: Path) -> str | None:
+    """Why the folder is not a finished part; None where it is."""
+    if not folder.is_dir():
+        return "there is no such folder"
+    return damage_of(folder, (OUTCOMES, REST_FILE) if folder.name == REST else (ROWS, EXAMPLES, OUTCOMES, FACTS))
+
+
+def write_part(part: Shard | Rest, folder: Path) -> None:
+    """Store a part, whole or not at all; what is there makes way."""
+    with written_whole(folder, replace=folder.is_dir()) as new:
+        _ = _write_rest(part, new) if isinstance(part, Rest) else _write_shard(part, new)
+        write_checksums(new)
+
+
+def _write_shard(shard: Shard, folder: Path) -> None:
+    shard.rows.write_parquet(folder / ROWS)
+    shard.examples.write_parquet(folder / EXAMPLES)
+    shard.outcomes.write_parquet(folder / OUTCOMES)
+    (folder / FACTS).write_bytes(_FACTS.dump_json(shard.facts))
+    if not shard.predictions.is_empty():
+        shard.adversaries.write_parquet(folder / ADVERSARIES)
+        shard.predictions.write_parquet(folder / PREDICTIONS)
+
+
+def _write_rest(rest: Rest, folder: Path) -> None:
+    rest.outcomes.write_parquet(folder / OUTCOMES)
+    written = {
+        "words": rest.words and rest.words.model_dump(mode="json"),
+        "heads": rest.heads and rest.heads.model_dump(mode="json"),
+        "indicative_words": rest.indicative_words,
+        "seconds": rest.seconds,
+    }
+    (folder / REST_FILE).write_text(json.dumps(written), encoding="utf-8")
+
+
+log = logging.getLogger(__name__)
+
+
+def request_of(
+    model: Trained | TransformerModel,
+    dataset: Dataset,
+    settings: AuditSettings,
+    companions: Companions[Trained | TransformerModel],
+    scores: Path | None = None,
+) -> AuditRequest:
+    """The audit of a finished run, or of a Hugging Face classifier, beside others, as it is called on disk.
+
+    Args:
+        scores: a file of scores from outside.
+    """
+    return AuditRequest(
+        run=_key(model),
+        data=dataset.fingerprint,
+        settings=settings,
+        companions=companions.map(_key),
+        scores="" if scores is None else scores_fingerprint(scores),
+    )
+
+
+def _key(model: Trained | TransformerModel) -> str:
+    return key_of(model.run) if isinstance(model, Trained) else model.key
+
+
+def ensure_prepared(
+    request: AuditRequest,
+    prepare: Callable[[], PreparedAudit],
+    folder: str | Path,
+    *,
+    report: Report | None = None,
+) -> Path:
+    """The folder of the audit that is requested: found, or made now from what `prepare` makes ready."""
+    place = Path(folder) / request.key
+    if (problem := audit_problem(place)) is None:
+        return place
+    if place.exists():
+        log.warning("%s is not a finished audit and is made again: %s.", place, problem)
+    prepared = prepare()
+    parts = AuditParts(place, len(prepared.shards))
+    try:
+        _make_audit(prepared, parts, report)
+    except (HeedfulError, OSError, pl.exceptions.PolarsError):
+        # Another process may have finished the same audit and cleared its parts away while this one used them.
+        if audit_problem(place) is not None:
+            _make_audit(prepared, parts, report)
+    parts.discard()
+    return place
+
+
+def _make_audit(prepared: PreparedAudit, parts: AuditParts, report: Report | None) -> None:
+    """Do what is missing of an audit, in this process, and write its folder."""
+    total, missing = len(prepared.subject.texts), parts.missing()
+    done = sum(parts.texts(name) for name in parts.names if name not in missing)
+    for name in missing:
+        if name == REST:
+            write_part(audit_rest(prepared), parts.folder / name)
+            continue
+        before = done
+        shard = audit_shard(prepared, int(name), report and (lambda more, before=before: report(before + more, total)))
+        write_part(shard, parts.folder / name)
+        done += shard.facts.texts
+    if audit_problem(parts.place) is not None:  # another process may have been quicker
+        _write_audit(prepared, parts)
+
+
+def _write_audit(prepared: PreparedAudit, parts: AuditParts) -> None:
+    rest = parts.rest()
+    with written_whole(parts.place, replace=parts.place.is_dir()) as folder:
+        parts.write_rows(folder / ROWS)
+        rows = pl.scan_parquet(folder / ROWS, hive_partitioning=False, glob=False)
+        parts.examples().write_parquet(folder / EXAMPLES)
+        outcomes = parts.outcomes()
+        outcomes.write_parquet(folder / OUTCOMES)
+        write_verdict(verdict_of(prepared, rows, outcomes, parts.facts(), rest), folder)
+
+
+def scores_fingerprint(scores: Path) -> str:
+    """A fingerprint of the file, and of its name: that is what scores may be called."""
+    try:
+        content = scores.read_bytes()
+    except OSError as error:
+        raise DataError(f"--scores must name a file of scores; {scores} cannot be read: {error.strerror}.") from error
+    return sha256(scores.name.encode() + b"/" + content).hexdigest()

@@ -1,0 +1,170 @@
+"""The finished runs of a store for a reader: when each was made, in what they differ, and how well each predicts."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel
+
+from heedful.settings import FinetuneSettings, Run
+from heedful.settings.validation import flatten_settings
+from heedful.store.run_file import RUN_FILE
+from heedful.store.store import RunFile, Store
+
+OWN = ("network.encoder", "network.attention", "training.method")
+"""Those that a fine-tuned Hugging Face model does not have."""
+MAIN = ("data.source", *OWN, "finetune.model", "seed")
+"""The settings that a reader knows a run by: shown for every run where not all are alike, and else once for all."""
+
+
+@dataclass(frozen=True)
+class ListedRun:
+    """A finished run beside others.
+
+    Args:
+        date: when it was stored.
+        settings: by dotted name, those in which the runs differ.
+        accuracy: on test texts.
+    """
+
+    key: str
+    date: datetime
+    settings: dict[str, Any]
+    accuracy: float | None
+
+
+@dataclass(frozen=True)
+class Listing:
+    """All runs of a store, the newest last.
+
+    Args:
+        common: by dotted name, the main settings that all runs share.
+        problems: of the folders that are not a finished run, why not.
+    """
+
+    runs: tuple[ListedRun, ...]
+    common: dict[str, Any]
+    problems: tuple[str, ...]
+
+
+def list_runs(store: Store) -> Listing:
+    """The finished runs of a store."""
+    finished, problems = store.listing()
+    differing = _with_own(varying_settings([described.run for described in finished.values()]), finished.values())
+    runs = [
+        ListedRun(
+            key=key,
+            date=datetime.fromtimestamp((store.folder / key / RUN_FILE).stat().st_mtime),
+            settings={name: values[place] for name, values in differing.items()},
+            accuracy=_accuracy(described),
+        )
+        for place, (key, described) in enumerate(finished.items())
+    ]
+    first = flatten_settings(next(iter(finished.values())).run.model_dump(mode="json")) if finished else {}
+    absent = OWN if "finetune.model" in first else ("finetune.model",)
+    common = {name: first[name] for name in MAIN if finished and name not in (*differing, *absent)}
+    return Listing(tuple(sorted(runs, key=lambda run: (run.date, run.key))), common, tuple(problems))
+
+
+def described_differences(listing: Listing) -> list[str]:
+    """In what each run differs from the others, in a few words.
+
+    The main settings are there wherever the runs differ in them, others only where they are not at their default.
+    """
+    default = flatten_settings(Run(finetune=FinetuneSettings(model="")).model_dump(mode="json"))
+    names = short_names(list(listing.runs[0].settings)) if listing.runs else {}
+    descriptions = []
+    for run in listing.runs:
+        shown = {place: value for place, value in run.settings.items() if _is_shown(place, value, default.get(place))}
+        ordered = sorted(shown, key=lambda place: (place not in MAIN, MAIN.index(place) if place in MAIN else 0))
+        descriptions.append(", ".join(_words(place, names[place], shown[place]) for place in ordered))
+    return descriptions
+
+
+def _is_shown(place: str, value: Any, default: Any) -> bool:
+    is_absent = value is None and (place in MAIN or place.startswith("finetune."))
+    return not is_absent and (place in MAIN or value != default)
+
+
+def _with_own(differing: dict[str, list[Any]], finished: Iterable[RunFile]) -> dict[str, list[Any]]:
+    """The same, where some runs are of Heedful's own models and others are fine-tuned: None of what these lack."""
+    runs = [described.run for described in finished]
+    if len({run.finetune is None for run in runs}) < 2:
+        return differing
+    flat = [flatten_settings(run.model_dump(mode="json")) for run in runs]
+    own = {
+        name: [settings[name] if run.finetune is None else None for settings, run in zip(flat, runs, strict=True)]
+        for name in OWN
+    }
+    return {**differing, **own}
+
+
+def described_setting(place: str, value: Any) -> str:
+    """A main setting in a word or two: its value says what it is, but for a seed."""
+    return f"seed {value}" if place == "seed" else str(value)
+
+
+def _words(place: str, name: str, value: Any) -> str:
+    return described_setting(place, value) if place in MAIN else f"{name} {value}"
+
+
+def _accuracy(described: RunFile) -> float | None:
+    return described.scores["test"].get("accuracy")
+
+
+ABSENT = object()
+
+
+def varying_settings(runs: Sequence[Run]) -> dict[str, list[Any]]:
+    """By dotted name, the settings in which not all runs are alike, each with its value in every run.
+
+    What follows from others (a hash of the data) is left out; a setting that a run does not have (a method's option) is
+    None there, and a tuple is a list.
+
+    >>> varying_settings([Run(seed=1), Run(seed=2)])
+    {'seed': [1, 2]}
+    """
+    return {
+        place: [None if value is ABSENT else list(value) if isinstance(value, tuple) else value for value in values]
+        for place, values in _differences(list(runs), "").items()
+        if not place.endswith("fingerprint")
+    }
+
+
+def short_names(places: Sequence[str]) -> dict[str, str]:
+    """What each setting is called where there is little room: by its last part, unless two have the same.
+
+    >>> short_names(["network.encoder", "data.text", "seed", "text.words", "network.words"])
+    {'network.encoder': 'encoder', 'data.text': 'text', 'seed': 'seed', 'text.words': 'text.words', \
+'network.words': 'network.words'}
+    """
+    last = [place.rpartition(".")[2] for place in places]
+    return {
+        place: name if last.count(name) == 1 else ".".join(place.split(".")[-2:])
+        for place, name in zip(places, last, strict=True)
+    }
+
+
+def _differences(values: list[Any], place: str) -> dict[str, list[Any]]:
+    """The leaves of a tree of settings, one tree a run, in which not all are alike."""
+    first = values[0] if values else None
+    if all(value is first or value == first for value in values):
+        return {}
+    trees = [_branches(value) for value in values]
+    if any(trees):  # a part that some runs do not have at all
+        trees = [{} if value is None else tree for value, tree in zip(values, trees, strict=True)]
+    if any(tree is None for tree in trees):
+        return {place: values}
+    names = dict.fromkeys(name for tree in trees for name in tree or ())
+    differences: dict[str, list[Any]] = {}
+    for name in names:
+        inner = [(tree or {}).get(name, ABSENT) for tree in trees]
+        differences |= _differences(inner, f"{place}.{name}" if place else name)
+    return differences
+
+
+def _branches(value: Any) -> Mapping[str, Any] | None:
+    if isinstance(value, BaseModel):
+        return value.__dict__
+    return value if isinstance(value, Mapping) else None

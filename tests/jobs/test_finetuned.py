@@ -1,0 +1,219 @@
+"""Fine-tuned models among the finished runs."""
+
+import json
+import shlex
+
+import pytest
+from typer.testing import CliRunner
+
+from heedful.cli import app
+from heedful.cli.options import make_run
+from heedful.errors import HeedfulError, SettingError
+from heedful.jobs.planning import unique_runs
+from heedful.jobs.request import AuditRequest
+from heedful.jobs.result_table import Durations
+from heedful.jobs.sweep_file import expand_grid
+from heedful.jobs.work import audit_run, ensure, ensure_finetuned, load_data, train_run
+from heedful.runs import finetuned as finetuned_runs
+from heedful.settings import AuditSettings, DataSettings, FinetuneSettings, Run, TrainingSettings, key_of
+from heedful.settings.validation import update_settings
+from heedful.store.folders import files_in, write_files
+from heedful.store.run_file import train_command
+from heedful.store.run_listing import described_differences, list_runs
+from heedful.store.store import Store, find_finetuned, is_finetuned, save_finetuned
+from heedful.training.finetuning import finetune
+from heedful.training.loop import train
+from support.runs import changed, toy
+from support.tiny_transformers import save_tiny_encoder
+
+DATA = DataSettings(source="mock-1", train_limit=40, test_limit=12)
+FAST = ["--set", "data.train_limit=40", "--set", "data.test_limit=12", "--set", "finetune.max_tokens=16"]
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory):
+    return save_tiny_encoder(tmp_path_factory.mktemp("models") / "tiny")
+
+
+@pytest.fixture(scope="module")
+def run(encoder):
+    return Run(data=DATA, finetune=FinetuneSettings(model=encoder, epochs=1, max_tokens=16))
+
+
+@pytest.fixture(scope="module")
+def made(run, tmp_path_factory):
+    """A store with a fine-tuned model, and that model."""
+    store = Store(tmp_path_factory.mktemp("runs"))
+    finished, is_cached = ensure_finetuned(run, store)
+    assert not is_cached
+    return store, finished
+
+
+def test_a_finished_run_is_found_again_and_not_trained(run, made, monkeypatch):
+    store, finished = made
+
+    def never(*arguments, **options):
+        raise AssertionError("trained again")
+
+    monkeypatch.setattr(finetuned_runs, "finetune", never)
+    again, is_cached = ensure_finetuned(run, store)
+    assert is_cached and again == finished
+    assert finished.folder == store.folder / finished.key and finished.scores["test"].keys() >= {"accuracy"}
+    with pytest.raises(AssertionError, match="trained again"):
+        ensure_finetuned(update_settings(run, {"finetune.learning_rate": 1e-3}), store)
+
+
+def test_the_key_depends_on_the_encoder_s_content_not_on_its_place(run, made, tmp_path):
+    moved = save_tiny_encoder(tmp_path / "elsewhere")
+    assert key_of(load_data(update_settings(run, {"finetune.model": moved}))[0]) == made[1].key
+    other = save_tiny_encoder(tmp_path / "other", hidden_dropout_prob=0.2)
+    assert key_of(load_data(update_settings(run, {"finetune.model": other}))[0]) != made[1].key
+
+
+def test_it_is_told_from_runs_of_our_own_models(made):
+    store, finished = made
+    own = store.save(train(changed(data__fingerprint="f", training__epochs=1), toy()))
+    try:
+        assert is_finetuned(store, finished.key[:6]) and not is_finetuned(store, own)
+        assert find_finetuned(store, finished.key[:6]).run.data.source == "mock-1"
+        with pytest.raises(SettingError, match="must be a fine-tuned Hugging Face model"):
+            find_finetuned(store, own)
+        first, second = list_runs(store).runs
+        assert {first.key, second.key} == {own, finished.key}
+        described = described_differences(list_runs(store))
+        (of_finetuned,) = [text for text in described if "tiny" in text]
+        (of_own,) = [text for text in described if "tiny" not in text]
+        assert "average, additive, vanilla" in of_own and "finetune" not in of_own
+        assert "additive" not in of_finetuned and "vanilla" not in of_finetuned
+        assert json.dumps([dict(each.settings) for each in (first, second)])
+    finally:
+        for path in (store.folder / own).iterdir():
+            path.unlink()
+        (store.folder / own).rmdir()
+
+
+def test_it_is_listed_by_what_it_was_made_from(made, encoder):
+    listing = list_runs(made[0])
+    assert listing.common == {"data.source": "mock-1", "finetune.model": encoder, "seed": 0}
+
+
+def test_loading_it_as_one_of_ours_is_refused_with_what_to_do(made):
+    store, finished = made
+    with pytest.raises(SettingError, match=rf"fine-tuned Hugging Face model.*heedful audit --model {finished.key}"):
+        store.load(finished.key)
+
+
+def test_other_ways_to_train_refuse_it(run, made):
+    with pytest.raises(SettingError, match="ensure_finetuned"):
+        ensure(run, made[0])
+
+
+def test_the_settings_of_our_own_networks_must_be_left_out(encoder):
+    for change in ({"network": {"encoder": "cnn"}}, {"training": {"epochs": 2}}, {"reference": "abc"}):
+        with pytest.raises(ValueError, match=f"`{next(iter(change))}` must be left out"):
+            Run.model_validate({"finetune": {"model": encoder}, **change})
+    with pytest.raises(SettingError, match=r"^`training` must be left out where a Hugging Face model is fine-tuned"):
+        make_run({"finetune": encoder, "method": "seat"}, None)
+    with pytest.raises(SettingError, match=r"no setting 'finetune\.epoch'\. Did you mean 'epochs'"):
+        make_run({"finetune": encoder}, ["finetune.epoch=1"])
+    assert Run(training=TrainingSettings(epochs=2)).finetune is None
+
+
+def test_half_a_run_is_made_again(run, made, caplog):
+    store, finished = made
+    weights = finished.folder / "model.safetensors"
+    content = weights.read_bytes()
+    weights.write_bytes(content[:-10])
+    again, is_cached = ensure_finetuned(run, store)
+    assert not is_cached and "model.safetensors was changed or damaged" in caplog.text
+    assert weights.read_bytes() == content and again.scores == finished.scores
+
+
+def test_nothing_is_left_of_a_run_that_ends_early(run, tmp_path):
+    def interrupt(progress):
+        if progress.batch == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ensure_finetuned(run, Store(tmp_path), report=interrupt)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_saving_twice_changes_nothing(run, tmp_path):
+    store = Store(tmp_path)
+    finetuned = finetune(*load_data(run))
+    key = save_finetuned(finetuned, store)
+    before = (store.folder / key / "run.json").stat().st_mtime_ns
+    assert save_finetuned(finetuned, store) == key
+    assert (store.folder / key / "run.json").stat().st_mtime_ns == before
+
+
+def test_a_worker_hands_back_the_files_of_the_run(run, made, tmp_path):
+    complete = load_data(run)[0]
+    files = train_run(complete.model_dump_json(), made[1].key, {})
+    write_files(files, tmp_path / made[1].key)
+    store = Store(tmp_path)
+    assert store.has(made[1].key) and is_finetuned(store, made[1].key)
+    assert files["model.safetensors"] == (made[1].folder / "model.safetensors").read_bytes()
+
+
+def test_a_worker_with_another_encoder_says_so(run, tmp_path):
+    complete = load_data(run)[0]
+    other = save_tiny_encoder(tmp_path / "other", hidden_dropout_prob=0.2)
+    moved = update_settings(complete, {"finetune.model": other})
+    with pytest.raises(HeedfulError, match="the run starts from model"):
+        train_run(moved.model_dump_json(), key_of(complete), {})
+
+
+def test_a_grid_varies_the_settings_of_fine_tuning(encoder, tmp_path):
+    content = {
+        "data": DATA.model_dump(exclude_defaults=True),
+        "finetune": {"model": encoder, "epochs": 1},
+        "grid": {"finetune.learning_rate": [1e-4, 5e-5], "seed": [0, 1]},
+    }
+    expanded = expand_grid(content)
+    assert [(each.run.finetune.learning_rate, each.run.seed) for each in expanded] == [
+        (1e-4, 0),
+        (1e-4, 1),
+        (5e-5, 0),
+        (5e-5, 1),
+    ]
+    runs = unique_runs(expanded, Store(tmp_path))
+    assert len(runs) == 4 and len({run.finetune.fingerprint for run in runs.values()}) == 1
+    with pytest.raises(SettingError, match="unknown metric 'acuracy'"):
+        expand_grid({**content, "finetune": {"model": encoder, "metric": "acuracy"}})
+
+
+def test_the_command_that_makes_a_run_makes_it(made):
+    command = shlex.split(train_command(made[1].run))
+    assert command[:5] == ["heedful", "train", "mock-1", "--finetune", made[1].run.finetune.model]
+    places = [command[number + 1] for number, part in enumerate(command) if part == "--set"]
+    again = make_run({"data": command[2], "finetune": command[4]}, places)
+    assert key_of(load_data(again)[0]) == made[1].key
+
+
+def test_the_time_of_a_run_is_that_of_runs_from_the_same_model(run, made):
+    described = made[0].read(made[1].key)
+    durations = Durations([described])
+    assert durations.of(update_settings(made[1].run, {"seed": 7})) == described.seconds
+    assert durations.of(update_settings(made[1].run, {"finetune.model": "other"})) is None
+
+
+def test_train_fine_tunes_and_finds_it_again(encoder, tmp_path):
+    arguments = ["train", "mock-1", "--finetune", encoder, "--epochs", "1", *FAST, "--runs", str(tmp_path / "runs")]
+    first = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert first.exit_code == 0 and "fine-tuned, epoch 1" in first.output and "trained in" in first.output
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert json.loads((folder / "run.json").read_text())["run"]["finetune"]["epochs"] == 1
+    again = CliRunner().invoke(app, [*arguments, "--seed", "0"], catch_exceptions=False)
+    assert f"cached in {tmp_path / 'runs'}/{folder.name}" in again.output.replace("\n", "")
+
+
+def test_a_worker_audits_a_fine_tuned_run(made):
+    store, finished = made
+    request = AuditRequest(
+        run=finished.key, data=finished.run.data.fingerprint, settings=AuditSettings(tests=("uniform",), shown=0)
+    )
+    files = audit_run(request.model_dump_json(), request.key, {finished.key: files_in(finished.folder)})
+    verdict = json.loads(files["verdict.json"])
+    assert verdict["settings"]["model"] == finished.key and verdict["texts"] == 12
