@@ -12,11 +12,11 @@ from rich.console import Console
 from rich.table import Table
 
 from heedful.jobs.work import ensure
+from heedful.papers.reproduction import NEVER_EARLY, NORMAL_START
+from heedful.papers.sun_lu.study import ADAGRAD, DROPOUT, NETWORK
 from heedful.settings import DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
 from heedful.settings.validation import update_settings
 from heedful.store.store import Store
-from heedful.studies.pinned import NEVER_EARLY, NORMAL_START
-from heedful.studies.sun_lu.study import ADAGRAD, DROPOUT, NETWORK
 
 JAIN_WALLACE = TextSettings(words="alphanumeric", start_end=True)
 SST = update_settings(JAIN_WALLACE, {"longer_than": 5})

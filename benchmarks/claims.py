@@ -26,11 +26,11 @@ from rich.table import Table
 from scipy.special import ndtr, ndtri
 
 from heedful.measures import pooled_interval
-from heedful.studies.claims import verdict_alone
-from heedful.studies.study import Claim
+from heedful.papers.claim_rule import verdict_alone
+from heedful.papers.reproduction import Claim
 
 SETS, SEEDS = 5, 3
-RATES = Path(__file__).parents[1] / "heedful" / "studies" / "error_rates.json"
+RATES = Path(__file__).parents[1] / "heedful" / "papers" / "error_rates.json"
 """What the pages of studies print of this table: where sets differ most."""
 BETWEEN = (0.0, 0.25, 0.5)
 """Standard deviations between the true effects of sets, in margins."""

@@ -34,9 +34,8 @@ from heedful.jobs.running import sweep
 from heedful.jobs.work import ensure, load_data
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TrainingSettings
 from heedful.settings.validation import update_settings
-from heedful.store.audit_folders import audit_problem
 from heedful.store.folders import CHECKSUMS
-from heedful.store.store import Store, run_problem
+from heedful.store.store import Store, audit_problem, run_problem
 from heedful.training.loop import train
 
 RUN = Run(

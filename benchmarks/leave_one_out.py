@@ -32,8 +32,8 @@ from torch import Tensor
 from torch.nn.functional import linear
 
 from heedful.attribution import leave_one_out, leave_one_out_reference
+from heedful.attribution.recurrent_step import RecurrentStep, recurrent_step
 from heedful.attribution.reuse.recurrent import VARIANTS
-from heedful.attribution.reuse.recurrent_step import RecurrentStep, recurrent_step
 from heedful.auditing.subject import float64_eval_copy
 from heedful.data.batching import collate, encode_split, in_order
 from heedful.data.tokenizer import PAD

@@ -23,15 +23,14 @@ from torch import Tensor
 from heedful.auditing.audit import Audit, audit
 from heedful.jobs.work import ensure_on
 from heedful.jobs.work import load_data as load_run_data
-from heedful.measures.spread import t_quantile
-from heedful.models.transformers.model import TransformerModel
+from heedful.measures.mean_moments import t_quantile
+from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.report.loading import load, load_data
 from heedful.schema import Verdict
 from heedful.settings import AuditSettings, DataSettings, OutcomeSettings, Run
 from heedful.settings.validation import update_settings
 from heedful.store.store import Store
-from heedful.verdict.answers import Outcomes, per_100
-from heedful.verdict.outcome_table import outcomes_of
+from heedful.verdict.answers import Outcomes, outcomes_of, per_100
 from heedful.verdict.pooling import pooled_verdict
 
 SETS = ("sst2", "rotten_tomatoes", "ag_news", "tweeteval_hate")

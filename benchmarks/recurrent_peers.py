@@ -11,8 +11,8 @@ from captum.attr import InputXGradient, IntegratedGradients, Saliency
 from peer_row import Row
 from timing import seconds
 
-from heedful.attribution.gradient_x_input import gradient_x_input
-from heedful.attribution.integrated_gradients import integrated_gradients
+from heedful.attribution.gradient import gradient_x_input
+from heedful.attribution.methods import integrated_gradients
 from heedful.models.attention_model import AttentionModel, build_model
 from heedful.settings import NetworkSettings
 from heedful.types import Batch, Trace

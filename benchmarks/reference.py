@@ -9,7 +9,7 @@ from dataclasses import replace
 import torch
 from scipy.stats import kendalltau
 
-from heedful.battery.adversarial_search import draw_start, search_adversary
+from heedful.battery.adversarial_attention import draw_start, search_adversary
 from heedful.models.attention_model import AttentionModel
 from heedful.models.trace import trace
 from heedful.types import Batch, Trace

@@ -25,7 +25,7 @@ from heedful.jobs.running import SplitAudit, check_done, sweep
 from heedful.jobs.work import ensure
 from heedful.runs.other_data import load_for
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TrainingSettings
-from heedful.settings.companions import Companions
+from heedful.settings.comparison_models import Companions
 from heedful.store.store import Store
 
 MOST_RATIO = 0.6

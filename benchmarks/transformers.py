@@ -24,9 +24,9 @@ from heedful.auditing.classifier import subject_of_classifier
 from heedful.auditing.heads import heads_of
 from heedful.auditing.rows import audit_rows
 from heedful.battery import BATTERY, Evidence
+from heedful.models.hugging_face.attention_view import TransformerModel
+from heedful.models.hugging_face.network import Inputs
 from heedful.models.trace import trace
-from heedful.models.transformers.model import TransformerModel
-from heedful.models.transformers.network import Inputs
 from heedful.runs.classifiers import load_texts, load_view
 from heedful.settings import AuditSettings, DataSettings
 from heedful.types import Batch, Dataset

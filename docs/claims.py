@@ -14,9 +14,9 @@ from typing import Any, get_args
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from heedful.measures import Estimate
-from heedful.studies import STUDIES
-from heedful.studies.claim_text import claim_number, summary_sentence, verdict_counts
-from heedful.studies.study import Claim, Study, Verdict
+from heedful.papers import STUDIES
+from heedful.papers.claim_rule import claim_number, summary_sentence, verdict_counts
+from heedful.papers.reproduction import Claim, Study, Verdict
 
 DOCS = Path(__file__).parent
 PAGE = DOCS / "claims.md"

@@ -21,9 +21,9 @@ from claims import claim_cells, read_claims, studies_done, table
 from heedful.battery import BATTERY, PAIRS, BatteryTest, Question, adversarial_models
 from heedful.cli import app
 from heedful.formatting import format_number
+from heedful.papers.claim_rule import summary_sentence
 from heedful.schema import GROUPS
 from heedful.settings.validation import option_parameters
-from heedful.studies.claim_text import summary_sentence
 from heedful.training.methods import METHODS, Method
 from support.by_hand import findings_of
 

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from heedful.auditing.audit import Audit
     from heedful.auditing.explanation import Explanation
     from heedful.errors import HeedfulError
-    from heedful.report.explanation import Explanations, explain
+    from heedful.report.explanations import Explanations, explain
     from heedful.report.loading import audit, load, load_data
     from heedful.settings import AuditSettings, DataSettings, Run
-    from heedful.settings.companions import Companions
+    from heedful.settings.comparison_models import Companions
     from heedful.training.loop import train
     from heedful.training.trained import Trained
     from heedful.types import Batch, Dataset, Encoded, Example, LinearModel, Model, Trace
@@ -54,7 +54,7 @@ _HOMES = {
     "auditing.companions": ("Companions",),
     "auditing.explanation": ("Explanation",),
     "errors": ("HeedfulError",),
-    "report.explanation": ("Explanations", "explain"),
+    "report.explanations": ("Explanations", "explain"),
     "report.loading": ("audit", "load", "load_data"),
     "settings": ("AuditSettings", "DataSettings", "Run"),
     "training.trained": ("Trained",),
@@ -63,8 +63,7 @@ _HOMES = {
 }
 
 _DRAWN_BY = {
-    "report.explanation_notebook": ("explanations_in_notebook",),
-    "report.notebook": ("audit_in_notebook", "audit_page", "save_audit_to"),
+    "report.notebook": ("audit_in_notebook", "audit_page", "explanations_in_notebook", "save_audit_to"),
 }
 """How audits and explanations show and keep themselves: by a layer above their own, reached only through here."""
 

@@ -18,6 +18,7 @@ ROWS = [
     "formatting",
     "settings",
     "schema",
+    "store",
     "measures",
     "exact",
     "data",
@@ -28,13 +29,12 @@ ROWS = [
     "training",
     "battery",
     "verdict",
-    "store",
     "auditing",
     "runs",
     "jobs",
     "report",
-    "improving",
-    "studies",
+    "papers",
+    "calibration",
     "server",
     "cli",
 ]
@@ -111,7 +111,7 @@ def test_rows_are_files_that_exist():
         "heedful.settings",
         "heedful.schema",
         "heedful.verdict.answer_text",
-        "heedful.server.model_info",
+        "heedful.server.contract",
     ],
 )
 def test_some_modules_load_without_torch(module):

@@ -7,9 +7,8 @@ from types import SimpleNamespace
 
 import torch
 
-from heedful.attribution.given import TextWords, match_scores
-from heedful.attribution.score_records import read_scores
-from heedful.data.rationale_forms import word_spans_of
+from heedful.attribution.external_scores import TextWords, match_scores, read_scores
+from heedful.data.rationales import word_spans_of
 
 PAGE = (Path(__file__).parents[1] / "docs" / "scores.md").read_text(encoding="utf-8")
 TEXT = "An unreal film!"

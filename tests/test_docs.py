@@ -79,8 +79,8 @@ def message_of(error: Exception) -> str:
 
 def validate(parameters: dict[str, Any]) -> None:
     """Raise on a setting, test or option that does not exist."""
-    from heedful.cli.audit import audit_settings, split_audit
-    from heedful.cli.options import make_run
+    from heedful.cli.audit_command import audit_settings, split_audit
+    from heedful.cli.command_options import make_run
 
     of_run, of_audit = split_audit(list(parameters.get("settings") or []))
     make_run(parameters, of_run)

@@ -15,8 +15,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import heedful
-from heedful.studies import STUDIES
-from heedful.studies.published import PAPERS
+from heedful.papers import STUDIES
+from heedful.papers.published import PAPERS
 
 ROOT = Path(__file__).parents[1]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

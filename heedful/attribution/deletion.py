@@ -7,8 +7,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import pad
 
-from heedful.attribution.chunks import of_similar_length
-from heedful.attribution.items import item_of_token, items_are_tokens
+from heedful.attribution.items import item_of_token, items_are_tokens, of_similar_length
 from heedful.data.batching import rows_of_batch
 from heedful.models.trace import trace as trace_of
 from heedful.types import Batch, Model, Trace

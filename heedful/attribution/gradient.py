@@ -8,7 +8,8 @@ from torch import Tensor
 
 from heedful.attribution.items import sum_by_item
 from heedful.attribution.reuse.lstm_gradient import gradients_x_input, is_lstm
-from heedful.attribution.reuse.variants import VariantReader
+from heedful.attribution.variants import VariantReader
+from heedful.data.batching import rows_of_batch
 from heedful.models.attention_model import AttentionModel
 from heedful.types import LinearModel, Model, Trace
 
@@ -129,3 +130,69 @@ def log_odds(logits: Float[Tensor, "*batch classes"], classes: Int[Tensor, "*bat
 def _slope(odds: Float[Tensor, " batch"]) -> Float[Tensor, " batch"]:
     # The sigmoid's slope, in a form that for a confident prediction does not round to 0, and all importances with it.
     return odds.sigmoid() * (-odds).sigmoid()
+
+
+# Gradient x input through the whole model, attention included: what most tools call by that name.
+
+
+def gradient_x_input(model: Model, trace: Trace) -> Float[Tensor, "batch item"]:
+    """How much each item's embeddings speak for the decision, to first order; signed, 0 where there is no item.
+
+    sum over the item's tokens t and dimensions d of (d odds / d embedded[t, d]) embedded[t, d], where odds is the log
+    odds of the predicted class.
+
+    `input_gradient` differs: it holds attention fixed, as Jain and Wallace do, and has no sign. Here attention changes
+    with the embeddings, as in captum, ferret and inseq. Shrikumar et al. (2016, arXiv:1605.01713).
+    """
+    gradient = odds_gradient(model, trace, trace.embedded.detach())
+    return sum_by_item(trace, (gradient * trace.embedded.detach()).sum(-1))
+
+
+def odds_gradient(
+    model: Model, trace: Trace, embedded: Float[Tensor, "batch time embed"]
+) -> Float[Tensor, "batch time embed"]:
+    """The gradient, at these embeddings, of the log odds of the class that is predicted at the trace's own."""
+    texts = torch.arange(len(embedded), device=embedded.device)
+    # cudnn's recurrent layers can run backward only in training mode.
+    with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
+        embedded = embedded.detach().requires_grad_()
+        (gradient,) = torch.autograd.grad(odds_at(model, trace, embedded, texts).sum(), embedded)
+    return gradient
+
+
+def odds_at(
+    model: Model, trace: Trace, embedded: Float[Tensor, "row time embed"], texts: Int[Tensor, " row"]
+) -> Float[Tensor, " row"]:
+    """The log odds of the class that is predicted at the trace's own embeddings, at others.
+
+    Args:
+        texts: which row of the trace each row of embeddings is of; there may be several of a text.
+    """
+    batch = rows_of_batch(trace.batch, texts)
+    encoded = model.encode(embedded, batch)
+    _, attention = model.attend(encoded, batch)
+    return log_odds(model.decode(encoded, attention), trace.logits.argmax(-1)[texts])
+
+
+# SmoothGrad: gradient x input with the gradient averaged over noisy embeddings.
+
+
+def smoothgrad(
+    model: Model, trace: Trace, generator: torch.Generator, *, draws: int = 25, share: float = 0.15
+) -> Float[Tensor, "batch item"]:
+    """As `gradient_x_input` with the mean gradient over noisy embeddings; signed, 0 where there is no item.
+
+    Smilkov et al. (2017, arXiv:1706.03825). Where the model is linear in its embeddings, noise changes nothing.
+
+    Args:
+        draws: of the noise, which is normal.
+        share: its standard deviation, as a share of the distance between a text's smallest and largest number.
+    """
+    embedded, mask = trace.embedded.detach(), trace.batch.mask[..., None]
+    widths = embedded.masked_fill(~mask, -torch.inf).amax((1, 2)) - embedded.masked_fill(~mask, torch.inf).amin((1, 2))
+    scale = share * widths[:, None, None] * mask
+    gradient = torch.zeros_like(embedded)
+    for _ in range(draws):
+        noise = torch.randn(embedded.shape, generator=generator, dtype=torch.float64).to(embedded)
+        gradient = gradient + odds_gradient(model, trace, embedded + scale * noise) / draws
+    return sum_by_item(trace, (gradient * embedded).sum(-1))

@@ -1,5 +1,7 @@
 """Which tokens make up each item of a trace: a single token, or all the tokens of a sentence."""
 
+from collections.abc import Iterator
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
@@ -55,3 +57,22 @@ def sum_by_item(trace: Trace, tokens: Float[Tensor, "batch time"]) -> Float[Tens
     # An extra last column collects the tokens that belong to no item.
     sums = tokens.new_zeros(len(owner), trace.encoded.items.shape[1] + 1)
     return sums.scatter_add(1, owner.where(owner >= 0, sums.shape[1] - 1), tokens)[:, :-1]
+
+
+# Chunks of texts of similar length, so that little of what is computed is padding.
+
+
+def of_similar_length(lengths: Int[Tensor, " batch"], most: int) -> Iterator[Int[Tensor, " some"]]:
+    """The indices of all texts, longest first, in chunks of at most `most` tokens (or one text), padding included.
+
+    >>> from torch import tensor
+    >>> [chunk.tolist() for chunk in of_similar_length(tensor([3, 8, 4, 2]), 8)]
+    [[1], [2, 0], [3]]
+    """
+    order = lengths.argsort(descending=True, stable=True)
+    known = lengths[order].tolist()
+    begin = 0
+    while begin < len(known):
+        end = begin + max(1, most // max(1, known[begin]))
+        yield order[begin:end]
+        begin = end

@@ -8,12 +8,12 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from heedful.attribution.chunks import of_similar_length
+from heedful.attribution import convolution
 from heedful.attribution.deletion import logits_by_deletion
-from heedful.attribution.reuse import convolution, recurrent, token_wise
-from heedful.attribution.reuse.decoding import Decoding, decoding_of, of_contexts
+from heedful.attribution.items import of_similar_length
+from heedful.attribution.linear_parts import SCORINGS, Decoding, decoding_of, of_contexts, scoring_of
+from heedful.attribution.reuse import recurrent, token_wise
 from heedful.attribution.reuse.encoder_inputs import EncoderInputs
-from heedful.attribution.reuse.scoring import SCORINGS, scoring_of
 from heedful.models.attention_model import AttentionModel, is_own
 from heedful.models.encoders import Encoder, Hierarchical
 from heedful.models.encoders.cnn import Cnn

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heedful.attribution.leave_one_out import leave_one_out_imposed
-from heedful.attribution.reuse.variants import VariantReader, has_variant_reader, in_precision
+from heedful.attribution.variants import VariantReader, has_variant_reader, in_precision
 from heedful.measures import TIED, total_variation
 from heedful.models.attention_model import AttentionModel
 from heedful.types import Model, Trace

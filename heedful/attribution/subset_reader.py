@@ -10,8 +10,8 @@ from torch import Tensor
 
 from heedful.attribution.deletion import Parts
 from heedful.attribution.items import item_of_token
-from heedful.attribution.reuse.variants import VariantReader
-from heedful.attribution.selection import logits_of_parts
+from heedful.attribution.subsets import logits_of_parts
+from heedful.attribution.variants import VariantReader
 from heedful.types import Batch, Model, Trace
 
 Sets = Bool[ndarray, "set item"]

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from heedful.battery.question import Columns
-from heedful.models.transformers.model import TransformerModel
-from heedful.models.transformers.sites import SCOPES, Scope
+from heedful.models.hugging_face.attention_view import TransformerModel
+from heedful.models.hugging_face.sites import SCOPES, Scope
 
 BEYOND: dict[Scope, str] = {
     "row": "Words reach that row through earlier layers all the same, so what follows holds for its last step.",

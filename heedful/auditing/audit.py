@@ -20,7 +20,7 @@ from heedful.auditing.rows import names_of, outcomes_alone, shard_rows
 from heedful.auditing.shards import Facts, Shard
 from heedful.auditing.subject import Subject
 from heedful.auditing.words import OwnWords
-from heedful.models.transformers.model import TransformerModel
+from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.schema import (
     OUTCOMES,
     AuditAnswer,
@@ -34,7 +34,7 @@ from heedful.schema import (
     Words,
 )
 from heedful.settings import AuditSettings
-from heedful.settings.companions import Companions
+from heedful.settings.comparison_models import Companions
 from heedful.settings.validation import update_settings
 from heedful.training.trained import Trained
 from heedful.types import Batch, Dataset, Model

@@ -6,8 +6,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from heedful.data.batches import Batches
-from heedful.data.batching import blocks_in_order, collate, encode_split, to_device
+from heedful.data.batching import Batches, blocks_in_order, collate, encode_split, to_device
 from heedful.settings import AuditSettings
 from heedful.training.trained import Trained
 from heedful.types import Batch, Example

@@ -12,11 +12,8 @@ from heedful.auditing.subject import AUDITED, TRAINING, Subject
 from heedful.battery import Context
 from heedful.data.word_vectors import usual_vectors
 from heedful.errors import DataError, SettingError
-from heedful.models.transformers.item_words import TextWords
-from heedful.models.transformers.labels import match_labels
-from heedful.models.transformers.model import TransformerModel
-from heedful.models.transformers.texts import read_texts, text_of
-from heedful.models.transformers.vocabulary import WordVocabulary
+from heedful.models.hugging_face.attention_view import TransformerModel
+from heedful.models.hugging_face.tokenized_texts import TextWords, WordVocabulary, match_labels, read_texts, text_of
 from heedful.settings import AuditSettings
 from heedful.types import Dataset, Example
 

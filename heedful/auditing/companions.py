@@ -14,7 +14,7 @@ from heedful.battery.adversarial_models import REACHABLE, TRAINED, distance_from
 from heedful.errors import pick
 from heedful.schema import ROWS
 from heedful.settings import AuditSettings
-from heedful.settings.companions import Companions
+from heedful.settings.comparison_models import Companions
 from heedful.types import Batch, Findings, Model, Trace
 
 

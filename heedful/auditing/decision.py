@@ -13,15 +13,14 @@ from heedful.auditing.explanation import Explanation, Guidance, OtherAttention, 
 from heedful.auditing.outcomes import Judge, moved_information, scores_by_word, text_outcomes
 from heedful.auditing.subject import Subject, float64_eval_copy
 from heedful.auditing.words import check_count
-from heedful.battery.adversarial_attention import EPS, EPS_QA
-from heedful.battery.adversarial_search import draw_start, search_adversary
+from heedful.battery.adversarial_attention import EPS, EPS_QA, draw_start, search_adversary
+from heedful.battery.checked_witness import check_adversarial_attention, check_flip_set
 from heedful.battery.evidence import RANKINGS, Evidence, Weights
-from heedful.battery.witness import check_adversarial_attention, check_flip_set
-from heedful.data.batches import Batches
+from heedful.data.batching import Batches
 from heedful.exact import eps_max_js, eps_max_js_bracket, minimal_flip_set
+from heedful.models.hugging_face.attention_view import TransformerModel
+from heedful.models.hugging_face.same_prediction import most_different
 from heedful.models.linearity import validate_linearity
-from heedful.models.transformers.model import TransformerModel
-from heedful.models.transformers.other_attention import most_different
 from heedful.schema import TextOutcome
 from heedful.settings import AuditSettings
 from heedful.types import Model, Trace

@@ -10,7 +10,7 @@ from heedful import __version__
 from heedful.auditing.about import settings_of, short_name_of
 from heedful.auditing.prepared import PreparedAudit
 from heedful.battery.question import Columns
-from heedful.models.transformers.model import TransformerModel
+from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.schema import Training
 from heedful.training.trained import Trained
 from heedful.types import Dataset

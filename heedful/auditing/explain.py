@@ -16,7 +16,7 @@ from heedful.data.sentences import sentence_starts
 from heedful.data.sources.columns import QUERIES
 from heedful.data.tokenizer import UNKNOWN
 from heedful.errors import DataError, SettingError
-from heedful.models.transformers.model import TransformerModel
+from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.schema import Verdict
 from heedful.settings import AuditSettings, Run, key_of
 from heedful.training.trained import Trained

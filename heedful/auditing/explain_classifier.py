@@ -8,8 +8,8 @@ from heedful.auditing.decision import Described, explain_subject
 from heedful.auditing.explanation import Explanation
 from heedful.auditing.guidance import guidance_of, settings_of
 from heedful.errors import DataError, SettingError
-from heedful.models.transformers.model import TransformerModel
-from heedful.models.transformers.texts import Text, read_text
+from heedful.models.hugging_face.attention_view import TransformerModel
+from heedful.models.hugging_face.tokenized_texts import Text, read_text
 from heedful.schema import Verdict
 from heedful.settings import AuditSettings
 from heedful.types import Dataset, Example

@@ -2,8 +2,8 @@
 
 from heedful.auditing.explanation import Guidance
 from heedful.schema import Verdict
+from heedful.schema.rankings import METHODS, SHOWN, ranking_title
 from heedful.settings import AuditSettings
-from heedful.verdict.ranking_names import METHODS, SHOWN, ranking_title
 
 NO_AUDIT = "No audit of this model is known."
 NO_ANSWER = "The audit of this model did not judge texts, so it has no answer."

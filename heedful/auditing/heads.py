@@ -6,8 +6,8 @@ from heedful.attribution import leave_one_out_imposed
 from heedful.auditing.classifier import subject_of_classifier
 from heedful.formatting import format_estimate
 from heedful.measures import Estimate
-from heedful.models.trace import trace
-from heedful.models.transformers.heads import (
+from heedful.models.hugging_face.attention_view import TransformerModel
+from heedful.models.hugging_face.head_measures import (
     DESCRIPTIONS,
     DOES,
     BestHead,
@@ -15,7 +15,7 @@ from heedful.models.transformers.heads import (
     best_head,
     head_measures,
 )
-from heedful.models.transformers.model import TransformerModel
+from heedful.models.trace import trace
 from heedful.schema import Heads, Interval
 from heedful.settings import AuditSettings
 from heedful.settings.validation import update_settings

@@ -6,18 +6,23 @@ from pathlib import Path
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.attribution.given import GivenScores, TextWords, match_scores, words_of_examples
+from heedful.attribution.external_scores import (
+    GivenScores,
+    TextWords,
+    given_scores,
+    match_scores,
+    read_scores,
+    words_of_examples,
+)
 from heedful.attribution.methods import ATTRIBUTIONS
-from heedful.attribution.score_records import read_scores
-from heedful.attribution.score_values import given_scores
 from heedful.auditing.shards import shard_generator
 from heedful.auditing.subject import Subject
 from heedful.battery.evidence import RANKINGS
 from heedful.errors import SettingError, pick
+from heedful.schema.rankings import BOUNDS, TAKEN
 from heedful.settings import AuditSettings
-from heedful.settings.folder import user_path
+from heedful.settings.data_folder import user_path
 from heedful.types import Model, Trace
-from heedful.verdict.ranking_names import BOUNDS, TAKEN
 
 OfTrace = Callable[[Model, Trace], dict[str, Float[Tensor, "batch item"]]]
 

@@ -26,7 +26,7 @@ from heedful.auditing.subject import Subject
 from heedful.battery.evidence import Evidence
 from heedful.measures.outcome import JudgedText, TextToJudge, effect_of, is_moved, judge_texts
 from heedful.models.attention_model import is_own
-from heedful.models.transformers.model import TransformerModel
+from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.schema import OUTCOMES, Removal, TextOutcome, updated
 from heedful.settings import AuditSettings, OutcomeSettings
 from heedful.settings.validation import update_settings

@@ -11,11 +11,11 @@ from heedful.auditing.other_rankings import match_given
 from heedful.auditing.subject import Subject, subject_of, subject_of_batches
 from heedful.auditing.validation import named, validate_batches, validate_labels, validate_model
 from heedful.auditing.words import OwnWords
-from heedful.data.batches import shards_of
+from heedful.data.batching import shards_of
 from heedful.errors import SettingError
-from heedful.models.transformers.model import TransformerModel
+from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.settings import AuditSettings, key_of
-from heedful.settings.companions import Companions
+from heedful.settings.comparison_models import Companions
 from heedful.training.trained import Trained
 from heedful.types import Batch, Dataset, Model
 

@@ -10,14 +10,13 @@ from numpy import ndarray
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from heedful.attribution.chunks import of_similar_length
-from heedful.attribution.items import item_of_token, items_are_tokens, maps_tokens
+from heedful.attribution.items import item_of_token, items_are_tokens, maps_tokens, of_similar_length
 from heedful.attribution.subset_reader import Sets, softmax
 from heedful.battery.evidence import Evidence
 from heedful.data.batching import rows_of_batch
 from heedful.errors import SettingError
+from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.models.trace import trace as trace_of
-from heedful.models.transformers.model import TransformerModel
 
 TOKENS = 2**13
 """Tokens run in one batch."""

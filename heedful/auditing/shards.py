@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import polars as pl
 import torch
 
-from heedful.data.draws import seeded_generator
+from heedful.data.sampling import seeded_generator
 from heedful.schema import OUTCOMES, ROWS, Substitution
 
 

@@ -10,22 +10,21 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from heedful.attribution.given import GivenScores
+from heedful.attribution.external_scores import GivenScores
 from heedful.attribution.items import item_of_token, items_are_tokens
 from heedful.auditing.audited_texts import SOME, batches_of_run, chosen_texts
 from heedful.auditing.checked_trace import checked_trace, validate_gradient, validate_trace
 from heedful.auditing.validation import class_names, first_line, validate_batches, validate_device, validate_model
 from heedful.auditing.words import OwnWords, resolve_words
 from heedful.battery import Context
-from heedful.data.batches import Batches
-from heedful.data.batching import encode_split, to_device
+from heedful.data.batching import Batches, encode_split, to_device
 from heedful.errors import DataError, HeedfulError, SettingError
-from heedful.models.pretrained.words import PretrainedWords
+from heedful.models.hugging_face.word_embedding import PretrainedWords
 from heedful.models.trace import trace
 from heedful.settings import AuditSettings
 from heedful.token_scores import counts_of_batches, token_counts
 from heedful.training.metrics import outputs
-from heedful.training.pretrained import read_in_advance
+from heedful.training.start import read_in_advance
 from heedful.training.trained import Trained
 from heedful.types import Batch, Dataset, Example, Model, Trace
 

@@ -10,14 +10,14 @@ from heedful.battery import (
     erase_one,
     erase_until_flip,
     gradient_agreement,
+    least_weight,
     leave_one_out_agreement,
     mean_of_heads,
-    permutation,
+    permuted_weights,
     plausibility,
     prediction,
     ranking_agreement,
     redundancy,
-    same_mixture,
     seeds,
     sensitivity,
     shape,
@@ -27,8 +27,7 @@ from heedful.battery import (
     uniform_retrained,
     word_substitution,
 )
-from heedful.battery.context import Context, ItemWords
-from heedful.battery.evidence import Evidence
+from heedful.battery.evidence import Context, Evidence, ItemWords
 from heedful.battery.question import BatteryTest, Question
 from heedful.schema import GROUPS
 
@@ -38,9 +37,9 @@ BATTERY: dict[str, BatteryTest] = {
     "prediction": prediction.TEST,
     "gradient_agreement": gradient_agreement.TEST,
     "leave_one_out_agreement": leave_one_out_agreement.TEST,
-    "permutation": permutation.TEST,
+    "permutation": permuted_weights.TEST,
     "adversarial_attention": adversarial_attention.TEST,
-    "same_mixture": same_mixture.TEST,
+    "same_mixture": least_weight.TEST,
     "erase_one": erase_one.TEST,
     "erase_until_flip": erase_until_flip.TEST,
     "comprehensiveness_sufficiency": comprehensiveness_sufficiency.TEST,

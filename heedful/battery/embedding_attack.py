@@ -10,8 +10,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from heedful.attacks import ascend, ball_of, draw, project
-from heedful.battery.context import Context
-from heedful.battery.evidence import Evidence, undefined_where
+from heedful.battery.evidence import Context, Evidence, undefined_where
 from heedful.battery.question import BatteryTest, Question, of_100
 from heedful.battery.stability_measures import (
     Radii,

@@ -5,8 +5,8 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from heedful.battery.evidence import Evidence, undefined_where
-from heedful.battery.places import mean_over
 from heedful.battery.question import BatteryTest, Columns, Question, Triple, of_100
+from heedful.battery.weight_ranks import mean_over
 from heedful.measures import js_divergence
 from heedful.types import Findings
 

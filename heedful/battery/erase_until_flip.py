@@ -6,15 +6,14 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.battery.affordable import affordable
-from heedful.battery.evidence import RANKINGS, Evidence, undefined_where
-from heedful.battery.places import dense_ranks
+from heedful.battery.checked_witness import check_flip_set
+from heedful.battery.evidence import RANKINGS, Evidence, affordable, undefined_where
 from heedful.battery.question import BatteryTest, Columns, Question, Triple
-from heedful.battery.witness import check_flip_set
+from heedful.battery.weight_ranks import dense_ranks
 from heedful.errors import pick
 from heedful.exact import FirstFlip, first_flip, first_flips, minimal_flip_set, order_keys, orders_by
-from heedful.models.transformers.model import TransformerModel
-from heedful.models.transformers.prefixes import first_changes
+from heedful.models.hugging_face.attention_view import TransformerModel
+from heedful.models.hugging_face.same_prediction import first_changes
 from heedful.settings import Count
 from heedful.types import Findings, Solver
 

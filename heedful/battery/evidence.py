@@ -1,24 +1,74 @@
 """What the tests look at: one batch through one model, and what several tests share, each computed at most once."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Protocol, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from heedful.attribution import input_gradients, weight_gradient
-from heedful.attribution.gradient_x_input import gradient_x_input
+from heedful.attribution.gradient import gradient_x_input
 from heedful.attribution.items import items_are_tokens
 from heedful.attribution.mixed_precision import leave_one_out_to_rank, quick_reader
-from heedful.attribution.reuse.variants import VariantReader, variant_reader
 from heedful.attribution.subset_reader import Logits, SubsetReader
-from heedful.battery.context import Context
-from heedful.battery.places import dense_ranks, first_place, log_attention_of, log_weight_ranks
+from heedful.attribution.variants import VariantReader, variant_reader
+from heedful.battery.weight_ranks import dense_ranks, first_place, log_attention_of, log_weight_ranks
 from heedful.exact import draw_permutations, expected_permuted_js, random_orders, single_erasure_logits
 from heedful.measures import rank_descending, total_variation
-from heedful.types import LinearModel, Model, MultiHeadModel, Solver, Trace
+from heedful.types import Batch, LinearModel, Model, MultiHeadModel, Solver, Trace
+
+# What a test may need to know of the audit, beyond the batch at hand.
+
+Known = TypeVar("Known")
+
+
+@runtime_checkable
+class ItemWords(Protocol):
+    """The words that items are, where an item is made of several tokens."""
+
+    def numbers(self, batch: Batch) -> Int[Tensor, "batch item"]:
+        """The number in the context's vocabulary of each item's word; -1 where it has none, or there is no item."""
+        ...
+
+    def rewritten(self, batch: Batch, words: Sequence[Mapping[int, str]]) -> tuple[Batch, Bool[Tensor, " batch"]]:
+        """The batch with new words in the place of others, by position; and the texts in which that could be done."""
+        ...
+
+    def tokens_of(self, number: int, words: Mapping[int, str]) -> list[tuple[int, ...]] | None:
+        """The tokens of each word of a text with new words by position; None if it is then split into other words."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """What a test may need to know of the audit, beyond the batch at hand.
+
+    Args:
+        labels: what the classes are called.
+        vocabulary: words by number; empty where nobody has them.
+        token_counts: how often each token occurs under each label, in the training texts where these are at hand.
+        item_words: the words of items that are made of several tokens; None where an item is a token, or no word.
+        vectors: the pretrained word vectors that the model began with: a file, or a name under HEEDFUL_DATA.
+    """
+
+    task: str = "classification"
+    labels: tuple[str, ...] = ()
+    vocabulary: Sequence[str] = ()
+    token_counts: Callable[[], Int[Tensor, "token classes"]] = lambda: torch.zeros(0, 2, dtype=torch.long)
+    vectors: str = ""
+    item_words: ItemWords | None = None
+    computed: dict[tuple[object, ...], object] = field(default_factory=dict, repr=False)
+
+    def once(self, function: Callable[..., Known], *arguments: object) -> Known:
+        """What the function makes of this context and these arguments, computed when any batch first asks for it."""
+        key = (function, *arguments)
+        if key not in self.computed:
+            self.computed[key] = function(self, *arguments)
+        return self.computed[key]  # pyright: ignore[reportReturnType]
+
 
 Weights = Float[Tensor, "batch item"]
 ROUNDING = 1e-12
@@ -290,3 +340,12 @@ def undefined_where(
 ) -> dict[str, Float[Tensor, " batch"]]:
     """The values in float64, NaN in the rows that have none."""
     return {name: value.double().masked_fill(undefined, torch.nan) for name, value in values.items()}
+
+
+# How many random variants of a text a test can afford.
+
+
+def affordable(evidence: Evidence, count: int) -> int:
+    """So many random variants of a text, or a tenth of them where the whole of a transformer is run for each."""
+    is_whole = isinstance(evidence.model, MultiHeadModel) and not evidence.model.is_cheap
+    return max(2, count // 10) if is_whole else count

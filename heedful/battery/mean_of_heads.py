@@ -5,7 +5,7 @@ import torch
 from heedful.battery.evidence import Evidence
 from heedful.battery.question import BatteryTest
 from heedful.measures import total_variation
-from heedful.models.transformers.model import EncodedTexts, TransformerModel
+from heedful.models.hugging_face.attention_view import EncodedTexts, TransformerModel
 from heedful.types import Findings
 
 

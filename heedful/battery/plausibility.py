@@ -6,15 +6,14 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from heedful.attribution.items import items_with
+from heedful.attribution.items import item_of_token, items_with
 from heedful.battery.comprehensiveness_sufficiency import top_items, top_sizes
-from heedful.battery.evidence import RANKINGS, Evidence, Weights, undefined_where
-from heedful.battery.plausible_baselines import baseline_scores
-from heedful.battery.plausible_questions import QUESTIONS
-from heedful.battery.question import BatteryTest
+from heedful.battery.evidence import RANKINGS, Context, Evidence, Weights, undefined_where
+from heedful.battery.question import BatteryTest, Columns, Question, QuestionResult, Triple, Values, mean
+from heedful.data.tokenizer import SPECIAL
 from heedful.errors import pick
 from heedful.measures.annotators import Marks, against_others, annotator_count, annotator_f1, cohen_kappa, union_of
-from heedful.measures.plausibility import (
+from heedful.measures.average_precision import (
     auroc,
     average_precision,
     best_token_f1,
@@ -25,9 +24,195 @@ from heedful.measures.plausibility import (
 )
 from heedful.measures.ranking import ties_within
 from heedful.measures.span_matching import best_eraser_iou, expected_eraser_iou
-from heedful.measures.span_overlap import best_ferret_iou, best_hatexplain_iou, eraser_iou, ferret_iou, hatexplain_iou
+from heedful.measures.span_overlap import (
+    best_ferret_iou,
+    best_hatexplain_iou,
+    eraser_iou,
+    f1_of_means,
+    ferret_iou,
+    hatexplain_iou,
+)
 from heedful.settings import Count, Positive
 from heedful.types import Findings
+
+# Rankings that know nothing of the model: the first words, the longest, the rarest.
+
+
+def baseline_scores(evidence: Evidence) -> dict[str, Weights]:
+    """Scores of each item by its position (`first`), its length (`longest`) and how seldom its words are (`rarest`).
+
+    The length is in characters, that of a word outside the vocabulary being the mean of the text's others; how seldom,
+    in the texts that words were counted on. A sentence is as long as its words together, and as rare as its rarest. NaN
+    where words, or their counts, are not known.
+    """
+    lengths, counts = (evidence.context.once(table).to(torch.float64) for table in (_lengths, _counts))
+    positions = torch.arange(evidence.items.shape[1], dtype=torch.float64).expand(evidence.items.shape)
+    if evidence.context.item_words is not None:
+        # Words of several tokens have numbers of their own.
+        numbers = evidence.context.item_words.numbers(evidence.trace.batch).cpu()
+        longest = _with_mean(_looked_up(lengths, numbers), evidence.items)
+        rarest = -_looked_up(counts, numbers)
+        return {"first": -positions, "longest": longest, "rarest": rarest.masked_fill(~evidence.items, 0.0)}
+    tokens = evidence.trace.batch.tokens.cpu()
+    return {
+        "first": -positions,
+        "longest": _by_item(evidence, _filled(_looked_up(lengths, tokens), evidence), "sum"),
+        "rarest": -_by_item(evidence, _looked_up(counts, tokens), "amin"),
+    }
+
+
+def _lengths(context: Context) -> Float[Tensor, " token"]:
+    """The characters of each word of the vocabulary; NaN for symbols."""
+    sizes = [torch.nan if word in SPECIAL else float(len(word)) for word in context.vocabulary]
+    return torch.tensor(sizes, dtype=torch.float64)
+
+
+def _counts(context: Context) -> Float[Tensor, " token"]:
+    """How often each token occurs."""
+    return context.token_counts().sum(1).double()
+
+
+def _looked_up(table: Float[Tensor, " token"], tokens: Tensor) -> Float[Tensor, "batch time"]:
+    """The entry of each token; NaN for tokens beyond the table."""
+    if not len(table):
+        return torch.full(tokens.shape, torch.nan, dtype=torch.float64)
+    known = (tokens >= 0) & (tokens < len(table))
+    return table[tokens.clamp(0, len(table) - 1)].where(known, torch.nan)
+
+
+def _filled(values: Float[Tensor, "batch time"], evidence: Evidence) -> Float[Tensor, "batch time"]:
+    """The same with the mean of the text's known words in place of what is not known."""
+    return _with_mean(values, evidence.trace.batch.attendable.cpu())
+
+
+def _with_mean(values: Float[Tensor, "batch place"], real: Bool[Tensor, "batch place"]) -> Float[Tensor, "batch place"]:
+    mean = values.where(real, torch.nan).nanmean(1, keepdim=True)
+    return torch.where(values.isnan(), mean, values)
+
+
+def _by_item(evidence: Evidence, values: Float[Tensor, "batch time"], reduce: str) -> Weights:
+    """The sum, or the smallest, of the tokens of each item; NaN in texts where no value is known."""
+    owner = item_of_token(evidence.trace).cpu()
+    belongs = (owner >= 0) & evidence.trace.batch.attendable.cpu()
+    width = evidence.items.shape[1]
+    known = values.nan_to_num(0.0)
+    start = torch.zeros(len(values), width + 1, dtype=torch.float64)
+    index = owner.where(belongs, width)
+    reduced = start.scatter_reduce(1, index, known, reduce, include_self=False)[:, :-1]
+    unknown = (values.isnan() & belongs).any(1, keepdim=True)
+    return reduced.masked_fill(unknown & evidence.items, torch.nan)
+
+
+# What the verdict asks about the agreement of attention with people, and in which words.
+
+BASELINES = {
+    "random": "random order",
+    "first": "the first words first",
+    "longest": "the longest words first",
+    "rarest": "the rarest words first",
+}
+"""Rankings that know nothing of the model, in words."""
+
+NO_EVIDENCE = "That is agreement with people, and no evidence of how the model decides."
+SPANS = {"hatexplain": "HateXplain", "eraser": "ERASER"}
+
+
+def strongest_baseline(columns: Columns, measure: str) -> tuple[str, Values]:
+    """The trivial ranking that agrees with people best, on average over the texts, and its values."""
+    defined = ~columns[f"plausibility.{measure}_attention"].isnan()
+    candidates = {name: columns[f"plausibility.{measure}_{name}"] for name in BASELINES}
+    # One that is not known for every text (words or counts are missing) is no floor.
+    usable = {name: values for name, values in candidates.items() if not (values.isnan() & defined).any()}
+    name = max(usable or {"random": None}, key=lambda name: candidates[name].nanmean().nan_to_num(-1.0).item())
+    return name, candidates[name]
+
+
+def _between(measure: str, best: str | None) -> Callable[[Columns], Triple]:
+    def measured(columns: Columns) -> Triple:
+        value, (_, floor) = columns[f"plausibility.{measure}_attention"], strongest_baseline(columns, measure)
+        return value, floor, torch.ones_like(value) if best is None else columns[f"plausibility.{measure}_{best}"]
+
+    return measured
+
+
+def _details(measure: str) -> Callable[[Columns], dict[str, float]]:
+    """The same measure of every other ranking, by what it is."""
+    start = f"plausibility.{measure}_"
+
+    def details(columns: Columns) -> dict[str, float]:
+        names = [name.removeprefix(start) for name in columns if name.startswith(start)]
+        values = {name: mean(f"{start}{name}")(columns) for name in names if name not in ("attention", "best")}
+        return {BASELINES.get(name, name.replace("_", " ")): value for name, value in values.items() if value == value}
+
+    return details
+
+
+def _ranking_details(columns: Columns) -> dict[str, float]:
+    details = _details("average_precision")(columns)
+    annotators = {
+        "another annotator, against all others": details.pop("annotator", torch.nan),
+        "attention, against all annotators but one": details.pop("attention others", torch.nan),
+        "AUROC of attention": mean("plausibility.auroc_attention")(columns),
+        "share of words that people marked": mean("plausibility.marked")(columns),
+    }
+    return {**details, **{name: value for name, value in annotators.items() if value == value}}
+
+
+def _top_details(columns: Columns) -> dict[str, float]:
+    """Token F1 of other rankings, and IOU by its three definitions, each beside its floor and its best."""
+    details = _details("token_f1")(columns)
+    for ranking, suffix in (("attention", ""), ("random", " of random order"), ("best", ", best possible")):
+        for source, title in SPANS.items():
+            pair = (columns[f"plausibility.{source}_{part}_{ranking}"] for part in ("precision", "recall"))
+            details[f"IOU F1 as {title} has it{suffix}"] = f1_of_means(*pair)
+        details[f"IOU as ferret has it{suffix}"] = mean(f"plausibility.ferret_iou_{ranking}")(columns)
+    return {name: value for name, value in details.items() if value == value}
+
+
+def _ranking_sentence(answer: QuestionResult) -> str:
+    strongest = max(BASELINES.values(), key=lambda name: answer.details.get(name, -1.0))
+    people = answer.details.get("another annotator, against all others")
+    other = "" if people is None else f"; another annotator's marks have {people:.2f} against the others'"
+    return (
+        f"Ranked by attention, the {answer.item}s that people marked have an average precision of {answer.value:.2f}, "
+        f"by the marks themselves of 1, and by {strongest}, the best of four rankings that know nothing of the model, "
+        f"of {answer.floor:.2f}{other}. {NO_EVIDENCE}"
+    )
+
+
+def _top_sentence(answer: QuestionResult) -> str:
+    return (
+        f"The most attended {answer.item}s and the marked ones agree with an F1 of {answer.value:.2f}; as many "
+        f"{answer.item}s by a ranking that knows nothing of the model reach {answer.floor:.2f}, and no other choice of "
+        f"as many more than {answer.best:.2f}. {NO_EVIDENCE}"
+    )
+
+
+QUESTIONS = (
+    Question(
+        name="plausibility",
+        topic="words that people marked",
+        group="plausibility",
+        wording=lambda item: f"Does attention rank {item}s as people mark them?",
+        needs=("plausibility.average_precision_attention",),
+        measured=_between("average_precision", None),
+        best_kind="ceiling",
+        sentence=_ranking_sentence,
+        details=_ranking_details,
+    ),
+    Question(
+        name="plausible_top_words",
+        topic="top words that people marked",
+        group="plausibility",
+        wording=lambda item: f"Are the top {item}s those that people marked?",
+        needs=("plausibility.token_f1_attention",),
+        measured=_between("token_f1", "best"),
+        best_kind="ceiling",
+        sentence=_top_sentence,
+        details=_top_details,
+    ),
+)
+
 
 NO_MARKS = "Nobody marked words of these texts (own files: name the column of marks by --rationale)."
 

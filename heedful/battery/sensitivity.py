@@ -7,9 +7,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.attacks import Ball, Objective, ascend, slope
-from heedful.attribution.chunks import of_similar_length
 from heedful.attribution.deletion import only_items
-from heedful.attribution.items import item_of_token
+from heedful.attribution.items import item_of_token, of_similar_length
 from heedful.battery.comprehensiveness_sufficiency import SIZES, Sizes, size_name, top_items, top_sizes
 from heedful.battery.evidence import Evidence, undefined_where
 from heedful.battery.question import BatteryTest

@@ -4,8 +4,7 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from heedful.battery.context import Context
-from heedful.battery.evidence import Evidence, undefined_where
+from heedful.battery.evidence import Context, Evidence, undefined_where
 from heedful.battery.question import BatteryTest
 from heedful.measures import conicity, entropy
 from heedful.types import Findings

@@ -6,8 +6,8 @@ from torch import Tensor
 
 from heedful.attribution.gradient import log_odds
 from heedful.battery.evidence import RANKINGS, Evidence, undefined_where
-from heedful.battery.places import first_place, mean_over
 from heedful.battery.question import BatteryTest, Columns, Question, Triple, of_100
+from heedful.battery.weight_ranks import first_place, mean_over
 from heedful.types import Findings
 
 SIGNED = ("weight_gradient", "attention_x_gradient", "gradient_x_input")

@@ -4,11 +4,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.battery.context import Context
-from heedful.battery.evidence import Evidence, undefined_where
+from heedful.battery.evidence import Context, Evidence, undefined_where
 from heedful.battery.question import BatteryTest, Columns, Question, Triple, mean, of_100
 from heedful.measures import shares_below
-from heedful.token_scores.classes import NEUTRAL, OTHER, token_classes
+from heedful.token_scores.scores import NEUTRAL, OTHER, token_classes
 from heedful.types import Findings
 
 MOST_LABELS = 5

@@ -7,7 +7,19 @@ from typing import Annotated
 
 import typer
 
-from heedful.cli import audit, calibrate, data, explain, improve, listing, report, reproduce, serve, sweep, train
+from heedful.cli import (
+    audit_command,
+    calibrate,
+    data_commands,
+    explain_command,
+    improve,
+    lists,
+    report_commands,
+    reproduce,
+    serve,
+    sweep_command,
+    train,
+)
 from heedful.cli.output import with_output
 from heedful.errors import HeedfulError
 from heedful.formatting import printable
@@ -19,20 +31,20 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("audit")(audit.audit)
-app.command("explain")(explain.explain)
+app.command("audit")(audit_command.audit)
+app.command("explain")(explain_command.explain)
 app.command("serve")(serve.serve)
 app.command("train")(train.train)
-app.command("report")(report.report)
-app.command("compare")(report.compare)
+app.command("report")(report_commands.report)
+app.command("compare")(report_commands.compare)
 app.command("improve")(improve.improve)
-app.command("sweep")(sweep.sweep)
+app.command("sweep")(sweep_command.sweep)
 app.command("reproduce")(reproduce.reproduce)
 app.command("calibrate")(calibrate.calibrate)
-app.command("list")(listing.list_names)
-app.add_typer(data.app, name="data")
+app.command("list")(lists.list_names)
+app.add_typer(data_commands.app, name="data")
 
-for command in (*app.registered_commands, *data.app.registered_commands):
+for command in (*app.registered_commands, *data_commands.app.registered_commands):
     if command.callback is not None:
         command.callback = with_output(command.callback)
 

@@ -1,22 +1,34 @@
 """Audits made while bars show how far they are: of runs trained first, of finished ones on other data, of others."""
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import heedful
+from heedful.cli import command_options
+from heedful.cli.classifiers import explained_by
 from heedful.cli.progress import live_steps
 from heedful.errors import SettingError
+from heedful.report.audits import distinct_names
+from heedful.schema import Verdict, updated
 from heedful.settings import AuditSettings, DataSettings, Run, key_of
+from heedful.store.folders import CHECKSUMS, damage_of, sha256_of, write_checksums, write_file
+from heedful.store.store import read_verdict_file
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from heedful.auditing.prepared import PreparedAudit
+    from heedful.cli.output import Output
     from heedful.jobs.planning import PlannedAudit
     from heedful.jobs.request import AuditRequest, AuditSource, ClusterChoice
+    from heedful.report import AuditFiles
     from heedful.store.store import Store
-
 
 DRAWN_TEXTS = 10_000
 """Texts whose rows are in memory for the report; of more, so many at random are drawn."""
@@ -55,7 +67,7 @@ def audit_planned_runs(
     cluster: "ClusterChoice | None" = None,
 ) -> list[Path]:
     """Train what is not there, audit what is not there; the folders of the audits."""
-    from heedful.store.audit_folders import audit_problem
+    from heedful.store.store import audit_problem
 
     keys = [each.request(settings).key for each in planned]
     if all(audit_problem(folder / key) is None for key in keys):
@@ -109,8 +121,8 @@ def audit_on(
     from heedful.jobs.request import AuditSource, absolute
     from heedful.jobs.work import load_data
     from heedful.runs.other_data import load_for
-    from heedful.settings.companions import Companions
-    from heedful.settings.folder import user_path
+    from heedful.settings.comparison_models import Companions
+    from heedful.settings.data_folder import user_path
 
     trained = store.load(store.find(model))
     dataset = load_data(trained.run)[1] if data is None else load_for(trained, data)
@@ -143,8 +155,8 @@ def audit_classifiers(
     from heedful.jobs.audit_parts import request_of
     from heedful.jobs.request import AuditSource, absolute
     from heedful.runs.classifiers import absolute_name, load_texts, load_view
-    from heedful.settings.companions import Companions
-    from heedful.settings.folder import user_path
+    from heedful.settings.comparison_models import Companions
+    from heedful.settings.data_folder import user_path
     from heedful.store.store import Store
 
     loaded = [load_view(name, **view) for name in models]
@@ -208,3 +220,142 @@ def _audit_prepared(
 
 def _name(run: Run) -> str:
     return f"{run.network.encoder}, seed {run.seed}"
+
+
+# The output of `heedful audit`: its files, and what it prints. Imports no torch, unless a page has to be drawn.
+
+PAGE = "report.html"
+WRITTEN = (PAGE, "rows.parquet", "outcomes.parquet", "verdict.json")
+
+
+@dataclass(frozen=True)
+class AuditOutput:
+    """What an audit came to.
+
+    Args:
+        folders: the audit of each model; of several seeds together.
+        verdicts: what each says.
+        notes: what is printed before the answer.
+    """
+
+    page: Path
+    folders: tuple[Path, ...]
+    verdicts: tuple[Verdict, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the reader calls the models."""
+        names = [verdict.model or verdict.run for verdict in self.verdicts]
+        return distinct_names(names, [verdict.settings for verdict in self.verdicts]) if len(names) > 1 else (*names,)
+
+    def audits(self) -> "list[AuditFiles]":
+        """The tables of the audits, with the rows of so many texts in memory as are drawn."""
+        from heedful.report import read_audit
+
+        return [read_audit(folder, most=max(1, DRAWN_TEXTS // len(self.folders))) for folder in self.folders]
+
+
+def write_answer(folders: Sequence[Path], out: Path, notes: Sequence[str], *, with_texts: bool = True) -> AuditOutput:
+    """Write report.html, verdict.json, and the rows and outcomes of all models, unless they are there already.
+
+    Args:
+        folders: the audit of each model.
+        notes: what is printed before the answer.
+    """
+    answer = AuditOutput(out / PAGE, tuple(folders), tuple(map(read_verdict_file, folders)), tuple(notes))
+    made_of = hashlib.sha256(
+        "\n".join([_drawing_code(), str(with_texts), *(sha256_of(folder / CHECKSUMS) for folder in folders)]).encode()
+    ).hexdigest()
+    if damage_of(out, WRITTEN) is not None or made_of not in (out / PAGE).read_text(encoding="utf-8")[-200:]:
+        _write_files(answer, made_of, with_texts)
+    return answer
+
+
+@cache
+def _drawing_code() -> str:
+    """Which Heedful draws: its version, and the state of the files that draw."""
+    code = Path(heedful.__file__).parent
+    files = sorted(path for folder in ("report", "verdict", "schema") for path in (code / folder).rglob("*.*"))
+    states = (f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in files if path.suffix != ".pyc")
+    return " ".join([heedful.__version__, *states])
+
+
+def print_answer(printed: "Output", answer: AuditOutput, *, with_details: bool = False) -> None:
+    """The answer as the terminal, a script or a quiet reader gets it.
+
+    Args:
+        with_details: whether the tests that explain the answer are printed, too.
+    """
+    from heedful.cli.printed_audit import (
+        asks_for_rankings,
+        compare_models,
+        print_details,
+        print_models,
+        print_rankings,
+        print_verdict,
+    )
+
+    for note in dict.fromkeys((*answer.notes, *(note for verdict in answer.verdicts for note in verdict.notes))):
+        printed.note(note)
+    console = printed.console
+    for number, (name, verdict) in enumerate(zip(answer.names, answer.verdicts, strict=True)):
+        if number:
+            console.print()
+        print_verdict(console, verdict, name)
+        if with_details or verdict.answer is None:
+            print_details(console, verdict)
+        if with_details or asks_for_rankings(verdict):
+            print_rankings(console, verdict)
+        if named := explained_by(verdict):
+            console.print(f'Explain a text: heedful explain "TEXT" --model {named}', markup=False, soft_wrap=True)
+    if with_details and len(answer.verdicts) > 1:
+        print_models(console, compare_models(answer.audits()).table())
+    console.print(f"Report: {answer.page}", markup=False, soft_wrap=True)
+    document = _document(answer.verdicts, answer.page.parent) if printed.as_json else {}
+    printed.end({"report": str(answer.page), **document}, result="\n".join(map(_result, answer.verdicts)))
+
+
+def _result(verdict: Verdict) -> str:
+    """The answer in a line."""
+    if (answer := verdict.answer) is None:
+        return f"{len(verdict.lines)} tests, no answer"
+    shown = answer.recommendation.sentence if answer.recommendation else ""
+    return " ".join(part for part in (f"{answer.headline}.", answer.sentence, shown) if part)
+
+
+def _write_files(answer: AuditOutput, made_of: str, with_texts: bool) -> None:
+    import polars as pl
+
+    from heedful.report import without_texts, write_report
+
+    command, folder = command_options.command_line(), answer.page.parent
+    audits = [replace(each, verdict=updated(each.verdict, command=command)) for each in answer.audits()]
+    shown = audits if with_texts else [without_texts(each) for each in audits]
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / CHECKSUMS).unlink(missing_ok=True)
+    rows = [each.rows.lazy() if each.stored is None else each.stored for each in shown]
+    pl.concat(rows).sink_parquet(folder / "rows.parquet")
+    pl.concat([each.outcomes for each in shown]).write_parquet(folder / "outcomes.parquet")
+    write_file(folder / "verdict.json", json.dumps(_document([each.verdict for each in shown]), indent=2) + "\n")
+    page = write_report(shown, answer.page)
+    page.write_text(page.read_text(encoding="utf-8") + f"<!-- {made_of} -->\n", encoding="utf-8")
+    write_checksums(folder, WRITTEN)
+
+
+def _document(verdicts: Sequence[Verdict], folder: Path | None = None) -> dict[str, Any]:
+    """What verdict.json holds: the verdict, or those of several models.
+
+    Args:
+        folder: of outcomes.parquet, whose rows and shares are added.
+    """
+    content = [verdict.model_dump(mode="json") for verdict in verdicts]
+    if folder is not None:
+        import polars as pl
+
+        outcomes = pl.read_parquet(folder / "outcomes.parquet")
+        for own, verdict in zip(content, verdicts, strict=True):
+            runs = [training.run for training in verdict.trainings]
+            own["shares"] = [share.model_dump(mode="json") for share in verdict.answer.shares] if verdict.answer else []
+            own["outcomes"] = outcomes.filter(pl.col("run").is_in(runs)).to_dicts()
+    return content[0] if len(content) == 1 else {"audits": content}

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heedful.cli import options
-from heedful.cli.options import Scheduler, Workers
+from heedful.cli import command_options
+from heedful.cli.command_options import Scheduler, Workers
 from heedful.cli.output import output
 from heedful.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from heedful.studies.calibration.page import Calibration
-    from heedful.studies.calibration.suite import Result
+    from heedful.calibration.calibration_page import Calibration
+    from heedful.calibration.suite import Result
 
 Draws = Annotated[int, typer.Option(min=1, max=100_000, help="Draws of each row, of 300 texts each.")]
 Worlds = Annotated[
@@ -36,13 +36,13 @@ def calibrate(
     workers: Workers = None,
 ) -> None:
     """Test the answer itself: on good and bad attention, in worlds whose truth is known."""
+    from heedful.calibration.calibration_page import Calibration, headline, write_page
+    from heedful.calibration.suite import ROWS
+    from heedful.calibration.suite import calibrate as calibrate_rows
+    from heedful.calibration.trained_worlds import MODELS, SEEDS, calibrate_trained
+    from heedful.calibration.worlds import WORLDS
     from heedful.errors import pick
     from heedful.jobs.executors import connected
-    from heedful.studies.calibration.page import Calibration, headline, write_page
-    from heedful.studies.calibration.rows import ROWS
-    from heedful.studies.calibration.suite import calibrate as calibrate_rows
-    from heedful.studies.calibration.trained_worlds import MODELS, SEEDS, calibrate_trained
-    from heedful.studies.calibration.worlds import WORLDS
 
     printed = output()
     names = {pick("world", name, WORLDS).name for name in world or WORLDS}
@@ -59,7 +59,7 @@ def calibrate(
         if trained:
             models = bar.add_task("models", total=SEEDS * len(MODELS))
             trained_rows = calibrate_trained(client=client, report=lambda _: bar.advance(models))
-    calibration = Calibration(tallies, draws, options.command_line(), trained_rows)
+    calibration = Calibration(tallies, draws, command_options.command_line(), trained_rows)
     _print(printed.console, calibration)
     page = write_page(calibration, Path(out))
     printed.console.print(f"Written: {page}", markup=False, soft_wrap=True)
@@ -76,7 +76,7 @@ def _print(console: "Console", calibration: "Calibration") -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from heedful.studies.calibration.page import HEAD, TRAINED_HEAD, headline, table_rows, trained_cells
+    from heedful.calibration.calibration_page import HEAD, TRAINED_HEAD, headline, table_rows, trained_cells
 
     tables: list[tuple[Sequence[str], list[tuple[str, ...]]]] = [(HEAD, table_rows(calibration.tallies))]
     if calibration.trained:

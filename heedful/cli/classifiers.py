@@ -19,7 +19,7 @@ def classifiers_among(
 
     A key of a finished run comes first: a folder of the same name is given as ./NAME.
     """
-    from heedful.models.transformers.sites import parse_scope, parse_site
+    from heedful.models.hugging_face.sites import parse_scope, parse_site
     from heedful.runs.classifiers import is_classifier
     from heedful.store.store import find_finetuned, is_finetuned
 

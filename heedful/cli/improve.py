@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from heedful.cli import completion, options
+from heedful.cli import command_options
 from heedful.cli.output import output
 from heedful.errors import SettingError
 from heedful.formatting import format_estimate, format_interval, format_number
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from heedful.cli.output import Output
-    from heedful.improving import Improvement, MethodScores
+    from heedful.jobs.improving import Improvement, MethodScores
     from heedful.jobs.planning import PlannedAudit
     from heedful.report import AuditFiles
     from heedful.settings import AuditSettings, Run
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 Key = Annotated[
     str,
     typer.Argument(
-        metavar="KEY", help="A finished run (the first characters of its key will do).", autocompletion=completion.runs
+        metavar="KEY",
+        help="A finished run (the first characters of its key will do).",
+        autocompletion=command_options.runs,
     ),
 ]
 MostLost = Annotated[
@@ -46,16 +48,16 @@ def improve(
     most_lost: MostLost = 0.5,
     examples: Examples = None,
     out: Out = "report",
-    runs: options.Runs = "runs",
-    audits: options.Audits = "audits",
-    device: options.Device = "cpu",
+    runs: command_options.Runs = "runs",
+    audits: command_options.Audits = "audits",
+    device: command_options.Device = "cpu",
 ) -> None:
     """Search for training that makes a finished run's attention point more often; print before and after.
 
     Training methods are judged on dev texts. The best one is tested on test texts, with seeds that had no part in the
     choice. Finished work is stored: the same command continues after an interruption.
     """
-    from heedful.improving import improve as search
+    from heedful.jobs.improving import improve as search
     from heedful.runs.sources import recorded_source
     from heedful.store.folders import check_writable
     from heedful.store.store import Store
@@ -91,7 +93,7 @@ def _improvable(store: "Store", key: str) -> "Run":
 
 
 def _print(printed: "Output", reached: "Improvement", folder: Path, most_lost: float) -> None:
-    from heedful.cli.tables import compare_models, print_models
+    from heedful.cli.printed_audit import compare_models, print_models
 
     _print_points(printed.console, reached)
     document = _document(reached)
@@ -117,7 +119,7 @@ def _print(printed: "Output", reached: "Improvement", folder: Path, most_lost: f
 
 def _refused(reached: "Improvement", most_lost: float) -> list[str]:
     """Why each method that points more often than the run's own was not chosen."""
-    from heedful.improving.choosing import refusal
+    from heedful.jobs.improving import refusal
 
     better = [method for method in reached.others if method.points > reached.own_way.points]
     return [f"{method.name} {refusal(method, most_lost)}." for method in better]
@@ -182,8 +184,8 @@ def _write(document: dict[str, Any], folder: Path) -> None:
 def _write_page(reached: "Improvement", folder: Path, most_lost: float) -> Path:
     from dataclasses import replace
 
-    from heedful.improving.figure import frontier_figure
     from heedful.report import write_report
+    from heedful.report.figures.frontier_figure import frontier_figure
 
     assert reached.tested is not None
     audits = [

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heedful.cli import completion, options
-from heedful.cli.options import Scheduler, Workers
+from heedful.cli import command_options
+from heedful.cli.command_options import Scheduler, Workers
 from heedful.cli.output import output
 from heedful.cli.progress import live_counts
 from heedful.errors import HeedfulError
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from heedful.cli.output import Output
+    from heedful.papers.pipeline import Prepared
+    from heedful.papers.reproduction import Claim, Study, StudyRun, Table
+    from heedful.papers.study_pages import StudyReport
     from heedful.store.store import Store
-    from heedful.studies.pipeline import Prepared
-    from heedful.studies.render import StudyReport
-    from heedful.studies.study import Claim, Study, StudyRun, Table
 
 WIDE = 200
 FIRST_ROWS = 10
@@ -29,7 +29,7 @@ Paper = Annotated[
     typer.Argument(
         metavar="PAPER",
         help="A study; `heedful list studies` names them.",
-        autocompletion=completion.names("studies"),
+        autocompletion=command_options.names("studies"),
     ),
 ]
 Scale = Annotated[str, typer.Option(help="small (minutes on two cores), medium (an hour or two), paper (all of it).")]
@@ -47,17 +47,16 @@ def reproduce(
     scheduler: Scheduler = None,
     workers: Workers = None,
     dry_run: DryRun = False,
-    runs: options.Runs = "runs",
-    audits: options.Audits = "audits",
-    device: options.Device = "cpu",
+    runs: command_options.Runs = "runs",
+    audits: command_options.Audits = "audits",
+    device: command_options.Device = "cpu",
 ) -> None:
     """Reproduce a paper: do the runs that are missing; print each claim with a verdict, and its tables beside ours."""
     from heedful.jobs.executors import connected, cores
+    from heedful.papers.pipeline import do_study, gather, missing_of
+    from heedful.papers.study_pages import as_json, summarize, write_study
     from heedful.store.folders import check_writable
     from heedful.store.store import Store
-    from heedful.studies.page import write_study
-    from heedful.studies.pipeline import do_study, gather, missing_of
-    from heedful.studies.render import as_json, summarize
 
     printed, store, folder = output(), Store(runs), Path(audits)
     console, processes = printed.console, workers or cores()
@@ -68,8 +67,7 @@ def reproduce(
     if prepared is None:
         return
     missing = missing_of(prepared, store, folder)
-    audits_of_runs = len(prepared.audits) + len(prepared.measurements)
-    console.print(f"{len(prepared.runs)} runs and {audits_of_runs} audits, {len(missing)} of them to do")
+    console.print(f"{len(prepared.runs)} runs and {len(prepared.audits)} audits, {len(missing)} of them to do")
     if dry_run:
         _end_dry_run(printed, prepared, store, len(missing), processes)
         return
@@ -83,7 +81,7 @@ def reproduce(
             live_counts(printed.progress, errors, lambda key: names.get(key, key)) as progress,
         ):
             do_study(prepared, store, folder, client, device=device, report=progress)
-    report = summarize(study, gather(scale, prepared, store, folder, errors), options.command_line(), processes)
+    report = summarize(study, gather(scale, prepared, store, folder, errors), command_options.command_line(), processes)
     page = write_study(report, Path(out))
     print_study(console, report, page.with_suffix(""))
     console.print(f"Written: {page}", markup=False, soft_wrap=True)
@@ -94,7 +92,7 @@ def reproduce(
 
 def _announce(console: "Console", paper: str, scale: str) -> tuple["Study", "list[StudyRun]"]:
     from heedful.errors import pick
-    from heedful.studies import STUDIES
+    from heedful.papers import STUDIES
 
     study = pick("study", paper.replace("_", "-"), STUDIES)
     study_runs = study.runs_at(scale)
@@ -105,7 +103,7 @@ def _announce(console: "Console", paper: str, scale: str) -> tuple["Study", "lis
 
 def _prepare(printed: "Output", study_runs: "list[StudyRun]", dry_run: bool) -> "Prepared | None":
     """What must be done, by key; None for a dry run that ended, since the data is not at hand."""
-    from heedful.studies.pipeline import prepare_study
+    from heedful.papers.pipeline import prepare_study
 
     try:
         return prepare_study(study_runs)
@@ -129,7 +127,7 @@ def _end_without_data(printed: "Output", study_runs: "list[StudyRun]", problem: 
 
 def _end_dry_run(printed: "Output", prepared: "Prepared", store: "Store", missing: int, workers: int) -> None:
     """What is done of each cell, and what the rest may take, by finished runs that resemble it."""
-    from heedful.cli.sweep import estimate
+    from heedful.cli.sweep_command import estimate
 
     cells = {}
     for (data, model), members in prepared.cells.items():
@@ -149,8 +147,7 @@ def names_by_key(prepared: "Prepared") -> dict[str, str]:
         compared = [key for audit in audited for key in prepared.audits[audit].companions]
         names = {**{key: f"companion of {data}, {model}" for key in compared}, **names}
         names |= {member.run: f"{data}, {model}" for member in members}
-        measured = [member.measurement for member in members if member.measurement]
-        names |= {key: f"audit of {data}, {model}" for key in (*audited, *measured)}
+        names |= {key: f"audit of {data}, {model}" for key in audited}
     return names
 
 
@@ -160,7 +157,7 @@ def print_study(console: "Console", report: "StudyReport", folder: Path) -> None
     Args:
         folder: where the pages of long tables are, of which only the first rows are printed.
     """
-    from heedful.studies.claim_text import summary_sentence
+    from heedful.papers.claim_rule import summary_sentence
 
     console.print(f"\n[bold]{summary_sentence(report.claims)}[/bold]\n")
     for claim in report.claims:
@@ -176,7 +173,7 @@ def _print_claim(console: "Console", claim: "Claim") -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    from heedful.studies.claim_text import claim_bounds_text, claim_number
+    from heedful.papers.claim_rule import claim_bounds_text, claim_number
 
     colour = {"confirmed": "green", "contradicted": "red"}.get(claim.verdict, "yellow")
     console.print(f"[bold {colour}]{claim.verdict:>13}[/]  {escape(claim.statement)}")
@@ -191,7 +188,7 @@ def _print_table(console: "Console", table: "Table", folder: Path) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.markup import escape
 
-    from heedful.studies.render import is_long, table_cells, table_file
+    from heedful.papers.study_pages import is_long, table_cells, table_file
 
     head, rows = table_cells(table)
     title = f"[bold]{escape(table.name)}: {escape(table.title)}[/bold]"

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heedful.cli import completion, options
-from heedful.cli.audit import demonstration
-from heedful.cli.options import use_threads
+from heedful.cli import command_options
+from heedful.cli.audit_command import demonstration
+from heedful.cli.command_options import use_threads
 from heedful.cli.output import output
 from heedful.cli.progress import progress_bar, training_reporter
 from heedful.errors import SettingError
@@ -25,7 +25,7 @@ Models = Annotated[
         metavar="[MODEL...]",
         help="Keys of finished runs (their first characters will do), or Hugging Face classifiers, folders or hf:NAME. "
         "Without any: an average and a BiLSTM model on mock-1, trained first.",
-        autocompletion=completion.runs,
+        autocompletion=command_options.runs,
     ),
 ]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="On this machine alone; 0: any that is free.")]
@@ -42,13 +42,13 @@ def serve(
     models: Models = None,
     port: Port = 8642,
     opens: Open = False,
-    runs: options.Runs = "runs",
-    audits: options.Audits = "audits",
-    device: options.Device = "cpu",
+    runs: command_options.Runs = "runs",
+    audits: command_options.Audits = "audits",
+    device: command_options.Device = "cpu",
 ) -> None:
     """Serve a local page: type a text, drag the weights of its words, and watch the prediction (not) move."""
     use_threads(1, device)
-    from heedful.server.loading import load_served
+    from heedful.server.served import load_served
     from heedful.store.store import Store
 
     printed, listening = output(), listen(port)

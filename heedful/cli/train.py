@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from heedful.cli import options
-from heedful.cli.options import make_run, use_threads
+from heedful.cli import command_options
+from heedful.cli.command_options import make_run, use_threads
 from heedful.cli.output import output
 from heedful.cli.progress import progress_bar, training_reporter
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
 
 def train(
-    data: options.Source,
-    text: options.Text = None,
-    label: options.Label = None,
-    query: options.Query = None,
-    rationale: options.Rationale = None,
-    encoder: options.Encoder = None,
-    attention: options.Attention = None,
-    method: options.Method = None,
-    vectors: options.Vectors = None,
-    seed: options.Seed = 0,
-    epochs: options.Epochs = None,
-    reference: options.Reference = None,
-    finetune: options.Finetune = None,
-    record_flow: options.RecordFlow = None,
-    settings: options.Set = None,
-    runs: options.Runs = "runs",
-    device: options.Device = "cpu",
-    threads: options.Threads = 1,
+    data: command_options.Source,
+    text: command_options.Text = None,
+    label: command_options.Label = None,
+    query: command_options.Query = None,
+    rationale: command_options.Rationale = None,
+    encoder: command_options.Encoder = None,
+    attention: command_options.Attention = None,
+    method: command_options.Method = None,
+    vectors: command_options.Vectors = None,
+    seed: command_options.Seed = 0,
+    epochs: command_options.Epochs = None,
+    reference: command_options.Reference = None,
+    finetune: command_options.Finetune = None,
+    record_flow: command_options.RecordFlow = None,
+    settings: command_options.Set = None,
+    runs: command_options.Runs = "runs",
+    device: command_options.Device = "cpu",
+    threads: command_options.Threads = 1,
 ) -> None:
     """Train one model on DATA, or fine-tune one; store it, and print how well it predicts."""
     recorded = [f"training.record_flow=[{record_flow}]"] if record_flow else []
@@ -104,7 +104,7 @@ def _print_table(console: "Console", run: "Run", epoch: int, scores: dict[str, d
     from rich.markup import escape
     from rich.table import Table
 
-    from heedful.training.finetuned import pretrained_name
+    from heedful.training.trained import pretrained_name
 
     network = run.network
     own = f"{network.encoder}, {network.attention} attention"

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heedful.data.fetching import RECIPES
-from heedful.data.labelled_texts import LabelledTexts, to_dataset, unlabeled_dataset
-from heedful.data.sources import eraser, files, hatexplain, hub, mock, named, planted, reviews
+from heedful.data.labeled_texts import LabelledTexts, to_dataset, unlabeled_dataset
+from heedful.data.sources import eraser, files, hatexplain_posts, hub, mock, named, planted, reviews
 from heedful.data.sources.named import named_sets
 from heedful.data.sources.records import SUFFIXES, suffix_of
 from heedful.errors import DataError, SettingError, pick
 from heedful.settings import DataSettings, TextSettings
-from heedful.settings.folder import data_folder_problem, data_path, user_path
+from heedful.settings.data_folder import data_folder_problem, data_path, user_path
 from heedful.types import Dataset
 
 __all__ = ["DATASETS", "BuiltIn", "load", "load_unlabeled", "named_sets"]
@@ -96,7 +96,7 @@ def _published(path: Path) -> Callable[[DataSettings], LabelledTexts]:
     """What reads a file or folder: as ERASER's or HateXplain's authors publish theirs, or the user's own."""
     if eraser.is_eraser(path):
         return eraser.load
-    return hatexplain.load if hatexplain.is_hatexplain(path) else files.load
+    return hatexplain_posts.load if hatexplain_posts.is_hatexplain(path) else files.load
 
 
 def _check_only_mock(data: DataSettings) -> None:

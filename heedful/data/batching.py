@@ -9,9 +9,99 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from heedful.data.marks import encode_marks, pad_marks
 from heedful.data.tokenizer import END, PAD, START, WordTokenizer
 from heedful.types import Batch, Example
+
+# The texts of an audit in batches, each read when it is its turn; and shards of them, which are audited apart.
+
+SHARD_WORDS = 2**12
+"""Words after which a shard ends: about 200 texts of 20 words, a few seconds of work."""
+
+
+@dataclass(frozen=True)
+class Batches:
+    """Batches that are read anew whenever they are called for, in a fixed order.
+
+    Args:
+        texts, words: how many texts and words each batch has.
+        read: from the number of a batch to the batch.
+        chosen: the numbers of those that are read; None: all.
+    """
+
+    texts: Sequence[int]
+    words: Sequence[int]
+    read: Callable[[int], Batch]
+    chosen: range | None = None
+
+    def __call__(self) -> Iterator[Batch]:
+        """The batches, each read now."""
+        return map(self.read, range(len(self.words)) if self.chosen is None else self.chosen)
+
+    def part(self, chosen: range) -> "Batches":
+        """The batches of these numbers alone."""
+        return replace(self, chosen=chosen)
+
+
+def shards_of(words: Sequence[int], most: int | None = None) -> list[range]:
+    """Consecutive batches, by their numbers, that have so many words together: the last batch of each passes the mark.
+
+    They follow from the texts alone, so that whoever does them, and how many at a time, changes no result.
+
+    Args:
+        words: how many words each batch has.
+        most: words of a shard; None: SHARD_WORDS.
+
+    >>> shards_of([5, 4, 9, 1, 2], most=8)
+    [range(0, 2), range(2, 3), range(3, 5)]
+    """
+    shards, start, total = [], 0, 0
+    for number, count in enumerate(words):
+        total += count
+        if total >= (most or SHARD_WORDS) or number == len(words) - 1:
+            shards.append(range(start, number + 1))
+            start, total = number + 1, 0
+    return shards
+
+
+# What annotators marked, as tensors beside the tokens of a batch.
+
+
+def encode_marks(
+    annotators: Sequence[Sequence[int]], tokens: int, *, framed: bool = False
+) -> Float[Tensor, "annotator time"]:
+    """1 at the tokens that each annotator marked, 0 at the others.
+
+    Args:
+        annotators: positions of marked tokens, of each annotator.
+        tokens: how many the text has.
+        framed: whether a start and an end symbol stand around it, which nobody marks.
+
+    >>> encode_marks([(0, 2), ()], 3)
+    tensor([[1., 0., 1.], [0., 0., 0.]])
+    """
+    marks = torch.zeros(len(annotators), tokens)
+    for row, positions in zip(marks, annotators, strict=True):
+        row[list(positions)] = 1
+    return torch.nn.functional.pad(marks, (1, 1)) if framed else marks
+
+
+def pad_marks(rows: Sequence[Float[Tensor, "_ _"] | None], width: int) -> Float[Tensor, "batch annotator time"]:
+    """The marks of several texts as one tensor: NaN for annotators that a text does not have, 0 on padding.
+
+    Args:
+        rows: as `encode_marks` gives them; None for a text that nobody marked.
+        width: tokens of the longest text of the batch.
+
+    >>> pad_marks([torch.tensor([[1.0, 0.0]]), None], 3)
+    tensor([[[1., 0., 0.]], [[nan, nan, nan]]])
+    """
+    most = max((len(row) for row in rows if row is not None), default=0)
+    padded = torch.full((len(rows), max(1, most), width), torch.nan)
+    for place, row in enumerate(rows):
+        if row is not None:
+            padded[place, : len(row)] = torch.nn.functional.pad(row, (0, width - row.shape[1]))
+    return padded
+
 
 MOST_PADDED = 2**24
 """Ids that a split may have, padded to its longest text, to be kept so from one epoch to the next: 128 MiB of them."""

@@ -7,8 +7,15 @@ from math import ceil
 from statistics import median
 from typing import Any
 
-from heedful.data.duplicates import count_conflicting, count_overlaps, count_repeated
-from heedful.data.labelled_texts import SPLITS, Dropped, LabelledTexts, read_dataset
+from heedful.data.labeled_texts import (
+    SPLITS,
+    Dropped,
+    LabelledTexts,
+    count_conflicting,
+    count_overlaps,
+    count_repeated,
+    read_dataset,
+)
 from heedful.settings import DataSettings, TextSettings
 from heedful.types import Dataset, Example, Split
 

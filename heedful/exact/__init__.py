@@ -7,12 +7,6 @@ comes back, in float64.
 
 from heedful.exact.adversary import Adversary, answer_stands_without_top, eps_max_js, without_top
 from heedful.exact.ball import Norm
-from heedful.exact.bracket import (
-    Bracket,
-    answer_stands_on_bracket,
-    answer_stands_without_top_bracket,
-    eps_max_js_bracket,
-)
 from heedful.exact.certificates import certified_radius, certified_radius_on_simplex, certified_radius_zero_sum
 from heedful.exact.erasure import (
     FirstFlip,
@@ -39,6 +33,12 @@ from heedful.exact.permutation import (
     random_orders,
     some_permutation_flips,
     worst_permutation,
+)
+from heedful.exact.several_classes import (
+    Bracket,
+    answer_stands_on_bracket,
+    answer_stands_without_top_bracket,
+    eps_max_js_bracket,
 )
 from heedful.exact.worst_case import (
     WorstCase,

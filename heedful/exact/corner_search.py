@@ -15,20 +15,25 @@ from heedful.exact.hull_programs import (
     EQUAL,
     NEAR,
     NO_PIVOT,
+    SAFETY,
+    TINY,
     Basis,
     Gains,
     Programs,
     attention_of,
+    convex_part,
     direction_of,
+    divergence,
     first_basis,
     first_largest,
+    furthest_change,
     maximise,
+    moved,
     near_column,
     pivoted,
     proven_bound,
+    times_log,
 )
-from heedful.exact.near_predictions import SAFETY, convex_part, furthest_change, moved
-from heedful.exact.overlap import TINY, divergence, times_log
 
 # Items that may gain weight, for each class and at most: those with the least to lose by the linear program.
 CANDIDATES_OF_CLASS, CANDIDATES = 4, 32

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 from torch.nn.functional import pad
 
-from heedful.exact.decision import Contest, beats, contest, rounding
+from heedful.exact.flip_set import Contest, beats, contest, rounding
 from heedful.exact.linear_form import checked_item_logits, decode
 from heedful.exact.log_space import checked_log_attention, log_suffix_sums, share_a_scale, shares, suffix_sums
 

@@ -26,12 +26,12 @@ from heedful.auditing.prepared import PreparedAudit
 from heedful.auditing.shards import Facts, Shard, join_facts, sorted_examples, sorted_outcomes
 from heedful.errors import DataError, HeedfulError
 from heedful.jobs.request import AuditRequest
-from heedful.models.transformers.model import TransformerModel
+from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.schema import Heads, Words
 from heedful.settings import AuditSettings, key_of
-from heedful.settings.companions import Companions
-from heedful.store.audit_folders import EXAMPLES, OUTCOMES, ROW_GROUP, ROWS, audit_problem, write_verdict
+from heedful.settings.comparison_models import Companions
 from heedful.store.folders import damage_of, write_checksums, written_whole
+from heedful.store.store import EXAMPLES, OUTCOMES, ROW_GROUP, ROWS, audit_problem, write_verdict
 from heedful.training.trained import Trained
 from heedful.types import Dataset
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heedful.auditing.audited_texts import batches_by_length, chosen_texts
-from heedful.data.batches import shards_of
+from heedful.data.batching import shards_of
 from heedful.errors import HeedfulError
 from heedful.jobs.audit_parts import AuditParts
 from heedful.jobs.planning import PlannedAudit, unique_runs
@@ -13,8 +13,7 @@ from heedful.jobs.request import AuditRequest, AuditSource, ClusterChoice
 from heedful.jobs.running import Job, Progress, Report, audit_job, do_here, jobs_of, log, part_jobs, sweep
 from heedful.jobs.work import dataset_of
 from heedful.settings import AuditSettings, Run
-from heedful.store.audit_folders import audit_problem
-from heedful.store.store import Store
+from heedful.store.store import Store, audit_problem
 from heedful.types import Dataset
 
 FEW_WORDS = 200_000

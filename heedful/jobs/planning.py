@@ -9,7 +9,7 @@ from typing import Any
 
 from heedful.jobs.request import AuditRequest
 from heedful.settings import AuditSettings, Run, key_of
-from heedful.settings.companions import Companions
+from heedful.settings.comparison_models import Companions
 from heedful.settings.validation import update_settings
 from heedful.store.fingerprints import known_fingerprint, reading_digest
 from heedful.store.store import Store

@@ -11,9 +11,8 @@ import polars as pl
 from heedful.jobs.request import AuditRequest
 from heedful.schema import Verdict
 from heedful.settings import Run
-from heedful.store.audit_folders import audit_problem, read_verdict_file
 from heedful.store.run_listing import varying_settings
-from heedful.store.store import RunFile, Store
+from heedful.store.store import RunFile, Store, audit_problem, read_verdict_file
 
 VERDICT_COLUMNS = ("answer", "points", "points_low", "points_high", "luck", "no_small_set", "recommendation")
 

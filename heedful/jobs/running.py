@@ -15,9 +15,8 @@ from heedful.jobs.audit_parts import AuditParts, part_problem
 from heedful.jobs.request import AuditRequest, AuditSource, AuditWork
 from heedful.jobs.work import Tick, do_audit, do_part, do_training, needed_runs
 from heedful.settings import Run
-from heedful.store.audit_folders import audit_problem
 from heedful.store.folders import Files, files_in, write_files
-from heedful.store.store import Store, run_problem
+from heedful.store.store import Store, audit_problem, run_problem
 
 if TYPE_CHECKING:
     from distributed import Client, Future

@@ -16,9 +16,9 @@ from heedful.data import load as load_dataset
 from heedful.errors import DataError, SettingError
 from heedful.jobs.audit_parts import REST, ensure_prepared, scores_fingerprint, write_part
 from heedful.jobs.request import AuditRequest, AuditSource, AuditWork
-from heedful.models.pretrained.fingerprint import is_pretrained
-from heedful.models.transformers.loading import load_classifier
-from heedful.models.transformers.model import TransformerModel
+from heedful.models.hugging_face.attention_view import TransformerModel
+from heedful.models.hugging_face.model_files import is_pretrained
+from heedful.models.hugging_face.pretrained_modules import load_classifier
 from heedful.runs.classifiers import load_texts, load_view
 from heedful.runs.other_data import load_for
 from heedful.runs.own_models import load_own
@@ -187,14 +187,15 @@ def _read(run: Run) -> Dataset:
     digest = reading_digest(run)
     data = update_settings(run.data, {"fingerprint": ""})
     read = _read_once if digest else _read_once.__wrapped__
-    dataset = read(digest, data, run.text, run.reads_sentences)
+    dataset = read(digest, data.model_dump_json(), run.text.model_dump_json(), run.reads_sentences)
     remember_fingerprint(digest, dataset.fingerprint)
     return dataset
 
 
 @lru_cache(maxsize=2)
-def _read_once(digest: str | None, data: DataSettings, text: TextSettings, sentences: bool) -> Dataset:
-    return load_dataset(data, text, sentences=sentences)
+def _read_once(digest: str | None, data: str, text: str, sentences: bool) -> Dataset:
+    settings = DataSettings.model_validate_json(data), TextSettings.model_validate_json(text)
+    return load_dataset(*settings, sentences=sentences)
 
 
 def _check_content(data: DataSettings, dataset: Dataset, fingerprint: str) -> None:

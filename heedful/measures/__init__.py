@@ -1,6 +1,5 @@
 """Pure measures on tensors: divergences, rank agreement, separation of groups (AUROC), intervals."""
 
-from heedful.measures.conicity import conicity
 from heedful.measures.divergence import entropy, js_divergence, kl_divergence, total_variation
 from heedful.measures.interval import (
     Estimate,
@@ -12,13 +11,14 @@ from heedful.measures.interval import (
 )
 from heedful.measures.ranking import (
     TIED,
+    conicity,
     kendall_tau,
     kendall_top_k_distance,
     rank_descending,
+    shares_below,
     ties_within,
     top_k_overlap,
 )
-from heedful.measures.separation import shares_below
 
 __all__ = [
     "TIED",

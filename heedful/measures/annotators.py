@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from heedful.measures.plausibility import average_precision, token_f1
+from heedful.measures.average_precision import average_precision, token_f1
 
 Marks = Float[Tensor, "batch annotator item"]
 

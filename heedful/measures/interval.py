@@ -12,9 +12,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.measures.crossed import Cells
-from heedful.measures.ratio import ROUNDING, ratio_ends
-from heedful.measures.spread import Spread, ends, pooled_ends, pooled_mean, spread_of, spread_of_difference
+from heedful.measures.fieller import ROUNDING, ratio_ends
+from heedful.measures.mean_moments import Spread, ends, pooled_ends, pooled_mean, spread_of, spread_of_difference
+from heedful.measures.two_way_variance import Cells
 
 LEVEL = 0.95
 HALVINGS = 50

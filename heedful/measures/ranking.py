@@ -286,3 +286,57 @@ def _exact_p_table() -> Float[Tensor, "n pair"]:
             cumulative = list(accumulate(orders))
         rows.append([min(1.0, 2 * at_most / factorial(n)) for at_most in cumulative])
     return torch.tensor(rows, dtype=torch.float64)
+
+
+# Separation of two groups of items by a value (AUROC).
+
+
+def shares_below(
+    values: Float[Tensor, "*batch item"], others: Bool[Tensor, "*batch item"]
+) -> Float[Tensor, "*batch item"]:
+    """For each item the share of the other group's items with a smaller value; equal ones count half.
+
+    The mean over a group is the area under the ROC curve (AUROC): the probability that a member of the group has a
+    larger value than a member of the other. 1 where the group is entirely above the other, .5 where the two are mixed
+    or all equal. NaN where the other group is empty, or the item's value is NaN. In float64.
+
+    Args:
+        others: True on the other group's items.
+
+    >>> values = torch.tensor([[3.0, 1.0, 2.0, 2.0]])
+    >>> shares_below(values, torch.tensor([[False, True, False, True]]))
+    tensor([[1.0000, 0.2500, 0.7500, 0.7500]], dtype=torch.float64)
+    """
+    undefined = values.isnan()
+    others = others & ~undefined
+    # Infinity, so that items outside the other group are below nothing; an infinite value only ties with them.
+    ranked = values.double().masked_fill(~others, torch.inf).sort(-1).values.contiguous()
+    asked = values.double().masked_fill(undefined, 0.0).contiguous()
+    count = others.sum(-1, keepdim=True).double()
+    below, not_above = (torch.searchsorted(ranked, asked, right=right).double() for right in (False, True))
+    return ((below + not_above.minimum(count)) / (2 * count)).masked_fill(undefined, torch.nan)
+
+
+# How much vectors point the same way.
+
+
+def conicity(hidden: Float[Tensor, "batch item hidden"], items: Bool[Tensor, "batch item"]) -> Float[Tensor, " batch"]:
+    """The mean over items of cos(h_i, m), m being the mean of the states: 1 where all point the same way.
+
+    Near 0 where the states cancel out; 1 for a text of a single item. A state of length 0 counts as orthogonal to all.
+    Mohankumar et al. (2020, section 3.1), after Chandrahas et al. (2018).
+
+    >>> states = torch.tensor([[[3.0, 4.0], [6.0, 8.0], [9.0, 9.0]], [[1.0, 0.0], [0.0, 1.0], [9.0, 9.0]]])
+    >>> conicity(states, torch.tensor([[True, True, False], [True, True, False]]))
+    tensor([1.0000, 0.7071])
+    """
+    states = hidden.where(items[..., None], 0.0)
+    units = unit_vectors(states)
+    # The mean has the direction of the sum.
+    return (units * unit_vectors(states.sum(1, keepdim=True))).sum((1, 2)) / items.sum(1)
+
+
+def unit_vectors(vectors: Float[Tensor, "batch item hidden"]) -> Float[Tensor, "batch item hidden"]:
+    """The vectors at length 1; those of length 0 stay, and have no gradient."""
+    square = vectors.square().sum(-1, keepdim=True)
+    return vectors * square.where(square > 0, torch.inf).rsqrt()

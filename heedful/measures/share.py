@@ -4,9 +4,9 @@ from math import nan, sqrt
 
 from scipy.special import ndtri
 
-from heedful.measures.crossed import Cells, Moments, crossed
 from heedful.measures.interval import Estimate
-from heedful.measures.spread import t_quantile
+from heedful.measures.mean_moments import t_quantile
+from heedful.measures.two_way_variance import Cells, Moments, crossed
 
 
 def wilson_ends(share: float, n: int, level: float = 0.95) -> tuple[float, float]:

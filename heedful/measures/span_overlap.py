@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Bool, Float, Int, Real
 from torch import Tensor
 
-from heedful.measures.plausibility import top_k_probabilities
+from heedful.measures.average_precision import top_k_probabilities
 
 THRESHOLD = 0.5
 """The smallest IOU at which a span counts as matched."""

@@ -12,8 +12,8 @@ from heedful.errors import SettingError, pick
 from heedful.models.attention import ATTENTIONS, masked_softmax
 from heedful.models.encoders import Hierarchical, build_encoder
 from heedful.models.heads import HEADS
-from heedful.models.pretrained.fingerprint import is_pretrained
-from heedful.models.pretrained.words import PretrainedWords, check_vocabulary
+from heedful.models.hugging_face.model_files import is_pretrained
+from heedful.models.hugging_face.word_embedding import PretrainedWords, check_vocabulary
 from heedful.settings import NetworkSettings
 from heedful.types import Batch, Encoded
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heedful.errors import SettingError
-from heedful.report.audit_files import AuditFiles, read_audit, without_texts
+from heedful.report.audits import AuditFiles, read_audit, without_texts
 
 if TYPE_CHECKING:
     from heedful.report.figure import Figure

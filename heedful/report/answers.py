@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from heedful.formatting import format_number
-from heedful.report.audit_files import AuditFiles
+from heedful.report.audits import AuditFiles
 from heedful.schema import ClassAnswer, Interval, RankingShare, Shares, Verdict
 from heedful.verdict.answer_text import recommendation_text, remarks, share_text
 

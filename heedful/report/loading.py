@@ -10,16 +10,15 @@ from heedful.auditing.audit import Audit, Report, Scores
 from heedful.auditing.words import OwnWords
 from heedful.data import load as load_dataset
 from heedful.errors import DataError, SettingError, StoreError
-from heedful.models.pretrained.files import PREFIX
-from heedful.models.transformers.model import TransformerModel
-from heedful.report.audit_files import read_audit
+from heedful.models.hugging_face.attention_view import TransformerModel
+from heedful.models.hugging_face.model_files import PREFIX
+from heedful.report.audits import read_audit
 from heedful.runs.classifiers import CONFIGURATION, load_texts, load_view, trained_on
 from heedful.runs.other_data import load_for
 from heedful.settings import AuditSettings, DataSettings, Run, TextSettings
-from heedful.settings.companions import Companions
+from heedful.settings.comparison_models import Companions
 from heedful.settings.validation import validate_settings
-from heedful.store.audit_folders import find_audit
-from heedful.store.store import Store, is_finetuned
+from heedful.store.store import Store, find_audit, is_finetuned
 from heedful.training.trained import Trained
 from heedful.types import Batch, Dataset, Model
 

@@ -1,5 +1,6 @@
 """What a notebook shows of audits: a piece of HTML that stands alone, in light and in dark."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -8,17 +9,18 @@ from heedful.errors import SettingError
 from heedful.formatting import printable
 from heedful.report import write_report
 from heedful.report.answers import shown_answer
-from heedful.report.audit_files import AuditFiles
-from heedful.report.battery import question_rows
-from heedful.report.examples import chosen_examples
-from heedful.report.heatmap import example_data
-from heedful.report.names import short_name
+from heedful.report.audits import AuditFiles, short_name
+from heedful.report.battery_lines import question_rows
+from heedful.report.explanations import Token, audit_sentences, definitions
+from heedful.report.explanations import printable as printable_rows
+from heedful.report.heat_map import chosen_examples, example_data
 from heedful.report.page import HERE, render_page, templates
 from heedful.store.folders import files_in, reason, write_files
 from heedful.verdict.answer_text import accuracy_text
 
 if TYPE_CHECKING:
     from heedful.auditing.audit import Audit
+    from heedful.auditing.explanation import Explanation
 
 STRONGEST = 0.55
 """Opacity of the color of the largest weight: black and white can both be read on it."""
@@ -59,7 +61,7 @@ def save_audit_to(audit: "Audit", place: str | Path) -> Path:
         )
     if is_page:
         return _write_page(audit, place)
-    from heedful.store.audit_folders import save_audit
+    from heedful.store.store import save_audit
 
     with TemporaryDirectory() as parent:
         save_audit(audit, Path(parent) / "audit")
@@ -102,3 +104,36 @@ def _color(strength: float) -> str:
     'rgba(240, 130, 0, 0.275)'
     """
     return f"rgba({HUE}, {round(STRONGEST * strength, 3):g})"
+
+
+# What a notebook shows of explanations: a piece of HTML that stands alone, in light and in dark.
+
+AGAINST = "40, 120, 220"
+"""Red, green and blue behind words that oppose the prediction."""
+MOST_TEXTS = 10
+"""Explanations that are shown; their page has all."""
+
+
+def explanations_in_notebook(explanations: "Sequence[Explanation]", notes: Sequence[str] = ()) -> str:
+    """The outcome of each text with its heat maps and sentences, and what the model's audit says."""
+    left_out = len(explanations) - MOST_TEXTS
+    more = [f"{left_out} more on the page that `save` writes."] if left_out > 0 else []
+    environment = templates(HERE)
+    environment.filters |= {"printable": printable_rows, "color": _mixed_color}
+    return environment.get_template("notebook_explanation.html").render(
+        explanations=explanations[:MOST_TEXTS],
+        rows=explanations,
+        audit=audit_sentences(explanations[:MOST_TEXTS]),
+        definitions=definitions(explanations),
+        notes=[*notes, *more],
+        most=MOST_TOKENS,
+    )
+
+
+def _mixed_color(token: Token) -> str:
+    """The color behind a word, as CSS has it.
+
+    >>> _mixed_color(Token("", "a", 0.5, "0.5", against=False, is_key=False, is_top=False))
+    'rgba(240, 130, 0, 0.275)'
+    """
+    return f"rgba({AGAINST if token.against else HUE}, {round(STRONGEST * token.strength, 3):g})"

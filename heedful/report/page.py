@@ -13,14 +13,12 @@ from markupsafe import Markup
 from heedful import __version__
 from heedful.formatting import UNDEFINED
 from heedful.report.answers import ranking_rows, recommended_ranking, shown_answer
-from heedful.report.audit_files import AuditFiles
-from heedful.report.battery import group_headings, question_rows
+from heedful.report.audits import AuditFiles, shown_settings
+from heedful.report.battery_lines import group_headings, question_rows
 from heedful.report.drawing import DARK
-from heedful.report.examples import chosen_examples
 from heedful.report.figure import Figure, inline_svg
 from heedful.report.figures import draw_figures
-from heedful.report.heatmap import embedded_json, example_data
-from heedful.report.names import shown_settings
+from heedful.report.heat_map import chosen_examples, embedded_json, example_data
 from heedful.report.texts import gather_texts
 from heedful.schema import Substitution, Verdict, Word, Words
 from heedful.verdict.answer_text import QUESTION, accuracy_text

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 import polars as pl
 
 from heedful.errors import StoreError
-from heedful.report.audit_files import AuditFiles, read_audit
+from heedful.report.audits import AuditFiles, read_audit
 from heedful.schema import Verdict, updated
-from heedful.store.audit_folders import audit_problem, audits_of_run, pooled_key, save_audit
+from heedful.store.store import audit_problem, audits_of_run, pooled_key, save_audit
 from heedful.verdict.pooling import pooled_verdict
 
 Table = TypeVar("Table", pl.DataFrame, pl.LazyFrame)

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from heedful.report.audit_files import AuditFiles
-from heedful.report.names import distinct_names, printable
+from heedful.report.audits import AuditFiles, distinct_names, printable
 from heedful.schema import Heads, Ranking
 
 MOST_CLASSES = 5

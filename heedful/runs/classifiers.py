@@ -6,8 +6,8 @@ from pathlib import Path
 from heedful.data import load as load_dataset
 from heedful.data import load_unlabeled
 from heedful.errors import StoreError
-from heedful.models.transformers.loading import PREFIX, load_classifier
-from heedful.models.transformers.model import TransformerModel
+from heedful.models.hugging_face.attention_view import TransformerModel
+from heedful.models.hugging_face.pretrained_modules import PREFIX, load_classifier
 from heedful.runs.other_data import every_text_is_new
 from heedful.settings import DataSettings, Run, TextSettings
 from heedful.store.run_file import RUN_FILE, read_run_file

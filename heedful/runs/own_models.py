@@ -20,7 +20,7 @@ from heedful.auditing.validation import first_line, named, validate_batches
 from heedful.errors import SettingError
 from heedful.jobs.request import AuditRequest
 from heedful.settings import AuditSettings
-from heedful.settings.companions import Companions
+from heedful.settings.comparison_models import Companions
 from heedful.types import Batch, Model
 
 PLACE = re.compile(r"(?P<file>.+\.py):(?P<function>[^\W\d]\w*)")

@@ -3,23 +3,35 @@
 Whatever writes or reads these files does it by this package. It imports no torch.
 """
 
-from heedful.schema.answers import (
+from heedful.schema.table_columns import EXAMPLES, NULLABLE, OPTIONAL, OUTCOMES, ROWS, UNCOUNTED
+from heedful.schema.verdict import (
+    GROUPS,
     Answer,
     AuditAnswer,
     ClassAnswer,
+    Group,
+    Heads,
+    Interval,
+    Line,
+    Number,
+    Outcome,
+    Ranking,
     RankingShare,
+    Reason,
     Recommendation,
     Removal,
+    SeedScore,
     SeedShare,
     Shares,
     ShownText,
+    Substitution,
     TextOutcome,
+    Training,
+    Verdict,
+    Word,
+    Words,
+    updated,
 )
-from heedful.schema.facts import Heads, Interval, Substitution, Training, Word, Words
-from heedful.schema.lines import Line, Ranking, SeedScore
-from heedful.schema.part import GROUPS, Group, Number, Outcome, Reason, updated
-from heedful.schema.tables import EXAMPLES, NULLABLE, OPTIONAL, OUTCOMES, ROWS, UNCOUNTED
-from heedful.schema.verdict import Verdict
 
 __all__ = [
     "Answer",

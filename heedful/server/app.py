@@ -14,15 +14,21 @@ from starlette.responses import HTMLResponse, Response
 from heedful.auditing.validation import first_line
 from heedful.errors import HeedfulError
 from heedful.server.actions import ACTIONS
-from heedful.server.decoding import decode
-from heedful.server.model_info import ModelInfo
+from heedful.server.contract import (
+    ActRequest,
+    DecodeRequest,
+    ModelInfo,
+    PictureRequest,
+    ReadRequest,
+    SaveRequest,
+    TextRequest,
+)
 from heedful.server.picture import draw_picture
 from heedful.server.reading import ReadText
-from heedful.server.requests import ActRequest, DecodeRequest, PictureRequest, ReadRequest, SaveRequest, TextRequest
-from heedful.server.saving import STATIC, save_page
+from heedful.server.saved_page import STATIC, save_page
 from heedful.server.security import REPORT_POLICY, Guard, refused
 from heedful.server.served import ModelGone, ServedModel
-from heedful.server.state import state_of
+from heedful.server.text_state import decode, state_of
 
 log = logging.getLogger(__name__)
 

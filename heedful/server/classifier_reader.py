@@ -3,11 +3,11 @@
 from heedful.auditing.checked_trace import validate_trace
 from heedful.auditing.explain_classifier import read_for_classifier
 from heedful.battery import Evidence
-from heedful.battery.context import Context
+from heedful.battery.evidence import Context
 from heedful.errors import DataError
+from heedful.models.hugging_face.attention_view import TransformerModel
+from heedful.models.hugging_face.tokenized_texts import batch_of, read_text
 from heedful.models.trace import trace
-from heedful.models.transformers.model import TransformerModel
-from heedful.models.transformers.texts import batch_of, read_text
 from heedful.server.reading import ReadText, check_text, cut_to_length, written
 
 

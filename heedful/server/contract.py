@@ -21,12 +21,127 @@ the JSON of `SavedPage`, escaped for a script element of type application/json; 
 Content-Security-Policy in a meta element.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from heedful.schema import Outcome
-from heedful.server.requests import Action
+
+# What the page may ask of the server: the bodies of its requests. The rules are those of `contract`.
+
+MOST_BYTES = 256 * 1024
+"""Of the body of a request."""
+MOST_CHARACTERS = 20_000
+"""Of a text."""
+MOST_WORDS = 2_000
+"""Of a text are read; a note says so where there are more."""
+MOST_SEED = 2**31 - 1
+
+Action = Literal[
+    "other_attention",
+    "remove_top",
+    "erase_ranking",
+    "smallest_set",
+    "shuffle",
+    "worst_permutation",
+    "uniform",
+    "worst_perturbation",
+    "embedding_noise",
+    "replace_word",
+]
+Ranking = Literal["attention", "weight_gradient", "attention_x_gradient", "gradient_x_input", "leave_one_out"]
+Norm = Literal["l1", "l2", "linf"]
+PictureFormat = Literal["svg", "png"]
+
+Weight = Annotated[FiniteFloat, Field(ge=0, le=1)]
+Attention = Annotated[list[Weight], Field(max_length=MOST_WORDS)]
+
+
+class Request(BaseModel):
+    """What a request may say: nothing else."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class TextRequest(Request):
+    """A text for a model to read.
+
+    Args:
+        model: `ModelInfo.id`.
+        query: the question or hypothesis, where `ModelInfo.has_query`; otherwise empty or left out.
+    """
+
+    model: Annotated[str, Field(min_length=1, max_length=200)]
+    text: Annotated[str, Field(max_length=MOST_CHARACTERS)]
+    query: Annotated[str, Field(max_length=MOST_CHARACTERS)] = ""
+
+
+class ReadRequest(TextRequest):
+    """POST /api/read: what the model makes of the text; the answer is a `TextState`.
+
+    Args:
+        is_quick: leave out what takes passes through the encoder: the outcome, and rankings such as leave-one-out.
+            While a person types, the page asks for this first, and for all of it when they pause.
+    """
+
+    is_quick: bool = False
+
+
+class DecodeRequest(TextRequest):
+    """POST /api/decode: what the model says under other attention; the answer is a `Decoded`.
+
+    Args:
+        attention: as many weights as the text has items; they sum to 1.
+        word_attention: hierarchical models only: as many weights as the text has words, which sum to 1 within each
+            sentence; None: the model's own.
+    """
+
+    attention: Attention
+    word_attention: Attention | None = None
+
+
+class ActOptions(Request):
+    """What an action can be given; each is used by those that its line names.
+
+    Args:
+        ranking: erase_ranking: the ranking to erase down.
+        seed: shuffle, embedding_noise: of what is drawn.
+        radius, norm: worst_perturbation: the ball around the model's attention.
+        scale: embedding_noise: the variance of the noise on each coordinate.
+        item: replace_word: the place of the word in `TextState.words`; None: the most attended that has a similar word.
+    """
+
+    ranking: Ranking = "attention"
+    seed: Annotated[int, Field(ge=0, le=MOST_SEED)] = 0
+    radius: Annotated[FiniteFloat, Field(ge=0, le=2)] = 0.1
+    norm: Norm = "l1"
+    scale: Annotated[FiniteFloat, Field(ge=0, le=100)] = 0.01
+    item: Annotated[int, Field(ge=0, lt=MOST_WORDS)] | None = None
+
+
+class ActRequest(TextRequest):
+    """POST /api/act: a button; the answer is an `Acted`. All actions begin from the model's own attention."""
+
+    action: Action
+    options: ActOptions = ActOptions()
+
+
+class SaveRequest(TextRequest):
+    """POST /api/save: one HTML file that works offline, as an attachment; for linear models only.
+
+    Args:
+        attention: where the sliders stand; None: the model's own.
+    """
+
+    attention: Attention | None = None
+
+
+class PictureRequest(TextRequest):
+    """POST /api/picture: the text as a heat map, as an attachment of type image/svg+xml or image/png."""
+
+    attention: Attention | None = None
+    format: PictureFormat = "svg"
+
 
 Solver = Literal["exact", "bound", "search"]
 
@@ -203,3 +318,113 @@ class Acted(BaseModel):
     most_radius: float | None = None
     text: str | None = None
     replaced: tuple[str, str] | None = None
+
+
+# What the page knows of a model: the answer of GET /api/models. The rules are those of `contract`. Needs no torch.
+
+
+class ExampleText(BaseModel):
+    """A text of the model's data.
+
+    Args:
+        label: what its data say it is.
+        marks: places in `TextState.words` that people, or the data's maker, marked; None where nobody did.
+    """
+
+    text: str
+    query: str = ""
+    label: str = ""
+    marks: list[int] | None = None
+
+
+class BatteryLine(BaseModel):
+    """A test of the audit, which explains the answer."""
+
+    name: str
+    question: str
+    sentence: str = ""
+
+
+class AuditStrip(BaseModel):
+    """What the model's audit says.
+
+    Args:
+        show: what it recommends to show; "not audited" if it has no answer.
+        question: that the headline answers; empty if the audit has no answer.
+        headline: the answer in one line.
+        sentences: its numbers: for all texts, or for each predicted class if the answers differ.
+        recommendation: what to do.
+    """
+
+    show: Literal["attention", "ranking", "key words", "nothing", "not audited"]
+    question: str
+    headline: str
+    sentences: list[str]
+    recommendation: str
+    lines: list[BatteryLine]
+
+
+class ActionInfo(BaseModel):
+    """A button.
+
+    Args:
+        title: what to write on it.
+        sentence: what it asks.
+        paper: whose question it is.
+        options: the names of the fields of `ActOptions` that it uses.
+        is_offered: False where this model cannot do it; `reason` says why.
+    """
+
+    name: Action
+    title: str
+    sentence: str
+    paper: str
+    options: list[str] = []
+    is_offered: bool = True
+    reason: str = ""
+
+
+class ModelInfo(BaseModel):
+    """GET /api/models: a list of these, in the order in which they were named.
+
+    Args:
+        id: what requests call it.
+        about: what it is, by name: Model, Data, Run and others.
+        item: what attention weighs: "word" or "sentence".
+        is_linear: whether `TextState.item_logits` is given, so that dragging needs no server.
+        is_hierarchical: whether items are sentences.
+        solver: how most actions are answered.
+        audit: None if the model has none.
+        report: whether GET /report/ID has a page.
+    """
+
+    id: str
+    name: str
+    about: dict[str, str]
+    labels: list[str]
+    item: str
+    is_linear: bool
+    is_hierarchical: bool
+    has_query: bool
+    solver: Solver
+    examples: list[ExampleText]
+    actions: list[ActionInfo]
+    audit: AuditStrip | None = None
+    report: bool = False
+
+
+class SavedPage(BaseModel):
+    """The JSON in a saved page.
+
+    Args:
+        reading: the answer of /api/read.
+        attention: where the sliders stand; None: the model's own.
+        version: of Heedful.
+    """
+
+    model: ModelInfo
+    text: str
+    query: str
+    reading: TextState
+    attention: list[float] | None
+    version: str

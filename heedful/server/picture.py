@@ -7,9 +7,9 @@ import polars as pl
 
 from heedful.report.drawing import COLOURS, STRONG
 from heedful.report.figure import Figure, to_png, to_svg
-from heedful.server.predictions import prediction_change
+from heedful.server.contract import PictureFormat
 from heedful.server.reading import ReadText
-from heedful.server.requests import PictureFormat
+from heedful.server.text_state import prediction_change
 
 WIDTH = 640
 LETTER, GAP, LINE = 7.4, 12.0, 26.0

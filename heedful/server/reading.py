@@ -11,7 +11,7 @@ from heedful.battery.evidence import Evidence
 from heedful.data.tokenizer import Span
 from heedful.errors import DataError, SettingError
 from heedful.schema import TextOutcome
-from heedful.server.requests import MOST_WORDS
+from heedful.server.contract import MOST_WORDS
 
 SUM_TOLERANCE = 1e-4
 """How far the sum of given weights may be from 1."""

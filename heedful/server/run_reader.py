@@ -8,7 +8,7 @@ from heedful.auditing.checked_trace import validate_trace
 from heedful.auditing.explain import read_for_run, task_of
 from heedful.auditing.subject import float64_eval_copy
 from heedful.battery import Evidence
-from heedful.battery.context import Context
+from heedful.battery.evidence import Context
 from heedful.data.batching import collate, encode_split, to_device
 from heedful.data.tokenizer import UNKNOWN
 from heedful.errors import DataError

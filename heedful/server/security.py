@@ -13,7 +13,7 @@ from urllib.parse import parse_qs
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from heedful.server.requests import MOST_BYTES
+from heedful.server.contract import MOST_BYTES
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "

@@ -13,10 +13,20 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from heedful.errors import SettingError
-from heedful.settings.answer import AnswerSettings, OutcomeSettings
-from heedful.settings.base import Count, NonNegative, Option, OptionValue, Positive, Seed, Settings, Share
-from heedful.settings.finetuning import FinetuneSettings
-from heedful.settings.versions import AUDIT_VERSION, BATTERY_VERSION, TRAINING_VERSION
+from heedful.settings.keys import AUDIT_VERSION, BATTERY_VERSION, TRAINING_VERSION
+from heedful.settings.run_and_audit import (
+    AnswerSettings,
+    Count,
+    FinetuneSettings,
+    NonNegative,
+    Option,
+    OptionValue,
+    OutcomeSettings,
+    Positive,
+    Seed,
+    Settings,
+    Share,
+)
 
 __all__ = [
     "AnswerSettings",

@@ -14,7 +14,7 @@ from pathlib import Path
 import heedful
 from heedful.errors import DataError, StoreError
 from heedful.settings import Run
-from heedful.settings.folder import cache_path, data_path, user_path
+from heedful.settings.data_folder import cache_path, data_path, user_path
 from heedful.settings.validation import update_settings
 from heedful.store.folders import sha256_of, write_file
 

@@ -13,8 +13,7 @@ from torch import Tensor
 from heedful.data.batching import EncodedSplit
 from heedful.errors import SettingError
 from heedful.models.attention_model import AttentionModel
-from heedful.token_scores.token_gradients import TokenGradients, token_gradients
-from heedful.token_scores.token_view import TokenView, token_view
+from heedful.token_scores.token_view import TokenGradients, TokenView, token_gradients, token_view
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,21 @@
 """What is recorded of tokens during training: scores, flow, V . W, norms, products of embeddings."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from copy import deepcopy
 from itertools import combinations_with_replacement
 
+import polars as pl
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from heedful.data.batching import EncodedSplit, read
+from heedful.data.tokenizer import SPECIAL, WordTokenizer
 from heedful.errors import SettingError
 from heedful.models.attention_model import AttentionModel, LinearAttentionModel
-from heedful.token_scores.classes import NEUTRAL
-from heedful.token_scores.directions import affine_matrix, attention_direction, head_rows
 from heedful.token_scores.flow import flow, has_flow
-from heedful.token_scores.scores import global_scores, local_scores
+from heedful.token_scores.scores import NEUTRAL, global_scores, local_scores, token_classes, token_counts
+from heedful.token_scores.token_view import affine_matrix, attention_direction, head_alignment, head_rows
 
 SIZE = 64
 """Batch size when the model is run on the texts."""
@@ -105,3 +106,58 @@ def _by_label(
         yield name, rows[0]
     else:
         yield from ((f"{name}[{label}]", row) for label, row in zip(labels, rows, strict=True))
+
+
+# Token scores over the course of training, as a tidy table.
+
+RECORD = pl.Schema({"epoch": pl.Int32, "token": pl.String, "measure": pl.String, "value": pl.Float64})
+
+
+class Recorder:
+    """Takes `measurements` of a model after chosen epochs and keeps them.
+
+    Raises at once if the model has no direction of attention or no linear head.
+
+    Args:
+        split: the training texts.
+        epochs: after which to measure; 0 is before training. If empty, nothing is computed.
+    """
+
+    def __init__(
+        self,
+        model: AttentionModel,
+        split: EncodedSplit,
+        words: WordTokenizer,
+        labels: Sequence[str],
+        epochs: Collection[int],
+    ):
+        self._model, self._split, self._labels, self._epochs = model, split, labels, epochs
+        self._parts: list[pl.DataFrame] = []
+        if epochs:
+            head_alignment(model)
+            self._words = words.words
+            self._classes = token_classes(token_counts(split, words.size, len(labels)))
+
+    def record(self, epoch: int) -> None:
+        """Measure the model, if this is one of the chosen epochs."""
+        if epoch not in self._epochs:
+            return
+        measured = measurements(self._model, self._split, self._classes, self._labels)
+        if not self._parts:
+            measured = {"class": self._classes.double(), **measured}
+        for measure, value in measured.items():
+            is_per_token = value.dim() == 1
+            values = value[len(SPECIAL) :].cpu().numpy() if is_per_token else [value.item()]
+            tokens = self._words[len(SPECIAL) :] if is_per_token else [None]
+            columns = {"epoch": epoch, "token": tokens, "measure": measure, "value": values}
+            self._parts.append(pl.DataFrame(columns, schema=RECORD))
+
+    @property
+    def table(self) -> pl.DataFrame | None:
+        """Columns epoch, token, measure, value; None if nothing was recorded.
+
+        A measure of the whole model has a null token. `class` is the number of the label that the token indicates in
+        the training texts, -1 for neutral and -2 for neither; it is recorded with the first epoch only. Special symbols
+        are left out.
+        """
+        return pl.concat(self._parts) if self._parts else None

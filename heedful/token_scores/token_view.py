@@ -3,14 +3,147 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn.functional import one_hot
 
+from heedful.data.batching import EncodedSplit, read
 from heedful.errors import SettingError
-from heedful.models.attention import Additive, Dot
+from heedful.models.attention import Additive, Dot, masked_softmax
 from heedful.models.attention_model import AttentionModel
 from heedful.models.encoders.tokenwise import TokenWise
-from heedful.token_scores.directions import affine_matrix, linear_head
+from heedful.models.heads import LinearHead, with_both_classes
+from heedful.types import Batch, Model
+
+# The directions that attention (V) and the head (W) look for in the space of the hidden states.
+
+
+def attention_direction(model: Model) -> Float[Tensor, " hidden"]:
+    """V, the direction in which a hidden state's attention score grows.
+
+    Dot attention scores h . V / lambda, where V is its learnt query. Additive attention scores v . tanh(A h + c), where
+    V = A' v is the direction for states small enough that tanh is linear (Sun and Lu 2020, supplementary material).
+    """
+    attention = _attention_model(model).attention
+    if isinstance(attention, Dot) and attention.query is not None:
+        return attention.query.weight[0]
+    if isinstance(attention, Additive):
+        return attention.score.weight[0] @ attention.hidden.weight
+    raise SettingError(
+        "attention must be 'additive', or 'dot' without a query, to have a direction V of its own; "
+        f"it was {type(attention).__name__.lower()}. Choose one of them, on texts without a query."
+    )
+
+
+def linear_head(model: Model) -> nn.Linear:
+    """The layer that maps a hidden state to logits; raises if the logits depend on more than that linear layer."""
+    model = _attention_model(model)
+    if not isinstance(model.head, LinearHead) or model.query_encoder is not None:
+        raise SettingError(
+            "the head must be 'linear', on texts without a query, to have a direction W in the space of the states; "
+            f"it was a {type(model.head).__name__}{'' if model.query_encoder is None else ' with a query'}."
+        )
+    return model.head.linear
+
+
+def head_rows(model: Model) -> Float[Tensor, "rows hidden"]:
+    """W, the directions in which the logits grow: a single row for two labels, one row per label for more."""
+    return linear_head(model).weight
+
+
+def affine_matrix(model: Model) -> Float[Tensor, "hidden embed"] | None:
+    """M, if the encoder is h = M e; None for every other encoder."""
+    encoder = _attention_model(model).encoder
+    layers = encoder.layers if isinstance(encoder, TokenWise) else None
+    return layers.weight if isinstance(layers, nn.Linear) else None
+
+
+def head_alignment(model: Model) -> Float[Tensor, " rows"]:
+    """V . W, how far attention and head look in the same direction: one number for two labels, one per label for more.
+
+    If it is positive, training that makes a word more positive also raises its attention score, and training that makes
+    a word more negative lowers it; if it is negative, the reverse: terms A and D of Sun and Lu (2020, section 4).
+    """
+    return head_rows(model) @ attention_direction(model)
+
+
+def _attention_model(model: Model) -> AttentionModel:
+    if not isinstance(model, AttentionModel):
+        raise SettingError(f"V and W are known of Heedful's own models; this one is a {type(model).__name__}.")
+    return model
+
+
+# Minus the gradient of the loss to each token's polarity and attention score, summed over the texts it occurs in.
+
+SIZE = 256
+"""Batch size: texts whose gradients are summed at once."""
+
+
+@dataclass(frozen=True)
+class TokenGradients:
+    """Minus the gradients of a loss to the two scores of each token, summed over the token's occurrences.
+
+    Minus, so that they point where gradient descent goes.
+
+    Args:
+        polarity: to its polarity at fixed attention: Sun and Lu's (2020) pi(e), equation 16.
+        score: to its attention score: their rho(e), equation 20, divided by the temperature.
+    """
+
+    polarity: Float[Tensor, "token rows"]
+    score: Float[Tensor, " token"]
+
+
+def token_gradients(
+    split: EncodedSplit,
+    polarity: Float[Tensor, "token rows"],
+    scores: Float[Tensor, " token"],
+    bias: Float[Tensor, " rows"],
+    temperature: float,
+) -> TokenGradients:
+    """Minus the gradients of the summed loss of a split to the polarity and attention score of every token.
+
+    For a model without context: a token has the same two scores in every text, so they are looked up and the model need
+    not be run.
+    """
+    to_polarity, to_score = torch.zeros_like(polarity), torch.zeros_like(scores)
+    for batch in read(split, SIZE, scores.device):
+        attention = masked_softmax(scores[batch.tokens] / temperature, batch.attendable)
+        item_polarity = polarity[batch.tokens]
+        errors = _errors(batch, (attention[:, None] @ item_polarity)[:, 0] + bias)
+        item_to_polarity, item_to_score = item_gradients(attention, item_polarity, errors)
+        tokens = batch.tokens[batch.attendable]
+        to_polarity.index_add_(0, tokens, item_to_polarity[batch.attendable])
+        to_score.index_add_(0, tokens, item_to_score[batch.attendable] / temperature)
+    return TokenGradients(to_polarity, to_score)
+
+
+def item_gradients(
+    attention: Float[Tensor, "batch item"],
+    polarity: Float[Tensor, "batch item rows"],
+    errors: Float[Tensor, "batch rows"],
+) -> tuple[Float[Tensor, "batch item rows"], Float[Tensor, "batch item"]]:
+    """Minus the gradients of each text's loss to the polarities and to the attention scores of its items.
+
+    alpha_j r, and alpha_j r . (s_j - s) with s = sum over items of alpha_j s_j; the latter sum to 0 over the items.
+
+    Args:
+        errors: r, minus the gradient of the loss to the logits.
+
+    >>> attention, polarity = torch.tensor([[0.75, 0.25]]), torch.tensor([[[1.0], [-1.0]]])
+    >>> item_gradients(attention, polarity, torch.tensor([[0.4]]))  # s = 0.5
+    (tensor([[[0.3000], [0.1000]]]), tensor([[ 0.1500, -0.1500]]))
+    """
+    mean = attention[:, None] @ polarity
+    to_polarity = attention[..., None] * errors[:, None]
+    return to_polarity, (to_polarity * (polarity - mean)).sum(-1)
+
+
+def _errors(batch: Batch, logits: Float[Tensor, "batch rows"]) -> Float[Tensor, "batch rows"]:
+    """Minus the gradient of each text's -ln p(label) to its logits: onehot(label) - p."""
+    p = with_both_classes(logits).softmax(-1)
+    return (one_hot(batch.labels, p.shape[1]) - p)[:, -logits.shape[1] :]
 
 
 @dataclass(frozen=True)

@@ -14,16 +14,14 @@ from torch.optim.lr_scheduler import LambdaLR
 
 from heedful.data.batching import bucketed, in_order
 from heedful.errors import HeedfulError, SettingError, pick
-from heedful.models.pretrained.files import quiet
-from heedful.models.pretrained.hugging_face import FastTokenizer, HuggingFaceModel
-from heedful.models.transformers.pretrained import load_pretrained
-from heedful.models.transformers.texts import text_of
-from heedful.models.transformers.words import longest_text
+from heedful.models.hugging_face.model_files import FastTokenizer, HuggingFaceModel, quiet
+from heedful.models.hugging_face.pretrained_modules import load_pretrained
+from heedful.models.hugging_face.subwords import longest_text
+from heedful.models.hugging_face.tokenized_texts import text_of
 from heedful.settings import FinetuneSettings, Run
-from heedful.training.finetuned import Finetuned
 from heedful.training.metrics import METRICS, READ_SIZE, metrics
 from heedful.training.start import check_content
-from heedful.training.trained import Progress, Record
+from heedful.training.trained import Finetuned, Progress, Record
 from heedful.types import Dataset, Example
 
 Report = Callable[[Progress], None]

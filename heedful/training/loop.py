@@ -12,16 +12,15 @@ from torch.optim import Optimizer
 from heedful.data.batching import EncodedSplit, bucketed, collate, encode_split, pad_items, to_device
 from heedful.errors import HeedfulError, pick
 from heedful.models.attention_model import AttentionModel
-from heedful.models.pretrained.words import PretrainedWords
+from heedful.models.hugging_face.word_embedding import PretrainedWords
 from heedful.models.trace import trace
 from heedful.settings import Run, TrainingSettings
-from heedful.token_scores.recording import Recorder
+from heedful.token_scores.measurements import Recorder
 from heedful.training.methods import METHODS, Method, bind_logs, bind_loss, stopping
 from heedful.training.methods.method import Loss
 from heedful.training.methods.vanilla import vanilla
 from heedful.training.metrics import METRICS, Outputs, metrics, outputs
-from heedful.training.pretrained import read_in_advance
-from heedful.training.start import build_start, check_content, check_reference, examples_by_split
+from heedful.training.start import build_start, check_content, check_reference, examples_by_split, read_in_advance
 from heedful.training.teachers import check_teachers, planned_teachers, reference_outputs
 from heedful.training.trained import Progress, Record, Trained
 from heedful.types import Batch, Dataset, Reference, Trace

@@ -19,12 +19,11 @@ from heedful.schema import (
     Shares,
     ShownText,
 )
+from heedful.schema.rankings import VARIANTS, ranking_title
 from heedful.settings import AuditSettings
 from heedful.verdict.answer_text import per_100
-from heedful.verdict.answers import Outcomes, answer_all, headline_of, shares_of
-from heedful.verdict.gate import has_learnt, is_labeled
-from heedful.verdict.outcome_table import flags_of, outcomes_of
-from heedful.verdict.ranking_names import VARIANTS, ranking_title
+from heedful.verdict.answers import Outcomes, answer_all, flags_of, headline_of, outcomes_of, shares_of
+from heedful.verdict.constant_baseline import has_learnt, is_labeled
 from heedful.verdict.recommendation import Candidate, choose, price_text, recommend
 
 HALVES_SEED = 0

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from heedful.schema import TextOutcome
-from heedful.verdict.ranking_names import ranking_title
+from heedful.schema.rankings import ranking_title
 
 BADGES = {"points": "points", "misses": "misses", "no_small_set": "no small set", None: "no outcome"}
 """The outcome in a word or two."""

@@ -8,8 +8,8 @@ import polars as pl
 from heedful.schema import Line, SeedScore, Verdict, updated
 from heedful.settings import AuditSettings
 from heedful.verdict.audit_answer import answer_audit
-from heedful.verdict.gate import has_learnt, is_labeled
-from heedful.verdict.rankings import compare_rankings
+from heedful.verdict.constant_baseline import has_learnt, is_labeled
+from heedful.verdict.ranking_comparison import compare_rankings
 from heedful.verdict.scoring import Rows, columns_of, lines_across
 
 

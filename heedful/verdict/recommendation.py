@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from heedful.schema import Answer, ClassAnswer, Recommendation
+from heedful.schema.rankings import ranking_title
 from heedful.verdict.answer_text import per_100
-from heedful.verdict.ranking_names import ranking_title
 
 PRICES: dict[str, tuple[float, float]] = {
     "attention": (0, 0),

@@ -2,8 +2,10 @@ from dataclasses import replace
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
-from heedful.attribution.items import item_of_token, items_are_tokens
+from heedful.attribution.items import item_of_token, items_are_tokens, of_similar_length
 from heedful.errors import SettingError
 from heedful.models.trace import trace
 from support.models import make, make_batch
@@ -30,3 +32,11 @@ def test_items_that_nothing_numbers_are_refused(sentence):
     seen = trace(make("hierarchical"), make_batch())
     with pytest.raises(SettingError, match="`Batch.sentence`, the index of the item"):
         item_of_token(replace(seen, batch=replace(seen.batch, sentence=sentence)))
+
+
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=11), st.integers(1, 100))
+def test_every_text_comes_once_and_no_chunk_is_too_large(lengths, most):
+    chunks = [chunk.tolist() for chunk in of_similar_length(torch.tensor(lengths), most)]
+    assert sorted(text for chunk in chunks for text in chunk) == list(range(len(lengths)))
+    for chunk in chunks:
+        assert len(chunk) == 1 or len(chunk) * max(lengths[text] for text in chunk) <= most

@@ -6,8 +6,13 @@ from itertools import product
 import pytest
 import torch
 
-from heedful.attribution import leave_one_out, leave_one_out_imposed, leave_one_out_reference
-from heedful.attribution.reuse import convolution, recurrent_step
+from heedful.attribution import (
+    convolution,
+    leave_one_out,
+    leave_one_out_imposed,
+    leave_one_out_reference,
+    recurrent_step,
+)
 from heedful.models.encoders import ENCODERS, FLAT
 from heedful.models.trace import trace
 from heedful.types import Batch

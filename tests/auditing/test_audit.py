@@ -12,7 +12,7 @@ from heedful.auditing.audit import audit
 from heedful.errors import HeedfulError, SettingError
 from heedful.schema import Verdict
 from heedful.settings import AuditSettings, key_of
-from heedful.settings.companions import Companions
+from heedful.settings.comparison_models import Companions
 from heedful.settings.validation import update_settings
 from heedful.training.loop import train
 from heedful.types import Dataset, Example

@@ -5,8 +5,8 @@ import torch
 
 from heedful.auditing.classifier import check_same_words, relabelled, subject_of_classifier
 from heedful.errors import DataError, SettingError
+from heedful.models.hugging_face.tokenized_texts import text_of
 from heedful.models.trace import trace
-from heedful.models.transformers.texts import text_of
 from heedful.settings import AuditSettings
 from heedful.types import Example
 from support.classifiers import make_dataset, two_classes

@@ -5,10 +5,10 @@ import pytest
 import torch
 
 from heedful.auditing.audit import audit
-from heedful.battery.attefa_family import family
+from heedful.battery.adversarial_models import family
 from heedful.jobs.planning import adversary_of
 from heedful.settings import AuditSettings
-from heedful.settings.companions import Companions
+from heedful.settings.comparison_models import Companions
 from heedful.settings.validation import update_settings
 from heedful.training.loop import train
 from heedful.verdict.scoring import columns_of

@@ -14,7 +14,7 @@ from heedful.auditing.explanation import Explanation, Guidance
 from heedful.auditing.outcomes import Judge
 from heedful.auditing.subject import subject_of_batches
 from heedful.battery import BATTERY, Evidence
-from heedful.battery.adversarial_search import search_adversary
+from heedful.battery.adversarial_attention import search_adversary
 from heedful.battery.evidence import RANKINGS
 from heedful.errors import SettingError
 from heedful.models.trace import trace

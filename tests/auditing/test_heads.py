@@ -4,8 +4,8 @@ from heedful.attribution import leave_one_out_imposed
 from heedful.auditing import heads
 from heedful.auditing.classifier import subject_of_classifier
 from heedful.auditing.heads import asks_of_heads, heads_of
+from heedful.models.hugging_face.head_measures import HeadMeasures, head_measures
 from heedful.models.trace import trace
-from heedful.models.transformers.heads import HeadMeasures, head_measures
 from heedful.settings import AuditSettings
 from support.classifiers import make_dataset, two_classes
 

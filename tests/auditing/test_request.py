@@ -5,7 +5,7 @@ from pydantic import ValidationError
 
 from heedful.jobs.request import AuditRequest
 from heedful.settings import AuditSettings
-from heedful.settings.companions import Companions
+from heedful.settings.comparison_models import Companions
 
 COMPANIONS = Companions(retrained="r", seeds=("s1", "s2"), adversaries=("a",), reference="b")
 REQUEST = AuditRequest(run="run", data="data", settings=AuditSettings(shown=3), companions=COMPANIONS)

@@ -10,7 +10,7 @@ from heedful.auditing import rows
 from heedful.auditing.audit import audit
 from heedful.auditing.rows import IMPORTANCES, chosen_tests, item_names
 from heedful.battery import BATTERY
-from heedful.data.labelled_texts import LabelledText, LabelledTexts, to_dataset
+from heedful.data.labeled_texts import LabelledText, LabelledTexts, to_dataset
 from heedful.errors import SettingError
 from heedful.schema import EXAMPLES, ROWS
 from heedful.settings import AuditSettings, DataSettings, OptionValue, TextSettings, key_of

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from heedful.battery import Evidence
-from heedful.battery.adversarial_search import search_adversary
+from heedful.battery.adversarial_attention import search_adversary
 from heedful.exact import eps_max_js
 from heedful.models.trace import trace
 from support.folders import needs_golden

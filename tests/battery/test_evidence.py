@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from heedful.battery import BATTERY, QUESTIONS, Evidence
-from heedful.battery.evidence import RANKINGS
-from heedful.battery.places import first_place, mean_over
+from heedful.battery import BATTERY, QUESTIONS, Context, Evidence
+from heedful.battery.evidence import RANKINGS, affordable
+from heedful.battery.weight_ranks import first_place, mean_over
 from heedful.models.trace import trace
 from support.by_hand import Bag, batch_of, evidence_by_hand
 from support.evidence import KINDS, evidence_of_kind, seeded
@@ -157,3 +157,32 @@ def test_permuted_evidence_is_the_model_under_its_permuted_weights(kind):
     torch.testing.assert_close(evidence.permuted.attention, permuted)
     torch.testing.assert_close(evidence.permuted.log_attention.exp(), permuted)
     torch.testing.assert_close(evidence.permuted.probabilities, evidence.decode(permuted).softmax(-1))
+
+
+@pytest.mark.parametrize("kind", ["token-wise", "not linear"])
+def test_a_model_of_ours_affords_all(kind):
+    assert affordable(evidence_of_kind(kind), 100) == 100
+
+
+@pytest.mark.parametrize(("is_cheap", "count", "wanted"), [(True, 100, 100), (False, 100, 10), (False, 7, 2)])
+def test_a_transformer_that_is_run_anew_for_each_affords_a_tenth(monkeypatch, is_cheap, count, wanted):
+    evidence = evidence_of_kind("token-wise")
+    monkeypatch.setattr(f"{affordable.__module__}.MultiHeadModel", type(evidence.model))
+    monkeypatch.setattr(type(evidence.model), "is_cheap", is_cheap, raising=False)
+    assert affordable(evidence, count) == wanted
+
+
+def test_what_needs_the_context_alone_is_computed_once():
+    asked = []
+
+    def length(context, more):
+        asked.append(more)
+        return len(context.vocabulary) + more
+
+    context = Context(vocabulary=("a", "b"))
+    assert [context.once(length, 1), context.once(length, 1), context.once(length, 5)] == [3, 3, 7]
+    assert asked == [1, 5]
+
+
+def test_without_counts_no_token_is_known():
+    assert Context().token_counts().equal(torch.zeros(0, 2, dtype=torch.long))

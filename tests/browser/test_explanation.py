@@ -6,7 +6,7 @@ import pytest
 
 import heedful
 from heedful.auditing.audit import audit
-from heedful.report.explanation_rows import outcome_lines, printable
+from heedful.report.explanations import outcome_lines, printable
 from heedful.training.loop import train
 from support.audits import QUICK
 from support.models import make, make_batch

@@ -15,7 +15,7 @@ def shown(page, place="#prediction"):
 
 def decoded(live, name, attention, text=TEXT):
     """The probabilities under other attention, by the model itself."""
-    from heedful.server.decoding import decode
+    from heedful.server.text_state import decode
 
     with live.models[name].reading(text) as read:
         return decode(read, attention).probabilities

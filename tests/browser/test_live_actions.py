@@ -3,7 +3,7 @@
 import pytest
 
 from heedful.server.actions import ACTIONS
-from heedful.server.requests import ActOptions
+from heedful.server.contract import ActOptions
 from support.live import TEXT
 
 pytestmark = pytest.mark.browser

@@ -102,7 +102,7 @@ def test_a_model_without_an_audit_says_so(opened):
 
 
 def test_sentences_are_dragged_and_then_their_words(opened, live):
-    from heedful.server.decoding import decode
+    from heedful.server.text_state import decode
 
     page = opened().choose("sentences")
     state = live.read("sentences", SENTENCES)

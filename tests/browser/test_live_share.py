@@ -49,7 +49,7 @@ def test_a_malformed_link_does_no_harm(opened):
 
 @pytest.mark.parametrize("name, text", [("average", TEXT), ("classes", TEXT), ("sentences", SENTENCES)])
 def test_the_saved_page_works_offline_with_the_same_logits(opened, browser, live, tmp_path, name, text):
-    from heedful.server.decoding import decode
+    from heedful.server.text_state import decode
 
     page = opened().choose(name)
     fader = page.page.locator("#items .fader").nth(1)

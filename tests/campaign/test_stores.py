@@ -7,8 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from heedful.cli import app
-from heedful.store.audit_folders import audit_problem
-from heedful.store.store import Store
+from heedful.store.store import Store, audit_problem
 from support.refusals import assert_refused, run_badly
 
 pytestmark = pytest.mark.slow

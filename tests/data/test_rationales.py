@@ -6,7 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.data.rationales import marked_tokens, read_rationales
+from heedful.data.rationales import (
+    FORMS,
+    excerpts_of,
+    form_of,
+    has_markers,
+    marked_tokens,
+    match_excerpts,
+    match_marked_text,
+    parse_values,
+    read_rationales,
+    span_of,
+)
 from heedful.data.tokenizer import WordTokenizer
 from heedful.errors import DataError, SettingError
 from heedful.settings import TextSettings
@@ -116,3 +127,117 @@ def test_tokens_are_marked_where_they_share_a_character_with_a_mark(text, data):
 def test_json_in_a_column_of_strings_is_read():
     values = [json.dumps([[6, 9]]), json.dumps([]), ""]
     assert read(values).spans == (((6, 9),), (), None)
+
+
+# Which of the ways of writing marks a column has.
+
+TEXT = "it is not bad"
+
+
+def form(*values, text=TEXT):
+    places = [f"a.csv, line {number}" for number in range(2, 2 + len(values))]
+    return form_of(parse_values(values), [text] * len(values), places, "why")
+
+
+@pytest.mark.parametrize(
+    ("values", "wanted"),
+    [
+        (([2, 3],), "words"),
+        (("2 3", "0"), "words"),
+        (([0, 1],), "words"),
+        (([0, 0, 1, 1], [1, 0, 0, 0]), "flags"),
+        (([False, True, True, False],), "flags"),
+        (("0,0,1,1", ""), "flags"),
+        (([0, 0, 1, 1], [3]), "words"),
+        (([[6, 9]], []), "characters"),
+        (("[[6, 13]]",), "characters"),
+        (("6-9; 10-13",), "characters"),
+        (([{"start": 6, "end": 9, "label": "x"}],), "characters"),
+        (([[6, 9, "NEGATION"]],), "characters"),
+        (([(6, 9)],), "characters"),
+        (([[1, 3]], [[3, 4]]), "word spans"),
+        (("it is **not** bad", TEXT), "marked text"),
+        (("not | bad",), "excerpts"),
+        ((["not", "bad"],), "excerpts"),
+        (("not", "1984"), "excerpts"),
+        ((None, float("nan"), " "), "excerpts"),
+    ],
+)
+def test_a_column_is_of_the_form_that_its_values_have(values, wanted):
+    assert form(*values) == wanted
+    assert wanted in FORMS
+
+
+@pytest.mark.parametrize("values", [([1, "bad"],), ({"from": 3},), ([[1]],), ([1.5],), ([2], [[0, 2]]), ([[None, 3]],)])
+def test_anything_else_is_refused_with_its_place_and_what_to_write(values):
+    with pytest.raises(
+        DataError, match=r"column 'why' must hold marks, written in the same way .* a.csv, line 2.*Write"
+    ):
+        form(*values)
+
+
+def test_a_string_that_is_no_json_is_text():
+    assert parse_values(["[[not]] bad", "{so"]) == ["[[not]] bad", "{so"]
+
+
+def test_too_deep_or_too_long_is_no_trouble():
+    deep, long = "[" * 100_000, "9" * 10_000
+    assert parse_values([deep]) == [deep] and parse_values([long]) == [long]
+
+
+def test_the_ends_of_a_span():
+    assert span_of([3, 5, "x"]) == span_of((3, 5)) == span_of({"end": 5, "start": 3}) == (3, 5)
+    for wrong in ([3], "3-5", None, [3.0, 5.0]):
+        with pytest.raises(TypeError):
+            span_of(wrong)
+
+
+# Marks written as text, found in the text they are of.
+
+MARKERS = [("<mark>", "</mark>"), ("<b>", "</b>"), ("<em>", "</em>"), ("[[", "]]"), ("**", "**")]
+
+
+def parts(spans, text):
+    return [text[start:end] for start, end in spans]
+
+
+@pytest.mark.parametrize(("begin", "end"), MARKERS)
+def test_what_stands_in_markers_is_found(begin, end):
+    text = "It isn't bad, not BAD at all."
+    written = f"It isn't {begin}bad{end}, not {begin}BAD at{end} all."
+    assert has_markers(written) and not has_markers(text)
+    matched = match_marked_text(written, text)
+    assert matched.spans == ((9, 12), (18, 24)) and matched.unmatched == 0
+
+
+@given(st.lists(st.tuples(st.text(alphabet="abİß é.", min_size=1, max_size=5), st.booleans()), min_size=1, max_size=8))
+def test_any_text_with_some_of_it_in_markers_gives_back_its_marks(pieces):
+    text = "|".join(piece for piece, _ in pieces)
+    written = "|".join(f"[[{piece}]]" if is_marked else piece for piece, is_marked in pieces)
+    wanted = [piece.strip() for piece, is_marked in pieces if is_marked and piece.strip()]
+    matched = match_marked_text(written, text)
+    assert [part.strip() for part in parts(matched.spans, text)] == wanted
+    assert match_marked_text(written.upper().replace(" ", "  "), text.upper()).unmatched == 0
+
+
+def test_a_part_is_looked_for_by_itself_where_the_rest_was_changed():
+    matched = match_marked_text("a **good film** (shortened) and **never** ...", "It was a good film, and I liked it.")
+    assert parts(matched.spans, "It was a good film, and I liked it.") == ["good film"]
+    assert matched.unmatched == 1
+
+
+def test_excerpts_are_whole_words_and_equal_ones_stand_at_different_places():
+    text = "Goodness, a good, GOOD  film. No good"
+    matched = match_excerpts(["good", "good", "good", "good", "film.  no"], text)
+    assert parts(matched.spans, text) == ["good", "GOOD", "good", "film. No"]
+    assert matched.unmatched == 0
+
+
+def test_excerpts_that_are_nowhere_are_counted():
+    matched = match_excerpts(["go", "bad", " ", "film"], "a good film")
+    assert matched.spans == ((7, 11),) and matched.unmatched == 2
+
+
+def test_excerpts_are_separated_by_a_bar_or_a_line_break():
+    assert excerpts_of(" a b | c\nd ") == ["a b", "c", "d"]
+    assert excerpts_of("  ") == []

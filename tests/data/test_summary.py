@@ -1,6 +1,6 @@
 import json
 
-from heedful.data.labelled_texts import Dropped, LabelledText, LabelledTexts
+from heedful.data.labeled_texts import Dropped, LabelledText, LabelledTexts
 from heedful.data.summary import summarize
 from heedful.settings import DataSettings, TextSettings
 

@@ -6,9 +6,8 @@ import pytest
 import torch
 
 from heedful.data import synonyms
-from heedful.data.function_words import FUNCTION_WORDS
 from heedful.data.synonyms import MIN_COSINE, MIN_SIMILARITY, find_synonyms, missing_sources
-from heedful.data.wordnet import synonym_candidates
+from heedful.data.wordnet import FUNCTION_WORDS, synonym_candidates
 from heedful.errors import DataError
 
 WORDNET = {

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
-import heedful.exact.bracket as bracket
+import heedful.exact.several_classes as bracket
 from heedful.exact import (
     answer_stands_on_bracket,
     answer_stands_without_top,

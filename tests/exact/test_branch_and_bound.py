@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heedful.exact.branch_and_bound import branched, chords, furthest_corners, largest_weights
-from heedful.exact.hull_programs import Programs, attention_of, first_basis, programs_of
-from heedful.exact.overlap import divergence, overlap_loss
+from heedful.exact.hull_programs import Programs, attention_of, divergence, first_basis, overlap_loss, programs_of
+from heedful.exact.several_classes import branched, chords, furthest_corners, largest_weights
 from support.hulls import attentions, pulled_in, some_programs
 
 

@@ -1,11 +1,9 @@
 import numpy as np
 import pytest
 
-from heedful.exact.branch_and_bound import chords, largest_weights
 from heedful.exact.corner_search import ascended, improved, most_different
-from heedful.exact.hull_programs import Gains, Programs, attention_of, first_basis, maximise
-from heedful.exact.near_predictions import convex_part
-from heedful.exact.overlap import divergence
+from heedful.exact.hull_programs import Gains, Programs, attention_of, convex_part, divergence, first_basis, maximise
+from heedful.exact.several_classes import chords, largest_weights
 from support.hulls import attentions, is_within, pulled_in, some_programs
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*encountered:RuntimeWarning")

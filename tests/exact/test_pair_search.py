@@ -3,11 +3,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import heedful.exact.pair_search as pair_search
-from heedful.exact.branch_and_bound import largest_weights
-from heedful.exact.hull_programs import Programs
-from heedful.exact.overlap import divergence
-from heedful.exact.pair_search import best_pair
+import heedful.exact.several_classes as pair_search
+from heedful.exact.hull_programs import Programs, divergence
+from heedful.exact.several_classes import best_pair, largest_weights
 from support.hulls import is_within, some_programs
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*encountered:RuntimeWarning")

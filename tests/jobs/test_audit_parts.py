@@ -13,21 +13,19 @@ from rich.console import Console
 
 from heedful.auditing.audit import audit
 from heedful.cli.auditing import tells_what_is_kept
-from heedful.data import batches
+from heedful.data import batching
 from heedful.jobs import audit_parts
 from heedful.jobs.audit_parts import REST, AuditParts, request_of
 from heedful.jobs.planning import adversary_of, without_attention
 from heedful.jobs.work import load_data
 from heedful.report import read_audit
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TrainingSettings, key_of
-from heedful.settings.companions import Companions
+from heedful.settings.comparison_models import Companions
 from heedful.settings.validation import update_settings
-from heedful.store.audit_folders import audit_problem, save_audit
 from heedful.store.folders import files_in
-from heedful.store.store import Store
+from heedful.store.store import Store, audit_problem, save_audit
 from heedful.training.loop import train
-from heedful.verdict.scoring import columns_of, lines_across
-from heedful.verdict.stored_columns import StoredColumns
+from heedful.verdict.scoring import StoredColumns, columns_of, lines_across
 from support.audits import ensure_audit
 from support.cluster import ENVIRONMENT
 from support.waiting import wait_until
@@ -67,7 +65,7 @@ def companions(loaded, trained):
 @pytest.fixture
 def small_shards(monkeypatch):
     """130 texts in five batches make three shards."""
-    monkeypatch.setattr(batches, "SHARD_WORDS", WORDS)
+    monkeypatch.setattr(batching, "SHARD_WORDS", WORDS)
 
 
 def content(folder):
@@ -163,9 +161,9 @@ def test_four_processes_that_ask_for_one_audit_all_have_it(tmp_path, loaded, tra
 def test_what_depends_on_all_texts_is_the_same_in_shards(monkeypatch, loaded, trained, companions):
     only = update_settings(SETTINGS, {"tests": ("prediction",)})
     beside = Companions(adversaries=companions.adversaries)
-    monkeypatch.setattr(batches, "SHARD_WORDS", 10**6)
+    monkeypatch.setattr(batching, "SHARD_WORDS", 10**6)
     whole = columns_of([audit(trained, loaded[1], only, beside).rows])
-    monkeypatch.setattr(batches, "SHARD_WORDS", WORDS)
+    monkeypatch.setattr(batching, "SHARD_WORDS", WORDS)
     apart = columns_of([audit(trained, loaded[1], only, beside).rows])
     assert {"attefa.constant_tvd", "adversarial_models.apart_1"} <= set(whole) == set(apart)
     for name, values in whole.items():
@@ -207,7 +205,7 @@ def test_a_damaged_part_is_made_again(tmp_path, monkeypatch, loaded, trained):
     rows.write_bytes(rows.read_bytes()[:-100])
     assert parts.missing() == ["00001"]
     monkeypatch.undo()
-    monkeypatch.setattr(batches, "SHARD_WORDS", WORDS)
+    monkeypatch.setattr(batching, "SHARD_WORDS", WORDS)
     assert len(read_audit(ensure_audit(trained, loaded[1], settings, tmp_path)).rows) > 0
 
 
@@ -239,7 +237,7 @@ def test_a_killed_command_is_continued_by_the_next(tmp_path):
 
 
 def test_stored_columns_are_those_in_memory(tmp_path, monkeypatch, loaded, trained):
-    monkeypatch.setattr("heedful.verdict.stored_columns.READ_CELLS", 300)
+    monkeypatch.setattr("heedful.verdict.scoring.READ_CELLS", 300)
     rows = audit(trained, loaded[1], SETTINGS).rows
     rows.write_parquet(tmp_path / "rows.parquet")
     stored, memory = columns_of([pl.scan_parquet(tmp_path / "rows.parquet")]), columns_of([rows])

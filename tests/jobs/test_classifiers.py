@@ -3,10 +3,10 @@ import json
 import pytest
 
 from heedful.jobs.audit_parts import ensure_audit, request_of
-from heedful.report.audit_files import read_audit
+from heedful.report.audits import read_audit
 from heedful.runs.classifiers import is_classifier, load_texts, load_view, trained_on
 from heedful.settings import AuditSettings, DataSettings, Run
-from heedful.settings.companions import Companions
+from heedful.settings.comparison_models import Companions
 from heedful.store.folders import write_checksums
 from heedful.store.run_file import RunFile
 from support.classifiers import make_dataset, save_classifier, written

@@ -20,7 +20,7 @@ from heedful.jobs.planning import (
 from heedful.jobs.work import load_data
 from heedful.report import read_audit
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TrainingSettings, key_of
-from heedful.settings.companions import Companions
+from heedful.settings.comparison_models import Companions
 from heedful.settings.validation import update_settings
 from heedful.store.store import Store
 

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from heedful.cli import app
-from heedful.cli.options import make_run
+from heedful.cli.command_options import make_run
 from heedful.errors import HeedfulError, SettingError
 from heedful.jobs.planning import unique_runs
 from heedful.jobs.request import AuditRequest

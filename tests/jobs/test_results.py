@@ -15,7 +15,7 @@ from heedful.jobs.sweep_file import expand_grid
 from heedful.jobs.work import ensure, load_data
 from heedful.schema import AuditAnswer, ClassAnswer, Interval, Recommendation, Shares, Verdict
 from heedful.settings import AuditSettings
-from heedful.settings.companions import Companions
+from heedful.settings.comparison_models import Companions
 from heedful.settings.validation import update_settings
 from heedful.store.store import Store
 from support.cluster import SMALL

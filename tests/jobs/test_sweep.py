@@ -21,7 +21,7 @@ from heedful.jobs.sweep_file import expand_grid
 from heedful.jobs.work import ensure
 from heedful.report import read_audit
 from heedful.settings import AuditSettings, DataSettings, Run, TrainingSettings, key_of
-from heedful.settings.companions import Companions
+from heedful.settings.comparison_models import Companions
 from heedful.settings.validation import update_settings
 from heedful.store.store import Store
 from heedful.training.teachers import teachers_of

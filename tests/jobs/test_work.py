@@ -14,7 +14,7 @@ from heedful.jobs.work import do_audit, do_part, do_training, ensure, load_data,
 from heedful.runs.classifiers import load_texts, load_view
 from heedful.runs.other_data import load_for
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TrainingSettings, key_of
-from heedful.settings.companions import Companions
+from heedful.settings.comparison_models import Companions
 from heedful.settings.validation import update_settings
 from heedful.store.folders import files_in
 from heedful.store.store import Store

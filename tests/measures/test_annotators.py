@@ -16,7 +16,7 @@ from heedful.measures.annotators import (
     others_marks,
     union_of,
 )
-from heedful.measures.plausibility import average_precision
+from heedful.measures.average_precision import average_precision
 from support.strategies import masks, padded
 
 

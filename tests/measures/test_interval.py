@@ -14,8 +14,8 @@ from heedful.measures import (
     pooled_p_value,
     score_interval,
 )
-from heedful.measures.crossed import crossed
-from heedful.measures.spread import skewed_ends
+from heedful.measures.mean_moments import skewed_ends
+from heedful.measures.two_way_variance import crossed
 from support.strategies import text_values
 
 

@@ -15,7 +15,7 @@ from heedful.measures.outcome import (
     shown_count,
     top_words,
 )
-from heedful.settings.answer import OutcomeSettings
+from heedful.settings.run_and_audit import OutcomeSettings
 
 DEFAULT, SEARCH = OutcomeSettings(), OutcomeSettings(all_sets=0)
 

@@ -13,7 +13,7 @@ from heedful.auditing.subject import float64_eval_copy
 from heedful.data.batching import collate, encode_split
 from heedful.measures.outcome import TextToJudge, judge_texts
 from heedful.models.trace import trace
-from heedful.settings.answer import OutcomeSettings
+from heedful.settings.run_and_audit import OutcomeSettings
 from heedful.training.loop import train
 from heedful.types import Batch, Dataset, Example
 from support.own_models import BagOfWords

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.measures.plausibility import top_k_probabilities
+from heedful.measures.average_precision import top_k_probabilities
 from heedful.measures.span_overlap import (
     best_ferret_iou,
     best_hatexplain_iou,

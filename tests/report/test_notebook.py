@@ -10,9 +10,8 @@ import heedful
 from heedful.auditing.audit import Audit
 from heedful.errors import HeedfulError, SettingError
 from heedful.report import read_audit
-from heedful.report.explanation import Explanations
-from heedful.report.explanation_notebook import AGAINST, MOST_TEXTS
-from heedful.report.notebook import HUE, MOST_TOKENS, STRONGEST
+from heedful.report.explanations import Explanations
+from heedful.report.notebook import AGAINST, HUE, MOST_TEXTS, MOST_TOKENS, STRONGEST
 from support.explanations import make_explanation
 from support.synthetic_audit import make_audit
 

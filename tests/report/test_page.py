@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from heedful.report import read_audit, without_texts, write_report
-from heedful.report.battery import shown_line
+from heedful.report.battery_lines import shown_line
 from heedful.report.figures import FIGURES
 from heedful.report.page import render_page
 from heedful.schema import updated

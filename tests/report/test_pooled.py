@@ -7,7 +7,7 @@ import pytest
 
 from heedful.errors import StoreError
 from heedful.report import pooled, read_audit
-from heedful.report.heatmap import text_outcomes
+from heedful.report.heat_map import text_outcomes
 from heedful.report.pooled import audited_model, by_training, pool_by_model
 from heedful.schema import updated
 from heedful.verdict.pooling import pooled_verdict

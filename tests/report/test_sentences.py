@@ -11,8 +11,7 @@ import pytest
 
 from heedful.auditing.audit import Audit
 from heedful.report import read_audit
-from heedful.report.examples import chosen_examples
-from heedful.report.heatmap import example_data
+from heedful.report.heat_map import chosen_examples, example_data
 from heedful.report.page import render_page
 from heedful.schema import TextOutcome
 from heedful.verdict.outcome_text import BADGES, outcome_sentences

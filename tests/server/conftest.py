@@ -11,8 +11,7 @@ from heedful.auditing.explain import read_for_run, task_of
 from heedful.auditing.subject import float64_eval_copy, subject_of
 from heedful.battery.evidence import Evidence
 from heedful.server.app import create_app
-from heedful.server.loading import serve_run
-from heedful.server.served import ServedModel
+from heedful.server.served import ServedModel, serve_run
 from heedful.settings import AuditSettings
 from heedful.training.loop import train
 from heedful.training.trained import Trained

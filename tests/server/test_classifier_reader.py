@@ -6,12 +6,12 @@ from starlette.testclient import TestClient
 
 pytest.importorskip("transformers", minversion="5.0")
 
+from heedful.models.hugging_face.tokenized_texts import read_texts
 from heedful.models.trace import trace
-from heedful.models.transformers.texts import read_texts
-from heedful.report.explanation import explain
+from heedful.report.explanations import explain
 from heedful.server.actions import ACTIONS
 from heedful.server.app import create_app
-from heedful.server.loading import serve_view
+from heedful.server.served import serve_view
 from support.classifiers import two_classes
 
 TEXT = "the unlikely film is not good ."

@@ -3,8 +3,8 @@
 import pytest
 
 from heedful.errors import DataError, SettingError
+from heedful.server.contract import MOST_WORDS
 from heedful.server.reading import check_text, cut_to_length, written
-from heedful.server.requests import MOST_WORDS
 
 
 def test_weights_go_to_the_items(model):

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from starlette.testclient import TestClient
 
-from heedful.server.requests import MOST_BYTES
+from heedful.server.contract import MOST_BYTES
 from heedful.server.security import HEADERS, REPORT_POLICY, Guard, read_body, with_headers
 
 PORT, TOKEN = 8642, "a-token"  # as in conftest

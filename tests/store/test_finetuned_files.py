@@ -6,12 +6,12 @@ import stat
 import pytest
 import torch
 
-from heedful.models.transformers import load_classifier, read_texts
-from heedful.models.transformers.network import Inputs
+from heedful.models.hugging_face import load_classifier, read_texts
+from heedful.models.hugging_face.network import Inputs
 from heedful.settings import FinetuneSettings, Run
 from heedful.store.folders import damage_of
-from heedful.store.trained_files import names_of_files, pack_finetuned, read_history, write_finetuned
 from heedful.training.finetuning import finetune
+from heedful.training.trained import names_of_files, pack_finetuned, read_history, write_finetuned
 from support.runs import toy
 from support.tiny_transformers import save_tiny_encoder, transformers
 

@@ -5,7 +5,7 @@ import shlex
 import pytest
 from pydantic import ValidationError
 
-from heedful.cli.options import make_run
+from heedful.cli.command_options import make_run
 from heedful.errors import StoreError
 from heedful.settings import key_of
 from heedful.settings.validation import update_settings

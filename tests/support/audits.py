@@ -8,7 +8,7 @@ from heedful.auditing.prepared import prepare_audit
 from heedful.jobs.audit_parts import ensure_prepared, request_of
 from heedful.schema import Line
 from heedful.settings import AuditSettings, OptionValue
-from heedful.settings.companions import Companions
+from heedful.settings.comparison_models import Companions
 from heedful.training.trained import Trained
 from heedful.types import Dataset, Model
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from heedful.auditing.explanation import Explanation, Guidance, OtherAttention, Show, SmallestSet
 from heedful.schema import Answer, ClassAnswer, Shares, TextOutcome
-from heedful.verdict.ranking_names import ranking_title
+from heedful.schema.rankings import ranking_title
 
 ANSWERS: dict[str, Answer] = {"bad": "No", "good": "Yes"}
 RANKINGS: dict[Show, str] = {"ranking": "attention_x_gradient"}

@@ -3,8 +3,7 @@
 import numpy as np
 
 from heedful.exact.corner_search import changes
-from heedful.exact.hull_programs import Programs, programs_of
-from heedful.exact.near_predictions import moved
+from heedful.exact.hull_programs import Programs, moved, programs_of
 from support.exact_strategies import random_rows
 
 

@@ -10,12 +10,11 @@ import uvicorn
 from heedful.auditing.audit import audit
 from heedful.cli.serve import listen
 from heedful.server.app import create_app
-from heedful.server.loading import serve_run
-from heedful.server.model_info import ExampleText, ModelInfo
-from heedful.server.served import ServedModel
-from heedful.server.state import state_of
+from heedful.server.contract import ExampleText, ModelInfo
+from heedful.server.served import ServedModel, serve_run
+from heedful.server.text_state import state_of
 from heedful.settings import Run
-from heedful.store.audit_folders import save_audit
+from heedful.store.store import save_audit
 from heedful.training.loop import train
 from heedful.types import Example
 from support.audits import QUICK

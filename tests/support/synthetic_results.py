@@ -12,16 +12,13 @@ import torch
 
 from heedful.auditing.audit import audit
 from heedful.jobs.planning import adversary_of
-from heedful.settings import AuditSettings, FinetuneSettings, Run
-from heedful.settings.companions import Companions
+from heedful.papers.claim_rule import decide
+from heedful.papers.reproduction import Cell, Results, Study, StudyRun
+from heedful.settings import AuditSettings, Run
+from heedful.settings.comparison_models import Companions
 from heedful.settings.validation import update_settings
 from heedful.store.store import RunFile
-from heedful.store.trained_files import write_finetuned
-from heedful.studies.claims import decide
-from heedful.studies.study import Cell, Results, Study, StudyRun
-from heedful.studies.transformers.measuring import measure
-from heedful.token_scores.recording import RECORD
-from heedful.training.finetuning import finetune
+from heedful.token_scores.measurements import RECORD
 from heedful.training.loop import train
 from heedful.training.methods import METHODS
 from heedful.verdict.scoring import columns_of
@@ -108,21 +105,6 @@ def _measured(settings: str, has_seeds: bool, adversaries: int) -> tuple[str, ..
     return tuple(columns_of([audited.rows]))
 
 
-@cache
-def _measured_of_transformers() -> tuple[str, ...]:
-    """The columns of the study `transformers`, learned from a tiny one."""
-    from support.tiny_transformers import save_tiny_encoder
-
-    with TemporaryDirectory() as folder:
-        settings = FinetuneSettings(model=save_tiny_encoder(Path(folder) / "encoder"), epochs=1)
-        finetuned = finetune(Run(finetune=settings), toy())
-        place = Path(folder) / "run"
-        place.mkdir()
-        write_finetuned(finetuned, place)
-        rows = measure(place, toy(), {"imposed": 3, "deleted": 2, "dev": 2}, lambda done, texts: None)
-    return tuple(columns_of([rows]))
-
-
 def _with_vectors(settings: AuditSettings, file: Path) -> AuditSettings:
     """The same audit, with word vectors for the toy's words where words give way to the nearest by their vectors."""
     options = settings.options.get("word_substitution", {})
@@ -135,8 +117,6 @@ def _with_vectors(settings: AuditSettings, file: Path) -> AuditSettings:
 
 def measured_columns(study_run: StudyRun) -> tuple[str, ...]:
     """The columns that the audit of this run measures, learned from the same audit of a toy model."""
-    if study_run.measurement is not None:
-        return _measured_of_transformers()
     if study_run.audit is None:
         return ()
     return _measured(study_run.audit.model_dump_json(), bool(study_run.seeds), len(study_run.adversaries))

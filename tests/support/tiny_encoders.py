@@ -17,10 +17,10 @@ def save_encoder(folder, name="bert", **changes) -> str:
 
 def own_cache(monkeypatch, folder) -> None:
     """Keep states in that folder, and forget those in memory."""
-    from heedful.models.pretrained import frozen
+    from heedful.models.hugging_face import frozen_states
 
     monkeypatch.setenv("HEEDFUL_CACHE", str(folder))
-    frozen._shared.cache_clear()
+    frozen_states._shared.cache_clear()
 
 
 @pytest.fixture

@@ -124,7 +124,7 @@ def tiny_module(name: str, dtype: torch.dtype = torch.float64, **changes: object
 @cache
 def tiny_model(name: str, dtype: torch.dtype = torch.float64, site: str = "last", scope: str = "row"):
     """A view of the tiny classifier of that architecture."""
-    from heedful.models.transformers import TransformerModel, examined
+    from heedful.models.hugging_face import TransformerModel, examined
 
     if (site, scope) != ("last", "row"):
         return tiny_model(name, dtype).at(site, scope)
@@ -133,7 +133,7 @@ def tiny_model(name: str, dtype: torch.dtype = torch.float64, site: str = "last"
 
 def tiny_batch(model, texts=TEXTS):
     """The texts as one batch, shortest first."""
-    from heedful.models.transformers import read_texts
+    from heedful.models.hugging_face import read_texts
 
     (batch,) = read_texts(model.classifier, texts, [0] * len(texts)).batches()
     return batch

@@ -14,7 +14,7 @@ from heedful.errors import SettingError
 from heedful.models.attention_model import AttentionModel, build_model
 from heedful.models.trace import trace
 from heedful.settings import NetworkSettings
-from heedful.token_scores import flow, has_flow, item_polarity, token_gradients
+from heedful.token_scores import flow, has_flow, item_polarity, token_view
 from heedful.types import Batch
 from support.token_flow import EMBED, TEXTS, VOCABULARY, problem
 
@@ -120,7 +120,7 @@ def test_a_small_step_moves_the_scores_by_the_sum_of_the_terms_to_first_order(en
 def test_how_the_texts_are_batched_changes_nothing(monkeypatch):
     model, split = problem("affine", "additive", 3)
     whole = flow(model, split)
-    monkeypatch.setattr(token_gradients, "SIZE", 2)
+    monkeypatch.setattr(token_view, "SIZE", 2)
     torch.testing.assert_close(flow(model, split).by_letter(), whole.by_letter(), atol=1e-14, rtol=0)
 
 

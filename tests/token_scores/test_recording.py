@@ -5,7 +5,7 @@ from heedful.data.tokenizer import WordTokenizer
 from heedful.models.attention_model import build_model
 from heedful.settings import NetworkSettings, TextSettings
 from heedful.token_scores import measurements, token_classes, token_counts
-from heedful.token_scores.recording import RECORD, Recorder
+from heedful.token_scores.measurements import RECORD, Recorder
 from heedful.types import Example
 
 TEXTS = [(("good", "film"), 1), (("bad", "film"), 0), (("so", "good", "good"), 1), (("bad", "so"), 0)]

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from heedful.errors import HeedfulError, SettingError
-from heedful.models.transformers.texts import text_of
+from heedful.models.hugging_face.tokenized_texts import text_of
 from heedful.settings import FinetuneSettings, Run
 from heedful.settings.validation import update_settings
 from heedful.training import finetuning

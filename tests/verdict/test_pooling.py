@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from heedful.schema import ROWS, Training, Verdict
+from heedful.schema.rankings import FRACTION, SHOWN
 from heedful.settings import AuditSettings
 from heedful.verdict.pooling import pooled_verdict
-from heedful.verdict.ranking_names import FRACTION, SHOWN
 from support.columns import EVERYTHING, TEXTS
 from support.outcome_tables import outcome_table, texts
 

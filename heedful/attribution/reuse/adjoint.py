@@ -12,8 +12,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from heedful.attribution.linear_parts import mapped
 from heedful.attribution.reuse.lstm_backward import gate_slopes, steps_back
-from heedful.attribution.reuse.scoring import mapped
 from heedful.attribution.reuse.sums import Sums
 from heedful.attribution.reuse.whole_texts import Reading
 

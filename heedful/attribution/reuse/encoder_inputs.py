@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.attribution.reuse.scoring import Scoring
+from heedful.attribution.linear_parts import Scoring
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from heedful.attribution.chunks import of_similar_length
+from heedful.attribution.items import of_similar_length
+from heedful.attribution.prefix_tree import Direction
+from heedful.attribution.recurrent_step import recurrent_step
 from heedful.attribution.reuse.lstm_backward import gate_slopes, steps_back
-from heedful.attribution.reuse.recurrent_step import recurrent_step
-from heedful.attribution.reuse.tree_reading import Direction
-from heedful.attribution.reuse.variants import VariantReader
+from heedful.attribution.variants import VariantReader
 from heedful.models.encoders.recurrent import reversal
 from heedful.types import Trace
 

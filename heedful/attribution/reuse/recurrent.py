@@ -11,10 +11,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from heedful.attribution.linear_parts import Scoring, mapped
+from heedful.attribution.recurrent_step import recurrent_step
 from heedful.attribution.reuse.encoder_inputs import EncoderInputs
 from heedful.attribution.reuse.reading import read_variants
-from heedful.attribution.reuse.recurrent_step import recurrent_step
-from heedful.attribution.reuse.scoring import Scoring, mapped
 from heedful.attribution.reuse.sums import joined, onward
 from heedful.attribution.reuse.whole_texts import Reading
 from heedful.models.encoders.recurrent import Recurrent

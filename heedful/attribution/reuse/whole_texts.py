@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.attribution.reuse.recurrent_step import RecurrentStep
-from heedful.attribution.reuse.scoring import Readout, mapped
+from heedful.attribution.linear_parts import Readout, mapped
+from heedful.attribution.recurrent_step import RecurrentStep
 
 
 @dataclass(frozen=True)

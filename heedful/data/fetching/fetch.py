@@ -17,7 +17,7 @@ from heedful.data.fetching.download import Report, checksum_of, download
 from heedful.data.fetching.recipe import Recipe, Splits
 from heedful.data.sources.files import split_of
 from heedful.errors import DataError
-from heedful.settings.folder import VARIABLE, data_path
+from heedful.settings.data_folder import VARIABLE, data_path
 
 DOWNLOADS = "downloads"
 

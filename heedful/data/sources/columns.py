@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from heedful.data.labelled_texts import LabelledText
-from heedful.data.sources.record_file import Record, RecordFile
+from heedful.data.labeled_texts import LabelledText
+from heedful.data.sources.records import Record, RecordFile
 from heedful.data.tokenizer import Span
 from heedful.errors import DataError, SettingError
 from heedful.settings import DataSettings

@@ -13,14 +13,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from heedful.data.labelled_texts import SPLITS, Dropped, LabelledText, LabelledTexts
+from heedful.data.labeled_texts import SPLITS, Dropped, LabelledText, LabelledTexts
 from heedful.data.sources.columns import label_name
-from heedful.data.sources.decoding import decode
-from heedful.data.sources.records import Record, RecordFile, read_records
+from heedful.data.sources.records import Record, RecordFile, decode, read_records
 from heedful.data.tokenizer import Span
 from heedful.errors import DataError, SettingError
 from heedful.settings import DataSettings
-from heedful.settings.folder import user_path
+from heedful.settings.data_folder import user_path
 from heedful.types import Split, Task
 
 FILES: dict[Split, str] = {"train": "train.jsonl", "dev": "val.jsonl", "test": "test.jsonl"}

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from heedful.data.draws import seeded_generator, stratified_order
-from heedful.data.labelled_texts import SPLITS, Dropped, LabelledText, LabelledTexts
+from heedful.data.labeled_texts import SPLITS, Dropped, LabelledText, LabelledTexts
+from heedful.data.sampling import seeded_generator, stratified_order
 from heedful.data.sources.columns import (
     RATIONALE,
     ColumnRoles,
@@ -22,7 +22,7 @@ from heedful.data.sources.marked_columns import MarkedColumns, choose_marks, rea
 from heedful.data.sources.records import SUFFIXES, RecordFile, read_records, suffix_of
 from heedful.errors import DataError, SettingError
 from heedful.settings import DataSettings
-from heedful.settings.folder import user_path
+from heedful.settings.data_folder import user_path
 from heedful.types import Split
 
 SPLIT_NAMES: dict[str, Split] = {

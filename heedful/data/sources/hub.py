@@ -15,12 +15,12 @@ from urllib.request import getproxies
 
 import polars
 
-from heedful.data.labelled_texts import LabelledTexts
+from heedful.data.labeled_texts import LabelledTexts
 from heedful.data.sources.files import SPLIT_NAMES, labelled_texts
 from heedful.data.sources.records import RecordFile, records_of_frame
 from heedful.errors import DataError, SettingError
 from heedful.settings import DataSettings
-from heedful.settings.folder import user_path
+from heedful.settings.data_folder import user_path
 from heedful.types import Split
 
 if TYPE_CHECKING:

@@ -5,10 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-from heedful.data.rationale_forms import Form
-from heedful.data.rationales import read_rationales
+from heedful.data.rationales import Form, read_rationales
 from heedful.data.sources.columns import RATIONALE, ColumnRoles, list_columns, option
-from heedful.data.sources.record_file import RecordFile
+from heedful.data.sources.records import RecordFile
 from heedful.data.tokenizer import Span
 from heedful.errors import DataError, SettingError
 from heedful.settings import DataSettings

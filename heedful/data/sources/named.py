@@ -3,11 +3,11 @@
 import json
 from pathlib import Path
 
-from heedful.data.labelled_texts import LabelledTexts
+from heedful.data.labeled_texts import LabelledTexts
 from heedful.data.sources import files
 from heedful.errors import pick
 from heedful.settings import DataSettings
-from heedful.settings.folder import data_folder, data_folder_problem, data_path
+from heedful.settings.data_folder import data_folder, data_folder_problem, data_path
 
 
 def named_sets() -> dict[str, str]:

@@ -10,8 +10,8 @@ from string import ascii_lowercase
 
 import torch
 
-from heedful.data.draws import labels_in_blocks, seeded_generator
-from heedful.data.labelled_texts import LabelledText, LabelledTexts
+from heedful.data.labeled_texts import LabelledText, LabelledTexts
+from heedful.data.sampling import labels_in_blocks, seeded_generator
 from heedful.errors import pick
 from heedful.settings import DataSettings, TextSettings
 

@@ -7,8 +7,8 @@ from typing import TypeVar
 
 import torch
 
-from heedful.data.draws import labels_in_blocks, seeded_generator
-from heedful.data.labelled_texts import LabelledText, LabelledTexts
+from heedful.data.labeled_texts import LabelledText, LabelledTexts
+from heedful.data.sampling import labels_in_blocks, seeded_generator
 from heedful.settings import DataSettings, TextSettings
 
 LABELS = ("negative", "positive")

@@ -3,7 +3,7 @@
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from heedful.models.encoders.pooling import masked_mean
+from heedful.models.encoders.encoder import masked_mean
 from heedful.settings import NetworkSettings
 
 

@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 
 from heedful.server.actions.action import Action
-from heedful.server.actions.erasure import ERASE_RANKING, REMOVE_TOP, SMALLEST_SET
-from heedful.server.actions.noise import EMBEDDING_NOISE
-from heedful.server.actions.other_attention import ACTION as OTHER_ATTENTION
-from heedful.server.actions.perturbation import WORST_PERTURBATION
-from heedful.server.actions.replacement import REPLACE_WORD
-from heedful.server.actions.weights import SHUFFLE, UNIFORM, WORST_PERMUTATION
+from heedful.server.actions.erase import ERASE_RANKING, REMOVE_TOP, SMALLEST_SET
+from heedful.server.actions.move_weights import ACTION as OTHER_ATTENTION
+from heedful.server.actions.move_weights import SHUFFLE, UNIFORM, WORST_PERMUTATION
+from heedful.server.actions.perturb import EMBEDDING_NOISE, WORST_PERTURBATION
+from heedful.server.actions.replace_word import REPLACE_WORD
 
 ACTIONS: Mapping[str, Action] = {
     action.name: action

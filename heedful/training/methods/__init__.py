@@ -1,7 +1,7 @@
 """Training methods; each name here is a choice of `--method`."""
 
 from heedful.training.methods import (
-    adversary,
+    adversarial_model,
     alignment,
     attention_at,
     attention_iat,
@@ -25,8 +25,8 @@ __all__ = ["METHODS", "Method", "Teachers", "bind_logs", "bind_loss", "bind_teac
 
 METHODS: dict[str, Method] = {
     "vanilla": vanilla.METHOD,
-    "adversary": adversary.METHOD,
-    "adversary_kl": adversary.METHOD_KL,
+    "adversary": adversarial_model.METHOD,
+    "adversary_kl": adversarial_model.METHOD_KL,
     "alignment": alignment.METHOD,
     "word_at": word_at.METHOD,
     "word_iat": word_iat.METHOD,

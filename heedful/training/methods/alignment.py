@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.token_scores.directions import head_alignment
+from heedful.token_scores.token_view import head_alignment
 from heedful.training.methods.method import Method
 from heedful.training.methods.vanilla import vanilla
 from heedful.types import Model, Reference, Trace

@@ -2,8 +2,8 @@ from dataclasses import replace
 
 import torch
 
+from heedful.attribution.linear_parts import scoring_of
 from heedful.attribution.reuse.encoder_inputs import EncoderInputs
-from heedful.attribution.reuse.scoring import scoring_of
 from heedful.models.trace import trace
 from support.models import make, make_batch
 

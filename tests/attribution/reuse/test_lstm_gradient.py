@@ -5,7 +5,7 @@ import torch
 
 from heedful.attribution import input_gradient, input_gradients
 from heedful.attribution.reuse import lstm_gradient
-from heedful.attribution.reuse.variants import variant_reader
+from heedful.attribution.variants import variant_reader
 from heedful.models.trace import trace
 from support.four_verbs import FourVerbs
 from support.models import BATCH, TIME, give_attention, make, make_batch

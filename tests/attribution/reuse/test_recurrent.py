@@ -1,9 +1,9 @@
 import pytest
 import torch
 
+from heedful.attribution.linear_parts import scoring_of
 from heedful.attribution.reuse.encoder_inputs import EncoderInputs
 from heedful.attribution.reuse.recurrent import contexts
-from heedful.attribution.reuse.scoring import scoring_of
 from heedful.models.encoders.recurrent import Recurrent
 from heedful.models.trace import trace
 from support.models import LENGTHS, make, make_batch

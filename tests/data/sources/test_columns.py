@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from heedful.data.labelled_texts import LabelledText
+from heedful.data.labeled_texts import LabelledText
 from heedful.data.sources.columns import (
     ColumnRoles,
     check_columns,

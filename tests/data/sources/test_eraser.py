@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from heedful.data.labelled_texts import to_dataset
+from heedful.data.labeled_texts import to_dataset
 from heedful.data.sources.eraser import is_eraser, load
 from heedful.errors import DataError, SettingError
 from heedful.settings import DataSettings, TextSettings

@@ -1,11 +1,26 @@
 import csv
 import gzip
 import json
+import random
+import subprocess
+import sys
+from collections import Counter
 
 import polars
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from heedful.data.sources.records import read_records
+from heedful.data.sources import records
+from heedful.data.sources.records import (
+    SEPARATORS,
+    RecordFile,
+    decode,
+    read_delimited,
+    read_parquet,
+    read_records,
+    sniff,
+)
 from heedful.errors import DataError
 
 
@@ -177,3 +192,277 @@ def test_rows_are_counted_as_a_person_does(tmp_path):
     assert list(read_records(written(tmp_path, "a.csv", table)).rows) == [1, 2]
     polars.DataFrame(ROWS).write_parquet(tmp_path / "a.parquet")
     assert list(read_records(tmp_path / "a.parquet").rows) == [1, 2]
+
+
+def test_rows_are_lines_where_a_line_is_a_record_and_otherwise_counted_from_1():
+    records = [{"x": 1}, {"x": 2}]
+    assert list(RecordFile("a.csv", ("x",), records, ["line 2", "line 5"]).rows) == [1, 2]
+    assert list(RecordFile("a.jsonl", ("x",), records, ["line 2", "line 5"], lines=[2, 5]).rows) == [2, 5]
+
+
+TEXT = "text;label\r\ncaf\u00e9 \U0001f4af;\u0434\u0430\n"
+
+
+def written_decoding(folder, content, name="a.csv"):
+    path = folder / name
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    return path
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl.gz"])
+def test_an_encoding_with_its_mark_is_read(tmp_path, encoding, name):
+    assert decode(written_decoding(tmp_path, f"\ufeff{TEXT}".encode(encoding), name)) == TEXT
+
+
+def test_utf8_needs_no_mark(tmp_path):
+    assert decode(written_decoding(tmp_path, TEXT.encode())) == TEXT
+    assert decode(written_decoding(tmp_path, b"")) == ""
+    assert decode(written_decoding(tmp_path, b"a\0b,1\n")) == "a\0b,1\n"
+
+
+@pytest.mark.parametrize("encoding", ["UTF-16LE", "UTF-16BE"])
+@pytest.mark.parametrize("text", ["text,label\nfine,1\n", "\u0442\u0435\u043a\u0441\u0442,\u0434\u0430\n" * 9])
+def test_utf16_without_a_mark_is_named_with_how_to_convert(tmp_path, encoding, text):
+    with pytest.raises(
+        DataError, match=rf"seems to be {encoding} without a byte-order mark.*iconv -f {encoding} -t UTF-8"
+    ):
+        decode(written_decoding(tmp_path, text.encode(encoding)))
+
+
+@pytest.mark.parametrize("encoding", ["UTF-16LE", "UTF-16BE"])
+def test_utf16_of_wide_characters_without_a_mark_is_named(tmp_path, encoding):
+    text = "\u6587\u672c,\u6807\u7b7e\n\u597d\u770b,\u6b63\n" * 5
+    with pytest.raises(DataError, match=f"must be UTF-8 text.*iconv -f {encoding} -t UTF-8"):
+        decode(written_decoding(tmp_path, text.encode(encoding)))
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"PK\x03\x04\x14\x00\x06\x00", "a zip archive or an Excel workbook. Save it as CSV"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1", "an Excel workbook"),
+        (gzip.compress(b"text,label\n", mtime=0), "gzipped. Let its name end in .gz"),
+        (b"PAR1\x15\x04", "a parquet file. Let its name end in .parquet"),
+        (b"%PDF-1.7\n", "a PDF"),
+        (b"SQLite format 3\x00\x10\x00", "an SQLite database"),
+    ],
+)
+def test_other_formats_are_named(tmp_path, content, what):
+    with pytest.raises(DataError, match=f"must be text, but it is {what}"):
+        decode(written_decoding(tmp_path, content))
+
+
+def test_control_characters_are_no_text(tmp_path):
+    with pytest.raises(DataError, match="most of it is control characters: it is a binary file"):
+        decode(written_decoding(tmp_path, bytes(range(1, 9)) * 9))
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_another_encoding_is_named_with_the_byte_and_how_to_convert_decoding(tmp_path, mark):
+    content = mark + b"text,label\ncaf\xe9,1\n"
+    offset = content.index(b"\xe9")
+    with pytest.raises(
+        DataError, match=rf"byte 0xe9 at offset {offset} \(line 2\) is not.*iconv -f WINDOWS-1252 -t UTF-8"
+    ):
+        decode(written_decoding(tmp_path, content))
+
+
+def test_utf16_cut_in_the_middle_of_a_character_is_named(tmp_path):
+    with pytest.raises(DataError, match="must be UTF-16-LE text, as its first bytes say; byte 0x61 at offset 4 is not"):
+        decode(written_decoding(tmp_path, "\ufeffba".encode("utf-16-le")[:-1]))
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_text_or_refused(tmp_path_factory, content):
+    path = written_decoding(tmp_path_factory.getbasetemp(), content, "any.csv")
+    try:
+        assert isinstance(decode(path), str)
+    except DataError as refused:
+        assert "any.csv must be" in str(refused)
+
+
+ROWS_DELIMITED = [{"text": 'one, "two"\nthree; four | five', "label": "a"}, {"text": "six\tseven", "label": "b"}]
+
+
+def table(separator, rows=ROWS_DELIMITED):
+    def quoted(value):
+        return '"' + value.replace('"', '""') + '"'
+
+    lines = [rows[0].keys(), *(row.values() for row in rows)]
+    return "".join(separator.join(map(quoted, line)) + "\r\n" for line in lines)
+
+
+@pytest.mark.parametrize("usual", [",", "\t"])
+@pytest.mark.parametrize("separator", SEPARATORS)
+def test_every_separator_is_recognised_and_noted_where_unusual(separator, usual):
+    file = read_delimited("a.csv", table(separator), usual)
+    assert (file.columns, list(file.records)) == (("text", "label"), ROWS_DELIMITED)
+    assert file.places == ["line 2", "line 4"]
+    noted = f"a.csv: columns are separated by {SEPARATORS[separator]}"
+    assert file.notes == (() if separator == usual else (noted,))
+
+
+@pytest.mark.parametrize("line", ["sep=;\n", "SEP=;\r\n", '"sep=;"\r\n'])
+def test_excels_first_line_names_the_separator_and_is_no_header(line):
+    file = read_delimited("a.csv", f"{line}text, long;label\nx,y;1\n", ",")
+    assert (file.columns, file.places, list(file.rows)) == (("text, long", "label"), ["line 3"], [1])
+
+
+def test_any_character_may_be_named_as_separator():
+    file = read_delimited("a.csv", "sep=^\na^b\n1^2\n", ",")
+    assert (file.columns, file.notes) == (("a", "b"), ("a.csv: columns are separated by '^'",))
+
+
+@pytest.mark.parametrize(
+    ("content", "separator"),
+    [
+        ("", ","),
+        ("text\nfine; really\n", ","),
+        ("text;label\nfine, really;1\n", ";"),
+        ("text, long;label\nfine;1\n", ";"),
+        ("text,label;x\nfine,1\n", ","),
+        ("a|b|c\n1|2|3\n", "|"),
+        ("a;b|c;d\n1;2|3;4\n", ";"),
+        ("text;label\nfine;1\nragged;1;2\n", ";"),
+        ("text,label\nfine,1\nragged,1,2\n", ","),
+        ('text;label\n"open;1\n', ";"),
+    ],
+)
+def test_the_separator_cuts_header_and_rows_alike(content, separator):
+    assert sniff(content, ",") == separator
+
+
+def test_the_usual_separator_is_taken_where_two_would_do():
+    assert sniff("a,b;c\n1,2;3\n", ",") == ","
+    assert sniff("a,b\tc\n1,2\t3\n", "\t") == "\t"
+
+
+def test_a_ragged_row_is_named_with_the_separator():
+    with pytest.raises(DataError, match=r"a\.csv, line 3: has 3 fields where .* has 2 \(x, y\).* contains a semicolon"):
+        read_delimited("a.csv", "x;y\n1;2\n1;2;3\n", ",")
+
+
+def test_columns_without_a_name_are_numbered_where_there_are_several():
+    assert read_delimited("a.csv", ",text,label\n1,2,3\n", ",").columns == ("", "text", "label")
+    assert read_delimited("a.csv", "text,label,,\n1,2,,\n", ",").columns == ("text", "label", "column 3", "column 4")
+
+
+def test_the_limit_of_the_process_is_left_as_it_was():
+    csv.field_size_limit(131_072)
+    assert len(read_delimited("a.csv", f"x,y\n{'w ' * 200_000},1\n", ",").records[0]["x"]) == 400_000
+    assert csv.field_size_limit() == 131_072
+
+
+fields = st.text(alphabet="ab ,;|\t\"\n'\u00e9", max_size=8)
+
+
+@given(st.lists(st.tuples(fields, st.sampled_from("xyz")), min_size=1, max_size=6), st.sampled_from(list(SEPARATORS)))
+def test_what_is_written_with_quotation_marks_is_read_again(rows, separator):
+    records = [{"text": text, "label": label} for text, label in rows]
+    file = read_delimited("a.csv", table(separator, records).replace("\r\n", "\n"), ",")
+    assert list(file.records) == records
+
+
+FRAME = polars.DataFrame(
+    {
+        "text": [f"text number {n}" for n in range(60)],
+        "label": ["a", "b", "c"] * 20,
+        "rationale": [[[0, n % 3]] for n in range(60)],
+    }
+)
+
+
+@pytest.fixture
+def path(tmp_path):
+    file = tmp_path / "a[1]*.parquet"
+    FRAME.write_parquet(file)
+    return file
+
+
+def test_a_table_is_read_whatever_its_name(path):
+    assert read_parquet(path).equals(FRAME)
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1 nothing", b"text,label\n", b"PAR1\xff\xff\xff\xffPAR1"])
+def test_what_is_no_parquet_file_is_refused_unread(path, content, monkeypatch):
+    monkeypatch.setattr("subprocess.run", lambda *_, **__: pytest.fail("it was read"))
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"parquet cannot be read as parquet: it does not (begin|end) as"):
+        read_parquet(path)
+
+
+def test_a_file_cut_short_is_refused(path):
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(DataError, match="cannot be read as parquet: it does not end .*incomplete. Write or download"):
+        read_parquet(path)
+
+
+def test_a_folder_in_place_of_a_file_is_named_parquet(tmp_path):
+    with pytest.raises(DataError, match="cannot be read: Is a directory"):
+        read_parquet(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("reader", "reason"),
+    [
+        ("import os; os.abort()", "its reader ended with code -6"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "its reader ended with code -11"),
+        ("import sys; sys.exit('panicked')", "panicked"),
+    ],
+)
+def test_a_reader_that_dies_is_an_error_not_our_death(path, monkeypatch, reader, reason):
+    monkeypatch.setattr(records, "_READER", reader)
+    with pytest.raises(DataError, match=f"cannot be read as parquet: {reason}. Write or download it again"):
+        read_parquet(path)
+
+
+def flip(path, seed):
+    """Turn one bit of the file's last part, which says how to read the rest."""
+    draw = random.Random(seed)
+    content = bytearray(path.read_bytes())
+    content[draw.randrange(len(content) // 2, len(content))] ^= 1 << draw.randrange(8)
+    path.with_name("flipped.parquet").write_bytes(content)
+    return path.with_name("flipped.parquet")
+
+
+def test_a_flipped_bit_is_refused_or_read(path):
+    for seed in (0, 2, 5):
+        try:
+            assert isinstance(read_parquet(flip(path, seed)), polars.DataFrame)
+        except DataError as error:
+            assert "flipped.parquet cannot be read as parquet" in str(error)
+
+
+MANY = """
+import io, sys
+from pathlib import Path
+import polars
+for name in sys.argv[2:]:
+    print(name, end=" ", flush=True)
+    real, sys.stdout, sys.argv[1] = sys.stdout, io.TextIOWrapper(io.BytesIO()), name
+    try:
+        exec(Path("reader.py").read_text())
+        ending = polars.read_ipc(io.BytesIO(sys.stdout.buffer.getvalue())).to_dicts() and "read"
+    except SystemExit as left:
+        ending = "refused" if isinstance(left.code, str) else f"left with {left.code}"
+    sys.stdout = real
+    print(ending, flush=True)
+"""
+"""What each process of ours does, for many files in one process, which is quicker by far."""
+
+
+def test_the_reader_of_two_hundred_flipped_files_reads_refuses_or_dies(path, tmp_path):
+    (tmp_path / "reader.py").write_text(records._READER, encoding="utf-8")
+    left = [str(flip(path, seed).rename(tmp_path / f"{seed}.parquet")) for seed in range(200)]
+    endings = Counter()
+    while left:  # a reader that dies leaves the others to the next
+        ended = subprocess.run(
+            [sys.executable, "-c", MANY, "", *left], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        lines = ended.stdout.splitlines()
+        left = left[len(lines) :]
+        endings.update(line.partition(" ")[2] or "died" for line in lines)
+        assert lines and endings["died"] < 20
+    assert endings.keys() <= {"read", "refused", "died"}
+    assert endings["read"] > 20 and endings["refused"] > 20

@@ -4,19 +4,19 @@ import pytest
 import torch
 
 from heedful.data.synonyms import Synonym, Synonyms
-from heedful.server.actions import replacement
+from heedful.server.actions import replace_word
 
 
 @pytest.fixture(autouse=True)
 def without_sources(monkeypatch):
     """No synonyms but those that a test gives: what is at hand differs between machines."""
-    monkeypatch.setattr(replacement, "_synonyms", lambda context, model: ({}, ""))
+    monkeypatch.setattr(replace_word, "_synonyms", lambda context, model: ({}, ""))
 
 
 @pytest.fixture
 def synonyms(monkeypatch):
     known = {"good": "so", "film": "bad"}
-    monkeypatch.setattr(replacement, "_synonyms", lambda context, model: (known, "a synonym"))
+    monkeypatch.setattr(replace_word, "_synonyms", lambda context, model: (known, "a synonym"))
 
 
 def test_the_text_is_read_anew_with_the_synonym(model, act, post, synonyms):
@@ -73,9 +73,11 @@ def test_what_has_no_similar_word_is_refused(client, model):
 
 def test_synonyms_are_those_of_the_vocabulary(model, monkeypatch):
     monkeypatch.undo()
-    monkeypatch.setattr(replacement, "missing_sources", lambda kind, vectors: "")
-    monkeypatch.setattr(replacement, "usual_vectors", lambda: "")
+    monkeypatch.setattr(replace_word, "missing_sources", lambda kind, vectors: "")
+    monkeypatch.setattr(replace_word, "usual_vectors", lambda: "")
     known = Synonyms({"good": Synonym("so", 1.0)}, "")
-    monkeypatch.setattr(replacement, "find_synonyms", lambda words, kind, vectors: known if kind == "wordnet" else None)
+    monkeypatch.setattr(
+        replace_word, "find_synonyms", lambda words, kind, vectors: known if kind == "wordnet" else None
+    )
     context = model("average").evidence().context
-    assert replacement._synonyms(context, None) == ({"good": "so"}, "a synonym by WordNet")
+    assert replace_word._synonyms(context, None) == ({"good": "so"}, "a synonym by WordNet")

@@ -1,0 +1,139 @@
+"""What the model predicts for parts of a text: some items kept, the tokens of all others deleted."""
+
+from typing import TypeGuard
+
+import numpy
+import torch
+from jaxtyping import Bool, Float, Int
+from numpy import ndarray
+from torch import Tensor, nn
+
+from heedful.attribution.deletion import Parts, is_kept, logits_by_deletion
+from heedful.attribution.items import item_of_token, maps_tokens
+from heedful.attribution.leave_one_out import weighed_items
+from heedful.attribution.linear_parts import SCORINGS
+from heedful.attribution.prefix_tree import NOTHING
+from heedful.attribution.variants import VariantReader, variant_reader
+from heedful.data.batching import rows_of_batch
+from heedful.models.attention_model import AttentionModel, is_own
+from heedful.models.encoders import Hierarchical
+from heedful.types import Batch, LinearModel, Model, Trace
+
+TOKENS = 2**10
+"""Tokens run in one batch: parts are short, and larger batches of them are slower."""
+
+
+@torch.no_grad()
+def logits_of_parts(
+    model: Model,
+    trace: Trace,
+    keep: Parts,
+    *,
+    reader: VariantReader | None = None,
+) -> Float[Tensor, "batch part classes"]:
+    """Logits of each part of each text, as if the other items had never been there.
+
+    The text gets shorter, and the rest is encoded and attended to anew; start and end symbols and the query stay.
+    NaN where nothing is left to weigh. Imposed attention of the batch is renormalized to sum to 1.
+
+    Where no state depends on another only the weights change, and nothing is encoded again. A recurrent network reads
+    each distinct beginning and ending once.
+
+    Args:
+        reader: of variants of these texts, if there is one already.
+    """
+    items = trace.encoded.items[:, None]
+    keep = keep & items
+    is_left = (keep & weighed_items(trace)[:, None]).any(-1)
+    whole = trace.logits[:, None]
+    is_shorter = is_left & (keep != items).any(-1)
+    if _is_token_wise(model):
+        logits = _reweighed(model, trace, keep)
+    elif reader := reader or variant_reader(model, trace):
+        sequences = _sequences(reader, trace, keep, is_shorter)
+        logits = reader.logits(sequences).where(is_shorter[..., None], whole)
+    else:
+        (shortened,) = logits_by_deletion(model, trace, keep, is_shorter, tokens=TOKENS)
+        logits = shortened.where(is_shorter[..., None], whole)
+    # A head may hold the logit of a class at 0, whatever it is given.
+    return logits.where((is_left & ~logits.isnan().any(-1))[..., None], torch.nan)
+
+
+def _sequences(
+    reader: VariantReader, trace: Trace, keep: Parts, chosen: Bool[Tensor, "batch part"]
+) -> Int[ndarray, "batch part place"]:
+    """The tokens of each chosen part, as the reader numbers them."""
+    batch = trace.batch
+    stays = ((batch.mask & ~batch.attendable)[:, None] | keep) & chosen[..., None]
+    text, part, place = (index.cpu().numpy() for index in stays.nonzero(as_tuple=True))
+    # Parts stand one after another: the number of a token in its own is its number among all but for where that begins.
+    own = text * chosen.shape[1] + part
+    lengths = numpy.bincount(own, minlength=chosen.numel())
+    number = numpy.arange(len(place)) - (lengths.cumsum() - lengths)[own]
+    sequences = numpy.full((*chosen.shape, max(1, lengths.max(initial=0))), NOTHING, dtype=numpy.int64)
+    sequences[text, part, number] = reader.first[text] + place
+    return sequences
+
+
+@torch.no_grad()
+def logits_of_zeroed(model: Model, trace: Trace, keep: Parts) -> Float[Tensor, "batch part classes"]:
+    """Logits of each text with the embeddings of all but the kept items set to 0; the text keeps its length.
+
+    Hu et al.'s (2023) published code removes words this way. Attention may still fall on a zeroed item. NaN if the
+    tokens of items are not known.
+    """
+    if not maps_tokens(trace):
+        return trace.logits.new_full((*keep.shape[:2], trace.logits.shape[1]), torch.nan)
+    owner = item_of_token(trace)
+    logits = []
+    for part in keep.unbind(1):
+        is_zeroed = ~is_kept(owner, part)
+        embedded = trace.embedded.masked_fill(is_zeroed[..., None], 0.0)
+        if _reads_tokens_alone(model, trace.batch):
+            first, same = _distinct(trace.batch, is_zeroed)
+            logits.append(_logits(model, embedded[first], rows_of_batch(trace.batch, first))[same])
+        else:
+            logits.append(_logits(model, embedded, trace.batch))
+    return torch.stack(logits, 1)
+
+
+def _logits(model: Model, embedded: Float[Tensor, "batch time embed"], batch: Batch) -> Float[Tensor, "batch classes"]:
+    encoded = model.encode(embedded, batch)
+    return model.decode(encoded, model.attend(encoded, batch)[1])
+
+
+def _reads_tokens_alone(model: Model, batch: Batch) -> bool:
+    """Whether texts of the same embedded tokens get the same logits: known only for Heedful's own models."""
+    if not is_own(model) or isinstance(model.encoder, Hierarchical) or not isinstance(model.embedding, nn.Embedding):
+        return False
+    return batch.query_tokens is None and batch.imposed_attention is None
+
+
+def _distinct(
+    batch: Batch, is_zeroed: Bool[Tensor, "batch time"]
+) -> tuple[Int[Tensor, " distinct"], Int[Tensor, " batch"]]:
+    """The first of the texts of which the same is left, and for each text which of these is the same.
+
+    Where zeros alone are left, all texts of one length are the same.
+    """
+    left = batch.tokens.masked_fill(is_zeroed, -1).masked_fill(~batch.mask, -2)
+    texts, same = torch.cat([left, batch.attendable], 1).unique(dim=0, return_inverse=True)
+    first = same.new_full((len(texts),), len(left))
+    return first.scatter_reduce_(0, same, torch.arange(len(left), device=same.device), "amin"), same
+
+
+def _is_token_wise(model: Model) -> TypeGuard[AttentionModel]:
+    """Whether neither an item's state nor its score depends on another item: known only for Heedful's own models.
+
+    A hierarchical encoder reads its sentences in context even where it reads its words alone.
+    """
+    return is_own(model) and type(model.attention) in SCORINGS and getattr(model.encoder, "token_wise", False)
+
+
+def _reweighed(model: AttentionModel, trace: Trace, keep: Parts) -> Float[Tensor, "batch part classes"]:
+    """The logits under the softmax of the scores over what is kept; NaN where none of it has weight."""
+    scores = (trace.scores / model.temperature)[:, None]
+    weights = scores.expand(keep.shape).masked_fill(~keep, -torch.inf).softmax(-1)
+    if isinstance(model, LinearModel):
+        return weights @ model.item_logits(trace.encoded)
+    return torch.stack([model.decode(trace.encoded, part) for part in weights.unbind(1)], 1)

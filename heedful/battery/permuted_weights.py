@@ -1,0 +1,73 @@
+"""Does it matter which words get the weight?"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from heedful.battery.evidence import Evidence, affordable, undefined_where
+from heedful.battery.question import BatteryTest, Columns, Question, Triple, mean, of_100
+from heedful.exact import draw_permutations, permuted_logits, some_permutation_flips, worst_permutation
+from heedful.measures import total_variation
+from heedful.settings import Count
+from heedful.types import Findings, MultiHeadModel
+
+
+def permutation(evidence: Evidence, generator: torch.Generator, *, count: Count = 100) -> Findings:
+    """How far the prediction moves (total variation distance) when the weights are permuted at random.
+
+    `median_tvd` over `count` random permutations (Jain and Wallace 2019, algorithm 2); `worst_tvd` of the worst
+    permutation, exact for two classes and the worst found for more; `some_flips`: whether any permutation changes the
+    decision, exact for any number of classes. Where the head is not linear, the last two are over the drawn ones.
+    """
+    if evidence.item_logits is None:
+        logits, solver = _decoded(evidence, generator, count), "search"
+        worst = flips = None
+    else:
+        problem = (evidence.attention, evidence.item_logits, evidence.items)
+        logits = permuted_logits(*problem, generator, count=count)
+        found_worst = worst_permutation(*problem)
+        worst, solver = found_worst.tvd, found_worst.solver
+        flips = some_permutation_flips(*problem)
+    moved = total_variation(logits.softmax(-1), evidence.probabilities[:, None].expand_as(logits))
+    values = {
+        "median_tvd": moved.quantile(0.5, 1),
+        "worst_tvd": moved.amax(1) if worst is None else worst,
+        "some_flips": (logits.argmax(-1) != evidence.predicted[:, None]).any(1) if flips is None else flips,
+    }
+    return Findings(undefined_where(evidence.count < 2, values), solver)
+
+
+def _decoded(evidence: Evidence, generator: torch.Generator, count: int) -> Float[Tensor, "batch count classes"]:
+    orders = draw_permutations(evidence.items, generator, affordable(evidence, count))
+    if isinstance(evidence.model, MultiHeadModel):
+        own = orders.to(evidence.trace.attention.device)
+        return evidence.model.permute_each(evidence.trace.encoded, own).cpu()
+    return evidence.decode_each(evidence.attention[:, None].expand_as(orders).gather(2, orders))
+
+
+def _measured(columns: Columns) -> Triple:
+    value = columns["permutation.median_tvd"]
+    return value, torch.zeros_like(value), columns["permutation.worst_tvd"]
+
+
+TEST = BatteryTest(
+    permutation,
+    (
+        Question(
+            name="permutation",
+            topic="permuted weights",
+            group="exclusivity",
+            wording=lambda item: f"Does it matter which {item}s get the weight?",
+            needs=("permutation",),
+            measured=_measured,
+            best_kind="ceiling",
+            sentence=lambda answer: (
+                f"Permuting the weights at random typically moves the prediction by {answer.value:.2f}; the worst "
+                f"permutation would move it by {answer.best:.2f}. For "
+                f"{of_100(answer.details['some permutation flips'])} texts some permutation changes the answer."
+            ),
+            details=lambda columns: {"some permutation flips": mean("permutation.some_flips")(columns)},
+            if_inexact="The worst permutation is the worst that was found; a worse one may exist.",
+        ),
+    ),
+)

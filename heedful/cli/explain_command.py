@@ -1,0 +1,283 @@
+"""`heedful explain`: which words decide the prediction for a text, and whether attention points to them."""
+
+import os
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from heedful.cli import command_options
+from heedful.cli.classifiers import classifiers_among
+from heedful.cli.command_options import Scope, Site, use_threads
+from heedful.cli.output import output
+from heedful.errors import DataError, SettingError
+
+if TYPE_CHECKING:
+    from heedful.data.sources.records import RecordFile
+    from heedful.report.explanations import Explanations
+    from heedful.schema import Verdict
+    from heedful.store.store import Store
+
+# What `heedful explain` needs to know of a model: a finished run, or a Hugging Face classifier.
+
+
+@dataclass(frozen=True)
+class ExplainedModel:
+    """A model that texts are explained for.
+
+    Args:
+        key: by which its audit is known.
+        has_query: whether it reads a query with each text.
+        text, query: the columns of the data that it was trained on, where these are known.
+        has_words: whether it finds a word in a text.
+        reference: the run whose attention it imposes.
+    """
+
+    model: Any
+    key: str
+    has_query: bool
+    has_words: Callable[[str], bool]
+    text: str | None = None
+    query: str | None = None
+    reference: Any = None
+
+    def audited_by(self, folder: Path) -> "Verdict | None":
+        """What its newest audit says, together with those of its other seeds; None where there is none."""
+        from heedful.report.pooled import audited_model
+
+        audit = audited_model(folder, self.key)
+        return None if audit is None else audit.verdict
+
+
+def explained_run(store: "Store", key: str) -> ExplainedModel:
+    """A finished run."""
+    from heedful.settings import key_of
+
+    trained = store.load(store.find(key))
+    run = trained.run
+    imposes = run.network.attention == "frozen" and run.reference is not None
+    return ExplainedModel(
+        model=trained,
+        key=key_of(run),
+        has_query=trained.model.query_encoder is not None,
+        has_words=lambda text: bool(trained.words.split(text)[0]),
+        text=run.data.text,
+        query=run.data.query,
+        reference=store.load(run.reference) if imposes and run.reference else None,
+    )
+
+
+def explained_classifier(name: str, query: str | None, site: str, scope: str, device: str) -> ExplainedModel:
+    """A Hugging Face classifier, which reads pairs of texts where it is given a query."""
+    from heedful.runs.classifiers import load_view
+
+    model = load_view(name, site, scope, device)
+    reader = model.classifier.reader
+    return ExplainedModel(
+        model=model,
+        key=model.key,
+        has_query=query is not None,
+        has_words=lambda text: bool(reader.read(text).words),
+    )
+
+
+def check_query(model: ExplainedModel, query: str | None, *, has_columns: bool) -> None:
+    """Refuse a query that the model does not read, and the lack of one that it does."""
+    if not model.has_query and query is not None:
+        raise SettingError("--query must be left out: this model reads texts without a question or hypothesis.")
+    if model.has_query and query is None and not has_columns:
+        raise SettingError("--query must be given: this model reads a question or hypothesis with each text.")
+
+
+Given = Annotated[
+    str,
+    typer.Argument(
+        metavar="TEXT|FILE", help="A text, or a file of them: .txt (one a line), jsonl, csv, tsv or parquet."
+    ),
+]
+Key = Annotated[
+    str,
+    typer.Option(
+        "--model",
+        metavar="MODEL",
+        help="Key of a finished run, or its first characters; or a Hugging Face classifier, a folder or hf:NAME.",
+        autocompletion=command_options.runs,
+    ),
+]
+Query = Annotated[
+    str | None,
+    typer.Option(help="The question or hypothesis that goes with TEXT; the column that holds it in a FILE of columns."),
+]
+Out = Annotated[str | None, typer.Option(metavar="PAGE", help="Write an HTML page, for example page.html.")]
+Limit = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="Explain N texts of FILE at most. Default: 10 in the terminal, 200 on a page, all in JSON."
+    ),
+]
+
+IN_TERMINAL, ON_PAGE = 10, 200
+FILES = (".txt", ".jsonl", ".json", ".csv", ".tsv", ".parquet", ".gz")
+"""How the name of a file of texts may end; what ends so and has no spaces is not taken for a text."""
+
+MOST_NAMED = 5
+"""Texts that a note names."""
+
+Pairs = list[tuple[str, str]]
+"""Texts with their queries, which are empty where there are none."""
+
+
+def explain(
+    text_or_file: Given,
+    model: Key,
+    text: command_options.Text = None,
+    query: Query = None,
+    out: Out = None,
+    limit: Limit = None,
+    site: Site = None,
+    scope: Scope = None,
+    runs: command_options.Runs = "runs",
+    audits: command_options.Audits = "audits",
+    device: command_options.Device = "cpu",
+) -> None:
+    """Show which words decide the prediction for a text, and whether attention points to them."""
+    use_threads(1, device)
+    from heedful.report.explanations import audit_sentences, badge, outcome_lines, printable
+    from heedful.store.store import Store
+
+    _check_given(text_or_file, text, out)
+    printed, store = output(), Store(runs)
+    if named := classifiers_among([model], store, site, scope):
+        explained = explained_classifier(named[0], query, site or "last", scope or "row", device)
+    else:
+        explained = explained_run(store, model)
+    is_file = os.path.isfile(text_or_file)
+    check_query(explained, query, has_columns=is_file and Path(text_or_file).suffix.lower() != ".txt")
+    if is_file:
+        pairs, notes = read_texts(Path(text_or_file), explained, text, query)
+    else:
+        pairs, notes = [(text_or_file, query or "")], []
+    most = limit or (ON_PAGE if out else len(pairs) if printed.as_json else IN_TERMINAL)
+    if len(pairs) > most:
+        notes.append(f"Showing the first {most} of {len(pairs):,} texts. Use --limit to change this.")
+    verdict = explained.audited_by(Path(audits))
+    if verdict is None:
+        notes.append(f"{audits}/ has no audit of this model.")
+    explanations = replace(_explained(explained, pairs[:most], verdict, device), notes=tuple(notes))
+    page = explanations.save(out) if out else None
+    if printed.as_json or printed.is_quiet:
+        outcomes = "\n".join(outcome_lines(each)[0] for each in explanations)
+        printed.end(explanations.as_dict(), result=str(page or outcomes))
+        return
+    if page is None or not is_file:
+        explanations.show(printed.console)
+    else:
+        counts = Counter(badge(each) for each in explanations)
+        listed = ", ".join(f"{name}: {count}" for name, count in counts.most_common())
+        sentences = (
+            f"Outcomes of {len(explanations)} texts: {listed}.",
+            *audit_sentences(explanations.decisions),
+            *notes,
+        )
+        printed.console.print(*map(printable, sentences), sep="\n", markup=False)
+    if page is not None:
+        printed.console.print(f"page: {page}", markup=False, soft_wrap=True)
+
+
+def _check_given(given: str, column: str | None, out: str | None) -> None:
+    """Refuse a folder, what looks like a file that is not there, a column of no file, and a page that is a folder."""
+    if out is not None and os.path.isdir(out):
+        raise SettingError(f"--out must be a file, for example page.html; '{out}' is a folder.")
+    if os.path.isdir(given):
+        raise SettingError(f"TEXT|FILE must be a text or a file; '{given}' is a folder. Name a file in it.")
+    if os.path.isfile(given):
+        return
+    if Path(given[-12:]).suffix.lower() in FILES and not any(mark.isspace() for mark in given):
+        raise DataError(f"TEXT|FILE must be a text or a file that exists; there is no file '{given}'.")
+    if column is not None:
+        raise SettingError(
+            f"--text must be left out with a text: it names a column of a file, and there is no file '{given:.60}'."
+        )
+
+
+def _explained(explained: ExplainedModel, pairs: Pairs, verdict: "Verdict | None", device: str) -> "Explanations":
+    from heedful.report.explanations import explain as explain_decisions
+
+    texts = pairs if explained.has_query else [text for text, _ in pairs]
+    return explain_decisions(explained.model, texts, audit=verdict, reference=explained.reference, device=device)
+
+
+def read_texts(path: Path, model: ExplainedModel, text: str | None, query: str | None) -> tuple[Pairs, list[str]]:
+    """The texts of a file that have words, with their queries; and notes on what was left out.
+
+    Args:
+        text: the column of the texts; None: that of the run's data, or the usual one.
+        query: the column of the queries; of a .txt file, the query of every line.
+    """
+    if path.suffix.lower() == ".txt":
+        if text is not None:
+            raise SettingError(f"--text must be left out with {path}: a .txt file has no columns.")
+        places, pairs = _read_lines(path, query or "")
+    else:
+        places, pairs = _read_columns(path, model, text, query)
+    has_words = [all(map(model.has_words, pair if model.has_query else pair[:1])) for pair in pairs]
+    if not any(has_words):
+        raise DataError(f"{path} must have a text with words in it; it has none.")
+    left_out = [place for place, is_kept in zip(places, has_words, strict=True) if not is_kept]
+    kept = [pair for pair, is_kept in zip(pairs, has_words, strict=True) if is_kept]
+    named = ", ".join(left_out[:MOST_NAMED]) + (" ..." if len(left_out) > MOST_NAMED else "")
+    texts = "1 text" if len(left_out) == 1 else f"{len(left_out):,} texts"
+    return kept, [f"Left out, for want of words: {texts} ({named})."] if left_out else []
+
+
+def _read_lines(path: Path, query: str) -> tuple[list[str], Pairs]:
+    """Where each line that is not blank stands, and the line with the query."""
+    try:
+        content = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        byte = f"byte 0x{error.object[error.start]:02x} at offset {error.start}"
+        raise DataError(f"{path} must be UTF-8 text; {byte} is not. Save it as UTF-8.") from error
+    lines = [(number, line) for number, line in enumerate(content.split("\n"), start=1) if line.strip()]
+    return [f"line {number}" for number, _ in lines], [(line, query) for _, line in lines]
+
+
+def _read_columns(path: Path, model: ExplainedModel, text: str | None, query: str | None) -> tuple[list[str], Pairs]:
+    """Where each record stands, and its text with its query."""
+    from heedful.data.sources.columns import QUERIES, usual_columns
+    from heedful.data.sources.records import SUFFIXES, read_records, suffix_of
+
+    if suffix_of(path) not in SUFFIXES:
+        raise DataError(f"{path}: the file must end in .txt or in one of {', '.join(SUFFIXES)}.")
+    file = read_records(path)
+    single = file.columns[0] if len(file.columns) == 1 else None
+    text_column = _column(file, "text", text, (model.text, usual_columns(file)[0], single))
+    query_column = None
+    if model.has_query:
+        usual = next((column for column in file.columns if column.lower() in QUERIES and column != text_column), None)
+        query_column = _column(file, "query", query, (model.query, usual))
+    wanted = (text_column, query_column) if query_column else (text_column,)
+    pairs = []
+    for record, place in zip(file.records, file.places, strict=True):
+        for column in wanted:
+            if not isinstance(record.get(column), str):
+                raise DataError(
+                    f"{path}, {place}: column '{column}' must be a string; it is {record.get(column)!r:.60}."
+                )
+        pairs.append((str(record[text_column]), str(record[query_column]) if query_column else ""))
+    return list(file.places), pairs
+
+
+def _column(file: "RecordFile", role: str, named: str | None, guesses: tuple[str | None, ...]) -> str:
+    """The column that is named, or the first of the guesses that is there."""
+    known = f"Its columns are: {', '.join(file.columns)}."
+    if named is not None and named not in file.columns:
+        raise DataError(f"{file.name}: --{role} names column '{named}', which is not there. {known}")
+    column = named or next((guess for guess in guesses if guess in file.columns), None)
+    if column is None:
+        raise DataError(f"{file.name}: cannot tell which column holds the {role}; name it by --{role}. {known}")
+    return column

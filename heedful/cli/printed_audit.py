@@ -1,0 +1,598 @@
+"""The answer of an audit in the terminal: at most 25 lines of 80 columns for each model. Imports no torch."""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from math import floor
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict
+
+from heedful.formatting import UNDEFINED, format_estimate, format_interval, format_number, printable
+from heedful.schema import GROUPS, Interval
+from heedful.schema.rankings import SHOWN, ranking_title
+from heedful.verdict.answer_text import (
+    QUESTION,
+    accuracy_text,
+    answered_classes,
+    recommendation_text,
+    remarks,
+    share_text,
+    too_few_sentence,
+)
+from heedful.verdict.outcome_text import outcome_sentences
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from heedful.report import AuditFiles
+    from heedful.schema import AuditAnswer, ClassAnswer, Line, Outcome, ShownText, Verdict
+    from heedful.verdict.model_comparison import Comparison, Side
+
+# `heedful audit --details`: the tests that explain the answer, and the answer by other definitions of the outcome.
+
+
+def print_details(console: "Console", verdict: "Verdict") -> None:
+    """Other definitions, the tests in their groups, and what is to be known of the audited attention."""
+    from rich.markup import escape
+
+    if verdict.answer is not None:
+        for name, each in verdict.answer.variants.items():
+            console.print(escape(f"{ranking_title(name)}: {each.answer}. {each.sentence}"))
+    _print_lines(console, verdict)
+    for sentence in (*verdict.about, verdict.heads.sentence if verdict.heads else ""):
+        if sentence:
+            console.print(f"[dim]{escape(sentence)}[/dim]")
+    for name, reason in verdict.not_asked.items():
+        console.print(f"[dim]Not measured: {escape(name.replace('_', ' '))}: {escape(reason)}[/dim]")
+
+
+def _print_lines(console: "Console", verdict: "Verdict") -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("test", overflow="fold")
+    for name in ("value", "floor", "best"):
+        table.add_column(name, justify="right", no_wrap=True)
+    headings: dict[str | None, str] = {**GROUPS}
+    for group, lines in groupby(verdict.lines, key=lambda line: line.group):
+        table.add_section()
+        if group is not None:
+            table.add_row(f"[bold]{headings[group]}[/bold]")
+        for line in lines:
+            table.add_row(escape(line.question), *_detail_numbers(line))
+    console.print(table)
+    console.print(
+        "[dim]Value with its 95% interval; floor: an uninformed ranking; best: the best possible. The tests explain "
+        "the answer and do not decide it.[/dim]\n"
+    )
+
+
+def _detail_numbers(line: "Line") -> tuple[str, ...]:
+    is_share = line.unit == "share"
+    value = format_estimate(line.value, line.low, line.high, percent=is_share)
+    return value, *(format_number(number, percent=is_share) for number in (line.floor, line.best))
+
+
+# Rankings in the terminal, side by side: how often each points to the key words, and what it costs.
+
+USUAL = {*SHOWN, "weight_gradient", "alone", "effect"}
+"""Rankings of every audit."""
+RANKING_LEGEND = (
+    "Points, replaced: of 100 texts in which a small set decides, those in which the ranking points to the key words, "
+    "words deleted and replaced. Passes: of a whole text of n words."
+)
+PLAUSIBLE = (
+    " Plausible: agreement with rationales, from 0 (the best ranking that knows nothing of the model) to 1; "
+    "no evidence of how the model decides."
+)
+
+
+def asks_for_rankings(verdict: "Verdict") -> bool:
+    """Whether somebody asked for rankings beyond those of every audit."""
+    return not {ranking.name for ranking in verdict.rankings} <= USUAL
+
+
+def print_rankings(console: "Console", verdict: "Verdict") -> None:
+    """A line per ranking, the largest share first; nothing without an answer."""
+    from rich.box import SIMPLE_HEAD
+    from rich.markup import escape
+    from rich.table import Table
+
+    if verdict.answer is None or not verdict.answer.rankings:
+        return
+    plausible = {own.name: own.plausible for own in verdict.rankings if own.plausible is not None}
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("ranking", min_width=17)
+    table.add_column("answer")
+    for name in ("points", "replaced", "passes", "ms", *(["plausible"] if plausible else [])):
+        table.add_column(name, justify="right", no_wrap=True)
+    for own in sorted(verdict.answer.rankings, key=lambda own: -(own.points.value or 0.0)):
+        cells = [
+            share_text(own.points),
+            share_text(own.replaced or Interval()).split()[0],
+            own.price or format_number(None),
+        ]
+        cells.append(format_number(own.milliseconds, decimals=1))
+        if plausible:
+            cells.append(format_number(plausible.get(own.name)))
+        table.add_row(escape(own.title), own.answer, *cells)
+    console.print(table)
+    console.print(f"[dim]{LEGEND}{PLAUSIBLE if plausible else ''}[/dim]\n")
+
+
+# Models side by side, their answers and what every test measures: a table in the terminal, and a document.
+
+FIRST, MODEL = 24, 17
+"""Smallest width of the first column, and of each model; models that do not fit get another table."""
+TABLE_COLORS = {"better": "green", "worse": "red"}
+LEGEND = (
+    "Prediction scores are means over seeds. Shares are of 100 texts. Under the value of each test: its 95% interval "
+    "and, from the second model on, the difference from the first, marked better or worse for attention if it is "
+    "significant."
+)
+
+
+class ModelTable(BaseModel):
+    """Models side by side as the terminal shows them; cells are marked up for it.
+
+    Args:
+        rows: a name and a cell for each model, None if the model has no such cell; or a heading alone.
+        notes: which models were audited on other texts than the first.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str | None, ...], ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ComparedModels:
+    """Several audited models.
+
+    Args:
+        names: what they are called, each differently.
+        notes: which of them were audited on other texts than the first.
+    """
+
+    names: tuple[str, ...]
+    audits: "tuple[AuditFiles, ...]"
+    comparisons: "tuple[Comparison, ...]"
+    notes: tuple[str, ...]
+
+    def document(self) -> dict[str, Any]:
+        """All of it as JSON has it."""
+        fields = {"run", "data", "split", "texts", "scores", "answer"}
+        models = [
+            {"name": name, **audit.verdict.model_dump(mode="json", include=fields)}
+            for name, audit in zip(self.names, self.audits, strict=True)
+        ]
+        questions = [
+            {
+                "name": each.name,
+                "question": each.question,
+                "group": each.group,
+                "models": {name: _numbers(side) for name, side in zip(self.names, each.sides, strict=True)},
+            }
+            for each in self.comparisons
+        ]
+        return {"models": models, "questions": questions, "notes": list(self.notes)}
+
+    def table(self) -> ModelTable:
+        """Prediction scores, answers and tests, a column per model, its seeds together."""
+        from rich.markup import escape
+
+        verdicts = [audit.verdict for audit in self.audits]
+        rows: list[tuple[str | None, ...]] = []
+        for metric in dict.fromkeys(name for verdict in verdicts for name in verdict.scores):
+            known = (format_number(each.scores[metric]) if metric in each.scores else None for each in verdicts)
+            rows.append((escape(metric), *known))
+        answers = [verdict.answer for verdict in verdicts]
+        if any(answers):
+            rows.append((f"[bold]{QUESTION}[/bold]",))
+            rows += [(name, *(answer and cell(answer) for answer in answers)) for name, cell in ANSWER.items()]
+        group = None
+        for comparison in self.comparisons:
+            if comparison.group != group:
+                group = comparison.group
+                rows.append((f"[bold]{group}[/bold]",))
+            rows.append((escape(comparison.question), *map(_side, comparison.sides)))
+        headings = tuple(escape(_heading(name, each)) for name, each in zip(self.names, verdicts, strict=True))
+        return ModelTable(headings=headings, rows=tuple(rows), notes=self.notes)
+
+    def summary(self) -> str:
+        """The answer of each model, a line each."""
+        answers = [audit.verdict.answer for audit in self.audits]
+        shown = [answer.headline if answer else "no answer" for answer in answers]
+        return "\n".join(f"{name}: {answer}" for name, answer in zip(self.names, shown, strict=True))
+
+
+def compare_models(audits: "Sequence[AuditFiles]") -> ComparedModels:
+    """The models, their answers and tests, and what keeps them from being compared text by text."""
+    from heedful.report.audits import distinct_names
+    from heedful.report.pooled import by_training
+    from heedful.verdict.model_comparison import are_same_texts, compare
+
+    first = audits[0]
+    models = [audit.verdict.model or audit.verdict.run for audit in audits]
+    names = distinct_names(models, [audit.verdict.settings for audit in audits])
+    others = {
+        name: audit
+        for name, audit in zip(names[1:], audits[1:], strict=True)
+        if not are_same_texts(first.verdict, first.rows, audit.verdict, audit.rows)
+    }
+    rows = {name: by_training(audit.rows) for name, audit in zip(names, audits, strict=True)}
+    comparisons = compare(rows, first.verdict.item, on_other_texts=others)
+    notes = [
+        f"{name} was audited on other texts ({_texts(audit)}) than {names[0]} ({_texts(first)}): their values stand "
+        "side by side, but no difference is taken. For that, audit both on the same data with the same --examples."
+        for name, audit in others.items()
+    ]
+    return ComparedModels(names, tuple(audits), tuple(comparisons), tuple(notes))
+
+
+def print_models(console: "Console", table: ModelTable) -> None:
+    """The models side by side, in as many tables as the width needs, and how to read them."""
+    for places in _fitting(len(table.headings), console.width):
+        console.print(_table(table, places))
+    for note in table.notes:
+        console.print(note, style="yellow", markup=False)
+    console.print(LEGEND, style="dim", markup=False)
+
+
+def _fitting(models: int, width: int) -> Iterator[list[int]]:
+    """The models of each table: the first, and as many of the others as fit beside it.
+
+    >>> list(_fitting(1, 80)), list(_fitting(3, 80)), list(_fitting(5, 80))
+    ([[0]], [[0, 1, 2]], [[0, 1, 2], [0, 3, 4]])
+    """
+    most = max(1, (width - FIRST) // MODEL - 1)
+    for start in range(1, max(2, models), most):
+        yield [0, *range(start, min(start + most, models))]
+
+
+def _table(shown: ModelTable, places: Sequence[int]) -> "Table":
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("", min_width=FIRST - 3, overflow="fold")
+    for place in places:
+        table.add_column(shown.headings[place], overflow="fold")
+    for question, *cells in shown.rows:
+        chosen = [cells[place] for place in places] if cells else []
+        if not cells:
+            table.add_section()
+        if not cells or chosen.count(None) < len(chosen):
+            table.add_row(question, *(format_number(None) if cell is None else cell for cell in chosen))
+    return table
+
+
+def _heading(name: str, verdict: "Verdict") -> str:
+    seeds = f"\n{len(verdict.trainings)} seeds" if len(verdict.trainings) > 1 else ""
+    return f"{verdict.data}\n{name}{seeds}" if verdict.data else f"{name}{seeds}"
+
+
+def _side(side: "Side | None") -> str:
+    """The value, its interval, and the difference from the first model, a line each."""
+    if side is None:
+        return format_number(None)
+    lines = [format_number(side.value.value)]
+    if interval := format_interval(side.value.low, side.value.high):
+        lines.append(f"[dim]{interval}[/dim]")
+    difference = side.difference_from_first
+    if difference is not None and difference.value == difference.value:
+        marked = f"{_signed(difference.value)} {side.change}".strip()
+        lines.append(f"[{COLORS[side.change]}]{marked}[/]" if side.change else f"[dim]{marked}[/dim]")
+    return "\n".join(lines)
+
+
+def _per_100(share: "Interval | None") -> str | None:
+    if share is None or share.value is None:
+        return None
+    value, low, high = (f"{100 * (end or 0.0):.0f}" for end in (share.value, share.low, share.high))
+    return f"{value}\n[dim]{low} to {high}[/dim]"
+
+
+def _headline(answer: "AuditAnswer") -> str:
+    from rich.markup import escape
+
+    return escape(answer.headline)
+
+
+def _shown(answer: "AuditAnswer") -> str | None:
+    from rich.markup import escape
+
+    recommended = answer.recommendation
+    if recommended is None:
+        return None
+    return escape(ranking_title(recommended.ranking) if recommended.show == "ranking" else recommended.show)
+
+
+ANSWER: "dict[str, Callable[[AuditAnswer], str | None]]" = {
+    "answer": _headline,
+    "points to the key words": lambda answer: _per_100(answer.overall.shares.points),
+    "the same, words replaced": lambda answer: _per_100(answer.overall.replaced and answer.overall.replaced.points),
+    "no small set decides": lambda answer: _per_100(answer.overall.shares.no_small_set),
+    "moved information": lambda answer: _per_100(answer.moved),
+    "show": _shown,
+}
+"""What is printed of each model's answer."""
+
+
+def _signed(difference: float) -> str:
+    """A difference with its sign: two decimals, or the first digit that is not 0.
+
+    >>> _signed(0.126), _signed(-0.0024), _signed(3e-9), _signed(0.0)
+    ('+0.13', '-0.002', '+3e-09', '0')
+    """
+    return f"{difference:+.2f}" if abs(difference) >= 0.005 else f"{difference:+.1g}" if difference else "0"
+
+
+def _texts(audit: "AuditFiles") -> str:
+    verdict = audit.verdict
+    return f"{verdict.texts:,} {verdict.split} texts{f' of {verdict.data}' if verdict.data else ''}"
+
+
+def _numbers(side: "Side | None") -> dict[str, Any] | None:
+    if side is None:
+        return None
+    own, apart = side.value, side.difference_from_first
+    difference = None if apart is None else {"value": apart.value, "low": apart.low, "high": apart.high}
+    return {
+        "value": own.value,
+        "low": own.low,
+        "high": own.high,
+        "texts": own.n,
+        "difference": difference,
+        "change": side.change,
+    }
+
+
+COLUMNS, LINES = 80, 23
+"""Of one model; two lines below name the report and the command that explains a text."""
+MOST_BARS, MOST_SEEDS = 6, 8
+LABEL, BAR = 16, (8, 24)
+"""Largest width of a class, smallest and largest width of a bar."""
+LONGEST_NAME, LONGEST_ITEM = 60, 40
+"""Characters of a model's name, and of a word or sentence; longer ones are cut."""
+BLOCKS: "dict[Outcome, str]" = {"points": "█", "misses": "▒", "no_small_set": "·"}
+ASCII_BLOCKS: "dict[Outcome, str]" = {"points": "#", "misses": "x", "no_small_set": "."}
+COLORS: dict[str, str] = {"points": "green", "misses": "red", "no_small_set": "dim"}
+NO_BARS = ("Too few texts", "Nothing to explain")
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How much room the parts of an answer have.
+
+    Args:
+        example, sentences: at most so many lines of the example's text, and of each sentence.
+        bars: at most so many classes.
+        is_spaced: whether empty lines stand between the parts.
+    """
+
+    example: int = 4
+    sentences: int = 5
+    bars: int = MOST_BARS
+    is_spaced: bool = True
+
+
+SHAPES = (
+    Shape(),
+    Shape(example=2),
+    Shape(example=4, is_spaced=False),
+    Shape(example=2, is_spaced=False),
+    Shape(example=1, sentences=3, is_spaced=False),
+    Shape(example=1, sentences=2, is_spaced=False),
+    Shape(example=1, sentences=2, bars=3, is_spaced=False),
+    Shape(example=1, sentences=1, bars=3, is_spaced=False),
+)
+"""From the roomiest to the tightest: the first that fits is drawn."""
+
+
+def print_verdict(console: "Console", verdict: "Verdict", name: str) -> None:
+    """What was audited, the answer, what to do, and an example.
+
+    Args:
+        name: of the model.
+    """
+    for line in verdict_lines(console, verdict, name):
+        console.print(line)
+
+
+def verdict_lines(console: "Console", verdict: "Verdict", name: str) -> "list[Text]":
+    """The lines of the answer, as roomy as fits."""
+    width = min(COLUMNS, console.width)
+    lines: list[Text] = []
+    for shape in SHAPES:
+        lines = list(_Drawing(console, verdict, name, shape, width).lines())
+        if len(lines) <= LINES:
+            break
+    return lines
+
+
+def cut_text(items: Sequence[str], marked: Sequence[int], context: int) -> "list[int | None]":
+    """Positions of the items within `context` places of a marked one; None stands for what is left out between.
+
+    >>> cut_text("abcdefgh", [2, 6], 1)
+    [None, 1, 2, 3, None, 5, 6, 7]
+    """
+    kept = [place for place in range(len(items)) if any(abs(place - own) <= context for own in marked)]
+    cut: list[int | None] = []
+    for place in kept:
+        if place > 0 and place - 1 not in kept:
+            cut.append(None)
+        cut.append(place)
+    return cut if not kept or kept[-1] == len(items) - 1 else [*cut, None]
+
+
+def bar_widths(shares: dict[str, float], width: int) -> dict[str, int]:
+    """The width of each block of a bar, by largest remainders.
+
+    >>> bar_widths({"points": 0.5, "misses": 0.3, "no_small_set": 0.2}, 8)
+    {'points': 4, 'misses': 2, 'no_small_set': 2}
+    """
+    widths = {name: floor(share * width) for name, share in shares.items()}
+    ordered = sorted(shares, key=lambda name: widths[name] - shares[name] * width)
+    for name in ordered[: width - sum(widths.values())]:
+        widths[name] += 1
+    return widths
+
+
+class _Drawing:
+    """One answer in one shape."""
+
+    def __init__(self, console: "Console", verdict: "Verdict", name: str, shape: Shape, width: int):
+        self.console, self.verdict, self.name, self.shape, self.width = console, verdict, name, shape, width
+
+    def lines(self) -> "Iterator[Text]":
+        from rich.text import Text
+
+        for number, part in enumerate(filter(None, map(list, self._parts()))):
+            if number and self.shape.is_spaced:
+                yield Text()
+            for line in part:
+                line.rstrip()
+                yield line
+
+    def _parts(self) -> "Iterator[Iterator[Text]]":
+        yield self._subject()
+        if (answer := self.verdict.answer) is None:
+            yield self._wrapped("The answer was not asked for: `--tests` leaves `outcome` out.")
+            return
+        yield self._answer(answer)
+        sentences = ((recommendation_text(answer), "bold"), *((remark, "") for remark in remarks(self.verdict)))
+        yield (line for sentence, style in sentences for line in self._wrapped(sentence, style))
+        if answer.example is not None and answer.headline not in NO_BARS:
+            yield self._example(answer.example)
+
+    def _subject(self) -> "Iterator[Text]":
+        verdict = self.verdict
+        seeds = [str(training.seed) for training in verdict.trainings if training.seed is not None]
+        named = f"{len(seeds)} seeds" if len(seeds) > MOST_SEEDS else f"seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}"
+        name = _clean(self.name)
+        name = f"{name[:LONGEST_NAME]} …" if len(name) > LONGEST_NAME else name
+        title = f"{verdict.data}: {name}" if verdict.data else name
+        parts = [title, *([named] if seeds else []), f"{verdict.texts:,} {verdict.split} texts"]
+        yield from self._wrapped(", ".join(parts), "bold", most=2)
+        if accuracy := accuracy_text(verdict):
+            yield from self._wrapped(f"Accuracy {accuracy}.")
+
+    def _answer(self, answer: "AuditAnswer") -> "Iterator[Text]":
+        headline = f"{QUESTION} {answer.headline}"
+        if len(headline) > 2 * self.width:
+            headline = f"{QUESTION} {answer.headline.partition(':')[0]}:"
+        yield from self._wrapped(headline, "bold", most=2)
+        yield from self._wrapped(answer.sentence)
+        if answer.headline not in NO_BARS:
+            yield from self._bars(answer)
+
+    def _bars(self, answer: "AuditAnswer") -> "Iterator[Text]":
+        from rich.cells import cell_len
+        from rich.text import Text
+
+        answered = answered_classes(answer) or [answer.overall]
+        most = sorted(answered, key=lambda each: -each.shares.texts)[: self.shape.bars]
+        shown = [each for each in answered if each in most]
+        names = [_clean(each.shares.label or "all texts") for each in shown]
+        cells = [_line_numbers(each) for each in shown]
+        headings = ("answer", "points", "luck", "replaced")
+        widths = [max(map(len, column)) for column in zip(headings, *cells, strict=True)]
+        label = min(LABEL, max(cell_len(name) for name in ("predicted", *names)))
+        room = self.width - label - sum(widths) - 2 * (len(widths) + 1)
+        bar = min(BAR[1], max(BAR[0], room))
+        rows = [Text(" " * bar), *(self._bar(each, bar) for each in shown)]
+        lines = zip(("predicted", *names), rows, (headings, *cells), strict=True)
+        for number, (name, drawn, own) in enumerate(lines):
+            numbers = [own[0].ljust(widths[0]), *(text.rjust(w) for text, w in zip(own[1:], widths[1:], strict=True))]
+            heading = Text(name)
+            heading.truncate(label, overflow="ellipsis", pad=True)
+            line = Text.assemble(heading, "  ", drawn, "  ", "  ".join(numbers))
+            line.truncate(self.width)
+            if not number:
+                line.stylize("dim")
+            yield line
+        if rest := Counter(each.answer for each in answered if each not in shown):
+            counted = ", ".join(f"{count} {name}" for name, count in rest.items())
+            yield from self._wrapped(f"and {sum(rest.values())} other classes: {counted}")
+        blocks = self._blocks()
+        legend = f"{blocks['points']} points {blocks['misses']} misses {blocks['no_small_set']} no small set"
+        yield from self._wrapped(f"{legend}. Numbers: per 100 texts with a small set.", "dim")
+        yield from self._wrapped(too_few_sentence(answer))
+
+    def _blocks(self) -> dict[str, str]:
+        return {**BLOCKS} if self.console.encoding.lower().startswith("utf") else {**ASCII_BLOCKS}
+
+    def _bar(self, each: "ClassAnswer", width: int) -> "Text":
+        from rich.text import Text
+
+        shares: dict[str, float] = {name: each.shares.outcomes.get(name) or 0.0 for name in BLOCKS}
+        return Text.assemble(
+            *((self._blocks()[name] * count, COLORS[name]) for name, count in bar_widths(shares, width).items())
+        )
+
+    def _example(self, example: "ShownText") -> "Iterator[Text]":
+        from rich.text import Text
+
+        outcome, item = example.outcome, self.verdict.item
+        items = [_clean(own)[:LONGEST_ITEM] for own in example.items]
+        key, top = {*outcome.key_words}, {*outcome.top_words}
+        kind = f"[key {item}s]" if outcome.outcome != "no_small_set" else f"[{item}s with the largest effect]"
+        probability = "" if outcome.probability is None else f" {outcome.probability:.2f}"
+        yield from self._wrapped(
+            f"Example, predicted {_clean(outcome.predicted)}{probability}: {kind}, *top {item}s of attention*", "dim"
+        )
+        words = [_marked(own, place in key, place in top) for place, own in enumerate(items)]
+
+        def drawn(context: int) -> list[Text]:
+            places = cut_text(items, sorted(key | top), context)
+            cut = [Text("…") if place is None else words[place] for place in places]
+            return list(Text(" ").join(cut).wrap(self.console, self.width))
+
+        most = self.shape.example
+        widest = bisect_left(range(1, len(items)), True, key=lambda context: len(drawn(context)) > most)
+        yield from drawn(widest)[:most]
+        yield from self._wrapped(" ".join(outcome_sentences(outcome, items, item)))
+
+    def _wrapped(self, sentence: str, style: str = "", most: int | None = None) -> "Iterator[Text]":
+        """The lines of a sentence; the last that there is room for ends in "…" if there are more."""
+        from rich.text import Text
+
+        if not sentence:
+            return
+        lines = list(Text(_clean(sentence), style).wrap(self.console, self.width))
+        most = min(most or self.shape.sentences, self.shape.sentences)
+        if len(lines) > most:
+            lines = lines[:most]
+            lines[-1].truncate(self.width - 2)
+            lines[-1].append(" …")
+        yield from lines
+
+
+def _line_numbers(each: "ClassAnswer") -> tuple[str, str, str, str]:
+    shares = (each.shares.luck, each.replaced and each.replaced.points.value)
+    luck, replaced = (UNDEFINED if share is None else f"{100 * share:.0f}" for share in shares)
+    return each.answer, share_text(each.shares.points), luck, replaced
+
+
+def _marked(word: str, is_key: bool, is_top: bool) -> "Text":
+    """A word with its marks: brackets for key words, asterisks for top words."""
+    from rich.text import Text
+
+    shown = f"[{word}]" if is_key else word
+    style = " ".join(("bold",) * is_key + ("underline",) * is_top)
+    return Text(f"*{shown}*" if is_top else shown, style)
+
+
+def _clean(text: str) -> str:
+    """In one line, without control characters."""
+    return printable(" ".join(text.split()))

@@ -1,0 +1,308 @@
+"""From a finished run to one whose attention points more often: methods tried, judged on dev texts, one chosen."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+from pydantic import BaseModel, ConfigDict
+
+from heedful.battery.question import Columns, Values
+from heedful.errors import SettingError
+from heedful.jobs.planning import PlannedAudit, plan_audits
+from heedful.measures import Estimate, difference_interval
+from heedful.measures.share import share_interval
+from heedful.report.audits import AuditFiles
+from heedful.report.pooled import pool_audits
+from heedful.settings import AuditSettings, Option, OutcomeSettings, Run, key_of
+from heedful.settings.validation import update_settings
+from heedful.verdict.answers import outcomes_of
+from heedful.verdict.scoring import columns_of
+
+# The settings of method `faithful` that a search tries.
+
+METHOD = "faithful"
+ALONE: Mapping[str, Option] = {"evidence": 0.0, "attention": 0.0, "prediction": 0.0}
+"""Options by which nothing is learnt from teachers."""
+DIVERSITY = (0.25, 0.5, 1.0)
+"""Weights of diversity that are tried, without teachers; the best also with them."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A way to train, and what it is called: options of the recipe, or of another method."""
+
+    name: str
+    options: Mapping[str, Option]
+    method: str = METHOD
+
+    def trained_from(self, run: Run, seed: int) -> Run:
+        """The run trained this way in place of its own, from a seed."""
+        changes = {"training.method": self.method, "training.options": dict(self.options), "seed": seed}
+        return update_settings(run, changes)
+
+    @property
+    def with_teachers(self) -> "Candidate":
+        """The same, learning from what an ensemble that was trained by it finds when it deletes each word."""
+        own = {name: value for name, value in self.options.items() if name not in ALONE}
+        return Candidate(f"{self.name}, taught", own)
+
+
+def own_way(run: Run) -> Candidate:
+    """As the run is trained."""
+    return Candidate("as it is", run.training.options, run.training.method)
+
+
+def first_candidates() -> tuple[Candidate, ...]:
+    """Recipes without teachers."""
+    return tuple(Candidate(f"diversity {weight:g}", {"diversity": weight, **ALONE}) for weight in DIVERSITY)
+
+
+def check_improvable(run: Run) -> None:
+    """Raise a SettingError, saying what to do, where the recipe cannot be trained in place of the run's own method."""
+    if run.finetune is not None:
+        raise SettingError(
+            "KEY must name a run with an encoder of ours; this is a fine-tuned Hugging Face classifier, whose own "
+            "attention the recipe does not train. Train an attention of ours over its encoder: heedful train DATA "
+            f"--encoder hf:{run.finetune.model}."
+        )
+    if run.reference is not None:
+        raise SettingError(
+            f"KEY must name a run that stands alone; this one (method '{run.training.method}', attention "
+            f"'{run.network.attention}') is made from run {run.reference}. Improve that run."
+        )
+    if run.network.attention == "uniform":
+        raise SettingError("KEY must name a run that learns attention; this one weighs all words alike.")
+
+
+# What a training method gives: accuracy, and the share of texts in which attention points to the key words.
+
+TESTS = ("prediction", "outcome")
+"""What is measured of every method."""
+CORRECT = "prediction.correct"
+
+
+class MethodScores(BaseModel):
+    """A training method as a search sees it, over texts and seeds.
+
+    Args:
+        options: of the method; empty for the run's own method.
+        runs: keys of its trained runs.
+        lost, lost_low, lost_high: accuracy lost against the run's own method, with its 95% interval.
+        points, points_low, points_high: share of all texts in which attention points, with its 95% interval. A text in
+            which no small set of words decides counts against the method.
+        decided: share of texts in which a small set of words decides.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null")
+
+    name: str
+    options: dict[str, Option] = {}
+    runs: tuple[str, ...] = ()
+    accuracy: float
+    lost: float = 0.0
+    lost_low: float = 0.0
+    lost_high: float = 0.0
+    points: float
+    points_low: float = 0.0
+    points_high: float = 1.0
+    decided: float = 1.0
+
+
+def score_method(
+    name: str,
+    columns: Columns,
+    outcomes: Sequence[pl.DataFrame],
+    labels: Sequence[str],
+    own_method: Columns | None = None,
+    *,
+    options: Mapping[str, Option] | None = None,
+    runs: Sequence[str] = (),
+) -> MethodScores:
+    """Scores of a method from its audits.
+
+    Args:
+        columns: of all seeds, as `verdict.scoring.columns_of` makes them.
+        outcomes: the table of each seed, of the judging texts.
+        own_method: columns of the run's own method, on the same texts, to take the accuracy lost against.
+    """
+    cells = outcomes_of(outcomes, labels)
+    points = share_interval(cells.points.where(cells.decided != 0, 0.0))
+    lost = Estimate(0.0, 0.0, 0.0, 0) if own_method is None else _lost(own_method[CORRECT], columns[CORRECT])
+    return MethodScores(
+        name=name,
+        options=dict(options or {}),
+        runs=tuple(runs),
+        accuracy=columns[CORRECT].mean().item(),
+        lost=lost.value,
+        lost_low=lost.low,
+        lost_high=lost.high,
+        points=points.value,
+        points_low=points.low,
+        points_high=points.high,
+        decided=cells.decided.nanmean().item(),
+    )
+
+
+def _lost(before: Values, after: Values) -> Estimate:
+    seeds = min(len(before), len(after))
+    return difference_interval(before[:seeds], after[:seeds])
+
+
+# Which training method is best: the largest share of texts in which attention points, at no cost in accuracy.
+
+MOST_LOST = 0.005
+"""Accuracy that can be lost: half a percentage point."""
+
+
+def refusal(method: MethodScores, most_lost: float = MOST_LOST) -> str:
+    """Why a method cannot be chosen; empty if it keeps the accuracy.
+
+    >>> refusal(MethodScores(name="", accuracy=0.8, lost=0.012, points=0.9))
+    'loses 1.2 percentage points of accuracy'
+    """
+    return f"loses {100 * method.lost:.1f} percentage points of accuracy" if method.lost > most_lost else ""
+
+
+def choose(own_method: MethodScores, methods: Sequence[MethodScores], most_lost: float = MOST_LOST) -> MethodScores:
+    """The method whose attention points most often, the first of equals; the run's own method if none is better."""
+    admissible = [method for method in methods if not refusal(method, most_lost)]
+    best = max(admissible, key=lambda method: method.points, default=own_method)
+    return best if best.points > own_method.points else own_method
+
+
+def frontier(methods: Sequence[MethodScores]) -> list[MethodScores]:
+    """Methods that no other one beats in both accuracy and share, by accuracy."""
+    return [
+        method
+        for method in sorted(methods, key=lambda method: method.accuracy)
+        if not any(
+            other.accuracy >= method.accuracy
+            and other.points >= method.points
+            and (other.accuracy, other.points) != (method.accuracy, method.points)
+            for other in methods
+        )
+    ]
+
+
+# The search for the best recipe: judged on dev texts, then tested on test texts with seeds that had no part in it.
+
+SEEDS, FRESH_SEEDS = 2, 3
+"""Seeds that judge each method, and that test the chosen one and the run's own."""
+TAUGHT = 2
+"""Recipes without teachers that are tried with them."""
+TEXTS = 400
+"""Texts that judge, at most."""
+ON_DEV = OutcomeSettings(replaced_texts=0)
+"""Methods are compared with words deleted; the answer on test texts also replaces them."""
+
+Auditor = Callable[[Sequence[PlannedAudit], AuditSettings, str], Sequence[AuditFiles]]
+"""From audits to be made, their settings and what they are for to their files: where and how is the caller's."""
+
+
+@dataclass(frozen=True)
+class Tested:
+    """The run's own method and the chosen one on test texts, over seeds that had no part in the choice.
+
+    Args:
+        before, after: their audits, pooled over seeds.
+        own_way, chosen: their scores.
+    """
+
+    before: AuditFiles
+    after: AuditFiles
+    own_way: MethodScores
+    chosen: MethodScores
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """What a search came to.
+
+    Args:
+        own_way: the run's own method, on dev texts.
+        others: all other methods that were tried, on dev texts.
+        chosen: the best of all, on dev texts.
+        key: the run that was trained by it, with the original seed.
+        tested: None if nothing is better than the run's own method.
+    """
+
+    own_way: MethodScores
+    others: tuple[MethodScores, ...]
+    chosen: MethodScores
+    key: str
+    tested: Tested | None = None
+
+
+def improve(run: Run, auditor: Auditor, *, most_lost: float = MOST_LOST, texts: int | None = None) -> Improvement:
+    """The best recipe for a run: first without teachers, then the best two of these with them, too.
+
+    Args:
+        run: with the fingerprints of its data.
+        auditor: makes the audits that are asked for; what was made before costs nothing.
+        most_lost: accuracy that may be lost, on dev.
+        texts: that judge, at most.
+    """
+    check_improvable(run)
+    search = _Search(
+        run, auditor, AuditSettings(tests=TESTS, split="dev", examples=texts or TEXTS, shown=0, outcome=ON_DEV)
+    )
+    own, alone = own_way(run), first_candidates()
+    base, *others = search.judge([own, *alone], "recipes without teachers")
+    ways = {way.name: way for way in (own, *alone)}
+    best = sorted(others, key=lambda method: -method.points)[:TAUGHT]
+    taught = [ways[method.name].with_teachers for method in best]
+    others += search.judge(taught, "the best of them with teachers")
+    ways |= {way.name: way for way in taught}
+    chosen = choose(base, others, most_lost)
+    tested = None if chosen.name == base.name else search.test(own, ways[chosen.name])
+    key = key_of(ways[chosen.name].trained_from(run, run.seed))
+    return Improvement(base, tuple(others), chosen, key, tested)
+
+
+class _Search:
+    """Ways to train, each with several seeds, audited and scored."""
+
+    def __init__(self, run: Run, auditor: Auditor, settings: AuditSettings):
+        self.run, self.auditor, self.settings = run, auditor, settings
+        self.base: Sequence[AuditFiles] = ()
+
+    def judge(self, ways: Sequence[Candidate], purpose: str) -> list[MethodScores]:
+        """Scores of the methods on dev texts; the first that was ever judged is what accuracy is lost against."""
+        seeds = range(self.run.seed, self.run.seed + SEEDS)
+        audits = self._audits(ways, seeds, self.settings, purpose)
+        self.base = self.base or audits[0]
+        return [_scores(way, own, self.base) for way, own in zip(ways, audits, strict=True)]
+
+    def test(self, own: Candidate, chosen: Candidate) -> Tested:
+        """The run's own way and the chosen one, audited on test texts, with other seeds."""
+        seeds = range(self.run.seed + SEEDS, self.run.seed + SEEDS + FRESH_SEEDS)
+        before, after = self._audits(
+            [own, chosen], seeds, AuditSettings(), "before and after, on test texts with other seeds"
+        )
+        scores = (_scores(way, audits, before) for way, audits in ((own, before), (chosen, after)))
+        return Tested(pool_audits(before), pool_audits(after), *scores)
+
+    def _audits(
+        self, ways: Sequence[Candidate], seeds: range, settings: AuditSettings, purpose: str
+    ) -> list[list[AuditFiles]]:
+        """For each way the audits of its trainings, each beside the others."""
+        planned = plan_audits([way.trained_from(self.run, seeds[0]) for way in ways], seeds=len(seeds))
+        read = list(self.auditor(planned, settings, purpose))
+        return [read[start : start + len(seeds)] for start in range(0, len(read), len(seeds))]
+
+
+def _scores(way: Candidate, audits: Sequence[AuditFiles], base: Sequence[AuditFiles]) -> MethodScores:
+    columns, against = (columns_of([audit.rows for audit in group]) for group in (audits, base))
+    split = audits[0].verdict.split
+    return score_method(
+        way.name,
+        columns,
+        [audit.outcomes.filter(pl.col("split") == split) for audit in audits],
+        audits[0].verdict.labels,
+        None if audits is base else against,
+        options=way.options,
+        runs=[audit.verdict.run for audit in audits],
+    )
+
+
+__all__ = ["Candidate", "Improvement", "MethodScores", "choose", "improve", "score_method"]

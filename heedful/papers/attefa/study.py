@@ -1,0 +1,176 @@
+"""Amini and Kosseim (2022), How (Un)Faithful is Attention?: adversaries that predict alike and attend elsewhere."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from heedful.jobs.planning import ADVERSARY_SEEDS, RunWithBase
+from heedful.papers.attefa.claims import TWO_CLUSTERS, claims, remarks
+from heedful.papers.attefa.columns import BILSTM, BY_LAMBDA, FUTURE, FUTURE_BY_LAMBDA, MLP, MOCKS, NAME, TRANSFORMER
+from heedful.papers.attefa.figures import figures
+from heedful.papers.attefa.tables import tables
+from heedful.papers.jain_wallace.columns import VECTORS, data_of, text_of
+from heedful.papers.reproduction import NEVER_EARLY, NORMAL_START, Adversary, Study, StudyRun
+from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
+from heedful.settings.validation import update_settings
+
+REAL = ("sst2", "imdb", "ag_news", "newsgroups_sports")
+WITH_LAMBDAS = ("sst2", "imdb")
+LAMBDAS = (1e-4, 1e-3, 1e-2, 1e-1)
+"""How much the divergence counts in Wiegreffe and Pinter's loss, whose TVD is half of ours."""
+
+ENCODERS = {MLP: "average"}
+"""What the encoder of a model is called in settings, where it is not the same."""
+
+
+@dataclass(frozen=True)
+class BaseModel:
+    """A base model: its encoder, and in what else (`method`) it differs from the paper's.
+
+    Args:
+        changes: settings of the run, by dotted name.
+    """
+
+    encoder: str
+    method: str = ""
+    changes: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """What tables call it."""
+        return f"{self.encoder}, {self.method}" if self.method else self.encoder
+
+
+PAPER_MODELS = (BaseModel(BILSTM), BaseModel(MLP))
+FOUR_CLASSES = {"data.classes": 4, "training.metric": "accuracy"}
+FUTURE_MODELS = (
+    BaseModel("cnn"),
+    BaseModel("gru"),
+    BaseModel("identity"),
+    BaseModel(BILSTM, "temperature 3", {"network.temperature": 3.0}),
+    BaseModel(BILSTM, "words at the start", {"data.positions": "start"}),
+    BaseModel(BILSTM, "words at the end", {"data.positions": "end"}),
+    BaseModel(BILSTM, "words that agree by .7", {"data.agreement": 0.7}),
+    BaseModel(BILSTM, "4 classes", FOUR_CLASSES),
+    BaseModel(MLP, "4 classes", FOUR_CLASSES),
+)
+"""What the paper leaves as future work: on mock-5, at medium scale and above."""
+
+TRANSFORMER_SETS = {
+    "small": ("sst2",),
+    "medium": ("mock-1", "mock-5", "mock-1q", "mock-4q", "sst2"),
+    "paper": (*MOCKS, *REAL),
+}
+"""Where the paper's questions are asked again of a transformer, which it names as future work."""
+
+AUDIT = AuditSettings(tests=("prediction",), examples=None, shown=0)
+
+
+def runs(scale: str) -> list[StudyRun]:
+    """A base model of each kind on each set, and its adversaries."""
+    small = scale == "small"
+    mocks = ("mock-1", "mock-5", "mock-1q", "mock-2q", "mock-4q") if small else MOCKS
+    real = ("sst2",) if small else REAL
+    study_runs = [_study_run(source, model, scale) for source in (*mocks, *real) for model in PAPER_MODELS]
+    study_runs += [
+        _study_run(source, model, scale, BY_LAMBDA)
+        for source in WITH_LAMBDAS
+        if source in real
+        for model in PAPER_MODELS
+    ]
+    study_runs += [] if small else [_study_run("mock-5", model, scale, FUTURE) for model in FUTURE_MODELS]
+    return [
+        *study_runs,
+        *(_study_run(source, BaseModel(TRANSFORMER), scale, FUTURE) for source in TRANSFORMER_SETS[scale]),
+        _study_run("sst2", BaseModel(TRANSFORMER), scale, FUTURE_BY_LAMBDA),
+    ]
+
+
+def _study_run(source: str, model: BaseModel, scale: str, role: str = "") -> StudyRun:
+    by_lambda = role in (BY_LAMBDA, FUTURE_BY_LAMBDA)
+    return StudyRun(
+        data=source,
+        model=f"{model.label}, by lambda" if by_lambda else model.label,
+        encoder=model.encoder,
+        method=model.method,
+        role=role,
+        run=RunWithBase(_run(source, model, scale)),
+        audit=AUDIT,
+        adversaries=_adversaries_by_lambda(scale) if by_lambda else _adversaries(source, model, scale),
+    )
+
+
+def _adversaries(source: str, model: BaseModel, scale: str) -> tuple[Adversary, ...]:
+    """As many as the claims need: two, but five where a claim is about how the adversaries of one model differ."""
+    clusters = scale == "medium" and source in TWO_CLUSTERS and model.encoder == MLP
+    seeds = ADVERSARY_SEEDS if scale == "paper" else ADVERSARY_SEEDS[: 5 if clusters else 2]
+    return tuple(Adversary(seed, _adversary_training(scale)) for seed in seeds)
+
+
+def _adversaries_by_lambda(scale: str) -> tuple[Adversary, ...]:
+    """An adversary of Wiegreffe and Pinter's for each lambda."""
+    training = {**_adversary_training(scale), "method": "adversary_kl"}
+    return tuple(
+        Adversary(ADVERSARY_SEEDS[0], {**training, "options": {"weight": weight, "tvd_weight": 0.5}})
+        for weight in LAMBDAS
+    )
+
+
+def _adversary_training(scale: str) -> dict[str, object]:
+    """How adversaries are trained: as in the paper, or just long enough to leave their plateau."""
+    if scale == "paper":
+        return {"selection": "paper"}
+    return {"epochs": 16, "min_epochs": 14, "patience": 3, "batch_size": 16}
+
+
+def _run(source: str, model: BaseModel, scale: str) -> Run:
+    """The base model: the paper's sizes at its scale; below, sizes at which adversaries soon leave their plateau."""
+    full, encoder = scale == "paper", ENCODERS.get(model.encoder, model.encoder)
+    data, text, network = _mock(source, scale) if source in MOCKS else _real(source, scale)
+    small_size = 64 if encoder in ("average", "cnn") else 32
+    size = {"encoder": encoder, "hidden_size": 128 if full else small_size, "activation": "tanh"}
+    # A model that reads each word alone needs the paper's eight epochs to be confident in its predictions.
+    epochs = 8 if full or encoder == "average" else 3
+    run = Run(
+        data=data,
+        text=text,
+        network=update_settings(network, size),
+        training=TrainingSettings(**NEVER_EARLY, epochs=epochs),
+        seed=10,
+    )
+    fast = {"data.train_limit": 2_000, "data.test_limit": 500, "training.learning_rate": 5e-3}
+    changes = {"training.selection": "paper"} if full else fast
+    return update_settings(run, {**changes, **model.changes})
+
+
+def _mock(source: str, scale: str) -> tuple[DataSettings, TextSettings, NetworkSettings]:
+    full = scale == "paper"
+    data = DataSettings(source=source, lexicon="hu_liu" if full else "heedful")
+    return data, TextSettings(), NetworkSettings(embed_size=300 if full else 64, **NORMAL_START)
+
+
+def _real(source: str, scale: str) -> tuple[DataSettings, TextSettings, NetworkSettings]:
+    return data_of(source, scale), text_of(source, scale), VECTORS
+
+
+STUDY = Study(
+    name="attefa",
+    folder=NAME,
+    title="How (Un)Faithful is Attention?",
+    paper="Amini and Kosseim (2022), How (Un)Faithful is Attention?, BlackboxNLP, "
+    "aclanthology.org/2022.blackboxnlp-1.10",
+    scales={
+        "small": "five mock sets and SST; BiLSTM and MLP; 2 adversaries each, and on SST one for each of four lambdas; "
+        "2,000 training texts, 500 test texts; a transformer on SST",
+        "medium": "all eight mock sets, SST, IMDB, AG News, 20 News; BiLSTM and MLP; 2 adversaries each (the MLP "
+        "on mock-1q and mock-2q 5), and on SST and IMDB one for each of four lambdas; on mock-5 CNN, GRU and "
+        "identity encoders, a temperature, positions and strength of the informative words, four classes; a "
+        "transformer on mock-1, mock-5, mock-1q, mock-4q and SST; 2,000 training texts, 500 test texts",
+        "paper": "the same (the transformer on all sets) with 9 adversaries each, whole sets, Hu and Liu's lexicon, "
+        "the paper's sizes and epochs",
+    },
+    runs=runs,
+    tables=tables,
+    claims=claims,
+    figures=figures,
+    remarks=remarks,
+)

@@ -1,0 +1,231 @@
+"""The ways to train, the columns that the study reads, and which recipe is chosen on dev."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import nan
+
+from pydantic import BaseModel, ConfigDict
+
+from heedful import battery
+from heedful.battery.question import Columns, Question, Values
+from heedful.jobs.improving import ALONE
+from heedful.measures import Estimate, difference_interval, mean_interval
+from heedful.papers.reproduction import Cell, Results
+from heedful.schema import Line
+from heedful.settings import Option, OptionValue
+from heedful.verdict.scoring import is_asked, verdict_lines
+
+# Scores of a training method in this study, which method is chosen by them, and the frontier of accuracy and score.
+
+QUESTIONS = (
+    "gradient_agreement",
+    "leave_one_out_agreement",
+    "erase_until_flip",
+    "comprehensiveness",
+    "sufficiency",
+    "embedding_attack",
+    "seeds",
+)
+"""Whose scores make up the mean: whether attention matters to the answer, and whether it would be the same again."""
+ASKED = tuple(question for question in battery.QUESTIONS if question.name in QUESTIONS)
+TESTS = (
+    "gradient_agreement",
+    "leave_one_out_agreement",
+    "erase_until_flip",
+    "comprehensiveness_sufficiency",
+    "embedding_attack",
+    "shape",
+)
+"""The tests that these questions, sharpness and evenness need; other seeds are companions of an audit."""
+OPTIONS: dict[str, dict[str, OptionValue]] = {"embedding_attack": {"radii": (0.05,)}}
+"""Of these tests: noise as large as SEAT's largest."""
+CORRECT_ROWS = "prediction.correct"
+LEAST = 0.01
+"""The smallest distance between floor and best that a score is taken of."""
+
+
+MOST_LOST = 0.005
+"""Accuracy that may be lost: half a point."""
+LEAST_SHARP = 0.5
+"""The share of the own way's sharpness that must be left: even attention is stable, and says nothing."""
+
+
+class RecipeScores(BaseModel):
+    """A training method, over texts and seeds.
+
+    Args:
+        name: in words.
+        options: of the method; empty for the run's own way.
+        runs: keys of its trainings.
+        lost, lost_low, lost_high: accuracy lost against the run's own way, with the 95 % interval of texts and seeds.
+        scores: of each question, 0 the floor and 1 the best possible.
+        sharpness: the largest weight x the number of words, 1 for even weights; `evenness`, entropy / the largest.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null")
+
+    name: str
+    options: dict[str, Option] = {}
+    runs: tuple[str, ...] = ()
+    accuracy: float
+    lost: float = 0.0
+    lost_low: float = 0.0
+    lost_high: float = 0.0
+    scores: dict[str, float]
+    sharpness: float
+    evenness: float
+
+    @property
+    def mean(self) -> float:
+        """The mean score: each question counts from 0 to 1, so that none makes up for the others or outweighs them.
+
+        A question without an answer counts 0: else a way to train would gain by making it meaningless.
+        """
+        counted = [min(max(score, 0.0), 1.0) if score == score else 0.0 for score in self.scores.values()]
+        return sum(counted) / len(counted) if counted else nan
+
+
+def score_recipe(
+    name: str,
+    columns: Columns,
+    own_way: Columns | None = None,
+    *,
+    options: Mapping[str, Option] | None = None,
+    runs: Sequence[str] = (),
+) -> RecipeScores:
+    """Scores of a training method, from its audits.
+
+    Args:
+        columns: of all seeds, as `verdict.scoring.columns_of` makes them.
+        own_way: those of the run's own way to train, on the same texts, to take the accuracy lost against.
+    """
+    scores = {question.name: _score(question, columns) for question in ASKED if is_asked(question, columns)}
+    lost = Estimate(0.0, 0.0, 0.0, 0) if own_way is None else _lost(own_way[CORRECT_ROWS], columns[CORRECT_ROWS])
+    sharpness, evenness = (mean_interval(columns[f"shape.{name}"]).value for name in ("sharpness", "evenness"))
+    return RecipeScores(
+        name=name,
+        options=dict(options or {}),
+        runs=tuple(runs),
+        accuracy=columns[CORRECT_ROWS].mean().item(),
+        lost=lost.value,
+        lost_low=lost.low,
+        lost_high=lost.high,
+        scores=scores,
+        sharpness=sharpness,
+        evenness=evenness,
+    )
+
+
+def _score(question: Question, columns: Columns) -> float:
+    """(value - floor) / (best - floor), of the means; NaN where best and floor are too close to matter.
+
+    A verdict also checks whether best is significantly above the floor; with two seeds it rarely is, and
+    methods must be ranked all the same.
+    """
+    value, floor, best = question.measured(columns)
+    defined = ~(value + floor + best).isnan()
+    mean, low, high = (part[defined].mean().item() for part in (value, floor, best))
+    return (mean - low) / (high - low) if high - low > LEAST else nan
+
+
+def _lost(before: Values, after: Values) -> Estimate:
+    seeds = min(len(before), len(after))
+    return difference_interval(before[:seeds], after[:seeds])
+
+
+def is_admissible(method: RecipeScores, own_way: RecipeScores, most_lost: float = MOST_LOST) -> bool:
+    """Whether a method keeps the accuracy and half of the sharpness."""
+    return method.lost <= most_lost and method.sharpness >= LEAST_SHARP * own_way.sharpness
+
+
+def choose(own_way: RecipeScores, points: Sequence[RecipeScores], most_lost: float = MOST_LOST) -> RecipeScores:
+    """The admissible point of the highest mean score, the first of equals; the own way where none is better."""
+    admissible = [point for point in points if is_admissible(point, own_way, most_lost)]
+    best = max(admissible, key=lambda point: point.mean, default=own_way)
+    return best if best.mean > own_way.mean else own_way
+
+
+def frontier(points: Sequence[RecipeScores]) -> list[RecipeScores]:
+    """The points than which no other has both a higher accuracy and a higher mean score, by accuracy."""
+    return [
+        point
+        for point in sorted(points, key=lambda point: point.accuracy)
+        if not any(
+            other.accuracy >= point.accuracy
+            and other.mean >= point.mean
+            and (other.accuracy, other.mean) != (point.accuracy, point.mean)
+            for other in points
+        )
+    ]
+
+
+NAME = "heedable"
+VANILLA, SEAT, SEAT_ALL, SEAT_CODE = "vanilla", "seat", "seat_all", "seat_code"
+DIVERSITY, ORTHOGONAL, GUIDED, CONSISTENT = "diversity", "orthogonal", "guided_by_evidence", "consistency"
+ENSEMBLE = "ensemble"
+DEV = "dev"
+"""The role of audits on dev texts, by which the recipe is chosen."""
+ALL, ALL_DEV = "all texts", "all dev texts"
+"""Roles of audits that ask only what is predicted, of every text: half a point of accuracy is not seen in a few."""
+RECIPES: dict[str, dict[str, Option]] = {
+    "diversity 0.5": {"diversity": 0.5, **ALONE},
+    "diversity 0.5, taught": {"diversity": 0.5},
+    "diversity 1, taught": {"diversity": 1.0},
+}
+"""Options of method `faithful` among which the recipe is chosen, set by set."""
+
+CORRECT, CORRECT_OF_ALL = "prediction.correct", "all texts.correct"
+"""Of the texts that were audited, and of all."""
+CONICITY, SHARPNESS, EVENNESS, PUNCTUATION = (
+    f"shape.{name}" for name in ("conicity", "sharpness", "evenness", "punctuation")
+)
+PERMUTED = "permutation.median_tvd"
+ERASED = "erase_until_flip.fraction_attention"
+TAU_GRADIENT, TAU_DELETION = "gradient_agreement.tau", "leave_one_out_agreement.tau"
+OTHER_SEEDS, ATTACK = "seeds.mean_js", "embedding_attack.js_attention"
+
+
+def chosen_recipes(results: Results) -> dict[tuple[str, str], tuple[Cell, Cell]]:
+    """For each set and encoder the recipe that dev texts choose and vanilla, both on test texts."""
+    pairs = dict.fromkeys((cell.data, cell.encoder) for cell in results.select(CORRECT, method=VANILLA))
+    chosen = {pair: chosen_recipe(results, *pair) for pair in pairs}
+    return {pair: cells for pair, cells in chosen.items() if cells is not None}
+
+
+def chosen_recipe(results: Results, data: str, encoder: str) -> tuple[Cell, Cell] | None:
+    """The recipe that dev texts choose and vanilla, both on test texts; None where either is missing."""
+    vanilla = results.find(CORRECT, data=data, encoder=encoder, method=VANILLA)
+    points = points_on_dev(results, data, encoder)
+    recipes = [point for name, point in points.items() if name != VANILLA]
+    if vanilla is None or not recipes:
+        return None
+    # The study asks what the recipe does: where no candidate beats vanilla, the best of them is shown all the same.
+    best = choose(points[VANILLA], recipes)
+    name = max(recipes, key=lambda point: point.mean).name if best.name == VANILLA else best.name
+    cell = results.find(CORRECT, data=data, encoder=encoder, method=name)
+    return None if cell is None else (on_all_texts(results, cell, ALL), on_all_texts(results, vanilla, ALL))
+
+
+def points_on_dev(results: Results, data: str, encoder: str) -> dict[str, RecipeScores]:
+    """Vanilla and every recipe as dev texts see them, by name; empty where vanilla was not audited on these."""
+    on_dev = results.select(CORRECT, data=data, encoder=encoder, role=DEV)
+    cells = {cell.method: on_all_texts(results, cell, ALL_DEV) for cell in on_dev}
+    if VANILLA not in cells:
+        return {}
+    columns = {name: {**cell.columns, CORRECT: cell.columns[CORRECT_OF_ALL]} for name, cell in cells.items()}
+    own_way = {VANILLA: score_recipe(VANILLA, columns[VANILLA])}
+    return own_way | {name: score_recipe(name, columns[name], columns[VANILLA]) for name in columns if name in RECIPES}
+
+
+def on_all_texts(results: Results, cell: Cell, role: str) -> Cell:
+    """The cell with the predictions of every text in a column of their own; those of the audited where none were asked.
+
+    Not in the place of the audited texts', beside which other columns of these stand.
+    """
+    whole = results.find(CORRECT, data=cell.data, encoder=cell.encoder, method=cell.method, role=role) or cell
+    return replace(cell, columns={**cell.columns, CORRECT_OF_ALL: whole.columns[CORRECT]})
+
+
+def lines_of(cell: Cell) -> dict[str, Line]:
+    """The questions that were asked of a cell, by name."""
+    return {line.name: line for line in verdict_lines(cell.columns)}

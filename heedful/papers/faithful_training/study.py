@@ -1,0 +1,167 @@
+"""Which training makes attention worth heeding: SEAT and its baselines, diversity, evidence, ensembles, the recipe."""
+
+from heedful.jobs.planning import RunWithBase
+from heedful.papers.faithful_training.claims import claims
+from heedful.papers.faithful_training.columns import (
+    ALL,
+    ALL_DEV,
+    CONSISTENT,
+    DEV,
+    DIVERSITY,
+    ENSEMBLE,
+    GUIDED,
+    NAME,
+    OPTIONS,
+    ORTHOGONAL,
+    RECIPES,
+    SEAT,
+    SEAT_ALL,
+    SEAT_CODE,
+    TESTS,
+    VANILLA,
+)
+from heedful.papers.faithful_training.figures import figures
+from heedful.papers.faithful_training.tables import tables
+from heedful.papers.jain_wallace.columns import VECTORS
+from heedful.papers.reproduction import NEVER_EARLY, Study, StudyRun
+from heedful.settings import AuditSettings, DataSettings, Option, Run, TextSettings, TrainingSettings
+from heedful.settings.validation import update_settings
+
+BASELINES = ("word_at", "word_iat", "attention_rp", "attention_at", "attention_iat", SEAT_CODE)
+FROM_VANILLA = (SEAT, SEAT_ALL)
+OWN: dict[str, dict[str, Option]] = {
+    DIVERSITY: {"weight": 0.25},
+    GUIDED: {"target": "squared_item_logit"},
+    CONSISTENT: {},
+    ENSEMBLE: {},
+}
+"""Methods with a term of their own, and their options."""
+METHODS = (VANILLA, *BASELINES, *FROM_VANILLA, *OWN, ORTHOGONAL, *RECIPES)
+MOST = (VANILLA, SEAT, SEAT_CODE, DIVERSITY, GUIDED, ENSEMBLE, ORTHOGONAL, *RECIPES)
+FEW = (VANILLA, SEAT, DIVERSITY, *RECIPES)
+ACROSS = (VANILLA, DIVERSITY, "diversity 0.5, taught")
+"""Methods on most sets at medium scale, on all at small scale, and of encoders other than the BiLSTM."""
+SETS = {
+    "small": ("sst2", "rotten_tomatoes"),
+    "medium": (
+        "sst2",
+        "rotten_tomatoes",
+        "tweeteval_hate",
+        "tweeteval_emotion",
+        "ag_news",
+        "imdb_small",
+        "newsgroups_sports",
+    ),
+    "paper": (
+        "sst2",
+        "rotten_tomatoes",
+        "tweeteval_hate",
+        "tweeteval_emotion",
+        "ag_news",
+        "imdb",
+        "newsgroups_sports",
+    ),
+}
+OTHER_ENCODERS = ("rnn", "lstm", "gru", "cnn")
+WITH_ALL = ("sst2", "rotten_tomatoes")
+"""Sets on which all methods are tried and other encoders read, below the paper's scale."""
+SEEDS = {"small": 3, "medium": 3, "paper": 5}
+TRAIN = {"small": 1_500, "medium": 1_600, "paper": None}
+TEST = {"small": 1_000, "medium": None, "paper": None}
+WORDS = {"small": 40, "medium": 40, "paper": 400}
+EXAMPLES = {"small": 80, "medium": 100, "paper": None}
+EPOCHS = {"small": 4, "medium": 4, "paper": 8}
+ON_TEST = (*TESTS, "permutation", "adversarial_attention", "erase_one", "sign", "embedding_noise")
+PREDICTED = ("prediction",)
+
+
+def runs(scale: str) -> list[StudyRun]:
+    """Every method on every set with the BiLSTM, some with other encoders; each seed beside the others."""
+    return [
+        study_run
+        for source in SETS[scale]
+        for encoder in _encoders(source, scale)
+        for method in _methods(source, encoder, scale)
+        for study_run in _method_runs(source, encoder, method, scale)
+    ]
+
+
+def _encoders(source: str, scale: str) -> tuple[str, ...]:
+    with_others = scale == "paper" or (scale == "medium" and source in WITH_ALL)
+    return ("bilstm", *OTHER_ENCODERS) if with_others else ("bilstm",)
+
+
+def _methods(source: str, encoder: str, scale: str) -> tuple[str, ...]:
+    if encoder == "bilstm":
+        return FEW if scale == "small" else METHODS if scale == "paper" or source in WITH_ALL else MOST
+    return ACROSS if scale != "paper" else tuple(method for method in METHODS if method != ORTHOGONAL)
+
+
+def _method_runs(source: str, encoder: str, method: str, scale: str) -> list[StudyRun]:
+    trained = [_trained(source, encoder, method, seed, scale) for seed in range(SEEDS[scale])]
+    audits = {"": AuditSettings(tests=ON_TEST, options=OPTIONS, examples=EXAMPLES[scale], shown=0)}
+    if method == VANILLA or method in RECIPES:
+        audits[DEV] = AuditSettings(tests=TESTS, options=OPTIONS, split="dev", examples=EXAMPLES[scale], shown=0)
+        audits[ALL] = AuditSettings(tests=PREDICTED, examples=None, shown=0)
+        audits[ALL_DEV] = AuditSettings(tests=PREDICTED, split="dev", examples=None, shown=0)
+    return [
+        StudyRun(
+            data=source,
+            model=f"{encoder} {method}{f', {role}' if role else ''}",
+            encoder=encoder,
+            method=method,
+            role=role,
+            run=run,
+            audit=audit,
+            seeds=() if audit.tests == PREDICTED else tuple(other for other in trained if other is not run),
+        )
+        for role, audit in audits.items()
+        for run in trained
+    ]
+
+
+def _trained(source: str, encoder: str, method: str, seed: int, scale: str) -> RunWithBase:
+    run = _run(source, encoder, method, seed, scale)
+    return RunWithBase(run, base=_run(source, encoder, VANILLA, seed, scale) if method in FROM_VANILLA else None)
+
+
+def _run(source: str, encoder: str, method: str, seed: int, scale: str) -> Run:
+    full = scale == "paper"
+    network = {"encoder": "orthogonal_bilstm" if method == ORTHOGONAL else encoder, "hidden_size": 128 if full else 64}
+    name = "faithful" if method in RECIPES else VANILLA if method == ORTHOGONAL else method
+    training = TrainingSettings(
+        **NEVER_EARLY,
+        method=name,
+        options=dict(RECIPES.get(method, OWN.get(method, {}))),
+        epochs=EPOCHS[scale],
+        learning_rate=1e-3,
+        metric="accuracy",
+    )
+    return Run(
+        data=DataSettings(source=source, train_limit=TRAIN[scale], test_limit=TEST[scale]),
+        text=TextSettings(max_tokens=WORDS[scale]),
+        network=update_settings(VECTORS, network),
+        training=training,
+        seed=seed,
+    )
+
+
+STUDY = Study(
+    name=NAME,
+    folder=NAME,
+    title="Attention worth heeding: training that makes attention tell the truth",
+    paper="Mohankumar et al. (2020), Towards Transparent and Explainable Attention Models, ACL, arXiv:2004.14243, and "
+    "Hu et al. (2023), SEAT: Stable and Explainable Attention, AAAI",
+    scales={
+        "small": "SST and Rotten Tomatoes; BiLSTM; vanilla, SEAT, diversity and three recipes; 3 seeds, 1,500 "
+        "training texts of at most 40 words, 80 test texts audited",
+        "medium": "SST, Rotten Tomatoes, TweetEval hate and emotion, AG News, IMDB (a sample), 20 News; BiLSTM; all "
+        "methods on the first two, most on the others; on the first two RNN, LSTM, GRU and CNN with vanilla, diversity "
+        "and one recipe; 3 seeds, 1,600 training texts of at most 40 words, 100 test texts audited, all predicted",
+        "paper": "all methods with all encoders on all sets; 5 seeds, all texts, at most 400 words",
+    },
+    runs=runs,
+    tables=tables,
+    claims=claims,
+    figures=figures,
+)

@@ -1,0 +1,177 @@
+"""A study, done: its runs and audits, those that are missing by a cluster, and what they found."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+from distributed import Client
+
+from heedful.jobs.planning import RunWithBase, adversary_of, resolve, runs_by_key
+from heedful.jobs.request import AuditRequest
+from heedful.jobs.running import Report, jobs_of, sweep
+from heedful.papers.reproduction import Cell, Results, StudyRun
+from heedful.report import AuditFiles, read_audit
+from heedful.settings import Run, key_of
+from heedful.settings.comparison_models import Companions
+from heedful.store.store import RunFile, Store, audit_problem
+from heedful.training.methods import METHODS
+from heedful.verdict.scoring import columns_of
+
+
+@dataclass(frozen=True)
+class PreparedRun:
+    """A run of a study, with its key and that of its audit, or None if it is not audited."""
+
+    planned: StudyRun
+    run: str
+    audit: str | None
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The runs and audits that a study needs, by key, and which of them make up each cell."""
+
+    runs: Mapping[str, Run]
+    audits: Mapping[str, AuditRequest]
+    cells: Mapping[tuple[str, str], Sequence[PreparedRun]]
+    """By data and model."""
+
+
+@dataclass(frozen=True)
+class _Resolved:
+    """A run of a study and its companions as they will be stored."""
+
+    planned: StudyRun
+    own: RunWithBase
+    seeds: tuple[RunWithBase, ...]
+    adversaries: tuple[RunWithBase, ...]
+
+
+def prepare_study(study_runs: Sequence[StudyRun]) -> Prepared:
+    """Everything that must be done, by key; reads the data that the study needs."""
+    resolved = _resolve(study_runs)
+    companions = [run for each in resolved for run in each.seeds]
+    companions += [run for each in resolved for run in each.adversaries]
+    audits: dict[str, AuditRequest] = {}
+    cells: dict[tuple[str, str], list[PreparedRun]] = {}
+    for each in resolved:
+        request = _request(each)
+        audits |= {request.key: request} if request else {}
+        prepared = PreparedRun(each.planned, key_of(each.own.run), request.key if request else None)
+        cells.setdefault((each.planned.data, each.planned.model), []).append(prepared)
+    runs = runs_by_key([*(each.own for each in resolved), *companions])
+    return Prepared(runs, audits, cells)
+
+
+def _resolve(study_runs: Sequence[StudyRun]) -> list[_Resolved]:
+    # All at once, so that each data set is read once.
+    runs = resolve([*(each.run for each in study_runs), *(seed for each in study_runs for seed in each.seeds)])
+    own, seeds = runs[: len(study_runs)], iter(runs[len(study_runs) :])
+    return [
+        _Resolved(planned, run, tuple(next(seeds) for _ in planned.seeds), _adversaries(planned, run.run))
+        for planned, run in zip(study_runs, own, strict=True)
+    ]
+
+
+def _adversaries(planned: StudyRun, base: Run) -> tuple[RunWithBase, ...]:
+    """The runs of the adversaries, which take their reference from a base whose data is known."""
+    return tuple(RunWithBase(adversary_of(base, each.seed, each.changes), base) for each in planned.adversaries)
+
+
+def _request(resolved: _Resolved) -> AuditRequest | None:
+    if resolved.planned.audit is None:
+        return None
+    run = resolved.own.run
+    companions = Companions(
+        seeds=tuple(key_of(seed.run) for seed in resolved.seeds),
+        adversaries=tuple(key_of(adversary.run) for adversary in resolved.adversaries),
+        reference=run.reference,
+    )
+    return AuditRequest(
+        run=key_of(run), data=run.data.fingerprint, settings=resolved.planned.audit, companions=companions
+    )
+
+
+def do_study(
+    prepared: Prepared,
+    store: Store,
+    folder: Path,
+    client: Client,
+    *,
+    shares_disk: bool = False,
+    device: str = "cpu",
+    report: Report | None = None,
+) -> dict[str, str]:
+    """Do whatever is missing of the study's runs and audits; why some failed, by key."""
+    jobs = jobs_of(prepared.runs, store, prepared.audits, folder)
+    return sweep(jobs, store, client, shares_disk=shares_disk, device=device, report=report)
+
+
+def missing_of(prepared: Prepared, store: Store, folder: Path) -> list[str]:
+    """The keys of the runs and audits that are not there."""
+    runs = [key for key, run in prepared.runs.items() if run not in store]
+    return [*runs, *(key for key in prepared.audits if audit_problem(folder / key) is not None)]
+
+
+def gather(scale: str, prepared: Prepared, store: Store, folder: Path, errors: Mapping[str, str]) -> Results:
+    """What the runs and audits of a study found; a cell whose runs all failed is left out."""
+    cells = []
+    for members in prepared.cells.values():
+        done = [member for member in members if prepared.runs[member.run] in store]
+        if done:
+            cells.append(_gather_cell(done, prepared, store, folder))
+    return Results(scale, tuple(cells), dict(errors))
+
+
+def _gather_cell(done: Sequence[PreparedRun], prepared: Prepared, store: Store, folder: Path) -> Cell:
+    planned = done[0].planned
+    audits = [
+        read_audit(folder / each.audit) for each in done if each.audit and audit_problem(folder / each.audit) is None
+    ]
+    rows = [audit.rows for audit in audits]
+    settings = {each.run: prepared.runs[each.run] for each in done}
+    return Cell(
+        data=planned.data,
+        model=planned.model,
+        encoder=planned.encoder,
+        method=planned.method,
+        role=planned.role,
+        runs=tuple(store.read(key) for key in settings),
+        columns=columns_of(rows) if rows else {},
+        companions=_gather_companions(done, prepared, store),
+        seconds=sum(audit.verdict.seconds or 0.0 for audit in audits),
+        tokens=tuple(store.tokens(key) for key, run in settings.items() if run.training.record_flow),
+        history=tuple(store.history(key) for key, run in settings.items() if _logs(run)),
+        shown=shown_words(audits[0]) if audits else pl.DataFrame(),
+    )
+
+
+def _gather_companions(done: Sequence[PreparedRun], prepared: Prepared, store: Store) -> Companions[RunFile]:
+    """The runs that the audits of a cell compared its runs with, each once."""
+    requests = [prepared.audits[each.audit].companions for each in done if each.audit]
+
+    def read(keys: Sequence[str]) -> tuple[RunFile, ...]:
+        return tuple(store.read(key) for key in dict.fromkeys(keys) if prepared.runs[key] in store)
+
+    return Companions(
+        seeds=read([key for request in requests for key in request.seeds]),
+        adversaries=read([key for request in requests for key in request.adversaries]),
+    )
+
+
+def _logs(run: Run) -> bool:
+    return METHODS[run.training.method].logs is not None
+
+
+def shown_words(audit: AuditFiles) -> pl.DataFrame:
+    """The texts that an audit shows, a row per word and measure: example, item, word, replaced, measure, value.
+
+    `replaced` is the word that stood there when similar words were substituted for some.
+    """
+    texts = audit.examples.with_columns(replaced=pl.coalesce("replaced", "items"))
+    words = texts.select(
+        "example", pl.int_ranges(pl.col("items").list.len()).alias("item"), pl.col("items").alias("word"), "replaced"
+    ).explode("item", "word", "replaced")
+    items = audit.rows.filter(pl.col("item").is_not_null()).select("example", "item", "measure", "value")
+    return items.join(words.with_columns(pl.col("item").cast(pl.Int32)), on=["example", "item"], how="left")

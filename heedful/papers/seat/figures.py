@@ -1,0 +1,215 @@
+"""The figures of Hu et al. (2023): stability over seeds and under noise, the course of training; and certificates."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from heedful.battery.question import Values
+from heedful.papers.charts import curves, heat_maps
+from heedful.papers.reproduction import Cell, Claim, Results
+from heedful.papers.seat.claims import LEAST
+from heedful.papers.seat.columns import (
+    ATTACK,
+    CERTIFICATE,
+    OTHER_SEEDS,
+    RADII,
+    SEAT,
+    SEAT_ALL,
+    SEAT_CODE,
+    TO_COMPANION,
+    VANILLA,
+    suffix,
+)
+from heedful.papers.study_figures import Heading, by_largest_figure, claims_figure, measures_figure, study_figure
+from heedful.report.figure import Figure
+
+# Heat maps of texts under three perturbations, after Figures 1, 3 and 4 of Hu et al. (2023).
+
+PAPER = "Hu et al. 2023, {}".format
+READ_AS = {
+    "attention": "none",
+    "noisy_attention": "noise on a word",
+    "replaced_attention": "a similar word",
+    "seed_attention": "another seed",
+}
+DRAWN_ENCODER = "bilstm"
+SHORTEST, LONGEST = 6, 12
+"""Words of a text that is drawn as a heat map."""
+NOT_DRAWN = ("tweeteval_hate",)
+"""Sets whose texts insult people: no page need repeat them."""
+
+
+def heat_map_figures(results: Results) -> list[Figure]:
+    """A text of each data set but hateful ones, the first short enough, as each model reads it when perturbed."""
+    figures = []
+    for data in (name for name in results.datasets if name not in NOT_DRAWN):
+        cells = results.select(data=data, encoder=DRAWN_ENCODER, role=OTHER_SEEDS)
+        cells = [cell for cell in cells if not cell.shown.is_empty()]
+        example = _short_text(cells[0]) if cells else None
+        if example is not None:
+            figures.append(_heat_map(pl.concat([_weights(cell, example) for cell in cells]), data))
+    # One explanation is enough for figures that follow each other.
+    return [*figures[:1], *(replace(figure, caption="As above.") for figure in figures[1:])]
+
+
+def _short_text(cell: Cell) -> int | None:
+    """The first text that is shown word by word, is short, and in which a word was replaced."""
+    texts = (
+        cell.shown.filter(measure="attention")
+        .group_by("example")
+        .agg(words=pl.len(), replaced=(pl.col("word") != pl.col("replaced")).any())
+    )
+    short = texts.filter(pl.col("words").is_between(SHORTEST, LONGEST) & pl.col("replaced"))["example"]
+    return None if short.is_empty() else int(short.sort()[0])
+
+
+def _weights(cell: Cell, example: int) -> pl.DataFrame:
+    """model, read (how the text was read), place, word, weight, and whether the word was perturbed, of one text."""
+    text = cell.shown.filter(pl.col("example") == example)
+    rows = text.filter(pl.col("measure").is_in(list(READ_AS)))
+    is_similar, is_noisy = pl.col("measure") == "replaced_attention", pl.col("measure") == "noisy_attention"
+    noise_on = text.filter(measure="noisy", value=1.0)["item"].to_list()
+    is_replaced = is_similar & (pl.col("word") != pl.col("replaced"))
+    return rows.select(
+        pl.lit(cell.method).alias("model"),
+        pl.col("measure").replace_strict(READ_AS, return_dtype=pl.String).alias("read"),
+        pl.col("item").alias("place"),
+        pl.when(is_similar).then("replaced").otherwise("word").alias("word"),
+        pl.col("value").round(4).alias("weight"),
+        (is_replaced | (is_noisy & pl.col("item").is_in(noise_on))).alias("perturbed"),
+    )
+
+
+def _heat_map(frame: pl.DataFrame, data: str) -> Figure:
+    top = frame.sort("weight", descending=True).group_by("model", "read", maintain_order=True).first()
+    described = "; ".join(f"{model}, {read}: {word} {weight:.2f}" for model, read, _, word, weight, _ in top.rows())
+    title = f"A text under three perturbations, {data}, {DRAWN_ENCODER}"
+    return study_figure(
+        Heading(f"heat_{data}", title, PAPER("Figures 1, 3 and 4")),
+        heat_maps(frame, list(READ_AS.values())),
+        caption=(
+            f"Attention (seed 0) to the first text of {SHORTEST} to {LONGEST} words that the audit shows: as it is; "
+            f"with Gaussian noise of variance {RADII[-1]:g} on a word; with a word replaced by the nearest one by the "
+            "pretrained vectors (GloVe); and from another seed. Colour: the weight, from 0 to 1; underlined: the "
+            "perturbed word."
+        ),
+        alt=f"Heat maps. Most attended: {described}.",
+    )
+
+
+DRAWN = (VANILLA, SEAT, SEAT_ALL, SEAT_CODE, "word_at", "attention_at")
+"""As many methods as there are colours."""
+SIDE_BY_SIDE = DRAWN[:5]
+"""As many as fit next to each other."""
+STEADIER = ("steadier_seat", "steadier_seat_all", "steadier_predictions", "steadier_replaced_words")
+"""The claims whose parts are drawn."""
+LOGGED = {"top_k_gap": "surrogate", "top_k_overlap": "top-7 overlap"}
+RADIUS_STEPS = 40
+DESCRIBED_RADIUS = 0.1
+
+
+def figures(results: Results, claims: Mapping[str, Claim]) -> list[Figure]:
+    """Figures 1 to 5, what the tables show of stability, and what is certified."""
+    encoders = dict.fromkeys(cell.encoder for cell in results.cells)
+    steadier = Heading("steadier", "How much steadier attention is than vanilla's", PAPER("Tables 1 and 3"))
+    return [
+        *heat_map_figures(results),
+        *(figure for encoder in encoders for figure in _seeds(results, encoder)),
+        *_training(results),
+        *(figure for encoder in encoders for figure in _noise(results, encoder)),
+        *claims_figure([claims[name] for name in STEADIER], "powers of ten below vanilla's change", steadier),
+        *_certified(results),
+    ]
+
+
+def _seeds(results: Results, encoder: str) -> list[Figure]:
+    cells = _named_by_method(results.select(encoder=encoder, role=OTHER_SEEDS))
+    heading = Heading(f"figure_2_{encoder}", f"Seeds, {encoder}", PAPER("Figure 2"))
+    return by_largest_figure(cells, TO_COMPANION, "largest JSD to another seed", heading)
+
+
+def _noise(results: Results, encoder: str) -> list[Figure]:
+    cells = [cell for cell in results.select(encoder=encoder) if cell.method in SIDE_BY_SIDE]
+    columns = {f"{ATTACK}{suffix(RADII, radius)}": f"{radius:g}" for radius in RADII}
+    cells = [replace(cell, columns=_powers(cell, columns)) for cell in cells]
+    axis = "JSD of attention under the attack, in powers of ten"
+    heading = Heading(f"noise_{encoder}", f"Noise on embeddings, {encoder}", PAPER("Tables 1 and 8"))
+    return measures_figure(_named_by_method(cells), columns, axis, heading, rows="radius of the attack")
+
+
+def _powers(cell: Cell, columns: Iterable[str]) -> dict[str, Values]:
+    """These columns of the cell in powers of ten: on a linear axis the smaller radii would all be 0."""
+    return {name: cell.columns[name].clamp_min(LEAST).log10() for name in columns if name in cell.columns}
+
+
+def _named_by_method(cells: Sequence[Cell]) -> list[Cell]:
+    """The cells of one encoder, called by the method alone: panels are small."""
+    return [replace(cell, model=cell.method) for cell in cells]
+
+
+def _training(results: Results) -> list[Figure]:
+    """The surrogate and the true overlap, epoch by epoch, of the models trained by the whole loss."""
+    cells = [cell for cell in results.select() if cell.method in (SEAT, SEAT_ALL) and cell.history]
+    if not cells:
+        return []
+    frame = pl.concat([_training_curves(cell) for cell in cells])
+    return [_training_figure(frame, measure, name) for measure, name in LOGGED.items()]
+
+
+def _training_curves(cell: Cell) -> pl.DataFrame:
+    """data, series (method and split), x (epoch), y (mean over seeds) and measure."""
+    rows = pl.concat(cell.history).filter(pl.col("measure").is_in(list(LOGGED)))
+    means = rows.group_by("epoch", "split", "measure", maintain_order=True).agg(y=pl.col("value").mean())
+    return means.select(
+        pl.lit(f"{cell.data}, {cell.encoder}").alias("data"),
+        pl.format("{}, {}", pl.lit(cell.method), "split").alias("series"),
+        pl.col("epoch").alias("x"),
+        "y",
+        "measure",
+    )
+
+
+def _training_figure(frame: pl.DataFrame, measure: str, name: str) -> Figure:
+    own = frame.filter(measure=measure).drop("measure")
+    series = sorted(own["series"].unique())
+    last = own.sort("x").group_by("data", "series", maintain_order=True).last()
+    described = "; ".join(f"{data}, {kind}: {y:.2g} after {x} epochs" for data, kind, x, y in last.rows())
+    return study_figure(
+        Heading(f"figure_5_{measure}", f"The {name} during training", PAPER("Figure 5")),
+        curves(own, "epoch", name, series),
+        caption="Means over texts and seeds: on training texts as they are trained on, on others after the epoch.",
+        alt=f"Curves over epochs. {described}.",
+    )
+
+
+def _certified(results: Results) -> list[Figure]:
+    """The share of texts that are certified up to each radius, model by model."""
+    cells = [cell for cell in results.select(CERTIFICATE("linf")) if cell.method in DRAWN]
+    if not cells:
+        return []
+    frame = pl.concat([_certified_curve(cell, cell.columns[CERTIFICATE("linf")]) for cell in cells])
+    described = "; ".join(
+        f"{data}, {method}: {y:.2f}" for data, method, _, y in frame.filter(x=DESCRIBED_RADIUS).rows()
+    )
+    return [
+        study_figure(
+            Heading("certified", "Certified decisions", "Not in the paper"),
+            curves(frame, "radius (largest change of a weight)", "share of texts certified", DRAWN, dots=False),
+            caption=(
+                "Share of texts in which no other attention changes the decision, as long as no weight differs by "
+                "more than the radius: exact."
+            ),
+            alt=f"Falling curves. Shares at radius {DESCRIBED_RADIUS}: {described}.",
+        )
+    ]
+
+
+def _certified_curve(cell: Cell, radius: Values) -> pl.DataFrame:
+    """data, series (the method), x (radius) and y (the share of texts certified up to it)."""
+    certified = radius[~radius.isnan()]
+    xs = [step / RADIUS_STEPS for step in range(RADIUS_STEPS + 1)]
+    shares = [round(float((certified >= x).double().mean()), 4) for x in xs]
+    return pl.DataFrame({"x": xs, "y": shares}).select(
+        pl.lit(f"{cell.data}, {cell.encoder}").alias("data"), pl.lit(cell.method).alias("series"), "x", "y"
+    )

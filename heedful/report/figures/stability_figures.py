@@ -1,0 +1,206 @@
+"""Figures of stability, of the top words, and of what is certified."""
+
+import math
+
+import altair as alt
+import polars as pl
+
+from heedful.report.drawing import Ends, axis_ends, colour_of, legend_of, side_by_side, stacked, y_axis
+from heedful.report.figure import Figure
+from heedful.report.figures.perturbation_figures import DIVERGENCE, LARGEST, boxes_by_largest, by_largest, medians
+from heedful.report.texts import Texts
+
+STABLE, TOP, CERTIFIED = "stability", "comprehensiveness", "certificate"
+"""What the figures belong to: questions, or groups of figures that have a title of their own."""
+RANKINGS = {"attention": "attention", "random": "random words", "leave_one_out": "leave-one-out"}
+KINDS = {"comprehensiveness": "without them", "sufficiency": "with them alone"}
+NORMS = {"l1": ("l1", 2.0), "l2": ("l2", math.sqrt(2)), "linf": ("l∞", 1.0)}
+"""Norms as the reader calls them, and how far apart two distributions can be in each."""
+KEPT = {"simplex": "weights stay a distribution", "zero_sum": "they still sum to 1", "free": "they may be anything"}
+"""What perturbed weights may be, by the suffix of the measure's name; the first is what attention can be."""
+CERTIFICATE = "certificate.linf_simplex"
+POINTS = 60
+
+
+def seeds_by_largest(texts: Texts) -> Figure | None:
+    """The farthest that attention of another seed lies, against the largest attention weight."""
+    return _by_largest(
+        texts,
+        "seeds.max_js",
+        "Other seeds",
+        "How far attention of the same model from another seed lies at most, in texts with a small or large top weight",
+        "Hu et al. 2023, Figure 2; Wiegreffe & Pinter 2019, Figure 3",
+    )
+
+
+def noise_by_largest(texts: Texts) -> Figure | None:
+    """What noise on one embedding does to attention, against the largest attention weight."""
+    return _by_largest(
+        texts,
+        "embedding_noise.js",
+        "Noise on one word",
+        "How far a little noise on one word's embedding moves attention, in texts with a small or large top weight",
+        "Hu et al. 2023, Table 1, drawn as Figure 2",
+    )
+
+
+def substitution_by_largest(texts: Texts) -> Figure | None:
+    """What a similar word does to attention, against the largest attention weight."""
+    return _by_largest(
+        texts,
+        "word_substitution.js",
+        "A similar word",
+        "How far a similar word in the place of another moves attention, in texts with a small or large top weight",
+        "Hu et al. 2023, Table 3, drawn as Figure 2",
+    )
+
+
+def top_word_curves(texts: Texts) -> Figure | None:
+    """How much less sure the model is without the top words and with them alone, by how many they are."""
+    means = top_word_means(texts)
+    if means is None:
+        return None
+    listed = ", ".join(
+        f"{value:.2f} {kind} by {ranking}, {size} ({run})"
+        for run, kind, ranking, size, value, _ in means.filter(pl.col("size") == means["size"][-1]).rows()
+    )
+    ends = axis_ends(means["value"].to_list())
+    return Figure(
+        name="comprehensiveness_sufficiency",
+        group=TOP,
+        title="The top words gone, and alone",
+        caption=(
+            "How much less sure the model is of its answer (mean over texts) when its top words are gone "
+            "(comprehensiveness, left: high is good) and when only they are left (sufficiency, right: low is good), by "
+            "how many words are taken. Attention should come close to leave-one-out, far from random words. Texts too "
+            "short for a size are left out of it."
+        ),
+        source="Hu et al. 2023, Table 2, after DeYoung et al. 2020",
+        alt=f"Lines by number of top words. At the largest: {listed}.",
+        chart=stacked({run: _curves(means.filter(pl.col("run") == run), ends) for run in texts.runs}),
+        table=means.with_columns(value=pl.format("{}", pl.col("value").round(3))).rename({"texts": texts.noun}),
+        columns=6,
+    )
+
+
+def top_word_means(texts: Texts) -> pl.DataFrame | None:
+    """run, kind, ranking, size, value (the mean over texts) and texts, in the order of the figure."""
+    parts = []
+    for measure, kind in KINDS.items():
+        for ranking, name in RANKINGS.items():
+            start = f"comprehensiveness_sufficiency.{measure}_{ranking}_"
+            columns = [column for column in texts.frame.columns if column.startswith(start) and texts.has(column)]
+            for column in sorted(columns, key=lambda column: _place(column.removeprefix(start))):
+                size = pl.lit(column.removeprefix(start)).alias("size")
+                mean = texts.values(column).group_by("run", maintain_order=True)
+                counted = mean.agg(value=pl.col("value").mean(), texts=pl.len())
+                parts.append(
+                    counted.select(
+                        "run", pl.lit(kind).alias("kind"), pl.lit(name).alias("ranking"), size, "value", "texts"
+                    )
+                )
+    return pl.concat(parts) if parts else None
+
+
+def certified_share(texts: Texts) -> Figure | None:
+    """The share of texts whose decision no perturbation of the weights up to a radius changes."""
+    if not texts.has(CERTIFICATE):
+        return None
+    curves = certified_curves(texts)
+    known = texts.values(CERTIFICATE)
+    halves = known.group_by("run", maintain_order=True).agg(pl.col("value").median())
+    listed = ", ".join(f"{value:.2f} ({run})" for run, value in halves.rows())
+    return Figure(
+        name="certified_share",
+        group=CERTIFIED,
+        title="Decisions that are certain",
+        caption=(
+            "The share of texts in which no change of the attention weights up to that size, whatever it is, changes "
+            "the decision: exact, nothing was tried out. The size is the sum of all changes (l1), their Euclidean "
+            "length (l2), or the largest (l∞). The farther to the right a curve stays up, the less the decision "
+            "depends on the weights. All that attention can be is a distribution." + texts.left_out(CERTIFICATE)
+        ),
+        source="In none of the papers; the worst case of Hu et al. 2023 turned round",
+        alt=f"Falling curves for three norms. Median radius by the largest single weight, on the simplex: {listed}.",
+        chart=stacked({run: _falling(curves.filter(pl.col("run") == run)) for run in texts.runs}),
+        columns=6,
+    )
+
+
+def certified_curves(texts: Texts) -> pl.DataFrame:
+    """run, norm, kind, radius and share: of the texts with a certificate, those with at least that radius."""
+    parts = []
+    for norm, (name, most) in NORMS.items():
+        radii = {kind: texts.values(f"certificate.{norm}_{kind}") for kind in KEPT}
+        _, reach = axis_ends([0.0, *(radius for frame in radii.values() for radius in frame["value"])], (0.0, most))
+        for kind, values in radii.items():
+            for step in range(POINTS + 1):
+                radius = step * reach / POINTS
+                shares = values.group_by("run", maintain_order=True).agg(share=(pl.col("value") >= radius).mean())
+                parts.append(
+                    shares.select(
+                        "run",
+                        pl.lit(name).alias("norm"),
+                        pl.lit(KEPT[kind]).alias("kind"),
+                        pl.lit(float(f"{radius:.4g}")).alias("radius"),
+                        pl.col("share").round(4),
+                    )
+                )
+    return pl.concat(parts)
+
+
+def _by_largest(texts: Texts, column: str, title: str, caption: str, source: str) -> Figure | None:
+    if not texts.has(column, LARGEST):
+        return None
+    summary = by_largest(texts, column)
+    return Figure(
+        name=column.replace(".", "_"),
+        group=STABLE,
+        title=title,
+        caption=f"{caption}: boxes at 0 mean that it stays; ln 2 = {math.log(2):.3f} is all weight on other words."
+        + texts.left_out(column),
+        source=source,
+        alt=f"Box plots of the divergence of attention, by largest attention weight. {medians(summary)}",
+        chart=boxes_by_largest(summary, texts, column, ("Jensen-Shannon divergence", DIVERGENCE)),
+        columns=2,
+    )
+
+
+def _curves(means: pl.DataFrame, ends: Ends) -> alt.FacetChart:
+    """Lines of one run, a panel for each kind."""
+    sizes, names = list(dict.fromkeys(means["size"])), list(RANKINGS.values())
+    base = alt.Chart().encode(
+        x=alt.X("size:N", sort=sizes, title="words", axis=alt.Axis(labelAngle=0)),
+        y=y_axis("value", "less sure by", ends),
+        color=colour_of(names, "ranking", "stroke"),
+    )
+    # Where rankings agree their lines coincide: the one below shows through the gaps of the other.
+    dashes = alt.Scale(domain=names, range=[[1, 0], [1, 0], [4, 4]])
+    dash = alt.StrokeDash("ranking:N", sort=names, scale=dashes, legend=legend_of(names, "stroke"))
+    lines = base.mark_line(strokeWidth=1.8, aria=False).encode(strokeDash=dash)
+    points = base.mark_circle(size=26, opacity=1, aria=False)
+    chart = alt.LayerChart(data=means.with_columns(pl.col("value").round_sig_figs(4)), layer=[lines, points])
+    return side_by_side(chart, "kind", list(dict.fromkeys(means["kind"])), 150)
+
+
+def _falling(curves: pl.DataFrame) -> alt.FacetChart:
+    """Curves of one run, a panel for each norm."""
+    percent = alt.Axis(format="%", tickCount=4)
+    lines = (
+        alt.Chart(curves)
+        .mark_line(strokeWidth=1.6, aria=False)
+        .encode(
+            x=alt.X("radius:Q", title="radius", scale=alt.Scale(nice=False), axis=alt.Axis(tickCount=2)),
+            y=alt.Y("share:Q", title="share of texts", scale=alt.Scale(domain=[0, 1]), axis=percent),
+            color=colour_of(list(KEPT.values()), "kind", "stroke"),
+        )
+    )
+    return side_by_side(lines, "norm", [name for name, _ in NORMS.values()], 130).resolve_scale(x="independent")
+
+
+def _place(size: str) -> tuple[bool, float]:
+    """Numbers of words in their order, then shares of the text."""
+    return size.endswith("%"), float(size.rstrip("%"))
+
+
+FIGURES = (seeds_by_largest, noise_by_largest, substitution_by_largest, top_word_curves, certified_share)

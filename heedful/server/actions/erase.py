@@ -1,0 +1,151 @@
+"""Items erased, the rest renormalised: the top one, down a ranking, and the smallest set that changes the decision."""
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from heedful.auditing.decision import smallest_sets
+from heedful.errors import DataError
+from heedful.exact import first_flip, prefix_logits
+from heedful.schema.rankings import ranking_title
+from heedful.server.actions.action import SERRANO_SMITH, Action, answer_with, check_several, kept_attention
+from heedful.server.contract import Acted, ActOptions, ErasureStep
+from heedful.server.reading import Reader, ReadText
+from heedful.server.text_state import COSTLY, is_affordable, prediction_change
+
+SMALLER = {"exact": "No smaller set does it.", "search": "A smaller set may do it."}
+
+
+def remove_top(read: ReadText, options: ActOptions, reader: Reader) -> Acted:
+    """The most attended item erased; of equally attended ones the first."""
+    _check_weighed(read)
+    top = _order(read, "attention")[:, :1]
+    keep = read.evidence.items.scatter(1, top, False)
+    logits = read.evidence.erased_logits[:, int(top)]
+    item = _items(read, top[0])[0]
+    before = f"Without “{read.labels[item]:.60}”:"
+    return answer_with(REMOVE_TOP, read, kept_attention(read, keep), logits, before=before, more={"items": [item]})
+
+
+def erase_ranking(read: ReadText, options: ActOptions, reader: Reader) -> Acted:
+    """Every prefix of a ranking erased in turn, as far as some weight is left."""
+    _check_weighed(read)
+    if options.ranking in COSTLY and not is_affordable(read):
+        raise DataError(
+            f"options.ranking must be another for a text this long: {ranking_title(options.ranking)} would take too "
+            "long to compute. Take attention, or a shorter text."
+        )
+    order = _order(read, options.ranking)
+    logits = _prefixes(read, order)
+    steps = [
+        ErasureStep(item=item, probabilities=reached.probabilities, predicted=reached.predicted, tvd=reached.tvd)
+        for item, row in zip(_items(read, order[0]), logits, strict=True)
+        if bool(row.isfinite().all())
+        for reached in [prediction_change(read, row[None])]
+    ]
+    flips_at = _flips_at(read, order, steps)
+    erased = (flips_at or len(steps)) if steps else 0
+    keep = read.evidence.items.scatter(1, order[:, :erased], False)
+    title = ranking_title(options.ranking)
+    before = (
+        f"No prefix of the ranking by {title} changes the decision. Without the first {erased} of {read.count} items:"
+        if flips_at is None
+        else f"Ranked by {title}, {flips_at} of {read.count} items must go before the decision changes:"
+    )
+    more = {"steps": steps, "flips_at": flips_at, "items": [step.item for step in steps[:erased]]}
+    attention = kept_attention(read, keep)
+    return answer_with(ERASE_RANKING, read, attention, logits[erased - 1][None], before=before, more=more)
+
+
+def smallest_set(read: ReadText, options: ActOptions, reader: Reader) -> Acted:
+    """As `heedful explain` has it: exact where the head is linear, else the smallest that was found."""
+    _check_weighed(read)
+    evidence = read.evidence
+    if evidence.item_logits is None and not is_affordable(read):
+        raise DataError("text must be shorter for this: where the head is not linear, rankings are searched.")
+    smallest = smallest_sets(evidence, evidence.context.labels)[0]
+    if smallest is None:
+        verb = "changes" if evidence.solver == "exact" else "was found to change"
+        before, erased = f"No set of items {verb} the decision:", ()
+        logits, attention = evidence.trace.logits.cpu(), evidence.attention
+    else:
+        erased = smallest.positions
+        places = read.real.nonzero()[:, 0][list(erased)]
+        keep = evidence.items.scatter(1, places[None], False)
+        before = f"Without {'this item' if len(erased) == 1 else f'these {len(erased)} items'}:"
+        logits, attention = evidence.decode_kept(keep), kept_attention(read, keep)
+    return answer_with(
+        SMALLEST_SET,
+        read,
+        attention,
+        logits,
+        solver=evidence.solver,
+        before=before,
+        after=SMALLER[evidence.solver] if erased else "",
+        more={"items": list(erased)},
+    )
+
+
+def _check_weighed(read: ReadText) -> None:
+    check_several(read)
+    if float(read.evidence.weighed[0]) < 2:
+        raise DataError("text must have two items with weight for this: without the only one, nothing would be left.")
+
+
+def _order(read: ReadText, ranking: str) -> Int[Tensor, "1 item"]:
+    """The places of the items from the most important down; ties in the order of the text."""
+    in_order = torch.arange(read.evidence.items.shape[1])[None]
+    return read.evidence.ranked(ranking, in_order)
+
+
+def _items(read: ReadText, places: Int[Tensor, " some"]) -> list[int]:
+    """The items at these places of the evidence; places without an item, which stand last, left out."""
+    number = read.real.long().cumsum(0) - 1
+    return [int(number[place]) for place in places.tolist() if bool(read.real[place])]
+
+
+def _prefixes(read: ReadText, order: Int[Tensor, "1 item"]) -> Float[Tensor, "item classes"]:
+    """The logits after each prefix; NaN where no weight is left."""
+    evidence, count = read.evidence, read.count
+    if evidence.item_logits is not None:
+        return prefix_logits(evidence.log_attention, evidence.item_logits, order)[0, :count]
+    keeps: list[Bool[Tensor, " item"]] = []
+    keep = read.real
+    for place in order[0, :count]:
+        keep = keep.scatter(0, place[None], False)
+        keeps.append(keep)
+    return evidence.decode_each_kept(torch.stack(keeps)[None])[0]
+
+
+def _flips_at(read: ReadText, order: Int[Tensor, "1 item"], steps: list[ErasureStep]) -> int | None:
+    """After how many items the decision first changes."""
+    evidence = read.evidence
+    if evidence.item_logits is None:
+        own = int(evidence.predicted[0])
+        return next((number for number, step in enumerate(steps, start=1) if step.predicted != own), None)
+    count = float(first_flip(evidence.log_attention, evidence.item_logits, order, evidence.items).count[0])
+    return None if count != count else int(count)
+
+
+REMOVE_TOP = Action(
+    "remove_top",
+    "Remove the top word",
+    "Does the most attended word carry the decision? Its weight goes to the others, in proportion.",
+    SERRANO_SMITH,
+    remove_top,
+)
+ERASE_RANKING = Action(
+    "erase_ranking",
+    "Erase down the ranking",
+    "How many words, from the most important down, must go before the decision changes?",
+    SERRANO_SMITH,
+    erase_ranking,
+    ("ranking",),
+)
+SMALLEST_SET = Action(
+    "smallest_set",
+    "Smallest set that changes the decision",
+    "What is the fewest words without which the decision is another?",
+    f"{SERRANO_SMITH}, who call the search over subsets prohibitive; here it is solved",
+    smallest_set,
+)

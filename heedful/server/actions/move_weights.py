@@ -1,0 +1,143 @@
+"""The same weights elsewhere: shuffled, in the worst order, and uniform."""
+
+import torch
+
+from heedful.auditing.decision import other_attention as other_attentions
+from heedful.auditing.decision import under
+from heedful.battery.evidence import affordable
+from heedful.errors import DataError
+from heedful.exact import draw_permutations
+from heedful.exact import worst_permutation as worst_order
+from heedful.measures import total_variation
+from heedful.server.actions.action import (
+    JAIN_WALLACE,
+    WIEGREFFE_PINTER,
+    Action,
+    answer_with,
+    check_several,
+    is_of_one_head,
+)
+from heedful.server.contract import Acted, ActOptions
+from heedful.server.reading import Reader, ReadText
+from heedful.types import MultiHeadModel
+
+# The most different attention with the same answer.
+
+
+def other_attention(read: ReadText, options: ActOptions, reader: Reader) -> Acted:
+    """As `heedful explain` has it: exact for two classes and a linear head, else as different as is proven or found."""
+    check_several(read)
+    other = other_attentions(read.evidence, read.evidence.context.labels)[0]
+    if other is None:
+        raise DataError("text must have other attention with the same answer for this; none was found for it.")
+    weights = read.weights(other.weights)
+    before = (
+        f"Other weights reach {100 * other.share:.0f} % of the maximum divergence and give the same answer, within "
+        f"{other.eps:g}:"
+    )
+    return answer_with(
+        ACTION,
+        read,
+        weights,
+        under(read.evidence, weights),
+        solver=other.solver,
+        before=before,
+        after="" if other.solver == "exact" else "Attention may be more different still.",
+        is_settable=is_of_one_head(read),
+    )
+
+
+ACTION = Action(
+    "other_attention",
+    "Most different attention, same answer",
+    "How different can attention be while the model says the same?",
+    JAIN_WALLACE,
+    other_attention,
+)
+
+
+TRIED = 100
+"""Permutations that are tried where the head is not linear."""
+
+
+def shuffle(read: ReadText, options: ActOptions, reader: Reader) -> Acted:
+    """The weights permuted at random, as the seed draws."""
+    check_several(read)
+    generator = torch.Generator().manual_seed(options.seed)
+    permutation = draw_permutations(read.evidence.items, generator, 1)
+    return answer_with(
+        SHUFFLE,
+        read,
+        read.evidence.attention.gather(1, permutation[:, 0]),
+        _permuted(read, permutation)[:, 0],
+        before="With the same weights on other items:",
+        is_settable=is_of_one_head(read),
+    )
+
+
+def worst_permutation(read: ReadText, options: ActOptions, reader: Reader) -> Acted:
+    """The permutation that moves the prediction furthest: exact for two classes, else the worst that was found."""
+    check_several(read)
+    evidence = read.evidence
+    sentence = "The worst permutation of the weights:"
+    if evidence.item_logits is not None:
+        worst = worst_order(evidence.attention, evidence.item_logits, evidence.items)
+        solver, attention, logits = worst.solver, worst.attention, evidence.decode(worst.attention)
+    else:
+        orders = draw_permutations(evidence.items, torch.Generator().manual_seed(0), affordable(evidence, TRIED))
+        tried = _permuted(read, orders)
+        predictions = tried.softmax(-1)
+        moved = total_variation(predictions, evidence.probabilities[:, None].expand_as(predictions))
+        place = int(moved[0].argmax())
+        solver, attention, logits = "search", evidence.attention.gather(1, orders[:, place]), tried[:, place]
+    if solver != "exact":
+        sentence = "The worst permutation that was found; a worse one may exist:"
+    return answer_with(
+        WORST_PERMUTATION,
+        read,
+        attention,
+        logits,
+        solver=solver,
+        before=sentence,
+        is_settable=is_of_one_head(read),
+    )
+
+
+def uniform(read: ReadText, options: ActOptions, reader: Reader) -> Acted:
+    """The same weight on every item."""
+    evidence = read.evidence
+    weights = (evidence.items / evidence.count[:, None]).to(evidence.attention)
+    return answer_with(UNIFORM, read, weights, evidence.decode(weights), before="With the same weight on every item:")
+
+
+def _permuted(read: ReadText, orders: torch.Tensor) -> torch.Tensor:
+    """The logits under each permutation of the weights, in every head where there are several."""
+    evidence = read.evidence
+    if isinstance(evidence.model, MultiHeadModel):
+        own = orders.to(evidence.trace.attention.device)
+        return evidence.model.permute_each(evidence.trace.encoded, own).cpu()
+    return evidence.decode_each(evidence.attention[:, None].expand_as(orders).gather(2, orders))
+
+
+SHUFFLE = Action(
+    "shuffle",
+    "Shuffle the weights",
+    "Does it matter which words get the weight?",
+    JAIN_WALLACE,
+    shuffle,
+    ("seed",),
+)
+WORST_PERMUTATION = Action(
+    "worst_permutation",
+    "Worst permutation",
+    "How far can the same weights on other words move the prediction?",
+    f"{JAIN_WALLACE}, who draw 100 at random",
+    worst_permutation,
+)
+UNIFORM = Action(
+    "uniform",
+    "Uniform weights",
+    "Is attention needed at all? The same weight on every word.",
+    f"{WIEGREFFE_PINTER}, who retrain so",
+    uniform,
+)

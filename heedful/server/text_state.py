@@ -1,0 +1,356 @@
+"""Everything that the page shows of a text."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from heedful.auditing.decision import judged_outcomes, ranking_weights
+from heedful.auditing.explanation import SIGNED
+from heedful.auditing.outcomes import BY_WORD
+from heedful.battery.evidence import RANKINGS
+from heedful.errors import SettingError
+from heedful.measures import js_divergence, total_variation
+from heedful.models.attention import masked_softmax
+from heedful.models.attention_model import AttentionModel
+from heedful.models.encoders import Hierarchical
+from heedful.models.hugging_face.attention_view import TransformerModel
+from heedful.schema import TextOutcome
+from heedful.schema.rankings import ranking_title
+from heedful.server.contract import Decoded, ItemInfo, RankedItems, ShownOutcome, Solver, TextState, Widest, WordInfo
+from heedful.server.reading import SUM_TOLERANCE, ReadText
+from heedful.settings import AuditSettings
+from heedful.types import Encoded, LinearModel
+from heedful.verdict.outcome_text import BADGES, outcome_sentences
+
+# The words of a hierarchical model's sentences: their weights, and what the model says under others.
+
+
+def is_hierarchical(read: ReadText) -> bool:
+    """Whether the model attends to sentences, and within them to words."""
+    model = read.evidence.model
+    return isinstance(model, AttentionModel) and isinstance(model.encoder, Hierarchical)
+
+
+def word_attention(read: ReadText) -> list[float]:
+    """The weight of each word within its sentence."""
+    return [weight for sentence in range(read.count) for weight in _states(read, sentence)[1].tolist()]
+
+
+def encode_words(read: ReadText, given: Sequence[float]) -> Encoded:
+    """The sentences' states where their words have these weights.
+
+    Args:
+        given: a weight for each word; those of a sentence sum to 1.
+    """
+    if len(given) != len(read.words):
+        raise SettingError(
+            f"word_attention must have a weight for each of the text's {len(read.words)} words; it has {len(given)}."
+        )
+    encoder, vectors = _encoder(read), []
+    for sentence, words in enumerate(read.items):
+        own = [given[place] for place in words]
+        if abs(sum(own) - 1) > SUM_TOLERANCE:
+            raise SettingError(
+                f"word_attention must sum to 1 within each sentence; in sentence {sentence + 1} it sums to "
+                f"{sum(own):.6g}."
+            )
+        hidden, _ = _states(read, sentence)
+        vectors.append(torch.tensor(own, dtype=hidden.dtype, device=hidden.device) @ hidden)
+    encoded = read.evidence.trace.encoded
+    return replace(encoded, hidden=encoder.sentences(torch.stack(vectors)[None], encoded.items))
+
+
+def _encoder(read: ReadText) -> Hierarchical:
+    model = read.evidence.model
+    if not isinstance(model, AttentionModel) or not isinstance(model.encoder, Hierarchical):
+        raise SettingError("word_attention must be left out: this model attends to words alone, not to sentences.")
+    return model.encoder
+
+
+def _states(read: ReadText, sentence: int) -> tuple[Float[Tensor, "word hidden"], Float[Tensor, " word"]]:
+    """The states of a sentence's words, and their weights; start and end symbols, which have none, left out."""
+    encoder, batch = _encoder(read), read.evidence.trace.batch
+    assert batch.sentence is not None
+    own = batch.mask[0] & (batch.sentence[0] == sentence)
+    weighable = batch.attendable[0, own]
+    embedded = read.evidence.trace.embedded[:, own]
+    hidden = encoder.words(embedded, torch.ones_like(weighable)[None])
+    attention = masked_softmax(encoder.word_attention.of(hidden), weighable[None])
+    return hidden[0, weighable], attention[0, weighable]
+
+
+# Predictions under modified attention, compared with the model's own.
+
+
+@dataclass(frozen=True)
+class PredictionChange:
+    """A prediction, and how far it is from that of the text as it is.
+
+    Args:
+        label: the predicted label.
+        probability: of that label.
+        is_changed: whether the decision is another.
+    """
+
+    logits: list[float]
+    probabilities: list[float]
+    predicted: int
+    tvd: float
+    label: str
+    probability: float
+    is_changed: bool
+
+    @property
+    def answer(self) -> str:
+        """The label and its probability, in words."""
+        return f"{self.label} ({self.probability:.2f})"
+
+    @property
+    def move(self) -> str:
+        """How far the prediction moved, and whether the decision is another, in words that follow a colon."""
+        changed = f"changes to {self.answer}" if self.is_changed else f"stays {self.answer}"
+        return f"the prediction moves by {self.tvd:.2f} and the answer {changed}."
+
+
+def prediction_change(read: ReadText, logits: Float[Tensor, "1 classes"]) -> PredictionChange:
+    """What these logits say, beside those of the text as it is."""
+    evidence = read.evidence
+    probabilities = logits.softmax(-1)
+    predicted = int(logits[0].argmax())
+    return PredictionChange(
+        logits=logits[0].tolist(),
+        probabilities=probabilities[0].tolist(),
+        predicted=predicted,
+        tvd=float(total_variation(probabilities, evidence.probabilities)[0]),
+        label=evidence.context.labels[predicted],
+        probability=float(probabilities[0, predicted]),
+        is_changed=predicted != int(evidence.predicted[0]),
+    )
+
+
+def divergence(read: ReadText, attention: Float[Tensor, "1 item"]) -> float:
+    """The Jensen-Shannon divergence of an attention from the model's own."""
+    return float(js_divergence(attention, read.evidence.attention, read.evidence.items)[0])
+
+
+# What a model says of a text under any attention: the sliders.
+
+
+def decode(read: ReadText, attention: Sequence[float], word_attention: Sequence[float] | None = None) -> Decoded:
+    """The prediction under these weights.
+
+    Args:
+        word_attention: of a hierarchical model, the weights of the words within their sentences; None: its own.
+    """
+    weights, evidence = read.weights(attention), read.evidence
+    item_logits = None
+    if word_attention is None:
+        logits = evidence.decode(weights)
+    else:
+        encoded = encode_words(read, word_attention)
+        logits = evidence.model.decode(encoded, weights.to(evidence.trace.attention)).cpu()
+        if isinstance(evidence.model, LinearModel):
+            item_logits = evidence.model.item_logits(encoded)[0].cpu()[read.real].tolist()
+    decoded = prediction_change(read, logits)
+    return Decoded(
+        logits=decoded.logits,
+        probabilities=decoded.probabilities,
+        predicted=decoded.predicted,
+        tvd=decoded.tvd,
+        jsd=divergence(read, weights),
+        item_logits=item_logits,
+    )
+
+
+# The outcome of a text, as the live page shows it: the same as in an audit.
+
+
+def outcomes_of(read: ReadText, settings: AuditSettings) -> Mapping[str, TextOutcome]:
+    """Outcomes of the text by ranking; computed once per text."""
+    if not read.outcomes:
+        read.outcomes.update(judged_outcomes(read.evidence, settings)[0])
+    return read.outcomes
+
+
+def shown_outcome(read: ReadText, settings: AuditSettings) -> ShownOutcome:
+    """Attention's outcome: what every view says about it, and its key words."""
+    outcome = outcomes_of(read, settings)["attention"]
+    return ShownOutcome(
+        outcome=outcome.outcome,
+        sentences=list(outcome_sentences(outcome, read.labels, "sentence" if is_hierarchical(read) else "word")),
+        key_words=list(outcome.key_words),
+    )
+
+
+def weights_by_word(read: ReadText, settings: AuditSettings) -> dict[str, tuple[float, ...]]:
+    """Scores of the rankings that single words give; empty if the text has no outcome."""
+    outcome = outcomes_of(read, settings)["attention"]
+    if outcome.outcome is None:
+        return {}
+    return {name: ranking_weights(read.evidence, 0, name, outcome, settings) for name in BY_WORD}
+
+
+# The most that any attention can move a prediction.
+
+MOST_TRIED = 64
+"""Items that are tried alone where the head is not linear, the most attended first."""
+
+
+def widest_move(read: ReadText) -> Widest | None:
+    """The largest move of the prediction, in total variation distance; None where there is a single item.
+
+    With two classes and a linear head the probability is a monotone function of a mean of what each item says alone,
+    weighed by attention, so the extremes are items alone: exact. With more classes some mixture may move it further,
+    so that this much is proven and more may be possible. Where the head is not linear, items alone are tried.
+    """
+    if read.count < 2:
+        return None
+    evidence = read.evidence
+    places = read.real.nonzero()[:, 0]
+    if evidence.item_logits is not None:
+        logits = evidence.item_logits[0, places]
+        solver: Solver = "exact" if logits.shape[1] == 2 else "bound"
+    else:
+        heaviest = evidence.attention[0, places].argsort(descending=True, stable=True)[:MOST_TRIED]
+        places, solver = places[heaviest], "search"
+        alone = torch.nn.functional.one_hot(places, evidence.items.shape[1]).to(evidence.attention)
+        logits = evidence.decode_each(alone[None])[0]
+    predictions = logits.softmax(-1)
+    moved = total_variation(predictions, evidence.probabilities.expand_as(predictions))
+    best = int(moved.argmax())
+    attention = torch.zeros_like(evidence.attention)
+    attention[0, places[best]] = 1.0
+    return Widest(tvd=float(moved[best]), solver=solver, attention=read.listed(attention))
+
+
+# Rankings of a text's items, and what people marked.
+
+MARKED = "marked by people"
+COSTLY = ("gradient_x_input", "leave_one_out")
+"""Rankings that take a pass through the encoder, or one an item."""
+AFFORDABLE, AFFORDABLE_FOR_TRANSFORMERS = 40_000, 4_096
+"""Items times words up to which costly rankings are computed: 200 words, and 64."""
+JUDGING = 4
+"""Passes per item that an outcome takes: outcomes are computed up to half of these lengths."""
+
+
+def is_affordable(read: ReadText, passes: int = 1) -> bool:
+    """Whether costly rankings of the text are computed while a person waits.
+
+    Args:
+        passes: through the encoder, per item.
+    """
+    is_large = isinstance(read.evidence.model, TransformerModel)
+    return passes * read.count * len(read.words) <= (AFFORDABLE_FOR_TRANSFORMERS if is_large else AFFORDABLE)
+
+
+def can_be_judged(read: ReadText) -> bool:
+    """Whether the outcome of the text is computed while a person waits."""
+    return is_affordable(read, JUDGING)
+
+
+def rankings_of(read: ReadText, settings: AuditSettings, *, is_quick: bool = False) -> list[RankedItems]:
+    """Attention, all rankings of an audit as far as they are affordable, and people's marks if there are any.
+
+    Args:
+        settings: by which the text is judged.
+        is_quick: whether to leave out costly rankings and outcomes, whatever the text.
+    """
+    evidence, is_whole = read.evidence, not is_quick and is_affordable(read)
+    is_judged = not is_quick and can_be_judged(read)
+    weights = {
+        name: read.listed(evidence.attention if name == "attention" else RANKINGS[name](evidence))
+        for name in RANKINGS
+        if name not in COSTLY or is_whole
+    }
+    outcomes = outcomes_of(read, settings) if is_judged else {}
+    if is_judged:
+        weights |= {name: list(own) for name, own in weights_by_word(read, settings).items()}
+    ranked = [
+        RankedItems(
+            name=name,
+            title=ranking_title(name),
+            is_signed=name in SIGNED,
+            weights=_defined(own),
+            badge=BADGES[outcomes[name].outcome] if name in outcomes else "",
+        )
+        for name, own in weights.items()
+    ]
+    marks = _marks(read)
+    if marks is not None:
+        ranked.append(RankedItems(name="rationale", title=MARKED, is_signed=False, weights=marks))
+    return ranked
+
+
+def _marks(read: ReadText) -> list[float | None] | None:
+    """The share of each item's words that people marked; None where nobody marked any."""
+    if read.marks is None:
+        return None
+    marked = set(read.marks)
+    return [sum(place in marked for place in words) / len(words) for words in read.items]
+
+
+def _defined(values: list[float]) -> list[float | None]:
+    return [value if math.isfinite(value) else None for value in values]
+
+
+COSTLY_ITEMS = "Leave-one-out and gradient x input are left out: the text is too long to compute them while you wait."
+UNJUDGED = "The text is too long to judge while you wait. Run `heedful explain` for its outcome."
+
+
+def state_of(read: ReadText, model: str, settings: AuditSettings, *, is_quick: bool = False) -> TextState:
+    """The state of a text.
+
+    Args:
+        model: what requests call the model.
+        settings: by which the text is judged: those of the model's audit.
+        is_quick: whether to leave out what takes passes through the encoder.
+    """
+    evidence = read.evidence
+    is_linear = evidence.item_logits is not None
+    notes = [*read.notes, *([] if can_be_judged(read) else [UNJUDGED])]
+    notes += [] if is_affordable(read) else [COSTLY_ITEMS]
+    return TextState(
+        model=model,
+        text=read.text,
+        query=read.query,
+        words=_words(read),
+        items=[ItemInfo(words=list(words), label=label) for words, label in zip(read.items, read.labels, strict=True)],
+        attention=read.listed(evidence.attention),
+        word_attention=word_attention(read) if is_hierarchical(read) else None,
+        logits=evidence.trace.logits[0].tolist(),
+        probabilities=evidence.probabilities[0].tolist(),
+        predicted=int(evidence.predicted[0]),
+        item_logits=evidence.item_logits[0, read.real].tolist() if evidence.item_logits is not None else None,
+        empty_logits=evidence.empty_logits[0].tolist() if is_linear else None,
+        widest=widest_move(read),
+        rankings=rankings_of(read, settings, is_quick=is_quick),
+        outcome=shown_outcome(read, settings) if can_be_judged(read) and not is_quick else None,
+        notes=notes,
+    )
+
+
+def _words(read: ReadText) -> list[WordInfo]:
+    words = []
+    units = {False: utf16_offsets(read.text), True: utf16_offsets(read.query)}
+    for place, (word, (start, end), is_known) in enumerate(zip(read.words, read.spans, read.known, strict=True)):
+        in_query = place >= read.second
+        of = units[in_query]
+        words.append(WordInfo(text=word, start=of[start], end=of[end], is_known=is_known, in_query=in_query))
+    return words
+
+
+def utf16_offsets(text: str) -> list[int]:
+    """How many UTF-16 code units stand before each character, and before the end.
+
+    >>> utf16_offsets("a\N{GRINNING FACE}b")
+    [0, 1, 3, 4]
+    """
+    offsets = [0]
+    for character in text:
+        offsets.append(offsets[-1] + (2 if ord(character) > 0xFFFF else 1))
+    return offsets

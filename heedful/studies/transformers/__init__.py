@@ -1,1 +1,0 @@
-"""Does the attention of a fine-tuned transformer explain its decisions? Claims of several papers."""

@@ -1,0 +1,118 @@
+"""`heedful audit` in front of users' files: what is said of the data, finished runs on new data, and documents."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from heedful.cli import app
+from heedful.cli.auditing import training_names
+from heedful.errors import SettingError
+from heedful.jobs.planning import PlannedAudit
+from heedful.jobs.running import tasks_of
+from heedful.settings import DataSettings, Run, TrainingSettings, key_of
+from heedful.settings.comparison_models import Companions
+from heedful.store.store import Store
+
+SMALL = ["--encoder", "average", "--epochs", "1", "--set", "network.embed_size=8", "--set", "network.hidden_size=5"]
+QUICK = ["--tests", "erase_one", "--set", "audit.shown=0"]
+
+
+def rows(count, *more):
+    return [
+        "t,y",
+        *(f"{('poor', 'fine')[n % 2]} film number {n},{('bad', 'good')[n % 2]}" for n in range(count)),
+        *more,
+    ]
+
+
+@pytest.fixture
+def heedful(tmp_path, monkeypatch):
+    """A command of Heedful in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+
+    def invoke(*arguments):
+        result = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+        assert result.exit_code == 0, result.output
+        return result
+
+    return invoke
+
+
+@pytest.fixture
+def trained(heedful, tmp_path):
+    """The key of a model trained on the file my.csv."""
+    (tmp_path / "my.csv").write_text("\n".join(rows(60)), encoding="utf-8")
+    return json.loads(heedful("train", "my.csv", *SMALL, "--json").stdout)["key"]
+
+
+def test_an_audit_says_what_training_says_of_the_data(heedful, tmp_path):
+    (tmp_path / "my.csv").write_text("\n".join(rows(60, "a film without a label,", *rows(4)[1:])), encoding="utf-8")
+    trained = " ".join(heedful("train", "my.csv", *SMALL).output.split())
+    audited = " ".join(heedful("audit", "my.csv", *SMALL, *QUICK, "--seeds", "1").output.split())
+    for note in ("1 rows without a label dropped from my.csv", "2 of the 13 texts of test are also in train"):
+        assert note in trained and note in audited
+
+
+def test_a_finished_run_is_audited_on_new_data(heedful, tmp_path, trained):
+    (tmp_path / "new.csv").write_text("\n".join(rows(40)), encoding="utf-8")
+    result = heedful("audit", "new.csv", "--model", trained[:8], *QUICK, "--json")
+    verdict = json.loads(result.stdout)
+    assert verdict["run"] == trained and verdict["data"] == "new"
+    assert not [path for path in (tmp_path / "runs").iterdir() if path.name != trained]
+
+
+def test_a_finished_run_says_what_it_makes_us_read(heedful, tmp_path, trained):
+    output = " ".join(heedful("audit", "--model", trained, *QUICK).output.split())
+    assert "run.json names my.csv: it is read from" in output
+
+
+def test_a_script_gets_the_answer_as_one_document(heedful, tmp_path, trained):
+    answered = [*QUICK, "--tests", "outcome", "--set", "verdict.texts=2"]
+    document = json.loads(heedful("audit", "--model", trained, *answered, "--json").stdout)
+    shares, outcomes = document.pop("shares"), document.pop("outcomes")
+    assert document == {"report": "report/report.html", **json.loads((tmp_path / "report/verdict.json").read_text())}
+    answer = document["answer"]
+    assert shares == [each["shares"] for each in (answer["overall"], *answer["classes"])]
+    audited = [row for row in outcomes if row["split"] == "test" and row["ranking"] == "attention"]
+    assert {row["removal"] for row in audited} == {"delete", "replace"} and len(audited) == 2 * document["texts"]
+    quiet = heedful("audit", "--model", trained, *answered, "--quiet").stdout
+    said = (f"{answer['headline']}.", answer["sentence"], answer["recommendation"]["sentence"])
+    assert quiet.strip() == " ".join(part for part in said if part)
+
+
+def test_everything_that_is_trained_for_an_audit_has_a_name_for_the_reader(tmp_path):
+    data, training = DataSettings(fingerprint="f"), TrainingSettings(method="ensemble", options={"teachers": 2})
+    first, second = (Run(data=data, training=training, seed=seed) for seed in (0, 1))
+    names = training_names([PlannedAudit(first, Companions(seeds=(second,)))])
+    tasks = tasks_of({key_of(run): run for run in (first, second)}, Store(tmp_path))
+    assert {key for task in tasks.values() for key in task.needs} | {*tasks} == {*names}
+    assert sorted(names.values()) == [
+        f"bilstm, seed {seed}{role}" for seed in (0, 1) for role in ("", *[", teacher"] * 2)
+    ]
+
+
+@pytest.mark.parametrize("examples", ["0", "-3", "some", ""])
+def test_a_number_of_texts_that_is_none_is_refused(tmp_path, examples):
+    with pytest.raises(
+        SettingError, match=f"--examples must be a number of texts, 1 or more, or 'all'; it was '{examples}'"
+    ):
+        CliRunner().invoke(
+            app, ["audit", "mock-1", f"--examples={examples}", "--out", str(tmp_path)], catch_exceptions=False
+        )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--tests", "outcomes"], "unknown test 'outcomes'. Did you mean 'outcome'"),
+        (["--set", "outcome.decisiv=0.2"], "Did you mean .*decisive"),
+        (["--set", "verdict.yes=2"], "verdict.yes.* should be less than or equal to 1"),
+        (["--replace-with", "nothing"], "replace_with.* should be 'word' or 'mask'"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_trained(tmp_path, arguments, message):
+    places = ["--runs", str(tmp_path / "runs"), "--out", str(tmp_path / "out")]
+    with pytest.raises(SettingError, match=message):
+        CliRunner().invoke(app, ["audit", "mock-1", *arguments, *places], catch_exceptions=False)
+    assert not (tmp_path / "runs").exists()

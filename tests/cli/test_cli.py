@@ -1,0 +1,427 @@
+"""One test a command, and what a user sees when the input is wrong."""
+
+import json
+import re
+import subprocess
+import sys
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from heedful.__main__ import main
+from heedful.battery import BATTERY
+from heedful.cli import app
+from heedful.cli.audit_command import DEMONSTRATION, demonstration
+from heedful.cli.command_options import make_run
+from heedful.data import DATASETS, named_sets
+from heedful.errors import HeedfulError, SettingError
+from heedful.models.attention import ATTENTIONS
+from heedful.models.encoders import ENCODERS
+from heedful.models.heads import HEADS
+from heedful.papers import STUDIES
+from heedful.schema import GROUPS, ShownText
+from heedful.training.methods import METHODS
+from heedful.training.metrics import METRICS
+from heedful.verdict.outcome_text import outcome_sentences
+
+SMALL = ["--encoder", "average", "--epochs", "1", "--set", "data.train_limit=60", "--set", "data.test_limit=20"]
+SMALL += ["--set", "network.embed_size=8", "--set", "network.hidden_size=5"]
+TAUGHT = ["--encoder", "average", "--epochs", "6", "--set", "data.train_limit=400", "--set", "data.test_limit=60"]
+TAUGHT += ["--set", "network.embed_size=16", "--set", "network.hidden_size=16", "--set", "training.learning_rate=0.02"]
+"""Long enough for the model to learn what there is to explain."""
+
+
+def heedful(*arguments: str) -> str:
+    result = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+@pytest.fixture
+def reviews(tmp_path):
+    rows = [f"{'fine' if n % 2 else 'poor'} film number {n},{'good' if n % 2 else 'bad'}" for n in range(60)]
+    path = tmp_path / "my.csv"
+    path.write_text("\n".join(["t,y", *rows]), encoding="utf-8")
+    return path
+
+
+def test_train_prints_scores_and_stores_the_run(tmp_path):
+    output = heedful("train", "mock-1", *SMALL, "--runs", str(tmp_path))
+    assert "roc_auc" in output and "trained in" in output
+    (folder,) = tmp_path.iterdir()
+    described = json.loads((folder / "run.json").read_text())
+    assert described["run"]["network"]["encoder"] == "average"
+    assert described["run"]["data"]["fingerprint"]
+
+
+def test_scores_of_tokens_are_recorded_where_asked(tmp_path):
+    output = heedful("train", "mock-1", *SMALL, "--record-flow", "0,1", "--runs", str(tmp_path))
+    assert "scores of tokens after epochs 0, 1:" in " ".join(output.split())
+    assert len(list(tmp_path.glob("*/tokens.parquet"))) == 1
+
+
+def test_training_again_takes_the_stored_run(tmp_path):
+    heedful("train", "mock-1", *SMALL, "--runs", str(tmp_path))
+    assert "cached in" in heedful("train", "mock-1", *SMALL, "--runs", str(tmp_path))
+
+
+def test_train_reads_the_users_own_columns(tmp_path, reviews):
+    assert "my.csv" in heedful(
+        "train", str(reviews), "--text", "t", "--label", "y", *SMALL, "--runs", str(tmp_path / "r")
+    )
+
+
+def test_frozen_attention_takes_a_finished_run(tmp_path):
+    heedful("train", "mock-1", *SMALL, "--runs", str(tmp_path))
+    (folder,) = tmp_path.iterdir()
+    more = ["--attention", "frozen", "--reference", folder.name]
+    assert "frozen attention" in heedful("train", "mock-1", *SMALL, *more, "--runs", str(tmp_path))
+
+
+def test_teachers_are_trained_by_the_command_itself(tmp_path):
+    taught = ["--method", "faithful", "--set", "training.options.teachers=2", "--runs", str(tmp_path)]
+    assert "stored in" in heedful("train", "mock-1", *SMALL, *taught)
+    assert len(list(tmp_path.iterdir())) == 3
+    assert "cached in" in heedful("train", "mock-1", *SMALL, *taught)
+
+
+QUICK = ["--set", "audit.permutation.count=5", "--set", "audit.erase_until_flip.rankings=5", "--set", "audit.shown=3"]
+
+
+def audit(tmp_path, *arguments: str) -> str:
+    """What the command prints; of one training, unless the arguments say otherwise."""
+    places = ["--runs", str(tmp_path / "runs"), "--audits", str(tmp_path / "audits"), "--out", str(tmp_path / "out")]
+    seeds = [] if {"--seeds", "--model"} & {*arguments} else ["--seeds", "1"]
+    return heedful("audit", *arguments, *seeds, *places)
+
+
+def test_audit_prints_the_answer_and_writes_its_files(tmp_path, reviews):
+    output = audit(tmp_path, str(reviews), "--text", "t", "--label", "y", *SMALL, *QUICK)
+    written = sorted(p.name for p in (tmp_path / "out").iterdir())
+    assert written == [".answer.json", "outcomes.parquet", "report.html", "rows.parquet", "verdict.json"]
+    verdict = json.loads((tmp_path / "out/verdict.json").read_text())
+    assert verdict["texts"] == 12 and verdict["answer"]["headline"] == "Too few texts"
+    printed = " ".join(output.split())
+    assert "Can attention be shown as an explanation? Too few texts 12 texts were audited" in printed
+    assert verdict["answer"]["recommendation"]["sentence"] in printed
+    outcomes = pl.read_parquet(tmp_path / "out/outcomes.parquet")
+    assert outcomes.filter(pl.col("split") == "test")["example"].n_unique() == 12
+
+
+def test_the_answer_is_the_same_in_terminal_and_json(tmp_path):
+    output = audit(tmp_path, "mock-1", *TAUGHT, *QUICK)
+    answer = json.loads((tmp_path / "out/verdict.json").read_text())["answer"]
+    printed = " ".join(output.split())
+    for sentence in (answer["headline"], answer["sentence"], answer["recommendation"]["sentence"]):
+        assert " ".join(sentence.split()) in printed
+    example = ShownText.model_validate(answer["example"])
+    for sentence in outcome_sentences(example.outcome, example.items):
+        assert sentence in printed
+    assert f"Example, predicted {example.outcome.predicted} {example.outcome.probability:.2f}: [" in printed
+
+
+def test_details_print_the_tests_and_the_answers_by_other_definitions(tmp_path):
+    output = audit(tmp_path, "mock-1", *TAUGHT, *QUICK, "--details")
+    answer = json.loads((tmp_path / "out/verdict.json").read_text())["answer"]
+    printed = " ".join(output.split())
+    assert list(answer["variants"]) == ["attention:alone_weight=0.5", "attention:k-1", "attention:k+1"]
+    titles = ("words alone weigh 1/2", "k one smaller", "k one larger")
+    for title, variant in zip(titles, answer["variants"].values(), strict=True):
+        assert f"attention, {title}: {variant['answer']}. {variant['sentence']}" in printed
+    assert all(heading in printed for heading in list(GROUPS.values())[:3]) and "leave-one-out" in output
+    assert not re.search("holds|fails|undecided|not counted", printed)
+
+
+def test_the_answer_can_be_left_out(tmp_path):
+    output = audit(tmp_path, "mock-1", *SMALL, *QUICK, "--tests", "uniform")
+    assert "The answer was not asked for: `--tests` leaves `outcome` out." in " ".join(output.split())
+    assert "Is attention needed at all?" in " ".join(output.split())
+    assert json.loads((tmp_path / "out/verdict.json").read_text())["answer"] is None
+    assert pl.read_parquet(tmp_path / "out/outcomes.parquet").is_empty()
+
+
+def test_the_number_of_texts_and_the_settings_of_the_outcome_can_be_chosen(tmp_path):
+    own = ["--set", "outcome.decisive=0.9", "--set", "verdict.texts=5", "--replace-with", "word"]
+    for examples, texts in (("7", 7), ("all", 20)):
+        audit(tmp_path, "mock-1", *SMALL, *QUICK, "--tests", "outcome", "--examples", examples, *own)
+        verdict = json.loads((tmp_path / "out/verdict.json").read_text())
+        audited = verdict["settings"]["audit"]
+        assert verdict["texts"] == texts and audited["outcome"]["decisive"] == 0.9 and audited["verdict"]["texts"] == 5
+
+
+@pytest.mark.parametrize(
+    ("rows", "answer"),
+    [
+        (12, "Too few texts"),
+        (200, "Nothing to explain"),
+    ],
+)
+def test_random_labels_and_a_handful_of_rows_get_no_count(tmp_path, rows, answer):
+    lines = [f"word{n % 17} and word{n % 13} again,{'good' if n * n % 7 < 4 else 'bad'}" for n in range(rows)]
+    (tmp_path / "my.csv").write_text("\n".join(["t,y", *lines]), encoding="utf-8")
+    small = [argument for argument in SMALL if "limit" not in argument or "train_limit" in argument]
+    output = audit(tmp_path, str(tmp_path / "my.csv"), *small[:4], *small[-4:], *QUICK)
+    assert json.loads((tmp_path / "out/verdict.json").read_text())["answer"]["headline"] == answer
+    assert f"explanation? {answer}" in output and "points" not in output
+
+
+def test_a_model_that_knows_the_commonest_label_alone_has_nothing_to_explain(tmp_path):
+    lines = [f"word{n % 17} and word{n % 13} again,{'bad' if n % 10 == 3 else 'good'}" for n in range(200)]
+    (tmp_path / "my.csv").write_text("\n".join(["t,y", *lines]), encoding="utf-8")
+    output = audit(tmp_path, str(tmp_path / "my.csv"), "--encoder", "average", "--epochs", "1", *QUICK)
+    answer = json.loads((tmp_path / "out/verdict.json").read_text())["answer"]
+    assert answer["headline"] == "Nothing to explain" and "Show no explanation: improve the model first." in output
+
+
+def test_two_test_texts_are_too_few_whatever_the_model_learnt(tmp_path):
+    lines = [f"{'fine' if n % 2 else 'poor'} film number {n},{'good' if n % 2 else 'bad'}" for n in range(102)]
+    (tmp_path / "own").mkdir()
+    for name, rows in {"train": lines[:80], "dev": lines[80:100], "test": lines[100:]}.items():
+        (tmp_path / "own" / f"{name}.csv").write_text("\n".join(["text,label", *rows]), encoding="utf-8")
+    output = audit(tmp_path, str(tmp_path / "own"), "--encoder", "average", "--epochs", "4", *QUICK)
+    assert "2 texts were audited; an answer needs 30." in " ".join(output.split())
+
+
+def test_a_report_can_be_written_without_any_text(tmp_path, reviews):
+    output = audit(tmp_path, str(reviews), "--text", "t", "--label", "y", *SMALL, *QUICK, "--no-texts", "--json")
+    document = output[output.index("{") :]
+    assert '"outcomes"' in document and not re.search(r"\b(film|fine|poor)\b", document)
+    for name in ("report.html", "verdict.json"):
+        content = (tmp_path / "out" / name).read_text()
+        assert not [word for word in ("film", "fine", "poor") if re.search(rf"\b{word}\b", content)]
+    assert pl.read_parquet(tmp_path / "out/rows.parquet")["item"].null_count() == len(
+        pl.read_parquet(tmp_path / "out/rows.parquet")
+    )
+
+
+def test_a_finished_run_can_be_audited_reported_and_compared(tmp_path):
+    runs = ["--runs", str(tmp_path / "runs")]
+    for seed in ("0", "1"):
+        heedful("train", "mock-1", *SMALL, "--seed", seed, *runs)
+    keys = sorted(p.name for p in (tmp_path / "runs").iterdir())
+    tests = "permutation,erase_one,erase_until_flip,adversarial_attention,uniform"
+    for key in keys:
+        audit(tmp_path, "--model", key, *QUICK, "--tests", tests)
+    audits = ["--audits", str(tmp_path / "audits")]
+    assert "page.html" in heedful("report", keys[0], *audits, "--out", str(tmp_path / "page.html"))
+    figures = heedful("report", keys[0], *audits, "--figures", str(tmp_path / "figures")).split()
+    assert {path.rsplit(".", 1)[1] for path in figures} == {"svg", "png"}
+    output = heedful("compare", *keys, *audits)
+    assert "accuracy" in output and "average" in output
+
+
+@pytest.mark.cluster
+def test_seeds_are_audited_together(tmp_path, running_cluster):
+    output = audit(tmp_path, "mock-1", *TAUGHT, *QUICK, "--seeds", "2", "--tests", "uniform,erase_one")
+    assert "seeds 0, 1" in output and "(seeds)" in output and "The answer was not asked for" in output
+    assert len(list((tmp_path / "runs").iterdir())) == 2
+    verdict = json.loads((tmp_path / "out/verdict.json").read_text())
+    assert [training["seed"] for training in verdict["trainings"]] == [0, 1]
+    for line in verdict["lines"]:
+        assert [own["seed"] for own in line["by_seed"]] == [0, 1]
+        mean = sum(own["value"] for own in line["by_seed"]) / 2
+        assert line["value"] == pytest.approx(mean, abs=1e-9)
+
+
+@pytest.mark.cluster
+def test_an_audit_that_trains_does_three_seeds(tmp_path, running_cluster):
+    places = ["--runs", str(tmp_path / "runs"), "--audits", str(tmp_path / "audits"), "--out", str(tmp_path / "out")]
+    output = heedful("audit", "mock-1", *SMALL, *QUICK, "--tests", "uniform", *places)
+    assert "seeds 0, 1, 2" in output and len(list((tmp_path / "runs").iterdir())) == 3
+    assert len(json.loads((tmp_path / "out/verdict.json").read_text())["trainings"]) == 3
+
+
+@pytest.mark.cluster
+def test_the_answer_is_calibrated_and_its_page_written(tmp_path, running_cluster):
+    world = "two words decide together"
+    output = heedful("calibrate", "--draws", "1", "--world", world, "--workers", "1", "--out", str(tmp_path / "out"))
+    assert "2 of 2 rows are met, with one draw of each." in " ".join(output.split())
+    assert "| two words decide together | on both | Yes |" in (tmp_path / "out/calibration.md").read_text()
+
+
+def test_an_unknown_world_is_named_before_anything_is_started(tmp_path):
+    with pytest.raises(SettingError, match="unknown world 'many weak word'. Did you mean 'many weak words'?"):
+        heedful("calibrate", "--world", "many weak word", "--out", str(tmp_path))
+
+
+@pytest.mark.cluster
+def test_a_deep_audit_retrains_without_attention_and_against_it(tmp_path, running_cluster):
+    output = audit(tmp_path, "mock-1", *SMALL, *QUICK, "--tests", "uniform", "--deep", "--adversaries", "2")
+    assert "Is attention needed at all?" in output and "(retrained)" in output
+    page = " ".join((tmp_path / "out" / "report.html").read_text().split())
+    assert "Trained again with the same weight on every word" in page
+    assert "The best of 2 models trained to give the same answers by other attention" in page
+    assert len(list((tmp_path / "runs").iterdir())) == 4
+    assert "AtteFa over the adversaries" in (tmp_path / "out" / "report.html").read_text()
+    rows = pl.read_parquet(tmp_path / "out" / "rows.parquet")
+    assert {"attefa", "adversarial_models", "uniform_retrained"} <= set(rows["test"])
+
+
+def test_a_model_trained_with_uniform_attention_can_be_given(tmp_path):
+    runs = ["--runs", str(tmp_path / "runs")]
+    heedful("train", "mock-1", *SMALL, "--attention", "uniform", *runs)
+    (uniform,) = (tmp_path / "runs").iterdir()
+    output = audit(tmp_path, "mock-1", *SMALL, *QUICK, "--tests", "uniform", "--uniform", uniform.name)
+    assert "retrained" in output
+
+
+@pytest.mark.cluster
+def test_without_data_an_honest_and_a_deceptive_model_are_audited(tmp_path, monkeypatch):
+    tiny = {
+        method: {
+            "data": {"source": "reviews", "train_limit": 60, "test_limit": 20},
+            "network": {"encoder": "bilstm", "embed_size": 8, "hidden_size": 5},
+            "training": {"epochs": 3, "method": method},
+        }
+        for method in ("vanilla", "deceptive")
+    }
+    monkeypatch.setattr("heedful.cli.audit_command.DEMONSTRATION", tiny)
+    output = audit(tmp_path, *QUICK, "--seed", "3", "--seeds", "1")
+    for model in ("bilstm, additive attention, seed 3", "bilstm, additive attention, deceptive, seed 3"):
+        assert f"reviews: {model}, 20 test texts" in output
+    audits = json.loads((tmp_path / "out/verdict.json").read_text())["audits"]
+    assert [each["settings"]["run"]["training"]["method"] for each in audits] == ["vanilla", "deceptive"]
+    assert {each["settings"]["run"]["seed"] for each in audits} == {3} and {each["texts"] for each in audits} == {20}
+    usual = [test for name, test in BATTERY.items() if test.cost == "default" and name != "same_mixture"]
+    asked = {question.name for test in usual if not test.needs_marks for question in test.questions}
+    # Synonyms are not asked for: there are no word vectors to find them by.
+    for each in audits:
+        assert {line["name"] for line in each["lines"]} == asked - {"word_substitution"}
+    assert all(list(each["not_asked"]) == ["word_substitution"] for each in audits)
+    assert len(list((tmp_path / "runs").iterdir())) == len(list((tmp_path / "audits").iterdir())) == 2
+
+
+def test_all_that_decides_the_demonstration_is_pinned():
+    honest, deceptive = demonstration(4)
+    assert honest.network == deceptive.network and honest.network.embedding_start == "normal"
+    assert (honest.network.hidden_size, honest.network.embed_size, honest.data.source) == (64, 300, "reviews")
+    assert (honest.training.method, deceptive.training.method) == ("vanilla", "deceptive")
+    for settings in DEMONSTRATION.values():
+        assert {"epochs", "patience"} <= {*settings["training"]}
+
+
+LISTED = {
+    "tests": ["outcome", *BATTERY],
+    "encoders": [*ENCODERS, "hf:MODEL"],
+    "attentions": ATTENTIONS,
+    "heads": HEADS,
+    "methods": METHODS,
+    "metrics": METRICS,
+    "datasets": {**DATASETS, **named_sets()},
+    "studies": STUDIES,
+}
+
+
+@pytest.mark.parametrize("kind", LISTED)
+def test_every_name_is_listed_with_what_it_is(kind):
+    lines = [line.split(maxsplit=1) for line in heedful("list", kind).splitlines()]
+    assert [name for name, *_ in lines] == list(LISTED[kind])
+    assert [name for name, *what in lines if len("".join(what)) < 8] == []
+
+
+def test_costly_tests_are_listed_with_how_to_ask_for_them():
+    lines = {line.split()[0]: line for line in heedful("list", "tests").splitlines()}
+    assert lines["embedding_attack"].endswith("[with --deep, or named]")
+    assert lines["sensitivity"].endswith("[only where named in --tests]")
+    assert not lines["certificate"].endswith("]")
+
+
+def test_list_runs_shows_runs_and_skips_the_rest(tmp_path):
+    heedful("train", "mock-1", *SMALL, "--runs", str(tmp_path))
+    (tmp_path / "not a run").mkdir()
+    output = heedful("list", "runs", "--runs", str(tmp_path))
+    assert "mock-1  average  additive  vanilla  seed 0" in output
+    assert "skipped" in output and "not a run" in output
+
+
+def test_describe_counts_and_shows_texts(reviews):
+    output = heedful("data", "describe", str(reviews))
+    assert "bad" in output and "fine film number" in output and "fingerprint" in output
+
+
+def test_describe_shows_markup_as_text(tmp_path):
+    path = tmp_path / "odd.csv"
+    path.write_text("text,label\n" + "".join(f"[red]danger[/red] {n},{n % 2}\n" for n in range(40)), encoding="utf-8")
+    assert "[ red ] danger" in heedful("data", "describe", str(path))
+
+
+def test_check_says_whether_data_can_be_trained_on(reviews):
+    assert "good to train on" in heedful("data", "check", str(reviews))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "mock-7"], "mock-"),
+        (["train", "mock-1", "--encoder", "bilsmt"], "Did you mean 'bilstm'?"),
+        (["train", "mock-1", "--device", "quantum"], "device must be one that torch can use here"),
+        (["train", "mock-1", "--set", "network.colour=red"], "setting 'network.colour'"),
+        (["train", "mock-1", "--epochs", "2", "--record-flow", "0,3"], "must name epochs up to the last one, 2"),
+        (["train", "mock-1", "--record-flow", "first"], "setting 'training.record_flow'"),
+        (["train", "mock-1", "--set", "nonsense"], "--set takes PART.NAME=VALUE"),
+        (["train", "mock-1", "--set", "network.hidden_size=0"], "setting 'network.hidden_size'"),
+        (["train", "mock-1", "--reference", "abc"], "no run 'abc'"),
+        (["audit", "mock-1", "--tests", "permutatoin"], "unknown test 'permutatoin'. Did you mean 'permutation'?"),
+        (["audit", "mock-1", "--model", "abc"], "no run 'abc'"),
+        (["audit", "--model", "abc", "--runs", "nowhere"], "no run 'abc'"),
+        (["audit", "--encoder", "cnn"], "--encoder says how to train a model, but there is no DATA"),
+        (["audit", "--model", "abc", "--set", "seed=1"], "--set seed=1 says how to train"),
+        (["audit", "mock-1", "--set", "audit.eps=2"], "unknown setting 'audit.eps'. Known: tests, deep, split"),
+        (["audit", "mock-1", "--set", "audit.shown=-1"], "setting 'audit.shown'"),
+        (["audit", "mock-1", "--set", "audit.adversarial_attention.eps=2"], "option 'eps' of test 'adversarial_attent"),
+        (["audit", "mock-1", "--set", "audit.permutation.cuont=2"], "unknown option 'cuont' of test 'permutation'"),
+        (["audit", "mock-1", "--set", "audit.permutatoin.count=2"], "unknown test 'permutatoin'. Did you mean"),
+        (["report", "abc", "--audits", "nowhere"], "heedful audit --model abc"),
+        (["compare", "abc"], "compare takes two runs or more"),
+        (["list", "encoder"], "unknown kind 'encoder'. Did you mean 'encoders'?"),
+        (["data", "check", "nowhere.csv"], "nowhere.csv"),
+    ],
+)
+def test_wrong_input_is_one_line_and_exit_code_2(arguments, message, monkeypatch, capsys, tmp_path):
+    if arguments[0] == "train":
+        arguments = [*arguments, "--runs", str(tmp_path), "--set", "data.train_limit=20"]
+    monkeypatch.setattr(sys, "argv", ["heedful", *arguments])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_our_own_mistakes_keep_their_traceback(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["heedful", "list", "encoders"])
+    monkeypatch.setattr("heedful.cli.lists._encoders", lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        main()
+
+
+def test_settings_are_read_as_json_or_text():
+    run = make_run({}, ["network.kernels=[3, 5]", "network.encoder=cnn", "training.options={}"])
+    assert run.network.kernels == (3, 5) and run.network.encoder == "cnn"
+
+
+def test_unknown_settings_list_the_known():
+    with pytest.raises(SettingError, match="Known: encoder, embed_size"):
+        make_run({}, ["network.colour=red"])
+    assert issubclass(SettingError, HeedfulError)
+
+
+HEAVY = {"torch", "numpy", "polars", "scipy", "sklearn", "distributed", "altair", "tokenizers", "jinja2"}
+
+
+def test_help_answers_at_once():
+    """Half a second is the promise on an idle machine, kept by importing nothing heavy."""
+    code = f"""
+import sys
+from heedful.__main__ import main
+sys.argv = ["heedful", "--help"]
+try:
+    main()
+finally:
+    print("imported:", *{HEAVY} & set(sys.modules))
+"""
+    result = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert "Should you heed the attention?" in result.stdout
+    assert result.stdout.splitlines()[-1] == "imported:"

@@ -1,0 +1,164 @@
+"""What commands print and where: people, scripts, terminals that must not be steered."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from heedful.cli import app, data_commands, explain_failure
+from heedful.cli.output import Output, output, with_output
+from heedful.cli.progress import ProgressLines
+from heedful.errors import SettingError
+from heedful.formatting import printable
+
+
+def invoke(command, *arguments):
+    own = typer.Typer()
+    own.command()(with_output(command))
+    result = CliRunner().invoke(own, list(arguments))
+    assert result.exception is None, result.exception
+    return result
+
+
+def say(word: str = "hello") -> None:
+    out = output()
+    out.console.print(f"for people: {word}", markup=False)
+    out.note("worth knowing")
+    out.end({"word": word, "share": float("nan"), "inner": [float("inf"), (1, "two")]}, result=f"result {word}")
+
+
+def test_people_get_text_and_notes():
+    assert invoke(say).stdout == "for people: hello\nnote: worth knowing\n"
+
+
+def test_scripts_get_a_document_on_stdout_and_the_rest_on_stderr():
+    result = invoke(say, "--json", "--word", "x")
+    assert json.loads(result.stdout) == {"word": "x", "share": None, "inner": [None, [1, "two"]]}
+    assert "for people: x" in result.stderr
+
+
+@pytest.mark.parametrize("flag", ["--quiet", "-q"])
+def test_the_quiet_get_the_result_alone(flag):
+    result = invoke(say, flag)
+    assert (result.stdout, result.stderr) == ("result hello\n", "")
+
+
+def test_every_command_takes_both():
+    for command in (*app.registered_commands, *data_commands.app.registered_commands):
+        result = CliRunner().invoke(
+            app, [*(["data"] if command in data_commands.app.registered_commands else []), _name(command), "-h"]
+        )
+        assert "--json" in result.stdout, command
+        assert "--quiet" in result.stdout, command
+
+
+def _name(command):
+    return command.name or command.callback.__name__
+
+
+def test_the_output_of_one_command_is_not_that_of_the_next():
+    invoke(say, "--json")
+    assert output() == Output()
+
+
+@pytest.mark.parametrize("hostile", ["\x1b[31mred", "bell\x07", "\x9b2J", "back\b\b", "‮drawkcab", "nul\x00", "￾"])
+def test_control_characters_are_shown_and_not_sent(hostile):
+    assert hostile not in invoke(say, "--word", hostile).stdout
+    assert printable(hostile) in invoke(say, "--quiet", "--word", hostile).stdout
+
+
+def test_tables_show_control_characters_too():
+    from rich.table import Table
+
+    def show() -> None:
+        table = Table("column")
+        table.add_row("a\x1b]0;title\x07b")
+        output().console.print(table)
+
+    stdout = invoke(show).stdout
+    assert r"a\x1b]0;ti" in stdout
+    assert "\x1b" not in stdout
+
+
+MANY = """
+import sys
+from heedful.cli.output import with_output, output
+import typer
+app = typer.Typer()
+@app.command()
+@with_output
+def many() -> None:
+    for number in range(20000):
+        output().console.print(f"line {number}")
+app()
+"""
+
+
+@pytest.mark.parametrize(("redirect", "code"), [("| head -1 > /dev/null", 0), ("> /dev/full", 1)])
+def test_a_closed_pipe_is_no_error_and_a_full_device_is_said(redirect, code):
+    if not os.path.exists("/dev/full"):
+        pytest.skip("needs /dev/full")
+    shell = f'set -o pipefail; "{sys.executable}" -c "$SCRIPT" {redirect}'
+    done = subprocess.run(["bash", "-c", shell], env={**os.environ, "SCRIPT": MANY}, capture_output=True, text=True)
+    assert done.returncode == code
+    assert "Exception ignored" not in done.stderr
+
+
+def test_an_ascii_terminal_gets_what_it_can_show(tmp_path):
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "HEEDFUL_DATA": str(tmp_path)}
+    command = [sys.executable, "-m", "heedful", "audit", "--set", "network.naïve–=1", "mock-1"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "there is no setting 'network.na" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (SettingError("this and that"), "this and that"),
+        (MemoryError(), "memory does not suffice"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes"), "memory does not"),
+        (OSError(28, "No space left on device", "runs/x"), "runs/x: No space left on device"),
+    ],
+)
+def test_what_the_user_can_change_is_a_sentence(error, words):
+    assert words in (explain_failure(error) or "")
+
+
+def test_our_own_mistakes_are_not():
+    assert explain_failure(RuntimeError("shape mismatch")) is None
+
+
+def test_progress_off_a_terminal_is_a_line_with_n_of_n_and_the_time_left(capsys):
+    from rich.console import Console
+
+    now = iter([0.0, 30.0, 30.0])
+    lines = ProgressLines(Console(stderr=True), clock=lambda: next(now))
+    task = lines.add_task("sst2: epoch 1 of 8", total=100)
+    lines.update(task, completed=25)
+    assert lines.lines() == ["sst2: epoch 1 of 8: 25 of 100, about 90 s left"]
+    lines.update(task, completed=100)
+    assert lines.lines() == []
+
+
+def test_the_lines_come_by_themselves_and_end_with_the_work(capsys):
+    from threading import Event
+
+    from rich.console import Console
+
+    printed = Event()
+
+    class Listening(Console):
+        def print(self, *objects, **options):
+            super().print(*objects, **options)
+            printed.set()
+
+    with ProgressLines(Listening(stderr=True), every=0.01) as lines:
+        task = lines.add_task("auditing", total=10)
+        lines.advance(task)
+        assert printed.wait(10)
+    assert "auditing: 1 of 10" in capsys.readouterr().err

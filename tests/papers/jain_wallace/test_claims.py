@@ -1,0 +1,126 @@
+"""Each claim of Jain and Wallace on rows in which its sentence is plainly true, and plainly false."""
+
+import pytest
+import torch
+
+from heedful.papers import STUDIES
+from support.synthetic_results import made_cell, made_results, share, verdict_of
+
+STUDY = STUDIES["jain-wallace"]
+
+
+def agreement(data, encoder, *, gradient=0.3, leave_one_out=0.3, each_other=0.3):
+    """Kendall's tau: of attention with the gradient, with leave-one-out, and of these two with each other."""
+    columns = {
+        "gradient_agreement.tau": gradient,
+        "leave_one_out_agreement.tau": leave_one_out,
+        "leave_one_out_agreement.tau_gradient": each_other,
+    }
+    return made_cell(data, encoder, "additive", columns=columns)
+
+
+def counterfactual(*, largest=0.3, change=0.3, divergence=0.3, possible=0.6):
+    """The largest weight; how far permuting moves the prediction; how different attention with the same one can be."""
+    columns = {
+        "prediction.max_attention": largest,
+        "permutation.median_tvd": change,
+        "adversarial_attention.js": divergence,
+        "adversarial_attention.cap": possible,
+    }
+    return made_cell("sst2", "bilstm", "additive", columns=columns)
+
+
+def average_agrees_more_with_gradient(true):
+    return made_results(
+        agreement("sst2", "average", gradient=0.8 if true else 0.2), agreement("sst2", "bilstm", gradient=0.5)
+    )
+
+
+def average_agrees_more_with_leave_one_out(true):
+    return made_results(
+        agreement("sst2", "average", leave_one_out=0.8 if true else 0.2),
+        agreement("sst2", "bilstm", leave_one_out=0.5),
+    )
+
+
+def modest_agreement_with_gradient(true):
+    return made_results(agreement("sst2", "bilstm", gradient=0.2 if true else 0.9))
+
+
+def leave_one_out_agrees_more_with_gradient(true):
+    each_other, attention = (0.7, 0.2) if true else (0.2, 0.7)
+    return made_results(agreement("sst2", "bilstm", each_other=each_other, leave_one_out=attention))
+
+
+def gradient_agrees_more_with_leave_one_out(true):
+    each_other, attention = (0.7, 0.2) if true else (0.2, 0.7)
+    return made_results(agreement("sst2", "bilstm", each_other=each_other, gradient=attention))
+
+
+def permuting_changes_little(true):
+    return made_results(counterfactual(largest=0.9, change=0.01 if true else 0.6))
+
+
+def different_attention_same_prediction(true):
+    return made_results(counterfactual(divergence=0.65 if true else 0.1, possible=0.66))
+
+
+def different_attention_at_high_weight(true):
+    return made_results(counterfactual(largest=0.9, divergence=0.65 if true else 0.1, possible=0.66))
+
+
+CLAIM_CASES = {
+    "average_agrees_more_with_gradient": average_agrees_more_with_gradient,
+    "average_agrees_more_with_leave_one_out": average_agrees_more_with_leave_one_out,
+    "modest_agreement_with_gradient": modest_agreement_with_gradient,
+    "leave_one_out_agrees_more_with_gradient": leave_one_out_agrees_more_with_gradient,
+    "gradient_agrees_more_with_leave_one_out": gradient_agrees_more_with_leave_one_out,
+    "permuting_changes_little": permuting_changes_little,
+    "different_attention_same_prediction": different_attention_same_prediction,
+    "different_attention_at_high_weight": different_attention_at_high_weight,
+}
+
+
+@pytest.mark.parametrize("claim", CLAIM_CASES)
+def test_a_claim_is_confirmed_where_it_is_true_and_contradicted_where_it_is_false(claim):
+    assert verdict_of(STUDY, claim, CLAIM_CASES[claim](True)) == "confirmed"
+    assert verdict_of(STUDY, claim, CLAIM_CASES[claim](False)) == "contradicted"
+
+
+@pytest.mark.parametrize("claim", ["permuting_changes_little", "different_attention_at_high_weight"])
+def test_texts_without_a_high_weight_do_not_count_where_the_claim_is_about_those_with_one(claim):
+    assert verdict_of(STUDY, claim, made_results(counterfactual(largest=0.2))) == "not tested"
+
+
+def test_claims_about_the_bilstm_are_about_additive_attention():
+    dot = made_cell("sst2", "bilstm", "dot", columns=counterfactual().columns)
+    assert verdict_of(STUDY, "permuting_changes_little", made_results(dot)) == "not tested"
+
+
+def test_the_set_that_the_paper_excepts_is_shown_and_not_counted():
+    cells = [agreement(data, "bilstm", each_other=0.7, leave_one_out=0.2) for data in ("sst2", "imdb")]
+    results = made_results(*cells, agreement("snli", "bilstm", each_other=0.2, leave_one_out=0.7))
+    claim = next(claim for claim in STUDY.claims(results) if claim.id == "leave_one_out_agrees_more_with_gradient")
+    assert list(claim.parts) == ["sst2", "imdb", "snli"]
+    assert claim.pooled.value == pytest.approx(0.5, abs=0.01)
+    assert claim.exceptions == () and claim.trainings == 10
+
+
+def test_a_share_below_half_can_be_many():
+    few = [counterfactual(largest=0.9, change=0.01), counterfactual(largest=0.9, change=0.6)]
+    columns = {name: torch.cat([each.columns[name] for each in (few[0], *[few[1]] * 2)], 1) for name in few[0].columns}
+    results = made_results(made_cell("sst2", "bilstm", "additive", columns=columns))
+    assert verdict_of(STUDY, "permuting_changes_little", results) == "confirmed"
+
+
+def test_models_that_have_not_learnt_are_left_out_and_named():
+    label = share(0.5)
+    columns = {**counterfactual(divergence=0.1).columns, "prediction.label": label}
+    cells = [
+        made_cell(data, "bilstm", "additive", columns=columns | {"prediction.correct": correct})
+        for data, correct in {"sst2": share(1.0), "babi_task3": label}.items()
+    ]
+    claim = next(
+        each for each in STUDY.claims(made_results(*cells)) if each.id == "different_attention_same_prediction"
+    )
+    assert (list(claim.parts), claim.left_out, claim.trainings) == (["sst2"], ("babi_task3",), 5)

@@ -1,0 +1,75 @@
+import pytest
+import torch
+
+from heedful.papers import STUDIES
+from heedful.papers.rationales.columns import iou_f1, saved
+from support.synthetic_results import known, made_cell, made_results, results_of
+
+STUDY = STUDIES["rationales"]
+
+
+def test_guided_models_have_the_loss_and_the_model_without_attention_has_uniform_weights():
+    by_method = {each.method: each.run.run for each in STUDY.runs_at("small")}
+    assert by_method["none"].network.attention == "uniform"
+    assert {by_method[name].training.method for name in ("none", "attention")} == {"vanilla"}
+    assert by_method["guided as published"].training.options == {"weight": 100.0, "compared": "softmax"}
+    assert by_method["guided"].training.options == {"weight": 1.0}
+
+
+def test_the_gradient_is_tested_beside_attention_and_marks_are_asked_about():
+    for each in STUDY.runs_at("medium"):
+        audit = known(each.audit)
+        assert "plausibility" in audit.tests and "gradient_x_input" in audit.options["plausibility"]["by"]
+        assert audit.options["plausibility"]["k"] == (5.0 if each.data == "hatexplain" else 0.31)
+
+
+def test_minilm_is_guided_and_not_from_medium_scale_on(monkeypatch):
+    monkeypatch.setattr("heedful.papers.reproduction.has_minilm", lambda: True)
+    assert not [each for each in STUDY.runs_at("small") if each.encoder == "minilm"]
+    cells = {(each.data, each.method): each.run.run for each in STUDY.runs_at("medium") if each.encoder == "minilm"}
+    assert set(cells) == {("hatexplain", "attention"), ("hatexplain", "guided")}
+    assert {run.network.encoder for run in cells.values()} == {"hf:minilm"}
+    assert [run.training.method for run in cells.values()] == ["vanilla", "guided_by_rationales"]
+
+
+def test_a_guided_minilm_is_held_against_the_minilm_that_was_not():
+    column = "plausibility.average_precision_attention"
+    values = {("bilstm", "attention"): 0.5, ("bilstm", "guided"): 0.6, ("minilm", "attention"): 0.3}
+    cells = [made_cell("hatexplain", *name, columns={column: value}) for name, value in values.items()]
+    guided = made_cell("hatexplain", "minilm", "guided", columns={column: 0.8})
+    claim = next(each for each in STUDY.claims(made_results(*cells, guided)) if each.id.endswith("more_plausible"))
+    assert {name: round(part.value, 1) for name, part in claim.parts.items()} == {
+        "hatexplain, guided": 0.1,
+        "hatexplain, MiniLM, guided": 0.5,
+    }
+
+
+def test_iou_f1_is_that_of_the_means_by_hand():
+    precision, recall = (torch.tensor([own], dtype=torch.float64) for own in ([0.2, 0.4], [0.5, 0.7]))
+    columns = {
+        f"plausibility.hatexplain_{name}_attention": own for name, own in (("precision", precision), ("recall", recall))
+    }
+    value = iou_f1(made_cell("hatexplain", "bilstm", "attention", columns=columns), "attention")
+    assert value.value == pytest.approx(2 * 0.3 * 0.6 / 0.9) and value.n == 2
+
+
+def test_what_is_saved_is_held_against_a_random_order():
+    columns = {"erase_until_flip.fraction_random": 0.8, "erase_until_flip.fraction_attention": 0.5}
+    assert saved(made_cell("hatexplain", "bilstm", "attention", columns=columns)).mean().item() == pytest.approx(
+        0.3, abs=0.01
+    )
+
+
+def test_printed_numbers_stand_beside_those_of_hatexplain_alone():
+    performance = STUDY.tables(results_of(STUDY))[0]
+    papers = {name: entries[0].paper for name, entries in performance.rows}
+    assert papers[("hatexplain", "attention")] == 0.621 and papers[("eraser_movies", "attention")] is None
+
+
+def test_faithful_and_plausible_is_drawn_for_every_model_with_attention():
+    results = results_of(STUDY)
+    claims = {claim.id: claim for claim in STUDY.claims(results)}
+    figures = {figure.name: figure for figure in STUDY.figures(results, claims)}
+    assert set(figures) == {"faithful_and_plausible", "guidance", "top_words"}
+    drawn = set(known(figures["faithful_and_plausible"].table)["run"])
+    assert "hatexplain, guided" in drawn and len(drawn) == 6

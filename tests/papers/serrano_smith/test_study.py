@@ -1,0 +1,60 @@
+import pytest
+import torch
+
+from heedful.papers import STUDIES
+from support.synthetic_results import known, made_cell, made_results, results_of
+
+STUDY = STUDIES["serrano-smith"]
+RANKINGS = ("random", "attention", "weight_gradient", "attention_x_gradient", "minimal")
+
+
+def erased(**fractions):
+    columns = {f"erase_until_flip.{what}_{name}": 0.5 for what in ("fraction", "mass") for name in RANKINGS}
+    columns |= {f"erase_until_flip.fraction_{name}": value for name, value in fractions.items()}
+    return made_results(made_cell("imdb_ratings", "rnn", "flat", columns=columns))
+
+
+def row_of(table):
+    ((_, entries),) = table.rows
+    return {title: known(entry.ours).value for title, entry in zip(table.columns, entries, strict=True)}
+
+
+def test_models_are_named_by_shape_and_encoder():
+    fields = {each.model: (each.encoder, each.method) for each in STUDY.runs_at("small")}
+    assert fields["hierarchical none"] == ("none", "hierarchical") and fields["flat rnn"] == ("rnn", "flat")
+    networks = {each.model: each.run.run.network for each in STUDY.runs_at("small")}
+    assert networks["hierarchical conv"].encoder == "hierarchical" and networks["hierarchical conv"].words == "cnn"
+    assert networks["flat conv"].encoder == "cnn"
+
+
+def test_only_the_paper_s_rankings_are_measured():
+    (options,) = {str(known(each.audit).options) for each in STUDY.runs_at("small")}
+    assert options == str({"erase_until_flip": {"by": ("attention", "weight_gradient", "attention_x_gradient")}})
+
+
+def test_ratings_are_the_labels_of_imdb_alone():
+    labels = {each.data: each.run.run.data.label for each in STUDY.runs_at("medium")}
+    assert labels == {"imdb_ratings": "rating", "dbpedia14_small": None, "newsgroups_20": None}
+
+
+def test_regret_is_what_a_ranking_erases_beyond_the_minimum_by_hand():
+    smallest = torch.tensor([[0.2, 0.2, 0.2, torch.nan]], dtype=torch.float64)
+    attention = torch.tensor([[0.2, 0.5, 0.8, torch.nan]], dtype=torch.float64)
+    columns = erased(
+        random=smallest, weight_gradient=smallest, attention_x_gradient=smallest, minimal=smallest, attention=attention
+    )
+    regret = row_of(STUDY.tables(columns)[-1])
+    assert regret["attention"] == pytest.approx(0.3)
+    assert regret["attention finds it"] == pytest.approx(1 / 3)
+    assert regret["gradient"] == 0 and regret["gradient finds it"] == 1
+
+
+def test_the_four_cases_of_a_flip_make_up_all_texts():
+    single = STUDY.tables(results_of(STUDY))[1]
+    for _, entries in single.rows:
+        assert sum(known(entry.ours).value for entry in entries) == pytest.approx(1)
+
+
+def test_figures_3_to_8_10_and_11_are_drawn():
+    names = [figure.name for figure in STUDY.figures(results_of(STUDY), {})]
+    assert names == ["figure_3_7", "figure_4_8", "figure_5_6_10", "figure_11"]

@@ -1,0 +1,84 @@
+import pytest
+
+from heedful.papers import STUDIES
+from heedful.papers.reproduction import Results
+from support.synthetic_results import results_of
+
+STUDY = STUDIES["sun-lu"]
+
+
+@pytest.fixture(scope="module")
+def results():
+    return results_of(STUDY)
+
+
+def cells_of(scale):
+    return {(each.data, each.encoder, each.method, each.role): each for each in STUDY.runs_at(scale)}
+
+
+def test_models_are_selected_by_the_paper_s_name_the_scaling_factor_and_the_role():
+    cells = cells_of("small")
+    assert cells["sst2", "dp", "lambda 0.001", ""].model == "dp, lambda 0.001"
+    kept_small = cells["sst2", "dp", "lambda 100", "V.W kept small"]
+    assert kept_small.model == "dp, V.W kept small, lambda 100"
+    assert kept_small.run.run.training.method == "alignment"
+    assert cells["planted", "dp", "lambda 10", "planted"].audit is None
+
+
+def test_lambda_divides_dot_scores_and_is_a_temperature_of_additive_ones():
+    cells = cells_of("medium")
+    assert cells["sst2", "dp-a", "lambda 10", ""].run.run.network.scale == 10.0
+    additive = cells["sst2", "ad", "lambda 10", ""].run.run.network
+    assert (additive.scale, additive.temperature) == (None, 10.0)
+
+
+def test_the_lstm_is_trained_where_there_is_time():
+    data = {data for data, model, _, _ in cells_of("medium") if model == "dp-l"}
+    assert data == {"sst2", "newsgroups_sports"}
+
+
+def test_scores_are_recorded_of_the_models_that_are_drawn(results):
+    recorded = {(cell.encoder, cell.method, cell.role) for cell in results.cells if cell.tokens}
+    assert recorded == {
+        ("dp", "lambda 10", ""),
+        ("ad", "lambda 10", ""),
+        ("dp", "lambda 100", ""),
+        ("dp", "lambda 100", "V.W kept small"),
+        ("dp", "lambda 10", "planted"),
+    }
+
+
+def test_of_three_labels_none_is_favoured_by_v_w(results):
+    claims = {claim.id: claim for claim in STUDY.claims(results)}
+    assert "newsgroups_topics3" not in claims["favoured_label_scores_higher"].parts
+    assert "newsgroups_topics3" in claims["indicative_words_score_higher"].parts
+    scores = {about: entries for about, entries in STUDY.tables(results)[1].rows}
+    assert scores["newsgroups_topics3", "dp, lambda 100"][1].ours is None
+
+
+def test_tables_leave_out_synthetic_sets(results):
+    assert not [about for table in STUDY.tables(results) for about, _ in table.rows if about[0].startswith("planted")]
+
+
+def test_every_figure_is_drawn(results):
+    names = [figure.name for figure in STUDY.figures(results, {})]
+    assert names == [
+        "polarity",
+        "attention",
+        "polarity_large",
+        "attention_large",
+        "additive",
+        "weights",
+        "planted_polarity",
+        "planted_attention",
+        "planted_noisy_polarity",
+        "planted_noisy_attention",
+        "products",
+        "alignment",
+    ]
+
+
+def test_synthetic_sets_alone_give_trajectories_alone(results):
+    planted = Results("small", tuple(cell for cell in results.cells if cell.role == "planted"))
+    names = {figure.name for figure in STUDY.figures(planted, {})}
+    assert "polarity" not in names and "planted_polarity" in names

@@ -1,0 +1,89 @@
+import polars as pl
+import pytest
+import torch
+
+from heedful.papers.sun_lu.token_history import (
+    by_token,
+    indicative,
+    last_scores,
+    model_curves,
+    neutral,
+    of_label,
+    score_frame,
+    shares,
+    split_shares,
+    sunken_shares,
+    trajectories,
+)
+from heedful.token_scores.measurements import RECORD
+from support.synthetic_results import made_cell
+
+CLASSES = {"awful": 0, "dull": 0, "great": 1, "the": -1, "of": -1, "film": -2}
+
+
+def recorded(alignment, attention, classes=CLASSES):
+    """A table of two epochs: scores of 0, then the given ones."""
+    rows = [(0, word, "class", float(label)) for word, label in classes.items()]
+    for epoch, values in ((0, [0.0] * len(classes)), (5, attention)):
+        rows += [(epoch, word, "attention", value) for word, value in zip(classes, values, strict=True)]
+        rows += [(epoch, word, "polarity", -value) for word, value in zip(classes, values, strict=True)]
+        rows.append((epoch, None, "V.W", alignment if epoch else 0.1))
+    return pl.DataFrame(rows, schema=RECORD, orient="row")
+
+
+def cell(*tables):
+    return made_cell("sst2", "dp", tokens=tables)
+
+
+UP = recorded(2.0, [-3.0, -1.0, 4.0, 1.0, -2.0, 9.0])
+
+
+def test_scores_are_those_of_the_last_epoch_beside_the_class():
+    table = last_scores(UP)
+    assert table["token"].to_list() == list(CLASSES) and table["class"].to_list() == list(CLASSES.values())
+    assert table["attention"].to_list() == [-3.0, -1.0, 4.0, 1.0, -2.0, 9.0]
+
+
+def test_planted_words_are_what_they_are_named_for():
+    names = {"negative_aa": -2, "positive_ab": -1, "neutral_abc": 1}
+    assert last_scores(recorded(1.0, [1.0, 2.0, 3.0], names))["class"].to_list() == [0, 1, -1]
+    mixed = {**names, "film": 1}
+    assert by_token(recorded(1.0, [1.0, 2.0, 3.0, 4.0], mixed))["class"][:4].to_list() == [-2, -1, 1, 1]
+
+
+def test_shares_by_hand_a_row_per_seed():
+    by_seed = shares(cell(UP, recorded(2.0, [0.0] * 6)), indicative, neutral)
+    assert by_seed.tolist() == [[0.0, 0.5, 1.0], [0.5, 0.5, 0.5]]
+    assert shares(cell(UP), of_label(1), of_label(0)).tolist() == [[1.0]]
+
+
+def test_the_favoured_label_is_that_of_the_sign_of_the_last_alignment():
+    down = recorded(-2.0, [3.0, 1.0, 2.0, 0.0, 0.0, 0.0])
+    assert split_shares(cell(UP, down)).tolist() == [[1.0], [0.5]]
+    sunken = sunken_shares(cell(UP, down))
+    assert sunken[0, :2].tolist() == [1.0, 0.5] and sunken[0, 2].isnan()
+    assert sunken[1, :2].isnan().all() and sunken[1, 2] == 0.0
+
+
+def test_frames_name_the_kinds_of_words():
+    frame = score_frame([cell(UP)], "attention")
+    assert frame.columns == ["data", "model", "class", "value"]
+    assert frame["class"].to_list() == ["label 0", "label 0", "label 1", "neutral", "neutral"]
+    assert score_frame([cell(UP)], "polarity[no]").is_empty()
+
+
+def test_trajectories_are_means_of_each_kind_over_seeds():
+    names = {"negative_a": 0, "negative_b": 0, "positive_a": 1, "neutral_a": -1}
+    tables = [recorded(1.0, values, names) for values in ([1.0, 2.0, 3.0, 0.0], [1.0, 4.0, 5.0, 0.0])]
+    frame = trajectories(cell(*tables), {"attention": "attention score"})
+    ends = dict(frame.filter(x=5).select("series", "y").iter_rows())
+    assert ends == {"negative": pytest.approx(2.0), "positive": 4.0, "neutral": 0.0}
+    curves = model_curves({"planted": cell(*tables)}, {"V.W": "V.W"})
+    assert curves.rows() == [("V.W", "planted", 0, pytest.approx(0.1)), ("V.W", "planted", 5, 1.0)]
+
+
+def test_scores_of_a_contextual_model_are_those_in_the_texts():
+    local = UP.filter(measure="attention").with_columns(pl.lit("attention_local").alias("measure"), -pl.col("value"))
+    assert torch.equal(
+        shares(cell(pl.concat([UP, local])), indicative, neutral), torch.tensor([[1.0, 0.5, 0.0]]).double()
+    )

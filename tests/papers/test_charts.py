@@ -1,0 +1,223 @@
+"""Panels for data sets and models: how wide they are together, and what is written beside them."""
+
+import json
+import re
+from itertools import product
+from math import nan
+from xml.etree import ElementTree
+
+import polars as pl
+import pytest
+
+from heedful.measures import Estimate
+from heedful.papers.charts import (
+    WIDEST,
+    WIDEST_LEGEND,
+    beyond,
+    box_plots,
+    colour_by,
+    curves,
+    histograms,
+    interval_limits,
+    intervals,
+    planes,
+    scatter,
+    strips,
+)
+from heedful.papers.study_figures import Heading, study_figure
+from heedful.report.figure import to_svg
+
+MODELS = [f"{attention} {encoder}" for attention in ("additive", "dot") for encoder in ("bilstm", "average", "cnn")]
+SETS = [f"set_{place}_of_a_long_name" for place in range(8)]
+
+
+def svg_of(chart):
+    return to_svg(study_figure(Heading("name", "", ""), chart, caption="", alt=""))
+
+
+def width_of(svg):
+    return float(re.findall(r'width="([\d.]+)"', svg)[0])
+
+
+def grid_frame(sets, models):
+    places = [(data, model) for data in sets for model in models]
+    rows = [(*place, f"class {n % 2}", 0.1 * n, 0.1 * n, 1.0 - 0.1 * n) for place in places for n in range(6)]
+    return pl.DataFrame(rows, schema=["data", "model", "class", "value", "x", "y"], orient="row")
+
+
+GRIDS = {
+    "histograms": (lambda frame: histograms(frame, 0.0, 1.0, "across"), ("across", "share of texts")),
+    "box_plots": (
+        lambda frame: box_plots(frame, ("class", ["class 0", "class 1"], "kind"), "across"),
+        ("across", "kind"),
+    ),
+    "scatter": (lambda frame: scatter(frame, "across", "upwards"), ("across", "upwards")),
+}
+
+
+@pytest.mark.parametrize("draw, titles", GRIDS.values(), ids=GRIDS)
+@pytest.mark.parametrize("sets, models", [(SETS, MODELS), (SETS[:4], MODELS[:1]), (SETS[:1], MODELS[:1])])
+def test_a_grid_fits_the_page_and_has_one_title_for_each_axis(draw, titles, sets, models):
+    drawn = svg_of(draw(grid_frame(sets, models)))
+    assert width_of(drawn) <= WIDEST
+    for title in titles:
+        assert drawn.count(f">{title}</text>") == 1
+    for name in (*sets, *models):
+        assert drawn.count(f">{name}</text>") == 1
+
+
+@pytest.mark.parametrize("missing", [(0, 2), (1, 0), (2, 1)])
+def test_where_a_panel_is_missing_the_others_keep_their_places(missing):
+    whole = grid_frame(SETS[:3], MODELS[:3])
+    row, column = missing
+    frame = whole.filter((pl.col("data") != SETS[row]) | (pl.col("model") != MODELS[column]))
+    drawn = ElementTree.fromstring(svg_of(scatter(frame, "across", "upwards")))
+    points = {place: 6 for place in product(range(3), range(3))}
+    assert _points_by_panel(drawn) == {**points, missing: 0}
+
+
+def _points_by_panel(drawn):
+    """How many points each panel has, by its row and column."""
+    (cells,) = drawn.iterfind(".//{*}g[@class='mark-group role-scope cell']")
+    counts = {}
+    for panel in cells:
+        x, y = map(float, re.findall(r"[\d.]+", panel.attrib["transform"]))
+        points = panel.iterfind(".//{*}g[@class='mark-symbol role-mark child_layer_0_marks']/{*}path")
+        counts[y, x] = len(list(points))
+    ys, xs = (sorted({place[axis] for place in counts}) for axis in (0, 1))
+    return {(ys.index(y), xs.index(x)): count for (y, x), count in counts.items()}
+
+
+def test_small_differences_can_be_seen_beside_large_ones():
+    values = pl.DataFrame({"x": [0.1, 0.2, 0.3], "y": [0.0, 0.02, 0.6]})
+    frame = values.with_columns(data=pl.lit("sst2"), model=pl.lit("bilstm"))
+    drawn = ElementTree.fromstring(svg_of(scatter(frame, "across", "upwards")))
+    points = drawn.findall(".//{*}g[@class='mark-symbol role-mark child_layer_0_marks']/{*}path")
+    zero, small, large = (float(point.attrib["transform"].split(",")[1].strip(")")) for point in points)
+    assert (zero - small) / (zero - large) > 0.2
+
+
+def test_numbers_along_a_narrow_axis_are_as_many_as_there_is_room_for():
+    frame = grid_frame(SETS[:7], MODELS).with_columns(value=pl.col("value") * 1.4)
+    narrow = svg_of(box_plots(frame, ("class", ["class 0", "class 1"], "kind"), "across"))
+    assert [narrow.count(f">{number}</text>") for number in ("0.0", "0.2", "0.4", "0.6")] == [6, 6, 6, 6]
+
+
+def series_frame(sets, series):
+    rows = [(data, name, float(x), 0.1 * x) for data in sets for name in series for x in range(3)]
+    return pl.DataFrame(rows, schema=["data", "series", "x", "y"], orient="row")
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 8])
+def test_panels_of_curves_fit_the_page_and_their_axes_have_titles(count):
+    frame = series_frame(SETS[:count], ["first", "second"])
+    for chart in (curves(frame, "across", "upwards", ["first"]), planes(frame, frame, "across", "upwards", ["first"])):
+        drawn = svg_of(chart)
+        assert width_of(drawn) <= WIDEST
+        assert ">across</text>" in drawn and ">upwards</text>" in drawn
+
+
+def test_parts_of_a_panel_s_name_have_a_line_each():
+    drawn = svg_of(curves(series_frame(["sst2, bilstm"], ["first"]), "across", "upwards", ["first"]))
+    assert re.search(r"<tspan>sst2</tspan><tspan[^>]*>bilstm</tspan>", drawn)
+
+
+def test_names_in_a_legend_are_never_cut():
+    names = [f"the measure of {'very ' * 12}long names, {end}" for end in ("first", "second")]
+    drawn = svg_of(curves(series_frame(["sst2"], names), "across", "upwards", names))
+    for name in names:
+        assert f">{name}</text>" in drawn
+
+
+def legend_of(series):
+    return json.loads(colour_by(series, "series").to_json())["legend"]
+
+
+@pytest.mark.parametrize("length, columns", [(5, WIDEST_LEGEND // 65), (40, 2), (100, 1), (300, 1)])
+def test_a_legend_has_as_many_columns_as_fit(length, columns):
+    legend = legend_of(["a" * length, "b"])
+    assert (legend["columns"], legend["labelLimit"]) == (columns, 0)
+
+
+def test_a_single_series_needs_no_legend():
+    assert legend_of(["a"]) is None
+
+
+# Intervals on an axis that no outlier stretches, and points seed by seed.
+
+ALIKE = {(f"set {n}", "x - y"): Estimate(0.1 * n, 0.1 * n - 0.05, 0.1 * n + 0.05, 9) for n in range(6)}
+FAR = ("far", "x - y")
+OUTLIER = Estimate(9.0, 8.0, 10.0, 9)
+POINT, ARROW = re.compile(r'<path transform="[^"]+" d="M[^"]*A'), re.compile(r'<path transform="[^"]+" d="M[^"A]+Z"')
+
+
+def rows_of(chart):
+    (rows,) = [rows for rows in chart.to_dict()["datasets"].values() if "outside" in rows[0]]
+    return {row["row"]: row for row in rows}
+
+
+def test_the_axis_holds_all_intervals_and_the_mark():
+    assert interval_limits(ALIKE) == pytest.approx((-0.05, 0.55))
+    assert interval_limits(ALIKE, mark=0.7) == pytest.approx((-0.05, 0.7))
+    assert beyond(ALIKE, interval_limits(ALIKE)) == {}
+
+
+def test_an_outlier_does_not_set_the_scale():
+    limits = interval_limits({**ALIKE, FAR: OUTLIER})
+    assert limits == pytest.approx((-0.05, 0.55))
+    assert beyond({**ALIKE, FAR: OUTLIER}, limits) == {FAR: OUTLIER}
+
+
+def test_an_interval_that_is_far_out_on_one_side_only_is_cut_there():
+    wide = Estimate(0.3, 0.2, 10.0, 9)
+    limits = interval_limits({**ALIKE, FAR: wide})
+    assert limits == pytest.approx((-0.05, 0.55))
+    row = rows_of(intervals({**ALIKE, FAR: wide}, "x", limits))["far"]
+    assert (row["value"], row["left"], row["right"], row["outside"]) == (0.3, False, True, False)
+    assert 0.55 < row["high"] < 0.6
+
+
+def test_an_outlier_that_stretches_the_axis_little_is_kept():
+    near = Estimate(1.0, 0.95, 1.05, 9)
+    assert interval_limits({**ALIKE, FAR: near}) == pytest.approx((-0.05, 1.05))
+
+
+def test_a_single_number_without_an_interval_has_an_axis():
+    assert interval_limits({FAR: Estimate(0.3, nan, nan, 1)}) == (0.0, 0.3)
+
+
+@pytest.mark.parametrize("sign, side", [(1, "right"), (-1, "left")])
+def test_what_is_cut_off_is_an_arrow_and_no_point(sign, side):
+    low, high = sorted((sign * OUTLIER.low, sign * OUTLIER.high))
+    estimates = {**ALIKE, FAR: Estimate(sign * OUTLIER.value, low, high, 9)}
+    chart = intervals(estimates, "x", interval_limits(estimates))
+    row = rows_of(chart)["far"]
+    assert row["outside"] and row[side] and row["left"] != row["right"]
+    drawn = svg_of(chart)
+    assert (len(POINT.findall(drawn)), len(ARROW.findall(drawn))) == (len(ALIKE), 1)
+    whole = svg_of(intervals(ALIKE, "x", interval_limits(ALIKE)))
+    assert (len(POINT.findall(whole)), len(ARROW.findall(whole))) == (len(ALIKE), 0)
+
+
+def test_every_series_of_a_row_has_its_colour_and_its_whole_name():
+    series = [f"tau of gradient and leave-one-out - tau of attention and {other}" for other in ("gradient", "loo")]
+    estimates = {(data, name): OUTLIER for data in ("a", "a set with a rather long name") for name in series}
+    drawn = svg_of(intervals(estimates, "x", interval_limits(estimates)))
+    for name in (*series, "a set with a rather long name"):
+        assert f">{name}</text>" in drawn
+
+
+def test_strips_name_every_row_in_full_and_show_where_the_points_are():
+    long = [f"mock-5: bilstm, words at the {end}" for end in ("start", "end")]
+    frame = pl.DataFrame({"row": long * 2, "series": "bilstm", "x": [0.71, 0.72, 0.74, 0.75]})
+    drawn = svg_of(strips(frame, "AtteFa", ["bilstm"], (0.0, 1.0)))
+    for name in (*long, "AtteFa", "data set"):
+        assert f">{name}</text>" in drawn
+    assert ">0.00</text>" not in drawn and ">0.72</text>" in drawn
+
+
+def test_a_series_that_lies_elsewhere_is_no_outlier():
+    near = {(f"set {n}", series): Estimate(0.001 * n, -0.002, 0.004, 100) for n in range(8) for series in "abc"}
+    apart = {(f"set {n}", "apart"): Estimate(0.05 + 0.001 * n, 0.04, 0.3, 100) for n in range(8)}
+    low, high = interval_limits({**near, **apart})
+    assert low <= -0.002 and 0.057 <= high < 0.3

@@ -1,0 +1,312 @@
+"""Numbers of tables, and the rule by which claims are judged."""
+
+from dataclasses import replace
+from math import isnan
+
+import pytest
+import torch
+from scipy import stats
+
+from heedful.measures import Estimate
+from heedful.papers import claim_rule
+from heedful.papers.claim_rule import (
+    FEWEST_TRAININGS,
+    Part,
+    claim_bounds_text,
+    claim_details,
+    claim_number,
+    claim_parts,
+    claim_unit,
+    summary_sentence,
+)
+from heedful.papers.reproduction import Cell, Claim
+from support.runs import RUN
+from support.synthetic_results import described, known, made_cell, share
+
+# Claims in words.
+
+NUMBER = Estimate(0.1234, 0.1, 0.15, 100)
+
+
+def with_verdicts(claim, *verdicts):
+    return [replace(claim, id=f"claim_{place}", verdict=verdict) for place, verdict in enumerate(verdicts)]
+
+
+def test_the_summary_counts_every_verdict(claim):
+    several = with_verdicts(claim, "contradicted", "confirmed", "not confirmed", "confirmed", "not confirmed")
+    assert summary_sentence(several) == "Of 5 claims, 2 are confirmed, 2 not confirmed, 1 contradicted."
+    untested = [*several, *with_verdicts(claim, "not tested")]
+    assert summary_sentence(untested) == "Of 6 claims, 2 are confirmed, 2 not confirmed, 1 contradicted (1 not tested)."
+
+
+def test_the_summary_of_a_single_claim_is_a_sentence(claim):
+    (single,) = with_verdicts(claim, "confirmed")
+    assert summary_sentence([single]) == "Of 1 claim, 1 is confirmed, 0 not confirmed, 0 contradicted."
+
+
+@pytest.mark.parametrize(
+    "unit, text, bounds",
+    [
+        ("nats", "0.123 (0.100 to 0.150) nats", "confirmed above 0.150, contradicted below 0.050"),
+        ("AtteFa", "0.123 (0.100 to 0.150) in AtteFa", "confirmed above 0.150, contradicted below 0.050"),
+        ("share of texts", "12.3 % (10.0 to 15.0 %) of texts", "confirmed above 15.0 %, contradicted below 5.0 %"),
+        (
+            "fraction of a text's items",
+            "12.3 % (10.0 to 15.0 %) of a text's items",
+            "confirmed above 15.0 %, contradicted below 5.0 %",
+        ),
+        (
+            "accuracy",
+            "12.3 (10.0 to 15.0) percentage points of accuracy",
+            "confirmed above 15.0, contradicted below 5.0",
+        ),
+    ],
+)
+def test_a_claim_s_number_has_its_own_unit(claim, unit, text, bounds):
+    tested = replace(claim, unit=unit, pooled=NUMBER)
+    assert claim_number(tested) == text
+    assert claim_bounds_text(tested) == bounds
+
+
+def test_what_was_not_measured_has_no_number(claim):
+    assert claim_number(claim) == "not measured"
+
+
+def test_parts_are_in_the_unit_of_their_claim_and_say_which_the_paper_excepts(claim):
+    tested = replace(claim, parts={"sst2": NUMBER, "snli": NUMBER}, excepts=("snli",))
+    shares, accuracies = replace(tested, unit="share of texts"), replace(tested, unit="accuracy")
+    assert claim_parts(shares)[0] == ("sst2", "12.3 % (10.0 to 15.0 %)")
+    assert claim_parts(tested)[1] == ("snli (excepted by the paper)", "0.123 (0.100 to 0.150)")
+    assert (claim_unit(shares), claim_unit(accuracies)) == ("share of texts", "percentage points of accuracy")
+
+
+def test_details_say_what_the_verdict_rests_on(claim):
+    number = Estimate(0.12, 0.1, 0.14, 100)
+    tested = replace(claim, quote="", pooled=number, trainings=7, exceptions=("c",), left_out=("d", "e"))
+    tested = replace(tested, unadjusted="confirmed", verdict="not confirmed")
+    assert claim_details(tested) == (
+        "Measured: x - y; confirmed above 0.150, contradicted below 0.050. Source: section 1. Trained models: 7. "
+        "Exceptions: c. Left out, for they have not learnt their task: d; e. By itself, without allowing for the other "
+        "claims, it would be confirmed. If there is a difference, it is surely too small to matter."
+    )
+
+
+def test_details_quote_the_paper_and_leave_out_what_does_not_apply(claim):
+    tested = replace(claim, pooled=NUMBER, trainings=5, unadjusted="confirmed", verdict="confirmed")
+    assert claim_details(tested) == (
+        "Measured: x - y; confirmed above 0.150, contradicted below 0.050. "
+        'The paper, section 1: "so it is". Trained models: 5.'
+    )
+
+
+def test_a_claim_with_too_few_models_says_why_it_is_not_tested(claim):
+    few, enough = (replace(claim, trainings=count) for count in (FEWEST_TRAININGS - 1, FEWEST_TRAININGS))
+    assert claim_details(few).endswith("Trained models: 4, too few to test the claim (5 are needed).")
+    assert claim_details(enough).endswith("Trained models: 5.")
+
+
+@pytest.mark.parametrize("low, high, is_small", [(0.06, 0.14, True), (0.04, 0.14, False), (0.06, 0.16, False)])
+def test_only_a_difference_within_both_bounds_is_too_small_to_matter(claim, low, high, is_small):
+    tested = replace(claim, pooled=Estimate(0.1, low, high, 9), verdict="not confirmed")
+    assert claim.bounds == pytest.approx((0.05, 0.15))
+    assert ("too small to matter" in claim_details(tested)) == is_small
+
+
+MARGIN = 0.05
+CLAIM = Claim("something", "Something is so.", "it is so", "section 1", "a number", "units", MARGIN)
+
+
+def near(mean, texts=200, seeds=5, spread=0.1, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return mean + spread * torch.randn(seeds, texts, generator=generator, dtype=torch.float64)
+
+
+def parts(*means, seeds=5):
+    return {f"set {number}": Part(near(mean, seed=number, seeds=seeds)) for number, mean in enumerate(means)}
+
+
+def judged(*means, claim=CLAIM, seeds=5):
+    return claim_rule.test_claim(claim, parts(*means, seeds=seeds))
+
+
+def test_an_effect_is_confirmed_where_it_is_surely_above_the_margin():
+    assert judged(0.2).verdict == "confirmed"
+    assert judged(0.2, 0.25, 0.3).verdict == "confirmed"
+
+
+def test_an_effect_is_contradicted_where_the_opposite_is_surely_above_the_margin():
+    assert judged(-0.2).verdict == "contradicted"
+    assert judged(-0.2, -0.25, -0.3).verdict == "contradicted"
+
+
+@pytest.mark.parametrize("mean", [0.02, -0.02, 0.05, -0.05])
+def test_an_effect_that_is_certain_and_too_small_to_matter_decides_nothing(mean):
+    claim = claim_rule.test_claim(CLAIM, {"set": Part(near(mean, spread=0.001))})
+    assert claim.pooled.low * claim.pooled.high > 0
+    assert claim.verdict == "not confirmed"
+
+
+def test_nothing_is_lost_where_the_loss_is_surely_below_the_margin():
+    no_less = replace(CLAIM, kind="no_less")
+    assert judged(0.0, claim=no_less).verdict == "confirmed"
+    assert judged(-0.2, claim=no_less).verdict == "contradicted"
+    assert judged(-MARGIN, claim=no_less).verdict == "not confirmed"
+
+
+def test_the_margin_is_around_the_baseline():
+    above_half = replace(CLAIM, baseline=0.5)
+    assert above_half.bounds == pytest.approx((0.45, 0.55))
+    assert replace(above_half, kind="no_less").bounds == pytest.approx((0.45, 0.45))
+    assert judged(0.6, claim=above_half).verdict == "confirmed"
+    assert judged(0.4, claim=above_half).verdict == "contradicted"
+    assert judged(0.52, claim=above_half).verdict == "not confirmed"
+
+
+def test_sets_that_vary_widen_the_interval():
+    assert judged(0.1, 0.1, 0.1).verdict == "confirmed"
+    assert judged(-0.1, 0.1, 0.3).verdict == "not confirmed"
+
+
+def test_a_set_that_disagrees_is_named_and_is_no_veto():
+    claim = judged(*[0.5] * 9, -0.1)
+    assert (claim.verdict, claim.exceptions) == ("confirmed", ("set 9",))
+    claim = judged(*[-0.5] * 9, 0.1)
+    assert (claim.verdict, claim.exceptions) == ("contradicted", ("set 9",))
+
+
+def test_where_the_mean_is_beyond_no_bound_there_is_nothing_to_except_from():
+    claim = judged(-0.4, 0.4)
+    assert (claim.exceptions, claim.p) == ((), 1.0)
+
+
+def test_what_the_paper_excepts_is_shown_and_not_counted():
+    claim = judged(0.2, 0.25, -0.9, claim=replace(CLAIM, excepts=("set 2",)))
+    assert list(claim.parts) == ["set 0", "set 1", "set 2"]
+    assert claim.pooled.value == pytest.approx(0.225, abs=0.01)
+    assert (claim.trainings, claim.exceptions) == (10, ())
+
+
+def test_parts_that_have_not_learnt_are_left_out_and_named():
+    claim = claim_rule.test_claim(CLAIM, {"learnt": Part(near(0.2)), "not": Part(near(-0.9), has_learnt=False)})
+    assert (claim.verdict, list(claim.parts), claim.left_out) == ("confirmed", ["learnt"], ("not",))
+
+
+@pytest.mark.parametrize(("seeds", "verdict"), [(4, "not tested"), (5, "confirmed")])
+def test_a_claim_with_fewer_than_five_trainings_is_not_tested(seeds, verdict):
+    claim = judged(0.2, seeds=seeds)
+    assert (claim.trainings, claim.verdict, claim.unadjusted) == (seeds, verdict, verdict)
+    assert claim.pooled.value == pytest.approx(0.2, abs=0.02)
+
+
+def test_trainings_are_counted_over_parts_or_given():
+    assert judged(0.2, 0.2, 0.2, seeds=2).trainings == 6
+    assert claim_rule.test_claim(CLAIM, {"set": Part(near(0.2, seeds=1), trainings=9)}).trainings == 9
+    undefined = near(0.2)
+    undefined[0] = torch.nan
+    assert Part(undefined).count == 4
+
+
+def test_a_claim_without_values_is_not_tested():
+    assert judged().verdict == "not tested"
+    empty = claim_rule.test_claim(CLAIM, {"set": Part(torch.full((5, 4), torch.nan), trainings=5)})
+    assert (empty.verdict, empty.parts) == ("not tested", {})
+
+
+def test_a_part_without_values_is_left_aside():
+    claim = claim_rule.test_claim(CLAIM, {"known": Part(near(0.2)), "unknown": Part(torch.full((5, 4), torch.nan))})
+    assert (claim.verdict, list(claim.parts), claim.left_out) == ("confirmed", ["known"], ())
+
+
+def test_each_part_counts_the_same_however_many_texts_it_has():
+    few, many = near(1.0, texts=20, spread=0), near(0.0, texts=500, spread=0)
+    claim = claim_rule.test_claim(CLAIM, {"few": Part(few), "many": Part(many)})
+    assert claim.pooled.value == pytest.approx(0.5)
+
+
+def decided(*p_values):
+    each = replace(CLAIM, unadjusted="confirmed", verdict="confirmed")
+    adjusted = claim_rule.decide([replace(each, id=f"claim_{number}", p=p) for number, p in enumerate(p_values)])
+    return [claim.verdict == "confirmed" for claim in adjusted]
+
+
+def test_holm_by_hand():
+    assert decided(0.04) == [True]
+    assert decided(0.03, 0.01) == [True, True]  # .01 x 2, .03 x 1
+    assert decided(0.03, 0.026) == [False, False]  # .026 x 2 is too much, and ends it
+    assert decided(0.03, 0.001, 0.02) == [True, True, True]  # .001 x 3, .02 x 2, .03 x 1
+    assert decided(0.03, 0.001, 0.026) == [False, True, False]
+
+
+def test_claims_that_are_not_tested_do_not_count_and_are_not_changed():
+    sure = replace(CLAIM, p=0.04, unadjusted="contradicted", verdict="contradicted")
+    untested = [replace(CLAIM, id=f"untested_{number}") for number in range(5)]
+    assert claim_rule.decide([*untested, sure]) == [*untested, sure]
+
+
+def test_the_verdict_before_holm_is_kept():
+    weak = replace(CLAIM, p=0.04, unadjusted="confirmed", verdict="confirmed")
+    first, second = claim_rule.decide([weak, replace(weak, id="other")])
+    assert (first.unadjusted, first.verdict) == (second.unadjusted, second.verdict) == ("confirmed", "not confirmed")
+
+
+def test_the_p_value_agrees_with_the_interval():
+    for mean in (0.06, 0.065, 0.07, 0.08, -0.065, -0.08):
+        claim = judged(mean, mean + 0.002, mean - 0.002, mean + 0.01)
+        assert (claim.p < claim_rule.ERROR) == (claim.verdict != "not confirmed")
+
+
+def test_a_cell_whose_predictions_were_not_audited_is_not_left_out():
+    assert claim_rule.cell_has_learnt(made_cell("sst2", "bilstm"))
+    constant = made_cell("sst2", "bilstm", columns={"prediction.label": share(0.5), "prediction.correct": share(0.5)})
+    assert not claim_rule.cell_has_learnt(constant)
+    assert not claim_rule.part_of(near(0.2), made_cell("sst2", "bilstm"), constant).has_learnt
+
+
+def test_seeds_that_differ_widen_the_interval():
+    values = torch.cat([near(float(mean), seeds=1, spread=0.01) for mean in range(6)])
+    many, one = claim_rule.estimate(values), claim_rule.estimate(values[:1])
+    assert many.high - many.low > 1.0
+    assert one.high - one.low < 0.1
+
+
+def scored(*accuracies, columns=None):
+    """A cell with a run of each accuracy."""
+    runs = (described(RUN).model_copy(update={"scores": {"test": {"accuracy": each}}}) for each in accuracies)
+    return Cell("sst2", "bilstm", "bilstm", "", tuple(runs), columns or {})
+
+
+def test_scores_are_averaged_over_seeds_with_student_s_interval():
+    score = known(claim_rule.score_estimate(scored(0.80, 0.81, 0.82), "accuracy"))
+    low, high = stats.t.interval(0.95, df=2, loc=0.81, scale=stats.sem([0.80, 0.81, 0.82]))
+    assert (score.value, score.low, score.high) == pytest.approx((0.81, low, high))
+    assert score.n == 3
+    assert claim_rule.score_estimate(scored(0.8), "no_such_score") is None
+
+
+def test_a_score_of_one_seed_has_no_interval_and_none_passes_0_or_1():
+    single = known(claim_rule.score_estimate(scored(0.8), "accuracy"))
+    assert single.value == 0.8 and isnan(single.low) and isnan(single.high)
+    assert known(claim_rule.score_estimate(scored(0.9, 1.0), "accuracy")).high == 1.0
+    assert known(claim_rule.score_estimate(scored(0.0, 0.1), "accuracy")).low == 0.0
+
+
+def test_accuracy_is_that_of_the_audited_texts_where_there_are_any():
+    audited = scored(0.80, 0.81, columns={"prediction.correct": share(0.9)})
+    assert known(claim_rule.score_estimate(audited, "accuracy")) == claim_rule.estimate(share(0.9))
+
+
+def test_differences_are_first_minus_second_for_the_seeds_that_both_have():
+    difference = claim_rule.paired(near(0.5, seeds=3, spread=0), near(0.2, seeds=2, spread=0))
+    assert difference.shape == (2, 200)
+    assert difference.mean() == pytest.approx(0.3)
+
+
+def test_values_elsewhere_are_undefined():
+    values = claim_rule.only_where(torch.tensor([[1.0, 2.0, 3.0]]), torch.tensor([[True, False, True]]))
+    assert claim_rule.estimate(values).n == 2
+    assert claim_rule.estimate(values).value == 2.0
+
+
+def test_an_entry_of_a_table_may_be_empty():
+    assert claim_rule.entry(None, 0.3).ours is None
+    assert claim_rule.entry(None, 0.3).paper == 0.3

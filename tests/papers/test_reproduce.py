@@ -1,0 +1,44 @@
+"""What `heedful reproduce` prints of a study."""
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from heedful.cli.reproduce import FIRST_ROWS, print_study
+from heedful.papers.reproduction import Entry, Table
+from heedful.papers.study_pages import MOST_ROWS
+
+
+@pytest.fixture
+def printed(make_report, table):
+    """What is printed of a report with a short and a long table."""
+    rows = tuple(((f"set {place}",), (Entry(None, 0.5),)) for place in range(MOST_ROWS + 1))
+    long = Table("Table 2", "Long", "A long note.", ("data",), ("score",), rows)
+    out = io.StringIO()
+    report = make_report(tables=lambda results: [table, long])
+    print_study(Console(file=out, width=120, highlight=False), report, Path("studies/tiny"))
+    return out.getvalue()
+
+
+def test_the_finding_comes_first(printed):
+    first, *_ = printed.strip().splitlines()
+    assert first == "Of 1 claim, 1 is confirmed, 0 not confirmed, 0 contradicted."
+
+
+def test_a_claim_is_printed_with_its_number_and_what_would_decide_it(printed):
+    lines = [line.rstrip() for line in printed.splitlines()]
+    place = lines.index("    confirmed  It is so.")
+    assert lines[place + 1].strip() == "0.200 (0.200 to 0.200) nats; confirmed above 0.150, contradicted below 0.050"
+    assert lines[place + 2].strip() == "x - y (section 1)"
+
+
+def test_of_a_long_table_the_first_rows_are_printed_and_where_the_others_are(printed):
+    assert "imdb" in printed
+    assert f"set {FIRST_ROWS - 1} " in printed and f"set {FIRST_ROWS} " not in printed
+    assert f"{MOST_ROWS + 1 - FIRST_ROWS} more rows: studies/tiny/table_2.md" in printed
+
+
+def test_it_ends_with_how_much_was_trained(printed):
+    assert printed.strip().endswith("5 trained models; 15 s of one core; with 2 workers about 8 s")

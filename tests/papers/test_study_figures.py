@@ -1,0 +1,106 @@
+"""Figures that several studies draw."""
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+
+from heedful.papers import claim_rule
+from heedful.papers.claim_rule import Part
+from heedful.papers.reproduction import Claim
+from heedful.papers.study_figures import (
+    BINS,
+    Heading,
+    by_largest_figure,
+    claims_figure,
+    histogram_figure,
+    measures_figure,
+    text_frame,
+)
+from heedful.report.figure import to_svg
+from support.synthetic_results import SEEDS, TEXTS, made_cell, near
+
+HEADING = Heading("figure_1", "A figure", "Nobody 2000, Figure 1")
+CLAIM = Claim("so", "So.", "", "our reading", "x - y", "units", 0.05)
+LARGEST = "prediction.max_attention"
+
+
+def cell(data="sst2", method="additive", **columns):
+    return made_cell(data, "bilstm", method, columns={name.replace("__", "."): v for name, v in columns.items()})
+
+
+def test_a_frame_has_a_row_for_each_text_and_seed():
+    frame = text_frame([cell(a__x=near(0.5, seeds=2)), cell(a__y=0.1)], {"a.x": "value"})
+    assert len(frame) == 2 * TEXTS
+    assert set(frame["model"]) == {"bilstm, additive"} and set(frame["class"]) == {"all"}
+    assert text_frame([cell(a__y=0.1)], {"a.x": "value"}).is_empty()
+
+
+def test_texts_are_split_by_predicted_class():
+    predicted = (torch.arange(TEXTS) % 2).double().repeat(SEEDS, 1)
+    frame = text_frame([cell(a__x=0.5, prediction__predicted=predicted)], {"a.x": "value"})
+    assert frame["class"][:2].to_list() == ["class 0", "class 1"]
+
+
+def test_nothing_is_drawn_of_what_was_not_measured():
+    empty = [cell(b__y=0.5)]
+    assert histogram_figure(empty, "a.x", "x", (0.0, 1.0), HEADING) == []
+    assert by_largest_figure(empty, "a.x", "x", HEADING) == []
+    assert measures_figure(empty, {"a.x": "x"}, "x", HEADING) == []
+    assert claims_figure([CLAIM], "x", HEADING) == []
+
+
+def test_undefined_values_are_not_drawn():
+    values = near(0.5)
+    values[0, :10] = math.nan
+    (figure,) = histogram_figure([cell(a__x=values)], "a.x", "x", (0.0, 1.0), HEADING)
+    assert figure.alt == "Histograms of x. Means: sst2, bilstm, additive: 0.5."
+    assert (figure.name, figure.title, figure.source) == ("figure_1", "A figure", "Nobody 2000, Figure 1")
+
+
+@pytest.mark.parametrize("largest, place", [(0.1, 0), (0.26, 1), (0.7, 2), (1.5, 3)])
+def test_texts_are_put_into_bins_of_their_largest_weight(largest, place):
+    (figure,) = by_largest_figure([cell(a__x=0.25, prediction__max_attention=largest)], "a.x", "x", HEADING)
+    assert f"{BINS[place]}: median 0.25" in figure.alt
+
+
+def test_bins_of_weights_are_described_in_their_order():
+    largest = torch.linspace(0.0, 1.0, TEXTS, dtype=torch.float64).repeat(SEEDS, 1)
+    (figure,) = by_largest_figure([cell(a__x=0.25, prediction__max_attention=largest)], "a.x", "x", HEADING)
+    described = "; ".join(f"{weights}: median 0.25" for weights in BINS)
+    assert figure.alt.endswith(f"Over all models: {described}.")
+
+
+def test_of_many_panels_the_extreme_means_are_described():
+    cells = [cell(f"set{n}", a__x=n / 100, a__y=0.5) for n in range(30)]
+    (figure,) = measures_figure(cells, {"a.x": "first", "a.y": "second"}, "x", HEADING)
+    assert "first: from" in figure.alt and "to 0.29 (set29, bilstm, additive)" in figure.alt
+
+
+def test_a_figure_of_claims_has_a_mark_for_each_part():
+    parts = {"sst2": Part(near(0.2)), "imdb": Part(near(0.3))}
+    (figure,) = claims_figure([claim_rule.test_claim(CLAIM, parts)], "difference", HEADING)
+    assert figure.alt == "A figure. x - y: sst2 0.2, imdb 0.3."
+
+
+def test_what_a_figure_of_claims_cuts_off_is_named_in_its_caption():
+    alike = {f"set {place}": Part(near(0.2 + 0.01 * place)) for place in range(6)}
+    (whole,) = claims_figure([claim_rule.test_claim(CLAIM, alike)], "difference", HEADING)
+    assert whole.caption == "Means over texts and seeds, with their 95 % intervals."
+    (cut,) = claims_figure([claim_rule.test_claim(CLAIM, {**alike, "imdb": Part(near(30.0))})], "difference", HEADING)
+    assert cut.caption == f"{whole.caption} Arrows: beyond the axis. imdb (x - y): 30.0 (30.0 to 30.0)."
+
+
+def test_claims_that_measure_different_things_have_different_names_in_the_legend():
+    long = [f"tau of gradient and leave-one-out - tau of attention and {other}" for other in ("gradient", "loo")]
+    made = [replace(CLAIM, id=f"claim_{place}", measured=name) for place, name in enumerate(long)]
+    (figure,) = claims_figure([claim_rule.test_claim(claim, {"sst2": Part(near(0.2))}) for claim in made], "x", HEADING)
+    drawn = to_svg(figure)
+    for name in long:
+        assert drawn.count(f">{name}</text>") == 1
+
+
+def test_boxes_say_what_distinguishes_them():
+    (figure,) = measures_figure([cell(a__x=0.1, a__y=0.5)], {"a.x": "one", "a.y": "two"}, "x", HEADING, rows="kind")
+    assert ">kind</text>" in to_svg(figure)

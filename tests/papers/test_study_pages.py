@@ -1,0 +1,263 @@
+"""A study's files."""
+
+import json
+import math
+import re
+from dataclasses import replace
+
+import pytest
+
+from heedful.measures import Estimate
+from heedful.papers import STUDIES, claim_rule
+from heedful.papers.claim_rule import Part, claim_parts, summary_sentence
+from heedful.papers.reproduction import Entry, Results, Table
+from heedful.papers.study_figures import Heading, study_figure
+from heedful.papers.study_pages import (
+    LONGEST_ALT,
+    MOST_ROWS,
+    RAN,
+    as_json,
+    estimate_text,
+    is_long,
+    markdown_pages,
+    render_study,
+    summarize,
+    table_cells,
+    write_study,
+)
+from heedful.report.drawing import statement
+from support.synthetic_results import made_cell, made_results, near, results_of, share
+
+# A study as Markdown.
+
+FOLDED = re.compile(r"<details>.*?</details>", re.DOTALL)
+LONG = Table(
+    "Tables 3 and 10",
+    "Long | ones",
+    "A long note.",
+    ("data",),
+    ("score",),
+    tuple(((f"set {place}",), (Entry(None, 0.5),)) for place in range(MOST_ROWS + 1)),
+)
+
+
+def main_page(report):
+    return markdown_pages(report)["tiny.md"]
+
+
+def test_the_page_opens_with_the_finding(make_report):
+    title, finding, paper, *_ = main_page(make_report()).split("\n\n")
+    assert title == "# Tiny | study, reproduced"
+    assert finding == "**Of 1 claim, 1 is confirmed, 0 not confirmed, 0 contradicted.**"
+    assert paper == "Nobody (2000). Made by `heedful reproduce x`."
+
+
+def test_a_claim_is_its_verdict_a_sentence_and_a_number_with_the_rest_folded(make_report):
+    text = main_page(make_report())
+    found = text.split("## What we find\n\n")[1].split("\n\n## ")[0]
+    assert found.split("\n\n") == [
+        "**confirmed**: It is so.<br>0.200 (0.200 to 0.200) nats",
+        "<details><summary>What this rests on</summary>",
+        'Measured: x - y; confirmed above 0.150, contradicted below 0.050. The paper, section 1: "so it is". '
+        "Trained models: 5.",
+        "| data set | nats |\n| --- | --- |\n| sst2 | 0.200 (0.200 to 0.200) |",
+        "</details>",
+    ]
+
+
+def test_values_of_single_sets_are_folded(make_report, claim):
+    tested = claim_rule.test_claim(claim, {"sst2": Part(near(0.3)), "imdb": Part(near(0.5))})
+    text = main_page(make_report(claims=lambda results: [tested], tables=lambda results: []))
+    for value in ("| sst2 | 0.300", "| imdb | 0.500"):
+        assert value in text
+        assert value not in FOLDED.sub("", text)
+
+
+def test_a_long_table_has_a_page_of_its_own_and_a_link_to_it(make_report, table):
+    pages = markdown_pages(make_report(tables=lambda results: [table, LONG]))
+    own = pages["tiny/tables_3_and_10.md"]
+    assert own.startswith("# Tables 3 and 10: Long | ones\n\nA long note.\n\n| data | score | paper |\n")
+    assert f"| set {MOST_ROWS} | – | 0.500 |" in own
+    assert "(../tiny.md)" in own
+    main = pages["tiny.md"]
+    assert f"[{MOST_ROWS + 1} rows in a page of their own](tiny/tables_3_and_10.md)" in main
+    assert "| set 0 |" not in main and "| sst2 | 0.500" in main
+
+
+def test_what_was_run_has_a_page_of_its_own(make_report):
+    pages = markdown_pages(make_report())
+    assert set(pages) == {"tiny.md", f"tiny/{RAN}"}
+    assert "| sst2 | bilstm | 0, 1, 2, 3, 4 |" in pages[f"tiny/{RAN}"]
+    assert f"(tiny/{RAN})" in pages["tiny.md"]
+
+
+def test_a_short_table_stays_on_the_page(make_report):
+    short = replace(LONG, rows=LONG.rows[:MOST_ROWS])
+    pages = markdown_pages(make_report(tables=lambda results: [short]))
+    assert "tiny/tables_3_and_10.md" not in pages
+    assert f"| set {MOST_ROWS - 1} |" in pages["tiny.md"]
+
+
+def test_remarks_have_a_heading_where_there_are_any(make_report):
+    assert "## What the tables show\n\nTwo models." in main_page(make_report(remarks=lambda results: ["Two models."]))
+    assert "## What the tables show" not in main_page(make_report())
+
+
+def test_a_long_description_of_a_figure_ends_with_a_whole_part(make_report):
+    long = [f"part {place}" for place in range(100)]
+    alts = {"short": "One; two.", "long": "; ".join(long), "listed": "All of it. x: " + ", ".join(long)}
+    figures = [study_figure(Heading(name, "", ""), statement("x"), caption="", alt=alt) for name, alt in alts.items()]
+    text = main_page(make_report(figures=lambda results, claims: figures))
+    assert "![One; two.](tiny/short.svg)" in text
+    (shown,) = re.findall(r"!\[(.*)\]\(tiny/long.svg\)", text)
+    assert re.fullmatch(r"part 0; (part \d+; )+and so on\.", shown)
+    assert re.search(r"!\[All of it\. x: part 0, (part \d+, )+part \d+; and so on\.\]", text)
+    assert len(shown) <= LONGEST_ALT + len("; and so on.")
+
+
+def test_cells_with_bars_do_not_break_a_table(make_report, table):
+    barred = replace(table, head=("a | b",))
+    assert "| a \\| b | score | paper | AUC |" in main_page(make_report(tables=lambda results: [barred]))
+
+
+@pytest.mark.parametrize("cells", [(), (made_cell("sst2", "bilstm"),)])
+def test_a_page_can_be_made_of_any_number_of_cells(make_report, cells):
+    assert "## What was run" in main_page(make_report(Results("small", cells)))
+
+
+# A study's results as text.
+
+
+def long_table(rows, columns):
+    entries = (Entry(None),) * columns
+    names = tuple(f"column {place}" for place in range(columns))
+    return Table("Table 2", "Long", "", ("data",), names, tuple(((f"row {row}",), entries) for row in range(rows)))
+
+
+def test_only_columns_with_a_printed_number_have_one_beside_them(table):
+    assert table_cells(table) == (
+        ["data", "score", "paper", "AUC"],
+        [["sst2", "0.500 (0.450 to 0.550)", "0.470", "–"], ["imdb", "–", "–", "0.500 (0.450 to 0.550)"]],
+    )
+
+
+def test_a_number_without_an_interval_stands_alone():
+    assert estimate_text(Estimate(0.25, math.nan, math.nan, 1)) == "0.250"
+    assert estimate_text(Estimate(math.nan, math.nan, math.nan, 0)) == estimate_text(None) == "–"
+
+
+@pytest.mark.parametrize(
+    "rows, columns, long", [(25, 1, False), (26, 1, True), (12, 5, False), (20, 3, False), (13, 5, True), (0, 9, False)]
+)
+def test_a_table_is_long_by_its_rows_or_its_numbers(rows, columns, long):
+    assert is_long(long_table(rows, columns)) == long
+
+
+def test_verdicts_allow_for_the_number_of_claims(make_report, claim):
+    weak = replace(claim, p=0.04, unadjusted="confirmed", verdict="confirmed")
+    made = make_report(claims=lambda results: [weak, replace(weak, id="other")])
+    assert [claim.verdict for claim in made.claims] == ["not confirmed", "not confirmed"]
+
+
+def test_remarks_name_models_that_have_not_learnt_and_are_made_from_results(make_report):
+    constant = made_cell("sst2", "mlp", columns={"prediction.label": share(0.5), "prediction.correct": share(0.5)})
+    made = make_report(made_results(made_cell("sst2", "bilstm"), constant), remarks=lambda results: ["Two models."])
+    assert made.remarks == ["Not surely better than a constant answer: sst2, mlp.", "Two models."]
+
+
+def test_figures_are_given_the_claims_by_their_ids(make_report):
+    seen = {}
+    make_report(figures=lambda results, claims: seen.update(claims) or [])
+    assert seen["so"].verdict == "confirmed"
+
+
+def test_runs_that_several_cells_share_are_counted_once(make_report):
+    cell = made_cell("sst2", "bilstm")
+    facts = make_report(made_results(cell, made_cell("sst2", "bilstm", role="other seeds"))).facts
+    assert facts["Trained models"] == "5"
+    assert facts["Computing time"] == "15 s of one core; with 2 workers about 8 s"
+
+
+def test_json_counts_the_verdicts_and_has_no_undefined_numbers(make_report, claim):
+    content = json.loads(json.dumps(as_json(make_report(claims=lambda results: [claim])), allow_nan=False))
+    assert content["claims"][0]["pooled"]["value"] is None
+    assert content["summary"] == {"confirmed": 0, "not confirmed": 0, "contradicted": 0, "not tested": 1}
+
+
+def test_the_paper_s_number_is_shown_beside_ours():
+    jain_wallace = STUDIES["jain-wallace"]
+    head, rows = table_cells(jain_wallace.tables(results_of(jain_wallace))[1])
+    sst = next(row for row in rows if row[:3] == ["sst2", "bilstm additive", "class 0"])
+    assert dict(zip(head, sst, strict=True))["paper"] == "0.470"  # the last one: share significant by leave-one-out
+    assert sst[head.index("paper")] == "0.400"
+
+
+STUDY = STUDIES["attefa"]
+
+
+@pytest.fixture(scope="module")
+def report():
+    results = results_of(STUDY)
+    return summarize(STUDY, Results("small", results.cells, {"abc": "<script>alert(1)</script>"}), "heedful <x>", 2)
+
+
+def test_words_from_data_are_escaped(report):
+    html = render_study(report)
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html
+    assert "heedful &lt;x&gt;" in html
+
+
+def test_emphasis_in_notes_becomes_elements(report):
+    assert "<b>Mean and best.</b>" in render_study(report)
+    assert "A claim is <em>confirmed</em> if" in render_study(report)
+
+
+def test_each_claim_is_shown_with_its_verdict(report):
+    html = render_study(report)
+    for claim in report.claims:
+        assert f'<td class="verdict {claim.verdict}">{claim.verdict}</td>' in html
+
+
+def test_the_page_opens_with_the_finding_page(report):
+    body = render_study(report).split("<h1>")[1]
+    (finding,) = re.findall(r'<p class="finding">(.+?)</p>', body)
+    assert finding == summary_sentence(report.claims)
+    assert body.index(finding) < body.index("<h2>")
+
+
+def test_values_of_single_sets_are_folded_page(report):
+    html = render_study(report)
+    unfolded = re.sub(r"<details>.*?</details>", "", html, flags=re.DOTALL)
+    parts = [part for claim in report.claims for part in claim_parts(claim)]
+    assert parts
+    for name, number in parts:
+        cells = f'<tr><td>{name}</td><td class="value">{number}</td></tr>'
+        assert cells in html and cells not in unfolded
+
+
+def test_long_tables_are_folded(report):
+    first, *_ = report.tables
+    rows = first.rows * (MOST_ROWS // len(first.rows) + 1)
+    tables = [replace(first, name="Short"), replace(first, name="Long", rows=rows)]
+    html = render_study(replace(report, tables=tables))
+    short, long = (re.split(f"<h3>{name}: ", html)[1].split("<h3>")[0] for name in ("Short", "Long"))
+    assert f"<details><summary>{len(rows)} rows</summary>" in long
+    assert "<details>" not in short
+
+
+def test_figures_and_pages_that_a_study_no_longer_has_are_removed(report, tmp_path):
+    other, own = tmp_path / "other", tmp_path / "attefa"
+    for folder in (other, own):
+        folder.mkdir()
+        for name in ("old.svg", "table_99.md", "notes.txt"):
+            (folder / name).write_text("old")
+    page = write_study(report, tmp_path)
+    written = {path.name for path in own.iterdir()}
+    assert {"figure_1.svg", "figure_2.svg", RAN, "notes.txt"} <= written
+    assert not written & {"old.svg", "table_99.md"}
+    assert {path.name for path in other.iterdir()} == {"old.svg", "table_99.md", "notes.txt"}
+    assert page == tmp_path / "attefa.html"
+    write_study(replace(report, figures=report.figures[:1], ran=[]), tmp_path)
+    assert {path.name for path in own.glob("*.svg")} == {"figure_1.svg"}
+    assert not (own / RAN).exists()

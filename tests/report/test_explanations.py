@@ -1,0 +1,493 @@
+"""Explanations as a list, as one page that stands alone, and as JSON."""
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+from math import nan
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import heedful
+from heedful.auditing.audit import audit
+from heedful.auditing.explain import explain_texts
+from heedful.auditing.explanation import SmallestSet
+from heedful.errors import SettingError
+from heedful.report.explanations import (
+    UNSAFE,
+    Explanations,
+    audit_sentences,
+    badge,
+    definitions,
+    format_probability,
+    is_signed,
+    key_mark,
+    outcome_lines,
+    prediction,
+    printable,
+    rows_of,
+    sentences_of,
+)
+from heedful.schema import TextOutcome
+from heedful.verdict.outcome_text import BADGES, outcome_sentences
+from support.audits import QUICK
+from support.explanations import OTHER, OUTCOMES, make_explanation, outcome_like
+from support.models import make, make_batch
+
+# Rows of weighted words and the sentences under them.
+
+ITEMS = ("A", "great", "film")
+
+
+def test_a_text_by_hand():
+    recommended, attention, other = rows_of(make_explanation())
+    assert (recommended.name, recommended.note) == ("Attention x gradient", "recommended by the audit")
+    assert [token.strength for token in recommended.tokens] == [0.016, 0.656, 0.328]  # of 3 times their mean
+    assert [token.value for token in recommended.tokens] == ["0.01", "0.4", "-0.2"]
+    assert [token.against for token in recommended.tokens] == [False, False, True]
+    assert [token.is_key for token in recommended.tokens] == [False, True, False]
+    assert [token.is_top for token in recommended.tokens] == [False, True, False]
+    assert not any(token.is_top for token in other.tokens)
+    assert (
+        recommended.heaviest
+        == "most: “great”\N{NO-BREAK SPACE}0.4, “film”\N{NO-BREAK SPACE}-0.2, “A”\N{NO-BREAK SPACE}0.01"
+    )
+    assert recommended.description == "Attention x gradient. A: 0.01; great: 0.4; film: -0.2"
+    assert (attention.name, attention.note) == ("Attention", "for comparison")
+    assert (other.name, other.note) == ("Adversarial attention", "predicts good with 0.85")
+    assert [token.value for token in other.tokens] == ["0", "0.1", "0.9"]
+
+
+@pytest.mark.parametrize(
+    ("show", "names", "notes"),
+    [
+        ("attention", ["Attention"], ["recommended by the audit"]),
+        ("ranking", ["Attention x gradient", "Attention"], ["recommended by the audit", "for comparison"]),
+        ("key words", ["Attention"], ["not to be shown without its outcome"]),
+        ("nothing", ["Attention"], ["not to be shown"]),
+        ("not audited", ["Attention"], ["not audited"]),
+    ],
+)
+def test_the_ranking_to_show_comes_first_and_then_attention(show, names, notes):
+    rows = rows_of(make_explanation(show=show, other_attention=None))
+    assert [row.name for row in rows] == names and [row.note for row in rows] == notes
+
+
+@pytest.mark.parametrize("name", OUTCOMES)
+def test_the_outcome_is_told_in_the_words_of_every_view(name):
+    """Another ranking that is shown has its outcome told, too."""
+    outcome = OUTCOMES[name]
+    alone = make_explanation(show="attention", outcome=outcome, shown_outcome=outcome)
+    assert outcome_lines(alone) == outcome_sentences(outcome, ITEMS)
+    assert badge(alone) == BADGES[outcome.outcome]
+    both = make_explanation(outcome=outcome)
+    assert outcome_lines(both) == (*outcome_sentences(outcome, ITEMS), "Attention x gradient points to the key words.")
+    neither = make_explanation(outcome=outcome, shown_outcome=outcome_like(ranking="lime", outcome="no_small_set"))
+    assert outcome_lines(neither) == outcome_sentences(outcome, ITEMS)
+
+
+@pytest.mark.parametrize(
+    ("name", "mark"),
+    [
+        ("points", "key words"),
+        ("misses", "key words"),
+        ("any words", "words with the largest effect (no small set decides)"),
+        ("one word", ""),
+    ],
+)
+def test_marked_words_are_called_what_they_are(name, mark):
+    made = make_explanation(outcome=OUTCOMES[name])
+    assert key_mark(made, "word") == mark
+    assert [token.is_key for token in rows_of(made)[0].tokens] == [False, bool(mark), False]
+
+
+def test_the_audit_speaks_of_the_predicted_classes():
+    made = make_explanation()
+    assert audit_sentences([made, made]) == (
+        "Basis. Can attention be shown as an explanation?",
+        "If the model predicts good: Yes. Numbers of good.",
+        "Advice of ranking.",
+    )
+    assert audit_sentences([make_explanation(show="not audited")]) == (
+        "Headline of not audited.",
+        "Advice of not audited.",
+    )
+
+
+def test_weights_that_are_all_alike_are_pale():
+    (row, *_) = rows_of(make_explanation(show="attention", weights=(1 / 3,) * 3))
+    assert [token.strength for token in row.tokens] == [0.333] * 3
+
+
+def test_the_largest_weight_of_a_long_text_has_the_full_color():
+    items, weights = [f"w{number}" for number in range(11)], (0.4, *[0.06] * 10)
+    row = rows_of(make_explanation(items, weights=weights, attention=weights, other_attention=None))[0]
+    assert [token.strength for token in row.tokens] == [1.0] + [0.15] * 10
+
+
+@pytest.mark.parametrize(
+    ("weights", "values", "heaviest"),
+    [
+        ((nan, nan, nan), ["undefined"] * 3, "undefined"),
+        ((0.0, 0.0, 0.0), ["0"] * 3, "0 for every word"),
+        ((nan, 0.5, 0.0), ["undefined", "0.5", "0"], "most: “great”\N{NO-BREAK SPACE}0.5"),
+    ],
+)
+def test_weights_that_are_undefined_or_nothing_have_no_color(weights, values, heaviest):
+    row = rows_of(make_explanation(weights=weights))[0]
+    assert [token.value for token in row.tokens] == values and row.heaviest == heaviest
+    assert [token.strength for token in row.tokens] == [1.0 if weight == 0.5 else 0.0 for weight in weights]
+
+
+def test_a_weight_that_is_nearly_nothing_does_not_oppose_the_prediction():
+    row = rows_of(make_explanation(weights=(-0.004, 0.1, -0.006)))[0]
+    assert [token.against for token in row.tokens] == [False, False, True]
+
+
+def test_the_text_stands_around_its_items_as_it_was_written():
+    made = make_explanation(("A", "great", "film"), text="  A   great\n\n(film)!  ")
+    row = rows_of(made)[0]
+    assert [token.before for token in row.tokens] == ["", " ", " ("] and row.rest == ")!"
+
+
+def test_what_the_model_did_not_read_is_shown_in_part():
+    row = rows_of(make_explanation(text="A great film " + "and more " * 100))[0]
+    assert row.rest.startswith(" and more and more") and len(row.rest) == 300 and row.rest.endswith("…")
+
+
+def test_items_that_are_not_in_the_text_stand_apart():
+    row = rows_of(make_explanation(text=""))[0]
+    assert [token.before for token in row.tokens] == ["", " ", " "] and row.rest == ""
+
+
+def test_no_character_controls_a_terminal_or_the_order_of_a_line():
+    made = make_explanation(("\x1b[31m", "\u202e", "\x00"), text="\x1b[31m \u202e \x00\u2066 \x85")
+    row = rows_of(made)[0]
+    assert [token.text for token in row.tokens] == [" [31m", "U+202E", "U+0000"]
+    shown = [
+        row.rest,
+        row.heaviest,
+        row.description,
+        *sentences_of(made),
+        *outcome_lines(made),
+        *(token.before for token in row.tokens),
+    ]
+    assert not set(map(ord, "".join(shown))) & set(UNSAFE)
+    assert "“U+202E”" in row.heaviest
+
+
+@pytest.mark.parametrize(("item", "name"), [("\u200d", "U+200D"), ("\ufe0f", "U+FE0F"), ("❤", "❤"), ("שלום", "שלום")])
+def test_what_nobody_would_see_is_listed_by_its_code(item, name):
+    row = rows_of(make_explanation(("A", item, "film")))[0]
+    assert f"“{name}”" in row.heaviest and row.tokens[1].text == item
+
+
+@given(st.text(max_size=20))
+def test_printable_text_is_as_long_or_shorter_and_stays_so(text):
+    assert len(printable(text)) <= len(text) and printable(printable(text)) == printable(text)
+
+
+@pytest.mark.parametrize(
+    ("probability", "words"),
+    [(0.0, "below 0.001"), (0.0004, "below 0.001"), (0.004, "0.004"), (0.005, "0.01"), (0.5, "0.50"), (0.994, "0.99")]
+    + [(0.995, "0.995"), (0.9994, "0.999"), (0.9996, "above 0.999"), (1.0, "above 0.999")],
+)
+def test_no_probability_is_shown_as_certain(probability, words):
+    assert format_probability(probability) == words
+
+
+def test_the_prediction_names_the_other_answers_by_probability():
+    assert prediction(make_explanation()) == "with probability 0.85 (bad 0.15)"
+    several = {"good": 0.4, **{f"label {number}": number / 100 for number in range(1, 9)}}
+    made = make_explanation(probabilities=several)
+    assert prediction(made).startswith("with probability 0.40 (label 8 0.08, label 7 0.07, ")
+    assert prediction(made).endswith("label 4 0.04, 3 more)")
+
+
+def test_the_sentences_say_what_erasure_changes_the_prediction_and_how_different_attention_could_be():
+    smallest, other = sentences_of(make_explanation())
+    assert smallest == (
+        "Erasing the attention weight of “great” (1 of 3 words) changes the prediction to bad (probability 0.62); "
+        "no smaller set does."
+    )
+    assert other == (
+        "Adversarial attention keeps the prediction (probability 0.85) and reaches 81 % of the maximum divergence (JSD "
+        "0.45)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("solver", "found", "proof"),
+    [("exact", "Adversarial attention keeps", "no smaller set does."),
+     ("search", "The adversarial attention that was found keeps", "a smaller set may exist.")],
+)  # fmt: skip
+def test_what_was_searched_is_not_called_the_best(solver, found, proof):
+    made = make_explanation(solver=solver, other_attention=replace(OTHER, solver=solver))
+    smallest, other = sentences_of(made)
+    assert smallest.endswith(proof) and other.startswith(found)
+
+
+def test_a_bound_is_called_a_bound():
+    sentence = sentences_of(make_explanation(other_attention=replace(OTHER, solver="bound")))[1]
+    assert "reaches at least 81 % of the maximum divergence" in sentence
+
+
+@pytest.mark.parametrize(
+    ("solver", "sentence"),
+    [("exact", "Erasing attention weights changes the prediction for no set of words."),
+     ("search", "No set of words was found whose erased attention weights change the prediction.")],
+)  # fmt: skip
+def test_a_decision_that_nothing_changes_is_told(solver, sentence):
+    assert sentences_of(make_explanation(solver=solver, smallest_set=None))[0] == sentence
+
+
+def test_an_answer_that_is_tipped_is_not_called_the_same():
+    tipped = replace(OTHER, predicted="bad", probability=0.495)
+    made = make_explanation(other_attention=tipped)
+    assert rows_of(made)[-1].note == "gives good 0.49, just below another label"
+    sentence = sentences_of(made)[1]
+    assert "keeps the prediction" not in sentence
+    assert "moves the prediction by at most 0.01 (good 0.49, just below another label)" in sentence
+
+
+def test_other_attention_that_was_not_found_is_told():
+    made = make_explanation(other_attention=None, solver="search")
+    assert sentences_of(made)[1] == "No other attention that keeps the prediction was found."
+
+
+def test_of_a_single_item_there_is_nothing_to_say():
+    alone = make_explanation(("A",), attention=(1.0,), weights=(nan,), smallest_set=None, other_attention=None)
+    assert sentences_of(alone) == []
+
+
+def test_a_large_set_is_listed_in_part():
+    items = [f"w{number}" for number in range(20)]
+    smallest = SmallestSet(positions=tuple(range(15)), becomes="bad", probability=0.5)
+    made = make_explanation(
+        items, attention=(0.05,) * 20, weights=(0.1,) * 20, smallest_set=smallest, other_attention=None
+    )
+    assert "“w9” and 5 more (15 of 20 words)" in sentences_of(made)[0]
+
+
+def test_a_long_item_is_cut_in_lists_alone():
+    sentence = "so " * 40
+    made = make_explanation((sentence, "b", "c"), item="sentence", weights=(1.0, 0.0, 0.0))
+    row = rows_of(made)[0]
+    assert row.tokens[0].text == sentence and len(row.heaviest) < 60 and "…" in row.heaviest
+
+
+def test_the_definitions_name_the_item_and_how_far_the_prediction_moves():
+    made = make_explanation()
+    assert definitions([made]).startswith(
+        "To erase an attention weight is to give it to the other words, in proportion."
+    )
+    assert definitions([made]).endswith("that moves the prediction by at most 0.01.")
+    assert definitions([replace(made, item="item", other_attention=None)]).endswith(
+        "to the other items, in proportion."
+    )
+    assert "JSD" not in definitions([replace(made, other_attention=None)])
+
+
+@pytest.mark.parametrize(("show", "signed"), [("ranking", True), ("attention", False), ("not audited", False)])
+def test_only_a_product_has_a_sign(show, signed):
+    assert is_signed([make_explanation(show=show)]) is signed
+
+
+EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;"
+
+
+class Page(HTMLParser):
+    """The elements of a page, with their attributes, and its words."""
+
+    def __init__(self, page: str):
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join("".join(self.words).split())
+
+    def all(self, tag: str, **attributes: str) -> list[dict[str, str | None]]:
+        return [own for name, own in self.elements if name == tag and attributes.items() <= own.items()]
+
+
+def make_all(*explanations, notes=()) -> Explanations:
+    return Explanations(explanations or (make_explanation(),), {"Model": "average", "Data": "toy"}, tuple(notes))
+
+
+def page_of(*explanations, notes=()) -> Page:
+    return Page(make_all(*explanations, notes=notes).html())
+
+
+@pytest.fixture(scope="module")
+def own():
+    """A model of the user's own, and its batch."""
+    return make("average"), make_batch()
+
+
+def test_explanations_are_like_a_list():
+    first, second = make_explanation(), make_explanation(show="nothing")
+    both = make_all(first, second)
+    assert len(both) == 2 and list(both) == [first, second] and both[1] is second and both[-1] is second
+    assert both.guidance is first.guidance
+
+
+def test_the_page_says_what_decides_where_attention_points_and_what_the_audit_found():
+    page = page_of(make_explanation(query="Why?", notes=("A note on the text.",)), notes=["A note on the file."])
+    for words in (
+        "Which words decide this prediction?",
+        "Attention points to the key words. Key word: great. With this word alone: good 0.97; without it: bad 0.61.",
+        "Attention x gradient points to the key words.",
+        "The model predicts good with probability 0.85 (bad 0.15).",
+        "Basis. Can attention be shown as an explanation? If the model predicts good: Yes. Numbers of good. Advice of "
+        "ranking.",
+        "Question or hypothesis: Why?",
+        "Attention x gradient recommended by the audit",
+        "Attention for comparison",
+        "Adversarial attention predicts good with 0.85",
+        "Erasing the attention weight of “great” (1 of 3 words) changes the prediction to bad",
+        "reaches 81 % of the maximum divergence (JSD 0.45)",
+        "A note on the text.",
+        "A note on the file.",
+        "opposes it",
+        "that moves the prediction by at most 0.01",
+        "average",
+        "toy",
+    ):
+        assert words in page.text.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_every_cell_has_its_weight_in_words():
+    page = page_of()
+    maps = [own["aria-label"] for own in page.all("div", role="img")]
+    assert maps[0] == "Attention x gradient. A: 0.01; great: 0.4; film: -0.2" and len(maps) == 3
+    cells = [own for own in page.all("span") if "title" in own]
+    assert [cell["title"] for cell in cells[:3]] == ["A: 0.01", "great: 0.4", "film: -0.2"]
+    assert [cell["class"] for cell in cells[:3]] == ["token", "token key top", "token against"]
+    assert cells[1]["style"] == "--weight:0.656"
+
+
+def test_several_texts_are_numbered():
+    page = page_of(make_explanation(), make_explanation())
+    assert "Which words decide these predictions?" in page.text and "Text 1" in page.text and "Text 2" in page.text
+    assert len(page.all("article")) == 2 and "Text 1" not in page_of().text
+    names = [own["id"] for _, own in page.elements if "id" in own]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("name", OUTCOMES)
+def test_the_outcome_is_told_in_the_words_of_every_view_explanation(name):
+    """On the page and in a notebook, with the words marked that have the largest effect."""
+    outcome = OUTCOMES[name]
+    made = make_explanation(show="attention", outcome=outcome, shown_outcome=outcome)
+    sentences = outcome_sentences(outcome, made.items)
+    page, shown = page_of(made), Page(make_all(made)._repr_html_())
+    for words in (page.text, shown.text):
+        assert [words.count(sentence) for sentence in sentences] == [1] * len(sentences)
+    assert " ".join(sentences) in page.text and shown.text.index(sentences[0]) < shown.text.index("The model predicts")
+    is_loose = outcome.outcome == "no_small_set"
+    (marked,) = [(own["class"] or "").split() for own in page.all("span") if own.get("title") == "great: 0.4"]
+    assert ("key" in marked, "loose" in marked) == (bool(outcome.key_words), is_loose)
+    assert ("top" in marked) == (1 in outcome.top_words)
+    assert len(page.all("div", **{"class": "answer misses"})) == (outcome.outcome == "misses")
+
+
+def test_the_legend_speaks_of_what_is_there():
+    page = page_of(make_explanation(show="attention", smallest_set=None, other_attention=None, item="sentence"))
+    assert "opposes" not in page.text and "JSD" not in page.text and "key sentences" in page.text
+    assert "to the other sentences, in proportion." in page.text
+
+
+def test_nothing_that_comes_from_a_text_is_markup():
+    made = make_explanation(
+        (EVIL, "b", "c"), query=EVIL, notes=(EVIL,), predicted=EVIL, probabilities={EVIL: 0.9, "b": 0.1},
+        other_attention=replace(OTHER, predicted=EVIL),
+    )  # fmt: skip
+    page = Page(replace(make_all(made, notes=[EVIL]), facts={EVIL: EVIL}).html())
+    assert not page.all("script") and not page.all("img")
+    assert all(not name.startswith("on") for _, own in page.elements for name in own)
+    assert page.text.count(EVIL) >= 10
+    assert [own["title"] for own in page.all("span") if "title" in own][0] == f"{EVIL}: 0.01"
+
+
+def test_the_page_loads_and_runs_nothing():
+    text = make_all().html()
+    page = Page(text)
+    (policy,) = page.all("meta", **{"http-equiv": "Content-Security-Policy"})
+    assert (policy["content"] or "").startswith("default-src 'none'") and "script-src" not in (policy["content"] or "")
+    assert not re.search(r"https?://|url\(|@import|<script", text)
+    assert {own["href"] for own in page.all("a")} == {"#texts", "#audit", "#legend"}
+    assert "\x1b" not in text and "\u202e" not in Page(make_all(make_explanation(("\u202e", "b", "c"))).html()).text
+
+
+def test_the_page_is_written_whole(tmp_path):
+    path = tmp_path / "new" / "folder" / "page.html"
+    path.parent.mkdir(parents=True)
+    path.write_text("old")
+    assert make_all().save(str(path)) == path
+    assert path.read_text(encoding="utf-8") == make_all().html()
+    assert make_all().save(tmp_path / "other" / "page.html").is_file()
+    assert [file.name for file in path.parent.iterdir()] == ["page.html"]
+
+
+def test_a_place_where_no_page_can_be_is_named(tmp_path):
+    with pytest.raises(SettingError, match="the page must be a file, for example page.html; '.*' is a folder"):
+        make_all().save(tmp_path)
+    (tmp_path / "file").write_text("a file")
+    with pytest.raises(SettingError, match="the page cannot be written to .*file/page.html: .*. Choose another place."):
+        make_all().save(tmp_path / "file" / "page.html")
+    assert [file.name for file in tmp_path.iterdir()] == ["file"]
+
+
+def test_json_holds_everything_and_no_nan():
+    alone = make_explanation(
+        ("A",), outcome=OUTCOMES["one word"], attention=(1.0,), weights=(nan,), smallest_set=None, other_attention=None
+    )
+    both = replace(make_all(make_explanation(), alone), notes=("a note",))
+    content = json.loads(json.dumps(both.as_dict(), allow_nan=False))
+    assert content["facts"] == {"Model": "average", "Data": "toy"} and content["notes"] == ["a note"]
+    assert content["guidance"]["show"] == "ranking" and content["guidance"]["classes"]["good"]["answer"] == "Yes"
+    assert content["guidance"]["sentences"][-1] == "Advice of ranking."
+    first, second = content["texts"]
+    assert first["ranking"] == "attention_x_gradient" and first["weights"] == [0.01, 0.4, -0.2]
+    assert TextOutcome.model_validate(first["outcome"]) == OUTCOMES["points"]
+    assert first["sentences"][0] == "Attention points to the key words." and first["outcome"]["key_words"] == [1]
+    assert first["probabilities"] == {"bad": 0.15, "good": 0.85}
+    assert first["smallest_set"] == {"positions": [1], "becomes": "bad", "probability": 0.62}
+    assert first["other_attention"]["predicted"] == "good" and first["other_attention"]["eps"] == 0.01
+    assert (
+        second["outcome"]["reason"] == "one word"
+        and second["weights"] == [None]
+        and second["smallest_set"] is None
+        and second["other_attention"] is None
+    )
+    assert set(first) == set(second) and "guidance" not in first
+
+
+def test_a_model_of_ones_own_is_explained_shown_and_saved(own, tmp_path, capsys):
+    model, batch = own
+    finished = audit(model, [batch], QUICK, labels=("no", "yes"))
+    words = [list("abcdefg"), list("hijk"), ["l"]]
+    made = heedful.explain(model, batch, audit=finished, words=words)
+    assert made.decisions[:2] == explain_texts(model, batch, audit=finished, words=words)[:2]
+    assert made.facts == {"Model": "LinearAttentionModel"} and isinstance(made, heedful.Explanations)
+    made.show()
+    assert " Too few texts. 2 texts were audited" in " ".join(capsys.readouterr().out.split())
+    assert "h i j k" in Page(made.save(tmp_path / "page.html").read_text(encoding="utf-8")).text
+
+
+def test_what_shows_explanations_needs_no_torch():
+    code = "import sys, heedful.report.explanations; assert 'torch' not in sys.modules, 'torch was imported'"
+    subprocess.run([sys.executable, "-c", code], check=True)

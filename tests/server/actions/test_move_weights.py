@@ -1,0 +1,87 @@
+"""Weights on other items: shuffled, worst, uniform."""
+
+import pytest
+import torch
+
+from heedful.battery.uniform import uniform
+from heedful.exact import draw_permutations, eps_max_js, eps_max_js_bracket, worst_permutation
+from heedful.report.explanations import explain
+
+# The most different attention with the same answer, as `heedful.explain` has it.
+
+
+def test_it_is_that_of_the_exact_form(model, act):
+    for name in ("average", "bilstm", "framed"):
+        case = model(name)
+        evidence, answer = case.evidence(), act(case, "other_attention")
+        best = eps_max_js(evidence.attention, evidence.item_logits, evidence.items, 0.01)
+        assert answer["solver"] == "exact" and answer["is_settable"]
+        assert answer["jsd"] == pytest.approx(float(best.js), abs=1e-12)
+        assert answer["attention"] == pytest.approx(case.real(best.attention), abs=1e-12)
+        assert answer["probabilities"] == pytest.approx(
+            evidence.decode(best.attention).softmax(-1)[0].tolist(), abs=1e-12
+        )
+        assert answer["tvd"] <= 0.01 + 1e-9
+
+
+def test_it_is_that_of_the_explanation(each, act):
+    explained = explain(each.trained, (each.text, each.query) if each.query else each.text)[0].other_attention
+    answer = act(each, "other_attention")
+    assert answer["attention"] == pytest.approx(explained.weights, abs=1e-9)
+    assert answer["jsd"] == pytest.approx(explained.js, abs=1e-9)
+    assert answer["solver"] == explained.solver
+    assert f"{100 * explained.share:.0f} % of the maximum" in answer["sentence"]
+
+
+def test_three_classes_are_bracketed(model, act):
+    case = model("three")
+    evidence, answer = case.evidence(), act(case, "other_attention")
+    bracket = eps_max_js_bracket(evidence.attention, evidence.item_logits, evidence.items, 0.01)
+    assert answer["solver"] == "bound" and answer["jsd"] == pytest.approx(float(bracket.lower), abs=1e-9)
+    assert "more different still" in answer["sentence"]
+
+
+def test_a_head_that_is_not_linear_is_searched(model, act):
+    answer = act(model("tanh"), "other_attention")
+    assert answer["solver"] == "search" and answer["tvd"] <= 0.01
+    assert torch.tensor(answer["attention"]).sum().item() == pytest.approx(1)
+
+
+def test_a_shuffle_is_drawn_by_its_seed(each, act):
+    evidence = each.evidence()
+    order = draw_permutations(evidence.items, torch.Generator().manual_seed(5), 1)[:, 0]
+    shuffled = evidence.attention.gather(1, order)
+    answer = act(each, "shuffle", seed=5)
+    assert answer["attention"] == each.real(shuffled)
+    assert answer["logits"] == pytest.approx(evidence.decode(shuffled)[0].tolist(), abs=1e-12)
+    assert answer == act(each, "shuffle", seed=5)
+
+
+def test_seeds_differ(model, act):
+    drawn = {tuple(act(model("bilstm"), "shuffle", seed=seed)["attention"]) for seed in range(5)}
+    assert len(drawn) > 1
+
+
+def test_the_worst_permutation_is_that_of_the_exact_form(linear, act):
+    evidence, answer = linear.evidence(), act(linear, "worst_permutation")
+    worst = worst_permutation(evidence.attention, evidence.item_logits, evidence.items)
+    assert answer["tvd"] == pytest.approx(float(worst.tvd), abs=1e-12)
+    assert answer["attention"] == pytest.approx(linear.real(worst.attention), abs=1e-12)
+    assert answer["solver"] == worst.solver
+
+
+def test_the_worst_of_a_head_that_is_not_linear_is_searched(model, act):
+    case = model("tanh")
+    answer, evidence = act(case, "worst_permutation"), case.evidence()
+    assert answer["solver"] == "search"
+    assert sorted(answer["attention"]) == pytest.approx(sorted(case.real(evidence.attention)), abs=1e-12)
+    shuffled = [act(case, "shuffle", seed=seed)["tvd"] for seed in range(5)]
+    assert answer["tvd"] >= sorted(shuffled)[2]
+
+
+def test_uniform_weights_are_those_of_the_audit(each, act):
+    evidence, answer = each.evidence(), act(each, "uniform")
+    findings = uniform(evidence, torch.Generator())
+    assert answer["tvd"] == pytest.approx(float(findings.values["tvd_uniform"]), abs=1e-12)
+    assert answer["is_changed"] == bool(findings.values["flips_uniform"])
+    assert answer["attention"] == pytest.approx([1 / len(answer["attention"])] * len(answer["attention"]))
