@@ -68,12 +68,12 @@ def check_without_top(cases: Cases) -> list[Outcome]:
 
 
 def check_answer_stands_without_top(cases: Cases) -> list[Outcome]:
-    result, rest = exact.answer_stands_without_top(*cases.linear, 1, EPS), rest_without_top(cases, 1)
+    result, rest = exact.prediction_survives_without_top(*cases.linear, 1, EPS), rest_without_top(cases, 1)
     alone = (cases.logits[..., 1] - cases.logits[..., 0]).sigmoid()
     p = (cases.attention.unsqueeze(1) @ cases.logits).softmax(-1)[:, 0, 1]
     # Attention on the rest reaches every probability between those of its items; near a tie either answer will do.
     short = torch.maximum(p - EPS - alone.where(rest, -inf).amax(-1), alone.where(rest, inf).amin(-1) - p - EPS)
-    return [("answer_stands_without_top", wrong((result == (short <= 0)) | (short.abs() < 1e-9)), 0.0)]
+    return [("prediction_survives_without_top", wrong((result == (short <= 0)) | (short.abs() < 1e-9)), 0.0)]
 
 
 def nearest_to_answer(cases: Cases, rest: Tensor) -> Tensor:

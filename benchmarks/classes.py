@@ -27,10 +27,10 @@ from heedful.battery import BATTERY, Evidence
 from heedful.data import load
 from heedful.data.batching import collate, encode_split, in_order
 from heedful.exact import (
-    answer_stands_on_bracket,
-    answer_stands_without_top,
     eps_max_js,
     eps_max_js_bracket,
+    prediction_survives_on_items,
+    prediction_survives_without_top,
     without_top,
 )
 from heedful.models.trace import trace
@@ -85,10 +85,10 @@ def furthest(problem: Problem) -> Tensor:
 
 def stands(problem: Problem, known: Tensor) -> object:
     if problem[1].shape[-1] == 2:
-        return [answer_stands_without_top(*problem, top, EPS) for top in TOPS]
+        return [prediction_survives_without_top(*problem, top, EPS) for top in TOPS]
     usable = torch.cat([without_top(problem[0], problem[2], top) for top in TOPS])
     weights, logits, items, known = (torch.cat([part] * len(TOPS)) for part in (*problem, known))
-    return answer_stands_on_bracket(weights, logits, items, usable, EPS, known=known)
+    return prediction_survives_on_items(weights, logits, items, usable, EPS, known=known)
 
 
 def exact_functions(problem: Problem) -> tuple[float, ...]:

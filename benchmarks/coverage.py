@@ -29,7 +29,7 @@ LEAST, MOST = 0.92, 0.98
 """What coverage should be; values that are shares, and scores, may be covered more often."""
 
 Cells = np.ndarray
-Triple = tuple[Cells, Cells | None, Cells | None]
+ValueFloorBest = tuple[Cells, Cells | None, Cells | None]
 """Value, floor and best; without a score, the value alone."""
 
 
@@ -47,7 +47,7 @@ class Design:
         return sqrt(TRAINING[self.training] * self.seeds / self.texts) if self.seeds > 1 else 0.0
 
 
-World = Callable[[np.random.Generator, Design], Triple]
+World = Callable[[np.random.Generator, Design], ValueFloorBest]
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def shifts(generator: np.random.Generator, design: Design, text_sd: float) -> Ce
 def additive(draw: Callable[[np.random.Generator, tuple[int, int]], Cells]) -> World:
     """A world without a score: cells drawn with mean 0 and variance 1."""
 
-    def world(generator: np.random.Generator, design: Design) -> Triple:
+    def world(generator: np.random.Generator, design: Design) -> ValueFloorBest:
         cells = both(generator, design, lambda shape: draw(generator, shape))
         return cells + shifts(generator, design, sqrt(0.5)), None, None
 
@@ -119,21 +119,21 @@ def seed_share(chance: float, design: Design) -> float:
 def zeros_and_ones(chance: float) -> World:
     """A world of shares."""
 
-    def world(generator: np.random.Generator, design: Design) -> Triple:
+    def world(generator: np.random.Generator, design: Design) -> ValueFloorBest:
         cells = latent(generator, design, seed_share(chance, design)) < ndtri(chance)
         return cells.astype(float), None, None
 
     return world
 
 
-def agreement(generator: np.random.Generator, design: Design) -> Triple:
+def agreement(generator: np.random.Generator, design: Design) -> ValueFloorBest:
     """Tau with a permuted floor and a yardstick that shares the text's difficulty."""
     easy, own, other = (latent(generator, design) for _ in range(3))
     value = 0.3 + 0.2 * easy + shifts(generator, design, 0.2 * sqrt(0.5))
     return value, 0.05 + 0.15 * own, 0.55 + 0.12 * easy + 0.16 * other
 
 
-def permutation(generator: np.random.Generator, design: Design) -> Triple:
+def permutation(generator: np.random.Generator, design: Design) -> ValueFloorBest:
     """A median TVD that is some share of the worst TVD, which is near 0 for most texts."""
     worst = generator.beta(0.3, 2, size=(1, design.texts))
     if design.seeds > 1:
@@ -145,7 +145,7 @@ def permutation(generator: np.random.Generator, design: Design) -> Triple:
 def erase_one(flips: float) -> World:
     """Flips by the top word, by a random word in expectation, and by some word, which can flip 60 % of decisions."""
 
-    def world(generator: np.random.Generator, design: Design) -> Triple:
+    def world(generator: np.random.Generator, design: Design) -> ValueFloorBest:
         best = latent(generator, design) < ndtri(0.6)
         value = best & (latent(generator, design, seed_share(flips, design)) < ndtri(flips))
         floor = 0.15 * best * generator.beta(2, 2, size=best.shape)
@@ -154,7 +154,7 @@ def erase_one(flips: float) -> World:
     return world
 
 
-def erase_until_flip(generator: np.random.Generator, design: Design) -> Triple:
+def erase_until_flip(generator: np.random.Generator, design: Design) -> ValueFloorBest:
     """Shares of a text that are not needed: at random, by attention, and by the smallest set."""
     needed = ndtr(latent(generator, design) - 1.5)
     wasted = 0.2 * np.maximum(0, latent(generator, design))
@@ -162,7 +162,7 @@ def erase_until_flip(generator: np.random.Generator, design: Design) -> Triple:
     return value, 0.7 - 0.7 * needed, 1 - 0.7 * needed
 
 
-def uniform(generator: np.random.Generator, design: Design) -> Triple:
+def uniform(generator: np.random.Generator, design: Design) -> ValueFloorBest:
     """Accuracy lost with uniform attention, and by a constant answer."""
     share = seed_share(0.8, design)
     difficulty = latent(generator, design)

@@ -35,7 +35,7 @@ from heedful.jobs.work import ensure, load_data
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TrainingSettings
 from heedful.settings.validation import update_settings
 from heedful.store.folders import CHECKSUMS
-from heedful.store.store import Store, audit_problem, run_problem
+from heedful.store.store import Store, audit_defect, run_defect
 from heedful.training.loop import train
 
 RUN = Run(
@@ -199,10 +199,10 @@ def fork(work: Callable[[Path], None], folder: Path, *, last: int | None = None,
 
 def count_touches(folder: Path, last: int | None) -> list[int]:
     """Count, in its only item, how often this process touches files of the stores; kill its group at the last one."""
-    touches, owner = [0], os.getpid()
+    touches, word_ids = [0], os.getpid()
 
     def touch(event: str, arguments: tuple[object, ...]) -> None:
-        if event in TOUCHES and os.getpid() == owner and str(folder) in str(arguments[0]):
+        if event in TOUCHES and os.getpid() == word_ids and str(folder) in str(arguments[0]):
             touches[0] += 1
             if touches[0] == last:
                 os.killpg(0, signal.SIGKILL)
@@ -247,7 +247,7 @@ def orphans(group: int) -> list[str]:
 def unfinished(folder: Path) -> list[str]:
     """Folders that stand in the place of a finished run or audit and are none."""
     problems = []
-    for part, problem_of in (("runs", run_problem), ("audits", audit_problem)):
+    for part, problem_of in (("runs", run_defect), ("audits", audit_defect)):
         for place in (folder / part).glob("[!.]*"):
             if (problem := problem_of(place)) is not None:
                 problems.append(f"{part}/{place.name} is not finished: {problem}")

@@ -58,7 +58,7 @@ def gradient_pairs(
     decided, embedded = seen.logits.argmax(-1), seen.embedded.detach()
 
     def probability(vectors: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
-        some = Batch(*(getattr(batch, name)[rows] for name in ("index", "tokens", "mask", "attendable", "labels")))
+        some = Batch(*(getattr(batch, name)[rows] for name in ("index", "tokens", "mask", "attendable_mask", "labels")))
         encoded = model.encode(vectors, some)
         logits = model.decode(encoded, model.attend(encoded, some)[1])
         return logits.softmax(-1).gather(1, decided[rows, None])[:, 0]
@@ -118,5 +118,7 @@ def plain_seconds(plain: Callable, model: AttentionModel, alone: list[Batch], se
 def one_text(batch: Batch, row: int) -> Batch:
     """A batch of one text without padding."""
     some, length = slice(row, row + 1), int(batch.mask[row].sum())
-    tokens, mask, attendable = (getattr(batch, name)[some, :length] for name in ("tokens", "mask", "attendable"))
-    return Batch(batch.index[some], tokens, mask, attendable, batch.labels[some])
+    tokens, mask, attendable_mask = (
+        getattr(batch, name)[some, :length] for name in ("tokens", "mask", "attendable_mask")
+    )
+    return Batch(batch.index[some], tokens, mask, attendable_mask, batch.labels[some])

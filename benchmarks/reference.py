@@ -22,7 +22,7 @@ def read(model: AttentionModel, batch: Batch) -> Trace:
 
 def places(batch: Batch) -> list[int]:
     """Where the items of the text stand."""
-    return batch.attendable[0].nonzero()[:, 0].tolist()
+    return batch.attendable_mask[0].nonzero()[:, 0].tolist()
 
 
 def gradient_agreement(model: AttentionModel, batch: Batch, seen: Trace) -> float:
@@ -51,7 +51,7 @@ def deletions(model: AttentionModel, batch: Batch, seen: Trace) -> list[float]:
 def without(batch: Batch, gone: set[int]) -> Batch:
     """The text without the tokens at these places."""
     keep = [i for i in range(batch.tokens.shape[1]) if i not in gone]
-    return replace(batch, **{name: getattr(batch, name)[:, keep] for name in ("tokens", "mask", "attendable")})
+    return replace(batch, **{name: getattr(batch, name)[:, keep] for name in ("tokens", "mask", "attendable_mask")})
 
 
 def permutation(model: AttentionModel, batch: Batch, seen: Trace, count: int = 100) -> float:

@@ -26,7 +26,7 @@ from heedful.battery.comprehensiveness_sufficiency import SIZES, top_items, top_
 from heedful.battery.sensitivity import sensitivity, smallest_flips
 from heedful.data import load
 from heedful.data.batching import collate, encode_split, in_order
-from heedful.models.trace import reread, trace
+from heedful.models.trace import rerun, trace
 from heedful.settings import DataSettings, NetworkSettings, Run, TrainingSettings
 from heedful.training.loop import train
 from heedful.types import Batch, Model, Trace
@@ -43,7 +43,7 @@ def reference(model: Model, seen: Trace, words: Tensor) -> Tensor:
     movable = words[..., None].expand_as(blank)
 
     def lead(change: Tensor) -> Tensor:
-        logits = reread(model, seen, change).logits
+        logits = rerun(model, seen, change).logits
         return logits.scatter(1, decided, -torch.inf).amax(1) - logits.gather(1, decided)[:, 0]
 
     steep = slope(lead, blank).where(movable, 0.0).flatten(1).norm(dim=1)
@@ -76,8 +76,8 @@ def trained_on(source: str) -> tuple[Model, Batch]:
 def top_words(evidence: Evidence) -> Tensor:
     """The most attended words for each size of rationale, [text size time]."""
     tops = top_items(evidence.ranking("attention"), evidence.items, top_sizes(evidence.count, SIZES))
-    owner = item_of_token(evidence.trace)[:, None].expand(-1, len(SIZES), -1)
-    return tops.gather(2, owner.clamp_min(0)) & (owner >= 0)
+    word_ids = item_of_token(evidence.trace)[:, None].expand(-1, len(SIZES), -1)
+    return tops.gather(2, word_ids.clamp_min(0)) & (word_ids >= 0)
 
 
 @torch.no_grad()

@@ -25,7 +25,7 @@ from heedful.jobs.running import SplitAudit, check_done, sweep
 from heedful.jobs.work import ensure
 from heedful.runs.other_data import load_for
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TrainingSettings
-from heedful.settings.comparison_models import Companions
+from heedful.settings.comparison_models import ComparisonModels
 from heedful.store.store import Store
 
 MOST_RATIO = 0.6
@@ -46,7 +46,7 @@ class Bench:
         audited = write_texts(folder / "audited.csv", round(texts / 0.9), WORDS, spread=SPREAD)
         self.source = AuditSource(data=DataSettings(source=str(audited)))
         dataset = load_for(trained, DataSettings(source=str(audited)))
-        self.request = request_of(trained, dataset, AuditSettings(), Companions())
+        self.request = request_of(trained, dataset, AuditSettings(), ComparisonModels())
         self.prepared: PreparedAudit = prepare_audit(trained, dataset, AuditSettings())
 
     def parts(self, name: str) -> AuditParts:

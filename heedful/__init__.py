@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from heedful.report.explanations import Explanations, explain
     from heedful.report.loading import audit, load, load_data
     from heedful.settings import AuditSettings, DataSettings, Run
-    from heedful.settings.comparison_models import Companions
+    from heedful.settings.comparison_models import ComparisonModels
     from heedful.training.loop import train
     from heedful.training.trained import Trained
     from heedful.types import Batch, Dataset, Encoded, Example, LinearModel, Model, Trace
@@ -29,7 +29,7 @@ __all__ = [
     "Audit",
     "AuditSettings",
     "Batch",
-    "Companions",
+    "ComparisonModels",
     "DataSettings",
     "Dataset",
     "Encoded",
@@ -51,7 +51,7 @@ __all__ = [
 
 _HOMES = {
     "auditing.audit": ("Audit",),
-    "auditing.companions": ("Companions",),
+    "settings.comparison_models": ("ComparisonModels",),
     "auditing.explanation": ("Explanation",),
     "errors": ("HeedfulError",),
     "report.explanations": ("Explanations", "explain"),

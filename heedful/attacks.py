@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from heedful.errors import SettingError, pick
+from heedful.errors import SettingError, lookup
 from heedful.exact import Norm
 from heedful.exact.ball import project_on_simplex, steepest_free
 
@@ -51,7 +51,7 @@ def ball_of(radius: float, norm: str) -> Ball:
     """
     if not radius >= 0:
         raise SettingError(f"radius must be 0 or more; it was {radius}. It bounds a perturbation; try 0.01.")
-    return Ball(radius, pick("norm", norm, NORMS))
+    return Ball(radius, lookup("norm", norm, NORMS))
 
 
 def project(point: Float[Tensor, "batch *place"], ball: Ball) -> Float[Tensor, "batch *place"]:

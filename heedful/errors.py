@@ -30,7 +30,7 @@ class StoreError(HeedfulError):
     """A run or audit folder is missing, corrupt or foreign."""
 
 
-def pick(kind: str, name: str, known: Mapping[str, Thing]) -> Thing:
+def lookup(kind: str, name: str, known: Mapping[str, Thing]) -> Thing:
     """The thing of that name, or an error that names the nearest and all known ones.
 
     >>> pick("encoder", "cnn", {"average": 1, "cnn": 2})

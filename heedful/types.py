@@ -83,7 +83,7 @@ class Batch:
     Args:
         index: which examples of the split these are.
         mask: what the encoder reads: all but padding.
-        attendable: what attention may weigh: never padding, nor a start or end symbol.
+        attendable_mask: what attention may weigh: never padding, nor a start or end symbol.
         sentence: the number of the sentence that each token is in, counted from 0; hierarchical models only.
         imposed_attention: attention imposed from outside; frozen attention only.
         marks: 1 at the tokens that each annotator marked, 0 at others, NaN throughout for annotators that a text does
@@ -93,7 +93,7 @@ class Batch:
     index: Int[Tensor, " batch"]
     tokens: Int[Tensor, "batch time"]
     mask: Bool[Tensor, "batch time"]
-    attendable: Bool[Tensor, "batch time"]
+    attendable_mask: Bool[Tensor, "batch time"]
     labels: Int[Tensor, " batch"]
     query_tokens: Int[Tensor, "batch query"] | None = None
     query_mask: Bool[Tensor, "batch query"] | None = None
@@ -159,7 +159,7 @@ class Findings:
         items: one number an item, for the texts that are shown word by word.
         substitutions: the words that gave way to others, (word, its replacement), each pair once a text.
         synonym_source: where the replacements come from, as a sentence.
-        not_asked: why the test cannot be done here, as a sentence; there are no values then.
+        skipped: why the test cannot be done here, as a sentence; there are no values then.
         solvers: how single values were answered, where otherwise than the rest.
     """
 
@@ -168,11 +168,11 @@ class Findings:
     items: Mapping[str, Float[Tensor, "batch item"]] = field(default_factory=dict)
     substitutions: Sequence[tuple[str, str]] = ()
     synonym_source: str = ""
-    not_asked: str = ""
+    skipped: str = ""
     solvers: Mapping[str, Solver] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        return f"Findings({', '.join(self.values) or self.not_asked!r:.200}; {self.solver})"
+        return f"Findings({', '.join(self.values) or self.skipped!r:.200}; {self.solver})"
 
 
 def _count(number: int, thing: str) -> str:

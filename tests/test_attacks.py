@@ -9,7 +9,7 @@ from heedful.errors import SettingError
 from heedful.exact import Norm
 from heedful.exact.ball import steepest_free
 from heedful.models.attention import masked_softmax
-from heedful.models.trace import detached, reread, trace
+from heedful.models.trace import detached, rerun, trace
 from support.models import make, make_batch
 
 NORMS: list[Norm] = ["l1", "l2", "linf"]
@@ -124,7 +124,7 @@ def test_a_slope_is_found_without_gradients_switched_on_and_leaves_none():
     model, batch = make(), make_batch()
     with torch.no_grad():
         seen = trace(model, batch)
-        actual = slope(lambda change: reread(model, seen, change).logits[:, 1], torch.zeros_like(seen.embedded))
+        actual = slope(lambda change: rerun(model, seen, change).logits[:, 1], torch.zeros_like(seen.embedded))
     assert actual.any() and not actual.requires_grad and not actual[~batch.mask].any()
     assert all(parameter.grad is None for parameter in model.parameters())
 
@@ -143,11 +143,11 @@ def test_tilted_attention_is_the_softmax_of_moved_scores_with_its_gradient():
 def test_reading_again_is_reading_other_embeddings(kind):
     model, batch = make(**kind), make_batch(kind.get("has_query", False))
     seen = trace(model, batch)
-    same = reread(model, seen, torch.zeros_like(seen.embedded))
+    same = rerun(model, seen, torch.zeros_like(seen.embedded))
     assert torch.equal(same.logits, seen.logits) and torch.equal(same.attention, seen.attention)
     with torch.no_grad():
         model.embedding.weight.add_(0.3)
-    shifted = reread(model, seen, torch.full_like(seen.embedded, 0.3))
+    shifted = rerun(model, seen, torch.full_like(seen.embedded, 0.3))
     if "has_query" not in kind:  # the query's embeddings were shifted as well
         torch.testing.assert_close(shifted.logits, trace(model, batch).logits, atol=1e-12, rtol=0)
     assert not torch.equal(shifted.scores, seen.scores)

@@ -69,7 +69,7 @@ def things():
         "Example": long,
         "Dataset": toy(),
         "Trained": trained,
-        "Companions": heedful.Companions(seeds=(model, model), retrained=trained),
+        "ComparisonModels": heedful.ComparisonModels(seeds=(model, model), retrained=trained),
         "Run": RUN,
         "AuditSettings": heedful.AuditSettings(),
         "Explanation": explanation,
@@ -91,8 +91,8 @@ def test_representations_say_what_matters():
     assert repr(made["Trained"]) == "Trained(average, additive attention, mock-1, seed 0, accuracy 0.900)"
     assert repr(heedful.Run(seed=3)) == "Run(seed=3)"
     assert (
-        repr(made["Companions"])
-        == "Companions(retrained Trained, seed LinearAttentionModel, seed LinearAttentionModel)"
+        repr(made["ComparisonModels"])
+        == "ComparisonModels(retrained Trained, seed LinearAttentionModel, seed LinearAttentionModel)"
     )
     assert "Example('a very long text" in repr(made["Example"]) and "2,000 tokens, label 1" in repr(made["Example"])
 

@@ -2,7 +2,7 @@
 
 from heedful.attribution.gradient import input_gradient, input_gradients, signed_input_gradient, weight_gradient
 from heedful.attribution.leave_one_out import leave_one_out, leave_one_out_imposed, leave_one_out_reference
-from heedful.attribution.subsets import logits_of_parts, logits_of_zeroed
+from heedful.attribution.subsets import logits_of_subsets, logits_with_zeroed_words
 
 __all__ = [
     "input_gradient",
@@ -10,8 +10,8 @@ __all__ = [
     "leave_one_out",
     "leave_one_out_imposed",
     "leave_one_out_reference",
-    "logits_of_parts",
-    "logits_of_zeroed",
+    "logits_of_subsets",
+    "logits_with_zeroed_words",
     "signed_input_gradient",
     "weight_gradient",
 ]

@@ -35,13 +35,13 @@ def logits_by_deletion(
         tokens: how many are run in one batch, unless a single text is longer.
         imposed: log weights of the whole text; those of what is kept are renormalized.
     """
-    owner = None if callable(getattr(model, "delete", None)) else item_of_token(trace)
+    word_ids = None if callable(getattr(model, "delete", None)) else item_of_token(trace)
     logits = trace.logits.new_full((1 + len(imposed), *chosen.shape, trace.logits.shape[-1]), torch.nan)
     text, part = chosen.nonzero(as_tuple=True)
-    lengths = keep.sum(2) if owner is None else _tokens_left(trace, owner, keep)
+    lengths = keep.sum(2) if word_ids is None else _tokens_left(trace, word_ids, keep)
     for some in of_similar_length(lengths[text, part], tokens):
         kept = keep[text[some], part[some]]
-        seen = trace_of(model, left_of(model, trace, owner, text[some], kept))
+        seen = trace_of(model, left_of(model, trace, word_ids, text[some], kept))
         logits[0, text[some], part[some]] = seen.logits
         for way, weights in enumerate(imposed, start=1):
             left = _left_weights(weights[text[some]], kept, seen.encoded.items)
@@ -62,18 +62,18 @@ def _left_weights(
 def left_of(
     model: Model,
     trace: Trace,
-    owner: Int[Tensor, "batch time"] | None,
+    word_ids: Int[Tensor, "batch time"] | None,
     text: Int[Tensor, " variant"],
     keep: Bool[Tensor, "variant item"],
 ) -> Batch:
     """What is left of these texts: by the model's own `delete(batch, keep)`, if it has one, else by tokens."""
-    if owner is not None:
-        return only_items(trace, owner, text, keep)
+    if word_ids is not None:
+        return only_items(trace, word_ids, text, keep)
     return model.delete(rows_of_batch(trace.batch, text), keep)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def only_items(
-    trace: Trace, owner: Int[Tensor, "batch time"], text: Int[Tensor, " variant"], keep: Bool[Tensor, "variant item"]
+    trace: Trace, word_ids: Int[Tensor, "batch time"], text: Int[Tensor, " variant"], keep: Bool[Tensor, "variant item"]
 ) -> Batch:
     """The batch of these texts, each with the tokens of the kept items alone; later tokens move up.
 
@@ -83,7 +83,7 @@ def only_items(
         keep: True on the items that stay.
     """
     batch, tokens_are_items = trace.batch, items_are_tokens(trace)
-    stays = batch.mask[text] & is_kept(owner[text], keep)
+    stays = batch.mask[text] & is_kept(word_ids[text], keep)
     order = _first(stays)
     mask = stays.gather(1, order)
     sentence = None if batch.sentence is None else batch.sentence[text].gather(1, order)
@@ -95,7 +95,7 @@ def only_items(
         index=batch.index[text],
         tokens=batch.tokens[text].gather(1, order),
         mask=mask,
-        attendable=batch.attendable[text].gather(1, order) & mask,
+        attendable_mask=batch.attendable_mask[text].gather(1, order) & mask,
         labels=batch.labels[text],
         query_tokens=None if batch.query_tokens is None else batch.query_tokens[text],
         query_mask=None if batch.query_mask is None else batch.query_mask[text],
@@ -106,9 +106,9 @@ def only_items(
     )
 
 
-def is_kept(owner: Int[Tensor, "*batch time"], keep: Bool[Tensor, "*batch item"]) -> Bool[Tensor, "*batch time"]:
+def is_kept(word_ids: Int[Tensor, "*batch time"], keep: Bool[Tensor, "*batch item"]) -> Bool[Tensor, "*batch time"]:
     """Whether each token stays: its item is kept, or it belongs to none."""
-    return keep.gather(-1, owner.clamp_min(0)) | (owner < 0)
+    return keep.gather(-1, word_ids.clamp_min(0)) | (word_ids < 0)
 
 
 def summing_to_one(weights: Float[Tensor, "*batch item"]) -> Float[Tensor, "*batch item"]:
@@ -122,10 +122,10 @@ def summing_to_one(weights: Float[Tensor, "*batch item"]) -> Float[Tensor, "*bat
     return weights / total.where(total > 0, 1.0)
 
 
-def _tokens_left(trace: Trace, owner: Int[Tensor, "batch time"], keep: Parts) -> Int[Tensor, "batch part"]:
-    alone = (trace.batch.mask & (owner < 0)).sum(1)
+def _tokens_left(trace: Trace, word_ids: Int[Tensor, "batch time"], keep: Parts) -> Int[Tensor, "batch part"]:
+    alone = (trace.batch.mask & (word_ids < 0)).sum(1)
     owned = torch.zeros(keep.shape[0], keep.shape[2], device=keep.device)
-    owned = owned.scatter_add(1, owner.clamp_min(0), (trace.batch.mask & (owner >= 0)).float())
+    owned = owned.scatter_add(1, word_ids.clamp_min(0), (trace.batch.mask & (word_ids >= 0)).float())
     # Text by text: a batch has many parts, which would take much memory as floats.
     left = [parts.float() @ tokens for parts, tokens in zip(keep, owned, strict=True)]
     return torch.stack(left).long() + alone[:, None]

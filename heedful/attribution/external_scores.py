@@ -303,7 +303,7 @@ class TextWords:
 
 
 @dataclass(frozen=True)
-class GivenScores:
+class ExternalScores:
     """Scores from outside by name and by the number of the text: one for each word.
 
     Args:
@@ -338,7 +338,7 @@ def words_of_examples(examples: Sequence[Example], numbers: Iterable[int]) -> li
 
 def match_scores(
     given: Sequence[TextScores], texts: Sequence[TextWords], *, taken: Collection[str] = ()
-) -> GivenScores:
+) -> ExternalScores:
     """The scores laid over the words of the texts.
 
     A word has the sum of all scores that fall on it, so that the pieces of a word add up; what spans several words
@@ -361,7 +361,7 @@ def match_scores(
             scores.setdefault(scored.name, {})[text.number] = values
     losses.check()
     ids = len({scored.text for scored in unknown})
-    return GivenScores(scores, tuple(_notes(scores, len(texts), ids, losses, at_spaces)))
+    return ExternalScores(scores, tuple(_notes(scores, len(texts), ids, losses, at_spaces)))
 
 
 @dataclass
@@ -479,17 +479,17 @@ def _notes(
 
 
 def _of_items(texts: Mapping[int, Tensor], trace: Trace) -> Float[Tensor, "batch item"]:
-    items, attendable = trace.encoded.items.cpu(), trace.batch.attendable.cpu()
+    items, attendable_mask = trace.encoded.items.cpu(), trace.batch.attendable_mask.cpu()
     values = torch.zeros(items.shape, dtype=torch.float64)
-    of_tokens = torch.zeros(attendable.shape, dtype=torch.float64)
+    of_tokens = torch.zeros(attendable_mask.shape, dtype=torch.float64)
     for row, number in enumerate(trace.batch.index.tolist()):
         own = texts.get(number)
         if own is None:
             values[row, items[row]] = torch.nan
         elif len(own) == int(items[row].sum()):
             values[row, items[row]] = own
-        elif len(own) == int(attendable[row].sum()) and not items_are_tokens(trace):
-            of_tokens[row, attendable[row]] = own
+        elif len(own) == int(attendable_mask[row].sum()) and not items_are_tokens(trace):
+            of_tokens[row, attendable_mask[row]] = own
         else:
             raise DataError(
                 f"there must be a score for each word of text {number}; there are {len(own)} scores, and attention "
@@ -497,8 +497,8 @@ def _of_items(texts: Mapping[int, Tensor], trace: Trace) -> Float[Tensor, "batch
             )
     if not of_tokens.any():
         return values
-    owner = item_of_token(trace).cpu()
-    return values.scatter_add(1, owner.clamp_min(0), of_tokens.where(owner >= 0, 0.0))
+    word_ids = item_of_token(trace).cpu()
+    return values.scatter_add(1, word_ids.clamp_min(0), of_tokens.where(word_ids >= 0, 0.0))
 
 
 # Scores as Python gives them: a file's path, a data frame, a dict by text, or rows in the order of the texts.
@@ -510,7 +510,7 @@ KINDS = (
 """What scores may be given as."""
 
 
-def given_scores(scores: object, texts: Sequence[TextWords], *, taken: Sequence[str] = ()) -> GivenScores:
+def external_scores_of(scores: object, texts: Sequence[TextWords], *, taken: Sequence[str] = ()) -> ExternalScores:
     """The scores that Python gives by name, laid over the words of the texts.
 
     Args:
@@ -524,7 +524,7 @@ def given_scores(scores: object, texts: Sequence[TextWords], *, taken: Sequence[
     gathered: list[TextScores] = []
     for name, value in scores.items():
         gathered += _named(name, value, texts)
-    return match_scores(gathered, texts, taken=taken) if gathered else GivenScores()
+    return match_scores(gathered, texts, taken=taken) if gathered else ExternalScores()
 
 
 def _named(name: str, value: object, texts: Sequence[TextWords]) -> list[TextScores]:

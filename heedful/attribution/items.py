@@ -11,8 +11,8 @@ from heedful.types import Trace
 
 
 def items_are_tokens(trace: Trace) -> bool:
-    """Whether the items are exactly the tokens of `Batch.attendable`; if not, `Batch.sentence` numbers them."""
-    return torch.equal(trace.encoded.items, trace.batch.attendable)
+    """Whether the items are exactly the tokens of `Batch.attendable_mask`; if not, `Batch.sentence` numbers them."""
+    return torch.equal(trace.encoded.items, trace.batch.attendable_mask)
 
 
 def maps_tokens(trace: Trace) -> bool:
@@ -34,8 +34,9 @@ def item_of_token(trace: Trace) -> Int[Tensor, "batch time"]:
     count = 0 if batch.sentence is None else int(batch.sentence.where(batch.mask, -1).max()) + 1
     if batch.sentence is None or count != items.shape[1]:
         raise SettingError(
-            "items of a trace must be the tokens that `Batch.attendable` marks, or be numbered by `Batch.sentence`; "
-            f"the trace has {items.shape[1]} items, the batch {batch.tokens.shape[1]} tokens and {count} sentences. "
+            "items of a trace must be the tokens that `Batch.attendable_mask` marks, or be numbered by "
+            f"`Batch.sentence`; the trace has {items.shape[1]} items, the batch {batch.tokens.shape[1]} "
+            f"tokens and {count} sentences. "
             "To remove words, the audit needs one of the two: `Batch.sentence`, the index of the item that each token "
             "belongs to; or a method `delete(batch, keep)` of the model, which returns the batch with the kept items."
         )
@@ -44,19 +45,19 @@ def item_of_token(trace: Trace) -> Int[Tensor, "batch time"]:
 
 def items_with(trace: Trace, tokens: Bool[Tensor, "batch time"]) -> Bool[Tensor, "batch item"]:
     """The items that contain at least one of these tokens."""
-    owner = item_of_token(trace)
+    word_ids = item_of_token(trace)
     counts = torch.zeros_like(trace.encoded.items, dtype=torch.long)
-    return counts.scatter_add(1, owner.clamp_min(0), (tokens & (owner >= 0)).long()) > 0
+    return counts.scatter_add(1, word_ids.clamp_min(0), (tokens & (word_ids >= 0)).long()) > 0
 
 
 def sum_by_item(trace: Trace, tokens: Float[Tensor, "batch time"]) -> Float[Tensor, "batch item"]:
     """The sum over the tokens of each item; NaN if the tokens of items are not known."""
     if not maps_tokens(trace):
         return tokens.new_full(trace.encoded.items.shape, torch.nan)
-    owner = item_of_token(trace)
+    word_ids = item_of_token(trace)
     # An extra last column collects the tokens that belong to no item.
-    sums = tokens.new_zeros(len(owner), trace.encoded.items.shape[1] + 1)
-    return sums.scatter_add(1, owner.where(owner >= 0, sums.shape[1] - 1), tokens)[:, :-1]
+    sums = tokens.new_zeros(len(word_ids), trace.encoded.items.shape[1] + 1)
+    return sums.scatter_add(1, word_ids.where(word_ids >= 0, sums.shape[1] - 1), tokens)[:, :-1]
 
 
 # Chunks of texts of similar length, so that little of what is computed is padding.

@@ -169,7 +169,7 @@ def _encoder_inputs(
     """What the encoder read, with the weightings to impose and the map of states of which there are weighted sums."""
     batch, vectors, mask, items = trace.batch, trace.embedded, trace.batch.mask, trace.encoded.items
     if isinstance(model.encoder, Hierarchical) and batch.sentence is not None:
-        vectors, mask = model.encoder.vectors(vectors, mask, batch.attendable, batch.sentence)
+        vectors, mask = model.encoder.vectors(vectors, mask, batch.attendable_mask, batch.sentence)
     scores = trace.scores.to(precision)
     return EncoderInputs(
         vectors=vectors.to(precision),

@@ -23,15 +23,15 @@ from heedful.types import Model, Trace
 Forward = Callable[[Float[Tensor, "row item"], Int[Tensor, " row"]], Float[Tensor, " row"]]
 
 
-def odds_of_present(model: Model, trace: Trace) -> Forward:
+def log_odds_of_masked(model: Model, trace: Trace) -> Forward:
     """From which items are present, 1 or 0, and the text of each row, to the log odds of that text's decision.
 
     An absent item has zeros for embeddings, as integrated gradients begin from.
     """
-    owner = item_of_token(trace)
+    word_ids = item_of_token(trace)
 
     def odds(present: Float[Tensor, "row item"], texts: Int[Tensor, " row"]) -> Float[Tensor, " row"]:
-        keep = is_kept(owner[texts], present > 0.5)
+        keep = is_kept(word_ids[texts], present > 0.5)
         with torch.no_grad():
             return odds_at(model, trace, trace.embedded.detach()[texts] * keep[..., None], texts)
 
@@ -108,7 +108,7 @@ def lime(model: Model, trace: Trace, generator: torch.Generator, *, samples: int
     Args:
         samples: variants of each text.
     """
-    attr, odds = captum_attr(), odds_of_present(model, trace)
+    attr, odds = captum_attr(), log_odds_of_masked(model, trace)
     from captum._utils.models.linear_model import SkLearnRidge
     from captum.attr._core.lime import get_exp_kernel_similarity_function
 
@@ -145,7 +145,7 @@ def shap(model: Model, trace: Trace, generator: torch.Generator, *, orders: int 
         orders: in which items join, drawn at random.
     """
     items = trace.encoded.items
-    method = captum_attr().ShapleyValueSampling(odds_of_present(model, trace))
+    method = captum_attr().ShapleyValueSampling(log_odds_of_masked(model, trace))
     texts = torch.arange(len(items), device=items.device)
     with seeded_by(generator):
         values = method.attribute(

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from heedful.attribution.leave_one_out import leave_one_out_imposed
 from heedful.attribution.variants import VariantReader, has_variant_reader, in_precision
-from heedful.measures import TIED, total_variation
+from heedful.measures import TIED, total_variation_distance
 from heedful.models.attention_model import AttentionModel
 from heedful.types import Model, Trace
 
@@ -94,7 +94,7 @@ def _doubtful(
     result = torch.zeros_like(items)
     for own, of_text in zip(logits, whole, strict=True):
         without, is_defined = own.softmax(-1), items & ~own.isnan().any(-1)
-        moved = total_variation(without, of_text[:, None].expand_as(without))
+        moved = total_variation_distance(without, of_text[:, None].expand_as(without))
         # Where logits are off by e at most, the total variation distance is by e (1 - sum of p^2), to first order.
         off = 1.1 * error * (1 - without.square().sum(-1)).where(is_defined, 0.0).amax(1)
         result |= close_calls(moved, is_defined, off)

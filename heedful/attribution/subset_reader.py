@@ -10,7 +10,7 @@ from torch import Tensor
 
 from heedful.attribution.deletion import Parts
 from heedful.attribution.items import item_of_token
-from heedful.attribution.subsets import logits_of_parts
+from heedful.attribution.subsets import logits_of_subsets
 from heedful.attribution.variants import VariantReader
 from heedful.types import Batch, Model, Trace
 
@@ -82,7 +82,7 @@ class SubsetReader:
             if sets:
                 keep[row, : len(sets), self._places[row]] = np.stack(list(sets.values())).T
         device = self.trace.attention.device
-        read = logits_of_parts(self.model, self.trace, torch.from_numpy(keep).to(device), reader=self.reader)
+        read = logits_of_subsets(self.model, self.trace, torch.from_numpy(keep).to(device), reader=self.reader)
         logits = read.double().cpu().numpy()
         for row, sets in new.items():
             for number, (key, left) in enumerate(sets.items()):
@@ -96,13 +96,13 @@ class _TokensLeft:
 
     def __init__(self, trace: Trace):
         batch: Batch = trace.batch
-        self.tokens, self.owner = batch.tokens.cpu().numpy(), item_of_token(trace).cpu().numpy()
+        self.tokens, self.word_ids = batch.tokens.cpu().numpy(), item_of_token(trace).cpu().numpy()
         self.mask = batch.mask.cpu().numpy()
         self.places = [row.nonzero()[0] for row in trace.encoded.items.cpu().numpy()]
 
     def of(self, row: int, item: int) -> bytes:
-        owner = self.owner[row]
-        return self.tokens[row][((owner == self.places[row][item]) | (owner < 0)) & self.mask[row]].tobytes()
+        word_ids = self.word_ids[row]
+        return self.tokens[row][((word_ids == self.places[row][item]) | (word_ids < 0)) & self.mask[row]].tobytes()
 
 
 def softmax(logits: Float[ndarray, "set classes"]) -> Float[ndarray, "set classes"]:

@@ -24,7 +24,7 @@ TOKENS = 2**10
 
 
 @torch.no_grad()
-def logits_of_parts(
+def logits_of_subsets(
     model: Model,
     trace: Trace,
     keep: Parts,
@@ -64,7 +64,7 @@ def _sequences(
 ) -> Int[ndarray, "batch part place"]:
     """The tokens of each chosen part, as the reader numbers them."""
     batch = trace.batch
-    stays = ((batch.mask & ~batch.attendable)[:, None] | keep) & chosen[..., None]
+    stays = ((batch.mask & ~batch.attendable_mask)[:, None] | keep) & chosen[..., None]
     text, part, place = (index.cpu().numpy() for index in stays.nonzero(as_tuple=True))
     # Parts stand one after another: the number of a token in its own is its number among all but for where that begins.
     own = text * chosen.shape[1] + part
@@ -76,7 +76,7 @@ def _sequences(
 
 
 @torch.no_grad()
-def logits_of_zeroed(model: Model, trace: Trace, keep: Parts) -> Float[Tensor, "batch part classes"]:
+def logits_with_zeroed_words(model: Model, trace: Trace, keep: Parts) -> Float[Tensor, "batch part classes"]:
     """Logits of each text with the embeddings of all but the kept items set to 0; the text keeps its length.
 
     Hu et al.'s (2023) published code removes words this way. Attention may still fall on a zeroed item. NaN if the
@@ -84,10 +84,10 @@ def logits_of_zeroed(model: Model, trace: Trace, keep: Parts) -> Float[Tensor, "
     """
     if not maps_tokens(trace):
         return trace.logits.new_full((*keep.shape[:2], trace.logits.shape[1]), torch.nan)
-    owner = item_of_token(trace)
+    word_ids = item_of_token(trace)
     logits = []
     for part in keep.unbind(1):
-        is_zeroed = ~is_kept(owner, part)
+        is_zeroed = ~is_kept(word_ids, part)
         embedded = trace.embedded.masked_fill(is_zeroed[..., None], 0.0)
         if _reads_tokens_alone(model, trace.batch):
             first, same = _distinct(trace.batch, is_zeroed)
@@ -117,7 +117,7 @@ def _distinct(
     Where zeros alone are left, all texts of one length are the same.
     """
     left = batch.tokens.masked_fill(is_zeroed, -1).masked_fill(~batch.mask, -2)
-    texts, same = torch.cat([left, batch.attendable], 1).unique(dim=0, return_inverse=True)
+    texts, same = torch.cat([left, batch.attendable_mask], 1).unique(dim=0, return_inverse=True)
     first = same.new_full((len(texts),), len(left))
     return first.scatter_reduce_(0, same, torch.arange(len(left), device=same.device), "amin"), same
 

@@ -29,7 +29,7 @@ def indicative_words(subject: Subject, settings: AuditSettings) -> int | None:
     indicates = token_classes(subject.context.token_counts()) >= 0
     words, occurs = subject.context.item_words, torch.zeros(len(indicates), dtype=torch.bool)
     for batch in subject.batches():
-        numbers = batch.tokens[batch.attendable].cpu() if words is None else words.numbers(batch).flatten()
+        numbers = batch.tokens[batch.attendable_mask].cpu() if words is None else words.numbers(batch).flatten()
         occurs[numbers[numbers >= 0]] = True
     return int((indicates & occurs).sum())
 

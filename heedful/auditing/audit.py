@@ -11,13 +11,13 @@ import polars as pl
 import heedful
 from heedful.auditing.about import about_attention
 from heedful.auditing.attended_words import indicative_words, words_of
-from heedful.auditing.companions import adversary_rows, companion_rows, join_shards
+from heedful.auditing.comparison_rows import adversary_rows, companion_rows, join_shards
 from heedful.auditing.description import describe
 from heedful.auditing.heads import asks_of_heads, heads_of
 from heedful.auditing.outcomes import can_impose
-from heedful.auditing.prepared import OwnModel, PreparedAudit, Scores, prepare_audit
+from heedful.auditing.prepared import CustomModel, PreparedAudit, Scores, prepare_audit
 from heedful.auditing.rows import names_of, outcomes_alone, shard_rows
-from heedful.auditing.shards import Facts, Shard
+from heedful.auditing.shards import Shard, ShardInfo
 from heedful.auditing.subject import Subject
 from heedful.auditing.words import OwnWords
 from heedful.models.hugging_face.attention_view import TransformerModel
@@ -34,7 +34,7 @@ from heedful.schema import (
     Words,
 )
 from heedful.settings import AuditSettings
-from heedful.settings.comparison_models import Companions
+from heedful.settings.comparison_models import ComparisonModels
 from heedful.settings.validation import update_settings
 from heedful.training.trained import Trained
 from heedful.types import Batch, Dataset, Model
@@ -110,7 +110,7 @@ def audit(
     model: Trained | Model,
     data: Dataset | Sequence[Batch],
     settings: AuditSettings | None = None,
-    companions: Companions[Trained | Model] = Companions(),  # noqa: B008 (frozen)
+    comparison_models: ComparisonModels[Trained | Model] = ComparisonModels(),  # noqa: B008 (frozen)
     *,
     words: OwnWords | None = None,
     name: str = "",
@@ -130,21 +130,21 @@ def audit(
         device: where it is measured; None: our models on the processor, others where they are.
         report: called with (texts done, texts in all) after every batch.
     """
-    own = OwnModel(words, name, labels)
-    prepared = prepare_audit(model, data, settings, companions, own=own, scores=scores, device=device)
+    own = CustomModel(words, name, labels)
+    prepared = prepare_audit(model, data, settings, comparison_models, own=own, scores=scores, device=device)
     shards: list[Shard] = []
     for number in range(len(prepared.shards)):
         done = sum(shard.facts.texts for shard in shards)
         shards.append(
             audit_shard(prepared, number, report and partial(_from, done, len(prepared.subject.texts), report))
         )
-    rest, whole = audit_rest(prepared), join_shards(shards)
+    rest, whole = audit_extras(prepared), join_shards(shards)
     outcomes = pl.concat([whole.outcomes, rest.outcomes])
     return Audit(whole.rows, whole.examples, verdict_of(prepared, whole.rows, outcomes, whole.facts, rest), outcomes)
 
 
 @dataclass(frozen=True)
-class Rest:
+class AuditExtras:
     """Parts of an audit that are not of its shards.
 
     Args:
@@ -173,16 +173,19 @@ def audit_shard(prepared: PreparedAudit, number: int, report: Callable[[int], No
         report: called with the number of its texts done after every batch.
     """
     began, chosen, settings = time.perf_counter(), prepared.shards[number], prepared.settings
-    subject, companions = prepared.subject.part(chosen), prepared.companions.map(lambda other: other.part(chosen))
+    subject, comparison_models = (
+        prepared.subject.part(chosen),
+        prepared.comparison_models.map(lambda other: other.part(chosen)),
+    )
     shard = shard_rows(subject, settings, number, report)
-    shard = replace(shard, rows=pl.concat([shard.rows, *companion_rows(subject, companions, settings)]))
-    if companions.adversaries:
-        adversaries, predictions = adversary_rows(subject, companions.adversaries)
+    shard = replace(shard, rows=pl.concat([shard.rows, *companion_rows(subject, comparison_models, settings)]))
+    if comparison_models.adversaries:
+        adversaries, predictions = adversary_rows(subject, comparison_models.adversaries)
         shard = replace(shard, adversaries=adversaries, predictions=predictions)
     return replace(shard, facts=replace(shard.facts, seconds=time.perf_counter() - began))
 
 
-def audit_rest(prepared: PreparedAudit) -> Rest:
+def audit_extras(prepared: PreparedAudit) -> AuditExtras:
     """What is measured of the model beside the shards of its texts."""
     began, subject, settings = time.perf_counter(), prepared.subject, prepared.settings
     model, data = prepared.model, prepared.data
@@ -191,11 +194,15 @@ def audit_rest(prepared: PreparedAudit) -> Rest:
     if isinstance(model, TransformerModel) and isinstance(data, Dataset) and asks_of_heads(settings):
         heads = heads_of(model, data, settings)
     indicative = words.polar if words else indicative_words(subject, settings)
-    return Rest(dev, words, indicative, heads, time.perf_counter() - began)
+    return AuditExtras(dev, words, indicative, heads, time.perf_counter() - began)
 
 
 def verdict_of(
-    prepared: PreparedAudit, rows: pl.DataFrame | pl.LazyFrame, outcomes: pl.DataFrame, facts: Facts, rest: Rest
+    prepared: PreparedAudit,
+    rows: pl.DataFrame | pl.LazyFrame,
+    outcomes: pl.DataFrame,
+    facts: ShardInfo,
+    rest: AuditExtras,
 ) -> Verdict:
     """The verdict, from the rows and outcomes of all texts and the rest."""
     subject, model, data = prepared.subject, prepared.model, prepared.data
@@ -210,7 +217,7 @@ def verdict_of(
         about=about,
         heads=rest.heads,
         notes=(*(data.notes if isinstance(data, Dataset) else ()), *subject.notes, *subject.given.notes),
-        not_asked=dict(facts.not_asked),
+        skipped=dict(facts.skipped),
         substitutions=facts.substitutions,
         synonym_source=" ".join(facts.synonym_sources),
         milliseconds={name: 1_000 * own / max(1, facts.texts) for name, own in facts.ranking_seconds.items()},

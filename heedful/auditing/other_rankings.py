@@ -7,9 +7,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from heedful.attribution.external_scores import (
-    GivenScores,
+    ExternalScores,
     TextWords,
-    given_scores,
+    external_scores_of,
     match_scores,
     read_scores,
     words_of_examples,
@@ -18,7 +18,7 @@ from heedful.attribution.methods import ATTRIBUTIONS
 from heedful.auditing.shards import shard_generator
 from heedful.auditing.subject import Subject
 from heedful.battery.evidence import RANKINGS
-from heedful.errors import SettingError, pick
+from heedful.errors import SettingError, lookup
 from heedful.schema.rankings import BOUNDS, TAKEN
 from heedful.settings import AuditSettings
 from heedful.settings.data_folder import user_path
@@ -29,7 +29,7 @@ OfTrace = Callable[[Model, Trace], dict[str, Float[Tensor, "batch item"]]]
 
 def rankings_beside(subject: Subject, settings: AuditSettings, shard: int = 0) -> OfTrace:
     """From a model and what it made of a batch to the scores of its items by name, NaN in texts that have none."""
-    methods = {name: pick("ranking", name, ATTRIBUTIONS) for name in settings.rankings}
+    methods = {name: lookup("ranking", name, ATTRIBUTIONS) for name in settings.rankings}
     generators = {name: shard_generator(settings.seed, f"ranking {name}", shard) for name in methods}
 
     def scores(model: Model, trace: Trace) -> dict[str, Float[Tensor, "batch item"]]:
@@ -39,20 +39,20 @@ def rankings_beside(subject: Subject, settings: AuditSettings, shard: int = 0) -
     return scores
 
 
-def match_given(
+def match_external_scores(
     scores: Mapping[str, object] | str | Path | None, subject: Subject, settings: AuditSettings
-) -> GivenScores:
+) -> ExternalScores:
     """Scores from outside, laid over the words of the subject's texts.
 
     Args:
-        scores: by name, as `given_scores` takes them; or a file, which may hold scores of several names.
+        scores: by name, as `external_scores_of` takes them; or a file, which may hold scores of several names.
     """
     if scores is None:
-        return GivenScores()
+        return ExternalScores()
     texts, taken = text_words(subject), taken_names(settings)
     if isinstance(scores, str | Path):
         return match_scores(read_scores(user_path(str(scores), "--scores")), texts, taken=taken)
-    return given_scores(scores, texts, taken=taken)
+    return external_scores_of(scores, texts, taken=taken)
 
 
 def taken_names(settings: AuditSettings) -> Sequence[str]:
@@ -73,7 +73,7 @@ def text_words(subject: Subject) -> list[TextWords]:
                 raise SettingError(
                     "scores need the words of the texts where attention weighs several tokens together; give `words`."
                 )
-            count = int(batch.attendable[row].sum()) if words is None else len(words)
+            count = int(batch.attendable_mask[row].sum()) if words is None else len(words)
             texts.append(_own_words(number, count, words))
     return texts
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from heedful.auditing.classifier import check_same_words, subject_of_classifier
-from heedful.auditing.other_rankings import match_given
+from heedful.auditing.other_rankings import match_external_scores
 from heedful.auditing.subject import Subject, subject_of, subject_of_batches
 from heedful.auditing.validation import named, validate_batches, validate_labels, validate_model
 from heedful.auditing.words import OwnWords
@@ -15,7 +15,7 @@ from heedful.data.batching import shards_of
 from heedful.errors import SettingError
 from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.settings import AuditSettings, key_of
-from heedful.settings.comparison_models import Companions
+from heedful.settings.comparison_models import ComparisonModels
 from heedful.training.trained import Trained
 from heedful.types import Batch, Dataset, Model
 
@@ -25,7 +25,7 @@ Checked = TypeVar("Checked")
 
 
 @dataclass(frozen=True)
-class OwnModel:
+class CustomModel:
     """What a user says of a model of their own.
 
     Args:
@@ -54,7 +54,7 @@ class PreparedAudit:
     data: Dataset | Sequence[Batch]
     settings: AuditSettings
     subject: Subject
-    companions: Companions[Subject]
+    comparison_models: ComparisonModels[Subject]
     subject_for: Callable[..., Subject]
 
     @cached_property
@@ -71,9 +71,9 @@ def prepare_audit(
     model: Trained | Model,
     data: Dataset | Sequence[Batch],
     settings: AuditSettings | None = None,
-    companions: Companions[Trained | Model] = Companions(),  # noqa: B008 (frozen)
+    comparison_models: ComparisonModels[Trained | Model] = ComparisonModels(),  # noqa: B008 (frozen)
     *,
-    own: OwnModel = OwnModel(),  # noqa: B008 (frozen)
+    own: CustomModel = CustomModel(),  # noqa: B008 (frozen)
     scores: Scores | None = None,
     device: str | None = None,
 ) -> PreparedAudit:
@@ -84,12 +84,12 @@ def prepare_audit(
         device: where it is measured; None: our models on the processor, others where they are.
     """
     settings = _checked(settings or AuditSettings(), AuditSettings, "settings")
-    reference = _checked(companions, Companions, "companions").reference
+    reference = _checked(comparison_models, ComparisonModels, "companions").reference
     described = {"words": own.words, "name": own.name, "labels": own.labels}
     prepare = partial(_subject, data=data, settings=settings, device=device, **described)
     subject = prepare(model, reference=reference if isinstance(reference, Trained) else None)
-    subject = replace(subject, given=match_given(scores, subject, settings))
-    others = Companions(companions.retrained, companions.seeds, companions.adversaries)
+    subject = replace(subject, given=match_external_scores(scores, subject, settings))
+    others = ComparisonModels(comparison_models.retrained, comparison_models.seeds, comparison_models.adversaries)
     beside = others.map(lambda other: _same_classes(subject, prepare(other, words=None, name="", labels=())))
     return PreparedAudit(model, data, settings, subject, beside, partial(prepare, reference=reference))
 

@@ -74,7 +74,7 @@ class Replacements:
         device = trace.batch.tokens.device
         for some in of_similar_length(torch.tensor([len(tokens) for tokens, _, _ in variants]), TOKENS):
             chosen = [variants[number] for number in some.tolist()]
-            tokens, owner, attendable = (
+            tokens, word_ids, attendable_mask = (
                 pad_sequence(list(part), batch_first=True) for part in zip(*chosen, strict=True)
             )
             lengths = torch.tensor([len(own) for own, _, _ in chosen])
@@ -88,8 +88,8 @@ class Replacements:
                 imposed_attention=imposed,
                 tokens=tokens.to(device),
                 mask=mask.to(device),
-                attendable=attendable.to(device),
-                sentence=None if batch.sentence is None else owner.to(device),
+                attendable_mask=attendable_mask.to(device),
+                sentence=None if batch.sentence is None else word_ids.to(device),
                 marks=None,
             )
             with torch.no_grad():
@@ -107,29 +107,31 @@ class _Layout:
     def of(cls, evidence: Evidence, row: int, segments: Segments) -> "_Layout":
         batch = evidence.trace.batch
         length = int(batch.mask[row].sum())
-        tokens, attendable = batch.tokens[row, :length].cpu(), batch.attendable[row, :length].cpu()
-        owner = item_of_token(evidence.trace)[row, :length].cpu()
+        tokens, attendable_mask = batch.tokens[row, :length].cpu(), batch.attendable_mask[row, :length].cpu()
+        word_ids = item_of_token(evidence.trace)[row, :length].cpu()
         places = evidence.items[row].nonzero()[:, 0].tolist()
         number = {place: item for item, place in enumerate(places)}
-        ends = [0, *(1 + (owner.diff() != 0).nonzero()[:, 0]).tolist(), length]
+        ends = [0, *(1 + (word_ids.diff() != 0).nonzero()[:, 0]).tolist(), length]
         runs = []
         for start, end in zip(ends[:-1], ends[1:], strict=True):
-            own, item = (tokens[start:end], attendable[start:end]), number.get(int(owner[start]), -1)
+            own, item = (tokens[start:end], attendable_mask[start:end]), number.get(int(word_ids[start]), -1)
             runs.append((item, own, own if item < 0 else _with_symbols(*own, segments[item])))
         return cls(runs)
 
     def variant(self, left: Bool[ndarray, " item"]) -> tuple[Tensor, Tensor, Tensor]:
         """Tokens, the item of each, and whether attention may weigh it, of the text with the other items replaced."""
         chosen = [own if item < 0 or left[item] else new for item, own, new in self.runs]
-        owner = [torch.full((len(tokens),), item) for (item, _, _), (tokens, _) in zip(self.runs, chosen, strict=True)]
-        return torch.cat([tokens for tokens, _ in chosen]), torch.cat(owner), torch.cat([own for _, own in chosen])
+        word_ids = [
+            torch.full((len(tokens),), item) for (item, _, _), (tokens, _) in zip(self.runs, chosen, strict=True)
+        ]
+        return torch.cat([tokens for tokens, _ in chosen]), torch.cat(word_ids), torch.cat([own for _, own in chosen])
 
 
-def _with_symbols(tokens: Tensor, attendable: Tensor, segment: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+def _with_symbols(tokens: Tensor, attendable_mask: Tensor, segment: tuple[int, ...]) -> tuple[Tensor, Tensor]:
     """Other tokens in place of those that attention may weigh; start and end symbols of the run stay."""
-    real = attendable.nonzero()[:, 0]
+    real = attendable_mask.nonzero()[:, 0]
     if not len(real):
-        return tokens, attendable
+        return tokens, attendable_mask
     before, after = tokens[: int(real[0])], tokens[int(real[-1]) + 1 :]
     new = torch.cat([before, torch.tensor(segment, dtype=tokens.dtype), after])
     place = torch.arange(len(new))
@@ -186,25 +188,25 @@ def _other_tokens(
 ) -> Segments | None:
     """Other tokens, as many as each item has."""
     batch = evidence.trace.batch
-    attendable = batch.attendable[row].cpu()
-    drawn = draw_words(counts, batch.tokens[row].cpu()[attendable].numpy(), generator)
+    attendable_mask = batch.attendable_mask[row].cpu()
+    drawn = draw_words(counts, batch.tokens[row].cpu()[attendable_mask].numpy(), generator)
     if drawn is None:
         return None
     if items_are_tokens(evidence.trace):
         return [(token,) for token in drawn.tolist()]
-    owner = item_of_token(evidence.trace)[row].cpu()[attendable].tolist()
+    word_ids = item_of_token(evidence.trace)[row].cpu()[attendable_mask].tolist()
     places = evidence.items[row].nonzero()[:, 0].tolist()
     return [
-        tuple(token for token, item in zip(drawn.tolist(), owner, strict=True) if item == place) for place in places
+        tuple(token for token, item in zip(drawn.tolist(), word_ids, strict=True) if item == place) for place in places
     ]
 
 
 def _other_sentences(evidence: Evidence, row: int, pool: Segments, generator: np.random.Generator) -> Segments | None:
     """A different sentence for each of the text's own."""
-    batch, owner = evidence.trace.batch, item_of_token(evidence.trace)[row]
+    batch, word_ids = evidence.trace.batch, item_of_token(evidence.trace)[row]
     drawn = []
     for place in evidence.items[row].nonzero()[:, 0].tolist():
-        own = tuple(batch.tokens[row][(owner == place) & batch.attendable[row]].tolist())
+        own = tuple(batch.tokens[row][(word_ids == place) & batch.attendable_mask[row]].tolist())
         others = [sentence for number in generator.permutation(len(pool))[:TRIES] if (sentence := pool[number]) != own]
         if not others:
             return None
@@ -242,7 +244,7 @@ def _masks(evidence: Evidence, row: int) -> Segments:
         raise SettingError(
             f"outcome.replace_with must be 'word': the tokenizer of {model.classifier.name} has no mask token."
         )
-    vocabulary, owner = model.classifier.network.vocabulary, item_of_token(evidence.trace)[row]
+    vocabulary, word_ids = model.classifier.network.vocabulary, item_of_token(evidence.trace)[row]
     tokens = evidence.trace.batch.tokens[row] // vocabulary * vocabulary + mask
     places = evidence.items[row].nonzero()[:, 0].tolist()
-    return [tuple(tokens[owner == place].tolist()) for place in places]
+    return [tuple(tokens[word_ids == place].tolist()) for place in places]

@@ -19,8 +19,8 @@ from heedful.auditing.checked_trace import validate_unchanged
 from heedful.auditing.other_rankings import rankings_beside
 from heedful.auditing.outcomes import Costs, Judge
 from heedful.auditing.shards import (
-    Facts,
     Shard,
+    ShardInfo,
     join_facts,
     shard_generator,
     sorted_examples,
@@ -32,7 +32,7 @@ from heedful.auditing.words import check_count
 from heedful.battery import BATTERY, Evidence
 from heedful.data.batching import rows_of_batch
 from heedful.data.tokenizer import spans_in
-from heedful.errors import SettingError, pick
+from heedful.errors import SettingError, lookup
 from heedful.models.linearity import validate_linearity
 from heedful.schema import EXAMPLES, ROWS
 from heedful.settings import AuditSettings
@@ -81,7 +81,7 @@ def shard_rows(
     parts: list[pl.DataFrame] = []
     outcomes: list[pl.DataFrame] = []
     texts: list[pl.DataFrame] = []
-    facts: list[Facts] = []
+    facts: list[ShardInfo] = []
     done, first = 0, None
     for batch in subject.batches():
         with torch.no_grad():
@@ -111,14 +111,14 @@ def shard_rows(
     )
 
 
-def _facts(test: str, findings: Findings, settings: AuditSettings) -> Facts:
+def _facts(test: str, findings: Findings, settings: AuditSettings) -> ShardInfo:
     """What a test says of a batch beside its numbers."""
-    is_worth_saying = findings.not_asked and (settings.tests or not BATTERY[test].needs_marks)
+    is_worth_saying = findings.skipped and (settings.tests or not BATTERY[test].needs_rationales)
     questions = BATTERY[test].questions if is_worth_saying else ()
-    return Facts(
+    return ShardInfo(
         substitutions_of(Counter(findings.substitutions)),
         (findings.synonym_source,) if findings.synonym_source else (),
-        {question.name: findings.not_asked for question in questions},
+        {question.name: findings.skipped for question in questions},
     )
 
 
@@ -131,7 +131,7 @@ def check_names(settings: AuditSettings) -> None:
     """Raise where a test, an option or a ranking of that name is unknown, or one ranking is named twice."""
     chosen_tests(settings)
     for name in settings.rankings:
-        pick("ranking", name, ATTRIBUTIONS)
+        lookup("ranking", name, ATTRIBUTIONS)
     if len({*settings.rankings}) < len(settings.rankings):
         raise SettingError(f"rankings must be named once each; they are {', '.join(settings.rankings)}.")
 
@@ -139,9 +139,9 @@ def check_names(settings: AuditSettings) -> None:
 def chosen_tests(settings: AuditSettings) -> dict[str, Callable[..., Findings]]:
     """The tests by name, `prediction` always among them, with their options set."""
     for name in settings.tests:
-        pick("test", name, {**BATTERY, OUTCOME: None})
+        lookup("test", name, {**BATTERY, OUTCOME: None})
     for name, options in settings.options.items():  # also of tests that are not chosen
-        bind_options(pick("test", name, BATTERY).function, options, f"test '{name}'")
+        bind_options(lookup("test", name, BATTERY).function, options, f"test '{name}'")
     costs = ("default", "deep") if settings.deep else ("default",)
     wanted = settings.tests or tuple(name for name, test in BATTERY.items() if test.cost in costs)
     names = ["prediction", *(name for name in BATTERY if name != "prediction" and name in wanted)]

@@ -12,13 +12,13 @@ from heedful.schema import OUTCOMES, ROWS, Substitution
 
 
 @dataclass(frozen=True)
-class Facts:
+class ShardInfo:
     """What a shard says beside its rows.
 
     Args:
         substitutions: the words that gave way to synonyms in any text, the most frequent first.
         synonym_sources: where the synonyms come from, as sentences.
-        not_asked: why, for each question that could not be asked.
+        skipped: why, for each question that could not be asked.
         texts: how many it has.
         seconds: how long it took.
         ranking_seconds: time that the scores of each ranking took.
@@ -27,7 +27,7 @@ class Facts:
 
     substitutions: tuple[Substitution, ...] = ()
     synonym_sources: tuple[str, ...] = ()
-    not_asked: Mapping[str, str] = field(default_factory=dict)
+    skipped: Mapping[str, str] = field(default_factory=dict)
     texts: int = 0
     seconds: float = 0.0
     ranking_seconds: Mapping[str, float] = field(default_factory=dict)
@@ -48,28 +48,28 @@ class Shard:
     rows: pl.DataFrame
     examples: pl.DataFrame
     outcomes: pl.DataFrame
-    facts: Facts = field(default_factory=Facts)
+    facts: ShardInfo = field(default_factory=ShardInfo)
     adversaries: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=ROWS))
     predictions: pl.DataFrame = field(default_factory=pl.DataFrame)
 
 
-def join_facts(facts: Iterable[Facts]) -> Facts:
+def join_facts(facts: Iterable[ShardInfo]) -> ShardInfo:
     """What the shards say together."""
     pairs: Counter[tuple[str, str]] = Counter()
     sources: dict[str, None] = {}
-    not_asked: dict[str, str] = {}
+    skipped: dict[str, str] = {}
     texts, seconds = 0, 0.0
     ranking_seconds: Counter[str] = Counter()
     passes: Counter[str] = Counter()
     for each in facts:
         pairs.update({(own.word, own.replacement): own.texts for own in each.substitutions})
         sources |= dict.fromkeys(each.synonym_sources)
-        not_asked |= each.not_asked
+        skipped |= each.skipped
         texts, seconds = texts + each.texts, seconds + each.seconds
         ranking_seconds.update(each.ranking_seconds)
         passes.update(each.passes)
-    return Facts(
-        substitutions_of(pairs), tuple(sources), not_asked, texts, seconds, dict(ranking_seconds), dict(passes)
+    return ShardInfo(
+        substitutions_of(pairs), tuple(sources), skipped, texts, seconds, dict(ranking_seconds), dict(passes)
     )
 
 

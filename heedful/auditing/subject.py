@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from heedful.attribution.external_scores import GivenScores
+from heedful.attribution.external_scores import ExternalScores
 from heedful.attribution.items import item_of_token, items_are_tokens
 from heedful.auditing.audited_texts import SOME, batches_of_run, chosen_texts
 from heedful.auditing.checked_trace import checked_trace, validate_gradient, validate_trace
@@ -66,7 +66,7 @@ class Subject:
     site: str | None = None
     scope: str | None = None
     notes: tuple[str, ...] = ()
-    given: GivenScores = field(default_factory=GivenScores)
+    given: ExternalScores = field(default_factory=ExternalScores)
     sentences: Callable[[], Sequence[tuple[int, ...]]] | None = None
 
     @property
@@ -201,7 +201,7 @@ def subject_of_batches(
         texts=[index for batch in batches for index in batch.index.tolist()],
         batches=Batches(
             [len(batch.labels) for batch in batches],
-            [int(batch.attendable.sum()) for batch in batches],
+            [int(batch.attendable_mask.sum()) for batch in batches],
             batches.__getitem__,
         ),
         context=context,

@@ -90,7 +90,7 @@ def _validate_batch(batch: Batch, which: str) -> None:
     for field in ("index", "labels"):
         part = as_tensor(getattr(batch, field), f"`{field}` {which}", "[batch]", "whole numbers")
         check_shape(part, f"`{field}` {which}", (texts,))
-    for field in ("mask", "attendable"):
+    for field in ("mask", "attendable_mask"):
         part = as_tensor(getattr(batch, field), f"`{field}` {which}", "[batch, time]", "booleans")
         check_shape(part, f"`{field}` {which}", (texts, time))
     for field in ("query_tokens", "query_mask", "sentence", "imposed_attention"):
@@ -99,9 +99,11 @@ def _validate_batch(batch: Batch, which: str) -> None:
             raise SettingError(
                 f"`{field}` {which} must be None, or [batch, ...] with its {texts} texts; it is {named(part)}."
             )
-    if (batch.attendable & ~batch.mask).any():
-        raise SettingError(f"`attendable` {which} must be False wherever `mask` is (on padding); somewhere it is True.")
-    empty = ~batch.attendable.any(1)
+    if (batch.attendable_mask & ~batch.mask).any():
+        raise SettingError(
+            f"`attendable_mask` {which} must be False wherever `mask` is (on padding); somewhere it is True."
+        )
+    empty = ~batch.attendable_mask.any(1)
     if empty.any():
         number = int(batch.index[int(empty.nonzero()[0])])
         raise SettingError(f"every text must have a token that attention may weigh; text {number} {which} has none.")

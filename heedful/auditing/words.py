@@ -48,7 +48,7 @@ def _lookup(words: Mapping[int, str] | Callable[[int], str]) -> Callable[[int], 
 
 def _spoken(lookup: Callable[[int], str], batches: Sequence[Batch]) -> dict[int, str]:
     """The word of every token that attention may weigh."""
-    tokens = sorted({token for batch in batches for token in batch.tokens[batch.attendable].unique().tolist()})
+    tokens = sorted({token for batch in batches for token in batch.tokens[batch.attendable_mask].unique().tolist()})
     spoken: dict[int, str] = {}
     for token in tokens:
         try:
@@ -90,13 +90,13 @@ def _texts(spoken: Mapping[int, str], batches: Sequence[Batch], *, by_token: boo
     texts: ByText = {}
     for batch in batches:
         for row, number in enumerate(batch.index.tolist()):
-            kept = batch.attendable[row]
+            kept = batch.attendable_mask[row]
             names = [spoken[token] for token in batch.tokens[row][kept].tolist()]
             if not by_token and batch.sentence is not None:
                 owners = batch.sentence[row][kept].tolist()
-                members = {owner: [] for owner in range(max(owners) + 1)}
-                for owner, name in zip(owners, names, strict=True):
-                    members[owner].append(name)
+                members = {word_ids: [] for word_ids in range(max(owners) + 1)}
+                for word_ids, name in zip(owners, names, strict=True):
+                    members[word_ids].append(name)
                 names = [" ".join(own) for own in members.values()]
             texts[number] = tuple(names)
     return texts
@@ -112,7 +112,7 @@ def _by_text(words: Sequence[Sequence[str]], batches: Sequence[Batch], *, by_tok
         if isinstance(own, str) or not isinstance(own, Sequence) or not all(isinstance(word, str) for word in own):
             raise SettingError(f"{wanted}; that of a text is {own!r:.60}. {OR_BY_NUMBER}")
     if by_token:
-        counts = [count for batch in batches for count in batch.attendable.sum(1).tolist()]
+        counts = [count for batch in batches for count in batch.attendable_mask.sum(1).tolist()]
         for number, own, count in zip(numbers, words, counts, strict=True):
             check_count(own, count, number)
     return {number: tuple(map(_valid, own)) for number, own in zip(numbers, words, strict=True)}
@@ -132,7 +132,7 @@ def _mostly(by_text: ByText, batches: Sequence[Batch]) -> dict[int, str]:
     uses: dict[int, Counter[str]] = {}
     for batch in batches:
         for row, number in enumerate(batch.index.tolist()):
-            tokens = batch.tokens[row][batch.attendable[row]].tolist()
+            tokens = batch.tokens[row][batch.attendable_mask[row]].tolist()
             for token, word in zip(tokens, by_text[number], strict=True):
                 uses.setdefault(token, Counter())[word] += 1
     most = {token: (*counter.most_common(1)[0], counter.total()) for token, counter in uses.items()}

@@ -12,15 +12,15 @@ from torch import Tensor
 
 from heedful.battery.checked_witness import check_adversarial_attention
 from heedful.battery.evidence import Evidence, undefined_where
-from heedful.battery.question import BatteryTest, Columns, Question, Triple, mean, of_100
+from heedful.battery.question import BatteryTest, Columns, Question, ValueFloorBest, mean, per_100
 from heedful.exact import (
-    answer_stands_on_bracket,
-    answer_stands_without_top,
     eps_max_js,
     eps_max_js_bracket,
+    prediction_survives_on_items,
+    prediction_survives_without_top,
     without_top,
 )
-from heedful.measures import js_divergence, total_variation
+from heedful.measures import js_divergence, total_variation_distance
 from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.models.hugging_face.same_prediction import most_different
 from heedful.types import Findings, Solver
@@ -100,7 +100,7 @@ def _moved(
     decode: Decode, candidates: Float[Tensor, "batch candidate item"], probabilities: Float[Tensor, "batch classes"]
 ) -> Float[Tensor, "batch candidate"]:
     predictions = torch.stack([decode(candidate).softmax(-1) for candidate in candidates.unbind(1)], 1)
-    return total_variation(predictions, probabilities[:, None].expand_as(predictions))
+    return total_variation_distance(predictions, probabilities[:, None].expand_as(predictions))
 
 
 def _js(p: Tensor, q: Tensor) -> Tensor:
@@ -176,7 +176,7 @@ def _solved(
     )
     if item_logits.shape[-1] == 2:
         best = eps_max_js(*problem, eps)
-        stands = {f"without_top_{top}": answer_stands_without_top(*shuffled, top, eps).double() for top in TOPS}
+        stands = {f"without_top_{top}": prediction_survives_without_top(*shuffled, top, eps).double() for top in TOPS}
         return {"js": best.js, "js_upper": best.js, **stands}, "exact", best.attention
     bracket = eps_max_js_bracket(*problem, eps)
     # All tops at once: what the witness leaves to be solved is little, and costs about the same for more texts.
@@ -184,7 +184,7 @@ def _solved(
     weights, logits, items, known = (
         torch.cat([part] * len(TOPS)) for part in (*shuffled, bracket.attention.gather(1, order))
     )
-    stands = answer_stands_on_bracket(weights, logits, items, usable, eps, known=known).chunk(len(TOPS))
+    stands = prediction_survives_on_items(weights, logits, items, usable, eps, known=known).chunk(len(TOPS))
     values = {f"without_top_{top}": own for top, own in zip(TOPS, stands, strict=True)}
     return {"js": bracket.lower, "js_upper": bracket.upper, **values}, "bound", bracket.attention
 
@@ -226,12 +226,12 @@ def _witnessed(
     return values, best.attention.cpu().where(best.is_found.cpu()[:, None], nan)
 
 
-def _without_top(columns: Columns) -> Triple:
+def _without_top(columns: Columns) -> ValueFloorBest:
     value = 1 - columns["adversarial_attention.without_top_1"]
     return value, torch.zeros_like(value), torch.ones_like(value)
 
 
-def _closeness(columns: Columns) -> Triple:
+def _closeness(columns: Columns) -> ValueFloorBest:
     cap = columns["adversarial_attention.cap"]
     value = 1 - columns["adversarial_attention.js"] / cap.where(cap > 0, nan)
     return value, torch.zeros_like(value), torch.ones_like(value)
@@ -257,8 +257,8 @@ TEST = BatteryTest(
             best_kind="ceiling",
             unit="share",
             sentence=lambda answer: (
-                f"For {of_100(1 - answer.value)} texts the answer stands with no attention at all on the most attended "
-                f"{answer.item}; for {of_100(answer.details['stands without the top 3'])}, with none on the top three."
+                f"For {per_100(1 - answer.value)} texts the prediction stays with no attention on the most attended "
+                f"{answer.item}; for {per_100(answer.details['stands without the top 3'])}, with none on the top three."
             ),
             details=lambda columns: {
                 "stands without the top 3": mean("adversarial_attention.without_top_3")(columns),

@@ -8,11 +8,11 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.battery.question import Columns, Question, Triple, Values
+from heedful.battery.question import Columns, Question, ValueFloorBest, Values
 from heedful.exact.adversary import js_of_single, loss_of_overlap
 from heedful.exact.frozen import frozen_optimum
 from heedful.exact.linear_form import normalised_attention
-from heedful.measures import js_divergence, total_variation
+from heedful.measures import js_divergence, total_variation_distance
 from heedful.models.attention_model import AttentionModel
 from heedful.types import LinearModel, Model, Trace
 
@@ -178,7 +178,7 @@ def constant_adversary(probabilities: Float[Tensor, "text classes"]) -> Float[Te
     tensor([0.2500, 0.0000, 0.7500], dtype=torch.float64)
     """
     constant = best_constant(probabilities)
-    return total_variation(probabilities.double(), constant.expand_as(probabilities))
+    return total_variation_distance(probabilities.double(), constant.expand_as(probabilities))
 
 
 def rescaling_adversary(probabilities: Float[Tensor, "text classes"]) -> Float[Tensor, " text"]:
@@ -251,7 +251,7 @@ def adversary_rows(
 
     `tvd`; `js`; `loss` = tvd - js / ln 2; `apart`, the TVD of its prediction from its own best constant one.
     """
-    tvd = total_variation(probabilities.double(), base_probabilities.double())
+    tvd = total_variation_distance(probabilities.double(), base_probabilities.double())
     js = js_divergence(attention.double(), base_attention.double(), items)
     return {"tvd": tvd, "js": js, "loss": tvd - js / log(2), "apart": constant_adversary(probabilities)}
 
@@ -335,13 +335,13 @@ def families(columns: Columns) -> list[Family]:
     ]
 
 
-def _frozen(columns: Columns) -> Triple:
+def _frozen(columns: Columns) -> ValueFloorBest:
     by_seed = families(columns)
     value = columns["attefa.frozen_tvd"] * _per_divergence([each.frozen for each in by_seed])
     return value, torch.zeros_like(value), _constant(columns, by_seed)
 
 
-def _attefa(columns: Columns) -> Triple:
+def _attefa(columns: Columns) -> ValueFloorBest:
     by_seed = families(columns)
     moved = [columns[f"{TRAINED}.tvd_{each.best + 1}"][seed] for seed, each in enumerate(by_seed)]
     value = torch.stack(moved) * _per_divergence([each.seeds[each.best] for each in by_seed])

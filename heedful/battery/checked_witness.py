@@ -9,7 +9,7 @@ from torch import Tensor
 from heedful.battery.evidence import Evidence
 from heedful.errors import HeedfulError
 from heedful.exact import item_margins
-from heedful.measures import js_divergence, total_variation
+from heedful.measures import js_divergence, total_variation_distance
 from heedful.models.linearity import logit_tolerance
 
 ROUNDING = 1e-6
@@ -38,7 +38,7 @@ def check_adversarial_attention(
     own = own / own.sum(1, keepdim=True)
     on_items, in_all = attention.clamp_min(0.0).masked_fill(~items, 0.0).sum(1), attention.abs().sum(1)
     apart = js_divergence(own, attention, items)
-    moved = total_variation(evidence.decode(attention).softmax(-1), evidence.decode(own).softmax(-1)).double()
+    moved = total_variation_distance(evidence.decode(attention).softmax(-1), evidence.decode(own).softmax(-1)).double()
     claims = (
         _equal("its weights on the items should sum to", torch.ones_like(js), on_items),
         _equal("the sizes of all its weights should sum to", torch.ones_like(js), in_all),

@@ -8,10 +8,10 @@ from jaxtyping import Bool, Float, Int
 from pydantic import Field
 from torch import Tensor
 
-from heedful.attribution import logits_of_zeroed
+from heedful.attribution import logits_with_zeroed_words
 from heedful.battery.evidence import Evidence, undefined_where
-from heedful.battery.question import BatteryTest, Columns, Question, Triple, Values
-from heedful.errors import pick
+from heedful.battery.question import BatteryTest, Columns, Question, ValueFloorBest, Values
+from heedful.errors import lookup
 from heedful.settings import Positive
 from heedful.types import Findings
 
@@ -51,7 +51,7 @@ def comprehensiveness_sufficiency(
         erase: how words are taken away: deleted from the text, or ("zero") their embeddings set to 0 as in Hu et al.'s
             code.
     """
-    pick("erase", erase, ERASED)
+    lookup("erase", erase, ERASED)
     orders = {
         "attention": evidence.ranking("attention"),
         # The order that also breaks ties of the others: uniform attention is then the floor itself.
@@ -73,9 +73,11 @@ def comprehensiveness_sufficiency(
             }
     for name, by_size in zip(given, of_given.masked_fill(undefined, torch.nan).unbind(2), strict=True):
         means = dict(zip((f"{kind}_{name}" for kind in KINDS), by_size.nanmean(2).unbind(1), strict=True))
-        values |= undefined_where(evidence.lacks(name), means)
+        values |= undefined_where(evidence.missing_scores(name), means)
     nothing = torch.zeros_like(evidence.trace.encoded.items[:, None])
-    values["emptied"] = sure_less(evidence, logits_of_zeroed(evidence.model, evidence.trace, nothing).cpu())[:, 0]
+    values["emptied"] = probability_drop_text(
+        evidence, logits_with_zeroed_words(evidence.model, evidence.trace, nothing).cpu()
+    )[:, 0]
     return Findings(undefined_where(evidence.count < 2, values))
 
 
@@ -87,14 +89,18 @@ def _lost(
     tops = torch.cat([top_items(order, items, wanted) for order in orders], 1)
     parts = torch.cat([items[:, None] & ~tops, tops], 1)
     if erase == "zero":
-        logits = logits_of_zeroed(evidence.model, evidence.trace, parts.to(evidence.trace.attention.device)).cpu()
+        logits = logits_with_zeroed_words(
+            evidence.model, evidence.trace, parts.to(evidence.trace.attention.device)
+        ).cpu()
     else:
         logits = evidence.subsets.logits(parts)
-    lost = sure_less(evidence, logits).unflatten(1, (2, -1, len(sizes)))
+    lost = probability_drop_text(evidence, logits).unflatten(1, (2, -1, len(sizes)))
     return lost.masked_fill((wanted >= evidence.count[:, None])[:, None, None], torch.nan)
 
 
-def sure_less(evidence: Evidence, logits: Float[Tensor, "batch part classes"]) -> Float[Tensor, "batch part"]:
+def probability_drop_text(
+    evidence: Evidence, logits: Float[Tensor, "batch part classes"]
+) -> Float[Tensor, "batch part"]:
     """How far the probability of the decision falls."""
     decided = evidence.predicted[:, None, None].expand(-1, logits.shape[1], 1)
     return evidence.probabilities.amax(-1)[:, None] - logits.softmax(-1).gather(-1, decided)[..., 0]
@@ -138,15 +144,15 @@ def _larger_is_better(measure: str, ranking: str) -> Callable[[Columns], Values]
     return value
 
 
-def _between_random_and_leave_one_out(measure: str) -> Callable[[Columns], Triple]:
+def _between_random_and_leave_one_out(measure: str) -> Callable[[Columns], ValueFloorBest]:
     value, floor, best = (_larger_is_better(measure, name) for name in ("attention", "random", "leave_one_out"))
     return lambda columns: (value(columns), floor(columns), best(columns))
 
 
-def confidence_change(lost: float) -> str:
+def probability_drop(lost: float) -> str:
     """A change of a probability in words.
 
-    >>> confidence_change(0.123), confidence_change(-0.01), confidence_change(0.004)
+    >>> probability_drop(0.123), probability_drop(-0.01), probability_drop(0.004)
     ('12 points less sure', '1 point surer', 'as sure')
     """
     count = round(100 * abs(lost))
@@ -167,9 +173,9 @@ TEST = BatteryTest(
             measured=_between_random_and_leave_one_out("comprehensiveness"),
             best_kind="yardstick",
             sentence=lambda answer: (
-                f"Without its most attended {answer.item}s the model is {confidence_change(answer.value)} of its "
-                f"answer; without as many {answer.item}s at random {confidence_change(answer.floor)}, and without "
-                f"those whose leaving out matters most {confidence_change(answer.best)}."
+                f"Without its most attended {answer.item}s the model is {probability_drop(answer.value)} of its "
+                f"answer; without as many {answer.item}s at random {probability_drop(answer.floor)}, and without "
+                f"those whose leaving out matters most {probability_drop(answer.best)}."
             ),
         ),
         Question(
@@ -181,10 +187,10 @@ TEST = BatteryTest(
             measured=_between_random_and_leave_one_out("sufficiency"),
             best_kind="yardstick",
             sentence=lambda answer: (
-                f"From its most attended {answer.item}s alone the model is {confidence_change(1 - answer.value)} of "
+                f"From its most attended {answer.item}s alone the model is {probability_drop(1 - answer.value)} of "
                 f"its answer than from the whole text; from as many {answer.item}s at random "
-                f"{confidence_change(1 - answer.floor)}, and from those whose leaving out matters most "
-                f"{confidence_change(1 - answer.best)}."
+                f"{probability_drop(1 - answer.floor)}, and from those whose leaving out matters most "
+                f"{probability_drop(1 - answer.best)}."
             ),
         ),
     ),

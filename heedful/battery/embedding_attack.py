@@ -11,7 +11,7 @@ from torch.nn.functional import cross_entropy
 
 from heedful.attacks import ascend, ball_of, draw, project
 from heedful.battery.evidence import Context, Evidence, undefined_where
-from heedful.battery.question import BatteryTest, Question, of_100
+from heedful.battery.question import BatteryTest, Question, per_100
 from heedful.battery.stability_measures import (
     Radii,
     against_shuffled,
@@ -22,7 +22,7 @@ from heedful.battery.stability_measures import (
 )
 from heedful.measures import js_divergence
 from heedful.models.attention_model import AttentionModel
-from heedful.models.trace import reread
+from heedful.models.trace import rerun
 from heedful.settings import Count
 from heedful.types import Findings, Model, Trace
 
@@ -57,10 +57,10 @@ def embedding_attack(
         for name, aim in AIMS.items():
 
             def raised(change: Float[Tensor, "batch time embed"], aim: Aim = aim) -> Float[Tensor, " batch"]:
-                return aim(searched, reread(model, searched, change))
+                return aim(searched, rerun(model, searched, change))
 
             change = ascend(raised, start.to(searched.embedded), movable, ball, steps=steps)
-            moved = moves(evidence, reread(evidence.model, trace, project(change.to(trace.embedded), ball)))
+            moved = moves(evidence, rerun(evidence.model, trace, project(change.to(trace.embedded), ball)))
             values |= {f"{measure}_{name}{suffix}": value for measure, value in moved.items()}
     return Findings(undefined_where(evidence.count < 2, values), "search")
 
@@ -106,7 +106,7 @@ TEST = BatteryTest(
             sentence=lambda answer: (
                 "The worst noise that was found, small on each word but chosen to do harm, moves attention "
                 f"{relative_to_shuffled(answer)}; chosen against the answer, it changes "
-                f"{of_100(answer.details['answers change'])} answers."
+                f"{per_100(answer.details['answers change'])} answers."
             ),
             details=answer_moves("embedding_attack", "tvd_answer", "flips_answer"),
         ),

@@ -6,14 +6,14 @@ from torch import Tensor
 
 from heedful.attribution.items import items_with
 from heedful.battery.evidence import Evidence, undefined_where
-from heedful.battery.question import BatteryTest, Question, of_100
+from heedful.battery.question import BatteryTest, Question, per_100
 from heedful.battery.stability_measures import (
     Radii,
     against_shuffled,
     answer_moves,
     moves,
     relative_to_shuffled,
-    reread_changed,
+    rerun_perturbed,
     suffixes,
 )
 from heedful.types import Findings, Trace
@@ -33,7 +33,7 @@ def embedding_noise(evidence: Evidence, generator: torch.Generator, *, radii: Ra
     chosen, noise = noisy_word(evidence.trace, generator)
     values = {"shuffled_js": evidence.shuffled_js}
     own = evidence.trace.embedded[chosen]
-    others = [reread_changed(evidence, chosen, own + radius**0.5 * noise) for radius in radii]
+    others = [rerun_perturbed(evidence, chosen, own + radius**0.5 * noise) for radius in radii]
     for suffix, other in zip(suffixes(radii), others, strict=True):
         values |= {f"{name}{suffix}": value for name, value in moves(evidence, other).items()}
     where = items_with(evidence.trace, chosen)
@@ -51,7 +51,7 @@ def noisy_word(
     trace: Trace, generator: torch.Generator
 ) -> tuple[Bool[Tensor, "batch time"], Float[Tensor, "batch embed"]]:
     """One word of each text, all words equally likely, and standard normal numbers for it."""
-    words = trace.batch.attendable
+    words = trace.batch.attendable_mask
     luck = torch.rand(words.shape, generator=generator).to(words.device).masked_fill(~words, -1.0)
     noise = torch.randn(len(words), trace.embedded.shape[-1], generator=generator, dtype=torch.float64)
     chosen = torch.zeros_like(words).scatter(1, luck.argmax(1, keepdim=True), True)
@@ -72,7 +72,7 @@ TEST = BatteryTest(
             sentence=lambda answer: (
                 "A little noise on how the model sees one word moves attention "
                 f"{relative_to_shuffled(answer)}, and changes "
-                f"{of_100(answer.details['answers change'])} answers."
+                f"{per_100(answer.details['answers change'])} answers."
             ),
             details=answer_moves("embedding_noise"),
         ),

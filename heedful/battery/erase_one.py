@@ -5,7 +5,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from heedful.battery.evidence import Evidence, undefined_where
-from heedful.battery.question import BatteryTest, Columns, Question, Triple, of_100
+from heedful.battery.question import BatteryTest, Columns, Question, ValueFloorBest, per_100
 from heedful.battery.weight_ranks import mean_over
 from heedful.measures import js_divergence
 from heedful.types import Findings
@@ -34,7 +34,7 @@ def erase_one(evidence: Evidence, generator: torch.Generator) -> Findings:
         values[f"delta_attention_{name}"] = _at(evidence.attention, top) - _at(evidence.attention, other)
         top_moves, others_move = top_and_others(moved, evidence.tops(name), items)
         values[f"mean_delta_js_{name}"] = top_moves - others_move
-    return Findings(undefined_where(evidence.weighed < 2, values))
+    return Findings(undefined_where(evidence.num_weighted < 2, values))
 
 
 def top_and_others(
@@ -62,7 +62,7 @@ def _at(values: Float[Tensor, "batch item"], index: Int[Tensor, " batch"]) -> Fl
     return values.gather(1, index[:, None])[:, 0]
 
 
-def _measured(columns: Columns) -> Triple:
+def _measured(columns: Columns) -> ValueFloorBest:
     flips = columns["erase_one.flips_attention"]
     return flips, columns["erase_one.other_flips_attention"], columns["erase_one.some_item_flips"]
 
@@ -80,8 +80,8 @@ TEST = BatteryTest(
             best_kind="ceiling",
             unit="share",
             sentence=lambda answer: (
-                f"Erasing the most attended {answer.item} changes {of_100(answer.value)} decisions, any other "
-                f"{answer.item} at random {of_100(answer.floor)}; for {of_100(answer.best)} texts some single "
+                f"Erasing the most attended {answer.item} changes {per_100(answer.value)} decisions, any other "
+                f"{answer.item} at random {per_100(answer.floor)}; for {per_100(answer.best)} texts some single "
                 f"{answer.item} would."
             ),
         ),

@@ -8,9 +8,9 @@ from torch import Tensor
 
 from heedful.battery.checked_witness import check_flip_set
 from heedful.battery.evidence import RANKINGS, Evidence, affordable, undefined_where
-from heedful.battery.question import BatteryTest, Columns, Question, Triple
+from heedful.battery.question import BatteryTest, Columns, Question, ValueFloorBest
 from heedful.battery.weight_ranks import dense_ranks
-from heedful.errors import pick
+from heedful.errors import lookup
 from heedful.exact import FirstFlip, first_flip, first_flips, minimal_flip_set, order_keys, orders_by
 from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.models.hugging_face.same_prediction import first_changes
@@ -61,7 +61,7 @@ def erase_until_flip(
         floors: whether random rankings are tested; without them rankings can be compared with each other.
     """
     for name in by:
-        pick("ranking", name, RANKINGS)
+        lookup("ranking", name, RANKINGS)
     orders = RandomOrders(order_keys(evidence.items, generator, affordable(evidence, rankings)), evidence.items)
     flips = {name: _by_ranking(evidence, name, orders) for name in (*by, *evidence.given)}
     # Where the head is not linear, the smallest set is the best of all rankings: random ones are among these.
@@ -71,8 +71,8 @@ def erase_until_flip(
     values: dict[str, Tensor] = {}
     for name, flip in {**flips, "minimal": _missed(smallest, evidence.count)}.items():
         own = {f"{field.name}_{name}": getattr(flip, field.name) for field in fields(flip)}
-        values |= undefined_where(evidence.lacks(name), own)
-    undefined = smallest.count.isnan() | (evidence.weighed < 2)
+        values |= undefined_where(evidence.missing_scores(name), own)
+    undefined = smallest.count.isnan() | (evidence.num_weighted < 2)
     solvers: dict[str, Solver] = {name: evidence.solver for name in values if name.endswith("_minimal")}
     return Findings(undefined_where(undefined, values), items=shown, solvers=solvers)
 
@@ -175,7 +175,7 @@ def _missed(flip: FirstFlip, everything: Float[Tensor, "*rows"]) -> FirstFlip:
     )
 
 
-def _measured(columns: Columns) -> Triple:
+def _measured(columns: Columns) -> ValueFloorBest:
     fraction = "erase_until_flip.fraction_{}".format
     value, floor, best = (1 - columns[fraction(name)] for name in ("attention", "random", "minimal"))
     return value, floor, best

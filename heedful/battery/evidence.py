@@ -15,9 +15,9 @@ from heedful.attribution.items import items_are_tokens
 from heedful.attribution.mixed_precision import leave_one_out_to_rank, quick_reader
 from heedful.attribution.subset_reader import Logits, SubsetReader
 from heedful.attribution.variants import VariantReader, variant_reader
-from heedful.battery.weight_ranks import dense_ranks, first_place, log_attention_of, log_weight_ranks
+from heedful.battery.weight_ranks import dense_ranks, log_attention_of, log_weight_ranks, top_ties
 from heedful.exact import draw_permutations, expected_permuted_js, random_orders, single_erasure_logits
-from heedful.measures import rank_descending, total_variation
+from heedful.measures import rank_descending, total_variation_distance
 from heedful.types import Batch, LinearModel, Model, MultiHeadModel, Solver, Trace
 
 # What a test may need to know of the audit, beyond the batch at hand.
@@ -130,7 +130,7 @@ class Evidence:
         return log_attention_of(self.trace.scores.cpu(), self.attention, self.items, temperatures)
 
     @cached_property
-    def weighed(self) -> Float[Tensor, " batch"]:
+    def num_weighted(self) -> Float[Tensor, " batch"]:
         """How many items have weight: with fewer than two, nothing remains after the erasure of one."""
         return self.log_attention.isfinite().sum(1).double()
 
@@ -247,7 +247,7 @@ class Evidence:
 
     def _moved(self, logits: Float[Tensor, "batch item classes"], whole: Float[Tensor, "batch classes"]) -> Weights:
         without = logits.softmax(-1)
-        return self._rounded(total_variation(without, whole[:, None].expand_as(without)))
+        return self._rounded(total_variation_distance(without, whole[:, None].expand_as(without)))
 
     def _rounded(self, values: Weights) -> Weights:
         """The values, 0 where there is no item and where only rounding makes them differ from 0."""
@@ -291,7 +291,7 @@ class Evidence:
         """What a ranking of that name ranks items by: one of RANKINGS, or scores that were given."""
         return self.given[name] if name in self.given else RANKINGS[name](self)
 
-    def lacks(self, name: str) -> Bool[Tensor, " batch"]:
+    def missing_scores(self, name: str) -> Bool[Tensor, " batch"]:
         """The texts that have no scores of that name, because nobody gave any."""
         return (self.given.get(name, self.attention).isnan() & self.items).any(1)
 
@@ -317,7 +317,7 @@ class Evidence:
 
     def tops(self, name: str) -> Bool[Tensor, "batch item"]:
         """The items that share the first place of a ranking."""
-        return first_place(self.importance(name), self.items)
+        return top_ties(self.importance(name), self.items)
 
     @cached_property
     def attention_ranks(self) -> Weights:

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heedful.battery.evidence import Evidence, Weights
-from heedful.battery.question import BatteryTest, Columns, Question, Triple
+from heedful.battery.question import BatteryTest, Columns, Question, ValueFloorBest
 from heedful.measures import kendall_tau, ties_within
 from heedful.types import Findings
 
@@ -33,7 +33,7 @@ def taus_of(pairs: Sequence[tuple[Weights, Weights]], items: Bool[Tensor, "batch
     return kendall_tau(ties_within(first, each), ties_within(second, each), each)
 
 
-def _measured(columns: Columns) -> Triple:
+def _measured(columns: Columns) -> ValueFloorBest:
     best = columns["leave_one_out_agreement.tau_gradient"]
     return columns["gradient_agreement.tau"], columns["gradient_agreement.tau_permuted"], best
 

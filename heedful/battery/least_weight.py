@@ -5,7 +5,7 @@ from math import nan
 import torch
 
 from heedful.battery.evidence import Evidence, undefined_where
-from heedful.battery.question import BatteryTest, Columns, Question, QuestionResult, Triple, mean
+from heedful.battery.question import BatteryTest, Columns, Question, QuestionResult, ValueFloorBest, mean
 from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.models.hugging_face.same_mixture import least_weight
 from heedful.types import Findings
@@ -36,7 +36,7 @@ def same_mixture(evidence: Evidence, generator: torch.Generator) -> Findings:
     return Findings(undefined_where(evidence.count < 2, values))
 
 
-def _measured(columns: Columns) -> Triple:
+def _measured(columns: Columns) -> ValueFloorBest:
     own, least = columns["same_mixture.weight_1"], columns["same_mixture.least_1"]
     value = least / own.where(own > 0, nan)
     return value, torch.zeros_like(value), torch.ones_like(value)

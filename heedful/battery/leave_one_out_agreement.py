@@ -4,7 +4,7 @@ import torch
 
 from heedful.battery.evidence import Evidence
 from heedful.battery.gradient_agreement import taus_of
-from heedful.battery.question import BatteryTest, Columns, Question, QuestionResult, Triple
+from heedful.battery.question import BatteryTest, Columns, Question, QuestionResult, ValueFloorBest
 from heedful.types import Findings
 
 FLOOR = "leave_one_out_agreement.tau_permuted"
@@ -32,7 +32,7 @@ def leave_one_out_agreement(evidence: Evidence, generator: torch.Generator, *, p
     return Findings({"p": p[0]} | dict(zip(pairs, taus.unbind(), strict=True)))
 
 
-def _measured(columns: Columns) -> Triple:
+def _measured(columns: Columns) -> ValueFloorBest:
     tau = columns["leave_one_out_agreement.tau"]
     floor = columns[FLOOR] if FLOOR in columns else torch.zeros_like(tau)
     return tau, floor, columns["leave_one_out_agreement.tau_gradient"]

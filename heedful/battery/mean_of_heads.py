@@ -4,7 +4,7 @@ import torch
 
 from heedful.battery.evidence import Evidence
 from heedful.battery.question import BatteryTest
-from heedful.measures import total_variation
+from heedful.measures import total_variation_distance
 from heedful.models.hugging_face.attention_view import EncodedTexts, TransformerModel
 from heedful.types import Findings
 
@@ -24,7 +24,7 @@ def mean_of_heads(evidence: Evidence, generator: torch.Generator) -> Findings:
         special[part.texts.cpu()] = part.shown.special.mean(1).cpu()
     values = {
         "special_weight": special,
-        "tvd": total_variation(logits.softmax(-1), evidence.probabilities),
+        "tvd": total_variation_distance(logits.softmax(-1), evidence.probabilities),
         "flips": (logits.argmax(-1) != evidence.predicted).double(),
     }
     return Findings(values)

@@ -5,9 +5,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from heedful.battery.evidence import Evidence, affordable, undefined_where
-from heedful.battery.question import BatteryTest, Columns, Question, Triple, mean, of_100
+from heedful.battery.question import BatteryTest, Columns, Question, ValueFloorBest, mean, per_100
 from heedful.exact import draw_permutations, permuted_logits, some_permutation_flips, worst_permutation
-from heedful.measures import total_variation
+from heedful.measures import total_variation_distance
 from heedful.settings import Count
 from heedful.types import Findings, MultiHeadModel
 
@@ -28,7 +28,7 @@ def permutation(evidence: Evidence, generator: torch.Generator, *, count: Count 
         found_worst = worst_permutation(*problem)
         worst, solver = found_worst.tvd, found_worst.solver
         flips = some_permutation_flips(*problem)
-    moved = total_variation(logits.softmax(-1), evidence.probabilities[:, None].expand_as(logits))
+    moved = total_variation_distance(logits.softmax(-1), evidence.probabilities[:, None].expand_as(logits))
     values = {
         "median_tvd": moved.quantile(0.5, 1),
         "worst_tvd": moved.amax(1) if worst is None else worst,
@@ -45,7 +45,7 @@ def _decoded(evidence: Evidence, generator: torch.Generator, count: int) -> Floa
     return evidence.decode_each(evidence.attention[:, None].expand_as(orders).gather(2, orders))
 
 
-def _measured(columns: Columns) -> Triple:
+def _measured(columns: Columns) -> ValueFloorBest:
     value = columns["permutation.median_tvd"]
     return value, torch.zeros_like(value), columns["permutation.worst_tvd"]
 
@@ -64,7 +64,7 @@ TEST = BatteryTest(
             sentence=lambda answer: (
                 f"Permuting the weights at random typically moves the prediction by {answer.value:.2f}; the worst "
                 f"permutation would move it by {answer.best:.2f}. For "
-                f"{of_100(answer.details['some permutation flips'])} texts some permutation changes the answer."
+                f"{per_100(answer.details['some permutation flips'])} texts some permutation changes the answer."
             ),
             details=lambda columns: {"some permutation flips": mean("permutation.some_flips")(columns)},
             if_inexact="The worst permutation is the worst that was found; a worse one may exist.",

@@ -9,9 +9,9 @@ from torch import Tensor
 from heedful.attribution.items import item_of_token, items_with
 from heedful.battery.comprehensiveness_sufficiency import top_items, top_sizes
 from heedful.battery.evidence import RANKINGS, Context, Evidence, Weights, undefined_where
-from heedful.battery.question import BatteryTest, Columns, Question, QuestionResult, Triple, Values, mean
+from heedful.battery.question import BatteryTest, Columns, Question, QuestionResult, ValueFloorBest, Values, mean
 from heedful.data.tokenizer import SPECIAL
-from heedful.errors import pick
+from heedful.errors import lookup
 from heedful.measures.annotators import Marks, against_others, annotator_count, annotator_f1, cohen_kappa, union_of
 from heedful.measures.average_precision import (
     auroc,
@@ -82,7 +82,7 @@ def _looked_up(table: Float[Tensor, " token"], tokens: Tensor) -> Float[Tensor, 
 
 def _filled(values: Float[Tensor, "batch time"], evidence: Evidence) -> Float[Tensor, "batch time"]:
     """The same with the mean of the text's known words in place of what is not known."""
-    return _with_mean(values, evidence.trace.batch.attendable.cpu())
+    return _with_mean(values, evidence.trace.batch.attendable_mask.cpu())
 
 
 def _with_mean(values: Float[Tensor, "batch place"], real: Bool[Tensor, "batch place"]) -> Float[Tensor, "batch place"]:
@@ -92,12 +92,12 @@ def _with_mean(values: Float[Tensor, "batch place"], real: Bool[Tensor, "batch p
 
 def _by_item(evidence: Evidence, values: Float[Tensor, "batch time"], reduce: str) -> Weights:
     """The sum, or the smallest, of the tokens of each item; NaN in texts where no value is known."""
-    owner = item_of_token(evidence.trace).cpu()
-    belongs = (owner >= 0) & evidence.trace.batch.attendable.cpu()
+    word_ids = item_of_token(evidence.trace).cpu()
+    belongs = (word_ids >= 0) & evidence.trace.batch.attendable_mask.cpu()
     width = evidence.items.shape[1]
     known = values.nan_to_num(0.0)
     start = torch.zeros(len(values), width + 1, dtype=torch.float64)
-    index = owner.where(belongs, width)
+    index = word_ids.where(belongs, width)
     reduced = start.scatter_reduce(1, index, known, reduce, include_self=False)[:, :-1]
     unknown = (values.isnan() & belongs).any(1, keepdim=True)
     return reduced.masked_fill(unknown & evidence.items, torch.nan)
@@ -127,8 +127,8 @@ def strongest_baseline(columns: Columns, measure: str) -> tuple[str, Values]:
     return name, candidates[name]
 
 
-def _between(measure: str, best: str | None) -> Callable[[Columns], Triple]:
-    def measured(columns: Columns) -> Triple:
+def _between(measure: str, best: str | None) -> Callable[[Columns], ValueFloorBest]:
+    def measured(columns: Columns) -> ValueFloorBest:
         value, (_, floor) = columns[f"plausibility.{measure}_attention"], strongest_baseline(columns, measure)
         return value, floor, torch.ones_like(value) if best is None else columns[f"plausibility.{measure}_{best}"]
 
@@ -246,9 +246,9 @@ def plausibility(
         by: only these of the named rankings, beside scores from outside.
         longest_exact: texts with more items get no floor and best of ERASER's IOU, which take seconds there.
     """
-    marks = item_marks(evidence)
+    marks = item_rationales(evidence)
     if marks is None:
-        return Findings(not_asked=NO_MARKS)
+        return Findings(skipped=NO_MARKS)
     items, marked = evidence.items, union_of(marks)
     sizes = top_sizes(evidence.count, (k,))[:, 0].floor()
     values: PerText = {"marked": (marked & items).sum(1) / evidence.count}
@@ -266,18 +266,18 @@ def plausibility(
     return Findings(undefined_where(~(marked & items).any(1) | (evidence.count < 2), values))
 
 
-def item_marks(evidence: Evidence) -> Marks | None:
+def item_rationales(evidence: Evidence) -> Marks | None:
     """What each annotator marked of the items: 1 or 0, NaN for annotators that a text does not have."""
     marks = evidence.trace.batch.marks
     if marks is None:
         return None
     trace, absent = evidence.trace, marks.isnan().all(2, keepdim=True).cpu()
-    of_items = [items_with(trace, (own > 0) & trace.batch.attendable) for own in marks.unbind(1)]
+    of_items = [items_with(trace, (own > 0) & trace.batch.attendable_mask) for own in marks.unbind(1)]
     return torch.stack(of_items, 1).cpu().double().masked_fill(absent, torch.nan)
 
 
 def _rankings(evidence: Evidence, by: tuple[str, ...]) -> dict[str, Weights]:
-    own = {name: pick("ranking", name, RANKINGS)(evidence) for name in by}
+    own = {name: lookup("ranking", name, RANKINGS)(evidence) for name in by}
     return {**own, **evidence.given}
 
 
@@ -373,4 +373,4 @@ def _named(ranking: str, values: Mapping[str, Tensor]) -> PerText:
     return {f"{measure}_{ranking}": value for measure, value in values.items()}
 
 
-TEST = BatteryTest(plausibility, QUESTIONS, needs_marks=True)
+TEST = BatteryTest(plausibility, QUESTIONS, needs_rationales=True)

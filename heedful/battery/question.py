@@ -14,7 +14,7 @@ Values = Float[Tensor, "seed text"]
 Columns = Mapping[str, Values]
 """One measure of one test, `test.measure`, for each seed and text."""
 
-Triple = tuple[Values, Values, Values]
+ValueFloorBest = tuple[Values, Values, Values]
 """Value, floor, and best possible, text by text; a larger value is better for attention."""
 
 
@@ -60,7 +60,7 @@ class Question:
     topic: str
     wording: Callable[[str], str]
     needs: tuple[str, ...]
-    measured: Callable[[Columns], Triple]
+    measured: Callable[[Columns], ValueFloorBest]
     best_kind: Literal["ceiling", "yardstick"]
     sentence: Callable[[QuestionResult], str]
     details: Callable[[Columns], dict[str, float]] = lambda columns: {}
@@ -77,13 +77,13 @@ class BatteryTest:
         function: from evidence and a generator to findings.
         questions: none for a test that is measured and drawn only.
         cost: `default` tests are always done, `deep` ones where they are asked for, `named` ones only by name.
-        needs_marks: whether it is of texts that people marked; others are left out, unless it is named.
+        needs_rationales: whether it is of texts that people marked; others are left out, unless it is named.
     """
 
     function: Callable[..., Findings]
     questions: tuple[Question, ...] = ()
     cost: Literal["default", "deep", "named"] = "default"
-    needs_marks: bool = False
+    needs_rationales: bool = False
 
 
 def mean(name: str) -> Callable[[Columns], float]:
@@ -91,10 +91,10 @@ def mean(name: str) -> Callable[[Columns], float]:
     return lambda columns: columns[name].nanmean().item()
 
 
-def of_100(share: float) -> str:
+def per_100(share: float) -> str:
     """A share in words.
 
-    >>> of_100(0.881)
+    >>> per_100(0.881)
     '88 of 100'
     """
     return "none" if share != share else f"{100 * share:.0f} of 100"

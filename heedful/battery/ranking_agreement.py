@@ -6,7 +6,7 @@ import torch
 
 from heedful.battery.evidence import RANKINGS, Evidence, undefined_where
 from heedful.battery.question import BatteryTest
-from heedful.errors import pick
+from heedful.errors import lookup
 from heedful.measures import kendall_tau, ties_within
 from heedful.types import Findings
 
@@ -24,7 +24,7 @@ def ranking_agreement(
         by: only these of the named rankings, beside scores from outside.
     """
     for name in by:
-        pick("ranking", name, RANKINGS)
+        lookup("ranking", name, RANKINGS)
     names = (*by, *evidence.given)
     if len(names) < 2:
         return Findings({})
@@ -33,7 +33,9 @@ def ranking_agreement(
     taus, _ = kendall_tau(ranks[ahead], ranks[behind], evidence.items.expand(len(ahead), -1, -1))
     values = {}
     for (first, second), tau in zip(combinations(names, 2), taus.unbind(), strict=True):
-        values |= undefined_where(evidence.lacks(first) | evidence.lacks(second), {f"tau_{first}_{second}": tau})
+        values |= undefined_where(
+            evidence.missing_scores(first) | evidence.missing_scores(second), {f"tau_{first}_{second}": tau}
+        )
     return Findings(undefined_where(evidence.count < 2, values))
 
 

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from heedful.attribution import logits_of_parts
+from heedful.attribution import logits_of_subsets
 from heedful.battery.evidence import Evidence, undefined_where
 from heedful.battery.question import BatteryTest
 from heedful.types import Findings
@@ -32,18 +32,18 @@ def redundancy(evidence: Evidence, generator: torch.Generator) -> Findings:
         "single_deletion_flips": flips,
         "give_alone": give.sum(1) / evidence.count,
     }
-    return Findings(undefined_where(evidence.weighed < 2, values))
+    return Findings(undefined_where(evidence.num_weighted < 2, values))
 
 
 def _logits(evidence: Evidence, parts: Bool[Tensor, "batch part item"]) -> Float[Tensor, "batch part classes"]:
     """Logits of the parts; where single precision might decide for another class, in double precision."""
     model, trace = evidence.model, evidence.trace
-    logits = logits_of_parts(model, trace, parts, reader=evidence.quick_reader)
+    logits = logits_of_subsets(model, trace, parts, reader=evidence.quick_reader)
     first, second = logits.topk(2, -1).values.unbind(-1)
     is_close = first - second <= CLOSE * (1 + first.abs().maximum(second.abs()))
     if evidence.quick_reader is evidence.variant_reader or not is_close.any():
         return logits.cpu()
-    exact = logits_of_parts(model, trace, parts & is_close[..., None], reader=evidence.variant_reader)
+    exact = logits_of_subsets(model, trace, parts & is_close[..., None], reader=evidence.variant_reader)
     return exact.where(is_close[..., None], logits).cpu()
 
 

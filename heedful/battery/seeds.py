@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import torch
 
-from heedful.battery.question import BatteryTest, Question, of_100
+from heedful.battery.question import BatteryTest, Question, per_100
 from heedful.battery.stability_measures import TOP, against_shuffled, answer_moves, relative_to_shuffled
 from heedful.exact import expected_permuted_js
-from heedful.measures import js_divergence, top_k_overlap, total_variation
+from heedful.measures import js_divergence, top_k_overlap, total_variation_distance
 from heedful.types import Findings, Trace
 
 
@@ -22,7 +22,7 @@ def seeds(trace: Trace, others: Sequence[Trace]) -> Findings:
     """
     predicted, decided, items = trace.logits.softmax(-1), trace.logits.argmax(-1), trace.encoded.items
     js = torch.stack([js_divergence(other.attention, trace.attention, items) for other in others])
-    tvd = torch.stack([total_variation(other.logits.softmax(-1), predicted) for other in others])
+    tvd = torch.stack([total_variation_distance(other.logits.softmax(-1), predicted) for other in others])
     flips = torch.stack([(other.logits.argmax(-1) != decided).double() for other in others])
     overlap = torch.stack([top_k_overlap(other.attention, trace.attention, items, TOP) for other in others])
     values = {
@@ -51,7 +51,7 @@ TEST = BatteryTest(
             sentence=lambda answer: (
                 "Training the same model again with a different random seed moves attention "
                 f"{relative_to_shuffled(answer)}, and changes "
-                f"{of_100(answer.details['answers change'])} answers."
+                f"{per_100(answer.details['answers change'])} answers."
             ),
             details=answer_moves("seeds", "mean_tvd"),
         ),

@@ -57,10 +57,10 @@ def sensitivity(
         steps: of ascent in each.
     """
     trace, items, count = evidence.trace, evidence.items, evidence.count
-    wanted, owner = top_sizes(count, sizes), item_of_token(trace).cpu()
+    wanted, word_ids = top_sizes(count, sizes), item_of_token(trace).cpu()
     orders = [random_orders(items, generator, 1)[:, 0] if name == "random" else evidence.ranking(name) for name in by]
     tops = torch.cat([top_items(order, items, wanted) for order in orders], 1)
-    words = tops.gather(2, owner.clamp_min(0)[:, None].expand(-1, tops.shape[1], -1)) & (owner >= 0)[:, None]
+    words = tops.gather(2, word_ids.clamp_min(0)[:, None].expand(-1, tops.shape[1], -1)) & (word_ids >= 0)[:, None]
     radii = smallest_flips(evidence.model, trace, words.to(trace.attention.device), probes, steps).cpu()
     slopes = head_slopes(evidence)
     held = torch.stack([held_radius(evidence, slopes, top) for top in tops.unbind(1)], 1)

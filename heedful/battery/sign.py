@@ -6,8 +6,8 @@ from torch import Tensor
 
 from heedful.attribution.gradient import log_odds
 from heedful.battery.evidence import RANKINGS, Evidence, undefined_where
-from heedful.battery.question import BatteryTest, Columns, Question, Triple, of_100
-from heedful.battery.weight_ranks import first_place, mean_over
+from heedful.battery.question import BatteryTest, Columns, Question, ValueFloorBest, per_100
+from heedful.battery.weight_ranks import mean_over, top_ties
 from heedful.types import Findings
 
 SIGNED = ("weight_gradient", "attention_x_gradient", "gradient_x_input")
@@ -35,9 +35,9 @@ def sign(evidence: Evidence, generator: torch.Generator) -> Findings:
     }
     for name in SIGNED:
         importance = RANKINGS[name](evidence)
-        largest = first_place(importance.abs(), evidence.items)
+        largest = top_ties(importance.abs(), evidence.items)
         values[f"agrees_{name}"] = mean_over(importance * falls > 0, largest)
-    return Findings(undefined_where(evidence.weighed < 2, values))
+    return Findings(undefined_where(evidence.num_weighted < 2, values))
 
 
 def _fall(evidence: Evidence) -> Float[Tensor, "batch item"]:
@@ -52,7 +52,7 @@ def _fall(evidence: Evidence) -> Float[Tensor, "batch item"]:
     return falls.where(falls.abs() > ROUNDING * (1 + whole.abs().amax(1, keepdim=True)), 0.0)
 
 
-def _measured(columns: Columns) -> Triple:
+def _measured(columns: Columns) -> ValueFloorBest:
     return columns["sign.speaks_for"], columns["sign.others_speak_for"], columns["sign.some_speaks_for"]
 
 
@@ -69,8 +69,8 @@ TEST = BatteryTest(
             best_kind="ceiling",
             unit="share",
             sentence=lambda answer: (
-                f"For {of_100(answer.value)} texts deleting the most attended {answer.item} makes the model less sure "
-                f"of its answer, for any {answer.item} at random {of_100(answer.floor)}; elsewhere the top "
+                f"For {per_100(answer.value)} texts deleting the most attended {answer.item} makes the model less sure "
+                f"of its answer, for any {answer.item} at random {per_100(answer.floor)}; elsewhere the top "
                 f"{answer.item} speaks against the answer or does not matter."
             ),
         ),

@@ -10,9 +10,9 @@ from pydantic import Field
 from torch import Tensor
 
 from heedful.battery.evidence import Evidence, Weights
-from heedful.battery.question import Columns, QuestionResult, Triple, mean
-from heedful.measures import js_divergence, top_k_overlap, total_variation
-from heedful.models.trace import reread
+from heedful.battery.question import Columns, QuestionResult, ValueFloorBest, mean
+from heedful.measures import js_divergence, top_k_overlap, total_variation_distance
+from heedful.models.trace import rerun
 from heedful.settings import Positive
 from heedful.types import Trace
 
@@ -26,16 +26,16 @@ NEARLY_UNIFORM = 0.01
 
 
 @dataclass(frozen=True)
-class Reread:
+class PerturbedOutput:
     """What the model makes of the same texts when they are a little different."""
 
     attention: Weights
     logits: Float[Tensor, "batch classes"]
 
 
-def reread_changed(
+def rerun_perturbed(
     evidence: Evidence, changed: Bool[Tensor, "batch time"], vectors: Float[Tensor, "changed embed"]
-) -> Reread | Trace:
+) -> PerturbedOutput | Trace:
     """What the model makes of its texts where some tokens have other embeddings.
 
     A recurrent model of ours reads only these and what they move; any other reads the texts again.
@@ -45,13 +45,13 @@ def reread_changed(
     """
     trace, reader = evidence.trace, evidence.variant_reader
     if reader is not None:
-        return Reread(*reader.attention_and_logits(vectors, changed))
+        return PerturbedOutput(*reader.attention_and_logits(vectors, changed))
     change = torch.zeros_like(trace.embedded)
     change[changed] = vectors - trace.embedded[changed]
-    return reread(evidence.model, trace, change)
+    return rerun(evidence.model, trace, change)
 
 
-def moves(evidence: Evidence, other: Reread | Trace) -> dict[str, Float[Tensor, " batch"]]:
+def moves(evidence: Evidence, other: PerturbedOutput | Trace) -> dict[str, Float[Tensor, " batch"]]:
     """Between what the model makes of its texts and of the same texts changed: the four measures of Hu et al. (2023).
 
     `js` of attention, `tvd` of the prediction, `flips` (0 or 1), and `overlap`: the share of the TOP most attended
@@ -61,7 +61,7 @@ def moves(evidence: Evidence, other: Reread | Trace) -> dict[str, Float[Tensor, 
     attention, logits, items = other.attention.cpu(), other.logits.cpu(), evidence.items
     return {
         "js": js_divergence(attention, evidence.attention, items),
-        "tvd": total_variation(logits.softmax(-1), evidence.probabilities),
+        "tvd": total_variation_distance(logits.softmax(-1), evidence.probabilities),
         "flips": (logits.argmax(-1) != evidence.predicted).double(),
         "overlap": top_k_overlap(attention, evidence.attention, items, TOP),
         "drop": evidence.probabilities.amax(-1) - logits.softmax(-1).gather(1, evidence.predicted[:, None])[:, 0],
@@ -77,10 +77,10 @@ def suffixes(radii: Sequence[int | float]) -> dict[str, int | float]:
     return {"" if place == 0 else f"_{radius:g}": radius for place, radius in enumerate(radii)}
 
 
-def against_shuffled(test: str, js: str = "js") -> Callable[[Columns], Triple]:
+def against_shuffled(test: str, js: str = "js") -> Callable[[Columns], ValueFloorBest]:
     """How much less attention diverges than shuffled weights would, between not at all and by all of that."""
 
-    def measured(columns: Columns) -> Triple:
+    def measured(columns: Columns) -> ValueFloorBest:
         shuffled = columns[f"{test}.shuffled_js"]
         return shuffled - columns[f"{test}.{js}"], torch.zeros_like(shuffled), shuffled
 

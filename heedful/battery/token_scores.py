@@ -5,8 +5,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.battery.evidence import Context, Evidence, undefined_where
-from heedful.battery.question import BatteryTest, Columns, Question, Triple, mean, of_100
-from heedful.measures import shares_below
+from heedful.battery.question import BatteryTest, Columns, Question, ValueFloorBest, mean, per_100
+from heedful.measures import auroc_per_item
 from heedful.token_scores.scores import NEUTRAL, OTHER, token_classes
 from heedful.types import Findings
 
@@ -35,7 +35,7 @@ def token_scores(evidence: Evidence, generator: torch.Generator) -> Findings:
         of_items = classes[numbers.clamp_min(0)].where(evidence.items & (numbers >= 0), OTHER)
     polar, neutral = of_items >= 0, of_items == NEUTRAL
     shares = evidence.count[:, None] * attention
-    above, own = shares_below(attention, neutral), of_items == evidence.predicted[:, None]
+    above, own = auroc_per_item(attention, neutral), of_items == evidence.predicted[:, None]
     values = {
         "polar_above_neutral": _mean(above, polar),
         "own_above_neutral": _mean(above, own),
@@ -56,7 +56,7 @@ def _classes(context: Context) -> Int[Tensor, " token"]:
     return token_classes(context.token_counts())
 
 
-def _measured(columns: Columns) -> Triple:
+def _measured(columns: Columns) -> ValueFloorBest:
     value = columns["token_scores.own_above_neutral"]
     return value, torch.full_like(value, 0.5), torch.ones_like(value)
 
@@ -74,8 +74,8 @@ TEST = BatteryTest(
             best_kind="ceiling",
             sentence=lambda answer: (
                 f"Compare a word that in {answer.counted_on} mostly occurs under the predicted label with a neutral "
-                f"word, which occurs under all labels alike: in {of_100(answer.value)} such pairs the label-indicative "
-                "word has more attention (50 would be chance). Words that indicate any label get "
+                f"word, which occurs under all labels alike: in {per_100(answer.value)} such pairs the "
+                "label-indicative word has more attention (50 would be chance). Words that indicate any label get "
                 f"{answer.details['weight on label-indicative words']:.1f} times the uniform weight, neutral words "
                 f"{answer.details['weight on neutral words']:.1f} times."
             ),

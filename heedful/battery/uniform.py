@@ -5,8 +5,8 @@ from collections.abc import Callable
 import torch
 
 from heedful.battery.evidence import Evidence
-from heedful.battery.question import BatteryTest, Columns, Question, Triple
-from heedful.measures import total_variation
+from heedful.battery.question import BatteryTest, Columns, Question, ValueFloorBest
+from heedful.measures import total_variation_distance
 from heedful.types import Findings
 
 
@@ -22,15 +22,15 @@ def uniform(evidence: Evidence, generator: torch.Generator) -> Findings:
     values = {
         "correct_uniform": decided == evidence.labels,
         "flips_uniform": decided != evidence.predicted,
-        "tvd_uniform": total_variation(logits.softmax(-1), evidence.probabilities),
+        "tvd_uniform": total_variation_distance(logits.softmax(-1), evidence.probabilities),
     }
     return Findings({name: value.double() for name, value in values.items()})
 
 
-def accuracy_lost(correct_otherwise: str) -> Callable[[Columns], Triple]:
+def accuracy_lost(correct_otherwise: str) -> Callable[[Columns], ValueFloorBest]:
     """Accuracy lost against another way to answer, between nothing and what always giving one answer loses."""
 
-    def measured(columns: Columns) -> Triple:
+    def measured(columns: Columns) -> ValueFloorBest:
         correct, label = columns["prediction.correct"], columns["prediction.label"]
         constant = (label == label.flatten().mode().values).double()
         return correct - columns[correct_otherwise], torch.zeros_like(correct), correct - constant

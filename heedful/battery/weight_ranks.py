@@ -49,10 +49,10 @@ def dense_ranks(values: Float[Tensor, "batch item"], items: Bool[Tensor, "batch 
     return ties_within(values, items).nan_to_num(-1.0)
 
 
-def first_place(values: Float[Tensor, "batch item"], items: Bool[Tensor, "batch item"]) -> Bool[Tensor, "batch item"]:
+def top_ties(values: Float[Tensor, "batch item"], items: Bool[Tensor, "batch item"]) -> Bool[Tensor, "batch item"]:
     """The items that share the largest value, but for rounding.
 
-    >>> first_place(torch.tensor([[0.3, 0.1, 0.3, 9.0]]), torch.tensor([[True, True, True, False]]))
+    >>> top_ties(torch.tensor([[0.3, 0.1, 0.3, 9.0]]), torch.tensor([[True, True, True, False]]))
     tensor([[ True, False,  True, False]])
     """
     ranks = dense_ranks(values, items)

@@ -12,14 +12,14 @@ from torch import Tensor, nn
 from heedful.attribution.items import items_are_tokens
 from heedful.auditing.audited_texts import random_order
 from heedful.battery.evidence import Context, Evidence, undefined_where
-from heedful.battery.question import BatteryTest, Question, of_100
+from heedful.battery.question import BatteryTest, Question, per_100
 from heedful.battery.stability_measures import (
-    Reread,
+    PerturbedOutput,
     against_shuffled,
     answer_moves,
     moves,
     relative_to_shuffled,
-    reread_changed,
+    rerun_perturbed,
     suffixes,
 )
 from heedful.data.batching import collate, encode_split, in_order
@@ -93,10 +93,10 @@ def word_substitution(
     """
     known = evidence.context.once(known_replacements, synonyms, vectors, min_similarity)
     if isinstance(known, str):
-        return Findings(not_asked=known)
+        return Findings(skipped=known)
     replacements, source = known
     model, batch, words = evidence.model, evidence.trace.batch, evidence.context.item_words
-    numbers, places = batch.tokens.cpu(), batch.attendable.cpu()
+    numbers, places = batch.tokens.cpu(), batch.attendable_mask.cpu()
     if words is None:
         replacements = _with_embeddings(replacements, model, batch)
     else:
@@ -122,13 +122,13 @@ def word_substitution(
     )
 
 
-def _read(evidence: Evidence, other: Batch) -> Reread | Trace:
+def _read(evidence: Evidence, other: Batch) -> PerturbedOutput | Trace:
     """What the model makes of the batch with other words."""
     embedding = getattr(evidence.model, "embedding", None)
     if evidence.variant_reader is None or not isinstance(embedding, nn.Embedding):
         return trace(evidence.model, other)
     changed = other.tokens != evidence.trace.batch.tokens
-    return reread_changed(evidence, changed, embedding(other.tokens[changed]))
+    return rerun_perturbed(evidence, changed, embedding(other.tokens[changed]))
 
 
 def _rewritten(
@@ -151,7 +151,7 @@ def substituted(
 ) -> list[tuple[Batch, Bool[Tensor, " batch"]]]:
     """The batch with so many words of each text replaced, and the texts in which there were as many to replace."""
     tokens, context = batch.tokens.cpu(), Context()
-    chosen = chosen_places(tokens, batch.attendable.cpu(), replacements, counts, generator)
+    chosen = chosen_places(tokens, batch.attendable_mask.cpu(), replacements, counts, generator)
     new = replacements.token[tokens]
     return [
         (_rewritten(context, batch, new, places)[0], places.sum(1) >= count)
@@ -259,7 +259,7 @@ TEST = BatteryTest(
             sentence=lambda answer: (
                 "Putting a synonym in the place of a word moves attention "
                 f"{relative_to_shuffled(answer)}, and changes "
-                f"{of_100(answer.details['answers change'])} answers."
+                f"{per_100(answer.details['answers change'])} answers."
             ),
             details=answer_moves("word_substitution"),
         ),

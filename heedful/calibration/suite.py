@@ -15,7 +15,7 @@ from heedful.calibration.worlds import HALF, ON, RANDOM, REVERSED, WORLDS, Judge
 from heedful.schema import Answer, ClassAnswer
 from heedful.settings.run_and_audit import AnswerSettings, OutcomeSettings
 from heedful.verdict.answers import Outcomes, answer_all
-from heedful.verdict.constant_baseline import has_learnt
+from heedful.verdict.constant_baseline import beats_constant_prediction
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -291,7 +291,9 @@ def answers_of(
 def _is_learned(row: Row, predicted: Int[ndarray, " text"], generator: np.random.Generator) -> bool:
     labels = generator.integers(0, len(LABELS), len(predicted)) if row.has_random_labels else predicted
     columns = {"prediction.correct": labels == predicted, "prediction.label": labels}
-    return has_learnt({name: torch.from_numpy(values.astype(float))[None] for name, values in columns.items()})
+    return beats_constant_prediction(
+        {name: torch.from_numpy(values.astype(float))[None] for name, values in columns.items()}
+    )
 
 
 def _in_words(answer: ClassAnswer) -> str:

@@ -192,7 +192,7 @@ def audit(
     from heedful.cli.auditing import print_answer, write_answer
     from heedful.jobs.planning import by_model
     from heedful.store.folders import check_writable
-    from heedful.store.store import Store, audit_problem
+    from heedful.store.store import Store, audit_defect
 
     others = {"rankings": [name.strip() for name in rankings.split(",")]} if rankings else {}
     others |= {"outcome.replace_with": replace_with} if replace_with is not None else {}
@@ -228,7 +228,7 @@ def audit(
             else:
                 groups = by_model(_planned(arguments, of_run, how, store))
                 planned = [each for group in groups for each in group]
-                if any(audit_problem(folder / each.request(how).key) is not None for each in planned):
+                if any(audit_defect(folder / each.request(how).key) is not None for each in planned):
                     use_threads(threads, device)
                     audit_planned_runs(console, planned, how, store, folder, device, cluster)
                 models = [[folder / each.request(how).key for each in group] for group in groups]
@@ -239,12 +239,12 @@ def audit(
 
 def _pooled(places: list[Path]) -> Path:
     """The folder of the audit of a model: of several seeds or checkpoints, that of all of them."""
-    from heedful.store.store import audit_problem, pooled_key
+    from heedful.store.store import audit_defect, pooled_key
 
     if len(places) == 1:
         return places[0]
     place = places[0].parent / pooled_key([each.name for each in places])
-    if audit_problem(place) is not None:
+    if audit_defect(place) is not None:
         from heedful.report.pooled import ensure_pooled
 
         ensure_pooled(places, most=DRAWN_TEXTS)
@@ -256,7 +256,7 @@ def _with_other_seeds(arguments: dict[str, Any], how: AuditSettings, store: "Sto
     if not arguments["model"] or any(arguments[name] for name in ("seeds", "deep", "uniform")):
         return None
     from heedful.jobs.request import AuditRequest
-    from heedful.settings.comparison_models import Companions
+    from heedful.settings.comparison_models import ComparisonModels
     from heedful.store.store import audits_of_run, pooled_key
 
     key = store.find(arguments["model"][0])
@@ -268,7 +268,9 @@ def _with_other_seeds(arguments: dict[str, Any], how: AuditSettings, store: "Sto
                 run=each,
                 data=run.data.fingerprint,
                 settings=how,
-                companions=Companions(seeds=tuple(other for other in keys if other != each), reference=run.reference),
+                comparison_models=ComparisonModels(
+                    seeds=tuple(other for other in keys if other != each), reference=run.reference
+                ),
             )
             for each in keys
         ]

@@ -17,7 +17,7 @@ from heedful.errors import SettingError
 from heedful.report.audits import distinct_names
 from heedful.schema import Verdict, updated
 from heedful.settings import AuditSettings, DataSettings, Run, key_of
-from heedful.store.folders import CHECKSUMS, damage_of, sha256_of, write_checksums, write_file
+from heedful.store.folders import CHECKSUMS, find_damage, sha256_of, write_checksums, write_file
 from heedful.store.store import read_verdict_file
 
 if TYPE_CHECKING:
@@ -67,10 +67,10 @@ def audit_planned_runs(
     cluster: "ClusterChoice | None" = None,
 ) -> list[Path]:
     """Train what is not there, audit what is not there; the folders of the audits."""
-    from heedful.store.store import audit_problem
+    from heedful.store.store import audit_defect
 
     keys = [each.request(settings).key for each in planned]
-    if all(audit_problem(folder / key) is None for key in keys):
+    if all(audit_defect(folder / key) is None for key in keys):
         return [folder / key for key in keys]
     from heedful.jobs.auditing import do_planned
     from heedful.jobs.request import ClusterChoice
@@ -121,13 +121,13 @@ def audit_on(
     from heedful.jobs.request import AuditSource, absolute
     from heedful.jobs.work import load_data
     from heedful.runs.other_data import load_for
-    from heedful.settings.comparison_models import Companions
+    from heedful.settings.comparison_models import ComparisonModels
     from heedful.settings.data_folder import user_path
 
     trained = store.load(store.find(model))
     dataset = load_data(trained.run)[1] if data is None else load_for(trained, data)
     given = None if scores is None else user_path(scores, "--scores")
-    beside = Companions(reference=None if trained.run.reference is None else store.load(trained.run.reference))
+    beside = ComparisonModels(reference=None if trained.run.reference is None else store.load(trained.run.reference))
     source = AuditSource(data=data and absolute(data), scores="" if given is None else str(given.resolve()))
     request = request_of(trained, dataset, settings, beside, given)
     prepared = prepare_audit(trained, dataset, settings, beside, scores=given, device=device)
@@ -155,7 +155,7 @@ def audit_classifiers(
     from heedful.jobs.audit_parts import request_of
     from heedful.jobs.request import AuditSource, absolute
     from heedful.runs.classifiers import absolute_name, load_texts, load_view
-    from heedful.settings.comparison_models import Companions
+    from heedful.settings.comparison_models import ComparisonModels
     from heedful.settings.data_folder import user_path
     from heedful.store.store import Store
 
@@ -171,7 +171,7 @@ def audit_classifiers(
     )
     asked, names = [], {}
     for model in loaded:
-        beside = Companions(seeds=tuple(other for other in loaded if other is not model))
+        beside = ComparisonModels(seeds=tuple(other for other in loaded if other is not model))
         request = request_of(model, dataset, settings, beside, given)
         prepared = prepare_audit(model, dataset, settings, beside, scores=given, device=view["device"])
         asked.append((request, source, prepared))
@@ -184,10 +184,10 @@ def audit_own(
 ) -> Path:
     """The folder of the audit of a model of the user's own, FILE.py:FUNCTION."""
     from heedful.jobs.request import AuditSource
-    from heedful.runs.own_models import absolute_own, load_own
+    from heedful.runs.custom_models import absolute_own, load_custom
     from heedful.store.store import Store
 
-    loaded = load_own(name)
+    loaded = load_custom(name)
     request, prepared = loaded.request(settings), loaded.prepare(settings, device)
     asked = [(request, AuditSource(own=absolute_own(name)), prepared)]
     return _audit_prepared(console, asked, {request.key: name}, Store(), folder, device, cluster)[0]
@@ -267,7 +267,7 @@ def write_answer(folders: Sequence[Path], out: Path, notes: Sequence[str], *, wi
     made_of = hashlib.sha256(
         "\n".join([_drawing_code(), str(with_texts), *(sha256_of(folder / CHECKSUMS) for folder in folders)]).encode()
     ).hexdigest()
-    if damage_of(out, WRITTEN) is not None or made_of not in (out / PAGE).read_text(encoding="utf-8")[-200:]:
+    if find_damage(out, WRITTEN) is not None or made_of not in (out / PAGE).read_text(encoding="utf-8")[-200:]:
         _write_files(answer, made_of, with_texts)
     return answer
 

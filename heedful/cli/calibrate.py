@@ -41,11 +41,11 @@ def calibrate(
     from heedful.calibration.suite import calibrate as calibrate_rows
     from heedful.calibration.trained_worlds import MODELS, SEEDS, calibrate_trained
     from heedful.calibration.worlds import WORLDS
-    from heedful.errors import pick
+    from heedful.errors import lookup
     from heedful.jobs.executors import connected
 
     printed = output()
-    names = {pick("world", name, WORLDS).name for name in world or WORLDS}
+    names = {lookup("world", name, WORLDS).name for name in world or WORLDS}
     rows = [number for number, row in enumerate(ROWS) if row.world in names]
     with connected(scheduler, workers=workers) as client, progress_bar(printed.progress) as bar:
         task = bar.add_task("draws", total=draws * len(rows))

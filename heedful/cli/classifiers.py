@@ -56,10 +56,10 @@ def own_among(arguments: Mapping[str, Any]) -> str:
     Args:
         arguments: of the command.
     """
-    from heedful.runs.own_models import is_own_model
+    from heedful.runs.custom_models import is_custom
 
     models = arguments["model"] or []
-    own = next((name for name in models if is_own_model(name)), "")
+    own = next((name for name in models if is_custom(name)), "")
     others = ("scores", "seeds", "deep", "uniform", "site", "scope")
     given = [f"--{name}" for name in others if arguments[name]]
     given += ["DATA"] if arguments["data"] is not None else []

@@ -107,14 +107,14 @@ def synonyms(
     from heedful.data import load
     from heedful.data.synonyms import MIN_SIMILARITY, Kind, find_synonyms
     from heedful.data.tokenizer import WordTokenizer, learn_vocabulary
-    from heedful.errors import pick
+    from heedful.errors import lookup
 
     out = output()
     known: dict[str, Kind] = {name: name for name in MIN_SIMILARITY}
     run = _run(data, text, label, query, settings)
     dataset = load(run.data, run.text)
     words = learn_vocabulary(WordTokenizer.from_settings(run.text), dataset.train, run.text.min_count)
-    chosen = find_synonyms(words.words, pick("kind", kind, known), vectors or "", min_similarity)
+    chosen = find_synonyms(words.words, lookup("kind", kind, known), vectors or "", min_similarity)
     drawn = drawn_pairs(dataset.test, words, chosen, seed)
     _print_pairs(out.console, drawn[:pairs])
     share = len(drawn) / max(1, len(dataset.test))
@@ -141,7 +141,7 @@ def fetch(
     """Get public data sets into the data folder: HEEDFUL_DATA, or heedful/data in the user's cache."""
     from heedful.data.fetching import RECIPES
     from heedful.data.fetching.fetch import fetch_set, has_set
-    from heedful.errors import pick
+    from heedful.errors import lookup
     from heedful.settings.data_folder import data_path
 
     out = output()
@@ -152,7 +152,7 @@ def fetch(
         sets = [{"name": name, **listed[name], "is_there": there[name]} for name in RECIPES]
         out.end({"folder": str(data_path()), "sets": sets}, "\n".join(RECIPES))
         return
-    recipes = {name: pick("data set to fetch", name, RECIPES) for name in names}
+    recipes = {name: lookup("data set to fetch", name, RECIPES) for name in names}
     fetched = []
     with progress_bar(out.progress) as bar:
         for name, recipe in recipes.items():

@@ -45,7 +45,7 @@ LEGEND = (
 
 def improve(
     key: Key,
-    most_lost: MostLost = 0.5,
+    max_accuracy_drop: MostLost = 0.5,
     examples: Examples = None,
     out: Out = "report",
     runs: command_options.Runs = "runs",
@@ -77,8 +77,8 @@ def improve(
         places = audit_planned_runs(printed.progress, list(planned), settings, store, Path(audits), device)
         return [read_audit(place) for place in places]
 
-    reached = search(run, auditor, most_lost=most_lost / 100, texts=examples)
-    _print(printed, reached, Path(out), most_lost / 100)
+    reached = search(run, auditor, max_accuracy_drop=max_accuracy_drop / 100, texts=examples)
+    _print(printed, reached, Path(out), max_accuracy_drop / 100)
 
 
 def _improvable(store: "Store", key: str) -> "Run":
@@ -92,14 +92,16 @@ def _improvable(store: "Store", key: str) -> "Run":
     return store.read(store.find(key)).run
 
 
-def _print(printed: "Output", reached: "Improvement", folder: Path, most_lost: float) -> None:
+def _print(printed: "Output", reached: "Improvement", folder: Path, max_accuracy_drop: float) -> None:
     from heedful.cli.printed_audit import compare_models, print_models
 
     _print_points(printed.console, reached)
     document = _document(reached)
     if reached.tested is None:
-        line = f"No method is better than the run's own within {100 * most_lost:g} percentage points of accuracy."
-        for each in (line, *_refused(reached, most_lost)):
+        line = (
+            f"No method is better than the run's own within {100 * max_accuracy_drop:g} percentage points of accuracy."
+        )
+        for each in (line, *_refused(reached, max_accuracy_drop)):
             printed.console.print(each, markup=False, soft_wrap=True)
         _write(document, folder)
         printed.end(document, result=reached.key)
@@ -110,19 +112,19 @@ def _print(printed: "Output", reached: "Improvement", folder: Path, most_lost: f
     print_models(printed.console, compared.table())
     document = {**document, "comparison": compared.document()}
     _write(document, folder)
-    page = _write_page(reached, folder, most_lost)
+    page = _write_page(reached, folder, max_accuracy_drop)
     for line in _closing(reached):
         printed.console.print(line, markup=False, soft_wrap=True)
     printed.console.print(f"report: {page}", markup=False, soft_wrap=True)
     printed.end({**document, "report": str(page)}, result=reached.key)
 
 
-def _refused(reached: "Improvement", most_lost: float) -> list[str]:
+def _refused(reached: "Improvement", max_accuracy_drop: float) -> list[str]:
     """Why each method that points more often than the run's own was not chosen."""
     from heedful.jobs.improving import refusal
 
     better = [method for method in reached.others if method.points > reached.own_way.points]
-    return [f"{method.name} {refusal(method, most_lost)}." for method in better]
+    return [f"{method.name} {refusal(method, max_accuracy_drop)}." for method in better]
 
 
 def _print_points(console: "Console", reached: "Improvement") -> None:
@@ -181,7 +183,7 @@ def _write(document: dict[str, Any], folder: Path) -> None:
     (folder / "improvement.json").write_text(content + "\n", encoding="utf-8")
 
 
-def _write_page(reached: "Improvement", folder: Path, most_lost: float) -> Path:
+def _write_page(reached: "Improvement", folder: Path, max_accuracy_drop: float) -> Path:
     from dataclasses import replace
 
     from heedful.report import write_report
@@ -192,5 +194,5 @@ def _write_page(reached: "Improvement", folder: Path, most_lost: float) -> Path:
         replace(audit, name=name)
         for audit, name in ((reached.tested.before, "before"), (reached.tested.after, "after"))
     ]
-    figure = frontier_figure(reached.own_way, reached.others, reached.chosen, most_lost)
+    figure = frontier_figure(reached.own_way, reached.others, reached.chosen, max_accuracy_drop)
     return write_report(audits, folder / "report.html", figures=[figure])

@@ -7,7 +7,7 @@ import typer
 
 from heedful.cli import command_options
 from heedful.cli.output import output
-from heedful.errors import pick
+from heedful.errors import lookup
 from heedful.formatting import printable
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def names_of(kind: str) -> dict[str, str]:
         "studies": _studies,
         "runs": dict,
     }
-    return pick("kind", kind, kinds)()
+    return lookup("kind", kind, kinds)()
 
 
 def _print_line(out: "Output", line: str, indent: int) -> None:

@@ -47,7 +47,7 @@ def print_details(console: "Console", verdict: "Verdict") -> None:
     for sentence in (*verdict.about, verdict.heads.sentence if verdict.heads else ""):
         if sentence:
             console.print(f"[dim]{escape(sentence)}[/dim]")
-    for name, reason in verdict.not_asked.items():
+    for name, reason in verdict.skipped.items():
         console.print(f"[dim]Not measured: {escape(name.replace('_', ' '))}: {escape(reason)}[/dim]")
 
 

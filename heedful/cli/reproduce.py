@@ -91,10 +91,10 @@ def reproduce(
 
 
 def _announce(console: "Console", paper: str, scale: str) -> tuple["Study", "list[StudyRun]"]:
-    from heedful.errors import pick
+    from heedful.errors import lookup
     from heedful.papers import STUDIES
 
-    study = pick("study", paper.replace("_", "-"), STUDIES)
+    study = lookup("study", paper.replace("_", "-"), STUDIES)
     study_runs = study.runs_at(scale)
     study.require()
     console.print(f"{study.paper}\n{scale}: {study.scales[scale]}\nreading data", markup=False)
@@ -144,7 +144,7 @@ def names_by_key(prepared: "Prepared") -> dict[str, str]:
     names: dict[str, str] = {}
     for (data, model), members in prepared.cells.items():
         audited = [member.audit for member in members if member.audit]
-        compared = [key for audit in audited for key in prepared.audits[audit].companions]
+        compared = [key for audit in audited for key in prepared.audits[audit].comparison_models]
         names = {**{key: f"companion of {data}, {model}" for key in compared}, **names}
         names |= {member.run: f"{data}, {model}" for member in members}
         names |= {key: f"audit of {data}, {model}" for key in audited}
@@ -175,8 +175,8 @@ def _print_claim(console: "Console", claim: "Claim") -> None:
 
     from heedful.papers.claim_rule import claim_bounds_text, claim_number
 
-    colour = {"confirmed": "green", "contradicted": "red"}.get(claim.verdict, "yellow")
-    console.print(f"[bold {colour}]{claim.verdict:>13}[/]  {escape(claim.statement)}")
+    color = {"confirmed": "green", "contradicted": "red"}.get(claim.verdict, "yellow")
+    console.print(f"[bold {color}]{claim.verdict:>13}[/]  {escape(claim.statement)}")
     number = f"{claim_number(claim)}; {claim_bounds_text(claim)}"
     console.print(Padding(Text(number), (0, 0, 0, 15)))
     console.print(Padding(Text(f"{claim.measured} ({claim.source})", style="dim"), (0, 0, 0, 15)))

@@ -101,13 +101,13 @@ def _plan(file: str, runs: str, folder: Path) -> _Planned:
     """What the file asks for, and what of it is there."""
     from heedful.jobs.planning import audits_of, unique_runs
     from heedful.jobs.sweep_file import read_sweep
-    from heedful.store.store import Store, audit_problem
+    from heedful.store.store import Store, audit_defect
 
     asked, store = read_sweep(file), Store(runs)
     planned = unique_runs(asked.runs, store)
     audits = audits_of(planned, asked.audit) if asked.audit is not None else {}
     is_done = {key: store.has(key) for key in planned}
-    is_done |= {audit.key: audit_problem(folder / audit.key) is None for audit in audits.values()}
+    is_done |= {audit.key: audit_defect(folder / audit.key) is None for audit in audits.values()}
     cached, missing = (tuple(key for key, done in is_done.items() if done is wanted) for wanted in (True, False))
     return _Planned(planned, audits, store, folder, cached, missing)
 

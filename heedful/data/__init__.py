@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heedful.data.fetching import RECIPES
-from heedful.data.labeled_texts import LabelledTexts, to_dataset, unlabeled_dataset
+from heedful.data.labeled_texts import LabeledTexts, to_dataset, unlabeled_dataset
 from heedful.data.sources import eraser, files, hatexplain_posts, hub, mock, named, planted, reviews
 from heedful.data.sources.named import named_sets
 from heedful.data.sources.records import SUFFIXES, suffix_of
-from heedful.errors import DataError, SettingError, pick
+from heedful.errors import DataError, SettingError, lookup
 from heedful.settings import DataSettings, TextSettings
 from heedful.settings.data_folder import data_folder_problem, data_path, user_path
 from heedful.types import Dataset
@@ -21,7 +21,7 @@ __all__ = ["DATASETS", "BuiltIn", "load", "load_unlabeled", "named_sets"]
 class BuiltIn:
     """A data set that Heedful generates."""
 
-    load: Callable[[DataSettings, TextSettings], LabelledTexts]
+    load: Callable[[DataSettings, TextSettings], LabeledTexts]
     description: str
 
 
@@ -69,7 +69,7 @@ def load_unlabeled(data: DataSettings, text: TextSettings, *, sentences: bool = 
     return None if source is None else unlabeled_dataset(source, data, text, sentences=sentences)
 
 
-def labelled_texts(data: DataSettings, text: TextSettings) -> LabelledTexts:
+def labelled_texts(data: DataSettings, text: TextSettings) -> LabeledTexts:
     """The texts that `data.source` names, as the source gives them."""
     _check_only_mock(data)
     if not data.source.strip():
@@ -85,14 +85,14 @@ def labelled_texts(data: DataSettings, text: TextSettings) -> LabelledTexts:
     if data.source in RECIPES and data.source not in known:
         where = f": {problem}" if problem else f" ({data_path()})"
         raise DataError(f"{data.source} is not in the data folder{where}. Get it: heedful data fetch {data.source}")
-    entry = pick(f"data set (there is no such file{f', and {problem}' if problem else ''})", data.source, known)
+    entry = lookup(f"data set (there is no such file{f', and {problem}' if problem else ''})", data.source, known)
     if not isinstance(entry, BuiltIn):
         return named.load(data)
     _check_built_in(data)
     return entry.load(data, text)
 
 
-def _published(path: Path) -> Callable[[DataSettings], LabelledTexts]:
+def _published(path: Path) -> Callable[[DataSettings], LabeledTexts]:
     """What reads a file or folder: as ERASER's or HateXplain's authors publish theirs, or the user's own."""
     if eraser.is_eraser(path):
         return eraser.load

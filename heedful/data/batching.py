@@ -187,8 +187,8 @@ def collate(split: EncodedSplit, index: Sequence[int], imposed_attention: Sequen
     tokens = _tokens(split, rows, int(lengths.max()))
     place = torch.arange(tokens.shape[1])
     mask = place < lengths[:, None]
-    attendable = mask & (place > 0) & (place < lengths[:, None] - 1) if split.framed else mask
-    batch = Batch(rows, tokens, mask, attendable, split.labels[rows])
+    attendable_mask = mask & (place > 0) & (place < lengths[:, None] - 1) if split.framed else mask
+    batch = Batch(rows, tokens, mask, attendable_mask, split.labels[rows])
     if split.queries:
         queries = pad_sequence([split.queries[i] for i in index], batch_first=True, padding_value=PAD)
         query_lengths = torch.tensor([len(split.queries[i]) for i in index])

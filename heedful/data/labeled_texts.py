@@ -84,7 +84,7 @@ NO_LABELS = "the texts have no labels, so accuracy is not checked"
 
 
 @dataclass(frozen=True, slots=True)
-class LabelledText:
+class LabeledText:
     """A text and its label, before tokenization.
 
     Args:
@@ -115,7 +115,7 @@ class Dropped:
 
 
 @dataclass(frozen=True)
-class LabelledTexts:
+class LabeledTexts:
     """All labelled texts of a source.
 
     Args:
@@ -126,16 +126,16 @@ class LabelledTexts:
 
     name: str
     task: Task
-    train: Sequence[LabelledText]
-    dev: Sequence[LabelledText]
-    test: Sequence[LabelledText]
+    train: Sequence[LabeledText]
+    dev: Sequence[LabeledText]
+    test: Sequence[LabeledText]
     labels: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     is_generated: bool = False
 
 
-def to_dataset(source: LabelledTexts, data: DataSettings, text: TextSettings, *, sentences: bool = False) -> Dataset:
+def to_dataset(source: LabeledTexts, data: DataSettings, text: TextSettings, *, sentences: bool = False) -> Dataset:
     """The texts as tokenized examples, with notes on what was dropped or truncated and on texts in two splits.
 
     In this order: labels other than `only_labels` are dropped; the content is hashed; then, split by split, empty texts
@@ -147,7 +147,7 @@ def to_dataset(source: LabelledTexts, data: DataSettings, text: TextSettings, *,
 
 
 def read_dataset(
-    source: LabelledTexts, data: DataSettings, text: TextSettings, *, sentences: bool = False
+    source: LabeledTexts, data: DataSettings, text: TextSettings, *, sentences: bool = False
 ) -> tuple[Dataset, tuple[Dropped, ...]]:
     """As `to_dataset`, and beside it what was dropped."""
     source = _with_labels(source, data.only_labels)
@@ -173,7 +173,7 @@ def read_dataset(
 
 
 def unlabeled_dataset(
-    source: LabelledTexts, data: DataSettings, text: TextSettings, *, sentences: bool = False
+    source: LabeledTexts, data: DataSettings, text: TextSettings, *, sentences: bool = False
 ) -> Dataset:
     """Texts without labels, all of them to be audited, for a model that is trained."""
     reader = _Reader(WordTokenizer.from_settings(text), text, (), source.task != "classification", sentences, True)
@@ -187,7 +187,7 @@ def unlabeled_dataset(
     return Dataset(source.name, fingerprint, source.task, (), train=(), dev=(), test=examples, notes=notes)
 
 
-def fingerprint_of(source: LabelledTexts, labels: Sequence[str]) -> str:
+def fingerprint_of(source: LabeledTexts, labels: Sequence[str]) -> str:
     """A hash of the content and the order of the labels, whatever the file format and the tokenization."""
     digest = hashlib.sha256(json.dumps([source.task, labels]).encode())
     for split in SPLITS:
@@ -216,7 +216,7 @@ def rationale_positions(text: str, rationale: Iterable[Span], spans: Sequence[Sp
     return tuple(sorted(positions))
 
 
-def _with_labels(source: LabelledTexts, wanted: Sequence[str]) -> LabelledTexts:
+def _with_labels(source: LabeledTexts, wanted: Sequence[str]) -> LabeledTexts:
     if not wanted:
         return source
     known = {text.label for split in SPLITS for text in getattr(source, split)}
@@ -242,7 +242,7 @@ def sort_labels(names: Iterable[str]) -> list[str]:
     return sorted(names)
 
 
-def _label_order(source: LabelledTexts) -> tuple[str, ...]:
+def _label_order(source: LabeledTexts) -> tuple[str, ...]:
     counts = Counter(text.label for text in source.train)
     if len(counts) < 2:
         present = "none" if not counts else f"only '{next(iter(counts))}'"
@@ -272,7 +272,7 @@ class _Reader:
     sentences: bool
     by_people: bool
 
-    def read(self, labelled: LabelledText) -> tuple[Example | None, str]:
+    def read(self, labelled: LabeledText) -> tuple[Example | None, str]:
         """The example, or None if the text is dropped, and what was dropped or what was done to it."""
         tokens, spans = self.tokenizer.split(labelled.text)
         query = self.tokenizer.split(labelled.query)[0] if self.needs_query else ()
@@ -296,7 +296,7 @@ class _Reader:
         return example, f"texts cut to {kept} tokens in" if kept < len(tokens) else ""
 
     def _marked(
-        self, labelled: LabelledText, spans: Sequence[Span]
+        self, labelled: LabeledText, spans: Sequence[Span]
     ) -> tuple[tuple[int, ...] | None, tuple[tuple[int, ...], ...]]:
         """The tokens that the label rests on, and those that each annotator marked."""
         if labelled.marks is not None:
@@ -320,7 +320,7 @@ class _Reader:
 
 
 def _sample(
-    texts: Sequence[LabelledText], reader: _Reader, limit: int | None, seed: str
+    texts: Sequence[LabeledText], reader: _Reader, limit: int | None, seed: str
 ) -> list[tuple[Example | None, str]]:
     """What `reader` makes of the texts, sampled until `limit` are kept; in the source's order."""
     if limit is None or limit >= len(texts):

@@ -10,7 +10,7 @@ from typing import Any
 from heedful.data.labeled_texts import (
     SPLITS,
     Dropped,
-    LabelledTexts,
+    LabeledTexts,
     count_conflicting,
     count_overlaps,
     count_repeated,
@@ -76,7 +76,7 @@ class Summary:
         }
 
 
-def summarize(source: LabelledTexts, data: DataSettings, text: TextSettings) -> Summary:
+def summarize(source: LabeledTexts, data: DataSettings, text: TextSettings) -> Summary:
     """The summary of the texts as the settings read them."""
     dataset, dropped = read_dataset(source, data, text)
     examples: dict[Split, Sequence[Example]] = {split: getattr(dataset, split) for split in SPLITS}

@@ -23,7 +23,7 @@ from numpy.lib.npyio import NpzFile
 from torch import Tensor
 
 from heedful.data.tokenizer import SPECIAL
-from heedful.errors import DataError, SettingError, pick
+from heedful.errors import DataError, SettingError, lookup
 from heedful.settings.data_folder import data_folder, data_folder_problem, data_path, user_path
 
 # Files of word vectors: our own .npz, word2vec's .bin, and text as word2vec, GloVe and fastText write it.
@@ -372,4 +372,4 @@ def find_vectors(source: str) -> Path:
     folder = data_folder(f"vectors '{source}' (there is no such file here)") / "embeddings"
     if (folder / source).is_file():
         return folder / source
-    return pick("vectors", source, {file.stem: file for file in sorted(folder.glob("*")) if file.suffix != ".json"})
+    return lookup("vectors", source, {file.stem: file for file in sorted(folder.glob("*")) if file.suffix != ".json"})

@@ -5,7 +5,7 @@ Erasures take `log_attention`, the logarithms of the weights, since what is left
 comes back, in float64.
 """
 
-from heedful.exact.adversary import Adversary, answer_stands_without_top, eps_max_js, without_top
+from heedful.exact.adversary import Adversary, eps_max_js, prediction_survives_without_top, without_top
 from heedful.exact.ball import Norm
 from heedful.exact.certificates import certified_radius, certified_radius_on_simplex, certified_radius_zero_sum
 from heedful.exact.erasure import (
@@ -36,9 +36,9 @@ from heedful.exact.permutation import (
 )
 from heedful.exact.several_classes import (
     Bracket,
-    answer_stands_on_bracket,
     answer_stands_without_top_bracket,
     eps_max_js_bracket,
+    prediction_survives_on_items,
 )
 from heedful.exact.worst_case import (
     WorstCase,
@@ -58,8 +58,8 @@ __all__ = [
     "Moments",
     "Norm",
     "WorstCase",
-    "answer_stands_on_bracket",
-    "answer_stands_without_top",
+    "prediction_survives_on_items",
+    "prediction_survives_without_top",
     "answer_stands_without_top_bracket",
     "certified_radius",
     "certified_radius_on_simplex",

@@ -78,7 +78,7 @@ def eps_max_js(
     return Adversary(js.where(items.sum(-1) > 1, torch.nan), cap, furthest)
 
 
-def answer_stands_without_top(
+def prediction_survives_without_top(
     attention: Float[Tensor, "batch item"],
     item_logits: Float[Tensor, "batch item 2"],
     items: Bool[Tensor, "batch item"],
@@ -93,9 +93,9 @@ def answer_stands_without_top(
 
     >>> logits = torch.tensor([[[0.0, 2.0], [0.0, 2.0], [0.0, -2.0]]])  # the first two items agree
     >>> three = torch.ones(1, 3, dtype=torch.bool)
-    >>> answer_stands_without_top(torch.tensor([[1.0, 0.0, 0.0]]), logits, three, m=1, eps=0.01)
+    >>> prediction_survives_without_top(torch.tensor([[1.0, 0.0, 0.0]]), logits, three, m=1, eps=0.01)
     tensor([True])
-    >>> answer_stands_without_top(torch.tensor([[0.9, 0.1, 0.0]]), logits, three, m=2, eps=0.01)
+    >>> prediction_survives_without_top(torch.tensor([[0.9, 0.1, 0.0]]), logits, three, m=2, eps=0.01)
     tensor([False])
     """
     base, margin = normalised_attention(attention, items), two_class_margin(item_logits, items)

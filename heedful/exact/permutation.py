@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.exact.linear_form import checked_attention, checked_item_logits, decode
-from heedful.measures import js_divergence, total_variation
+from heedful.measures import js_divergence, total_variation_distance
 from heedful.types import Solver
 
 BLOCK = 4_000_000
@@ -201,7 +201,7 @@ def worst_permutation(
     for leading in range(logits.shape[-1]):
         arranged = _arranged(weight, logits[..., leading : leading + 1] - logits, items)
         moved = torch.einsum("bci,bik->bck", arranged, logits).softmax(-1)
-        tvd, rival = total_variation(moved, predicted.unsqueeze(1).expand_as(moved)).max(-1)
+        tvd, rival = total_variation_distance(moved, predicted.unsqueeze(1).expand_as(moved)).max(-1)
         better = tvd > best_tvd
         best = torch.where(better.unsqueeze(-1), arranged[torch.arange(rival.numel()), rival], best)
         best_tvd = torch.maximum(tvd, best_tvd)

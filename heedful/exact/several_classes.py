@@ -37,7 +37,7 @@ from heedful.exact.hull_programs import (
     proven_bound,
 )
 from heedful.exact.linear_form import checked_item_logits, decode, normalised_attention
-from heedful.measures import js_divergence, total_variation
+from heedful.measures import js_divergence, total_variation_distance
 
 # Pairs of items whose prediction stays within eps, for any number of classes: a search for the most different pair.
 #
@@ -430,8 +430,8 @@ def answer_stands_without_top_bracket(
 ) -> Float[Tensor, " batch"]:
     """1 where some attention with no weight on the m most attended items keeps the prediction within eps, 0 where none.
 
-    NaN where neither is known, as in `answer_stands_on_bracket`. Ties and texts of m items or fewer as in
-    `answer_stands_without_top`.
+    NaN where neither is known, as in `prediction_survives_on_items`. Ties and texts of m items or fewer as in
+    `prediction_survives_without_top`.
 
     >>> logits = torch.tensor([[[0.0, 2.0, 0.0], [0.0, 2.0, 0.0], [2.0, 0.0, 0.0]]])
     >>> three = torch.ones(1, 3, dtype=torch.bool)
@@ -441,10 +441,10 @@ def answer_stands_without_top_bracket(
     tensor([0.], dtype=torch.float64)
     """
     rest = without_top(normalised_attention(attention, items), items, m)
-    return answer_stands_on_bracket(attention, item_logits, items, rest, eps)
+    return prediction_survives_on_items(attention, item_logits, items, rest, eps)
 
 
-def answer_stands_on_bracket(
+def prediction_survives_on_items(
     attention: Float[Tensor, "batch item"],
     item_logits: Float[Tensor, "batch item classes"],
     items: Bool[Tensor, "batch item"],
@@ -463,7 +463,7 @@ def answer_stands_on_bracket(
 
     >>> logits = torch.tensor([[[0.0, 2.0, 0.0], [0.0, 2.0, 0.0], [2.0, 0.0, 0.0]]])
     >>> three, last = torch.ones(1, 3, dtype=torch.bool), torch.tensor([[False, False, True]])
-    >>> answer_stands_on_bracket(torch.tensor([[1.0, 0.0, 0.0]]), logits, three, last, eps=0.01)
+    >>> prediction_survives_on_items(torch.tensor([[1.0, 0.0, 0.0]]), logits, three, last, eps=0.01)
     tensor([0.], dtype=torch.float64)
     """
     base, logits, usable = (
@@ -475,7 +475,7 @@ def answer_stands_on_bracket(
     stands, unsolved = torch.zeros_like(base[:, 0]), usable.any(-1)
     if known is not None:
         other = normalised_attention(known, items)
-        apart = total_variation(decode(other, logits).softmax(-1), decode(base, logits).softmax(-1))
+        apart = total_variation_distance(decode(other, logits).softmax(-1), decode(base, logits).softmax(-1))
         is_witness = (apart <= eps) & ((other == 0) | usable).all(-1)
         stands, unsolved = is_witness.double(), unsolved & ~is_witness
     for texts, classes in _alike(logits, items, unsolved):

@@ -20,18 +20,18 @@ from tempfile import TemporaryDirectory
 import polars as pl
 from pydantic import TypeAdapter
 
-from heedful.auditing.audit import Report, Rest, audit_rest, audit_shard, verdict_of
-from heedful.auditing.companions import constant_distances, with_constants
+from heedful.auditing.audit import AuditExtras, Report, audit_extras, audit_shard, verdict_of
+from heedful.auditing.comparison_rows import constant_distances, with_constants
 from heedful.auditing.prepared import PreparedAudit
-from heedful.auditing.shards import Facts, Shard, join_facts, sorted_examples, sorted_outcomes
+from heedful.auditing.shards import Shard, ShardInfo, join_facts, sorted_examples, sorted_outcomes
 from heedful.errors import DataError, HeedfulError
 from heedful.jobs.request import AuditRequest
 from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.schema import Heads, Words
 from heedful.settings import AuditSettings, key_of
-from heedful.settings.comparison_models import Companions
-from heedful.store.folders import damage_of, write_checksums, written_whole
-from heedful.store.store import EXAMPLES, OUTCOMES, ROW_GROUP, ROWS, audit_problem, write_verdict
+from heedful.settings.comparison_models import ComparisonModels
+from heedful.store.folders import atomic_folder, find_damage, write_checksums
+from heedful.store.store import EXAMPLES, OUTCOMES, ROW_GROUP, ROWS, audit_defect, write_verdict
 from heedful.training.trained import Trained
 from heedful.types import Dataset
 
@@ -40,7 +40,7 @@ FACTS = "facts.json"
 ADVERSARIES, PREDICTIONS = "adversaries.parquet", "predictions.parquet"
 REST_FILE = "rest.json"
 
-_FACTS = TypeAdapter(Facts)
+_FACTS = TypeAdapter(ShardInfo)
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class AuditParts:
         """Those that are not there, or damaged."""
         return [name for name in self.names if part_problem(self.folder / name) is not None]
 
-    def facts(self) -> Facts:
+    def facts(self) -> ShardInfo:
         """What all shards say beside their rows."""
         return join_facts(self._facts_of(number) for number in range(self.shards))
 
@@ -86,11 +86,11 @@ class AuditParts:
         audited = sorted_outcomes(pl.read_parquet(self._shard(number) / OUTCOMES) for number in range(self.shards))
         return pl.concat([audited, pl.read_parquet(self.folder / REST / OUTCOMES)])
 
-    def rest(self) -> Rest:
+    def rest(self) -> AuditExtras:
         """What was measured beside the shards."""
         written = json.loads((self.folder / REST / REST_FILE).read_text(encoding="utf-8"))
         words, heads = written["words"], written["heads"]
-        return Rest(
+        return AuditExtras(
             outcomes=pl.read_parquet(self.folder / REST / OUTCOMES),
             words=None if words is None else Words.model_validate(words),
             indicative_words=written["indicative_words"],
@@ -112,7 +112,7 @@ class AuditParts:
     def _shard(self, number: int) -> Path:
         return self.folder / shard_name(number)
 
-    def _facts_of(self, number: int) -> Facts:
+    def _facts_of(self, number: int) -> ShardInfo:
         return _FACTS.validate_json((self._shard(number) / FACTS).read_bytes())
 
     def _files_of_rows(self, scratch: Path) -> Iterator[Path]:
@@ -146,13 +146,13 @@ def part_problem(folder: Path) -> str | None:
     """Why the folder is not a finished part; None where it is."""
     if not folder.is_dir():
         return "there is no such folder"
-    return damage_of(folder, (OUTCOMES, REST_FILE) if folder.name == REST else (ROWS, EXAMPLES, OUTCOMES, FACTS))
+    return find_damage(folder, (OUTCOMES, REST_FILE) if folder.name == REST else (ROWS, EXAMPLES, OUTCOMES, FACTS))
 
 
-def write_part(part: Shard | Rest, folder: Path) -> None:
+def write_part(part: Shard | AuditExtras, folder: Path) -> None:
     """Store a part, whole or not at all; what is there makes way."""
-    with written_whole(folder, replace=folder.is_dir()) as new:
-        _ = _write_rest(part, new) if isinstance(part, Rest) else _write_shard(part, new)
+    with atomic_folder(folder, replace=folder.is_dir()) as new:
+        _ = _write_rest(part, new) if isinstance(part, AuditExtras) else _write_shard(part, new)
         write_checksums(new)
 
 
@@ -166,7 +166,7 @@ def _write_shard(shard: Shard, folder: Path) -> None:
         shard.predictions.write_parquet(folder / PREDICTIONS)
 
 
-def _write_rest(rest: Rest, folder: Path) -> None:
+def _write_rest(rest: AuditExtras, folder: Path) -> None:
     rest.outcomes.write_parquet(folder / OUTCOMES)
     written = {
         "words": rest.words and rest.words.model_dump(mode="json"),
@@ -184,7 +184,7 @@ def request_of(
     model: Trained | TransformerModel,
     dataset: Dataset,
     settings: AuditSettings,
-    companions: Companions[Trained | TransformerModel],
+    comparison_models: ComparisonModels[Trained | TransformerModel],
     scores: Path | None = None,
 ) -> AuditRequest:
     """The audit of a finished run, or of a Hugging Face classifier, beside others, as it is called on disk.
@@ -196,7 +196,7 @@ def request_of(
         run=_key(model),
         data=dataset.fingerprint,
         settings=settings,
-        companions=companions.map(_key),
+        comparison_models=comparison_models.map(_key),
         scores="" if scores is None else scores_fingerprint(scores),
     )
 
@@ -214,7 +214,7 @@ def ensure_prepared(
 ) -> Path:
     """The folder of the audit that is requested: found, or made now from what `prepare` makes ready."""
     place = Path(folder) / request.key
-    if (problem := audit_problem(place)) is None:
+    if (problem := audit_defect(place)) is None:
         return place
     if place.exists():
         log.warning("%s is not a finished audit and is made again: %s.", place, problem)
@@ -224,7 +224,7 @@ def ensure_prepared(
         _make_audit(prepared, parts, report)
     except (HeedfulError, OSError, pl.exceptions.PolarsError):
         # Another process may have finished the same audit and cleared its parts away while this one used them.
-        if audit_problem(place) is not None:
+        if audit_defect(place) is not None:
             _make_audit(prepared, parts, report)
     parts.discard()
     return place
@@ -236,19 +236,19 @@ def _make_audit(prepared: PreparedAudit, parts: AuditParts, report: Report | Non
     done = sum(parts.texts(name) for name in parts.names if name not in missing)
     for name in missing:
         if name == REST:
-            write_part(audit_rest(prepared), parts.folder / name)
+            write_part(audit_extras(prepared), parts.folder / name)
             continue
         before = done
         shard = audit_shard(prepared, int(name), report and (lambda more, before=before: report(before + more, total)))
         write_part(shard, parts.folder / name)
         done += shard.facts.texts
-    if audit_problem(parts.place) is not None:  # another process may have been quicker
+    if audit_defect(parts.place) is not None:  # another process may have been quicker
         _write_audit(prepared, parts)
 
 
 def _write_audit(prepared: PreparedAudit, parts: AuditParts) -> None:
     rest = parts.rest()
-    with written_whole(parts.place, replace=parts.place.is_dir()) as folder:
+    with atomic_folder(parts.place, replace=parts.place.is_dir()) as folder:
         parts.write_rows(folder / ROWS)
         rows = pl.scan_parquet(folder / ROWS, hive_partitioning=False, glob=False)
         parts.examples().write_parquet(folder / EXAMPLES)

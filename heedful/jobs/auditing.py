@@ -13,7 +13,7 @@ from heedful.jobs.request import AuditRequest, AuditSource, ClusterChoice
 from heedful.jobs.running import Job, Progress, Report, audit_job, do_here, jobs_of, log, part_jobs, sweep
 from heedful.jobs.work import dataset_of
 from heedful.settings import AuditSettings, Run
-from heedful.store.store import Store, audit_problem
+from heedful.store.store import Store, audit_defect
 from heedful.types import Dataset
 
 FEW_WORDS = 200_000
@@ -52,14 +52,14 @@ def do_planned(
     missing = [
         (each, request)
         for each, request in zip(planned, requests, strict=True)
-        if audit_problem(folder / request.key) is not None
+        if audit_defect(folder / request.key) is not None
     ]
     if missing:
         asked = [
             AskedAudit(request, AuditSource(), words_of_batches(dataset_of(each.run), settings))
             for each, request in missing
         ]
-        runs = unique_runs([run for each, _ in missing for run in (each.run, *each.companions)], store)
+        runs = unique_runs([run for each, _ in missing for run in (each.run, *each.comparison_models)], store)
         do_audits(asked, runs, store, folder, device=device, cluster=cluster, report=report, progress=progress)
     return [folder / request.key for request in requests]
 

@@ -150,22 +150,24 @@ def _lost(before: Values, after: Values) -> Estimate:
 
 # Which training method is best: the largest share of texts in which attention points, at no cost in accuracy.
 
-MOST_LOST = 0.005
+MAX_ACCURACY_DROP = 0.005
 """Accuracy that can be lost: half a percentage point."""
 
 
-def refusal(method: MethodScores, most_lost: float = MOST_LOST) -> str:
+def refusal(method: MethodScores, max_accuracy_drop: float = MAX_ACCURACY_DROP) -> str:
     """Why a method cannot be chosen; empty if it keeps the accuracy.
 
     >>> refusal(MethodScores(name="", accuracy=0.8, lost=0.012, points=0.9))
     'loses 1.2 percentage points of accuracy'
     """
-    return f"loses {100 * method.lost:.1f} percentage points of accuracy" if method.lost > most_lost else ""
+    return f"loses {100 * method.lost:.1f} percentage points of accuracy" if method.lost > max_accuracy_drop else ""
 
 
-def choose(own_method: MethodScores, methods: Sequence[MethodScores], most_lost: float = MOST_LOST) -> MethodScores:
+def choose(
+    own_method: MethodScores, methods: Sequence[MethodScores], max_accuracy_drop: float = MAX_ACCURACY_DROP
+) -> MethodScores:
     """The method whose attention points most often, the first of equals; the run's own method if none is better."""
-    admissible = [method for method in methods if not refusal(method, most_lost)]
+    admissible = [method for method in methods if not refusal(method, max_accuracy_drop)]
     best = max(admissible, key=lambda method: method.points, default=own_method)
     return best if best.points > own_method.points else own_method
 
@@ -233,13 +235,15 @@ class Improvement:
     tested: Tested | None = None
 
 
-def improve(run: Run, auditor: Auditor, *, most_lost: float = MOST_LOST, texts: int | None = None) -> Improvement:
+def improve(
+    run: Run, auditor: Auditor, *, max_accuracy_drop: float = MAX_ACCURACY_DROP, texts: int | None = None
+) -> Improvement:
     """The best recipe for a run: first without teachers, then the best two of these with them, too.
 
     Args:
         run: with the fingerprints of its data.
         auditor: makes the audits that are asked for; what was made before costs nothing.
-        most_lost: accuracy that may be lost, on dev.
+        max_accuracy_drop: accuracy that may be lost, on dev.
         texts: that judge, at most.
     """
     check_improvable(run)
@@ -253,7 +257,7 @@ def improve(run: Run, auditor: Auditor, *, most_lost: float = MOST_LOST, texts: 
     taught = [ways[method.name].with_teachers for method in best]
     others += search.judge(taught, "the best of them with teachers")
     ways |= {way.name: way for way in taught}
-    chosen = choose(base, others, most_lost)
+    chosen = choose(base, others, max_accuracy_drop)
     tested = None if chosen.name == base.name else search.test(own, ways[chosen.name])
     key = key_of(ways[chosen.name].trained_from(run, run.seed))
     return Improvement(base, tuple(others), chosen, key, tested)

@@ -9,7 +9,7 @@ from typing import Any
 
 from heedful.jobs.request import AuditRequest
 from heedful.settings import AuditSettings, Run, key_of
-from heedful.settings.comparison_models import Companions
+from heedful.settings.comparison_models import ComparisonModels
 from heedful.settings.validation import update_settings
 from heedful.store.fingerprints import known_fingerprint, reading_digest
 from heedful.store.store import Store
@@ -31,17 +31,19 @@ class PlannedAudit:
     """A run and its companions, to be trained where they are missing, and audited together."""
 
     run: Run
-    companions: Companions[Run] = Companions()
+    comparison_models: ComparisonModels[Run] = ComparisonModels()
 
     def by_key(self) -> dict[str, Run]:
         """The run and its companions."""
-        return {key_of(run): run for run in (self.run, *self.companions)}
+        return {key_of(run): run for run in (self.run, *self.comparison_models)}
 
     def request(self, settings: AuditSettings) -> AuditRequest:
         """The audit, as it is called on disk."""
-        companions, run = self.companions.map(key_of), self.run
-        beside = Companions(companions.retrained, companions.seeds, companions.adversaries, run.reference)
-        return AuditRequest(run=key_of(run), data=run.data.fingerprint, settings=settings, companions=beside)
+        comparison_models, run = self.comparison_models.map(key_of), self.run
+        beside = ComparisonModels(
+            comparison_models.retrained, comparison_models.seeds, comparison_models.adversaries, run.reference
+        )
+        return AuditRequest(run=key_of(run), data=run.data.fingerprint, settings=settings, comparison_models=beside)
 
 
 def without_attention(run: Run) -> Run:
@@ -88,9 +90,11 @@ def plan_audits(
     return [PlannedAudit(run, _companions(run, own, deep, adversaries, retrained)) for run in own]
 
 
-def _companions(run: Run, runs: Sequence[Run], deep: bool, adversaries: int, retrained: Run | None) -> Companions[Run]:
+def _companions(
+    run: Run, runs: Sequence[Run], deep: bool, adversaries: int, retrained: Run | None
+) -> ComparisonModels[Run]:
     count = adversaries if deep else 0
-    return Companions(
+    return ComparisonModels(
         retrained=retrained or (without_attention(run) if deep else None),
         seeds=tuple(each for each in runs if each.seed != run.seed and differ_in_seed_alone(each, run)),
         adversaries=tuple(adversary_of(run, seed) for seed in ADVERSARY_SEEDS[:count]),

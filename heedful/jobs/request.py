@@ -6,7 +6,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from heedful.settings import AuditSettings, DataSettings, audit_key_of
-from heedful.settings.comparison_models import Companions
+from heedful.settings.comparison_models import ComparisonModels
 from heedful.settings.validation import update_settings
 
 
@@ -23,18 +23,18 @@ class AuditRequest(BaseModel):
     run: str
     data: str
     settings: AuditSettings = AuditSettings()
-    companions: Companions[str] = Companions()
+    comparison_models: ComparisonModels[str] = ComparisonModels()
     scores: str = ""
 
     @property
     def needs(self) -> tuple[str, ...]:
         """Keys of the runs that must be there, the audited one first."""
-        return tuple(dict.fromkeys((self.run, *self.companions)))
+        return tuple(dict.fromkeys((self.run, *self.comparison_models)))
 
     @property
     def key(self) -> str:
         """The audit's name on disk."""
-        others = [f"{role} {key}" for role, keys in self.companions.by_role().items() for key in keys]
+        others = [f"{role} {key}" for role, keys in self.comparison_models.by_role().items() for key in keys]
         given = [f"scores {self.scores}"] if self.scores else []
         return audit_key_of(" ".join([self.run, *others, *given]), self.data, self.settings)
 

@@ -12,7 +12,7 @@ from heedful.jobs.request import AuditRequest
 from heedful.schema import Verdict
 from heedful.settings import Run
 from heedful.store.run_listing import varying_settings
-from heedful.store.store import RunFile, Store, audit_problem, read_verdict_file
+from heedful.store.store import RunFile, Store, audit_defect, read_verdict_file
 
 VERDICT_COLUMNS = ("answer", "points", "points_low", "points_high", "luck", "no_small_set", "recommendation")
 
@@ -60,7 +60,7 @@ def result_table(
 
 def finished_verdict(folder: Path) -> Verdict | None:
     """The verdict of a finished audit; None if there is none."""
-    return read_verdict_file(folder) if audit_problem(folder) is None else None
+    return read_verdict_file(folder) if audit_defect(folder) is None else None
 
 
 def verdict_columns(verdict: Verdict | None) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from heedful.jobs.request import AuditRequest, AuditSource, AuditWork
 from heedful.jobs.work import Tick, do_audit, do_part, do_training, needed_runs
 from heedful.settings import Run
 from heedful.store.folders import Files, files_in, write_files
-from heedful.store.store import Store, audit_problem, run_problem
+from heedful.store.store import Store, audit_defect, run_defect
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -90,7 +90,7 @@ def jobs_of(
 ) -> dict[str, Job]:
     """All that must be there in the end, by key: the runs, and the audits in their own folder."""
     jobs = {
-        key: Job(store.folder / key, needed_runs(run), do_training, run.model_dump_json(), run_problem)
+        key: Job(store.folder / key, needed_runs(run), do_training, run.model_dump_json(), run_defect)
         for key, run in runs.items()
     }
     return jobs | {
@@ -101,7 +101,7 @@ def jobs_of(
 def audit_job(request: AuditRequest, source: AuditSource, folder: Path) -> Job:
     """An audit in one piece."""
     settings = AuditWork(audit=request, source=source).model_dump_json()
-    return Job(folder / request.key, _needs(request, source), do_audit, settings, audit_problem)
+    return Job(folder / request.key, _needs(request, source), do_audit, settings, audit_defect)
 
 
 def part_jobs(request: AuditRequest, source: AuditSource, parts: AuditParts) -> dict[str, Job]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from heedful.auditing.rows import chosen_tests
 from heedful.battery import BATTERY
-from heedful.errors import SettingError, pick
+from heedful.errors import SettingError, lookup
 from heedful.jobs.planning import RunWithBase
 from heedful.models.attention import ATTENTIONS
 from heedful.models.encoders import pick_encoder
@@ -77,7 +77,7 @@ def expand_grid(content: Mapping[str, Any]) -> list[RunWithBase]:
     [('average', 0), ('average', 1), ('cnn', 0), ('cnn', 1)]
     """
     for name in content:
-        pick("part of a sweep", name, dict.fromkeys((*PARTS, "grid", "runs", "audit")))
+        lookup("part of a sweep", name, dict.fromkeys((*PARTS, "grid", "runs", "audit")))
     if not set(content) - {"audit"}:
         raise SettingError("a sweep must say what to train, at least [data] with a source; it says nothing.")
     fixed = flatten_settings({name: content[name] for name in PARTS if name in content and name != "reference"})
@@ -117,7 +117,7 @@ def audit_settings(table: Any) -> AuditSettings:
     for name, value in of_tests.items():
         if not isinstance(value, Mapping):
             known = {**dict.fromkeys(AuditSettings.model_fields), **dict.fromkeys(BATTERY)}
-            pick("setting or test in [audit]", name, known)
+            lookup("setting or test in [audit]", name, known)
             raise SettingError(f"'audit.{name}' must be a table of that test's options; it was {value!r:.80}.")
     options = {**of_tests, **fields["options"]} if isinstance(fields.get("options"), Mapping) else of_tests
     settings = validate_settings(AuditSettings, {**fields, "options": fields.get("options", {})}, "audit.")
@@ -166,11 +166,11 @@ def _run(places: Mapping[str, Any]) -> Run:
 def _check_names(run: Run) -> None:
     """Whatever is chosen by name is known: better now than once a worker has read the data."""
     pick_encoder(run.network.encoder)
-    pick("attention", run.network.attention, ATTENTIONS)
-    pick("head", run.network.head, HEADS)
-    pick("optimizer", run.training.optimizer, OPTIMIZERS)
-    pick("metric", run.finetune.metric if run.finetune else run.training.metric, METRICS)
-    pick("method", run.training.method, METHODS)
+    lookup("attention", run.network.attention, ATTENTIONS)
+    lookup("head", run.network.head, HEADS)
+    lookup("optimizer", run.training.optimizer, OPTIMIZERS)
+    lookup("metric", run.finetune.metric if run.finetune else run.training.metric, METRICS)
+    lookup("method", run.training.method, METHODS)
     _check_options(run.training.method, json.dumps(run.training.options))
 
 

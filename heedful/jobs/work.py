@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from heedful import __version__
-from heedful.auditing.audit import audit_rest, audit_shard
+from heedful.auditing.audit import audit_extras, audit_shard
 from heedful.auditing.prepared import PreparedAudit, prepare_audit
 from heedful.data import load as load_dataset
 from heedful.errors import DataError, SettingError
@@ -20,12 +20,12 @@ from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.models.hugging_face.model_files import is_pretrained
 from heedful.models.hugging_face.pretrained_modules import load_classifier
 from heedful.runs.classifiers import load_texts, load_view
+from heedful.runs.custom_models import load_custom
 from heedful.runs.other_data import load_for
-from heedful.runs.own_models import load_own
 from heedful.settings import DataSettings, Run, TextSettings, key_of
 from heedful.settings.validation import update_settings
 from heedful.store.fingerprints import reading_digest, remember_fingerprint
-from heedful.store.store import FinetunedRun, Store, find_finetuned, log, run_problem, save_finetuned
+from heedful.store.store import FinetunedRun, Store, find_finetuned, log, run_defect, save_finetuned
 from heedful.training.finetuning import finetune
 from heedful.training.loop import train
 from heedful.training.start import with_fingerprints
@@ -104,7 +104,7 @@ def ensure_finetuned_on(
     """As `ensure_finetuned`, with the run's data at hand."""
     key = key_of(run)
     place = store.folder / key
-    problem = run_problem(place)
+    problem = run_defect(place)
     if problem is not None:
         if place.exists():
             log.warning("%s is not a finished run and is made again: %s.", place, problem)
@@ -164,7 +164,7 @@ def do_part(settings: str, key: str, store: Store, place: Path, device: str, tic
     with _ONE_AT_A_TIME:
         prepared = prepared_for(asked.audit, asked.source, store, device)
         if asked.part == REST:
-            write_part(audit_rest(prepared), place)
+            write_part(audit_extras(prepared), place)
             return
         texts = prepared.texts_of(int(asked.part))
         write_part(audit_shard(prepared, int(asked.part), lambda done: tick("auditing", done, texts)), place)
@@ -231,7 +231,7 @@ def prepared_for(asked: AuditRequest, source: AuditSource, store: Store, device:
         model,
         _dataset(asked, source, model, store),
         asked.settings,
-        asked.companions.map(models.__getitem__),
+        asked.comparison_models.map(models.__getitem__),
         scores=scores,
         device=device,
     )
@@ -239,7 +239,7 @@ def prepared_for(asked: AuditRequest, source: AuditSource, store: Store, device:
 
 
 def _own(asked: AuditRequest, name: str, device: str) -> PreparedAudit:
-    loaded = load_own(name)
+    loaded = load_custom(name)
     if loaded.request(asked.settings).key != asked.key:
         raise SettingError(
             f"{name} returns something else on the worker than where the audit was started: give both the same files, "

@@ -1,6 +1,6 @@
 """Pure measures on tensors: divergences, rank agreement, separation of groups (AUROC), intervals."""
 
-from heedful.measures.divergence import entropy, js_divergence, kl_divergence, total_variation
+from heedful.measures.divergence import entropy, js_divergence, kl_divergence, total_variation_distance
 from heedful.measures.interval import (
     Estimate,
     difference_interval,
@@ -11,11 +11,11 @@ from heedful.measures.interval import (
 )
 from heedful.measures.ranking import (
     TIED,
+    auroc_per_item,
     conicity,
     kendall_tau,
     kendall_top_k_distance,
     rank_descending,
-    shares_below,
     ties_within,
     top_k_overlap,
 )
@@ -35,8 +35,8 @@ __all__ = [
     "pooled_p_value",
     "rank_descending",
     "score_interval",
-    "shares_below",
+    "auroc_per_item",
     "ties_within",
     "top_k_overlap",
-    "total_variation",
+    "total_variation_distance",
 ]

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float, Int, Real
 from torch import Tensor
 
-from heedful.measures.ranking import rank_descending, shares_below
+from heedful.measures.ranking import auroc_per_item, rank_descending
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def auroc(
     tensor([0.5000], dtype=torch.float64)
     """
     mask = _whole(marks, mask)
-    above = shares_below(scores.double(), ~marks & mask).where(marks & mask, 0.0)
+    above = auroc_per_item(scores.double(), ~marks & mask).where(marks & mask, 0.0)
     share = above.sum(-1) / _count(marks & mask)
     return share.where(_has_both(marks, mask) & _defined(scores, mask), torch.nan)
 

@@ -64,7 +64,7 @@ def kl_divergence(
     return (p * (p.clamp_min(_tiny(p)).log() - q.log())).sum(-1)
 
 
-def total_variation(
+def total_variation_distance(
     p: Float[Tensor, "*batch classes"],
     q: Float[Tensor, "*batch classes"],
     mask: Bool[Tensor, "*batch classes"] | None = None,
@@ -80,7 +80,7 @@ def total_variation(
     Args:
         p: probabilities of all classes (two for a binary task); not logits.
 
-    >>> total_variation(torch.tensor([[0.75, 0.25], [1.0, 0.0]]), torch.tensor([[0.25, 0.75], [1.0, 0.0]]))
+    >>> total_variation_distance(torch.tensor([[0.75, 0.25], [1.0, 0.0]]), torch.tensor([[0.25, 0.75], [1.0, 0.0]]))
     tensor([0.5000, 0.0000])
     """
     return (_real(p, mask) - _real(q, mask)).abs().sum(-1) / 2

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import inf, sqrt
 
-from heedful.measures.mean_moments import is_share, skewed_ends
+from heedful.measures.mean_moments import is_share, skew_corrected_interval
 from heedful.measures.two_way_variance import Cells, Moments, crossed
 
 ROUNDING = 1e-12
@@ -13,7 +13,7 @@ PRECISION = 1e-9
 DOUBLINGS = 60
 
 
-def ratio_ends(value: Cells, floor: Cells, best: Cells, level: float) -> tuple[float, float, float]:
+def ratio_interval(value: Cells, floor: Cells, best: Cells, level: float) -> tuple[float, float, float]:
     """Ratio of the mean of value - floor to that of best - floor, and the ends of its interval.
 
     All three must be defined in the same cells, and best - floor surely have a mean above 0: only then the interval has
@@ -64,7 +64,7 @@ def _widened(moments: Moments, least: float) -> Moments:
 
 def _margin(moments: Moments, level: float) -> float:
     """How far 0 lies inside the interval of the mean, in widths of it; negative outside."""
-    low, high = skewed_ends(moments, level)
+    low, high = skew_corrected_interval(moments, level)
     return min(-low, high) / (high - low) if high > low else -1.0
 
 

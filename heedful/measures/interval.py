@@ -12,8 +12,15 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.measures.fieller import ROUNDING, ratio_ends
-from heedful.measures.mean_moments import Spread, ends, pooled_ends, pooled_mean, spread_of, spread_of_difference
+from heedful.measures.fieller import ROUNDING, ratio_interval
+from heedful.measures.mean_moments import (
+    MeanMoments,
+    ends,
+    moments_of_mean,
+    pooled_mean,
+    pooled_t_interval,
+    spread_of_difference,
+)
 from heedful.measures.two_way_variance import Cells
 
 LEVEL = 0.95
@@ -45,10 +52,10 @@ class Estimate:
 def mean_interval(values: Measured, *, level: float = LEVEL) -> Estimate:
     """The mean over all defined cells (not NaN), and its interval.
 
-    Student's t interval with the variance of crossed seeds and texts (`crossed.Crossed`), its ends moved towards the
-    longer tail where the values are skewed (`spread.skewed_ends`). Where every value is 0 or 1 the mean is a share, and
-    the interval Agresti and Coull's (1998, Approximate is better than "exact" for interval estimation of binomial
-    proportions), for the number of independent texts that would give the same variance. With fewer than two texts the
+    Student's t interval with the variance of crossed seeds and texts (`two_way_variance.Crossed`), its ends moved
+    toward the longer tail if the values are skewed (`skew_corrected_interval`). If every value is 0 or 1 the mean is a
+    share, and the interval is Agresti and Coull's (1998, Approximate is better than "exact" for interval estimation of
+    binomial proportions), for the number of independent texts that would give the same variance. With fewer than two texts the
     spread is unknown: low and high are NaN.
 
     >>> mean_interval(torch.tensor([1.0, 2.0, 3.0, torch.nan]))  # 2 -+ 4.303 x 0.577
@@ -56,7 +63,7 @@ def mean_interval(values: Measured, *, level: float = LEVEL) -> Estimate:
     >>> mean_interval(torch.ones(20))  # with 2.09^2 = 4.4 texts more: 22.2 of 24.4
     Estimate(value=1.0, low=0.788..., high=1.0, n=20)
     """
-    spread = spread_of(_cells(values))
+    spread = moments_of_mean(_cells(values))
     return Estimate(spread.mean, *ends(spread, level), spread.n)
 
 
@@ -86,7 +93,7 @@ def pooled_interval(parts: Sequence[Part], *, level: float = LEVEL) -> Estimate:
     spreads = _spreads(parts)
     if not spreads:
         return Estimate(nan, nan, nan, 0)
-    return Estimate(pooled_mean(spreads), *pooled_ends(spreads, level), sum(spread.n for spread in spreads))
+    return Estimate(pooled_mean(spreads), *pooled_t_interval(spreads, level), sum(spread.n for spread in spreads))
 
 
 def pooled_p_value(parts: Sequence[Part], bound: float) -> float:
@@ -97,11 +104,11 @@ def pooled_p_value(parts: Sequence[Part], bound: float) -> float:
     0.0742
     """
     spreads = _spreads(parts)
-    if not spreads or isnan(pooled_ends(spreads, LEVEL)[0]):
+    if not spreads or isnan(pooled_t_interval(spreads, LEVEL)[0]):
         return nan
 
     def excludes(power: float) -> bool:
-        low, high = pooled_ends(spreads, 1 - 10**power)
+        low, high = pooled_t_interval(spreads, 1 - 10**power)
         return not low <= bound <= high
 
     smallest, largest = LEAST_POWER, 0.0
@@ -135,14 +142,14 @@ def score_interval(value: Measured, floor: Measured, best: Measured, *, level: f
         return Estimate(nan, nan, nan, possible.n)
     lowest, highest = _constant(floor), _constant(best)
     if lowest is None or highest is None:
-        return Estimate(*ratio_ends(value, floor, best, level), possible.n)
+        return Estimate(*ratio_interval(value, floor, best, level), possible.n)
     own = mean_interval(value, level=level)
     score, low, high = ((end - lowest) / (highest - lowest) for end in (own.value, own.low, own.high))
     return Estimate(score, low, high, own.n)
 
 
-def _spreads(parts: Sequence[Part]) -> list[Spread]:
-    return [spread for spread in (spread_of(_cells(part)) for part in parts) if spread.n]
+def _spreads(parts: Sequence[Part]) -> list[MeanMoments]:
+    return [spread for spread in (moments_of_mean(_cells(part)) for part in parts) if spread.n]
 
 
 def _cells(values: Part) -> Cells:

@@ -15,7 +15,7 @@ PLUS_FOUR = 4.0
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class MeanMoments:
     """The moments of a mean over n texts; of a share, also how many independent texts would give the same variance."""
 
     moments: Moments
@@ -43,16 +43,16 @@ def is_share(values: Cells) -> bool:
     return bool(((values == 0) | (values == 1) | values.isnan()).all())
 
 
-def spread_of(values: Cells) -> Spread:
+def moments_of_mean(values: Cells) -> MeanMoments:
     """The spread of the mean of all defined cells; with fewer than two texts its variance is NaN."""
     n = int((~values.isnan()).any(0).sum())
     if n > 1 and is_share(values):
         moments = crossed(values).moments()
-        return Spread(moments, n, _independent_texts(values, moments, n))
+        return MeanMoments(moments, n, _independent_texts(values, moments, n))
     return spread_of_difference(values)
 
 
-def spread_of_difference(values: Cells) -> Spread:
+def spread_of_difference(values: Cells) -> MeanMoments:
     """The same of values that may be differences of 0s and 1s: they are never taken for shares.
 
     If every value is -1, 0 or 1, the variance is that with two texts more, a 1 and a -1: they may be rare, and then no
@@ -61,11 +61,11 @@ def spread_of_difference(values: Cells) -> Spread:
     n = int((~values.isnan()).any(0).sum())
     mean = values.nanmean().item()
     if n < 2:
-        return Spread(Moments(mean, nan, nan, nan), n)
+        return MeanMoments(Moments(mean, nan, nan, nan), n)
     if is_share(values.abs()):
         more = torch.ones(len(values), 1, dtype=values.dtype).masked_fill(values.isnan().all(1, keepdim=True), nan)
         values = torch.cat([values, more, -more], 1)
-    return Spread(replace(crossed(values).moments(), mean=mean), n)
+    return MeanMoments(replace(crossed(values).moments(), mean=mean), n)
 
 
 def _independent_texts(values: Cells, moments: Moments, n: int) -> float:
@@ -81,12 +81,12 @@ def _independent_texts(values: Cells, moments: Moments, n: int) -> float:
     return single / moments.variance if moments.variance * most > single else most
 
 
-def ends(spread: Spread, level: float) -> tuple[float, float]:
+def ends(spread: MeanMoments, level: float) -> tuple[float, float]:
     """The ends of the interval of the mean; NaN with fewer than two texts."""
     if spread.n < 2:
         return nan, nan
     if spread.independent is None:
-        return skewed_ends(spread.moments, level)
+        return skew_corrected_interval(spread.moments, level)
     square = t_quantile((1 - level) / 2, spread.moments.df) ** 2
     mean, variance = _shrunk(spread.mean, spread.independent, square)
     half = sqrt(square * variance)
@@ -100,7 +100,7 @@ def _shrunk(share: float, texts: float, more: float) -> tuple[float, float]:
     return share, share * (1 - share) / (texts + more)
 
 
-def skewed_ends(moments: Moments, level: float) -> tuple[float, float]:
+def skew_corrected_interval(moments: Moments, level: float) -> tuple[float, float]:
     """Student's interval with its ends moved by Hall's transformation: outwards in full, inwards by half.
 
     g(t) = t + l t^2 / 3 + l^2 t^3 / 27 + l / 6, with l the skewness of the mean, takes it out of a studentized mean;
@@ -122,12 +122,12 @@ def _untransformed(t: float, skewness: float) -> float:
     return 3 * root / skewness
 
 
-def pooled_mean(spreads: Sequence[Spread]) -> float:
+def pooled_mean(spreads: Sequence[MeanMoments]) -> float:
     """The mean of the means."""
     return sum(spread.mean for spread in spreads) / len(spreads)
 
 
-def pooled_ends(spreads: Sequence[Spread], level: float) -> tuple[float, float]:
+def pooled_t_interval(spreads: Sequence[MeanMoments], level: float) -> tuple[float, float]:
     """The ends of the interval of the mean of the means, of sets that are a sample of all sets."""
     if len(spreads) == 1:
         return ends(spreads[0], level)
@@ -138,7 +138,7 @@ def pooled_ends(spreads: Sequence[Spread], level: float) -> tuple[float, float]:
     return mean - half, mean + half
 
 
-def _within(spreads: Sequence[Spread]) -> tuple[float, float]:
+def _within(spreads: Sequence[MeanMoments]) -> tuple[float, float]:
     """The variance of the mean of means from the errors within each set, and Satterthwaite's degrees of freedom."""
     parts = [(_variance(spread), spread.moments.df) for spread in spreads if spread.n > 1]
     total = sum(variance for variance, _ in parts)
@@ -147,7 +147,7 @@ def _within(spreads: Sequence[Spread]) -> tuple[float, float]:
     return total / len(spreads) ** 2, total**2 / sum(variance**2 / df for variance, df in parts)
 
 
-def _variance(spread: Spread) -> float:
+def _variance(spread: MeanMoments) -> float:
     if spread.independent is None:
         return spread.moments.variance
     return _shrunk(spread.mean, spread.independent, PLUS_FOUR)[1]

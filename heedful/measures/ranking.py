@@ -291,7 +291,7 @@ def _exact_p_table() -> Float[Tensor, "n pair"]:
 # Separation of two groups of items by a value (AUROC).
 
 
-def shares_below(
+def auroc_per_item(
     values: Float[Tensor, "*batch item"], others: Bool[Tensor, "*batch item"]
 ) -> Float[Tensor, "*batch item"]:
     """For each item the share of the other group's items with a smaller value; equal ones count half.
@@ -304,7 +304,7 @@ def shares_below(
         others: True on the other group's items.
 
     >>> values = torch.tensor([[3.0, 1.0, 2.0, 2.0]])
-    >>> shares_below(values, torch.tensor([[False, True, False, True]]))
+    >>> auroc_per_item(values, torch.tensor([[False, True, False, True]]))
     tensor([[1.0000, 0.2500, 0.7500, 0.7500]], dtype=torch.float64)
     """
     undefined = values.isnan()

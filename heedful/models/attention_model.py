@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from heedful.data.tokenizer import PAD
-from heedful.errors import SettingError, pick
+from heedful.errors import SettingError, lookup
 from heedful.models.attention import ATTENTIONS, masked_softmax
 from heedful.models.encoders import Hierarchical, build_encoder
 from heedful.models.heads import HEADS
@@ -34,8 +34,8 @@ class AttentionModel(nn.Module):
             )
         self.query_encoder = build_encoder(settings.embed_size, settings) if has_query else None
         width = self.encoder.output_size
-        self.attention = pick("attention", settings.attention, ATTENTIONS)(width, settings, has_query)
-        self.head = pick("head", settings.head, HEADS)(width, classes, settings, has_query)
+        self.attention = lookup("attention", settings.attention, ATTENTIONS)(width, settings, has_query)
+        self.head = lookup("head", settings.head, HEADS)(width, classes, settings, has_query)
         self.temperature = settings.temperature
         self.embedding_dropout = nn.Dropout(settings.embedding_dropout)
         self.context_dropout = nn.Dropout(settings.context_dropout)
@@ -53,8 +53,8 @@ class AttentionModel(nn.Module):
                 raise SettingError(
                     "encoder 'hierarchical' needs sentence boundaries: load the data with `sentences=True`."
                 )
-            return Encoded(*self.encoder(embedded, batch.mask, batch.attendable, batch.sentence))
-        return Encoded(self.encoder(embedded, batch.mask), batch.attendable, self._encode_query(batch))
+            return Encoded(*self.encoder(embedded, batch.mask, batch.attendable_mask, batch.sentence))
+        return Encoded(self.encoder(embedded, batch.mask), batch.attendable_mask, self._encode_query(batch))
 
     def attend(self, encoded: Encoded, batch: Batch) -> tuple[Float[Tensor, "batch item"], Float[Tensor, "batch item"]]:
         """Scores (0 where there is no item) and attention, their softmax at the temperature."""

@@ -14,7 +14,7 @@ def trace(model: Model, batch: Batch) -> Trace:
     return Trace(batch, embedded, encoded, scores, attention, model.decode(encoded, attention))
 
 
-def reread(model: Model, trace: Trace, change: Float[Tensor, "batch time embed"]) -> Trace:
+def rerun(model: Model, trace: Trace, change: Float[Tensor, "batch time embed"]) -> Trace:
     """Everything the model computes for the same texts when `change` is added to their embeddings."""
     embedded = trace.embedded + change
     encoded = model.encode(embedded, trace.batch)

@@ -11,13 +11,13 @@ import polars as pl
 
 from heedful.measures import Estimate
 from heedful.report.drawing import (
-    COLOURS,
+    COLORS,
     INK,
     STRONG,
     Chart,
     axis_ends,
     boxes,
-    colour_scale,
+    color_scale,
     dashed_rule,
     five_numbers,
     histogram,
@@ -46,7 +46,7 @@ def histograms(frame: pl.DataFrame, low: float, high: float, axis: str) -> Chart
     """Step histograms of `value` for each data set and model, one per class."""
     classes = sorted(frame["class"].unique())
     bars = histogram(frame, ["data", "model", "class"], low, high, BINS)
-    chart = steps(bars, colour_by(classes, "class"), axis).properties(height=85)
+    chart = steps(bars, color_by(classes, "class"), axis).properties(height=85)
     return _grid(chart, frame, ["100%"])
 
 
@@ -71,7 +71,7 @@ def scatter(frame: pl.DataFrame, x: str, y: str) -> Chart:
     points = ranked.filter(pl.col("place") % pl.col("every") == 0).select("data", "model", pl.col("x", "y").round(4))
     marks = (
         alt.Chart()
-        .mark_circle(size=9, opacity=0.45, color=COLOURS[0], aria=False)
+        .mark_circle(size=9, opacity=0.45, color=COLORS[0], aria=False)
         .encode(
             x=alt.X("x:Q", title=x, axis=alt.Axis(tickCount=4)),
             y=alt.Y(
@@ -170,8 +170,8 @@ def _column_header(title: str | None, lines: str) -> alt.Header:
     )
 
 
-def colour_by(series: Sequence[str], field: str, symbol: str = "square") -> alt.Color:
-    """Colour by a field, with a legend above that shows every name in full where there is more than one series."""
+def color_by(series: Sequence[str], field: str, symbol: str = "square") -> alt.Color:
+    """Color by a field, with a legend above that shows every name in full where there is more than one series."""
     legend = alt.Legend(
         title=None,
         orient="top",
@@ -181,7 +181,7 @@ def colour_by(series: Sequence[str], field: str, symbol: str = "square") -> alt.
         labelLimit=0,
         columns=max(1, WIDEST_LEGEND // (LETTER * max(map(len, series), default=1) + 30)),
     )
-    scale = colour_scale(series)
+    scale = color_scale(series)
     return alt.Color(f"{field}:N", scale=scale, legend=legend if len(series) > 1 else None, sort=list(series))
 
 
@@ -190,7 +190,7 @@ def curves(frame: pl.DataFrame, x: str, y: str, series: Sequence[str], *, dots: 
     base = alt.Chart().encode(
         x=alt.X("x:Q", title=x, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5)),
         y=alt.Y("y:Q", title=y, scale=alt.Scale(zero=False)),
-        color=colour_by(series, "series", "stroke"),
+        color=color_by(series, "series", "stroke"),
     )
     marks = [base.mark_line(strokeWidth=1.6, aria=False)]
     marks += [base.mark_circle(size=30, opacity=1, aria=False)] if dots else []
@@ -198,12 +198,12 @@ def curves(frame: pl.DataFrame, x: str, y: str, series: Sequence[str], *, dots: 
 
 
 def planes(frame: pl.DataFrame, lines: pl.DataFrame, x: str, y: str, series: Sequence[str]) -> Chart:
-    """Points (`x`, `y`) coloured by `series`, and lines beside them, in a panel for each data set."""
+    """Points (`x`, `y`) colored by `series`, and lines beside them, in a panel for each data set."""
     both = pl.concat([frame.with_columns(kind=pl.lit("point")), lines.with_columns(kind=pl.lit("line"))])
     base = alt.Chart().encode(
         x=alt.X("x:Q", title=x, axis=alt.Axis(tickCount=4)),
         y=alt.Y("y:Q", title=y, axis=alt.Axis(tickCount=4)),
-        color=colour_by(series, "series"),
+        color=color_by(series, "series"),
     )
     joined = base.transform_filter("datum.kind == 'line'").mark_line(strokeWidth=1.4, opacity=0.8, aria=False)
     dots = base.transform_filter("datum.kind == 'point'").mark_circle(size=46, opacity=0.8, aria=False)
@@ -227,14 +227,12 @@ def heat_maps(frame: pl.DataFrame, rows: Sequence[str]) -> Chart:
     """
     models = list(dict.fromkeys(frame["model"]))
     base = alt.Chart().encode(x=alt.X("place:O", axis=None), y=alt.Y("read:N", sort=list(rows), title="perturbation"))
-    background = base.mark_rect(color=COLOURS[1], aria=False).encode(
+    background = base.mark_rect(color=COLORS[1], aria=False).encode(
         opacity=alt.Opacity("weight:Q", scale=alt.Scale(domain=[0, 1], range=[0, 0.6], clamp=True), legend=None)
     )
     words = base.mark_text(color=STRONG, fontSize=10.5, limit=66, aria=False).encode(text="word:N")
     line = (
-        alt.Chart()
-        .transform_filter("datum.perturbed")
-        .mark_rule(color=COLOURS[0], strokeWidth=2, yOffset=8, aria=False)
+        alt.Chart().transform_filter("datum.perturbed").mark_rule(color=COLORS[0], strokeWidth=2, yOffset=8, aria=False)
     )
     under = line.encode(
         x=alt.X("place:O", axis=None, bandPosition=0.1), x2=alt.X2("place:O", bandPosition=0.9), y=base.encoding.y
@@ -301,7 +299,7 @@ def intervals(estimates: Estimates, axis: str, limits: Limits, mark: float = 0.0
     base = alt.Chart().encode(
         y=_row_axis(rows),
         yOffset=alt.YOffset("series:N", sort=series, scale=alt.Scale(domain=series)),
-        color=colour_by(series, "series", "circle"),
+        color=color_by(series, "series", "circle"),
     )
     layers = [
         dashed_rule().encode(x=alt.datum(mark)),
@@ -346,7 +344,7 @@ def _interval_frame(estimates: Estimates, edges: Limits) -> pl.DataFrame:
 
 
 def strips(frame: pl.DataFrame, x: str, series: Sequence[str], limits: Limits) -> Chart:
-    """The points `x` of each `row`, coloured by `series`, with a tick at their mean.
+    """The points `x` of each `row`, colored by `series`, with a tick at their mean.
 
     Args:
         limits: what the points can be at least and at most.
@@ -355,7 +353,7 @@ def strips(frame: pl.DataFrame, x: str, series: Sequence[str], limits: Limits) -
         y=_row_axis(list(dict.fromkeys(frame["row"]))),
         yOffset=alt.YOffset("series:N", sort=list(series), scale=alt.Scale(domain=list(series))),
         x=x_axis("x", x, axis_ends(frame["x"].to_list(), limits)),
-        color=colour_by(series, "series", "circle"),
+        color=color_by(series, "series", "circle"),
     )
     dots = base.mark_circle(size=40, opacity=0.75, aria=False)
     means = base.mark_tick(thickness=2, size=11, aria=False).encode(x="mean(x):Q")

@@ -16,7 +16,7 @@ from heedful.formatting import format_estimate, format_number
 from heedful.measures import Estimate, mean_interval, pooled_interval, pooled_p_value
 from heedful.measures.mean_moments import t_quantile
 from heedful.papers.reproduction import Cell, Claim, Entry, Verdict
-from heedful.verdict.constant_baseline import has_learnt
+from heedful.verdict.constant_baseline import beats_constant_prediction
 
 Where = Bool[Tensor, "seed text"]
 Shaped = Float[Tensor, "..."]
@@ -36,12 +36,12 @@ class Part:
 
     Args:
         values: [seed text], larger where they support the claim.
-        has_learnt: whether its models have learnt their task; if not, the part is left out.
+        beats_constant: whether its models have learnt their task; if not, the part is left out.
         trainings: how many trained models are behind the values; None: one per seed.
     """
 
     values: Shaped
-    has_learnt: bool = True
+    beats_constant: bool = True
     trainings: int | None = None
 
     @property
@@ -52,12 +52,12 @@ class Part:
 
 def part_of(values: Shaped, *cells: Cell) -> Part:
     """The values as a part that is left out where a model of these cells has not learnt its task."""
-    return Part(values, has_learnt=all(map(cell_has_learnt, cells)))
+    return Part(values, beats_constant=all(map(cell_has_learnt, cells)))
 
 
 def cell_has_learnt(cell: Cell) -> bool:
     """Whether the models of the cell surely beat a constant answer; True where their predictions were not audited."""
-    return any(column not in cell.columns for column in JUDGED_BY) or has_learnt(cell.columns)
+    return any(column not in cell.columns for column in JUDGED_BY) or beats_constant_prediction(cell.columns)
 
 
 def test_claim(claim: Claim, parts: Mapping[str, Part]) -> Claim:
@@ -67,17 +67,17 @@ def test_claim(claim: Claim, parts: Mapping[str, Part]) -> Claim:
     there is only one, seeds and texts are the sample (`measures.pooled_interval`). Confirmed or contradicted: the 95 %
     interval lies wholly beyond a bound of the claim. Not tested: fewer than FEWEST_TRAININGS trained models.
     """
-    learnt = {name: part for name, part in parts.items() if part.has_learnt}
-    estimates = {name: estimate(part.values) for name, part in learnt.items()}
+    beats_constant = {name: part for name, part in parts.items() if part.beats_constant}
+    estimates = {name: estimate(part.values) for name, part in beats_constant.items()}
     known = {name: part for name, part in estimates.items() if part.n > 0}
-    counted = {name: learnt[name] for name in known if name not in claim.excepts}
+    counted = {name: beats_constant[name] for name in known if name not in claim.excepts}
     values = [part.values for part in counted.values()]
     tested = replace(
         claim,
         parts=known,
         pooled=pooled_interval(values),
         trainings=sum(part.count for part in counted.values()),
-        left_out=tuple(name for name in parts if name not in learnt),
+        left_out=tuple(name for name in parts if name not in beats_constant),
     )
     if tested.trainings < FEWEST_TRAININGS or isnan(tested.pooled.low):
         return tested

@@ -13,8 +13,8 @@ from heedful.jobs.running import Report, jobs_of, sweep
 from heedful.papers.reproduction import Cell, Results, StudyRun
 from heedful.report import AuditFiles, read_audit
 from heedful.settings import Run, key_of
-from heedful.settings.comparison_models import Companions
-from heedful.store.store import RunFile, Store, audit_problem
+from heedful.settings.comparison_models import ComparisonModels
+from heedful.store.store import RunFile, Store, audit_defect
 from heedful.training.methods import METHODS
 from heedful.verdict.scoring import columns_of
 
@@ -51,8 +51,8 @@ class _Resolved:
 def prepare_study(study_runs: Sequence[StudyRun]) -> Prepared:
     """Everything that must be done, by key; reads the data that the study needs."""
     resolved = _resolve(study_runs)
-    companions = [run for each in resolved for run in each.seeds]
-    companions += [run for each in resolved for run in each.adversaries]
+    comparison_models = [run for each in resolved for run in each.seeds]
+    comparison_models += [run for each in resolved for run in each.adversaries]
     audits: dict[str, AuditRequest] = {}
     cells: dict[tuple[str, str], list[PreparedRun]] = {}
     for each in resolved:
@@ -60,7 +60,7 @@ def prepare_study(study_runs: Sequence[StudyRun]) -> Prepared:
         audits |= {request.key: request} if request else {}
         prepared = PreparedRun(each.planned, key_of(each.own.run), request.key if request else None)
         cells.setdefault((each.planned.data, each.planned.model), []).append(prepared)
-    runs = runs_by_key([*(each.own for each in resolved), *companions])
+    runs = runs_by_key([*(each.own for each in resolved), *comparison_models])
     return Prepared(runs, audits, cells)
 
 
@@ -83,13 +83,13 @@ def _request(resolved: _Resolved) -> AuditRequest | None:
     if resolved.planned.audit is None:
         return None
     run = resolved.own.run
-    companions = Companions(
+    comparison_models = ComparisonModels(
         seeds=tuple(key_of(seed.run) for seed in resolved.seeds),
         adversaries=tuple(key_of(adversary.run) for adversary in resolved.adversaries),
         reference=run.reference,
     )
     return AuditRequest(
-        run=key_of(run), data=run.data.fingerprint, settings=resolved.planned.audit, companions=companions
+        run=key_of(run), data=run.data.fingerprint, settings=resolved.planned.audit, comparison_models=comparison_models
     )
 
 
@@ -111,7 +111,7 @@ def do_study(
 def missing_of(prepared: Prepared, store: Store, folder: Path) -> list[str]:
     """The keys of the runs and audits that are not there."""
     runs = [key for key, run in prepared.runs.items() if run not in store]
-    return [*runs, *(key for key in prepared.audits if audit_problem(folder / key) is not None)]
+    return [*runs, *(key for key in prepared.audits if audit_defect(folder / key) is not None)]
 
 
 def gather(scale: str, prepared: Prepared, store: Store, folder: Path, errors: Mapping[str, str]) -> Results:
@@ -127,7 +127,7 @@ def gather(scale: str, prepared: Prepared, store: Store, folder: Path, errors: M
 def _gather_cell(done: Sequence[PreparedRun], prepared: Prepared, store: Store, folder: Path) -> Cell:
     planned = done[0].planned
     audits = [
-        read_audit(folder / each.audit) for each in done if each.audit and audit_problem(folder / each.audit) is None
+        read_audit(folder / each.audit) for each in done if each.audit and audit_defect(folder / each.audit) is None
     ]
     rows = [audit.rows for audit in audits]
     settings = {each.run: prepared.runs[each.run] for each in done}
@@ -139,7 +139,7 @@ def _gather_cell(done: Sequence[PreparedRun], prepared: Prepared, store: Store, 
         role=planned.role,
         runs=tuple(store.read(key) for key in settings),
         columns=columns_of(rows) if rows else {},
-        companions=_gather_companions(done, prepared, store),
+        comparison_models=_gather_companions(done, prepared, store),
         seconds=sum(audit.verdict.seconds or 0.0 for audit in audits),
         tokens=tuple(store.tokens(key) for key, run in settings.items() if run.training.record_flow),
         history=tuple(store.history(key) for key, run in settings.items() if _logs(run)),
@@ -147,14 +147,14 @@ def _gather_cell(done: Sequence[PreparedRun], prepared: Prepared, store: Store, 
     )
 
 
-def _gather_companions(done: Sequence[PreparedRun], prepared: Prepared, store: Store) -> Companions[RunFile]:
+def _gather_companions(done: Sequence[PreparedRun], prepared: Prepared, store: Store) -> ComparisonModels[RunFile]:
     """The runs that the audits of a cell compared its runs with, each once."""
-    requests = [prepared.audits[each.audit].companions for each in done if each.audit]
+    requests = [prepared.audits[each.audit].comparison_models for each in done if each.audit]
 
     def read(keys: Sequence[str]) -> tuple[RunFile, ...]:
         return tuple(store.read(key) for key in dict.fromkeys(keys) if prepared.runs[key] in store)
 
-    return Companions(
+    return ComparisonModels(
         seeds=read([key for request in requests for key in request.seeds]),
         adversaries=read([key for request in requests for key in request.adversaries]),
     )

@@ -26,7 +26,7 @@ from importlib import resources
 
 import polars as pl
 
-from heedful.errors import pick
+from heedful.errors import lookup
 
 PAPERS: dict[str, str] = {
     "jain_wallace": "Jain and Wallace (2019), Attention is not Explanation",
@@ -113,7 +113,7 @@ def published(paper: str) -> pl.DataFrame:
     >>> published("sun_lu").select("item", "data", "model", "measure", "value").row(35)
     ('Table 2', 'sst2', 'dp', 'accuracy lambda=0.001', 0.553)
     """
-    pick("paper", paper, PAPERS)
+    lookup("paper", paper, PAPERS)
     file = resources.files("heedful.papers") / paper / "published.csv"
     return pl.read_csv(file.read_bytes(), schema=_COLUMNS).with_columns(pl.col("model", "note").fill_null(""))
 

@@ -8,13 +8,13 @@ from typing import Any, Literal
 import polars as pl
 
 from heedful.battery.question import Columns
-from heedful.errors import pick
+from heedful.errors import lookup
 from heedful.jobs.planning import RunWithBase
 from heedful.measures import Estimate
 from heedful.models.hugging_face.model_files import HOW, NAME, has_minilm
 from heedful.report.figure import Figure
 from heedful.settings import AuditSettings
-from heedful.settings.comparison_models import Companions
+from heedful.settings.comparison_models import ComparisonModels
 from heedful.store.store import RunFile
 
 SCALES = ("small", "medium", "paper")
@@ -80,7 +80,7 @@ class Cell:
     runs: tuple[RunFile, ...]
     columns: Columns
     role: str = ""
-    companions: Companions[RunFile] = Companions()
+    comparison_models: ComparisonModels[RunFile] = ComparisonModels()
     seconds: float = 0.0
     tokens: tuple[pl.DataFrame, ...] = ()
     history: tuple[pl.DataFrame, ...] = ()
@@ -245,7 +245,7 @@ class Study:
 
     def runs_at(self, scale: str) -> list[StudyRun]:
         """The runs of that scale; an unknown one is an error that lists the known."""
-        pick("scale", scale, self.scales)
+        lookup("scale", scale, self.scales)
         return self.runs(scale)
 
 

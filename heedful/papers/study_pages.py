@@ -98,7 +98,7 @@ def _not_learnt(results: Results) -> list[str]:
 
 
 def _report_facts(study: Study, results: Results, workers: int) -> dict[str, str]:
-    runs = {key_of(file.run): file for cell in results.cells for file in (*cell.runs, *cell.companions)}
+    runs = {key_of(file.run): file for cell in results.cells for file in (*cell.runs, *cell.comparison_models)}
     seconds = sum((each.seconds for each in (*runs.values(), *results.cells)), 0.0)
     versions = results.cells[0].runs[0].versions if results.cells else {}
     time = f"{format_seconds(seconds)} of one core; with {workers} workers about {format_seconds(seconds / workers)}"
@@ -120,7 +120,7 @@ def _ran(cell: Cell) -> dict[str, str]:
         "training texts": f"{limit:,} at most" if (limit := run.data.train_limit) else "all",
         "words per text": _length(run),
         "epochs": f"{', '.join(str(file.chosen_epoch) for file in cell.runs)} of {epochs}",
-        "training": format_seconds(sum(file.seconds for file in (*cell.runs, *cell.companions))),
+        "training": format_seconds(sum(file.seconds for file in (*cell.runs, *cell.comparison_models))),
         "audit": format_seconds(cell.seconds) if cell.columns else "-",
     }
 

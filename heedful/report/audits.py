@@ -10,7 +10,7 @@ import polars as pl
 from heedful.errors import StoreError
 from heedful.schema import EXAMPLES, NULLABLE, OPTIONAL, OUTCOMES, ROWS, UNCOUNTED, Reason, Verdict, updated
 from heedful.settings.validation import flatten_settings
-from heedful.store.folders import damage_of, reason
+from heedful.store.folders import find_damage, reason
 from heedful.store.store import audit_refusal, read_verdict_file
 
 # What the reader calls an audited model: by the settings that tell it from the others.
@@ -203,7 +203,7 @@ def _scanned(path: Path) -> pl.LazyFrame:
 
 
 def _read_verdict(folder: Path) -> Verdict:
-    if damage := damage_of(folder, ["verdict.json"]):
+    if damage := find_damage(folder, ["verdict.json"]):
         raise StoreError(damage)
     return read_verdict_file(folder)
 
@@ -215,7 +215,7 @@ def _read_parquet(path: Path, schema: Columns, only: pl.Expr | None = None, uniq
         only: which rows; None: all.
         unique: the only column that is read, each of its values once; None: all columns.
     """
-    if damage := damage_of(path.parent, [path.name]):
+    if damage := find_damage(path.parent, [path.name]):
         raise StoreError(damage)
     try:
         if only is None:

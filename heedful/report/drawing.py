@@ -1,4 +1,4 @@
-"""What the figures have in common: colours, step histograms, box plots, one panel a run."""
+"""What the figures have in common: colors, step histograms, box plots, one panel a run."""
 
 import math
 import textwrap
@@ -99,11 +99,11 @@ ALIKE = 0.005
 """Values that differ by less than this share of themselves are stated, not drawn."""
 
 PAPER, STRONG, INK, GRID = "#ffffff", "#1f2933", "#4b5664", "#e4e7eb"
-COLOURS = ("#0a6aa8", "#c9580b", "#1b8469", "#8b559f", "#867009", "#68717d")
-"""Distinguishable with any kind of colour vision, and by their lightness where two meet; after Okabe and Ito."""
+COLORS = ("#0a6aa8", "#c9580b", "#1b8469", "#8b559f", "#867009", "#68717d")
+"""Distinguishable with any kind of color vision, and by their lightness where two meet; after Okabe and Ito."""
 DARK = dict(
     zip(
-        (PAPER, STRONG, INK, GRID, *COLOURS),
+        (PAPER, STRONG, INK, GRID, *COLORS),
         (
             "transparent",
             "#e8ecf1",
@@ -119,7 +119,7 @@ DARK = dict(
         strict=True,
     )
 )
-"""What each colour becomes on a dark page, where the page's style sheet replaces it."""
+"""What each color becomes on a dark page, where the page's style sheet replaces it."""
 
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 """Fonts of one width: a label takes the room that was measured for it, whichever of them is there."""
@@ -127,15 +127,15 @@ FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 Chart = alt.Chart | alt.LayerChart | alt.FacetChart | alt.HConcatChart | alt.VConcatChart
 
 
-def colour_scale(series: Sequence[str]) -> alt.Scale:
-    """One colour a series, always the same for the same place in the list."""
-    return alt.Scale(domain=list(series), range=[COLOURS[number % len(COLOURS)] for number in range(len(series))])
+def color_scale(series: Sequence[str]) -> alt.Scale:
+    """One color a series, always the same for the same place in the list."""
+    return alt.Scale(domain=list(series), range=[COLORS[number % len(COLORS)] for number in range(len(series))])
 
 
-def colour_of(series: Sequence[str], field: str, symbol: str = "square") -> alt.Color:
-    """Colour by a field, with a legend above where there is more than one series."""
+def color_of(series: Sequence[str], field: str, symbol: str = "square") -> alt.Color:
+    """Color by a field, with a legend above where there is more than one series."""
     legend = legend_of(series, symbol) if len(series) > 1 else None
-    return alt.Color(f"{field}:N", scale=colour_scale(series), legend=legend, sort=list(series))
+    return alt.Color(f"{field}:N", scale=color_scale(series), legend=legend, sort=list(series))
 
 
 def legend_of(series: Sequence[str], symbol: str | None = None) -> alt.Legend:
@@ -175,7 +175,7 @@ def _decimals(span: float) -> int:
 
 
 def steps(
-    frame: pl.DataFrame, colour: alt.Color | alt.ColorValue, axis: str, marks: Sequence[float] = ()
+    frame: pl.DataFrame, color: alt.Color | alt.ColorValue, axis: str, marks: Sequence[float] = ()
 ) -> alt.LayerChart:
     """Overlaid step histograms, with a thin line at each mark that lies on the axis."""
     edges = frame["left"].to_list()
@@ -183,7 +183,7 @@ def steps(
     base = alt.Chart().encode(
         x=x_axis("left", axis, (low, high)),
         y=alt.Y("share:Q", title="share of texts", stack=None, axis=alt.Axis(format="%", tickCount=4)),
-        color=colour,
+        color=color,
     )
     areas = base.mark_area(interpolate="step-after", opacity=0.14, aria=False)
     lines = base.mark_line(interpolate="step-after", strokeWidth=1.6, aria=False)
@@ -244,13 +244,13 @@ def boxes(
     whiskers = base.mark_rule(strokeWidth=1.2, aria=False).encode(
         x=x_axis("low", axis, axis_ends(whisker_ends(frame), limits)),
         x2="high:Q",
-        color=colour_of(names, by),
+        color=color_of(names, by),
     )
     middles = base.mark_bar(size=11, opacity=0.75, cornerRadius=1, aria=False).encode(
-        x="q1:Q", x2="q3:Q", color=colour_of(names, by)
+        x="q1:Q", x2="q3:Q", color=color_of(names, by)
     )
-    # Where all values are the same the box has no width: a broad tick shows its colour, a dark one its place.
-    kinds = base.mark_tick(thickness=6, size=11, aria=False).encode(x="median:Q", color=colour_of(names, by))
+    # Where all values are the same the box has no width: a broad tick shows its color, a dark one its place.
+    kinds = base.mark_tick(thickness=6, size=11, aria=False).encode(x="median:Q", color=color_of(names, by))
     medians = base.mark_tick(thickness=2, size=16, color=STRONG, aria=False).encode(x="median:Q")
     room = min(MOST_LABEL, max(map(len, order)) * LABEL) + (20 if title else 0)
     return alt.LayerChart(data=frame, layer=[whiskers, kinds, middles, medians]).properties(

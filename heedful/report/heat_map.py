@@ -196,13 +196,13 @@ PER_OUTCOME = 3
 MOST_ITEMS = 60
 """Longer texts are chosen only if there are no others."""
 PALE = 3.0
-"""Full colour is the largest weight, but so many times the average at least: attention spread evenly stays pale."""
+"""Full color is the largest weight, but so many times the average at least: attention spread evenly stays pale."""
 OUTCOMES = ("points", "misses", "no_small_set")
 
 
 @dataclass(frozen=True)
 class Token:
-    """A word (or sentence), how strong its colour is, and whether it is a key word or a top word."""
+    """A word (or sentence), how strong its color is, and whether it is a key word or a top word."""
 
     text: str
     weight: float

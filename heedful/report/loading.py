@@ -16,7 +16,7 @@ from heedful.report.audits import read_audit
 from heedful.runs.classifiers import CONFIGURATION, load_texts, load_view, trained_on
 from heedful.runs.other_data import load_for
 from heedful.settings import AuditSettings, DataSettings, Run, TextSettings
-from heedful.settings.comparison_models import Companions
+from heedful.settings.comparison_models import ComparisonModels
 from heedful.settings.validation import validate_settings
 from heedful.store.store import Store, find_audit, is_finetuned
 from heedful.training.trained import Trained
@@ -109,7 +109,7 @@ def audit(
     model: Trained | Model | Place,
     data: Dataset | Sequence[Batch] | Place | DataSettings | None = None,
     settings: AuditSettings | None = None,
-    companions: Companions[Any] = Companions(),  # noqa: B008 (frozen)
+    comparison_models: ComparisonModels[Any] = ComparisonModels(),  # noqa: B008 (frozen)
     *,
     words: OwnWords | None = None,
     name: str = "",
@@ -144,14 +144,14 @@ def audit(
         model = _finished_run(model, runs)
     if isinstance(model, Trained):
         data = _data_of(model, data)
-        companions = _with_reference(model, companions, runs)
+        comparison_models = _with_reference(model, comparison_models, runs)
     if isinstance(model, TransformerModel):
         data = _texts_for(model, data)
     return auditing.audit(
         model,
         data,  # pyright: ignore[reportArgumentType] (checked there)
         settings,
-        companions,
+        comparison_models,
         words=words,
         name=name,
         labels=labels,
@@ -193,9 +193,9 @@ def _data_of(trained: Trained, data: Any) -> Any:
     return load_for(trained, data) if isinstance(data, DataSettings) else data
 
 
-def _with_reference(trained: Trained, companions: Companions[Any], runs: Place) -> Companions[Any]:
+def _with_reference(trained: Trained, comparison_models: ComparisonModels[Any], runs: Place) -> ComparisonModels[Any]:
     """With the run whose attention the model imposes, where it does and nobody gave it."""
     is_frozen = trained.run.network.attention == "frozen" and trained.run.reference is not None
-    if not is_frozen or not isinstance(companions, Companions) or companions.reference is not None:
-        return companions
-    return replace(companions, reference=Store(runs).load(trained.run.reference or ""))
+    if not is_frozen or not isinstance(comparison_models, ComparisonModels) or comparison_models.reference is not None:
+        return comparison_models
+    return replace(comparison_models, reference=Store(runs).load(trained.run.reference or ""))

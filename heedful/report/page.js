@@ -38,7 +38,7 @@
   const cut = (word) => (word.length > 30 ? word.slice(0, 29) + "…" : word);
 
   function words(items, map, run, isAttention) {
-    // Full colour is the largest weight, but three times the average at least: attention spread evenly stays pale.
+    // Full color is the largest weight, but three times the average at least: attention spread evenly stays pale.
     const sizes = map.weights.map((weight) => Math.abs(weight ?? 0));
     const full = Math.max(data.steps, (3 * sizes.reduce((sum, size) => sum + size, 0)) / sizes.length);
     const cell = make("td", {});

@@ -66,7 +66,7 @@ def render_page(audits: Sequence[AuditFiles], figures: Sequence[Figure] = ()) ->
         pooled=any(len(audit.verdict.trainings) > 1 for audit in audits),
         item=audits[0].verdict.item,
         badges=BADGES,
-        not_asked=_not_asked(audits),
+        skipped=_not_asked(audits),
         synonyms=_synonyms(audits, texts.runs),
         about=_about(audits, texts.runs),
         notes=list(dict.fromkeys(note for audit in audits for note in audit.verdict.notes)),
@@ -121,7 +121,7 @@ def _grouped(drawn: Sequence[Drawn], audits: Sequence[AuditFiles]) -> dict[str, 
 
 def _not_asked(audits: Sequence[AuditFiles]) -> list[tuple[str, str]]:
     """Each question that some audit could not ask, and why."""
-    reasons = {name: reason for audit in audits for name, reason in audit.verdict.not_asked.items()}
+    reasons = {name: reason for audit in audits for name, reason in audit.verdict.skipped.items()}
     return [(name.replace("_", " "), reason) for name, reason in reasons.items()]
 
 

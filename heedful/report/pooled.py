@@ -10,7 +10,7 @@ import polars as pl
 from heedful.errors import StoreError
 from heedful.report.audits import AuditFiles, read_audit
 from heedful.schema import Verdict, updated
-from heedful.store.store import audit_problem, audits_of_run, pooled_key, save_audit
+from heedful.store.store import audit_defect, audits_of_run, pooled_key, save_audit
 from heedful.verdict.pooling import pooled_verdict
 
 Table = TypeVar("Table", pl.DataFrame, pl.LazyFrame)
@@ -25,7 +25,7 @@ def ensure_pooled(places: Sequence[Path], *, most: int | None = None) -> Path:
     if len(places) == 1:
         return places[0]
     place = places[0].parent / pooled_key([each.name for each in places])
-    if audit_problem(place) is not None:
+    if audit_defect(place) is not None:
         each = None if most is None else max(1, most // len(places))
         pooled = pool_audits([read_audit(own, most=each) for own in places])
         save_audit(pooled, place, rows=pooled.stored)

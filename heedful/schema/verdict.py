@@ -420,7 +420,7 @@ class Verdict(VerdictPart):
         scores: of predictions, the mean over trainings.
         indicative_words: how many label-indicative words the texts have; None where they were not asked for.
         counted_on: the texts on which label-indicative words were counted.
-        not_asked: why, for each question that could not be asked.
+        skipped: why, for each question that could not be asked.
         about: what is to be known of the audited attention, as sentences; empty where there is no choice.
         heads: of a transformer, what each head shows and does.
         answer: whether attention can be shown; None if the answer was not asked for.
@@ -441,7 +441,7 @@ class Verdict(VerdictPart):
     texts: NonNegativeInt
     labels: tuple[str, ...]
     scores: dict[str, Number] = {}
-    learnt: bool | None = None
+    beats_constant: bool | None = None
     redundancy: Number = None
     answer: AuditAnswer | None = None
     lines: tuple[Line, ...]
@@ -449,7 +449,7 @@ class Verdict(VerdictPart):
     words: Words | None = None
     indicative_words: NonNegativeInt | None = None
     counted_on: str = "the training texts"
-    not_asked: dict[str, str] = {}
+    skipped: dict[str, str] = {}
     substitutions: tuple[Substitution, ...] = ()
     synonym_source: str = ""
     trainings: tuple[Training, ...] = ()

@@ -120,7 +120,7 @@ class ActOptions(Request):
 
 
 class ActRequest(TextRequest):
-    """POST /api/act: a button; the answer is an `Acted`. All actions begin from the model's own attention."""
+    """POST /api/act: a button; the answer is an `ActionResult`. All actions begin from the model's own attention."""
 
     action: Action
     options: ActOptions = ActOptions()
@@ -196,7 +196,7 @@ class RankedItems(BaseModel):
     badge: str = ""
 
 
-class Widest(BaseModel):
+class LargestChange(BaseModel):
     """The most that any attention can move the prediction, and an attention that does it."""
 
     tvd: float
@@ -245,7 +245,7 @@ class TextState(BaseModel):
     predicted: int
     item_logits: list[list[float]] | None
     empty_logits: list[float] | None
-    widest: Widest | None
+    widest: LargestChange | None
     rankings: list[RankedItems]
     outcome: ShownOutcome | None
     notes: list[str]
@@ -276,7 +276,7 @@ class ErasureStep(BaseModel):
     tvd: float
 
 
-class Acted(BaseModel):
+class ActionResult(BaseModel):
     """The answer to POST /api/act.
 
     Args:

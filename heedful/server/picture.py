@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import altair as alt
 import polars as pl
 
-from heedful.report.drawing import COLOURS, STRONG
+from heedful.report.drawing import COLORS, STRONG
 from heedful.report.figure import Figure, to_png, to_svg
 from heedful.server.contract import PictureFormat
 from heedful.server.reading import ReadText
@@ -43,7 +43,7 @@ def draw_picture(read: ReadText, attention: Sequence[float] | None = None, kind:
 def words_on_lines(read: ReadText, weights: Sequence[float]) -> pl.DataFrame:
     """Each word with the weight of its item, and the corners of its box; as many words on a line as fit.
 
-    The words of a sentence share its weight evenly, as one colour.
+    The words of a sentence share its weight evenly, as one color.
     """
     largest = max(weights) or 1.0
     of_word = {place: weight for words, weight in zip(read.items, weights, strict=True) for place in words}
@@ -68,7 +68,7 @@ def _chart(frame: pl.DataFrame, answer: str) -> alt.LayerChart:
     horizontal = alt.Scale(domain=[0, WIDTH], nice=False)
     vertical = alt.Scale(domain=[height, 0], nice=False)
     base = alt.Chart()
-    boxes = base.mark_rect(color=COLOURS[1], cornerRadius=3, aria=False).encode(
+    boxes = base.mark_rect(color=COLORS[1], cornerRadius=3, aria=False).encode(
         x=alt.X("left:Q", axis=None, scale=horizontal),
         x2="right:Q",
         y=alt.Y("top:Q", axis=None, scale=vertical),

@@ -13,14 +13,23 @@ from heedful.auditing.explanation import SIGNED
 from heedful.auditing.outcomes import BY_WORD
 from heedful.battery.evidence import RANKINGS
 from heedful.errors import SettingError
-from heedful.measures import js_divergence, total_variation
+from heedful.measures import js_divergence, total_variation_distance
 from heedful.models.attention import masked_softmax
 from heedful.models.attention_model import AttentionModel
 from heedful.models.encoders import Hierarchical
 from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.schema import TextOutcome
 from heedful.schema.rankings import ranking_title
-from heedful.server.contract import Decoded, ItemInfo, RankedItems, ShownOutcome, Solver, TextState, Widest, WordInfo
+from heedful.server.contract import (
+    Decoded,
+    ItemInfo,
+    LargestChange,
+    RankedItems,
+    ShownOutcome,
+    Solver,
+    TextState,
+    WordInfo,
+)
 from heedful.server.reading import SUM_TOLERANCE, ReadText
 from heedful.settings import AuditSettings
 from heedful.types import Encoded, LinearModel
@@ -76,7 +85,7 @@ def _states(read: ReadText, sentence: int) -> tuple[Float[Tensor, "word hidden"]
     encoder, batch = _encoder(read), read.evidence.trace.batch
     assert batch.sentence is not None
     own = batch.mask[0] & (batch.sentence[0] == sentence)
-    weighable = batch.attendable[0, own]
+    weighable = batch.attendable_mask[0, own]
     embedded = read.evidence.trace.embedded[:, own]
     hidden = encoder.words(embedded, torch.ones_like(weighable)[None])
     attention = masked_softmax(encoder.word_attention.of(hidden), weighable[None])
@@ -125,7 +134,7 @@ def prediction_change(read: ReadText, logits: Float[Tensor, "1 classes"]) -> Pre
         logits=logits[0].tolist(),
         probabilities=probabilities[0].tolist(),
         predicted=predicted,
-        tvd=float(total_variation(probabilities, evidence.probabilities)[0]),
+        tvd=float(total_variation_distance(probabilities, evidence.probabilities)[0]),
         label=evidence.context.labels[predicted],
         probability=float(probabilities[0, predicted]),
         is_changed=predicted != int(evidence.predicted[0]),
@@ -200,7 +209,7 @@ MOST_TRIED = 64
 """Items that are tried alone where the head is not linear, the most attended first."""
 
 
-def widest_move(read: ReadText) -> Widest | None:
+def widest_move(read: ReadText) -> LargestChange | None:
     """The largest move of the prediction, in total variation distance; None where there is a single item.
 
     With two classes and a linear head the probability is a monotone function of a mean of what each item says alone,
@@ -220,11 +229,11 @@ def widest_move(read: ReadText) -> Widest | None:
         alone = torch.nn.functional.one_hot(places, evidence.items.shape[1]).to(evidence.attention)
         logits = evidence.decode_each(alone[None])[0]
     predictions = logits.softmax(-1)
-    moved = total_variation(predictions, evidence.probabilities.expand_as(predictions))
+    moved = total_variation_distance(predictions, evidence.probabilities.expand_as(predictions))
     best = int(moved.argmax())
     attention = torch.zeros_like(evidence.attention)
     attention[0, places[best]] = 1.0
-    return Widest(tvd=float(moved[best]), solver=solver, attention=read.listed(attention))
+    return LargestChange(tvd=float(moved[best]), solver=solver, attention=read.listed(attention))
 
 
 # Rankings of a text's items, and what people marked.

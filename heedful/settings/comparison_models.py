@@ -11,7 +11,7 @@ Other = TypeVar("Other")
 
 
 @dataclass(frozen=True, repr=False)
-class Companions(Generic[Companion]):
+class ComparisonModels(Generic[Companion]):
     """The models beside an audited one: as keys, as runs to be trained, or as models at hand.
 
     Args:
@@ -31,9 +31,9 @@ class Companions(Generic[Companion]):
         retrained = () if self.retrained is None else (self.retrained,)
         return {"retrained": retrained, "seed": self.seeds, "adversary": self.adversaries}
 
-    def map(self, function: Callable[[Companion], Other]) -> "Companions[Other]":
+    def map(self, function: Callable[[Companion], Other]) -> "ComparisonModels[Other]":
         """The same companions as something else."""
-        return Companions(
+        return ComparisonModels(
             retrained=None if self.retrained is None else function(self.retrained),
             seeds=tuple(map(function, self.seeds)),
             adversaries=tuple(map(function, self.adversaries)),
@@ -42,12 +42,14 @@ class Companions(Generic[Companion]):
 
     def __repr__(self) -> str:
         roles = {**self.by_role(), "reference": () if self.reference is None else (self.reference,)}
-        named = [f"{role} {_name(companion)}" for role, companions in roles.items() for companion in companions]
-        return f"Companions({', '.join(named)})"
+        named = [
+            f"{role} {_name(companion)}" for role, comparison_models in roles.items() for companion in comparison_models
+        ]
+        return f"ComparisonModels({', '.join(named)})"
 
     def __iter__(self) -> Iterator[Companion]:
-        for companions in self.by_role().values():
-            yield from companions
+        for comparison_models in self.by_role().values():
+            yield from comparison_models
         if self.reference is not None:
             yield self.reference
 

@@ -36,13 +36,13 @@ def write_files(files: Mapping[str, bytes], folder: Path, *, replace: bool = Fal
     """Store files as a folder, whole or not at all; what is there already stays, unless it is to be replaced."""
     if foreign := [name for name in files if name in ("", "..") or name != Path(name).name]:
         raise StoreError(f"{folder} cannot be stored: '{foreign[0]}' is not the name of a file. Is the worker ours?")
-    with written_whole(folder, replace=replace) as part:
+    with atomic_folder(folder, replace=replace) as part:
         for name, content in files.items():
             (part / name).write_bytes(content)
 
 
 @contextmanager
-def written_whole(folder: Path, *, replace: bool = False) -> Iterator[Path]:
+def atomic_folder(folder: Path, *, replace: bool = False) -> Iterator[Path]:
     """A fresh folder to write in, renamed to its place once all is written; gone if anything goes wrong.
 
     Two processes may write the same folder: the first to finish wins. What killed processes of this machine left is
@@ -197,7 +197,7 @@ def write_checksums(folder: Path, names: Iterable[str] | None = None) -> None:
     (folder / CHECKSUMS).write_text("".join(lines), encoding="utf-8", newline="\n")
 
 
-def damage_of(folder: Path, names: Iterable[str]) -> str | None:
+def find_damage(folder: Path, names: Iterable[str]) -> str | None:
     """What is wrong with these files of a folder, as part of a sentence; None where all are as they were written."""
     names = list(names)
     try:

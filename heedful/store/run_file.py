@@ -14,7 +14,7 @@ from heedful import __version__
 from heedful.errors import SettingError, StoreError
 from heedful.settings import Count, FinetuneSettings, Run, key_of
 from heedful.settings.validation import flatten_settings
-from heedful.store.folders import damage_of, reason
+from heedful.store.folders import find_damage, reason
 
 if TYPE_CHECKING:
     from heedful.training.trained import Trained
@@ -92,7 +92,7 @@ def read_run_file(folder: Path, *, is_named: bool = True) -> RunFile:
     Args:
         is_named: whether the folder must be called as the run is; a copy may be called anything.
     """
-    if damage := damage_of(folder, [RUN_FILE]):
+    if damage := find_damage(folder, [RUN_FILE]):
         raise StoreError(damage)
     try:
         described = RunFile.model_validate(json.loads((folder / RUN_FILE).read_text(encoding="utf-8")))
@@ -112,7 +112,7 @@ def read_run_file(folder: Path, *, is_named: bool = True) -> RunFile:
 
 def read_table(folder: Path, name: str) -> pl.DataFrame:
     """A table of a run; a StoreError that says what is wrong with it, and only that."""
-    if damage := damage_of(folder, [name]):
+    if damage := find_damage(folder, [name]):
         raise StoreError(damage)
     try:
         return pl.read_parquet(folder / name, hive_partitioning=False, glob=False)

@@ -29,7 +29,7 @@ from heedful.errors import SettingError, StoreError
 from heedful.schema import Verdict
 from heedful.settings import Run, key_of
 from heedful.settings.validation import update_settings
-from heedful.store.folders import damage_of, reason, write_checksums, written_whole
+from heedful.store.folders import atomic_folder, find_damage, reason, write_checksums
 from heedful.store.run_file import (
     HISTORY,
     TOKENS,
@@ -49,12 +49,12 @@ log = logging.getLogger(__name__)
 KEY = re.compile("[0-9a-f]{16}")
 
 
-def run_problem(folder: Path) -> str | None:
+def run_defect(folder: Path) -> str | None:
     """Why the folder is not a finished run, as part of a sentence; None where it is."""
     if not folder.is_dir():
         return "there is no such folder"
     try:
-        return damage_of(folder, names_of_files(read_run_file(folder).run))
+        return find_damage(folder, names_of_files(read_run_file(folder).run))
     except StoreError as error:
         return str(error)
 
@@ -74,7 +74,7 @@ class Store:
 
     def has(self, key: str) -> bool:
         """Whether the run of that (whole) key is finished."""
-        return run_problem(self.folder / key) is None
+        return run_defect(self.folder / key) is None
 
     def save(self, trained: "Trained") -> str:
         """Store a finished run; the key it is found by.
@@ -84,7 +84,7 @@ class Store:
         from heedful.training.trained import write_trained
 
         key = key_of(trained.run)
-        with written_whole(self.folder / key, replace=self._is_in_the_way(key)) as part:
+        with atomic_folder(self.folder / key, replace=self._is_in_the_way(key)) as part:
             write_trained(trained, part)
             write_checksums(part)
         return key
@@ -268,7 +268,7 @@ def save_finetuned(finetuned: "Finetuned", store: Store) -> str:
 
     key = key_of(finetuned.run)
     place = store.folder / key
-    with written_whole(place, replace=place.is_dir() and run_problem(place) is not None) as part:
+    with atomic_folder(place, replace=place.is_dir() and run_defect(place) is not None) as part:
         write_finetuned(finetuned, part)
     return key
 
@@ -293,17 +293,17 @@ ROW_GROUP = 2**17
 """Rows of a row group: as many, in whatever parts they come, so that the same rows are the same bytes."""
 
 
-def audit_problem(folder: Path) -> str | None:
+def audit_defect(folder: Path) -> str | None:
     """Why the folder is not a finished audit, as part of a sentence; None where it is."""
     if not folder.is_dir():
         return "there is no such folder"
-    if damage := damage_of(folder, [VERDICT]):
+    if damage := find_damage(folder, [VERDICT]):
         return damage
     try:
         read_verdict_file(folder)
     except StoreError as error:
         return str(error)
-    return damage_of(folder, AUDIT_FILES)
+    return find_damage(folder, AUDIT_FILES)
 
 
 def read_verdict_file(folder: Path) -> Verdict:
@@ -359,7 +359,7 @@ def find_audit(name: str, folder: Path) -> Path:
 def audits_of_run(folder: Path, run: str) -> Iterator[tuple[Path, Verdict]]:
     """The finished audits of a run: those of several seeds first, then the newest; each with its verdict."""
     for place in _audits_by_run(folder).get(run, []):
-        if audit_problem(place) is None:
+        if audit_defect(place) is None:
             yield place, read_verdict_file(place)
 
 
@@ -376,7 +376,7 @@ def _claims_to_be_audit(place: Path) -> bool:
 
 
 def _newest_finished(places: list[Path]) -> Path:
-    problems = {place: audit_problem(place) for place in places}
+    problems = {place: audit_defect(place) for place in places}
     finished = next((place for place, problem in problems.items() if problem is None), None)
     if finished is None:
         raise audit_refusal(places[0], problems[places[0]] or "")
@@ -446,8 +446,8 @@ def save_audit(audit: Tables, folder: str | Path, *, rows: pl.LazyFrame | None =
         rows: all rows, if the audit has only some of them in memory.
     """
     folder = Path(folder)
-    is_in_the_way = folder.is_dir() and audit_problem(folder) is not None
-    with written_whole(folder, replace=is_in_the_way) as part:
+    is_in_the_way = folder.is_dir() and audit_defect(folder) is not None
+    with atomic_folder(folder, replace=is_in_the_way) as part:
         if rows is None:
             audit.rows.write_parquet(part / ROWS, row_group_size=ROW_GROUP)
         else:

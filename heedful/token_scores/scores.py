@@ -14,7 +14,7 @@ from heedful.attribution.items import items_are_tokens
 from heedful.data.batching import EncodedSplit
 from heedful.data.tokenizer import END, SPECIAL, START
 from heedful.errors import SettingError
-from heedful.measures import shares_below
+from heedful.measures import auroc_per_item
 from heedful.models.trace import trace
 from heedful.types import Batch, Encoded, LinearModel
 
@@ -41,12 +41,12 @@ def token_counts(split: EncodedSplit, vocabulary: int, classes: int) -> Int[Tens
 
 
 def counts_of_batches(batches: Sequence[Batch], classes: int) -> Int[Tensor, "token classes"]:
-    """As `token_counts`, for texts that are batched already: every token counts at the positions that are attendable.
+    """As `token_counts`, for texts that are batched already: every token counts where `attendable_mask` is True.
 
-    No number is special: what is no word, a user's own batches say by `attendable`.
+    No number is special: what is no word, a user's own batches say by `attendable_mask`.
     """
-    tokens = torch.cat([batch.tokens[batch.attendable].cpu() for batch in batches])
-    labels = torch.cat([batch.labels.repeat_interleave(batch.attendable.sum(1)).cpu() for batch in batches])
+    tokens = torch.cat([batch.tokens[batch.attendable_mask].cpu() for batch in batches])
+    labels = torch.cat([batch.labels.repeat_interleave(batch.attendable_mask.sum(1)).cpu() for batch in batches])
     return _counts(tokens, labels, 1 + max(int(batch.tokens.max()) for batch in batches), classes)
 
 
@@ -154,7 +154,7 @@ def global_scores(
 def local_scores(model: LinearModel, batches: Iterable[Batch], vocabulary: int) -> TokenScores:
     """The mean score of every token over its occurrences in the texts; NaN for a token that never occurs.
 
-    Sun and Lu (2020, supplementary material). Only attendable positions count as occurrences. The model must be in
+    Sun and Lu (2020, supplementary material). Only attendable_mask positions count as occurrences. The model must be in
     evaluation mode.
     """
     sums = reduce(torch.add, (_sums(model, batch, vocabulary) for batch in batches))
@@ -180,11 +180,11 @@ def _one_token_texts(tokens: Int[Tensor, " token"], framed: bool) -> Batch:
     if framed:
         texts = torch.cat([torch.full_like(texts, START), texts, torch.full_like(texts, END)], 1)
     mask = torch.ones_like(texts, dtype=torch.bool)
-    attendable = mask.clone()
+    attendable_mask = mask.clone()
     if framed:
-        attendable[:, [0, 2]] = False
+        attendable_mask[:, [0, 2]] = False
     labels = torch.zeros_like(tokens)  # never read
-    return Batch(tokens, texts, mask, attendable, labels, sentence=torch.zeros_like(texts))
+    return Batch(tokens, texts, mask, attendable_mask, labels, sentence=torch.zeros_like(texts))
 
 
 # The words of a vocabulary ranked by attention score, and how well that score separates polar from neutral words.
@@ -270,7 +270,7 @@ def rank_words(
         return Word(word, class_names[int(classes[token])], attention[token].item())
 
     return AttendedWords(
-        auroc=shares_below(attention, neutral)[polar].mean().item() if polar.sum() >= FEWEST else nan,
+        auroc=auroc_per_item(attention, neutral)[polar].mean().item() if polar.sum() >= FEWEST else nan,
         polar=int(polar.sum()),
         neutral=int(neutral.sum()),
         most=tuple(entry(token) for token in order[:SHOWN]),

@@ -109,13 +109,13 @@ def token_gradients(
     """
     to_polarity, to_score = torch.zeros_like(polarity), torch.zeros_like(scores)
     for batch in read(split, SIZE, scores.device):
-        attention = masked_softmax(scores[batch.tokens] / temperature, batch.attendable)
+        attention = masked_softmax(scores[batch.tokens] / temperature, batch.attendable_mask)
         item_polarity = polarity[batch.tokens]
         errors = _errors(batch, (attention[:, None] @ item_polarity)[:, 0] + bias)
         item_to_polarity, item_to_score = item_gradients(attention, item_polarity, errors)
-        tokens = batch.tokens[batch.attendable]
-        to_polarity.index_add_(0, tokens, item_to_polarity[batch.attendable])
-        to_score.index_add_(0, tokens, item_to_score[batch.attendable] / temperature)
+        tokens = batch.tokens[batch.attendable_mask]
+        to_polarity.index_add_(0, tokens, item_to_polarity[batch.attendable_mask])
+        to_score.index_add_(0, tokens, item_to_score[batch.attendable_mask] / temperature)
     return TokenGradients(to_polarity, to_score)
 
 

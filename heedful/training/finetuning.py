@@ -13,7 +13,7 @@ from torch.optim import AdamW
 from torch.optim.lr_scheduler import LambdaLR
 
 from heedful.data.batching import bucketed, in_order
-from heedful.errors import HeedfulError, SettingError, pick
+from heedful.errors import HeedfulError, SettingError, lookup
 from heedful.models.hugging_face.model_files import FastTokenizer, HuggingFaceModel, quiet
 from heedful.models.hugging_face.pretrained_modules import load_pretrained
 from heedful.models.hugging_face.subwords import longest_text
@@ -39,7 +39,7 @@ def finetune(run: Run, dataset: Dataset, *, device: str = "cpu", report: Report 
     began = time.perf_counter()
     if run.finetune is None:
         raise SettingError("run must say which model to fine-tune in `finetune.model`; it has no `finetune` settings.")
-    pick("metric", run.finetune.metric, METRICS)
+    lookup("metric", run.finetune.metric, METRICS)
     run = check_content(run, dataset)
     assert run.finetune is not None
     on_device = torch.device(device)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from heedful.data.batching import EncodedSplit, bucketed, collate, encode_split, pad_items, to_device
-from heedful.errors import HeedfulError, pick
+from heedful.errors import HeedfulError, lookup
 from heedful.models.attention_model import AttentionModel
 from heedful.models.hugging_face.word_embedding import PretrainedWords
 from heedful.models.trace import trace
@@ -56,8 +56,8 @@ def train(
     """
     began = time.perf_counter()
     run = check_content(run, dataset)
-    method = pick("method", run.training.method, METHODS)
-    pick("metric", run.training.metric, METRICS)
+    method = lookup("method", run.training.method, METHODS)
+    lookup("metric", run.training.metric, METRICS)
     check_reference(run, method, reference)
     check_teachers(run, teachers)
     examples = examples_by_split(run, method, dataset)
@@ -261,7 +261,7 @@ def make_optimizer(model: AttentionModel, settings: TrainingSettings, trains: st
         groups[0]["params"] = [p for p in others if id(p) not in tuned]
         slow = {"weight_decay": settings.weight_decay, "lr": model.embedding.learning_rate}
         groups.append({"params": [p for p in others if id(p) in tuned], **slow})
-    return pick("optimizer", settings.optimizer, OPTIMIZERS)([g for g in groups if g["params"]], settings)
+    return lookup("optimizer", settings.optimizer, OPTIMIZERS)([g for g in groups if g["params"]], settings)
 
 
 def _parameters_outside_attention(model: AttentionModel) -> list[nn.Parameter]:

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from heedful.attribution import leave_one_out
 from heedful.data.batching import EncodedSplit, encode_split, read
-from heedful.errors import SettingError, pick
-from heedful.measures import total_variation
+from heedful.errors import SettingError, lookup
+from heedful.measures import total_variation_distance
 from heedful.models.attention_model import AttentionModel
 from heedful.models.trace import trace
 from heedful.settings import Run, TrainingSettings
@@ -44,7 +44,7 @@ def teachers_of(run: Run) -> tuple[Run, ...]:
 
 def planned_teachers(training: TrainingSettings) -> Teachers:
     """The teachers that a method with its options asks for."""
-    return bind_teachers(pick("method", training.method, METHODS), training)
+    return bind_teachers(lookup("method", training.method, METHODS), training)
 
 
 def check_teachers(run: Run, teachers: Sequence[Trained]) -> None:
@@ -123,7 +123,7 @@ def leave_one_out_sizes(model: AttentionModel, split: EncodedSplit) -> tuple[Flo
         for batch in read(split, READ_SIZE, model.device):
             seen = trace(model, batch)
             without, items = leave_one_out(model, seen).softmax(-1), seen.encoded.items
-            moved = total_variation(without, seen.logits.softmax(-1)[:, None].expand_as(without))
+            moved = total_variation_distance(without, seen.logits.softmax(-1)[:, None].expand_as(without))
             moved = moved.masked_fill(~items, 0.0).cpu()
             last = items.long().cumsum(1).argmax(1) + 1
             sizes |= {index: moved[row, : last[row]] for row, index in enumerate(batch.index.tolist())}

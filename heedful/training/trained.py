@@ -20,7 +20,7 @@ from heedful.models.attention_model import AttentionModel, build_model
 from heedful.models.hugging_face.model_files import PREFIX, FastTokenizer, HuggingFaceModel, quiet
 from heedful.settings import NetworkSettings, Run, key_of
 from heedful.settings.validation import update_settings
-from heedful.store.folders import Files, damage_of, files_in, reason, write_checksums
+from heedful.store.folders import Files, files_in, find_damage, reason, write_checksums
 from heedful.store.run_file import (
     HISTORY,
     RUN_FILE,
@@ -164,7 +164,7 @@ def write_trained(trained: Trained, folder: Path) -> None:
 
 def read_trained(described: RunFile, folder: Path) -> Trained:
     """The finished run of a folder; a StoreError that says what is wrong with its files, and only that."""
-    if damage := damage_of(folder, names_of_files(described.run)):
+    if damage := find_damage(folder, names_of_files(described.run)):
         raise StoreError(damage)
     words = _read_words(folder / WORDS)
     return Trained(

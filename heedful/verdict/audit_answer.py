@@ -23,7 +23,7 @@ from heedful.schema.rankings import VARIANTS, ranking_title
 from heedful.settings import AuditSettings
 from heedful.verdict.answer_text import per_100
 from heedful.verdict.answers import Outcomes, answer_all, flags_of, headline_of, outcomes_of, shares_of
-from heedful.verdict.constant_baseline import has_learnt, is_labeled
+from heedful.verdict.constant_baseline import beats_constant_prediction, is_labeled
 from heedful.verdict.recommendation import Candidate, choose, price_text, recommend
 
 HALVES_SEED = 0
@@ -165,9 +165,9 @@ def _gate(columns: Columns, seeds: int) -> tuple[list[int], list[int], bool, boo
         predicted = columns.get("prediction.predicted")
         return everyone, [], predicted is None or len(predicted.unique()) > 1, False
     names = ("prediction.correct", "prediction.label")
-    if not has_learnt({name: columns[name] for name in names}):
+    if not beats_constant_prediction({name: columns[name] for name in names}):
         return everyone, [], False, True
-    learned = [has_learnt({name: columns[name][seed : seed + 1] for name in names}) for seed in everyone]
+    learned = [beats_constant_prediction({name: columns[name][seed : seed + 1] for name in names}) for seed in everyone]
     if not any(learned):
         return everyone, [], False, True
     return [s for s in everyone if learned[s]], [s for s in everyone if not learned[s]], True, True

@@ -16,7 +16,7 @@ def is_labeled(columns: Columns) -> bool:
     return "prediction.label" in columns and bool((columns["prediction.label"] >= 0).all())
 
 
-def has_learnt(columns: Columns) -> bool:
+def beats_constant_prediction(columns: Columns) -> bool:
     """Whether the model surely beats a constant answer on the audited texts, in accuracy or in balanced accuracy.
 
     The lower end of the 95 % interval lies above the share of the most common label, or above 1/K for balanced accuracy
@@ -24,9 +24,9 @@ def has_learnt(columns: Columns) -> bool:
 
     >>> import torch
     >>> label = torch.tensor([[0.0, 1.0] * 20])
-    >>> has_learnt({"prediction.correct": torch.ones(1, 40), "prediction.label": label})
+    >>> beats_constant_prediction({"prediction.correct": torch.ones(1, 40), "prediction.label": label})
     True
-    >>> has_learnt({"prediction.correct": 1 - label, "prediction.label": label})  # always answers 0
+    >>> beats_constant_prediction({"prediction.correct": 1 - label, "prediction.label": label})  # always answers 0
     False
     """
     correct, label = columns["prediction.correct"].nanmean(0), columns["prediction.label"][0]

@@ -84,7 +84,7 @@ them alone: bad 0.50; without them: bad 0.90."
     is_judged = outcome.outcome in ("points", "misses") and outcome.top_words
     if not is_judged or set(outcome.top_words) == set(outcome.key_words):
         return ""
-    ending, owner, has, them = (
+    ending, possessive, has, them = (
         ("s", "s'", "they have", "them") if len(outcome.top_words) > 1 else ("", "'s", "it has", "it")
     )
     named = listed_words(items[place] for place in outcome.top_words)
@@ -92,7 +92,7 @@ them alone: bad 0.50; without them: bad 0.90."
     alone, without = (f"{outcome.predicted} {part or 0.0:.2f}" for part in (outcome.top_alone, outcome.top_without))
     return (
         f"Top {item}{ending} of {ranking_title(outcome.ranking)}: {named}. Measured from chance, {has} {share} half of "
-        f"the key {item}{owner} effect. With {them} alone: {alone}; without {them}: {without}."
+        f"the key {item}{possessive} effect. With {them} alone: {alone}; without {them}: {without}."
     )
 
 

@@ -8,7 +8,7 @@ import polars as pl
 from heedful.schema import Line, SeedScore, Verdict, updated
 from heedful.settings import AuditSettings
 from heedful.verdict.audit_answer import answer_audit
-from heedful.verdict.constant_baseline import has_learnt, is_labeled
+from heedful.verdict.constant_baseline import beats_constant_prediction, is_labeled
 from heedful.verdict.ranking_comparison import compare_rankings
 from heedful.verdict.scoring import Rows, columns_of, lines_across
 
@@ -28,7 +28,7 @@ def pooled_verdict(described: Sequence[Verdict], rows: Sequence[Rows], outcomes:
         first,
         trainings=trainings,
         scores=_mean_scores(described),
-        learnt=has_learnt(columns) if is_labeled(columns) else None,
+        beats_constant=beats_constant_prediction(columns) if is_labeled(columns) else None,
         redundancy=None if redundant is None else redundant.nanmean().item(),
         lines=_lines(described, rows),
         rankings=compare_rankings(columns),

@@ -14,7 +14,7 @@ def test_states_beside_a_gap_are_those_of_the_shortened_text(kernels):
     model, batch = make("cnn", kernels=kernels), make_batch()
     seen = trace(model, batch)
     scoring = scoring_of(model.attention, 1.0, seen.encoded, seen.scores)
-    inputs = EncoderInputs(seen.embedded, batch.mask, batch.attendable, seen.encoded.hidden, seen.scores, scoring)
+    inputs = EncoderInputs(seen.embedded, batch.mask, batch.attendable_mask, seen.encoded.hidden, seen.scores, scoring)
     assert isinstance(model.encoder, Cnn)
     near = states_beside_gap(model.encoder, inputs)
     reach = max(kernels) // 2

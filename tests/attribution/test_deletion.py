@@ -41,7 +41,7 @@ def test_tokens_are_cut_out_the_rest_moves_up_and_symbols_stay():
     shorter = shortened(seen, [1, 0, 0], [[2, 3], [1, 2, 4], [3]])
     assert (shorter.tokens * shorter.mask).tolist() == [[2, 10, 4, 3, 0], [2, 5, 6, 8, 3], [2, 7, 3, 0, 0]]
     assert shorter.mask.sum(1).tolist() == [4, 5, 3]
-    assert shorter.attendable.long().tolist() == [[0, 1, 1, 0, 0], [0, 1, 1, 1, 0], [0, 1, 0, 0, 0]]
+    assert shorter.attendable_mask.long().tolist() == [[0, 1, 1, 0, 0], [0, 1, 1, 1, 0], [0, 1, 0, 0, 0]]
     assert shorter.index.tolist() == [13, 11, 11] and shorter.labels.tolist() == [1, 0, 0]
     assert shorter.query_tokens is not None and shorter.query_tokens.tolist() == [[7, 0], [5, 6], [5, 6]]
     assert shorter.query_mask is not None and shorter.query_mask.long().tolist() == [[1, 0], [1, 1], [1, 1]]

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.attribution.external_scores import (
-    GivenScores,
+    ExternalScores,
     TextScores,
     TextWords,
+    external_scores_of,
     find_strings,
-    given_scores,
     match_scores,
     numbered_words,
     overlapping,
@@ -42,7 +42,7 @@ RECORDS = [{"id": text, "word": word, "score": score} for text, row in ROWS.item
 
 
 def content(value, name="shap"):
-    return {number: own.tolist() for number, own in given_scores({name: value}, TEXTS).scores[name].items()}
+    return {number: own.tolist() for number, own in external_scores_of({name: value}, TEXTS).scores[name].items()}
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_captums_scores_come_back_from_a_file_and_from_python(tmp_path):
     path = tmp_path / "scores.parquet"
     polars.DataFrame(records).write_parquet(path)
     from_file = match_scores(read_scores(path), texts).of_items(seen)["ig"]
-    from_python = given_scores({"ig": scores}, texts).of_items(seen)["ig"]
+    from_python = external_scores_of({"ig": scores}, texts).of_items(seen)["ig"]
     assert torch.equal(from_file, scores) and torch.equal(from_python, scores)
 
 
@@ -95,9 +95,9 @@ def test_a_dict_may_leave_texts_out():
 
 
 def test_several_names_are_several_rankings():
-    given = given_scores({"shap": ROWS, "lime": {"b": [1.0]}}, TEXTS)
+    given = external_scores_of({"shap": ROWS, "lime": {"b": [1.0]}}, TEXTS)
     assert [*given.scores] == ["shap", "lime"] and len(given.notes) == 2
-    assert given_scores({}, TEXTS).scores == {}
+    assert external_scores_of({}, TEXTS).scores == {}
 
 
 def test_rows_must_be_as_many_as_texts():
@@ -126,7 +126,7 @@ def test_other_values_are_refused(value):
 
 def test_what_is_no_dict_is_refused():
     with pytest.raises(SettingError, match="scores must be a dict from a name to a path, a polars data frame"):
-        given_scores([ROWS], TEXTS)
+        external_scores_of([ROWS], TEXTS)
 
 
 def test_a_file_of_several_names_is_refused_under_one(tmp_path):
@@ -282,15 +282,15 @@ def scored(text, scores, where=None, name="shap"):
     )
 
 
-def values(*given_scores, texts=TEXTS_GIVEN):
-    matched = match_scores(given_scores, texts)
+def values(*external_scores_of, texts=TEXTS_GIVEN):
+    matched = match_scores(external_scores_of, texts)
     return {number: own.tolist() for number, own in matched.scores["shap"].items()}
 
 
 def test_characters_fall_on_the_words_that_share_them():
     """isn't is three words, each of which gets its score; BA and D! add up, with the mark getting D!'s as well."""
-    given_scores = scored("a", [1.0, 2.0, 3.0, 5.0], [(0, 2), (3, 8), (12, 14), (14, 16)])
-    assert values(given_scores) == {0: [1, 2, 2, 2, 0, 8, 5]}
+    external_scores_of = scored("a", [1.0, 2.0, 3.0, 5.0], [(0, 2), (3, 8), (12, 14), (14, 16)])
+    assert values(external_scores_of) == {0: [1, 2, 2, 2, 0, 8, 5]}
 
 
 def test_the_pieces_of_a_word_add_up():
@@ -380,7 +380,7 @@ def test_characters_of_a_text_that_is_not_known_are_refused():
 
 
 def given_of(*rows):
-    return GivenScores({"shap": {number: torch.tensor(row).double() for number, row in enumerate(rows) if row}})
+    return ExternalScores({"shap": {number: torch.tensor(row).double() for number, row in enumerate(rows) if row}})
 
 
 def test_scores_stand_at_the_items_of_a_batch():
@@ -393,7 +393,7 @@ def test_scores_stand_at_the_items_of_a_batch():
 
 def test_a_start_and_an_end_symbol_have_no_score():
     inner = (torch.arange(TIME) > 0) & (torch.arange(TIME) < LENGTHS[:2, None] - 1)
-    seen = trace(make("average"), replace(cut(make_batch(), [0, 1], TIME), attendable=inner))
+    seen = trace(make("average"), replace(cut(make_batch(), [0, 1], TIME), attendable_mask=inner))
     scores = given_of([1.0, 2, 3, 4, 5], [8.0, 9]).of_items(seen)["shap"]
     assert scores.tolist() == [[0, 1, 2, 3, 4, 5, 0], [0, 8, 9, 0, 0, 0, 0]]
 

@@ -9,7 +9,7 @@ from heedful.attribution.gradient import gradient_x_input, odds_at, smoothgrad
 from heedful.attribution.items import sum_by_item
 from heedful.data.batching import rows_of_batch
 from heedful.models.encoders import ENCODERS
-from heedful.models.trace import reread, trace
+from heedful.models.trace import rerun, trace
 from heedful.types import Batch, Encoded, LinearModel, Trace
 from support.by_hand import Bag, batch_of
 from support.evidence import seeded
@@ -26,7 +26,7 @@ class ByHand:
         return torch.tensor([[[2.0], [-6.0]]])
 
     def encode(self, embedded, batch):
-        return Encoded(embedded, batch.attendable)
+        return Encoded(embedded, batch.attendable_mask)
 
     def attend(self, encoded, batch):
         return encoded.hidden[..., 0].detach() * 0, torch.tensor([[0.75, 0.25]])
@@ -92,12 +92,12 @@ def test_the_gradient_is_what_growing_an_items_embeddings_does(encoder, classes)
     model, batch = make(encoder, classes=classes), make_batch()
     seen = trace(model, batch)
     predicted = seen.logits.argmax(-1)
-    owner = batch.sentence if encoder == "hierarchical" else torch.arange(TIME).expand(BATCH, TIME)
+    word_ids = batch.sentence if encoder == "hierarchical" else torch.arange(TIME).expand(BATCH, TIME)
     actual = input_gradient(model, seen)
     for item in range(actual.shape[1]):
         grown = []
         for change in (1e-5, -1e-5):
-            embedded = seen.embedded * (1 + change * ((owner == item) & batch.mask).double())[..., None]
+            embedded = seen.embedded * (1 + change * ((word_ids == item) & batch.mask).double())[..., None]
             logits = model.decode(model.encode(embedded, batch), seen.attention)
             grown.append(logits.softmax(-1).gather(1, predicted[:, None])[:, 0])
         wanted = ((grown[0] - grown[1]) / 2e-5).abs() * seen.encoded.items[:, item]
@@ -145,7 +145,7 @@ def test_padding_batch_size_and_order_change_nothing(encoder):
 def test_start_and_end_symbols_have_no_importance():
     model, batch = make("bilstm"), cut(make_batch(), [0, 1], TIME)
     inner = (torch.arange(TIME) > 0) & (torch.arange(TIME) < LENGTHS[:2, None] - 1)
-    actual = input_gradient(model, trace(model, replace(batch, attendable=inner)))
+    actual = input_gradient(model, trace(model, replace(batch, attendable_mask=inner)))
     assert ((actual != 0) == inner).all()
 
 
@@ -220,11 +220,11 @@ def test_it_is_what_growing_an_items_embeddings_does_to_the_odds(encoder, classe
     model, batch = make(encoder, classes=classes), make_batch()
     seen = trace(model, batch)
     predicted = seen.logits.argmax(-1)
-    owner = batch.sentence if encoder == "hierarchical" else torch.arange(TIME).expand(BATCH, TIME)
+    word_ids = batch.sentence if encoder == "hierarchical" else torch.arange(TIME).expand(BATCH, TIME)
     actual = gradient_x_input(model, seen)
     for item in range(actual.shape[1]):
-        growth = 1e-5 * ((owner == item) & batch.mask).double()[..., None] * seen.embedded
-        up, down = (odds_of(reread(model, seen, change).logits, predicted) for change in (growth, -growth))
+        growth = 1e-5 * ((word_ids == item) & batch.mask).double()[..., None] * seen.embedded
+        up, down = (odds_of(rerun(model, seen, change).logits, predicted) for change in (growth, -growth))
         wanted = (up - down) / 2e-5 * seen.encoded.items[:, item]
         torch.testing.assert_close(actual[:, item], wanted, atol=1e-8, rtol=0)
 
@@ -270,7 +270,7 @@ def test_rows_of_a_batch_may_repeat():
 
 def test_tokens_that_belong_to_no_item_count_for_nothing():
     inner = (torch.arange(TIME) > 0) & (torch.arange(TIME) < LENGTHS[:2, None] - 1)
-    seen = trace(make("average"), replace(cut(make_batch(), [0, 1], TIME), attendable=inner))
+    seen = trace(make("average"), replace(cut(make_batch(), [0, 1], TIME), attendable_mask=inner))
     assert torch.equal(sum_by_item(seen, torch.ones(2, TIME)), inner.float())
 
 

@@ -13,8 +13,8 @@ from support.models import make, make_batch
 
 def test_a_token_is_its_own_item_unless_it_is_not_attended():
     batch = make_batch()
-    attendable = batch.mask & (torch.arange(7) != 1)
-    seen = trace(make("gru"), replace(batch, attendable=attendable))
+    attendable_mask = batch.mask & (torch.arange(7) != 1)
+    seen = trace(make("gru"), replace(batch, attendable_mask=attendable_mask))
     assert items_are_tokens(seen)
     wanted = [[0, -1, 2, 3, 4, 5, 6], [0, -1, 2, 3, -1, -1, -1], [0, -1, -1, -1, -1, -1, -1]]
     assert item_of_token(seen).tolist() == wanted

@@ -42,7 +42,7 @@ def no_reference(monkeypatch):
 def framed(batch: Batch) -> Batch:
     """The two longer texts, whose first and last tokens are now a start and an end symbol."""
     both = cut(batch, [0, 1], TIME)
-    return replace(both, attendable=(torch.arange(TIME) > 0) & (torch.arange(TIME) < LENGTHS[:2, None] - 1))
+    return replace(both, attendable_mask=(torch.arange(TIME) > 0) & (torch.arange(TIME) < LENGTHS[:2, None] - 1))
 
 
 def reference(model, seen):
@@ -91,12 +91,12 @@ def test_start_and_end_symbols_stay(encoder, has_query):
     seen = trace(model, framed(batch))
     actual = leave_one_out(model, seen)
     assert_same(actual, reference(model, seen))
-    assert (actual.isnan().any(-1) == ~seen.batch.attendable).all()
+    assert (actual.isnan().any(-1) == ~seen.batch.attendable_mask).all()
     tokens = torch.cat([batch.tokens[:1, :2], batch.tokens[:1, 3:]], 1)
     read = torch.ones(1, TIME - 1, dtype=torch.bool)
     between = (torch.arange(TIME - 1) > 0) & (torch.arange(TIME - 1) < TIME - 2)
     shorter = replace(
-        cut(batch, [0], TIME), tokens=tokens, mask=read, attendable=between[None], sentence=None, marks=None
+        cut(batch, [0], TIME), tokens=tokens, mask=read, attendable_mask=between[None], sentence=None, marks=None
     )
     torch.testing.assert_close(actual[0, 2], trace(model, shorter).logits[0], atol=1e-12, rtol=0)
 
@@ -116,7 +116,7 @@ def test_a_hierarchical_model_loses_whole_sentences(words, sentences):
     model = make("hierarchical", words=words, sentences=sentences)
     sentence = torch.tensor([[0, 0, 0, 1, 2, 2, 2], [0, 0, 1, 1, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0]])
     batch = replace(make_batch(), sentence=sentence)
-    batch = replace(batch, attendable=batch.mask & (torch.arange(TIME) > 0) | (LENGTHS == 1)[:, None] & batch.mask)
+    batch = replace(batch, attendable_mask=batch.mask & (torch.arange(TIME) > 0) | (LENGTHS == 1)[:, None] & batch.mask)
     seen = trace(model, batch)
     actual = leave_one_out(model, seen)
     assert_same(actual, reference(model, seen))
@@ -125,7 +125,7 @@ def test_a_hierarchical_model_loses_whole_sentences(words, sentences):
         tokens, left = batch.tokens[row, kept], sentence[row, kept]
         read = torch.ones(1, len(tokens), dtype=torch.bool)
         renumbered = left - (left > item).long()
-        shorter = Batch(batch.index[:1], tokens[None], read, batch.attendable[row, kept][None], batch.labels[:1])
+        shorter = Batch(batch.index[:1], tokens[None], read, batch.attendable_mask[row, kept][None], batch.labels[:1])
         wanted = trace(model, replace(shorter, sentence=renumbered[None])).logits[0]
         torch.testing.assert_close(actual[row, item], wanted, atol=1e-12, rtol=0)
 
@@ -284,5 +284,5 @@ def test_a_long_text_fits(encoder):
     actual = leave_one_out(model, trace(model, batch))
     for item in (0, 500, 1023, 1024, 1025, 1099):
         shorter = torch.cat([tokens[:, :item], tokens[:, item + 1 :]], 1)
-        short = replace(batch, tokens=shorter, mask=read[:, 1:], attendable=read[:, 1:])
+        short = replace(batch, tokens=shorter, mask=read[:, 1:], attendable_mask=read[:, 1:])
         torch.testing.assert_close(actual[0, item], trace(model, short).logits[0], atol=1e-12, rtol=0)

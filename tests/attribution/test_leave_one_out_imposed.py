@@ -182,7 +182,8 @@ def test_padding_batch_size_and_order_change_nothing(encoder):
     together = leave_one_out_imposed(model, seen, [weights])
     order = torch.tensor([2, 0, 1])
     moved = replace(
-        batch, **{name: getattr(batch, name)[order] for name in ("index", "tokens", "mask", "attendable", "labels")}
+        batch,
+        **{name: getattr(batch, name)[order] for name in ("index", "tokens", "mask", "attendable_mask", "labels")},
     )
     assert batch.sentence is not None
     moved = replace(moved, sentence=batch.sentence[order])

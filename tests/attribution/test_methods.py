@@ -9,7 +9,7 @@ import torch
 
 import heedful
 from heedful.attribution.gradient import odds_at, odds_gradient, sum_by_item
-from heedful.attribution.methods import ATTRIBUTIONS, integrated_gradients, lime, odds_of_present, seeded_by, shap
+from heedful.attribution.methods import ATTRIBUTIONS, integrated_gradients, lime, log_odds_of_masked, seeded_by, shap
 from heedful.errors import SettingError
 from heedful.models.hugging_face import read_texts
 from heedful.models.trace import trace
@@ -45,7 +45,7 @@ def test_every_method_has_a_name_in_words():
 def test_with_all_items_present_the_odds_are_the_text_s_and_with_none_those_of_zeros():
     model = make("bilstm")
     seen, texts = trace(model, make_batch()), torch.tensor([1, 0, 1])
-    odds = odds_of_present(model, seen)
+    odds = log_odds_of_masked(model, seen)
     everything, nothing = torch.ones(3, 7).double(), torch.zeros(3, 7).double()
     torch.testing.assert_close(odds(everything, texts), odds_at(model, seen, seen.embedded[texts], texts).detach())
     torch.testing.assert_close(odds(nothing, texts), odds_at(model, seen, 0 * seen.embedded[texts], texts).detach())
@@ -58,7 +58,7 @@ def test_an_absent_sentence_takes_all_its_words_with_it():
     without[0, 3:6] = 0
     present = torch.tensor([[1.0, 0.0, 1.0]]).double()
     wanted = odds_at(model, seen, without[:1], texts).detach()
-    torch.testing.assert_close(odds_of_present(model, seen)(present, texts), wanted)
+    torch.testing.assert_close(log_odds_of_masked(model, seen)(present, texts), wanted)
     assert BATCH > 1
 
 
@@ -174,7 +174,7 @@ def test_only_items_have_a_weight_and_the_generator_decides():
 def test_they_add_up_to_what_the_words_add_to_the_odds(encoder):
     model = make(encoder)
     seen, texts = trace(model, make_batch()), torch.arange(BATCH)
-    odds, items = odds_of_present(model, seen), seen.encoded.items.double()
+    odds, items = log_odds_of_masked(model, seen), seen.encoded.items.double()
     values = shap(model, seen, seeded(), orders=3)
     torch.testing.assert_close(values.sum(1), odds(items, texts) - odds(0 * items, texts), atol=ROUNDING, rtol=0)
     assert (values[~seen.encoded.items] == 0).all() and values.dtype == torch.float64
@@ -184,7 +184,7 @@ def test_many_orders_come_near_the_mean_over_all():
     model = make("gru")
     row, length = 1, LENGTHS.tolist()[1]
     seen = trace(model, cut(make_batch(), [row], length))
-    odds = odds_of_present(model, seen)
+    odds = log_odds_of_masked(model, seen)
     wanted = torch.zeros(length).double()
     orders = list(permutations(range(length)))
     for order in orders:
@@ -236,8 +236,8 @@ def test_rollout_is_the_product_of_the_layers(model, batch):
     product = torch.eye(length, dtype=torch.float64)
     for layer in layers:
         product = (layer[0].mean(0).double() + torch.eye(length)) / 2 @ product
-    owner = batch.sentence[0, :length]
-    words = torch.stack([product[0, owner == word].sum() for word in range(int(owner.max()) + 1)])
+    word_ids = batch.sentence[0, :length]
+    words = torch.stack([product[0, word_ids == word].sum() for word in range(int(word_ids.max()) + 1)])
     scores = ATTRIBUTIONS["rollout"](model, trace(model, batch), torch.Generator())[0]
     assert torch.allclose(scores[: len(words)], words / words.sum(), atol=1e-6)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from heedful.attribution import leave_one_out_imposed, mixed_precision
 from heedful.attribution.mixed_precision import FEWEST, SHORT, close_calls, leave_one_out_to_rank
-from heedful.measures import ties_within, total_variation
+from heedful.measures import ties_within, total_variation_distance
 from heedful.models.attention_model import build_model
 from heedful.models.trace import trace
 from heedful.settings import NetworkSettings
@@ -44,7 +44,7 @@ def case(batch, encoder="bilstm", classes=2, **changes):
 
 def ranks(logits, whole, items):
     """Ranks with ties of what leaving each item out moves."""
-    moved = total_variation(logits.softmax(-1), whole[:, :, None].expand(logits.shape))
+    moved = total_variation_distance(logits.softmax(-1), whole[:, :, None].expand(logits.shape))
     return ties_within(moved, items.expand(moved.shape))
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from heedful.attribution import deletion, leave_one_out, logits_of_parts, logits_of_zeroed
+from heedful.attribution import deletion, leave_one_out, logits_of_subsets, logits_with_zeroed_words
 from heedful.data.batching import rows_of_batch
 from heedful.models.trace import trace
 from heedful.types import Batch
@@ -35,7 +35,7 @@ def test_all_items_but_one_are_what_leaving_it_out_leaves(encoder, attention, cl
     model, seen = of_case(encoder, attention, classes, has_query)
     items = seen.encoded.items
     keep = items[:, None] & ~torch.eye(items.shape[1], dtype=torch.bool)
-    actual = logits_of_parts(model, seen, keep)
+    actual = logits_of_subsets(model, seen, keep)
     close(actual.masked_fill(~items[..., None], torch.nan), leave_one_out(model, seen))
 
 
@@ -46,7 +46,7 @@ def test_a_part_is_read_as_a_text_of_its_own(encoder, seed):
     batch = make_batch()
     seen = seen_by(model, batch)
     keep = torch.rand(BATCH, 5, TIME, generator=torch.Generator().manual_seed(seed)) < 0.5
-    actual = logits_of_parts(model, seen, keep)
+    actual = logits_of_subsets(model, seen, keep)
     for row in range(BATCH):
         for part in range(5):
             tokens = [batch.tokens[row, i].item() for i in range(LENGTHS[row]) if keep[row, part, i]]
@@ -64,10 +64,10 @@ def _reference(model, tokens):
 def test_the_whole_text_is_the_text_and_nothing_is_nothing(encoder):
     model, seen = of_case(encoder, "additive", 2, False)
     whole = torch.stack([seen.encoded.items, torch.zeros_like(seen.encoded.items)], 1)
-    actual = logits_of_parts(model, seen, whole)
+    actual = logits_of_subsets(model, seen, whole)
     close(actual[:, 0], seen.logits)
     assert actual[:, 1].isnan().all()
-    close(logits_of_parts(FourVerbs(model), seen, whole), actual)
+    close(logits_of_subsets(FourVerbs(model), seen, whole), actual)
 
 
 @pytest.mark.parametrize("encoder", ["average", "bilstm"])
@@ -79,7 +79,7 @@ def test_a_part_without_weight_is_undefined(encoder):
     model = make(encoder, "frozen")
     seen = seen_by(model, replace(batch, imposed_attention=given.masked_fill(~batch.mask, 0.5)))
     keep = torch.rand(BATCH, 5, TIME, generator=torch.Generator().manual_seed(0)) < 0.5
-    actual = logits_of_parts(model, seen, keep)
+    actual = logits_of_subsets(model, seen, keep)
     assert (actual.isnan().any(-1) == ~keep[..., 0]).all() and keep[..., 0].any() and not keep[..., 0].all()
 
 
@@ -91,26 +91,26 @@ def test_a_very_sharp_attention_leaves_a_rest_with_its_shape():
     sharp = replace(seen, scores=seen.scores + lead, attention=torch.zeros_like(lead).masked_fill(lead > 0, 1.0))
     keep = seen.encoded.items[:2, None] & (lead[:2, None] == 0)
     keep = torch.cat([keep, torch.zeros_like(keep[:1])])
-    close(logits_of_parts(model, sharp, keep)[:2], logits_of_parts(model, seen, keep)[:2])
+    close(logits_of_subsets(model, sharp, keep)[:2], logits_of_subsets(model, seen, keep)[:2])
 
 
 def test_any_model_gets_what_ours_get():
     model, seen = of_case("average", "additive", 2, False)
     keep = torch.rand(BATCH, 7, TIME, generator=torch.Generator().manual_seed(1)) < 0.6
     left = (keep & seen.encoded.items[:, None]).any(-1)
-    close(logits_of_parts(FourVerbs(model), seen, keep)[left], logits_of_parts(model, seen, keep)[left])
+    close(logits_of_subsets(FourVerbs(model), seen, keep)[left], logits_of_subsets(model, seen, keep)[left])
 
 
 def test_a_head_that_is_not_linear_reads_parts_too():
     model, seen = of_case("average", "additive", 2, False, head="tanh")
     keep = torch.rand(BATCH, 7, TIME, generator=torch.Generator().manual_seed(1)) < 0.6
-    close(logits_of_parts(model, seen, keep), logits_of_parts(FourVerbs(model), seen, keep))
+    close(logits_of_subsets(model, seen, keep), logits_of_subsets(FourVerbs(model), seen, keep))
 
 
 def test_where_no_state_depends_on_another_nothing_is_read_again(monkeypatch):
     model, seen = of_case("average", "additive", 2, False)
     monkeypatch.setattr(deletion, "trace_of", lambda *_: pytest.fail("was read"))
-    logits_of_parts(model, seen, seen.encoded.items[:, None])
+    logits_of_subsets(model, seen, seen.encoded.items[:, None])
 
 
 @pytest.mark.parametrize("encoder", ["bilstm", "hierarchical"])
@@ -118,7 +118,7 @@ def test_zeroed_words_have_no_embedding_and_stay_in_the_text(encoder):
     model, seen = of_case(encoder, "additive", 2, False)
     items = seen.encoded.items
     keep = torch.rand(BATCH, 2, items.shape[1], generator=torch.Generator().manual_seed(1)) < 0.5
-    actual = logits_of_zeroed(model, seen, keep)
+    actual = logits_with_zeroed_words(model, seen, keep)
     for part in range(2):
         embedded = seen.embedded.clone()
         for row in range(BATCH):
@@ -135,8 +135,8 @@ def test_texts_of_which_the_same_is_left_are_read_once(monkeypatch):
     seen = seen_by(model, replace(batch, tokens=batch.tokens.roll(1, 0) * batch.mask))
     nothing, read, encode = torch.zeros_like(seen.encoded.items[:, None]), [], model.encode
     monkeypatch.setattr(model, "encode", lambda embedded, batch: read.append(len(embedded)) or encode(embedded, batch))
-    logits = logits_of_zeroed(model, seen, nothing)
+    logits = logits_with_zeroed_words(model, seen, nothing)
     assert read == [3], "texts of 7, 4, 4, 1 and 7 words"
-    close(logits, logits_of_zeroed(FourVerbs(model), seen, nothing))
-    logits_of_zeroed(model, seen, seen.encoded.items[:, None])
+    close(logits, logits_with_zeroed_words(FourVerbs(model), seen, nothing))
+    logits_with_zeroed_words(model, seen, seen.encoded.items[:, None])
     assert read[-1] == 5, "nothing is zeroed, and no two texts are alike"

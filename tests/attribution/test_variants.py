@@ -10,10 +10,10 @@ import torch
 from heedful.attribution import prefix_tree
 from heedful.attribution.deletion import logits_by_deletion
 from heedful.attribution.prefix_tree import NOTHING, read_tree
-from heedful.attribution.subsets import logits_of_parts
+from heedful.attribution.subsets import logits_of_subsets
 from heedful.attribution.variants import in_precision, variant_reader
 from heedful.models.attention import ATTENTIONS
-from heedful.models.trace import reread, trace
+from heedful.models.trace import rerun, trace
 from heedful.types import Batch
 from support.four_verbs import FourVerbs
 from support.models import BATCH, TIME, VOCABULARY, cut, give_attention, make, make_batch
@@ -46,7 +46,7 @@ def test_parts_are_what_texts_of_their_own_would_be(encoder, attention, classes,
     seen = seen_by(model, batch)
     keep = random_parts(seen) & seen.encoded.items[:, None]
     (own,) = logits_by_deletion(model, seen, keep, keep.any(-1), tokens=50)
-    close(logits_of_parts(model, seen, keep), own)
+    close(logits_of_subsets(model, seen, keep), own)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_in_single_precision_logits_are_nearly_the_same(encoder, attention, clas
     keep = random_parts(seen)
     reader = variant_reader(model, seen)
     quick = in_precision(reader, model, seen, torch.float32)
-    usual, rough = (logits_of_parts(model, seen, keep, reader=each) for each in (reader, quick))
+    usual, rough = (logits_of_subsets(model, seen, keep, reader=each) for each in (reader, quick))
     assert rough.dtype == torch.float64 and quick.directions[0].state.dtype == torch.float32
     torch.testing.assert_close(rough, usual, atol=1e-5, rtol=0, equal_nan=True)
     assert not torch.equal(rough.nan_to_num(0.0), usual.nan_to_num(0.0))
@@ -76,7 +76,7 @@ def test_changed_words_are_read_as_the_whole_text_would_be(encoder):
     reader = variant_reader(model, seen)
     attention, logits = reader.attention_and_logits((seen.embedded + change)[changed], changed)
     with torch.no_grad():
-        expected = reread(model, seen, change)
+        expected = rerun(model, seen, change)
     close(attention, expected.attention)
     close(logits, expected.logits)
 
@@ -99,32 +99,32 @@ def test_a_variant_is_read_until_it_has_settled_and_no_further():
         assert 0 < computed < 150  # two gaps, after each of which the state is soon the old one
     keep = batch.mask[:, None].clone()
     keep[0, 0, [20, 120]] = False
-    close(logits_of_parts(model, seen, keep), logits_of_parts(FourVerbs(model), seen, keep))
+    close(logits_of_subsets(model, seen, keep), logits_of_subsets(FourVerbs(model), seen, keep))
 
 
 def test_nothing_settles_that_still_differs(monkeypatch):
     model, batch = make("bilstm"), long_text()
     seen, keep = seen_by(model, batch), batch.mask[:, None].clone()
     keep[:, 0, [3, 90]] = False
-    usual = logits_of_parts(model, seen, keep)
+    usual = logits_of_subsets(model, seen, keep)
     monkeypatch.setattr(prefix_tree, "SETTLED", {torch.float64: -1.0})
-    close(logits_of_parts(model, seen, keep), usual)
+    close(logits_of_subsets(model, seen, keep), usual)
     monkeypatch.setattr(prefix_tree, "SETTLED", {torch.float64: 1.0})
-    assert (logits_of_parts(model, seen, keep) - usual).abs().max() > 1e-6
+    assert (logits_of_subsets(model, seen, keep) - usual).abs().max() > 1e-6
 
 
 def test_texts_do_not_depend_on_their_company(monkeypatch):
     model, batch = make("bilstm"), make_batch()
     seen = seen_by(model, batch)
     keep = random_parts(seen)
-    together = logits_of_parts(model, seen, keep)
+    together = logits_of_subsets(model, seen, keep)
     for row in range(BATCH):
         length = int(batch.mask[row].sum())
         alone = seen_by(model, replace(cut(batch, [row], length), marks=None))
-        close(logits_of_parts(model, alone, keep[row : row + 1, :, :length]), together[row : row + 1])
+        close(logits_of_subsets(model, alone, keep[row : row + 1, :, :length]), together[row : row + 1])
     monkeypatch.setattr("heedful.attribution.variants.CELLS", 5)
     monkeypatch.setattr("heedful.attribution.variants.SCORED", 3)
-    close(logits_of_parts(model, seen, keep), together)
+    close(logits_of_subsets(model, seen, keep), together)
 
 
 @pytest.mark.parametrize("encoder", ["cnn", "average", "hierarchical", "transformer"])

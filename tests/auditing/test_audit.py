@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import pytest
 import torch
+from support.custom_models import CLASSES, VOCABULARY, BagOfWords, Linear, knowing, texts, words_of
 
 from heedful.auditing.audit import audit
 from heedful.errors import HeedfulError, SettingError
 from heedful.schema import Verdict
 from heedful.settings import AuditSettings, key_of
-from heedful.settings.comparison_models import Companions
+from heedful.settings.comparison_models import ComparisonModels
 from heedful.settings.validation import update_settings
 from heedful.training.loop import train
 from heedful.types import Dataset, Example
@@ -20,7 +21,6 @@ from heedful.verdict.scoring import lines_across
 from support.audits import QUICK, line_of
 from support.four_verbs import Relu
 from support.models import make, make_batch
-from support.own_models import CLASSES, VOCABULARY, BagOfWords, Linear, knowing, texts, words_of
 from support.runs import changed, toy
 
 
@@ -85,7 +85,7 @@ def test_a_model_of_random_labels_has_nothing_to_explain():
     shuffled = [replace(example, label=(number * 7 // 3) % 2) for number, example in enumerate(words.train)]
     untaught = train(changed(training__epochs=1), replace(words, train=tuple(shuffled)))
     finished = audit(untaught, replace(words, test=tuple(shuffled)), QUICK)
-    assert finished.answer.headline == "Nothing to explain" and finished.verdict.learnt is False
+    assert finished.answer.headline == "Nothing to explain" and finished.verdict.beats_constant is False
 
 
 def test_a_model_that_always_gives_the_most_common_answer_has_nothing_to_explain(trained):
@@ -100,7 +100,7 @@ def test_a_model_that_always_gives_the_most_common_answer_has_nothing_to_explain
 
 def test_frozen_attention_is_audited_as_its_reference_gave_it(trained, finished):
     frozen = train(changed(network__attention="frozen", reference="base"), toy(), reference=trained)
-    rows = audit(frozen, toy(), QUICK, Companions(reference=trained)).rows
+    rows = audit(frozen, toy(), QUICK, ComparisonModels(reference=trained)).rows
     largest = [each.filter(measure="max_attention")["value"].to_list() for each in (rows, finished.rows)]
     assert largest[0] == pytest.approx(largest[1], abs=1e-6)
     with pytest.raises(SettingError, match="needs the attention to impose"):

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 import torch
+from support.custom_models import BagOfWords, texts
 
 from heedful.auditing.checked_trace import checked_trace, validate_gradient, validate_trace, validate_unchanged
 from heedful.errors import HeedfulError, SettingError
 from heedful.models.trace import trace
 from support.models import make, make_batch
-from support.own_models import BagOfWords, texts
 
 
 @pytest.fixture

@@ -165,6 +165,6 @@ def test_marks_of_a_batch_are_asked_about():
 
 def test_without_marks_nothing_is_said_unless_it_was_asked_for(trained):
     named = audit(trained, toy(), AuditSettings(tests=("plausibility",), shown=0))
-    assert set(named.verdict.not_asked) == {"plausibility", "plausible_top_words"}
+    assert set(named.verdict.skipped) == {"plausibility", "plausible_top_words"}
     whole = audit(trained, toy(), AuditSettings(options=ASKED.options, shown=0, examples=2))
-    assert "plausibility" not in whole.verdict.not_asked
+    assert "plausibility" not in whole.verdict.skipped

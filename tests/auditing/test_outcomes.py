@@ -142,7 +142,7 @@ def test_texts_without_labels_are_judged_and_accuracy_is_not_checked(recurrent):
     model, dataset = recurrent
     unlabeled = replace(dataset, train=(), dev=(), test=tuple(replace(each, label=-1) for each in dataset.test))
     found = audit(model, unlabeled, AuditSettings(shown=5))
-    assert not found.answer.is_checked and found.answer.most_common is None and found.verdict.learnt is None
+    assert not found.answer.is_checked and found.answer.most_common is None and found.verdict.beats_constant is None
     assert found.verdict.scores == {} and found.outcomes["is_correct"].is_null().all()
     assert set(found.examples["label"]) == {""}
 

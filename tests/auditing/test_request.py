@@ -5,23 +5,23 @@ from pydantic import ValidationError
 
 from heedful.jobs.request import AuditRequest
 from heedful.settings import AuditSettings
-from heedful.settings.comparison_models import Companions
+from heedful.settings.comparison_models import ComparisonModels
 
-COMPANIONS = Companions(retrained="r", seeds=("s1", "s2"), adversaries=("a",), reference="b")
-REQUEST = AuditRequest(run="run", data="data", settings=AuditSettings(shown=3), companions=COMPANIONS)
+COMPANIONS = ComparisonModels(retrained="r", seeds=("s1", "s2"), adversaries=("a",), reference="b")
+REQUEST = AuditRequest(run="run", data="data", settings=AuditSettings(shown=3), comparison_models=COMPANIONS)
 
 
 def test_all_runs_that_are_needed_are_listed_once_the_audited_one_first():
     assert REQUEST.needs == ("run", "r", "s1", "s2", "a", "b")
     assert AuditRequest(run="run", data="data").needs == ("run",)
-    twice = Companions(retrained="r", seeds=("r", "run"))
-    assert AuditRequest(run="run", data="data", companions=twice).needs == ("run", "r")
+    twice = ComparisonModels(retrained="r", seeds=("r", "run"))
+    assert AuditRequest(run="run", data="data", comparison_models=twice).needs == ("run", "r")
 
 
 def test_a_request_survives_json():
     again = AuditRequest.model_validate_json(REQUEST.model_dump_json())
     assert again == REQUEST and again.key == REQUEST.key
-    assert isinstance(again.companions, Companions) and again.companions.seeds == ("s1", "s2")
+    assert isinstance(again.comparison_models, ComparisonModels) and again.comparison_models.seeds == ("s1", "s2")
 
 
 @pytest.mark.parametrize(
@@ -30,21 +30,21 @@ def test_a_request_survives_json():
         {"run": "x"},
         {"data": "x"},
         {"settings": AuditSettings(shown=4)},
-        {"companions": Companions()},
-        {"companions": Companions(retrained="x", seeds=("s1", "s2"), adversaries=("a",))},
-        {"companions": Companions(retrained="r", seeds=("s1",), adversaries=("a",))},
-        {"companions": Companions(retrained="r", seeds=("s1", "s2", "a"))},
+        {"comparison_models": ComparisonModels()},
+        {"comparison_models": ComparisonModels(retrained="x", seeds=("s1", "s2"), adversaries=("a",))},
+        {"comparison_models": ComparisonModels(retrained="r", seeds=("s1",), adversaries=("a",))},
+        {"comparison_models": ComparisonModels(retrained="r", seeds=("s1", "s2", "a"))},
     ],
 )
 def test_the_key_depends_on_all_that_adds_rows(change):
-    fields = {"run": "run", "data": "data", "settings": AuditSettings(shown=3), "companions": COMPANIONS}
+    fields = {"run": "run", "data": "data", "settings": AuditSettings(shown=3), "comparison_models": COMPANIONS}
     assert AuditRequest(**fields).key == REQUEST.key
     assert AuditRequest(**{**fields, **change}).key != REQUEST.key
 
 
 def test_the_reference_is_the_runs_own_and_no_part_of_the_key():
-    without = Companions(retrained="r", seeds=("s1", "s2"), adversaries=("a",))
-    plain = AuditRequest(run="run", data="data", settings=AuditSettings(shown=3), companions=without)
+    without = ComparisonModels(retrained="r", seeds=("s1", "s2"), adversaries=("a",))
+    plain = AuditRequest(run="run", data="data", settings=AuditSettings(shown=3), comparison_models=without)
     assert plain.key == REQUEST.key
 
 

@@ -10,7 +10,7 @@ from heedful.auditing import rows
 from heedful.auditing.audit import audit
 from heedful.auditing.rows import IMPORTANCES, chosen_tests, item_names
 from heedful.battery import BATTERY
-from heedful.data.labeled_texts import LabelledText, LabelledTexts, to_dataset
+from heedful.data.labeled_texts import LabeledText, LabeledTexts, to_dataset
 from heedful.errors import SettingError
 from heedful.schema import EXAMPLES, ROWS
 from heedful.settings import AuditSettings, DataSettings, OptionValue, TextSettings, key_of
@@ -99,8 +99,8 @@ def test_sentences_are_named_by_their_words():
 
 def read(text, sentences=False, **settings):
     """The text as an example of a data set."""
-    train = (LabelledText(text, "a"), LabelledText("no", "b"))
-    source = LabelledTexts("here", "classification", train, train, train)
+    train = (LabeledText(text, "a"), LabeledText("no", "b"))
+    source = LabeledTexts("here", "classification", train, train, train)
     return to_dataset(source, DataSettings(), TextSettings(**settings), sentences=sentences).train[0]
 
 
@@ -165,7 +165,7 @@ def test_costly_tests_are_done_where_they_are_asked_for(trained, monkeypatch):
     few = AuditSettings(shown=0, examples=4, options={**OPTIONS, **sizes})
     deep = audit(trained, toy(), update_settings(few, {"deep": True}))
     asked = (COSTS["default"] | COSTS["deep"]) - {"word_substitution", "plausibility"} - OF_TRANSFORMERS
-    assert set(deep.rows["test"].unique()) == asked and set(deep.verdict.not_asked) == {"word_substitution"}
+    assert set(deep.rows["test"].unique()) == asked and set(deep.verdict.skipped) == {"word_substitution"}
     assert {"comprehensiveness", "sufficiency", "embedding_attack"} <= {line.name for line in deep.lines}
     only = update_settings(few, {"tests": ("comprehensiveness_sufficiency",), "deep": True})
     named = audit(trained, toy(), only)
@@ -201,7 +201,7 @@ def test_synonyms_are_those_of_the_runs_words(trained, wordnet, monkeypatch):
     assert pairs == {("bad", "good"): 6, ("good", "bad"): 6}
     own = audit(make("average"), [make_batch()], settings)
     assert own.rows.filter(test="word_substitution").is_empty() and not own.verdict.substitutions
-    assert "words behind your model's tokens are not known" in own.verdict.not_asked["word_substitution"]
+    assert "words behind your model's tokens are not known" in own.verdict.skipped["word_substitution"]
 
 
 def test_an_unknown_test_lists_the_known():

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 import torch
+from support.custom_models import texts
 
 from heedful.auditing.validation import class_names, named, validate_batches, validate_device, validate_labels
 from heedful.errors import SettingError
-from support.own_models import texts
 
 SCRIPT = Path(__file__).parents[1] / "support" / "wrong_inputs.py"
 
@@ -67,7 +67,7 @@ EXPECTED = {
     "tokens beyond all embeddings": "must be numbers from 0 to 9,999,999, .* to 1000000006",
     "a mask of numbers": r"`mask` of batch 0 must be .* of booleans; .* Give .bool\(\) of it",
     "a mask of other texts": r"`mask` of batch 0 must have the shape \(6, 5\); it has \(3, 5\)",
-    "padding that attention may weigh": "`attendable` of batch 0 must be False wherever `mask` is",
+    "padding that attention may weigh": "`attendable_mask` of batch 0 must be False wherever `mask` is",
     "a text without words": "every text must have a token that attention may weigh; text 0",
     "labels as floats": "`labels` of batch 0 must be a tensor",
     "labels of other texts": r"`labels` of batch 0 must have the shape \(6\); it has \(2,\)",
@@ -84,7 +84,7 @@ EXPECTED = {
     "gpu": "device must be one that torch can use here, such as 'cpu' or 'cuda'; 'gpu' is not",
     "a device that holds nothing": "device must be one that has float64, of the kinds cpu, cuda, xpu; it was 'meta'",
     "settings as a dict": r"settings must be heedful.AuditSettings\(...\)",
-    "companions as a list": r"companions must be heedful.Companions\(...\)",
+    "companions as a list": r"companions must be heedful.ComparisonModels\(...\)",
     "a companion of other classes": "must tell the same 2 classes apart as the model; one has 3",
     "words as a string": "words must be a list of strings for each of the 6 texts; it has 3 parts",
     "words as texts": "that of a text is 'a text'. Or give a dict or a function",

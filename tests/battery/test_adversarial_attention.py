@@ -4,7 +4,7 @@ import torch
 from heedful.battery import Context, Evidence
 from heedful.battery.adversarial_attention import adversarial_attention
 from heedful.exact import answer_stands_without_top_bracket, eps_max_js_bracket
-from heedful.measures import js_divergence, total_variation
+from heedful.measures import js_divergence, total_variation_distance
 from heedful.models.trace import trace
 from support.by_hand import findings_of
 from support.evidence import evidence_of
@@ -47,7 +47,7 @@ def test_the_attention_that_is_shown_has_that_divergence_and_keeps_the_answer():
     with torch.no_grad():
         findings = adversarial_attention(evidence, torch.Generator(), eps=0.05)
         shown = findings.items["adversarial_attention"]
-        moved = total_variation(evidence.decode(shown).softmax(-1), evidence.probabilities)
+        moved = total_variation_distance(evidence.decode(shown).softmax(-1), evidence.probabilities)
     js = js_divergence(shown, evidence.attention, evidence.items)
     torch.testing.assert_close(js[:2], findings.values["js"][:2])
     assert (moved <= 0.05 + 1e-9).all()

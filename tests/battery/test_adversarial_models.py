@@ -21,7 +21,7 @@ from heedful.battery.adversarial_models import (
     rescaling_adversary,
 )
 from heedful.exact import frozen_optimum
-from heedful.measures import js_divergence, total_variation
+from heedful.measures import js_divergence, total_variation_distance
 from support.strategies import distributions, masks, padded
 
 LN2 = log(2)
@@ -150,7 +150,7 @@ def test_a_constant_pays_the_share_of_the_rarer_class_of_a_sure_base():
 def test_being_sure_of_the_same_decisions_costs_what_the_base_was_not_sure_of():
     p = torch.tensor([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]]).double()
     sure = torch.tensor([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]).double()
-    torch.testing.assert_close(rescaling_adversary(p), total_variation(p, sure))
+    torch.testing.assert_close(rescaling_adversary(p), total_variation_distance(p, sure))
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -164,7 +164,7 @@ def test_the_rescaling_adversary_can_be_built(classes):
     logits = (scores.softmax(1) * rescaled).sum(1)
     p = base_logits.softmax(-1)
     assert torch.equal(logits.argmax(-1), base_logits.argmax(-1))
-    torch.testing.assert_close(total_variation(logits.softmax(-1), p), rescaling_adversary(p))
+    torch.testing.assert_close(total_variation_distance(logits.softmax(-1), p), rescaling_adversary(p))
 
 
 @given(st.data())

@@ -140,12 +140,12 @@ def test_start_and_end_symbols_count_for_nothing(name):
     """A token-wise model does not notice them at all."""
     batch = make_batch()
     inner = (torch.arange(TIME) < LENGTHS[:, None] - 1) & (torch.arange(TIME) > 0)
-    framed = replace(cut(batch, [0, 1], TIME), attendable=inner[:2])
+    framed = replace(cut(batch, [0, 1], TIME), attendable_mask=inner[:2])
     values = run(name, evidence_of("token-wise", framed)).values
     assert run("prediction", evidence_of("token-wise", framed)).values["items"].tolist() == [5, 2]
     for row, length in enumerate([5, 2]):
         bare = cut(batch, [row], TIME)
-        shift = {k: getattr(bare, k)[:, 1 : 1 + length] for k in ("tokens", "mask", "attendable", "sentence")}
+        shift = {k: getattr(bare, k)[:, 1 : 1 + length] for k in ("tokens", "mask", "attendable_mask", "sentence")}
         shift["marks"] = bare.marks[:, :, 1 : 1 + length]
         alone = run(name, evidence_of("token-wise", replace(bare, **shift)))
         for measure, value in values.items():
@@ -226,5 +226,5 @@ def test_an_option_beyond_its_bounds_is_refused(name, option, value):
 @pytest.mark.parametrize("name", BATTERY)
 def test_an_unknown_option_lists_the_known(name):
     known = ", ".join(option_parameters(BATTERY[name].function)) or "none"
-    with pytest.raises(SettingError, match=rf"unknown option 'colour' of test '{name}'\. Known: {known}\."):
-        chosen_with(name, "colour", 1)
+    with pytest.raises(SettingError, match=rf"unknown option 'color' of test '{name}'\. Known: {known}\."):
+        chosen_with(name, "color", 1)

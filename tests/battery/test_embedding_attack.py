@@ -6,7 +6,7 @@ from heedful.battery.embedding_attack import embedding_attack
 from heedful.battery.evidence import Evidence
 from heedful.battery.stability_measures import moves
 from heedful.errors import SettingError
-from heedful.models.trace import reread
+from heedful.models.trace import rerun
 from support.evidence import evidence_of
 from support.models import make
 
@@ -21,7 +21,7 @@ def test_the_attacks_find_worse_than_chance_does():
     for seed in range(SOME):
         change = draw(movable, ball, torch.Generator().manual_seed(seed), torch.float64)
         with torch.no_grad():
-            by_chance = moves(evidence, reread(evidence.model, seen, change))
+            by_chance = moves(evidence, rerun(evidence.model, seen, change))
         assert (by_chance["js"][:2] <= values["js_attention"][:2]).all()
         assert (by_chance["flips"][:2] <= values["flips_answer"][:2]).all()
 

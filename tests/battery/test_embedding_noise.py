@@ -14,7 +14,7 @@ def test_noise_falls_on_one_word_of_each_text():
     seen = evidence_of(make()).trace
     hit = torch.stack([(noise_on_one_word(seen, draw(seed)) != 0).any(-1) for seed in range(60)])
     assert (hit.sum(-1) == 1).all()
-    assert torch.equal(hit.any(0), seen.batch.attendable)  # every word some time, padding never
+    assert torch.equal(hit.any(0), seen.batch.attendable_mask)  # every word some time, padding never
 
 
 def test_noise_is_standard_normal():

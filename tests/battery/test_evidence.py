@@ -7,7 +7,7 @@ import torch
 
 from heedful.battery import BATTERY, QUESTIONS, Context, Evidence
 from heedful.battery.evidence import RANKINGS, affordable
-from heedful.battery.weight_ranks import first_place, mean_over
+from heedful.battery.weight_ranks import mean_over, top_ties
 from heedful.models.trace import trace
 from support.by_hand import Bag, batch_of, evidence_by_hand
 from support.evidence import KINDS, evidence_of_kind, seeded
@@ -20,7 +20,7 @@ def test_log_weights_are_the_logarithms_of_attention(kind):
     evidence = evidence_of_kind(kind)
     torch.testing.assert_close(evidence.log_attention.exp(), evidence.attention)
     assert (evidence.log_attention[~evidence.items] == -torch.inf).all()
-    assert torch.equal(evidence.weighed, evidence.count)
+    assert torch.equal(evidence.num_weighted, evidence.count)
 
 
 @pytest.mark.parametrize("temperature", [1.0, 0.25])
@@ -41,7 +41,7 @@ def test_attention_that_is_not_the_softmax_of_its_scores_is_taken_as_it_is():
     sparse = replace(evidence.trace, attention=torch.tensor([[0.0, 0.25, 0.75]]).double())
     seen = Evidence(evidence.model, sparse)
     torch.testing.assert_close(seen.log_attention.exp(), sparse.attention)
-    assert seen.weighed.tolist() == [2]
+    assert seen.num_weighted.tolist() == [2]
 
 
 def test_ties_are_ranked_in_random_order_and_never_by_position():
@@ -86,7 +86,7 @@ def test_a_ranking_is_an_order_of_all_items_before_padding(name, kind):
 
 def test_an_undefined_importance_is_no_first_place():
     values = torch.tensor([[torch.nan, 0.2, 0.1]])
-    assert first_place(values, torch.ones(1, 3, dtype=torch.bool)).tolist() == [[False, True, False]]
+    assert top_ties(values, torch.ones(1, 3, dtype=torch.bool)).tolist() == [[False, True, False]]
 
 
 def test_a_mean_over_nothing_is_undefined():

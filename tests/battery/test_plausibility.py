@@ -15,7 +15,7 @@ from heedful.battery.plausibility import (
     QUESTIONS,
     TEST,
     baseline_scores,
-    item_marks,
+    item_rationales,
     plausibility,
     strongest_baseline,
 )
@@ -140,13 +140,13 @@ def test_every_measure_is_one_number_a_text_for_every_kind_of_model(kind):
         assert value.shape == (BATCH,) and value.dtype == torch.float64 and not value.isinf().any(), measure
         torch.testing.assert_close(value, again.values[measure], atol=0, rtol=0, equal_nan=True)
         assert value[2].isnan(), measure  # a text of one item
-    marks = item_marks(evidence)
+    marks = item_rationales(evidence)
     assert marks is not None and marks.shape == (BATCH, 2, evidence.items.shape[1])
     assert marks[1, 1].isnan().all() and (once.values["annotators"][:2] == torch.tensor([2, 1])).all()
 
 
 def test_a_sentence_is_marked_if_a_word_of_it_is():
-    marks = item_marks(evidence_of_kind("sentences", marked_batch()))
+    marks = item_rationales(evidence_of_kind("sentences", marked_batch()))
     assert marks is not None and marks[0].tolist() == [[1, 0, 0], [1, 1, 0]] and marks[1, 0].tolist() == [0, 1, 0]
 
 
@@ -168,7 +168,7 @@ def test_padding_and_neighbours_change_nothing():
 def test_a_start_and_an_end_symbol_count_for_nothing():
     inner = (torch.arange(TIME) > 0) & (torch.arange(TIME) < LENGTHS[:2, None] - 1)
     batch = marked_batch()
-    framed = with_marks(replace(cut(batch, [0, 1], TIME), attendable=inner), batch.marks[:2])
+    framed = with_marks(replace(cut(batch, [0, 1], TIME), attendable_mask=inner), batch.marks[:2])
     values = plausibility(evidence_of_kind("token-wise", framed), seeded(), k=2.0).values
     assert values["marked"][0] == 3 / 5
     assert values["marked"][1].isnan()  # its only mark is at its end symbol
@@ -176,7 +176,7 @@ def test_a_start_and_an_end_symbol_count_for_nothing():
 
 def test_the_rankings_are_those_of_the_evidence():
     evidence = evidence_of_kind("recurrent", marked_batch())
-    marks = item_marks(evidence)
+    marks = item_rationales(evidence)
     assert marks is not None
     found, marked = plausibility(evidence, seeded()).values, (marks > 0).any(1)
     for name, ranking in RANKINGS.items():
@@ -235,7 +235,7 @@ def test_a_text_in_which_nothing_is_marked_is_undefined():
 
 def test_without_marks_it_is_not_asked():
     findings = plausibility(evidence_of_kind("recurrent", replace(make_batch(), marks=None)), seeded())
-    assert not findings.values and findings.not_asked == NO_MARKS
+    assert not findings.values and findings.skipped == NO_MARKS
 
 
 def test_an_unknown_ranking_lists_the_known():

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from heedful.battery import BATTERY, PAIRS, QUESTIONS, adversarial_models
-from heedful.battery.question import Group, Question, QuestionResult, of_100
+from heedful.battery.question import Group, Question, QuestionResult, per_100
 from support.columns import EVERYTHING, column
 
 ABOUT_WORDS = {"embedding_noise", "embedding_attack", "word_substitution", "token_scores"}
@@ -106,4 +106,4 @@ def test_questions_name_the_items():
 
 
 def test_a_share_that_nothing_has_is_none():
-    assert of_100(float("nan")) == "none"
+    assert per_100(float("nan")) == "none"

@@ -118,7 +118,7 @@ def test_what_is_reported_is_a_change_of_these_words_that_was_seen_to_change_the
 @pytest.mark.parametrize("kind", ["five classes", "query"])
 def test_a_tenth_of_what_is_found_changes_no_decision_in_any_direction_tried(kind):
     evidence = of_kind(kind)
-    words = evidence.trace.batch.attendable
+    words = evidence.trace.batch.attendable_mask
     radii = flips(evidence, words)[:, 0]
     assert radii[:2].isfinite().any()
     for seed in range(20):
@@ -229,5 +229,5 @@ def test_one_size_has_its_height_for_an_area():
 
 def test_the_gradient_of_no_parameter_is_touched():
     model = make()
-    smallest_flips(model, trace(model, make_batch()), make_batch().attendable[:, None], 2, 2)
+    smallest_flips(model, trace(model, make_batch()), make_batch().attendable_mask[:, None], 2, 2)
     assert all(parameter.grad is None for parameter in model.parameters())

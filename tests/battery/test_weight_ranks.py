@@ -1,6 +1,6 @@
 import torch
 
-from heedful.battery.weight_ranks import dense_ranks, first_place
+from heedful.battery.weight_ranks import dense_ranks, top_ties
 
 ITEMS = torch.tensor([[True, True, True, False]])
 
@@ -13,4 +13,4 @@ def test_values_that_differ_by_rounding_share_a_place_and_undefined_ones_come_la
 
 
 def test_the_first_place_may_be_shared_and_is_never_padding():
-    assert first_place(torch.tensor([[0.5, 0.1, 0.5, 9.0]]), ITEMS).tolist() == [[True, False, True, False]]
+    assert top_ties(torch.tensor([[0.5, 0.1, 0.5, 9.0]]), ITEMS).tolist() == [[True, False, True, False]]

@@ -51,7 +51,7 @@ def text_of(batch, row=0):
 
 
 def places_of(batch):
-    return replaceable(batch.tokens, batch.attendable, REPLACEMENTS)
+    return replaceable(batch.tokens, batch.attendable_mask, REPLACEMENTS)
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_an_edge_of_a_text_has_no_neighbour_at_the_other():
 
 def test_only_what_attention_may_weigh_is_replaced():
     batch = batch_of("film movie")
-    hidden = replace(batch, attendable=torch.tensor([[False, True]]))
+    hidden = replace(batch, attendable_mask=torch.tensor([[False, True]]))
     assert places_of(hidden).tolist() == [[False, True]]
 
 
@@ -173,7 +173,7 @@ def test_the_words_of_the_largest_count_are_listed_each_pair_once_a_text(folder)
         ("amusing", "funny"): 1,
     }
     assert findings.synonym_source.startswith("Synonyms are WordNet's synonyms")
-    assert findings.not_asked == ""
+    assert findings.skipped == ""
 
 
 @pytest.mark.parametrize("zero", ["film", "movie"])
@@ -237,14 +237,14 @@ def test_where_there_is_nothing_to_take_synonyms_from_the_question_is_not_asked(
     findings = findings_of(evidence_of(batch_of(*TEXTS), **context), **options)
     assert findings.values == findings.items == {}
     with pytest.raises(ValueError, match=reason):
-        raise ValueError(findings.not_asked)
+        raise ValueError(findings.skipped)
 
 
 def test_without_wordnet_the_question_is_not_asked(folder):
     (folder / "synonyms" / "wordnet_synonyms.json.gz").unlink()
     findings = findings_of(evidence_of(batch_of(*TEXTS), vectors=give_vectors(folder)), synonyms="both")
-    assert "put the file synonyms/wordnet_synonyms.json.gz into the folder that HEEDFUL_DATA" in findings.not_asked
-    assert "vectors" not in findings.not_asked
+    assert "put the file synonyms/wordnet_synonyms.json.gz into the folder that HEEDFUL_DATA" in findings.skipped
+    assert "vectors" not in findings.skipped
 
 
 def test_vectors_that_are_named_for_the_purpose_must_be_there(folder):

@@ -108,7 +108,7 @@ def test_markup_in_a_text_is_shown_as_text(opened, name):
 
 
 @each_page
-def test_every_cell_and_map_has_words_for_those_who_do_not_see_colours(opened, name):
+def test_every_cell_and_map_has_words_for_those_who_do_not_see_colors(opened, name):
     page = opened(name)
     cells, maps = page.locator(".map .token"), page.locator(".map")
     titles = cells.evaluate_all("cells => cells.map(cell => [cell.textContent, cell.title])")
@@ -133,7 +133,7 @@ def test_the_page_fits_and_can_be_read(opened, name, width, scheme):
 
 
 @each_page
-def test_the_page_is_printed_with_its_colours_and_without_links(opened, name):
+def test_the_page_is_printed_with_its_colors_and_without_links(opened, name):
     page = opened(name, width=794)
     page.emulate_media(media="print")
     assert page.locator("nav").is_hidden()
@@ -148,7 +148,7 @@ def test_the_page_is_printed_with_its_colours_and_without_links(opened, name):
     assert len(page.pdf(format="A4")) > 10_000
 
 
-def test_a_heavier_word_has_a_stronger_colour(opened):
+def test_a_heavier_word_has_a_stronger_color(opened):
     page = opened("run")
     share = "cell => +(getComputedStyle(cell).backgroundColor.match(/\\/ ([\\d.]+)\\)$/) || [0, 1])[1]"
     cells = page.locator(".map").first.locator(".token")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from heedful.measures import js_divergence, total_variation
+from heedful.measures import js_divergence, total_variation_distance
 
 pytestmark = pytest.mark.browser
 
@@ -61,7 +61,9 @@ def test_mixture_and_softmax(page):
         assert ours == pytest.approx(torch.tensor(theirs, dtype=torch.float64).softmax(-1).tolist(), abs=1e-12)
 
 
-@pytest.mark.parametrize("name, reference", [("totalVariation", total_variation), ("jsDivergence", js_divergence)])
+@pytest.mark.parametrize(
+    "name, reference", [("totalVariation", total_variation_distance), ("jsDivergence", js_divergence)]
+)
 def test_divergences(page, name, reference):
     generator = np.random.default_rng(1)
     pairs = [[distributions(generator, 2 + case % 9) for _ in "pq"] for case in range(CASES)]

@@ -1,4 +1,4 @@
-"""The live page for everyone: widths, colours, contrast, keyboard, tour."""
+"""The live page for everyone: widths, colors, contrast, keyboard, tour."""
 
 import pytest
 
@@ -14,9 +14,9 @@ BEYOND = """width => [...document.querySelectorAll("body *")].filter(each => {
 """What reaches beyond the page."""
 PALE = """() => {
     const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-    const rgba = colour => {
+    const rgba = color => {
         canvas.clearRect(0, 0, 1, 1);
-        canvas.fillStyle = colour;
+        canvas.fillStyle = color;
         canvas.fillRect(0, 0, 1, 1);
         return [...canvas.getImageData(0, 0, 1, 1).data];
     };
@@ -24,8 +24,8 @@ PALE = """() => {
         .reduce((sum, c, at) => sum + c * [0.2126, 0.7152, 0.0722][at], 0);
     const behind = each => {
         for (let at = each; at; at = at.parentElement) {
-            const colour = rgba(getComputedStyle(at).backgroundColor);
-            if (colour[3] === 255) return colour;
+            const color = rgba(getComputedStyle(at).backgroundColor);
+            if (color[3] === 255) return color;
         }
         return rgba(getComputedStyle(document.body).backgroundColor);
     };
@@ -80,7 +80,7 @@ def test_the_switch_beats_the_system_and_is_remembered(opened):
     page.page.reload()
     page.read()
     assert is_dark(page)
-    page.page.get_by_label("Switch to light colours").click()
+    page.page.get_by_label("Switch to light colors").click()
     assert not is_dark(page)
 
 

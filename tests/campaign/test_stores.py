@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from heedful.cli import app
-from heedful.store.store import Store, audit_problem
+from heedful.store.store import Store, audit_defect
 from support.refusals import assert_refused, run_badly
 
 pytestmark = pytest.mark.slow
@@ -101,7 +101,7 @@ def test_a_damaged_run_is_named_and_made_anew(file, damage, store):
 def test_a_damaged_audit_is_named_and_made_anew(file, damage, store):
     folder, run, audit = store
     damage(folder / "audits" / audit / file)
-    assert audit_problem(folder / "audits" / audit) is not None
+    assert audit_defect(folder / "audits" / audit) is not None
     places = ["--audits", folder / "audits"]
     for name in (run, audit, run[:6]) if file != "audit.json" else ():  # a report does not need that one
         assert_refused(["report", name, *places, "--out", folder / "page.html"])
@@ -110,7 +110,7 @@ def test_a_damaged_audit_is_named_and_made_anew(file, damage, store):
     audited = ["audit", "--model", run[:8], "--tests", "prediction,permutation", "--runs", folder / "runs"]
     code, text = run_badly([*audited, *places, "--out", folder])
     assert code == 0, text
-    assert audit_problem(folder / "audits" / audit) is None
+    assert audit_defect(folder / "audits" / audit) is None
 
 
 @pytest.mark.parametrize("file", [*RUN_FILES, *AUDIT_FILES])

@@ -11,7 +11,7 @@ from heedful.errors import SettingError
 from heedful.jobs.planning import PlannedAudit
 from heedful.jobs.running import tasks_of
 from heedful.settings import DataSettings, Run, TrainingSettings, key_of
-from heedful.settings.comparison_models import Companions
+from heedful.settings.comparison_models import ComparisonModels
 from heedful.store.store import Store
 
 SMALL = ["--encoder", "average", "--epochs", "1", "--set", "network.embed_size=8", "--set", "network.hidden_size=5"]
@@ -84,7 +84,7 @@ def test_a_script_gets_the_answer_as_one_document(heedful, tmp_path, trained):
 def test_everything_that_is_trained_for_an_audit_has_a_name_for_the_reader(tmp_path):
     data, training = DataSettings(fingerprint="f"), TrainingSettings(method="ensemble", options={"teachers": 2})
     first, second = (Run(data=data, training=training, seed=seed) for seed in (0, 1))
-    names = training_names([PlannedAudit(first, Companions(seeds=(second,)))])
+    names = training_names([PlannedAudit(first, ComparisonModels(seeds=(second,)))])
     tasks = tasks_of({key_of(run): run for run in (first, second)}, Store(tmp_path))
     assert {key for task in tasks.values() for key in task.needs} | {*tasks} == {*names}
     assert sorted(names.values()) == [

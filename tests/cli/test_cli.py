@@ -284,11 +284,11 @@ def test_without_data_an_honest_and_a_deceptive_model_are_audited(tmp_path, monk
     assert [each["settings"]["run"]["training"]["method"] for each in audits] == ["vanilla", "deceptive"]
     assert {each["settings"]["run"]["seed"] for each in audits} == {3} and {each["texts"] for each in audits} == {20}
     usual = [test for name, test in BATTERY.items() if test.cost == "default" and name != "same_mixture"]
-    asked = {question.name for test in usual if not test.needs_marks for question in test.questions}
+    asked = {question.name for test in usual if not test.needs_rationales for question in test.questions}
     # Synonyms are not asked for: there are no word vectors to find them by.
     for each in audits:
         assert {line["name"] for line in each["lines"]} == asked - {"word_substitution"}
-    assert all(list(each["not_asked"]) == ["word_substitution"] for each in audits)
+    assert all(list(each["skipped"]) == ["word_substitution"] for each in audits)
     assert len(list((tmp_path / "runs").iterdir())) == len(list((tmp_path / "audits").iterdir())) == 2
 
 
@@ -356,7 +356,7 @@ def test_check_says_whether_data_can_be_trained_on(reviews):
         (["train", "mock-7"], "mock-"),
         (["train", "mock-1", "--encoder", "bilsmt"], "Did you mean 'bilstm'?"),
         (["train", "mock-1", "--device", "quantum"], "device must be one that torch can use here"),
-        (["train", "mock-1", "--set", "network.colour=red"], "setting 'network.colour'"),
+        (["train", "mock-1", "--set", "network.color=red"], "setting 'network.color'"),
         (["train", "mock-1", "--epochs", "2", "--record-flow", "0,3"], "must name epochs up to the last one, 2"),
         (["train", "mock-1", "--record-flow", "first"], "setting 'training.record_flow'"),
         (["train", "mock-1", "--set", "nonsense"], "--set takes PART.NAME=VALUE"),
@@ -404,7 +404,7 @@ def test_settings_are_read_as_json_or_text():
 
 def test_unknown_settings_list_the_known():
     with pytest.raises(SettingError, match="Known: encoder, embed_size"):
-        make_run({}, ["network.colour=red"])
+        make_run({}, ["network.color=red"])
     assert issubclass(SettingError, HeedfulError)
 
 

@@ -14,7 +14,7 @@ from heedful.errors import HeedfulError, SettingError, StoreError
 from heedful.jobs.sweep_file import expand_grid
 from heedful.jobs.work import ensure
 from heedful.report import read_audit
-from heedful.store.store import Store, audit_problem
+from heedful.store.store import Store, audit_defect
 from support.cluster import FILE, SMALL
 
 AUDITED = """
@@ -171,7 +171,7 @@ def test_what_is_there_is_not_done_again_and_what_is_broken_is(swept, threads):
     (broken / "verdict.json").write_text("{")
     result = invoke(*arguments(folder), "--scheduler", threads.scheduler_address)
     assert result.exit_code == 0, result.output
-    assert Store(folder / "runs").has(key) and audit_problem(broken) is None
+    assert Store(folder / "runs").has(key) and audit_defect(broken) is None
     assert "left to do" not in result.output
 
 

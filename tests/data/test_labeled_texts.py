@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from heedful.data.labeled_texts import (
     Dropped,
-    LabelledTexts,
+    LabeledTexts,
     count_conflicting,
     count_overlaps,
     count_repeated,
@@ -18,7 +18,7 @@ from heedful.data.labeled_texts import (
     sort_labels,
     to_dataset,
 )
-from heedful.data.labeled_texts import LabelledText as Text
+from heedful.data.labeled_texts import LabeledText as Text
 from heedful.data.tokenizer import WordTokenizer
 from heedful.errors import DataError, SettingError
 from heedful.settings import DataSettings, TextSettings
@@ -63,7 +63,7 @@ def texts(*train, **fields):
         "dev": (Text("fine", "a"),),
         "test": (Text("bad", "b"),),
     }
-    return LabelledTexts(**{"name": "here", "task": "classification", **parts, **fields})
+    return LabeledTexts(**{"name": "here", "task": "classification", **parts, **fields})
 
 
 def dataset(source, sentences=False, **settings):

@@ -1,17 +1,17 @@
 import json
 
-from heedful.data.labeled_texts import Dropped, LabelledText, LabelledTexts
+from heedful.data.labeled_texts import Dropped, LabeledText, LabeledTexts
 from heedful.data.summary import summarize
 from heedful.settings import DataSettings, TextSettings
 
-TRAIN = [LabelledText("w " * (n + 1), "ab"[n % 2]) for n in range(40)]
+TRAIN = [LabeledText("w " * (n + 1), "ab"[n % 2]) for n in range(40)]
 
 
 def summary(**changes):
-    dev = [LabelledText("w", "b"), LabelledText("x", "a"), LabelledText("x", "b"), LabelledText("", "a")]
-    test = [LabelledText("x", "a"), LabelledText("w w", "b"), LabelledText("y z", "a")]
+    dev = [LabeledText("w", "b"), LabeledText("x", "a"), LabeledText("x", "b"), LabeledText("", "a")]
+    test = [LabeledText("x", "a"), LabeledText("w w", "b"), LabeledText("y z", "a")]
     dropped = (Dropped(2, "rows without a label", "a.csv"),)
-    source = LabelledTexts("here", "classification", TRAIN, dev, test, dropped=dropped)
+    source = LabeledTexts("here", "classification", TRAIN, dev, test, dropped=dropped)
     return summarize(source, DataSettings(source="here"), TextSettings(**changes))
 
 

@@ -120,11 +120,11 @@ def test_a_text_that_contains_our_symbols_never_gets_their_numbers(words, start_
     text = "<pad> <unk> <start> <end> pad"
     cutter = tokenizer(words=words, start_end=start_end)
     tokens, _ = cutter.split(text)
-    learnt = cutter.learn([tokens, tokens])
-    numbers = learnt.ids(tokens)
+    beats_constant = cutter.learn([tokens, tokens])
+    numbers = beats_constant.ids(tokens)
     assert not {PAD, START, END} & set(numbers)
-    assert learnt.words[:4] == list(SPECIAL)
-    assert len(set(learnt.words)) == len(learnt.words)
+    assert beats_constant.words[:4] == list(SPECIAL)
+    assert len(set(beats_constant.words)) == len(beats_constant.words)
     if words == "spaces":
         assert numbers == [UNKNOWN] * 4 + [4]
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 import heedful.exact.adversary as adversary
-from heedful.exact import answer_stands_without_top, eps_max_js
+from heedful.exact import eps_max_js, prediction_survives_without_top
 from heedful.exact.adversary import js_of_single, slab, without_top
 from heedful.measures import js_divergence
 from support import exact_golden as golden
@@ -151,7 +151,7 @@ def test_a_saturated_prediction_is_no_trouble(size, eps):
 
 @given(any_rows(), st.integers(1, 3), st.sampled_from([0.01, 0.2]))
 def test_the_answer_stands_without_the_top_if_a_linear_program_says_so(rows: LinearBatch, m, eps):
-    stands = answer_stands_without_top(*rows.linear(), m, eps)
+    stands = prediction_survives_without_top(*rows.linear(), m, eps)
     for row, (weight, logits, _, _) in enumerate(rows.texts()):
         rest = sorted(range(len(weight)), key=lambda item: (-weight[item], item))[m:]
         if not rest:
@@ -203,5 +203,5 @@ def test_on_the_authors_models_it_is_further_than_their_search_on_every_text(nam
     result = eps_max_js(*texts.linear(), EPS)
     assert (result.js >= texts.stored["emax_jsd_eps0.01_f64"] - 1e-9).all()
     assert float(result.js.mean()) == pytest.approx(mean, abs=1e-4)
-    assert int(answer_stands_without_top(*texts.linear(), 1, EPS).sum()) == standing
+    assert int(prediction_survives_without_top(*texts.linear(), 1, EPS).sum()) == standing
     assert_close(result.js, js_divergence(texts.attention, result.attention))

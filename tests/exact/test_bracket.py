@@ -7,11 +7,11 @@ from torch.testing import assert_close
 
 import heedful.exact.several_classes as bracket
 from heedful.exact import (
-    answer_stands_on_bracket,
-    answer_stands_without_top,
     answer_stands_without_top_bracket,
     eps_max_js,
     eps_max_js_bracket,
+    prediction_survives_on_items,
+    prediction_survives_without_top,
     without_top,
 )
 from heedful.exact.corner_search import Reached
@@ -143,7 +143,7 @@ def rest_of(rows: LinearBatch, row: int, m: int) -> Tensor:
 @settings(max_examples=25)
 @given(any_rows(max_items=6), st.integers(1, 2))
 def test_for_two_classes_whether_the_answer_stands_is_never_wrong(rows: LinearBatch, m):
-    exact = answer_stands_without_top(*rows.linear(), m, EPS)
+    exact = prediction_survives_without_top(*rows.linear(), m, EPS)
     result = answer_stands_without_top_bracket(*rows.linear(), m, EPS)
     known = ~result.isnan()
     assert torch.equal(result[known] == 1, exact[known])
@@ -184,7 +184,7 @@ def test_a_witness_decides_more_and_nothing_otherwise(classes, data: st.DataObje
     rest = without_top(rows.attention, rows.items, m)
     known = eps_max_js_bracket(*rows.linear(), EPS).attention
     plain = answer_stands_without_top_bracket(*rows.linear(), m, EPS)
-    result = answer_stands_on_bracket(*rows.linear(), rest, EPS, known=known)
+    result = prediction_survives_on_items(*rows.linear(), rest, EPS, known=known)
     assert ((result == plain) | plain.isnan()).all()
 
 
@@ -192,9 +192,9 @@ def test_where_a_witness_has_no_weight_elsewhere_nothing_is_solved(monkeypatch):
     rows = random_rows(batch=5, count=7, classes=4, seed=3)
     known = eps_max_js_bracket(*rows.linear(), EPS).attention
     usable = known > 0
-    solved = answer_stands_on_bracket(*rows.linear(), usable, EPS)
+    solved = prediction_survives_on_items(*rows.linear(), usable, EPS)
     monkeypatch.delattr(bracket, "_stands")
-    result = answer_stands_on_bracket(*rows.linear(), usable, EPS, known=known)
+    result = prediction_survives_on_items(*rows.linear(), usable, EPS, known=known)
     assert result.tolist() == [1.0] * 5
     assert not (solved == 0).any()
 
@@ -206,13 +206,13 @@ def test_a_witness_that_is_beyond_eps_or_on_other_items_is_not_believed():
     others = torch.tensor([[False, True, True]])
     beyond = torch.tensor([[0.0, 0.5, 0.5]]).double()
     for known in (None, beyond, weight):
-        assert answer_stands_on_bracket(weight, logits, items, others, EPS, known=known).tolist() == [0.0]
+        assert prediction_survives_on_items(weight, logits, items, others, EPS, known=known).tolist() == [0.0]
 
 
 def test_no_usable_item_gives_no_answer():
     rows = random_rows(batch=3, count=5, classes=3, seed=0)
     none = torch.zeros(3, 5).bool()
-    result = answer_stands_on_bracket(*rows.linear(), none, EPS, known=rows.attention)
+    result = prediction_survives_on_items(*rows.linear(), none, EPS, known=rows.attention)
     assert result.tolist() == [0.0, 0.0, 0.0]
 
 

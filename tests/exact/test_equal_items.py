@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.exact import (
-    answer_stands_without_top,
     certified_radius_zero_sum,
+    prediction_survives_without_top,
     some_permutation_flips,
     worst_case_zero_sum,
 )
@@ -43,7 +43,7 @@ def test_the_three_items_of_the_report():
 @pytest.mark.parametrize("count", [1, 2])
 def test_no_answer_stands_where_nothing_is_left(eps, count):
     weights, logits, _ = equal_items((0.0, 2.0), count)
-    stands = answer_stands_without_top(weights, logits, torch.ones(1, count, dtype=torch.bool), count, eps)
+    stands = prediction_survives_without_top(weights, logits, torch.ones(1, count, dtype=torch.bool), count, eps)
     assert stands.tolist() == [False]
 
 

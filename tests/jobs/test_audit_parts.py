@@ -20,10 +20,10 @@ from heedful.jobs.planning import adversary_of, without_attention
 from heedful.jobs.work import load_data
 from heedful.report import read_audit
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TrainingSettings, key_of
-from heedful.settings.comparison_models import Companions
+from heedful.settings.comparison_models import ComparisonModels
 from heedful.settings.validation import update_settings
 from heedful.store.folders import files_in
-from heedful.store.store import Store, audit_problem, save_audit
+from heedful.store.store import Store, audit_defect, save_audit
 from heedful.training.loop import train
 from heedful.verdict.scoring import StoredColumns, columns_of, lines_across
 from support.audits import ensure_audit
@@ -53,9 +53,9 @@ def trained(loaded):
 
 
 @pytest.fixture(scope="module")
-def companions(loaded, trained):
+def comparison_models(loaded, trained):
     run, dataset = loaded
-    return Companions(
+    return ComparisonModels(
         retrained=train(without_attention(run), dataset),
         seeds=(train(update_settings(run, {"seed": 1}), dataset),),
         adversaries=(train(adversary_of(run, 3, SHORT), dataset, reference=trained),),
@@ -79,12 +79,17 @@ def content(folder):
 
 
 @pytest.mark.usefixtures("small_shards")
-def test_parts_on_disk_are_the_audit_in_memory(tmp_path, loaded, trained, companions):
+def test_parts_on_disk_are_the_audit_in_memory(tmp_path, loaded, trained, comparison_models):
     calls = []
     place = ensure_audit(
-        trained, loaded[1], SETTINGS, tmp_path, companions, report=lambda done, total: calls.append((done, total))
+        trained,
+        loaded[1],
+        SETTINGS,
+        tmp_path,
+        comparison_models,
+        report=lambda done, total: calls.append((done, total)),
     )
-    save_audit(audit(trained, loaded[1], SETTINGS, companions), tmp_path / "memory")
+    save_audit(audit(trained, loaded[1], SETTINGS, comparison_models), tmp_path / "memory")
     assert content(place) == content(tmp_path / "memory")
     assert set(read_audit(place).rows["test"]) >= {*TESTS, "uniform_retrained", "seeds", "attefa", "adversarial_models"}
     assert read_audit(place).outcomes.is_empty() and len(read_audit(place).examples) == 9
@@ -96,7 +101,7 @@ def test_an_audit_is_done_once_and_again_if_a_file_is_damaged(tmp_path, loaded, 
     only, calls = update_settings(QUICK, {"tests": ("prediction",)}), []
     place = ensure_audit(trained, loaded[1], only, tmp_path, report=lambda done, total: calls.append(done))
     before = files_in(place)
-    assert calls[-1] == 130 and place.name == request_of(trained, loaded[1], only, Companions()).key
+    assert calls[-1] == 130 and place.name == request_of(trained, loaded[1], only, ComparisonModels()).key
     assert set(before) == {
         "SHA256SUMS",
         "audit.json",
@@ -108,14 +113,14 @@ def test_an_audit_is_done_once_and_again_if_a_file_is_damaged(tmp_path, loaded, 
     assert ensure_audit(trained, loaded[1], only, tmp_path, report=lambda *given: pytest.fail("audited again")) == place
     for name in before.keys() - {"SHA256SUMS"}:
         _ = (place / name).write_bytes(before[name][:-3]) if name == "audit.json" else (place / name).unlink()
-        assert audit_problem(place) is not None
-        assert ensure_audit(trained, loaded[1], only, tmp_path) == place and audit_problem(place) is None
+        assert audit_defect(place) is not None
+        assert ensure_audit(trained, loaded[1], only, tmp_path) == place and audit_defect(place) is None
         assert files_in(place)["rows.parquet"] == before["rows.parquet"]
         assert f"{place} is not a finished audit and is made again: {name}" in caplog.text
     places = {
         place,
         ensure_audit(trained, loaded[1], update_settings(only, {"seed": 1}), tmp_path),
-        ensure_audit(trained, loaded[1], only, tmp_path, Companions(seeds=(trained,))),
+        ensure_audit(trained, loaded[1], only, tmp_path, ComparisonModels(seeds=(trained,))),
     }
     assert len(places) == 3 and set(tmp_path.iterdir()) == places
     description = json.loads((place / "audit.json").read_text())
@@ -155,12 +160,12 @@ def test_four_processes_that_ask_for_one_audit_all_have_it(tmp_path, loaded, tra
     errors = [process.communicate()[1] for process in processes]
     assert [process.returncode for process in processes] == [0] * 4, errors
     (place,) = (tmp_path / "audits").iterdir()
-    assert audit_problem(place) is None and read_audit(place).verdict.run == key
+    assert audit_defect(place) is None and read_audit(place).verdict.run == key
 
 
-def test_what_depends_on_all_texts_is_the_same_in_shards(monkeypatch, loaded, trained, companions):
+def test_what_depends_on_all_texts_is_the_same_in_shards(monkeypatch, loaded, trained, comparison_models):
     only = update_settings(SETTINGS, {"tests": ("prediction",)})
-    beside = Companions(adversaries=companions.adversaries)
+    beside = ComparisonModels(adversaries=comparison_models.adversaries)
     monkeypatch.setattr(batching, "SHARD_WORDS", 10**6)
     whole = columns_of([audit(trained, loaded[1], only, beside).rows])
     monkeypatch.setattr(batching, "SHARD_WORDS", WORDS)
@@ -199,7 +204,7 @@ def test_a_damaged_part_is_made_again(tmp_path, monkeypatch, loaded, trained):
     monkeypatch.setattr(audit_parts, "_write_audit", lambda *given: pytest.fail("stopped before the end"))
     with pytest.raises(pytest.fail.Exception):
         ensure_audit(trained, loaded[1], settings, tmp_path)
-    parts = AuditParts(tmp_path / request_of(trained, loaded[1], settings, Companions()).key, 3)
+    parts = AuditParts(tmp_path / request_of(trained, loaded[1], settings, ComparisonModels()).key, 3)
     assert parts.names == (REST, "00002", "00001", "00000") and parts.missing() == []
     rows = parts.folder / "00001" / "rows.parquet"
     rows.write_bytes(rows.read_bytes()[:-100])

@@ -6,7 +6,7 @@ from heedful.jobs.audit_parts import ensure_audit, request_of
 from heedful.report.audits import read_audit
 from heedful.runs.classifiers import is_classifier, load_texts, load_view, trained_on
 from heedful.settings import AuditSettings, DataSettings, Run
-from heedful.settings.comparison_models import Companions
+from heedful.settings.comparison_models import ComparisonModels
 from heedful.store.folders import write_checksums
 from heedful.store.run_file import RunFile
 from support.classifiers import make_dataset, save_classifier, written
@@ -76,11 +76,11 @@ def test_other_sites_weights_and_checkpoints_are_other_audits(folders):
     first, second = map(load_view, folders)
     dataset = make_dataset()
     keys = {
-        request_of(first, dataset, QUICK, Companions()).key,
-        request_of(second, dataset, QUICK, Companions()).key,
-        request_of(first.at("rollout"), dataset, QUICK, Companions()).key,
-        request_of(first.at("last", "all-rows"), dataset, QUICK, Companions()).key,
-        request_of(first, dataset, QUICK, Companions(seeds=(second,))).key,
+        request_of(first, dataset, QUICK, ComparisonModels()).key,
+        request_of(second, dataset, QUICK, ComparisonModels()).key,
+        request_of(first.at("rollout"), dataset, QUICK, ComparisonModels()).key,
+        request_of(first.at("last", "all-rows"), dataset, QUICK, ComparisonModels()).key,
+        request_of(first, dataset, QUICK, ComparisonModels(seeds=(second,))).key,
     }
     assert len(keys) == 5
     assert first.key == load_view(folders[0]).key

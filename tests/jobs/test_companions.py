@@ -20,7 +20,7 @@ from heedful.jobs.planning import (
 from heedful.jobs.work import load_data
 from heedful.report import read_audit
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TrainingSettings, key_of
-from heedful.settings.comparison_models import Companions
+from heedful.settings.comparison_models import ComparisonModels
 from heedful.settings.validation import update_settings
 from heedful.store.store import Store
 
@@ -79,7 +79,7 @@ def test_the_model_without_attention_differs_in_attention_alone(run):
 
 def test_without_more_a_run_is_audited_alone(run):
     (planned,) = plan_audits([RUN])
-    assert planned.run == run and planned.companions == Companions()
+    assert planned.run == run and planned.comparison_models == ComparisonModels()
 
 
 def test_each_seed_is_audited_beside_the_others_of_its_model(run):
@@ -91,22 +91,22 @@ def test_each_seed_is_audited_beside_the_others_of_its_model(run):
     ]
     for each in planned:
         mine = [p.run for p in planned if p.run.network == each.run.network and p.run != each.run]
-        assert each.companions == Companions(seeds=tuple(mine)) and len(mine) == 2
+        assert each.comparison_models == ComparisonModels(seeds=tuple(mine)) and len(mine) == 2
 
 
 def test_a_deep_audit_has_a_model_without_attention_and_adversaries(run):
     (planned,) = plan_audits([RUN], deep=True, adversaries=2)
-    assert planned.companions == Companions(
+    assert planned.comparison_models == ComparisonModels(
         retrained=without_attention(run), adversaries=tuple(adversary_of(run, seed) for seed in ADVERSARY_SEEDS[:2])
     )
-    assert plan_audits([RUN], adversaries=2)[0].companions == Companions()
+    assert plan_audits([RUN], adversaries=2)[0].comparison_models == ComparisonModels()
 
 
 def test_a_run_without_attention_that_is_there_is_taken(run):
     own = update_settings(without_attention(run), {"seed": 7})
     for deep in (False, True):
         (planned,) = plan_audits([RUN], retrained=own, deep=deep, adversaries=0)
-        assert planned.companions == Companions(retrained=own)
+        assert planned.comparison_models == ComparisonModels(retrained=own)
 
 
 def test_planned_seeds_are_trained_and_audited_as_the_command_does(tmp_path):
@@ -148,7 +148,7 @@ def test_a_planned_deep_audit_is_trained_and_made_as_the_command_does(tmp_path, 
         report=lambda status, key, error: ended.append(key),
         progress=steps.append,
     )
-    wanted = {key_of(run) for each in planned for run in (each.run, *each.companions)}
+    wanted = {key_of(run) for each in planned for run in (each.run, *each.comparison_models)}
     assert set(store.listing()[0]) == wanted and len(wanted) == 3
     assert set(ended[1:]) == {*wanted, place.name} and place == audit_place(planned[0], SETTINGS, audits)
     assert {step.key for step in steps} <= {*wanted, place.name} and all(step.done <= step.total for step in steps)

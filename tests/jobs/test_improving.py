@@ -77,8 +77,8 @@ OWN = method("own")
 def test_the_method_that_points_most_often_wins_among_those_that_keep_the_accuracy():
     kept, dear = method("kept", points=0.7), method("dear", points=0.9, lost=0.006)
     assert choose(OWN, [kept, dear]).name == "kept"
-    assert choose(OWN, [kept, dear], most_lost=0.01).name == "dear"
-    assert refusal(kept) == "" and refusal(dear, most_lost=0.01) == ""
+    assert choose(OWN, [kept, dear], max_accuracy_drop=0.01).name == "dear"
+    assert refusal(kept) == "" and refusal(dear, max_accuracy_drop=0.01) == ""
     assert refusal(dear) == "loses 0.6 percentage points of accuracy"
 
 
@@ -120,7 +120,7 @@ def searched(tmp_path_factory):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(improving, "DIVERSITY", (0.25,))
-        patch.setattr("heedful.jobs.improving.choose", lambda own, points, most_lost: points[-1])
+        patch.setattr("heedful.jobs.improving.choose", lambda own, points, max_accuracy_drop: points[-1])
         reached = improve(run, auditor, texts=30)
     return reached, asked, folder, run
 
@@ -135,7 +135,7 @@ def test_ways_are_judged_on_dev_from_the_first_seeds(searched):
         ("faithful", 4),
         ("faithful", 5),
     ]
-    assert all(len(each.companions.seeds) == 1 for each in first)
+    assert all(len(each.comparison_models.seeds) == 1 for each in first)
     assert {"attention", "prediction"}.isdisjoint(taught[0].run.training.options)
 
 
@@ -179,7 +179,7 @@ def test_the_kept_run_is_of_the_original_seed(searched):
 def test_the_command_finds_all_done_and_prints_before_and_after(searched, monkeypatch):
     _, _, folder, run = searched
     monkeypatch.setattr(improving, "DIVERSITY", (0.25,))
-    monkeypatch.setattr("heedful.jobs.improving.choose", lambda own, points, most_lost: points[-1])
+    monkeypatch.setattr("heedful.jobs.improving.choose", lambda own, points, max_accuracy_drop: points[-1])
     places = ["--runs", str(folder / "runs"), "--audits", str(folder / "audits"), "--out", str(folder / "out")]
     key = next(path.name for path in (folder / "runs").iterdir() if _is_of(path, run))
     shown = CliRunner().invoke(app, ["improve", key[:8], "--examples", "30", "--json", *places], catch_exceptions=False)

@@ -15,7 +15,7 @@ from heedful.jobs.sweep_file import expand_grid
 from heedful.jobs.work import ensure, load_data
 from heedful.schema import AuditAnswer, ClassAnswer, Interval, Recommendation, Shares, Verdict
 from heedful.settings import AuditSettings
-from heedful.settings.comparison_models import Companions
+from heedful.settings.comparison_models import ComparisonModels
 from heedful.settings.validation import update_settings
 from heedful.store.store import Store
 from support.cluster import SMALL
@@ -52,7 +52,7 @@ def test_runs_that_are_audited_have_a_verdict_in_the_table(half_done, tmp_path):
     trained, dataset = store.load(first), load_data(runs[first])[1]
     rows = result_table(runs, store, {}, cached=[first], audits=audits, folder=tmp_path)
     assert rows["status"].to_list() == ["left", "left"] and rows["answer"].to_list() == [None, None]
-    reference = Companions(reference=None)
+    reference = ComparisonModels(reference=None)
     place = ensure_audit(trained, dataset, audits[first].settings, tmp_path, reference)
     assert place.name == audits[first].key
     rows = result_table(runs, store, {audits[second].key: "no luck"}, [first], audits=audits, folder=tmp_path)

@@ -21,7 +21,7 @@ from heedful.jobs.sweep_file import expand_grid
 from heedful.jobs.work import ensure
 from heedful.report import read_audit
 from heedful.settings import AuditSettings, DataSettings, Run, TrainingSettings, key_of
-from heedful.settings.comparison_models import Companions
+from heedful.settings.comparison_models import ComparisonModels
 from heedful.settings.validation import update_settings
 from heedful.store.store import Store
 from heedful.training.teachers import teachers_of
@@ -207,7 +207,7 @@ def test_audits_are_made_once_their_runs_are_there(tmp_path, two_workers):
         run=first,
         data=runs[first].data.fingerprint,
         settings=AuditSettings(tests=("uniform",), shown=0),
-        companions=Companions(seeds=(second,)),
+        comparison_models=ComparisonModels(seeds=(second,)),
     )
     ended = []
     with connected(two_workers.address) as client:
@@ -227,7 +227,7 @@ def test_audits_are_made_once_their_runs_are_there(tmp_path, two_workers):
 def test_a_task_names_what_it_needs_and_where_it_goes(tmp_path):
     base = Run(data=DataSettings(fingerprint="f"))
     follower = update_settings(base, {"network.attention": "frozen", "reference": key_of(base)})
-    request = AuditRequest(run=key_of(follower), data="f", companions=Companions(reference=key_of(base)))
+    request = AuditRequest(run=key_of(follower), data="f", comparison_models=ComparisonModels(reference=key_of(base)))
     runs = {key_of(run): run for run in (base, follower)}
     tasks = tasks_of(runs, Store(tmp_path / "runs"), {request.key: request}, tmp_path / "audits")
     assert {key: task.needs for key, task in tasks.items()} == {

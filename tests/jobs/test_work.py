@@ -14,7 +14,7 @@ from heedful.jobs.work import do_audit, do_part, do_training, ensure, load_data,
 from heedful.runs.classifiers import load_texts, load_view
 from heedful.runs.other_data import load_for
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TrainingSettings, key_of
-from heedful.settings.comparison_models import Companions
+from heedful.settings.comparison_models import ComparisonModels
 from heedful.settings.validation import update_settings
 from heedful.store.folders import files_in
 from heedful.store.store import Store
@@ -128,11 +128,11 @@ def test_teachers_are_trained_first_stored_and_found_again(tmp_path):
 def test_an_audit_job_makes_the_audit_that_would_have_been_made_here(tmp_path, run):
     store, dataset = Store(tmp_path / "runs"), load_data(run)[1]
     trained, other = (trained_in(store, each) for each in (run, update_settings(run, {"seed": 1})))
-    companions = Companions(seeds=(other,))
-    request = request_of(trained, dataset, UNIFORM, companions)
+    comparison_models = ComparisonModels(seeds=(other,))
+    request = request_of(trained, dataset, UNIFORM, comparison_models)
     place = tmp_path / "there" / request.key
     do_audit(AuditWork(audit=request).model_dump_json(), request.key, store, place, "cpu", ignore)
-    here = files_in(ensure_audit(trained, dataset, UNIFORM, tmp_path / "here", companions))
+    here = files_in(ensure_audit(trained, dataset, UNIFORM, tmp_path / "here", comparison_models))
     there = files_in(place)
     assert set(there) == set(here) and [path.name for path in place.parent.iterdir()] == [request.key]
     assert all(there[name] == here[name] for name in ("rows.parquet", "examples.parquet"))
@@ -153,12 +153,12 @@ def test_a_worker_reads_other_data_and_refuses_what_has_changed(tmp_path, monkey
     monkeypatch.chdir(tmp_path)
     data = absolute(DataSettings(source="new.csv"))
     dataset = load_for(trained, data)
-    request = request_of(trained, dataset, UNIFORM, Companions())
+    request = request_of(trained, dataset, UNIFORM, ComparisonModels())
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     files = part_of(request, "00000", AuditSource(data=data), store, tmp_path / "parts")
     assert json.loads(files["facts.json"])["texts"] == len(dataset.test)
-    other = request_of(trained, dataset, update_settings(UNIFORM, {"seed": 1}), Companions())
+    other = request_of(trained, dataset, update_settings(UNIFORM, {"seed": 1}), ComparisonModels())
     (tmp_path / "new.csv").write_text("\n".join([*rows, "one more,positive"]))
     with pytest.raises(DataError, match=r"new\.csv has other content on the worker"):
         part_of(other, REST, AuditSource(data=data), store, tmp_path / "parts")
@@ -170,7 +170,7 @@ def test_a_classifier_is_loaded_by_its_folder_and_refused_where_it_is_another(tm
     (tmp_path / "my.csv").write_text("\n".join(rows))
     data = DataSettings(source=str(tmp_path / "my.csv"))
     model, dataset = load_view(folder), load_texts(data)
-    request = request_of(model, dataset, UNIFORM, Companions())
+    request = request_of(model, dataset, UNIFORM, ComparisonModels())
     source = AuditSource(data=data, classifiers={model.key: folder})
     part_of(request, "00000", source, Store(tmp_path), tmp_path / "parts")
     rows = pl.read_parquet(tmp_path / "parts" / "00000" / "rows.parquet")
@@ -178,6 +178,6 @@ def test_a_classifier_is_loaded_by_its_folder_and_refused_where_it_is_another(tm
     assert prepare_audit(model, dataset, UNIFORM).shards == [
         range(len(prepare_audit(model, dataset).subject.batches.words))
     ]
-    other = request_of(model, dataset, update_settings(UNIFORM, {"seed": 1}), Companions())
+    other = request_of(model, dataset, update_settings(UNIFORM, {"seed": 1}), ComparisonModels())
     with pytest.raises(SettingError, match="is another model on the worker than where the audit was started"):
         part_of(other, "00000", AuditSource(data=data, classifiers={model.key: twin}), Store(tmp_path), tmp_path)

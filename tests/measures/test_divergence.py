@@ -9,12 +9,12 @@ from scipy.special import rel_entr
 from scipy.stats import entropy as scipy_entropy
 from torch.testing import assert_close
 
-from heedful.measures import entropy, js_divergence, kl_divergence, total_variation
+from heedful.measures import entropy, js_divergence, kl_divergence, total_variation_distance
 from support.folders import each_source, golden_pairs
 from support.strategies import distribution_pairs, padded
 
-DIVERGENCES = [js_divergence, kl_divergence, total_variation]
-SYMMETRIC = [js_divergence, total_variation]
+DIVERGENCES = [js_divergence, kl_divergence, total_variation_distance]
+SYMMETRIC = [js_divergence, total_variation_distance]
 MEASURES = [*DIVERGENCES, lambda p, q, mask=None: entropy(p, mask)]
 
 
@@ -46,7 +46,7 @@ def test_values_by_hand():
     assert js_divergence(p, q).item() == pytest.approx(by_hand, abs=1e-15)
     assert kl_divergence(p, q).item() == pytest.approx(0.75 * log(3), abs=1e-15)
     assert kl_divergence(q, p).item() == torch.inf
-    assert total_variation(p, q).item() == 0.5
+    assert total_variation_distance(p, q).item() == 0.5
     assert entropy(q).item() == pytest.approx(1.5 * log(2), abs=1e-15)
 
 
@@ -60,7 +60,9 @@ def test_values_are_those_of_scipy(pair):
             expected_js = np.nan_to_num(jensenshannon(real_p, real_q) ** 2)
         assert js_divergence(p, q, mask)[row].item() == pytest.approx(expected_js, abs=1e-14)
         assert kl_divergence(p, q, mask)[row].item() == pytest.approx(rel_entr(real_p, real_q).sum(), abs=1e-12)
-        assert total_variation(p, q, mask)[row].item() == pytest.approx(abs(real_p - real_q).sum() / 2, abs=1e-15)
+        assert total_variation_distance(p, q, mask)[row].item() == pytest.approx(
+            abs(real_p - real_q).sum() / 2, abs=1e-15
+        )
         assert entropy(p, mask)[row].item() == pytest.approx(scipy_entropy(real_p), abs=1e-14)
 
 
@@ -74,7 +76,7 @@ def test_symmetric_divergences_do_not_care_which_comes_first(measure, pair):
 @given(distribution_pairs())
 def test_values_stay_in_their_bounds(pair):
     p, q, mask = pair
-    js, tvd, spread = js_divergence(p, q, mask), total_variation(p, q, mask), entropy(p, mask)
+    js, tvd, spread = js_divergence(p, q, mask), total_variation_distance(p, q, mask), entropy(p, mask)
     assert (js >= 0).all() and (js <= log(2) + 1e-15).all()
     assert (kl_divergence(p, q, mask) >= -1e-14).all()
     assert (tvd >= 0).all() and (tvd <= 1 + 1e-15).all()
@@ -91,7 +93,7 @@ def test_divergence_of_a_row_from_itself_is_exactly_zero(measure, pair):
 def test_disjoint_supports_are_as_far_apart_as_can_be():
     p, q = torch.tensor([[0.5, 0.5, 0.0, 0.0]]).double(), torch.tensor([[0.0, 0.0, 0.25, 0.75]]).double()
     assert js_divergence(p, q).item() == pytest.approx(log(2), abs=1e-16)
-    assert total_variation(p, q).item() == 1
+    assert total_variation_distance(p, q).item() == 1
     assert kl_divergence(p, q).item() == torch.inf
 
 
@@ -138,7 +140,7 @@ def test_the_float_type_is_kept(measure, dtype):
 def test_gradients_are_finite_whatever_is_zero(pair):
     p, q, mask = pair
     p, q = p.requires_grad_(), q.requires_grad_()
-    for value in (js_divergence(p, q, mask), js_divergence(p, q), total_variation(p, q), entropy(p)):
+    for value in (js_divergence(p, q, mask), js_divergence(p, q), total_variation_distance(p, q), entropy(p)):
         gradients = torch.autograd.grad(value.sum(), [p, q], allow_unused=True)
         assert all(gradient is None or gradient.isfinite().all() for gradient in gradients)
 

@@ -14,7 +14,7 @@ from heedful.measures import (
     pooled_p_value,
     score_interval,
 )
-from heedful.measures.mean_moments import skewed_ends
+from heedful.measures.mean_moments import skew_corrected_interval
 from heedful.measures.two_way_variance import crossed
 from support.strategies import text_values
 
@@ -256,7 +256,7 @@ def test_at_either_end_of_a_score_zero_is_at_the_end_of_the_interval_of_the_mean
     estimate = score_interval(value, floor, best)
     assert estimate.value == pytest.approx(((value - floor).mean() / (best - floor).mean()).item())
     for rate in (estimate.low, estimate.high):
-        ends = skewed_ends(crossed((value - floor) - rate * (best - floor)).moments(), 0.95)
+        ends = skew_corrected_interval(crossed((value - floor) - rate * (best - floor)).moments(), 0.95)
         assert min(map(abs, ends)) < 1e-6 * (ends[1] - ends[0])
 
 

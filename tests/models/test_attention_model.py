@@ -58,7 +58,7 @@ def test_padding_batch_size_and_order_change_nothing(encoder, has_query):
 def test_start_and_end_symbols_are_read_but_never_attended():
     model, batch = make("bilstm"), make_batch()
     inner = torch.arange(TIME) < LENGTHS[:, None] - 1
-    framed = replace(cut(batch, [0, 1], TIME), attendable=(inner & (torch.arange(TIME) > 0))[:2])
+    framed = replace(cut(batch, [0, 1], TIME), attendable_mask=(inner & (torch.arange(TIME) > 0))[:2])
     seen = trace(model, framed)
     assert (seen.attention[:, 0] == 0).all() and (seen.attention[[0, 1], [6, 3]] == 0).all()
     tokens = framed.tokens.clone()

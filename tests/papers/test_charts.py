@@ -15,7 +15,7 @@ from heedful.papers.charts import (
     WIDEST_LEGEND,
     beyond,
     box_plots,
-    colour_by,
+    color_by,
     curves,
     histograms,
     interval_limits,
@@ -130,7 +130,7 @@ def test_names_in_a_legend_are_never_cut():
 
 
 def legend_of(series):
-    return json.loads(colour_by(series, "series").to_json())["legend"]
+    return json.loads(color_by(series, "series").to_json())["legend"]
 
 
 @pytest.mark.parametrize("length, columns", [(5, WIDEST_LEGEND // 65), (40, 2), (100, 1), (300, 1)])
@@ -199,7 +199,7 @@ def test_what_is_cut_off_is_an_arrow_and_no_point(sign, side):
     assert (len(POINT.findall(whole)), len(ARROW.findall(whole))) == (len(ALIKE), 0)
 
 
-def test_every_series_of_a_row_has_its_colour_and_its_whole_name():
+def test_every_series_of_a_row_has_its_color_and_its_whole_name():
     series = [f"tau of gradient and leave-one-out - tau of attention and {other}" for other in ("gradient", "loo")]
     estimates = {(data, name): OUTLIER for data in ("a", "a set with a rather long name") for name in series}
     drawn = svg_of(intervals(estimates, "x", interval_limits(estimates)))

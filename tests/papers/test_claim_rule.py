@@ -187,7 +187,7 @@ def test_what_the_paper_excepts_is_shown_and_not_counted():
 
 
 def test_parts_that_have_not_learnt_are_left_out_and_named():
-    claim = claim_rule.test_claim(CLAIM, {"learnt": Part(near(0.2)), "not": Part(near(-0.9), has_learnt=False)})
+    claim = claim_rule.test_claim(CLAIM, {"learnt": Part(near(0.2)), "not": Part(near(-0.9), beats_constant=False)})
     assert (claim.verdict, list(claim.parts), claim.left_out) == ("confirmed", ["learnt"], ("not",))
 
 
@@ -259,7 +259,7 @@ def test_a_cell_whose_predictions_were_not_audited_is_not_left_out():
     assert claim_rule.cell_has_learnt(made_cell("sst2", "bilstm"))
     constant = made_cell("sst2", "bilstm", columns={"prediction.label": share(0.5), "prediction.correct": share(0.5)})
     assert not claim_rule.cell_has_learnt(constant)
-    assert not claim_rule.part_of(near(0.2), made_cell("sst2", "bilstm"), constant).has_learnt
+    assert not claim_rule.part_of(near(0.2), made_cell("sst2", "bilstm"), constant).beats_constant
 
 
 def test_seeds_that_differ_widen_the_interval():

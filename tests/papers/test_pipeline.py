@@ -14,7 +14,7 @@ from heedful.papers.reproduction import Adversary, Study, StudyRun
 from heedful.papers.study_pages import RAN, summarize, write_study
 from heedful.report.audits import read_audit
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings, key_of
-from heedful.settings.comparison_models import Companions
+from heedful.settings.comparison_models import ComparisonModels
 from heedful.settings.validation import update_settings
 from heedful.store.store import Store
 from support.synthetic_audit import SIMILAR, make_audit
@@ -91,14 +91,14 @@ def test_a_run_that_refers_to_another_is_audited_with_that_one_at_hand(prepared)
     member = prepared.cells["mock-1", "imposed"][0]
     reference = prepared.runs[member.run].reference
     assert prepared.runs[reference].seed == 5
-    assert request_of(prepared, "imposed").companions == Companions(reference=reference)
+    assert request_of(prepared, "imposed").comparison_models == ComparisonModels(reference=reference)
     assert request_of(prepared, "imposed").needs == (member.run, reference)
 
 
 def test_adversaries_are_trained_against_the_run_whose_data_was_read(prepared):
     base = prepared.runs[prepared.cells["mock-1", "attacked"][0].run]
     adversary = adversary_of(base, 3, SHORT)
-    assert request_of(prepared, "attacked").companions == Companions(adversaries=(key_of(adversary),))
+    assert request_of(prepared, "attacked").comparison_models == ComparisonModels(adversaries=(key_of(adversary),))
     assert prepared.runs[key_of(adversary)] == adversary
     assert adversary.reference == key_of(base) and base.data.fingerprint
 
@@ -118,7 +118,7 @@ def test_all_that_is_done_has_a_name_to_show_while_it_is_done(prepared):
     names = names_by_key(prepared)
     assert set(names) == {*prepared.runs, *prepared.audits}
     member = prepared.cells["mock-1", "attacked"][0]
-    (adversary,) = request_of(prepared, "attacked").companions.adversaries
+    (adversary,) = request_of(prepared, "attacked").comparison_models.adversaries
     assert (names[member.audit], names[adversary]) == ("audit of mock-1, attacked", "companion of mock-1, attacked")
     assert names[prepared.cells["mock-1", "wild"][0].run] == "mock-1, wild"
 
@@ -135,7 +135,7 @@ def test_a_failed_run_takes_its_audit_with_it_and_nothing_else(done):
 def test_an_audit_by_a_worker_is_the_audit_that_would_have_been_made_here(prepared, done, tmp_path):
     trained = [ensure(run(seed), Store(tmp_path))[1] for seed in (0, 7, 8)]
     dataset = load_data(run())[1]
-    here = audit(trained[0], dataset, AUDIT, Companions(seeds=tuple(trained[1:])))
+    here = audit(trained[0], dataset, AUDIT, ComparisonModels(seeds=tuple(trained[1:])))
     there = pl.read_parquet(done[1] / request_of(prepared, "against seeds").key / "rows.parquet")
     assert there.equals(here.rows)
     assert set(there["test"]) == {"prediction", "permutation", "seeds"}
@@ -159,9 +159,9 @@ def test_a_cell_knows_its_fields_and_the_runs_it_was_compared_with(results):
         "additive",
         "other seeds",
     )
-    assert [file.run.seed for file in against.companions.seeds] == [7, 8]
-    assert [file.run.seed for file in attacked.companions.adversaries] == [3]
-    assert list(average.companions) == list(imposed.companions) == []
+    assert [file.run.seed for file in against.comparison_models.seeds] == [7, 8]
+    assert [file.run.seed for file in attacked.comparison_models.adversaries] == [3]
+    assert list(average.comparison_models) == list(imposed.comparison_models) == []
     assert average.seconds > 0
 
 

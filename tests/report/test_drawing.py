@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.report.drawing import COLOURS, DARK, axis_ends, five_numbers, histogram, x_axis, y_axis
+from heedful.report.drawing import COLORS, DARK, axis_ends, five_numbers, histogram, x_axis, y_axis
 
 numbers = st.lists(st.floats(-2, 2), min_size=1, max_size=11)
 
@@ -39,9 +39,9 @@ def test_outliers_do_not_stretch_the_whiskers():
     assert box["high"].item() == 5
 
 
-def lightness(colour):
+def lightness(color):
     """Relative luminance, as the contrast rules of the web define it."""
-    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
@@ -51,10 +51,10 @@ def contrast(first, second):
     return (light + 0.05) / (dark + 0.05)
 
 
-@pytest.mark.parametrize("colour", COLOURS)
-def test_every_colour_stands_out_on_light_and_dark_pages(colour):
-    assert contrast(colour, "#ffffff") >= 4
-    assert contrast(DARK[colour], "#191f26") >= 4
+@pytest.mark.parametrize("color", COLORS)
+def test_every_color_stands_out_on_light_and_dark_pages(color):
+    assert contrast(color, "#ffffff") >= 4
+    assert contrast(DARK[color], "#191f26") >= 4
 
 
 # Axes show their data, whatever its size.

@@ -80,17 +80,17 @@ def test_no_text_becomes_markup(word, tmp_path):
     assert word.replace("\x1b", "\\x1b") in Page(shown).text
 
 
-def luminance(colour):
-    parts = [value / 255 for value in colour]
+def luminance(color):
+    parts = [value / 255 for value in color]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
 
-@pytest.mark.parametrize("colour", [HUE, AGAINST])
+@pytest.mark.parametrize("color", [HUE, AGAINST])
 @pytest.mark.parametrize(("ink", "paper"), [((17, 17, 17), (255, 255, 255)), ((224, 224, 224), (17, 17, 17))])
-def test_words_can_be_read_on_the_strongest_colour_in_light_and_dark(colour, ink, paper):
+def test_words_can_be_read_on_the_strongest_color_in_light_and_dark(color, ink, paper):
     behind = [
-        STRONGEST * int(own) + (1 - STRONGEST) * under for own, under in zip(colour.split(","), paper, strict=True)
+        STRONGEST * int(own) + (1 - STRONGEST) * under for own, under in zip(color.split(","), paper, strict=True)
     ]
     darker, lighter = sorted((luminance(ink), luminance(behind)))
     assert (lighter + 0.05) / (darker + 0.05) >= 4.5

@@ -42,7 +42,7 @@ def test_a_long_text_is_cut(model):
     assert len(frame) == MOST_WORDS + 1 and frame["word"][-1] == "…"
 
 
-def test_a_sentence_has_one_colour(model):
+def test_a_sentence_has_one_color(model):
     case = model("hierarchical")
     with case.served.reading(case.text) as read:
         frame = words_on_lines(read, [0.5, 0.3, 0.2])

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from heedful.battery.evidence import RANKINGS
-from heedful.measures import js_divergence, total_variation
+from heedful.measures import js_divergence, total_variation_distance
 from heedful.report.explanations import explain
 from heedful.schema import TextOutcome
 from heedful.server.text_state import (
@@ -41,7 +41,9 @@ def test_other_weights_give_what_decode_gives(each, post):
     logits = evidence.decode(own)
     assert answer["logits"] == pytest.approx(logits[0].tolist(), abs=1e-12)
     assert answer["predicted"] == int(logits.argmax())
-    assert answer["tvd"] == pytest.approx(float(total_variation(logits.softmax(-1), evidence.probabilities)), abs=1e-12)
+    assert answer["tvd"] == pytest.approx(
+        float(total_variation_distance(logits.softmax(-1), evidence.probabilities)), abs=1e-12
+    )
     assert answer["jsd"] == pytest.approx(float(js_divergence(own, evidence.attention, evidence.items)), abs=1e-12)
     assert answer["item_logits"] is None
 
@@ -136,7 +138,7 @@ def drawn_moves(case) -> torch.Tensor:
     weights = torch.zeros(1, 500, evidence.items.shape[1], dtype=torch.float64)
     weights[0][:, evidence.items[0]] = sharp
     predictions = evidence.decode_each(weights)[0].softmax(-1)
-    return total_variation(predictions, evidence.probabilities.expand_as(predictions))
+    return total_variation_distance(predictions, evidence.probabilities.expand_as(predictions))
 
 
 @pytest.mark.parametrize("name", ["average", "bilstm", "framed", "nli", "hierarchical"])

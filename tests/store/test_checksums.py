@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from heedful.store.folders import CHECKSUMS, damage_of, write_checksums
+from heedful.store.folders import CHECKSUMS, find_damage, write_checksums
 
 NAMES = ["a.json", "b.parquet"]
 
@@ -30,9 +30,9 @@ def test_checksums_are_those_of_the_usual_tool(folder):
 
 
 def test_whole_files_have_no_damage(folder):
-    assert damage_of(folder, NAMES) is None
+    assert find_damage(folder, NAMES) is None
     (folder / "notes.txt").write_text("the user's own")
-    assert damage_of(folder, NAMES) is None
+    assert find_damage(folder, NAMES) is None
 
 
 def test_every_flipped_bit_is_seen(folder):
@@ -41,10 +41,10 @@ def test_every_flipped_bit_is_seen(folder):
     for place in range(len(content)):
         path.write_bytes(bytes([*content[:place], content[place] ^ 4, *content[place + 1 :]]))
         assert (
-            damage_of(folder, NAMES) == "b.parquet was changed or damaged after it was written (its checksum differs)"
+            find_damage(folder, NAMES) == "b.parquet was changed or damaged after it was written (its checksum differs)"
         )
     path.write_bytes(content)
-    assert damage_of(folder, NAMES) is None
+    assert find_damage(folder, NAMES) is None
 
 
 def test_a_file_is_read_once_until_it_changes(folder, monkeypatch):
@@ -54,24 +54,24 @@ def test_a_file_is_read_once_until_it_changes(folder, monkeypatch):
     for name in NAMES:
         os.utime(folder / name, (1, 1))
     for _ in range(3):
-        assert damage_of(folder, NAMES) is None
+        assert find_damage(folder, NAMES) is None
     assert len(reads) == 2
     (folder / "a.json").write_bytes(b"[]")
     os.utime(folder / "a.json", (2, 2))
-    assert "a.json was changed" in damage_of(folder, NAMES)
+    assert "a.json was changed" in find_damage(folder, NAMES)
     assert len(reads) == 3
 
 
 def test_missing_and_unlisted_files_are_named(folder):
-    assert damage_of(folder, [*NAMES, "c"]) == "c is missing"
+    assert find_damage(folder, [*NAMES, "c"]) == "c is missing"
     (folder / "c").write_text("new")
-    assert damage_of(folder, [*NAMES, "c"]) == "SHA256SUMS does not list c"
+    assert find_damage(folder, [*NAMES, "c"]) == "SHA256SUMS does not list c"
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"no checksum", b"0" * 64 + b"  a.json\n"])
 def test_checksums_that_were_spoilt_are_no_excuse(folder, content):
     (folder / CHECKSUMS).write_bytes(content)
-    assert damage_of(folder, NAMES) is not None
+    assert find_damage(folder, NAMES) is not None
 
 
 @pytest.mark.parametrize(
@@ -79,12 +79,12 @@ def test_checksums_that_were_spoilt_are_no_excuse(folder, content):
 )
 def test_without_checksums_beginning_and_end_are_looked_at(folder, name, content):
     (folder / CHECKSUMS).unlink()
-    assert damage_of(folder, NAMES) is None
+    assert find_damage(folder, NAMES) is None
     (folder / name).write_bytes(content)
-    assert damage_of(folder, NAMES) == f"{name} is cut off or is another file"
+    assert find_damage(folder, NAMES) == f"{name} is cut off or is another file"
 
 
 def test_a_folder_in_the_place_of_a_file_is_none(folder):
     (folder / "a.json").unlink()
     (folder / "a.json").mkdir()
-    assert damage_of(folder, NAMES) == "a.json is missing"
+    assert find_damage(folder, NAMES) == "a.json is missing"

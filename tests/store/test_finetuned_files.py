@@ -9,7 +9,7 @@ import torch
 from heedful.models.hugging_face import load_classifier, read_texts
 from heedful.models.hugging_face.network import Inputs
 from heedful.settings import FinetuneSettings, Run
-from heedful.store.folders import damage_of
+from heedful.store.folders import find_damage
 from heedful.training.finetuning import finetune
 from heedful.training.trained import names_of_files, pack_finetuned, read_history, write_finetuned
 from support.runs import toy
@@ -38,7 +38,7 @@ def test_the_folder_is_one_of_hugging_face_s_and_of_a_run(folder, finetuned):
         "tokenizer.json",
         "tokenizer_config.json",
     }
-    assert damage_of(folder, names_of_files(finetuned.run)) is None
+    assert find_damage(folder, names_of_files(finetuned.run)) is None
     assert read_history(folder) == finetuned.history
     described = json.loads((folder / "run.json").read_text())
     assert described["labels"] == ["bad", "good"] and described["versions"]["transformers"] == transformers.__version__

@@ -7,11 +7,11 @@ import subprocess
 import pytest
 
 from heedful.errors import StoreError
-from heedful.store.folders import check_writable, files_in, write_files, written_whole
+from heedful.store.folders import atomic_folder, check_writable, files_in, write_files
 
 
 def test_a_folder_that_fails_midway_never_appears(tmp_path):
-    with pytest.raises(RuntimeError), written_whole(tmp_path / "whole") as part:
+    with pytest.raises(RuntimeError), atomic_folder(tmp_path / "whole") as part:
         (part / "file").write_text("half")
         raise RuntimeError
     assert list(tmp_path.iterdir()) == []
@@ -30,7 +30,7 @@ def test_what_a_killed_process_left_is_cleared_away(tmp_path, dead_process):
     alive = tmp_path / f".part-{platform.node()}-{os.getpid()}-abcd"
     left.mkdir()
     alive.mkdir()
-    with written_whole(tmp_path / "whole"):
+    with atomic_folder(tmp_path / "whole"):
         pass
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted([alive.name, "whole"])
 

@@ -16,7 +16,7 @@ from heedful.errors import SettingError, StoreError
 from heedful.settings import key_of
 from heedful.settings.validation import update_settings
 from heedful.store.folders import write_checksums
-from heedful.store.store import AUDIT_FILES, Store, audit_problem, audit_refusal, audited_run, find_audit
+from heedful.store.store import AUDIT_FILES, Store, audit_defect, audit_refusal, audited_run, find_audit
 from heedful.training.loop import train
 from support.runs import changed, toy
 from support.synthetic_audit import make_audit
@@ -354,7 +354,7 @@ def folder(tmp_path, made):
 
 
 def test_a_finished_audit_has_no_problem(folder):
-    assert {audit_problem(place) for place in folder.iterdir()} == {None}
+    assert {audit_defect(place) for place in folder.iterdir()} == {None}
 
 
 @pytest.mark.parametrize("name", AUDIT_FILES)
@@ -362,22 +362,22 @@ def test_what_is_missing_or_changed_is_named(folder, name):
     place = folder / "2222000000000000"
     content = (place / name).read_bytes()
     (place / name).unlink()
-    assert audit_problem(place) == f"{name} is missing"
+    assert audit_defect(place) == f"{name} is missing"
     (place / name).write_bytes(content + b" ")
-    assert audit_problem(place).startswith(f"{name} was changed or damaged")
+    assert audit_defect(place).startswith(f"{name} was changed or damaged")
 
 
 @pytest.mark.parametrize("content", ["{", "[]", "{}", "[" * 100_000, '{"run": "\\ud800"}'])
 def test_without_checksums_a_verdict_must_still_be_one(folder, content):
     place = folder / "2222000000000000"
     (place / "SHA256SUMS").unlink()
-    assert audit_problem(place) is None
+    assert audit_defect(place) is None
     (place / "verdict.json").write_text(content)
-    assert audit_problem(place).startswith("verdict.json ")
+    assert audit_defect(place).startswith("verdict.json ")
 
 
 def test_no_folder_is_a_problem(folder):
-    assert audit_problem(folder / "none") == "there is no such folder"
+    assert audit_defect(folder / "none") == "there is no such folder"
 
 
 @pytest.mark.parametrize(

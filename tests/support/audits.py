@@ -8,7 +8,7 @@ from heedful.auditing.prepared import prepare_audit
 from heedful.jobs.audit_parts import ensure_prepared, request_of
 from heedful.schema import Line
 from heedful.settings import AuditSettings, OptionValue
-from heedful.settings.comparison_models import Companions
+from heedful.settings.comparison_models import ComparisonModels
 from heedful.training.trained import Trained
 from heedful.types import Dataset, Model
 
@@ -27,9 +27,11 @@ def ensure_audit(
     dataset: Dataset,
     settings: AuditSettings,
     folder: Path,
-    companions: Companions = Companions(),  # noqa: B008 (frozen)
+    comparison_models: ComparisonModels = ComparisonModels(),  # noqa: B008 (frozen)
     report: Callable[[int, int], None] | None = None,
 ) -> Path:
     """The folder of an audit, made as jobs make it."""
-    request = request_of(model, dataset, settings, companions)
-    return ensure_prepared(request, lambda: prepare_audit(model, dataset, settings, companions), folder, report=report)
+    request = request_of(model, dataset, settings, comparison_models)
+    return ensure_prepared(
+        request, lambda: prepare_audit(model, dataset, settings, comparison_models), folder, report=report
+    )

@@ -22,7 +22,7 @@ class Bag:
         return self.logits[batch.tokens][..., None]
 
     def encode(self, embedded, batch):
-        return Encoded(embedded, batch.attendable)
+        return Encoded(embedded, batch.attendable_mask)
 
     def attend(self, encoded, batch):
         scores = self.scores[batch.tokens]

@@ -167,8 +167,8 @@ def padded(rows: LinearBatch, columns: int = 3) -> LinearBatch:
 
 def one_row(rows: LinearBatch, row: int) -> LinearBatch:
     """A single row as a batch."""
-    pick = slice(row, row + 1)
-    return LinearBatch(rows.attention[pick], rows.item_logits[pick], rows.empty_logits[pick], rows.items[pick])
+    lookup = slice(row, row + 1)
+    return LinearBatch(rows.attention[lookup], rows.item_logits[lookup], rows.empty_logits[lookup], rows.items[lookup])
 
 
 def _ragged(attention: list[Tensor], logits: list[Tensor], empty: list[Tensor], before: int) -> LinearBatch:

@@ -62,6 +62,6 @@ def batch_of(ids: np.ndarray, lengths: np.ndarray, labels: np.ndarray | None = N
     """Their padded ids, with a start and an end symbol that are read but never attended."""
     tokens, known = torch.tensor(ids).long(), torch.tensor(lengths).long()[:, None]
     place = torch.arange(tokens.shape[1])
-    attendable = (place > 0) & (place < known - 1)
+    attendable_mask = (place > 0) & (place < known - 1)
     gold = torch.zeros(len(tokens)) if labels is None else torch.tensor(labels)
-    return Batch(torch.arange(len(tokens)), tokens, place < known, attendable, gold.long())
+    return Batch(torch.arange(len(tokens)), tokens, place < known, attendable_mask, gold.long())

@@ -67,10 +67,10 @@ def cases(*heads):
 
 
 def cut(batch: Batch, rows: list[int], time: int) -> Batch:
-    pick = {name: getattr(batch, name)[rows] for name in ("index", "labels")}
-    pick |= {name: getattr(batch, name)[rows, :time] for name in ("tokens", "mask", "attendable", "sentence")}
+    lookup = {name: getattr(batch, name)[rows] for name in ("index", "labels")}
+    lookup |= {name: getattr(batch, name)[rows, :time] for name in ("tokens", "mask", "attendable_mask", "sentence")}
     if batch.query_tokens is not None and batch.query_mask is not None:
-        pick |= {"query_tokens": batch.query_tokens[rows], "query_mask": batch.query_mask[rows]}
+        lookup |= {"query_tokens": batch.query_tokens[rows], "query_mask": batch.query_mask[rows]}
     if batch.marks is not None:
-        pick["marks"] = batch.marks[rows, :, :time]
-    return Batch(**pick)
+        lookup["marks"] = batch.marks[rows, :, :time]
+    return Batch(**lookup)

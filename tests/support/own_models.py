@@ -28,7 +28,7 @@ class BagOfWords(nn.Module):
         return self.embedding(batch.tokens)
 
     def encode(self, embedded, batch):
-        return Encoded(hidden=embedded, items=batch.attendable)
+        return Encoded(hidden=embedded, items=batch.attendable_mask)
 
     def attend(self, encoded, batch):
         scores = self.score(encoded.hidden)[..., 0]
@@ -61,7 +61,7 @@ def texts(count: int = 24, first: int = 0) -> Batch:
     tokens = nn.utils.rnn.pad_sequence(ids, batch_first=True)
     mask = tokens != 0
     index = torch.arange(first, first + count)
-    return Batch(index=index, tokens=tokens, mask=mask, attendable=mask, labels=index % 2)
+    return Batch(index=index, tokens=tokens, mask=mask, attendable_mask=mask, labels=index % 2)
 
 
 def knowing(model: BagOfWords) -> BagOfWords:

@@ -15,7 +15,7 @@ from heedful.jobs.planning import adversary_of
 from heedful.papers.claim_rule import decide
 from heedful.papers.reproduction import Cell, Results, Study, StudyRun
 from heedful.settings import AuditSettings, Run
-from heedful.settings.comparison_models import Companions
+from heedful.settings.comparison_models import ComparisonModels
 from heedful.settings.validation import update_settings
 from heedful.store.store import RunFile
 from heedful.token_scores.measurements import RECORD
@@ -99,9 +99,9 @@ def _toy_model():
 def _measured(settings: str, has_seeds: bool, adversaries: int) -> tuple[str, ...]:
     trained, data = _toy_model()
     asked = update_settings(AuditSettings.model_validate_json(settings), {"examples": 4, "shown": 0})
-    companions = Companions(seeds=(trained,) * has_seeds, adversaries=(trained,) * adversaries)
+    comparison_models = ComparisonModels(seeds=(trained,) * has_seeds, adversaries=(trained,) * adversaries)
     with TemporaryDirectory() as folder:
-        audited = audit(trained, data, _with_vectors(asked, Path(folder) / "toy.txt"), companions)
+        audited = audit(trained, data, _with_vectors(asked, Path(folder) / "toy.txt"), comparison_models)
     return tuple(columns_of([audited.rows]))
 
 
@@ -165,7 +165,7 @@ def _cell(members: list[StudyRun], number: int) -> Cell:
         role=first.role,
         runs=tuple(described(run, labels) for run in runs),
         columns=random_columns(measured_columns(first), len(members), generator),
-        companions=Companions(
+        comparison_models=ComparisonModels(
             seeds=tuple(known[id(seed)] for member in members for seed in member.seeds),
             adversaries=tuple(adversaries),
         ),

@@ -124,11 +124,11 @@ def tiny_module(name: str, dtype: torch.dtype = torch.float64, **changes: object
 @cache
 def tiny_model(name: str, dtype: torch.dtype = torch.float64, site: str = "last", scope: str = "row"):
     """A view of the tiny classifier of that architecture."""
-    from heedful.models.hugging_face import TransformerModel, examined
+    from heedful.models.hugging_face import TransformerModel, load_inspected
 
     if (site, scope) != ("last", "row"):
         return tiny_model(name, dtype).at(site, scope)
-    return TransformerModel(examined(name, tiny_module(name, dtype), tokenizer_of(name)))
+    return TransformerModel(load_inspected(name, tiny_module(name, dtype), tokenizer_of(name)))
 
 
 def tiny_batch(model, texts=TEXTS):

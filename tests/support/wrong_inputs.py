@@ -7,11 +7,11 @@ import json
 from collections.abc import Callable
 
 import torch
+from support.custom_models import BagOfWords, Linear, changed, texts
 from torch import nn
 
 import heedful
 from heedful import AuditSettings, Batch, Encoded
-from support.own_models import BagOfWords, Linear, changed, texts
 
 ONLY = AuditSettings(tests=("permutation",), options={"permutation": {"count": 2}}, shown=0)
 BATCH = texts(6)
@@ -36,7 +36,7 @@ def heads(self, encoded, batch):
 
 
 def always_dropped(self, embedded, batch):
-    return Encoded(nn.functional.dropout(embedded, 0.5), batch.attendable)
+    return Encoded(nn.functional.dropout(embedded, 0.5), batch.attendable_mask)
 
 
 def restless(self, encoded, batch):
@@ -66,7 +66,7 @@ class Plain:
         self.embed, self.attend, self.decode = self.inner.embed, self.inner.attend, self.inner.decode
 
     def encode(self, embedded, batch):
-        return Encoded(self.dropout(embedded), batch.attendable)
+        return Encoded(self.dropout(embedded), batch.attendable_mask)
 
 
 def audit(model, data=(BATCH,), **options):
@@ -93,13 +93,13 @@ CASES = {
     "embeddings without an axis": audit(method(embed=lambda self, b: self.embedding(b.tokens).sum(-1))),
     "embeddings of other texts": audit(method(embed=lambda self, b: self.embedding(b.tokens)[:2])),
     "a tensor instead of Encoded": audit(method(encode=lambda self, e, b: e)),
-    "items as numbers": audit(method(encode=lambda self, e, b: Encoded(e, b.attendable.long()))),
-    "items of other texts": audit(method(encode=lambda self, e, b: Encoded(e, b.attendable[:, 1:]))),
+    "items as numbers": audit(method(encode=lambda self, e, b: Encoded(e, b.attendable_mask.long()))),
+    "items of other texts": audit(method(encode=lambda self, e, b: Encoded(e, b.attendable_mask[:, 1:]))),
     "a single logit": audit(method(decode=lambda self, e, a: BagOfWords.decode(self, e, a)[:, :1])),
     "logits without an axis": audit(method(decode=lambda self, e, a: BagOfWords.decode(self, e, a)[:, 0])),
     "logits of classes as numbers": audit(method(decode=lambda self, e, a: BagOfWords.decode(self, e, a).argmax(-1))),
     "logits that are no numbers": audit(method(decode=lambda self, e, a: BagOfWords.decode(self, e, a) / 0)),
-    "float32 inside, failing": audit(method(encode=lambda self, e, b: Encoded(e.float(), b.attendable))),
+    "float32 inside, failing": audit(method(encode=lambda self, e, b: Encoded(e.float(), b.attendable_mask))),
     "float32 inside, working": audit(method(decode=lambda self, e, a: BagOfWords.decode(self, e, a).float())),
     "dropout that is always on": audit(method(encode=always_dropped)),
     "dropout in what is no module": audit(Plain()),
@@ -107,7 +107,7 @@ CASES = {
     "changes itself later": audit(method(decode=restless_later)),
     "item logits that are no numbers": audit(method(Linear, item_logits=not_a_number)),
     "claims to be linear": audit(method(Linear, decode=bent)),
-    "no gradient": audit(method(encode=lambda self, e, b: Encoded(e.detach(), b.attendable))),
+    "no gradient": audit(method(encode=lambda self, e, b: Encoded(e.detach(), b.attendable_mask))),
     "an embedding that is too small": audit(BagOfWords(vocabulary=3)),
     "a failure of its own": audit(method(encode=lambda self, e, b: {}["missing"])),
     "cannot be copied": audit(method(__deepcopy__=lambda self, memo: {}["no copy"])),
@@ -121,15 +121,15 @@ CASES = {
     "no batch": audit(BagOfWords(), []),
     "a data set": audit(BagOfWords(), heedful.Dataset("own", "", "classification", ("a", "b"), (), (), ())),
     "no texts": audit(BagOfWords(), [Batch(*(part[:0] for part in vars(BATCH).values() if part is not None))]),
-    "no tokens": batches(tokens=BATCH.tokens[:, :0], mask=BATCH.mask[:, :0], attendable=BATCH.mask[:, :0]),
+    "no tokens": batches(tokens=BATCH.tokens[:, :0], mask=BATCH.mask[:, :0], attendable_mask=BATCH.mask[:, :0]),
     "tokens as floats": batches(tokens=BATCH.tokens.float()),
     "tokens as a list": batches(tokens=BATCH.tokens.tolist()),
     "tokens below 0": batches(tokens=BATCH.tokens - 1),
     "tokens beyond all embeddings": batches(tokens=BATCH.tokens + 1_000_000_000),
     "a mask of numbers": batches(mask=BATCH.mask.long()),
     "a mask of other texts": batches(mask=BATCH.mask[:3]),
-    "padding that attention may weigh": batches(attendable=torch.ones_like(BATCH.mask)),
-    "a text without words": batches(attendable=BATCH.mask & (torch.arange(6) > 0)[:, None]),
+    "padding that attention may weigh": batches(attendable_mask=torch.ones_like(BATCH.mask)),
+    "a text without words": batches(attendable_mask=BATCH.mask & (torch.arange(6) > 0)[:, None]),
     "labels as floats": batches(labels=BATCH.labels.float()),
     "labels of other texts": batches(labels=BATCH.labels[:2]),
     "labels beyond the classes": batches(labels=BATCH.labels + 1),
@@ -148,7 +148,7 @@ CASES = {
     "settings as a dict": lambda: heedful.audit(BagOfWords(), [BATCH], {"tests": ()}),
     "companions as a list": lambda: heedful.audit(BagOfWords(), [BATCH], ONLY, [BagOfWords()]),
     "a companion of other classes": lambda: heedful.audit(
-        BagOfWords(), [BATCH], ONLY, heedful.Companions(seeds=(BagOfWords(classes=3),))
+        BagOfWords(), [BATCH], ONLY, heedful.ComparisonModels(seeds=(BagOfWords(classes=3),))
     ),
     "words as a string": audit(BagOfWords(), words="abc"),
     "words as texts": audit(BagOfWords(), words=["a text"] * 6),

@@ -36,7 +36,14 @@ def read_one(model, tokens: list[int], place: int) -> tuple[list[float], float]:
     row = torch.tensor([tokens])
     real = torch.ones_like(row, dtype=torch.bool)
     batch = replace(
-        BATCH, index=row[:, 0], tokens=row, mask=real, attendable=real, labels=row[:, 0] * 0, sentence=None, marks=None
+        BATCH,
+        index=row[:, 0],
+        tokens=row,
+        mask=real,
+        attendable_mask=real,
+        labels=row[:, 0] * 0,
+        sentence=None,
+        marks=None,
     )
     seen = trace(model, batch)
     polarity = model.head.linear.weight @ seen.encoded.hidden[0, place]
@@ -101,8 +108,8 @@ def test_without_context_local_and_global_scores_are_the_same(encoder):
 
 def test_what_attention_may_not_weigh_is_no_occurrence():
     model = make("bilstm")
-    first = BATCH.attendable & (torch.arange(TIME) == 0)
-    actual = local_scores(model, [replace(BATCH, attendable=first)], VOCABULARY)
+    first = BATCH.attendable_mask & (torch.arange(TIME) == 0)
+    actual = local_scores(model, [replace(BATCH, attendable_mask=first)], VOCABULARY)
     assert set((~actual.attention.isnan()).nonzero()[:, 0].tolist()) == set(BATCH.tokens[:, 0].tolist())
 
 

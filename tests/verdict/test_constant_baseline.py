@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from heedful.verdict.constant_baseline import has_learnt
+from heedful.verdict.constant_baseline import beats_constant_prediction
 
 
 def columns(label: torch.Tensor, *predicted: torch.Tensor) -> dict[str, torch.Tensor]:
@@ -22,8 +22,8 @@ def labels(*counts: int) -> torch.Tensor:
 @pytest.mark.parametrize("counts", [(10, 10), (90, 10), (10, 10, 10)])
 def test_a_perfect_model_has_learnt_and_a_constant_one_has_not(counts, seeds):
     label = labels(*counts)
-    assert has_learnt(columns(label, *[label] * seeds))
-    assert not has_learnt(columns(label, *[torch.zeros_like(label)] * seeds))
+    assert beats_constant_prediction(columns(label, *[label] * seeds))
+    assert not beats_constant_prediction(columns(label, *[torch.zeros_like(label)] * seeds))
 
 
 def test_balanced_accuracy_counts_where_accuracy_cannot():
@@ -31,7 +31,7 @@ def test_balanced_accuracy_counts_where_accuracy_cannot():
     predicted = label.clone()
     predicted[:10] = 1
     assert (predicted == label).double().mean() < 0.95
-    assert has_learnt(columns(label, predicted))
+    assert beats_constant_prediction(columns(label, predicted))
 
 
 def test_accuracy_must_be_surely_above_the_most_common_label():
@@ -39,25 +39,25 @@ def test_accuracy_must_be_surely_above_the_most_common_label():
     predicted = torch.zeros_like(label)
     # 57 of 60 and 7 of 40: 64 % is more than 60 %, but may be 54 %.
     predicted[57:67] = 1
-    assert not has_learnt(columns(label, predicted))
+    assert not beats_constant_prediction(columns(label, predicted))
     predicted[67:90] = 1
-    assert has_learnt(columns(label, predicted))
+    assert beats_constant_prediction(columns(label, predicted))
 
 
 def test_a_rare_label_that_is_correct_by_luck_is_no_learning():
     label = labels(99, 1)
-    assert not has_learnt(columns(label, label))
+    assert not beats_constant_prediction(columns(label, label))
 
 
 def test_a_seed_that_failed_does_not_hide_those_that_learnt():
     label = labels(50, 50)
-    assert has_learnt(columns(label, label, label, torch.zeros_like(label)))
+    assert beats_constant_prediction(columns(label, label, label, torch.zeros_like(label)))
 
 
 @pytest.mark.parametrize("count", [0, 1, 30])
 def test_with_a_single_label_nothing_can_be_learnt(count):
     label = labels(count)
-    assert not has_learnt(columns(label, label))
+    assert not beats_constant_prediction(columns(label, label))
 
 
 @pytest.mark.parametrize("counts", [(50, 50), (90, 10), (40, 30, 30)])
@@ -66,6 +66,8 @@ def test_guessing_seldom_passes(counts):
     chances = torch.tensor(counts, dtype=torch.float64)
     passed = 0
     for _ in range(300):
-        passed += has_learnt(columns(label, chances.multinomial(len(label), replacement=True, generator=generator)))
+        passed += beats_constant_prediction(
+            columns(label, chances.multinomial(len(label), replacement=True, generator=generator))
+        )
     # Two one-sided tests at 2.5 % make 5 % at most, here 15 of 300; 25 is 2.6 standard errors more.
     assert passed <= 25

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from heedful.data.labeled_texts import LabelledText
+from heedful.data.labeled_texts import LabeledText
 from heedful.data.sources.records import Record, RecordFile
 from heedful.data.tokenizer import Span
 from heedful.errors import DataError, SettingError
@@ -110,7 +110,7 @@ def check_columns(file: RecordFile, roles: ColumnRoles) -> None:
 
 def labelled_text(
     record: Record, roles: ColumnRoles, place: str, row: int | None = None, row_id: str | None = None
-) -> LabelledText | None:
+) -> LabeledText | None:
     """The record as a labelled text, None where it has no label, or an error that names its place and its fault.
 
     A text that is missing is an empty one.
@@ -122,7 +122,7 @@ def labelled_text(
         return None
     is_marked = roles.rationale is not None and text.strip()
     rationale = _rationale(record.get(roles.rationale or ""), text, place) if is_marked else None
-    return LabelledText(text, label, query, rationale, row, row_id)
+    return LabeledText(text, label, query, rationale, row, row_id)
 
 
 def label_name(value: object, column: str, place: str) -> str | None:

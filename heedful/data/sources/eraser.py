@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from heedful.data.labeled_texts import SPLITS, Dropped, LabelledText, LabelledTexts
+from heedful.data.labeled_texts import SPLITS, Dropped, LabeledText, LabeledTexts
 from heedful.data.sources.columns import label_name
 from heedful.data.sources.records import Record, RecordFile, decode, read_records
 from heedful.data.tokenizer import Span
@@ -32,7 +32,7 @@ def is_eraser(folder: Path) -> bool:
     return has_documents and (folder / FILES["train"]).is_file()
 
 
-def load(data: DataSettings) -> LabelledTexts:
+def load(data: DataSettings) -> LabeledTexts:
     """The labelled texts of the folder that `data.source` names, with the tokens that annotators marked.
 
     A text is the document, its tokens separated by single spaces; of several documents (e-SNLI), one after the other.
@@ -50,10 +50,10 @@ def load(data: DataSettings) -> LabelledTexts:
     files: dict[Split, RecordFile] = {split: _annotations(folder / FILES[split]) for split in SPLITS}
     queries = {str(record.get("query") or "") for file in files.values() for record in file.records}
     task = data.task or _task(queries)
-    parts: dict[Split, list[LabelledText]] = {
+    parts: dict[Split, list[LabeledText]] = {
         split: _texts(file, split, documents, losses, task) for split, file in files.items()
     }
-    return LabelledTexts(
+    return LabeledTexts(
         name=folder.resolve().name,
         task=task,
         **parts,
@@ -135,8 +135,8 @@ def _task(queries: set[str]) -> Task:
     return "classification" if len(queries) == 1 else "qa"
 
 
-def _texts(file: RecordFile, split: Split, documents: _Documents, losses: _Losses, task: Task) -> list[LabelledText]:
-    texts: list[LabelledText] = []
+def _texts(file: RecordFile, split: Split, documents: _Documents, losses: _Losses, task: Task) -> list[LabeledText]:
+    texts: list[LabeledText] = []
     for record, place, row in zip(file.records, file.places, file.rows, strict=True):
         where = f"{file.name}, {place}"
         label = label_name(record.get("classification"), "classification", where)
@@ -150,7 +150,7 @@ def _texts(file: RecordFile, split: Split, documents: _Documents, losses: _Losse
         spans = [_span(evidence, starts, losses, where) for evidence in evidences]
         marks = tuple(sorted({span for span in spans if span is not None})) if evidences else None
         query = str(record.get("query") or "") if task != "classification" else ""
-        texts.append(LabelledText(" ".join(words), label, query, marks, row, str(record.get("annotation_id", row))))
+        texts.append(LabeledText(" ".join(words), label, query, marks, row, str(record.get("annotation_id", row))))
     if 2 * losses.unusable[split] > len(file.records):
         raise DataError(
             f"{file.name}: {losses.unusable[split]} of {len(file.records)} annotations have no label, or a document "

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from heedful.data.labeled_texts import SPLITS, Dropped, LabelledText, LabelledTexts
+from heedful.data.labeled_texts import SPLITS, Dropped, LabeledText, LabeledTexts
 from heedful.data.sampling import seeded_generator, stratified_order
 from heedful.data.sources.columns import (
     RATIONALE,
@@ -35,7 +35,7 @@ SPLIT_NAMES: dict[str, Split] = {
 }
 
 
-def load(data: DataSettings) -> LabelledTexts:
+def load(data: DataSettings) -> LabeledTexts:
     """The labelled texts of the file or folder that `data.source` names.
 
     A folder has one file per split: train, dev (or valid, validation, val) and test. What is missing, and for a single
@@ -50,7 +50,7 @@ def load(data: DataSettings) -> LabelledTexts:
     return labelled_texts(name, {"train": read_records(path)}, data)
 
 
-def load_unlabeled(data: DataSettings) -> LabelledTexts | None:
+def load_unlabeled(data: DataSettings) -> LabeledTexts | None:
     """The texts of a single file without a column of labels; None if it has one, or is no file."""
     path = user_path(data.source, "DATA")
     if not path.is_file() or suffix_of(path) not in SUFFIXES:
@@ -65,10 +65,10 @@ def load_unlabeled(data: DataSettings) -> LabelledTexts | None:
         if (own := labelled_text(record, roles, f"{file.name}, {place}", row, row_id)) is not None
     ]
     name = path.name.removesuffix(".gz").rpartition(".")[0]
-    return LabelledTexts(name=name, task=roles.task, train=(), dev=(), test=texts, notes=file.notes)
+    return LabeledTexts(name=name, task=roles.task, train=(), dev=(), test=texts, notes=file.notes)
 
 
-def load_folder(folder: Path, data: DataSettings) -> LabelledTexts:
+def load_folder(folder: Path, data: DataSettings) -> LabeledTexts:
     """The labelled texts of a folder, with the label names of its `meta.json` if there is one."""
     files: dict[Split, RecordFile] = {}
     for path in _inside(folder):
@@ -110,14 +110,14 @@ def labelled_texts(
     files: Mapping[Split, RecordFile],
     data: DataSettings,
     label_names: Mapping[str, tuple[str, ...]] | None = None,
-) -> LabelledTexts:
+) -> LabeledTexts:
     """The labelled texts of the files, one per split; splits without a file are taken from train.
 
     Args:
         label_names: for a column that numbers its labels 0, 1, ...: what they are called.
     """
     roles, marked = choose_marks(files["train"], data, choose_columns(files["train"], data))
-    given: dict[Split, list[LabelledText]] = {}
+    given: dict[Split, list[LabeledText]] = {}
     dropped: list[Dropped] = []
     remarks: list[str] = []
     for split in SPLITS:
@@ -131,7 +131,7 @@ def labelled_texts(
     if is_named:
         given = {split: [replace(text, label=names[int(text.label)]) for text in part] for split, part in given.items()}
     parts, notes = _with_missing(given, data)
-    return LabelledTexts(
+    return LabeledTexts(
         name=name,
         task=roles.task,
         **parts,
@@ -148,10 +148,10 @@ def labelled_texts(
 
 def _texts_of_file(
     file: RecordFile, roles: ColumnRoles, columns: MarkedColumns
-) -> tuple[list[LabelledText], list[Dropped], MarkedColumns, tuple[str, ...]]:
+) -> tuple[list[LabeledText], list[Dropped], MarkedColumns, tuple[str, ...]]:
     """The records that have a label, how many have none, how marks are written, and what to know of them."""
     check_columns(file, roles)
-    texts: list[LabelledText] = []
+    texts: list[LabeledText] = []
     unlabelled: list[str] = []
     marked = read_marks(file, roles, columns)
     rows = zip(file.records, file.places, file.rows, row_ids(file, roles), marked.marks, strict=True)
@@ -167,7 +167,7 @@ def _texts_of_file(
     return texts, dropped, replace(columns, forms=forms), marked.notes
 
 
-def _check_enough(file: RecordFile, roles: ColumnRoles, texts: list[LabelledText], unlabelled: list[str]) -> None:
+def _check_enough(file: RecordFile, roles: ColumnRoles, texts: list[LabeledText], unlabelled: list[str]) -> None:
     """Raise where more than half of the rows have no label or no text."""
     blank = sum(not text.text.strip() for text in texts)
     lost, total = len(unlabelled) + blank, len(file.records)
@@ -184,14 +184,14 @@ def _check_enough(file: RecordFile, roles: ColumnRoles, texts: list[LabelledText
     )
 
 
-def _are_numbers_of(names: tuple[str, ...], given: Mapping[Split, list[LabelledText]]) -> bool:
+def _are_numbers_of(names: tuple[str, ...], given: Mapping[Split, list[LabeledText]]) -> bool:
     numbers = set(map(str, range(len(names))))
     return all(text.label in numbers for part in given.values() for text in part)
 
 
 def _with_missing(
-    given: dict[Split, list[LabelledText]], data: DataSettings
-) -> tuple[dict[Split, list[LabelledText]], list[str]]:
+    given: dict[Split, list[LabeledText]], data: DataSettings
+) -> tuple[dict[Split, list[LabeledText]], list[str]]:
     """All three splits, and notes on what was taken from train."""
     train = given["train"]
     shares: dict[Split, float] = {"dev": data.dev_share, "test": data.test_share}

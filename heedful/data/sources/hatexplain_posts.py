@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
-from heedful.data.labeled_texts import Dropped, LabelledText, LabelledTexts
+from heedful.data.labeled_texts import Dropped, LabeledText, LabeledTexts
 from heedful.data.sources.records import decode
 from heedful.data.tokenizer import Span
 from heedful.errors import DataError, SettingError
@@ -54,7 +54,7 @@ def is_hatexplain(folder: Path) -> bool:
     return (folder / POSTS).is_file() and (folder / DIVISIONS).is_file()
 
 
-def load(data: DataSettings) -> LabelledTexts:
+def load(data: DataSettings) -> LabeledTexts:
     """The posts of the folder that `data.source` names, each with the label that at least two annotators gave.
 
     The marks of a text are the union of the annotators', as in HateXplain's evaluation; normal posts have an empty one.
@@ -66,14 +66,14 @@ def load(data: DataSettings) -> LabelledTexts:
     if given := [role for role in ("text", "label", "query", "rationale") if getattr(data, role) is not None]:
         raise SettingError(f"--{given[0]} names a column, but HateXplain has its own names; leave it out.")
     posts, divisions = read_posts(folder / POSTS), _divisions(folder / DIVISIONS)
-    parts: dict[Split, list[LabelledText]] = {}
+    parts: dict[Split, list[LabeledText]] = {}
     missing = 0
     for split, name in PARTS.items():
         there = [posts[post] for post in divisions[name] if post in posts]
         missing += len(divisions[name]) - len(there)
         parts[split] = [_labelled(post) for post in there if post.label is not None]
     undecided = sum(post.label is None for post in posts.values())
-    return LabelledTexts(
+    return LabeledTexts(
         name="hatexplain",
         task="classification",
         **parts,
@@ -139,9 +139,9 @@ def _runs(words: Sequence[int]) -> Iterator[Span]:
             begin = None
 
 
-def _labelled(post: Post) -> LabelledText:
+def _labelled(post: Post) -> LabeledText:
     marks = tuple(_characters(post.text, spans) for spans in post.annotators) or None
-    return LabelledText(post.text, post.label or "", rationale=post.union, id=post.id, marks=marks)
+    return LabeledText(post.text, post.label or "", rationale=post.union, id=post.id, marks=marks)
 
 
 def _characters(text: str, spans: Sequence[Span]) -> tuple[Span, ...]:

@@ -15,7 +15,7 @@ from urllib.request import getproxies
 
 import polars
 
-from heedful.data.labeled_texts import LabelledTexts
+from heedful.data.labeled_texts import LabeledTexts
 from heedful.data.sources.files import SPLIT_NAMES, labelled_texts
 from heedful.data.sources.records import RecordFile, records_of_frame
 from heedful.errors import DataError, SettingError
@@ -34,7 +34,7 @@ MOST_FILES = 10_000
 """In a folder that the library is to look through."""
 
 
-def load(data: DataSettings) -> LabelledTexts:
+def load(data: DataSettings) -> LabeledTexts:
     """The labelled texts of `hub:owner/name`, `hub:owner/name:config` or `hub:/a/folder`.
 
     Splits are matched by name; dev and test are taken from train where missing. Labels of type ClassLabel get their

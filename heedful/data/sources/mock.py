@@ -14,10 +14,10 @@ from typing import Literal
 
 import torch
 
-from heedful.data.labeled_texts import LabelledText, LabelledTexts
+from heedful.data.labeled_texts import LabeledText, LabeledTexts
 from heedful.data.sampling import labels_in_blocks, seeded_generator
 from heedful.data.tokenizer import WordTokenizer
-from heedful.errors import DataError, SettingError, pick
+from heedful.errors import DataError, SettingError, lookup
 from heedful.settings import DataSettings, TextSettings
 from heedful.settings.data_folder import data_folder
 
@@ -114,7 +114,7 @@ class Recipe:
     agreement: float
 
 
-def load(data: DataSettings, text: TextSettings) -> LabelledTexts:
+def load(data: DataSettings, text: TextSettings) -> LabeledTexts:
     """The mock set that `data.source` names: 8,000 texts to train, 1,000 for dev and 1,000 for test, half positive.
 
     Length uniform in 50..100; informative words drawn with replacement, their positions without; all else is one filler
@@ -126,14 +126,14 @@ def load(data: DataSettings, text: TextSettings) -> LabelledTexts:
     """
     recipe = _recipe(data, text)
 
-    def draw(split: str, most: int, limit: int | None) -> tuple[LabelledText, ...]:
+    def draw(split: str, most: int, limit: int | None) -> tuple[LabeledText, ...]:
         generator = seeded_generator(data.source, split, data.split_seed)
         for_labels = seeded_generator(data.source, split, data.split_seed, "labels")
         for_others = seeded_generator(data.source, split, data.split_seed, "others")
         labels = labels_in_blocks((1,) * data.classes, min(most, limit or most), for_labels)
         return tuple(_draw_text(recipe, label, generator, for_others) for label in labels)
 
-    return LabelledTexts(
+    return LabeledTexts(
         name=data.source,
         is_generated=True,
         task="classification",
@@ -145,7 +145,7 @@ def load(data: DataSettings, text: TextSettings) -> LabelledTexts:
 
 
 def _recipe(data: DataSettings, text: TextSettings) -> Recipe:
-    amount = pick("mock set", data.source, AMOUNTS)
+    amount = lookup("mock set", data.source, AMOUNTS)
     opinions = opinion_words(data.lexicon, WordTokenizer.from_settings(text))
     if not all(opinions):
         raise SettingError(f"no word of lexicon='{data.lexicon}' is left whole by words='{text.words}'; use another.")
@@ -184,7 +184,7 @@ def own_words(count: int, agreement: float) -> int:
     return max(round(agreement * count), count // 2 + 1)
 
 
-def _draw_text(recipe: Recipe, label: int, generator: torch.Generator, for_others: torch.Generator) -> LabelledText:
+def _draw_text(recipe: Recipe, label: int, generator: torch.Generator, for_others: torch.Generator) -> LabeledText:
     length = _length(generator)
     places = _places(length, recipe.amount.of(length), recipe.positions, generator)
     own = dict(zip(places, _words(recipe.lists[label], len(places), generator), strict=True))
@@ -193,7 +193,7 @@ def _draw_text(recipe: Recipe, label: int, generator: torch.Generator, for_other
     for place, word in (own | others).items():
         words[place] = word
     rationale = tuple((place, place + 1) for place in places if place not in others)
-    return LabelledText(" ".join(words), recipe.labels[label], rationale=rationale)
+    return LabeledText(" ".join(words), recipe.labels[label], rationale=rationale)
 
 
 def _length(generator: torch.Generator) -> int:

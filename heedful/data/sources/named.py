@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
-from heedful.data.labeled_texts import LabelledTexts
+from heedful.data.labeled_texts import LabeledTexts
 from heedful.data.sources import files
-from heedful.errors import pick
+from heedful.errors import lookup
 from heedful.settings import DataSettings
 from heedful.settings.data_folder import data_folder, data_folder_problem, data_path
 
@@ -18,9 +18,9 @@ def named_sets() -> dict[str, str]:
     return {folder.name: _description(folder / "meta.json") for folder in folders if _is_set(folder)}
 
 
-def load(data: DataSettings) -> LabelledTexts:
+def load(data: DataSettings) -> LabeledTexts:
     """The labelled texts of the named set: labels as named in its `meta.json`, rationales where it has them."""
-    pick("named data set", data.source, named_sets())
+    lookup("named data set", data.source, named_sets())
     return files.load_folder(data_folder(data.source) / data.source, data)
 
 

@@ -10,9 +10,9 @@ from string import ascii_lowercase
 
 import torch
 
-from heedful.data.labeled_texts import LabelledText, LabelledTexts
+from heedful.data.labeled_texts import LabeledText, LabeledTexts
 from heedful.data.sampling import labels_in_blocks, seeded_generator
-from heedful.errors import pick
+from heedful.errors import lookup
 from heedful.settings import DataSettings, TextSettings
 
 LABELS = ("negative", "positive")
@@ -48,7 +48,7 @@ NEUTRAL = _named("neutral", 1_000)
 POLAR = (_named("negative", 50), _named("positive", 50))
 
 
-def load(data: DataSettings, text: TextSettings) -> LabelledTexts:
+def load(data: DataSettings, text: TextSettings) -> LabeledTexts:
     """The planted set that `data.source` names: 12,000 texts to train, 2,000 for dev and 2,000 for test.
 
     Each text has 10 distinct of 1,000 neutral words and 2 distinct of its class's 50 polar words, all in random order;
@@ -59,15 +59,15 @@ def load(data: DataSettings, text: TextSettings) -> LabelledTexts:
     code puts the polar words last, which a model that reads in order would notice, and makes no dev or test set.
     """
     del text  # every tokenization leaves the words whole
-    recipe = pick("planted set", data.source, RECIPES)
+    recipe = lookup("planted set", data.source, RECIPES)
 
-    def draw(split: str, most: int, limit: int | None) -> tuple[LabelledText, ...]:
+    def draw(split: str, most: int, limit: int | None) -> tuple[LabeledText, ...]:
         generator = seeded_generator(data.source, split, data.split_seed)
         for_labels = seeded_generator(data.source, split, data.split_seed, "labels")
         labels = labels_in_blocks(recipe.ratio, min(most, limit or most), for_labels)
         return tuple(_draw_text(label, recipe.noise, generator) for label in labels)
 
-    return LabelledTexts(
+    return LabeledTexts(
         name=data.source,
         is_generated=True,
         task="classification",
@@ -78,13 +78,13 @@ def load(data: DataSettings, text: TextSettings) -> LabelledTexts:
     )
 
 
-def _draw_text(label: int, noise: float, generator: torch.Generator) -> LabelledText:
+def _draw_text(label: int, noise: float, generator: torch.Generator) -> LabeledText:
     is_noisy = bool(torch.rand((), generator=generator) < noise)
     polar = _some(POLAR[1 - label if is_noisy else label], POLAR_IN_TEXT, generator)
     words = [*polar, *_some(NEUTRAL, NEUTRAL_IN_TEXT, generator)]
     order = torch.randperm(len(words), generator=generator).tolist()
     places = sorted(place for place, word in enumerate(order) if word < POLAR_IN_TEXT)
-    return LabelledText(
+    return LabeledText(
         " ".join(words[word] for word in order),
         LABELS[label],
         rationale=tuple((place, place + 1) for place in places),

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import torch
 
-from heedful.data.labeled_texts import LabelledText, LabelledTexts
+from heedful.data.labeled_texts import LabeledText, LabeledTexts
 from heedful.data.sampling import labels_in_blocks, seeded_generator
 from heedful.settings import DataSettings, TextSettings
 
@@ -110,7 +110,7 @@ Word = tuple[str, bool]
 Choice = TypeVar("Choice")
 
 
-def load(data: DataSettings, text: TextSettings) -> LabelledTexts:
+def load(data: DataSettings, text: TextSettings) -> LabeledTexts:
     """Return 2,000 reviews of 8 to 30 words, half of them positive: 1,400 to train on, 300 for dev and 300 for test.
 
     One to three opinion words decide the label, and all of them agree. A tenth of the texts negate one of them ("not
@@ -120,7 +120,7 @@ def load(data: DataSettings, text: TextSettings) -> LabelledTexts:
     del text  # every tokenization leaves the words whole
     texts = _draw_texts(data.split_seed)
     train, dev, test = texts[:TRAIN], texts[TRAIN : TRAIN + TEST], texts[TRAIN + TEST :]
-    return LabelledTexts(
+    return LabeledTexts(
         name=data.source,
         is_generated=True,
         task="classification",
@@ -132,11 +132,11 @@ def load(data: DataSettings, text: TextSettings) -> LabelledTexts:
 
 
 @lru_cache(maxsize=4)
-def _draw_texts(seed: int) -> tuple[LabelledText, ...]:
+def _draw_texts(seed: int) -> tuple[LabeledText, ...]:
     """All texts of the dataset; each label has its share in every split."""
     generator = seeded_generator("reviews", seed)
     labels = labels_in_blocks((1, 1), TRAIN + 2 * TEST, generator)
-    texts: dict[str, LabelledText] = {}
+    texts: dict[str, LabeledText] = {}
     for label in labels:
         is_negated, is_contrasted = _happens(NEGATED, generator), _happens(CONTRASTED, generator)
         drawn = None
@@ -146,7 +146,7 @@ def _draw_texts(seed: int) -> tuple[LabelledText, ...]:
     return tuple(texts.values())
 
 
-def _draw_text(label: int, is_negated: bool, is_contrasted: bool, generator: torch.Generator) -> LabelledText:
+def _draw_text(label: int, is_negated: bool, is_contrasted: bool, generator: torch.Generator) -> LabeledText:
     topics = _shuffled(TOPICS, generator)[: _choose(NUM_OPINIONS, generator)]
     opinions = [_opinion(topic, label, generator) for topic in topics[1:]]
     first = _opinion(topics[0], label, generator, is_negated=is_negated)
@@ -183,11 +183,11 @@ def _filled(template: str, generator: torch.Generator) -> list[Word]:
     return [(word, False) for word in words]
 
 
-def _joined(clauses: Sequence[Sequence[Word]], label: int) -> LabelledText:
+def _joined(clauses: Sequence[Sequence[Word]], label: int) -> LabeledText:
     words = [word for clause in clauses for word in (*clause, (";", False))]
     words[-1] = (".", False)
     rationale = tuple((position, position + 1) for position, (_, decides) in enumerate(words) if decides)
-    return LabelledText(" ".join(word for word, _ in words), LABELS[label], rationale=rationale)
+    return LabeledText(" ".join(word for word, _ in words), LABELS[label], rationale=rationale)
 
 
 def _choose(choices: Sequence[Choice], generator: torch.Generator) -> Choice:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from heedful.errors import SettingError, pick
+from heedful.errors import SettingError, lookup
 from heedful.models.encoders.cnn import Cnn
 from heedful.models.encoders.encoder import Encoder
 from heedful.models.encoders.hierarchical import Hierarchical
@@ -38,8 +38,8 @@ def hierarchical(embed_size: int, settings: NetworkSettings) -> Hierarchical:
         raise SettingError(
             "the encoders inside a hierarchical one must be flat; `words` or `sentences` was 'hierarchical'."
         )
-    words = pick("words encoder", settings.words, FLAT)(embed_size, settings)
-    sentences = pick("sentences encoder", settings.sentences, FLAT)(words.output_size, settings)
+    words = lookup("words encoder", settings.words, FLAT)(embed_size, settings)
+    sentences = lookup("sentences encoder", settings.sentences, FLAT)(words.output_size, settings)
     return Hierarchical(words, sentences, settings)
 
 
@@ -49,10 +49,10 @@ ENCODERS: dict[str, Callable[[int, NetworkSettings], Encoder | Hierarchical]] = 
 def build_encoder(embed_size: int, settings: NetworkSettings) -> Encoder | Hierarchical:
     """The encoder of that name; the two inside a hierarchical one are checked where they are not used, too."""
     for part in ("words", "sentences"):
-        pick(f"{part} encoder", getattr(settings, part), ENCODERS)
+        lookup(f"{part} encoder", getattr(settings, part), ENCODERS)
     return pick_encoder(settings.encoder)(embed_size, settings)
 
 
 def pick_encoder(name: str) -> Callable[[int, NetworkSettings], Encoder | Hierarchical]:
     """What makes the encoder of that name: one of ENCODERS, or `hf:` and a Hugging Face model."""
-    return PretrainedStates if is_pretrained(name) else pick("encoder", name, ENCODERS)
+    return PretrainedStates if is_pretrained(name) else lookup("encoder", name, ENCODERS)

@@ -31,25 +31,25 @@ class Hierarchical(nn.Module):
         self,
         embedded: Float[Tensor, "batch time embed"],
         mask: Bool[Tensor, "batch time"],
-        attendable: Bool[Tensor, "batch time"],
+        attendable_mask: Bool[Tensor, "batch time"],
         sentence: Int[Tensor, "batch time"],
     ) -> tuple[Float[Tensor, "batch sentence hidden"], Bool[Tensor, "batch sentence"]]:
         """The state of each sentence, and which sentences there are."""
-        vectors, items = self.vectors(embedded, mask, attendable, sentence)
+        vectors, items = self.vectors(embedded, mask, attendable_mask, sentence)
         return self.sentences(self.dropout(vectors), items), items
 
     def vectors(
         self,
         embedded: Float[Tensor, "batch time embed"],
         mask: Bool[Tensor, "batch time"],
-        attendable: Bool[Tensor, "batch time"],
+        attendable_mask: Bool[Tensor, "batch time"],
         sentence: Int[Tensor, "batch time"],
     ) -> tuple[Float[Tensor, "batch sentence words"], Bool[Tensor, "batch sentence"]]:
         """One vector per sentence, by attention over its words alone, and which sentences there are."""
         count = sentence.masked_fill(~mask, 0).amax(1) + 1
         items = torch.arange(int(count.max()), device=mask.device) < count[:, None]
         sizes = sentence_sizes(sentence, mask, items)
-        tokens, weighable = embedded[mask], attendable[mask]
+        tokens, weighable = embedded[mask], attendable_mask[mask]
         begins = sizes.cumsum(0) - sizes
         # Sentences of similar length together: one long sentence must not pad all the others.
         order = sizes.argsort()

@@ -7,7 +7,7 @@ texts = read_texts(classifier, [example.text for example in dataset.test], class
 """
 
 from heedful.models.hugging_face.attention_view import EncodedTexts, TransformerModel
-from heedful.models.hugging_face.classifier import Classifier, examined
+from heedful.models.hugging_face.classifier import Classifier, load_inspected
 from heedful.models.hugging_face.pretrained_modules import PREFIX, load_classifier
 from heedful.models.hugging_face.sites import SCOPES, Scope, Site, parse_scope, parse_site
 from heedful.models.hugging_face.tokenized_texts import MatchedLabels, ReadTexts, match_labels, read_texts
@@ -22,7 +22,7 @@ __all__ = [
     "Scope",
     "Site",
     "TransformerModel",
-    "examined",
+    "load_inspected",
     "load_classifier",
     "match_labels",
     "parse_scope",

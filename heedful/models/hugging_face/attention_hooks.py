@@ -24,7 +24,7 @@ CallContext = Float[Tensor, "batch head row size"]
 
 
 @runtime_checkable
-class Listener(Protocol):
+class AttentionHook(Protocol):
     """Hears every attention call of a forward pass, numbered from 0 in the order in which the model makes them.
 
     Layers are known by the order of calls: some models (ALBERT) share one module among all layers.
@@ -40,27 +40,27 @@ class Listener(Protocol):
 
 
 @dataclass
-class Hearing:
+class HookedPass:
     """A forward pass that is listened to, and how many calls it has made so far."""
 
-    listener: Listener
+    listener: AttentionHook
     calls: int = 0
 
 
-_hearing: ContextVar[Hearing | None] = ContextVar("heedful_hearing", default=None)
+_hearing: ContextVar[HookedPass | None] = ContextVar("heedful_hearing", default=None)
 
 
 @contextmanager
-def heard_by(listener: Listener) -> Iterator[Hearing]:
+def hook_attention(listener: AttentionHook) -> Iterator[HookedPass]:
     """Let the listener hear the attention calls of the forward pass made inside."""
-    token = _hearing.set(hearing := Hearing(listener))
+    token = _hearing.set(hearing := HookedPass(listener))
     try:
         yield hearing
     finally:
         _hearing.reset(token)
 
 
-def current_hearing() -> Hearing | None:
+def current_pass() -> HookedPass | None:
     """The forward pass at hand, if anybody listens to it."""
     return _hearing.get()
 
@@ -77,7 +77,7 @@ PRODUCT: tuple[Callable[..., Any], ...] = (torch.matmul, torch.bmm, Tensor.matmu
 class SoftmaxMode(TorchFunctionMode):
     """Intercepts softmax over the last of four axes, and the first product in which its result takes part."""
 
-    def __init__(self, hearing: Hearing):
+    def __init__(self, hearing: HookedPass):
         super().__init__()
         self.hearing = hearing
         self.weights: CallWeights | None = None
@@ -193,7 +193,7 @@ def attend(
 ) -> tuple[Tensor, Tensor]:
     """The model's own eager attention, with its own bias, cap and sinks, as whoever listens changes it."""
     output, weights = _own_attention(module)(module, query, key, value, attention_mask, **options)
-    hearing = current_hearing()
+    hearing = current_pass()
     if hearing is None:
         return output, weights
     call, hearing.calls = hearing.calls, hearing.calls + 1

@@ -9,11 +9,19 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.errors import SettingError
-from heedful.models.hugging_face.attention_hooks import CallContext, CallValues, CallWeights, Listener
+from heedful.models.hugging_face.attention_hooks import AttentionHook, CallContext, CallValues, CallWeights
 from heedful.models.hugging_face.classifier import Classifier, groups
-from heedful.models.hugging_face.interventions import Change, Imposing, Places, Reading, Recorder, Shown, unchanged
+from heedful.models.hugging_face.interventions import (
+    Intervention,
+    InterventionHook,
+    InterventionSites,
+    Reading,
+    Recorder,
+    Shown,
+    unchanged,
+)
 from heedful.models.hugging_face.network import Inputs, Network
-from heedful.models.hugging_face.single_row_decoder import OneRow, RowRecorder, RowState
+from heedful.models.hugging_face.single_row_decoder import RowRecorder, RowState, SingleRowDecoder
 from heedful.models.hugging_face.sites import Scope, Site, check_site, parse_scope, parse_site
 from heedful.types import Batch, Encoded
 
@@ -55,7 +63,7 @@ class EncodedPart:
             reading=Reading(
                 inputs.mask,
                 None if reading.rows is None else reading.rows[place],
-                reading.owner[place, :time],
+                reading.word_ids[place, :time],
                 reading.items[place, :count],
             ),
             shown=Shown(self.shown.words[place, :, :count], self.shown.special[place]),
@@ -74,12 +82,12 @@ class Decoder:
     """
 
     network: Network
-    one_row: OneRow | None
+    one_row: SingleRowDecoder | None
     part: EncodedPart
-    places: Places
+    places: InterventionSites
     is_held: bool = True
 
-    def logits(self, change: Change) -> Float[Tensor, "variant classes"]:
+    def logits(self, change: Intervention) -> Float[Tensor, "variant classes"]:
         """Logits under a change of each text, or several of each: those of the first text come first."""
         batch = len(self.part.texts)
         several = len(change.factor) // batch
@@ -93,14 +101,14 @@ class Decoder:
             answers.append(torch.cat([part.unflatten(0, (len(texts), -1)) for part in answer], 1).flatten(0, 1))
         return torch.cat(answers)
 
-    def _some(self, texts: Int[Tensor, " some"], change: Change) -> Float[Tensor, "variant classes"]:
+    def _some(self, texts: Int[Tensor, " some"], change: Intervention) -> Float[Tensor, "variant classes"]:
         if self.one_row is not None and self.part.state is not None:
             state = self.part.state.held if self.is_held else self.part.state
             state = state if len(texts) == len(self.part.texts) else state.select(texts)
             return self.one_row.logits(state, change)
         each = texts.repeat_interleave(len(change.factor) // len(texts))
-        places, owner = self.places.select(each), self.part.reading.owner[each]
-        listener = Imposing(change, places, owner, self.network.dtype, self.is_held)
+        places, word_ids = self.places.select(each), self.part.reading.word_ids[each]
+        listener = InterventionHook(change, places, word_ids, self.network.dtype, self.is_held)
         inputs = self.part.inputs
         embedded = None if inputs.embedded is None else inputs.embedded[each]
         return self.network.logits(Inputs(inputs.tokens[each], inputs.mask[each], embedded), listener).double()
@@ -124,7 +132,7 @@ class EncodedTexts(Encoded):
 
     parts: tuple[EncodedPart, ...]
     attention: Float[Tensor, "batch item"]
-    change: Change
+    change: Intervention
 
     def text(self, number: int) -> "EncodedTexts":
         """A single text of the batch, without the places of words that only others have."""
@@ -140,7 +148,7 @@ class EncodedTexts(Encoded):
             change=change,
         )
 
-    def several(self, count: int) -> Change:
+    def several(self, count: int) -> Intervention:
         """The change so many times for each text."""
         return self.change.select(torch.arange(len(self.items), device=self.items.device).repeat_interleave(count))
 
@@ -200,10 +208,10 @@ class TransformerModel:
             )
         inputs = Inputs(batch.tokens, batch.mask, embedded)
         self.classifier.check(inputs)
-        owner = batch.sentence.where(batch.mask, -1)
-        items = _items(owner)
+        word_ids = batch.sentence.where(batch.mask, -1)
+        items = _items(word_ids)
         parts = tuple(
-            self._encode_part(inputs, owner, items, texts)
+            self._encode_part(inputs, word_ids, items, texts)
             for texts in groups(batch.mask, padding_is_ignored=self.classifier.anatomy.padding_is_ignored)
         )
         attention = _in_order([part.shown.attention for part in parts], parts)
@@ -286,12 +294,12 @@ class TransformerModel:
         change = replace(unchanged(texts.items), permutation=permutation, heads=texts.change.heads)
         return replace(texts, attention=texts.attention.gather(1, permutation), change=change)
 
-    def places(self, reading: Reading) -> Places:
+    def places(self, reading: Reading) -> InterventionSites:
         """Where other attention is imposed."""
         anatomy = self.classifier.anatomy
         rows = None if self.scope == "all-rows" else reading.rows
         layers = self.site.layers_of(anatomy) if self.scope == "row" else range(anatomy.layers)
-        return Places(frozenset(layers), rows)
+        return InterventionSites(frozenset(layers), rows)
 
     def _heads(self, items: Bool[Tensor, "batch item"]) -> Bool[Tensor, "batch head"] | None:
         """The heads in which other attention is imposed: that of the site alone, in scope `row`; None: all."""
@@ -301,11 +309,11 @@ class TransformerModel:
         return (torch.arange(count, device=items.device) == self.site.head).expand(len(items), -1)
 
     def _encode_part(
-        self, inputs: Inputs, owner: Int[Tensor, "batch time"], items: Tensor, texts: Int[Tensor, " some"]
+        self, inputs: Inputs, word_ids: Int[Tensor, "batch time"], items: Tensor, texts: Int[Tensor, " some"]
     ) -> EncodedPart:
         part = inputs.select(texts)
         anatomy = self.classifier.anatomy
-        reading = Reading(part.mask, anatomy.rows.of(part.mask), owner[texts, : part.tokens.shape[1]], items[texts])
+        reading = Reading(part.mask, anatomy.rows.of(part.mask), word_ids[texts, : part.tokens.shape[1]], items[texts])
         recorder = Recorder(self.site, anatomy.layers, reading, self.projection)
         if self.one_row is None:
             logits = self.classifier.network.logits(part, recorder).double()
@@ -318,10 +326,10 @@ class TransformerModel:
     def _each(self, texts: EncodedTexts, several: int, **other: Tensor) -> Float[Tensor, "batch variant classes"]:
         """Logits with other weights in the place of the model's own, so many for each text."""
         own = texts.several(several)
-        change = Change(torch.ones_like(own.factor), heads=own.heads, **other)
+        change = Intervention(torch.ones_like(own.factor), heads=own.heads, **other)
         return self._answers(texts, change, is_held=True).unflatten(0, (-1, several))
 
-    def _answers(self, texts: EncodedTexts, change: Change, *, is_held: bool) -> Float[Tensor, "variant classes"]:
+    def _answers(self, texts: EncodedTexts, change: Intervention, *, is_held: bool) -> Float[Tensor, "variant classes"]:
         """Logits under the change, of which there may be several for each text."""
         several, answers = len(change.factor) // len(texts.items), []
         for part in texts.parts:
@@ -334,7 +342,7 @@ class TransformerModel:
 class _Both:
     """Two listeners, neither of which changes anything."""
 
-    def __init__(self, *listeners: Listener):
+    def __init__(self, *listeners: AttentionHook):
         self.listeners = listeners
 
     def weights(self, call: int, weights: CallWeights) -> CallWeights:
@@ -354,11 +362,11 @@ def _texts(encoded: Encoded) -> EncodedTexts:
     return encoded
 
 
-def _items(owner: Int[Tensor, "batch time"]) -> Bool[Tensor, "batch item"]:
+def _items(word_ids: Int[Tensor, "batch time"]) -> Bool[Tensor, "batch item"]:
     """Where there is a word: as many places as the longest text has words."""
-    count = int(owner.max()) + 1
-    places = torch.zeros(len(owner), count + 1, dtype=torch.bool, device=owner.device)
-    return places.scatter(1, owner.where(owner >= 0, count), True)[:, :-1]
+    count = int(word_ids.max()) + 1
+    places = torch.zeros(len(word_ids), count + 1, dtype=torch.bool, device=word_ids.device)
+    return places.scatter(1, word_ids.where(word_ids >= 0, count), True)[:, :-1]
 
 
 def _hidden(part: EncodedPart) -> Float[Tensor, "some item hidden"]:
@@ -367,8 +375,8 @@ def _hidden(part: EncodedPart) -> Float[Tensor, "some item hidden"]:
         return part.state.word_values.transpose(1, 2).flatten(2)
     embedded, count = part.inputs.embedded, part.reading.items.shape[1]
     assert embedded is not None
-    owner = part.reading.owner
-    is_of_word = (owner[:, None] == torch.arange(count, device=owner.device)[:, None]).to(embedded.dtype)
+    word_ids = part.reading.word_ids
+    is_of_word = (word_ids[:, None] == torch.arange(count, device=word_ids.device)[:, None]).to(embedded.dtype)
     return (is_of_word @ embedded) / is_of_word.sum(-1, keepdim=True).clamp_min(1)
 
 

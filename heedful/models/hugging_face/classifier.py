@@ -1,4 +1,4 @@
-"""A classifier with its tokenizer, examined: what every view of it, at any site and scope, shares."""
+"""A classifier with its tokenizer, load_inspected: what every view of it, at any site and scope, shares."""
 
 import hashlib
 import json
@@ -11,15 +11,21 @@ from jaxtyping import Bool, Int
 from torch import Tensor, nn
 
 from heedful.errors import HeedfulError, SettingError
-from heedful.models.hugging_face.interventions import Change, Imposing, Places, Reading, unchanged
+from heedful.models.hugging_face.interventions import (
+    Intervention,
+    InterventionHook,
+    InterventionSites,
+    Reading,
+    unchanged,
+)
 from heedful.models.hugging_face.model_files import FastTokenizer, HuggingFaceModel
 from heedful.models.hugging_face.network import Inputs, Network, Transport, output_projection, shared_copy
-from heedful.models.hugging_face.single_row_decoder import OneRow, RowRecorder
-from heedful.models.hugging_face.structure import Anatomy, check_rows, examine, rounding
+from heedful.models.hugging_face.single_row_decoder import RowRecorder, SingleRowDecoder
+from heedful.models.hugging_face.structure import ModelStructure, check_rows, inspect_structure, rounding
 from heedful.models.hugging_face.subwords import TextReader
 
 PROBES = ("one two three four five six", "one two three")
-"""Texts on which a network is examined: of different lengths, and of several words."""
+"""Texts on which a network is load_inspected: of different lengths, and of several words."""
 EXACT, COARSE = 1e-6, 1e-4
 """How far logits may be from the untouched model's, relative to the largest: in float64, and in coarser floats."""
 NOT_OF_A_MODEL = ("_name_or_path", "transformers_version", "dtype", "torch_dtype", "_attn_implementation")
@@ -30,7 +36,7 @@ CHECKED_TEXTS = 4
 
 @dataclass
 class Classifier:
-    """A Hugging Face classifier that was examined.
+    """A Hugging Face classifier that was load_inspected.
 
     Args:
         name: the folder or name that it was loaded from.
@@ -43,7 +49,7 @@ class Classifier:
     network: Network
     untouched: HuggingFaceModel
     reader: TextReader
-    anatomy: Anatomy
+    anatomy: ModelStructure
     labels: tuple[str, ...]
     is_checked: bool = field(default=False, init=False)
 
@@ -74,13 +80,13 @@ class Classifier:
         return _inputs(self.reader, PROBES[0], self.network.device)
 
     @cached_property
-    def one_row(self) -> OneRow | None:
+    def one_row(self) -> SingleRowDecoder | None:
         """The one-row decoder; None where several rows are read, or the last block needs more than its row."""
         if self.anatomy.rows.place is None:
             return None
         for dtype in dict.fromkeys((torch.float64, self.network.dtype)):
             try:
-                decoder = OneRow(self.network, self.anatomy, dtype)
+                decoder = SingleRowDecoder(self.network, self.anatomy, dtype)
                 if _decodes(decoder, self.network, self.anatomy, self.probe):
                     return decoder
             except Exception:  # a model file may want anything of its blocks; then the whole model is run
@@ -123,7 +129,7 @@ class Classifier:
             )
 
 
-def examined(
+def load_inspected(
     name: str,
     module: HuggingFaceModel,
     tokenizer: FastTokenizer,
@@ -131,7 +137,7 @@ def examined(
     longest: int | None = None,
     transport: Transport | None = None,
 ) -> Classifier:
-    """The classifier, examined on two short texts; the module itself is left as it is.
+    """The classifier, load_inspected on two short texts; the module itself is left as it is.
 
     Args:
         longest: how many tokens it reads at most; None: what tokenizer and model say.
@@ -146,7 +152,7 @@ def examined(
     texts = [_inputs(reader, text, network.device) for text in PROBES]
     untouched = shared_copy(module).eval()
     untouched.config.pad_token_id = network.module.config.pad_token_id
-    return Classifier(name, network, untouched, reader, examine(network, *texts), labels)
+    return Classifier(name, network, untouched, reader, inspect_structure(network, *texts), labels)
 
 
 def label_names(module: HuggingFaceModel) -> tuple[str, ...]:
@@ -182,18 +188,18 @@ def _inputs(reader: TextReader, text: str, device: torch.device) -> Inputs:
 
 
 @torch.no_grad()
-def _decodes(decoder: OneRow, network: Network, anatomy: Anatomy, text: Inputs) -> bool:
+def _decodes(decoder: SingleRowDecoder, network: Network, anatomy: ModelStructure, text: Inputs) -> bool:
     """Whether the decoder answers as the whole network does: as it is, and with every other token left out."""
-    owner = torch.arange(text.tokens.shape[1], device=text.tokens.device)[None]
-    items = torch.ones_like(owner, dtype=torch.bool)
-    reading = Reading(text.mask, anatomy.rows.of(text.mask), owner, items)
+    word_ids = torch.arange(text.tokens.shape[1], device=text.tokens.device)[None]
+    items = torch.ones_like(word_ids, dtype=torch.bool)
+    reading = Reading(text.mask, anatomy.rows.of(text.mask), word_ids, items)
     recorder = RowRecorder(anatomy, reading)
     with decoder.hearing_rows(recorder):
         own = network.logits(text, recorder)
     state = recorder.state(text.tokens)
-    other = Change((owner % 2).double())
-    places = Places(frozenset({anatomy.layers - 1}), reading.rows)
-    imposed = network.logits(text, Imposing(other, places, owner, network.dtype))
+    other = Intervention((word_ids % 2).double())
+    places = InterventionSites(frozenset({anatomy.layers - 1}), reading.rows)
+    imposed = network.logits(text, InterventionHook(other, places, word_ids, network.dtype))
     pairs = ((own, unchanged(items)), (imposed, other))
     return all(
         bool(((decoder.logits(state, change) - expected).abs() <= rounding(expected)).all())

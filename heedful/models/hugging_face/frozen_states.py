@@ -46,7 +46,8 @@ class WordStates:
         states = self._states([window for _, window in windows])
         return [
             self._pooled(
-                [(window, states[row]) for row, (owner, window) in enumerate(windows) if owner == number], len(words)
+                [(window, states[row]) for row, (word_ids, window) in enumerate(windows) if word_ids == number],
+                len(words),
             )
             if words
             else empty
@@ -72,11 +73,11 @@ class WordStates:
         self, parts: Sequence[tuple[Window, Float[Tensor, "piece width"]]], words: int
     ) -> Float[Tensor, "word width"]:
         """The mean state of the pieces of each word; a text may be read in several windows."""
-        states = torch.cat([states[: len(window.owner)] for window, states in parts])
-        owner = torch.tensor([number for window, _ in parts for number in window.owner], device=states.device)
-        states, owner = states[owner >= 0], owner[owner >= 0]
-        sums = states.new_zeros(words, states.shape[1]).index_add(0, owner, states)
-        return sums / torch.bincount(owner, minlength=words)[:, None].to(sums)
+        states = torch.cat([states[: len(window.word_ids)] for window, states in parts])
+        word_ids = torch.tensor([number for window, _ in parts for number in window.word_ids], device=states.device)
+        states, word_ids = states[word_ids >= 0], word_ids[word_ids >= 0]
+        sums = states.new_zeros(words, states.shape[1]).index_add(0, word_ids, states)
+        return sums / torch.bincount(word_ids, minlength=words)[:, None].to(sums)
 
 
 # States of words on disk, by the content of the text: a frozen transformer reads each text once for all runs.

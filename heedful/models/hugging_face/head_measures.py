@@ -7,10 +7,17 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.measures import Estimate, difference_interval, kendall_tau, mean_interval, ties_within, total_variation
+from heedful.measures import (
+    Estimate,
+    difference_interval,
+    kendall_tau,
+    mean_interval,
+    ties_within,
+    total_variation_distance,
+)
 from heedful.models.hugging_face.attention_hooks import CallContext, CallValues, CallWeights
 from heedful.models.hugging_face.attention_view import Decoder, EncodedPart, EncodedTexts, TransformerModel
-from heedful.models.hugging_face.interventions import Change, Places, Reading
+from heedful.models.hugging_face.interventions import Intervention, InterventionSites, Reading
 from heedful.types import Trace
 
 PerHead = Float[Tensor, "layer head text"]
@@ -220,11 +227,11 @@ def _changes(
     even = (items / items.sum(1, keepdim=True)).double()[:, None].expand_as(words).flatten(0, 1)
     which = torch.eye(heads, dtype=torch.bool, device=words.device).repeat(batch, 1)
     is_last = layer == model.classifier.anatomy.layers - 1 and part.state is not None
-    places = Places(frozenset({layer}), part.reading.rows)
+    places = InterventionSites(frozenset({layer}), part.reading.rows)
     decoder = Decoder(model.classifier.network, model.one_row if is_last else None, part, places)
     changes = {
-        "erasing": Change((~top).double().flatten(0, 1), heads=which),
-        "uniform": Change(torch.ones_like(even), imposed=even, heads=which),
+        "erasing": Intervention((~top).double().flatten(0, 1), heads=which),
+        "uniform": Intervention(torch.ones_like(even), imposed=even, heads=which),
     }
     # Nothing is left of a head whose only weight is on one word.
     undefined = {"erasing": words.masked_fill(top, 0.0).sum(-1) == 0, "uniform": torch.zeros_like(top[..., 0])}
@@ -240,7 +247,7 @@ def _moved(
     logits: Float[Tensor, "some variant classes"], whole: Float[Tensor, "some classes"]
 ) -> Float[Tensor, "some variant"]:
     predictions = logits.softmax(-1)
-    return total_variation(predictions, whole[:, None].expand_as(predictions))
+    return total_variation_distance(predictions, whole[:, None].expand_as(predictions))
 
 
 def _flips(

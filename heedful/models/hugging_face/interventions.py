@@ -17,7 +17,7 @@ WordWeights = Float[Tensor, "batch head row item"]
 
 
 @dataclass(frozen=True)
-class Change:
+class Intervention:
     """How the weights of a text's words are changed, in the same way in every head and row that is changed.
 
     In this order: the words exchange their weights, or get new ones; then each is multiplied. A row's words keep
@@ -38,18 +38,18 @@ class Change:
     imposed: Float[Tensor, "batch item"] | None = None
     heads: Bool[Tensor, "batch head"] | None = None
 
-    def select(self, rows: Int[Tensor, " some"]) -> "Change":
+    def select(self, rows: Int[Tensor, " some"]) -> "Intervention":
         """The change of these texts."""
         parts: dict[str, Any] = {part.name: getattr(self, part.name) for part in fields(self)}
         return replace(self, **{name: part[rows] for name, part in parts.items() if part is not None})
 
-    def first_words(self, count: int) -> "Change":
+    def first_words(self, count: int) -> "Intervention":
         """The change of the first so many words: all that a text has."""
         names = ("factor", "added", "permutation", "imposed")
         parts: dict[str, Any] = {name: getattr(self, name) for name in names}
         return replace(self, **{name: part[:, :count] for name, part in parts.items() if part is not None})
 
-    def moved_to(self, attention: Float[Tensor, "batch item"], shown: Float[Tensor, "batch item"]) -> "Change":
+    def moved_to(self, attention: Float[Tensor, "batch item"], shown: Float[Tensor, "batch item"]) -> "Intervention":
         """This change, and after it the multiplication that takes the shown attention to the given one.
 
         Args:
@@ -65,11 +65,11 @@ class Change:
         """The changed weights, and whether any word is left with some.
 
         >>> words = torch.tensor([[[[0.5, 0.25, 0.0]], [[0.25, 0.25, 0.25]]]])  # the first head cannot see the last
-        >>> Change(torch.tensor([[0.0, 1.0, 1.0]])).apply(words)[0]  # without the first word
+        >>> Intervention(torch.tensor([[0.0, 1.0, 1.0]])).apply(words)[0]  # without the first word
         tensor([[[[0.0000, 0.7500, 0.0000]],
                  [[0.0000, 0.3750, 0.3750]]]])
         >>> even = torch.ones(1, 3)
-        >>> Change(even, imposed=even / 3).apply(words)[0]
+        >>> Intervention(even, imposed=even / 3).apply(words)[0]
         tensor([[[[0.3750, 0.3750, 0.0000]],
                  [[0.2500, 0.2500, 0.2500]]]])
         """
@@ -92,13 +92,13 @@ class Change:
         return (changed * scale).where(is_changed, words), is_left | ~is_changed
 
 
-def unchanged(items: Bool[Tensor, "batch item"]) -> Change:
+def unchanged(items: Bool[Tensor, "batch item"]) -> Intervention:
     """The change that leaves everything as it is."""
-    return Change(torch.ones_like(items, dtype=torch.float64))
+    return Intervention(torch.ones_like(items, dtype=torch.float64))
 
 
 @dataclass(frozen=True)
-class Places:
+class InterventionSites:
     """Where weights are changed.
 
     Args:
@@ -108,13 +108,13 @@ class Places:
     calls: frozenset[int]
     rows: Int[Tensor, " batch"] | None
 
-    def select(self, texts: Int[Tensor, " some"]) -> "Places":
+    def select(self, texts: Int[Tensor, " some"]) -> "InterventionSites":
         """The places in these texts."""
-        return Places(self.calls, None if self.rows is None else self.rows[texts])
+        return InterventionSites(self.calls, None if self.rows is None else self.rows[texts])
 
 
 @dataclass(frozen=True)
-class Imposing:
+class InterventionHook:
     """A listener that changes weights where the model computes them.
 
     Args:
@@ -123,9 +123,9 @@ class Imposing:
         is_held: whether the weights count as constants, of which no derivative is taken.
     """
 
-    change: Change
-    places: Places
-    owner: Int[Tensor, "batch time"]
+    change: Intervention
+    places: InterventionSites
+    word_ids: Int[Tensor, "batch time"]
     dtype: torch.dtype
     is_held: bool = True
 
@@ -138,7 +138,7 @@ class Imposing:
         if self.places.rows is not None:
             index = self.places.rows[:, None, None, None].expand(-1, weights.shape[1], 1, weights.shape[3])
             part = weights.gather(2, index)
-        changed = changed_tokens(part.detach() if self.is_held else part, self.owner, self.change).to(self.dtype)
+        changed = changed_tokens(part.detach() if self.is_held else part, self.word_ids, self.change).to(self.dtype)
         return changed if index is None else weights.scatter(2, index, changed)
 
     def context(self, call: int, weights: CallWeights, values: CallValues) -> CallContext | None:
@@ -146,20 +146,20 @@ class Imposing:
         return None
 
 
-def changed_tokens(weights: CallWeights, owner: Int[Tensor, "batch time"], change: Change) -> CallWeights:
+def changed_tokens(weights: CallWeights, word_ids: Int[Tensor, "batch time"], change: Intervention) -> CallWeights:
     """The weights of tokens under a change of the weights of words; the pieces of a word keep their shares of it."""
     weights = weights.double()
-    words, special = split_words(weights, owner, change.factor.shape[1])
+    words, special = split_words(weights, word_ids, change.factor.shape[1])
     changed, is_left = change.apply(words)
     ratio = (changed / words.where(words > 0, 1.0)).where(words > 0, 0.0)
-    place = _for_rows(owner.clamp_min(0)).expand_as(weights)
+    place = _for_rows(word_ids.clamp_min(0)).expand_as(weights)
     freed = words.sum(-1, keepdim=True)
     kept = torch.where(is_left, 1.0, (1 + freed / special.where(special > 0, 1.0)))
-    return weights * ratio.gather(-1, place).where(_for_rows(owner >= 0), kept)
+    return weights * ratio.gather(-1, place).where(_for_rows(word_ids >= 0), kept)
 
 
 def split_words(
-    weights: CallWeights, owner: Int[Tensor, "batch time"], items: int
+    weights: CallWeights, word_ids: Int[Tensor, "batch time"], items: int
 ) -> tuple[WordWeights, Float[Tensor, "batch head row 1"]]:
     """What each row gives to each word, and to the special tokens together.
 
@@ -168,7 +168,7 @@ def split_words(
     (tensor([[[[0.3750, 0.1250]]]]), tensor([[[[0.5000]]]]))
     """
     # An extra last column collects what belongs to no word.
-    index = _for_rows(owner.where(owner >= 0, items)).expand_as(weights)
+    index = _for_rows(word_ids.where(word_ids >= 0, items)).expand_as(weights)
     sums = weights.new_zeros(*weights.shape[:3], items + 1).scatter_add(-1, index, weights)
     return sums[..., :-1], sums[..., -1:]
 
@@ -216,7 +216,7 @@ class Reading:
 
     mask: Bool[Tensor, "batch time"]
     rows: Int[Tensor, " batch"] | None
-    owner: Int[Tensor, "batch time"]
+    word_ids: Int[Tensor, "batch time"]
     items: Bool[Tensor, "batch item"]
 
     def of_rows(self, weights: CallWeights) -> Float[Tensor, "batch head time"]:
@@ -229,7 +229,7 @@ class Reading:
 
     def by_word(self, weights: Float[Tensor, "batch head time"]) -> Float[Tensor, "batch head item"]:
         """The weights of tokens summed by word."""
-        return split_words(weights[:, :, None], self.owner, self.items.shape[1])[0][:, :, 0]
+        return split_words(weights[:, :, None], self.word_ids, self.items.shape[1])[0][:, :, 0]
 
 
 class Recorder:
@@ -277,10 +277,10 @@ class Recorder:
         assert self.projection is not None
         mixed = (weights.to(values.dtype)[..., None] * values).transpose(1, 2).flatten(2)
         added = (self.projection(mixed) - self.projection(torch.zeros_like(mixed[:, :1]))).double()
-        owner, count = self.reading.owner, self.reading.items.shape[1]
-        index = owner.where(owner >= 0, count)[..., None].expand_as(added)
+        word_ids, count = self.reading.word_ids, self.reading.items.shape[1]
+        index = word_ids.where(word_ids >= 0, count)[..., None].expand_as(added)
         words = added.new_zeros(len(added), count + 1, added.shape[2]).scatter_add(1, index, added)[:, :-1]
-        alone = (owner < 0) & self.reading.mask
+        alone = (word_ids < 0) & self.reading.mask
         norms = [words.norm(dim=-1), (added.norm(dim=-1) * alone).sum(1, keepdim=True)]
         lengths = torch.cat(norms, 1)
         return (lengths / lengths.sum(1, keepdim=True))[:, None]

@@ -14,12 +14,12 @@ from torch import Tensor, nn
 from heedful.errors import SettingError
 from heedful.models.hugging_face import attention_hooks
 from heedful.models.hugging_face.attention_hooks import (
+    AttentionHook,
     CallContext,
     CallValues,
     CallWeights,
-    Listener,
     SoftmaxMode,
-    heard_by,
+    hook_attention,
 )
 from heedful.models.hugging_face.model_files import HuggingFaceModel
 
@@ -113,14 +113,14 @@ class Network:
         """The vector of each token, before positions and segments are added."""
         return self._tables[0](tokens % self.vocabulary)
 
-    def logits(self, inputs: Inputs, listener: Listener | None = None) -> Float[Tensor, "batch classes"]:
+    def logits(self, inputs: Inputs, listener: AttentionHook | None = None) -> Float[Tensor, "batch classes"]:
         """What the network answers, with its attention as the listener changes it."""
         arguments = self.arguments(inputs)
         with ExitStack() as stack:
             if inputs.embedded is not None:
                 stack.enter_context(_embedded_as(self._tables, arguments["input_ids"], inputs.embedded))
             if listener is not None:
-                hearing = stack.enter_context(heard_by(listener))
+                hearing = stack.enter_context(hook_attention(listener))
                 if self.transport == "softmax":
                     stack.enter_context(SoftmaxMode(hearing))
             return self.module(**arguments).logits

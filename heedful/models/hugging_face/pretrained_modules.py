@@ -7,7 +7,7 @@ import torch
 from safetensors import SafetensorError
 
 from heedful.errors import SettingError, StoreError
-from heedful.models.hugging_face.classifier import Classifier, examined, label_names
+from heedful.models.hugging_face.classifier import Classifier, label_names, load_inspected
 from heedful.models.hugging_face.model_files import (
     PREFIX,
     FastTokenizer,
@@ -139,7 +139,7 @@ def load_classifier(
         module = _load_module(source, dtype)
         tokenizer = load_tokenizer(source)
     module.to(torch.device(device))  # pyright: ignore[reportArgumentType]
-    return examined(source, module, tokenizer, longest=longest, transport=transport)
+    return load_inspected(source, module, tokenizer, longest=longest, transport=transport)
 
 
 def _load_module(source: str, dtype: torch.dtype) -> HuggingFaceModel:

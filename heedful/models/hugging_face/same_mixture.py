@@ -15,7 +15,7 @@ from torch import Tensor
 
 from heedful.errors import SettingError
 from heedful.models.hugging_face.attention_view import EncodedTexts, TransformerModel
-from heedful.models.hugging_face.single_row_decoder import OneRow, RowState
+from heedful.models.hugging_face.single_row_decoder import RowState, SingleRowDecoder
 from heedful.types import Encoded
 
 RANK = 1e-10
@@ -76,14 +76,14 @@ def least_weight(model: TransformerModel, encoded: Encoded, words: Bool[Tensor, 
 
 def _share(weights: Float[Tensor, "head time"], state: RowState, words: Bool[Tensor, " item"]) -> float:
     """The weight of the given words, summed over heads."""
-    return float(weights[:, _tokens_of(state.owner[0], words)].sum())
+    return float(weights[:, _tokens_of(state.word_ids[0], words)].sum())
 
 
-def _tokens_of(owner: Int[Tensor, " time"], words: Bool[Tensor, " item"]) -> Bool[Tensor, " time"]:
-    return words[owner.clamp_min(0)] & (owner >= 0)
+def _tokens_of(word_ids: Int[Tensor, " time"], words: Bool[Tensor, " item"]) -> Bool[Tensor, " time"]:
+    return words[word_ids.clamp_min(0)] & (word_ids >= 0)
 
 
-def _logits_off(decoder: OneRow, state: RowState, weights: Float[Tensor, "head time"]) -> float:
+def _logits_off(decoder: SingleRowDecoder, state: RowState, weights: Float[Tensor, "head time"]) -> float:
     contexts = (row[None, :, None] @ state.values for row in (weights, state.weights[0]))
     other, own = (decoder.logits_of(state, context[:, :, 0]) for context in contexts)
     return float((other - own).abs().max())
@@ -91,8 +91,8 @@ def _logits_off(decoder: OneRow, state: RowState, weights: Float[Tensor, "head t
 
 def _least_of_text(state: RowState, words: Bool[Tensor, " item"]) -> tuple[Float[Tensor, "head time"], float]:
     """The weights of every head, and the mean number of dimensions in which they are free."""
-    free = (state.owner[0] >= 0).cpu().numpy()
-    cost = _tokens_of(state.owner[0], words).double().cpu().numpy()[free]
+    free = (state.word_ids[0] >= 0).cpu().numpy()
+    cost = _tokens_of(state.word_ids[0], words).double().cpu().numpy()[free]
     weights = state.weights[0].clone()
     freedom = 0
     for head in range(len(weights)):

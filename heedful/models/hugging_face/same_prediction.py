@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.exact.adversary import js_of_pair, slab
-from heedful.measures import js_divergence, total_variation
+from heedful.measures import js_divergence, total_variation_distance
 from heedful.models.hugging_face.attention_view import EncodedTexts, TransformerModel
 from heedful.types import Trace
 
@@ -204,7 +204,7 @@ class _Problem:
         """
         own = self.seen.attention
         predictions = self.model.impose_each(self.seen.encoded, candidates).softmax(-1)
-        tvd = total_variation(predictions, self.whole[:, None].expand_as(predictions))
+        tvd = total_variation_distance(predictions, self.whole[:, None].expand_as(predictions))
         weight = candidates.where(allowed[:, None], 0.0).sum(-1)
         fits = (tvd <= self.eps) & ((weight - 1).abs() < 1e-6)
         js = js_divergence(candidates, own[:, None].expand_as(candidates)).where(fits, -1.0)

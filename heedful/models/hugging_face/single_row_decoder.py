@@ -17,10 +17,10 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from heedful.models.hugging_face.attention_hooks import CallContext, CallValues, CallWeights
-from heedful.models.hugging_face.interventions import Change, Reading
+from heedful.models.hugging_face.interventions import Intervention, Reading
 from heedful.models.hugging_face.model_files import HuggingFaceModel
 from heedful.models.hugging_face.network import Inputs, Network, input_embedding, shared_copy
-from heedful.models.hugging_face.structure import Anatomy, blocks_of
+from heedful.models.hugging_face.structure import ModelStructure, blocks_of
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class RowState:
 
     weights: Float[Tensor, "batch head time"]
     values: Float[Tensor, "batch head time size"]
-    owner: Int[Tensor, "batch time"]
+    word_ids: Int[Tensor, "batch time"]
     count: int
     entering: Float[Tensor, "batch hidden"]
     earlier: tuple[Float[Tensor, "batch _ _"], ...]
@@ -59,7 +59,7 @@ class RowState:
     def word_values(self) -> Float[Tensor, "batch head item size"]:
         """The value of each word: the mean over its pieces by their weights; over all alike where these have none."""
         pieces = self._summed(torch.ones_like(self.weights))
-        place = self.owner.clamp_min(0)[:, None].expand_as(self.weights)
+        place = self.word_ids.clamp_min(0)[:, None].expand_as(self.weights)
         whole, size = self.words.gather(2, place), pieces.gather(2, place)
         share = torch.where(whole > 0, self.weights / whole.where(whole > 0, 1.0), 1 / size)
         index = self._columns[..., None].expand_as(self.values)
@@ -69,7 +69,7 @@ class RowState:
     @cached_property
     def special(self) -> Float[Tensor, "batch head time"]:
         """What the row gives to the special tokens; 0 for others."""
-        return self.weights.where((self.owner < 0)[:, None], 0.0)
+        return self.weights.where((self.word_ids < 0)[:, None], 0.0)
 
     @cached_property
     def special_context(self) -> Float[Tensor, "batch head size"]:
@@ -78,11 +78,11 @@ class RowState:
 
     def select(self, texts: Int[Tensor, " some"]) -> "RowState":
         """The state of these texts."""
-        names = ("weights", "values", "owner", "entering", "token")
+        names = ("weights", "values", "word_ids", "entering", "token")
         parts = {name: getattr(self, name)[texts] for name in names}
         return RowState(**parts, count=self.count, earlier=tuple(part[texts] for part in self.earlier))
 
-    def context(self, change: Change) -> Float[Tensor, "variant head size"]:
+    def context(self, change: Intervention) -> Float[Tensor, "variant head size"]:
         """What is mixed into the row when the weights of its words are changed so.
 
         Args:
@@ -100,7 +100,7 @@ class RowState:
     @property
     def _columns(self) -> Int[Tensor, "batch head time"]:
         """The word of each token; an extra last one for what belongs to none."""
-        return self.owner.where(self.owner >= 0, self.count)[:, None].expand_as(self.weights)
+        return self.word_ids.where(self.word_ids >= 0, self.count)[:, None].expand_as(self.weights)
 
     def _summed(self, values: Float[Tensor, "batch head time"]) -> Float[Tensor, "batch head item"]:
         sums = values.new_zeros(*values.shape[:2], self.count + 1)
@@ -110,7 +110,7 @@ class RowState:
 class RowRecorder:
     """A listener that keeps the row's state, where it also hears the row enter the last block."""
 
-    def __init__(self, anatomy: Anatomy, reading: Reading):
+    def __init__(self, anatomy: ModelStructure, reading: Reading):
         assert reading.rows is not None
         self.anatomy, self.reading, self.rows = anatomy, reading, reading.rows
         self.entering: Tensor | None = None
@@ -139,7 +139,7 @@ class RowRecorder:
         return RowState(
             weights=weights,
             values=values,
-            owner=self.reading.owner,
+            word_ids=self.reading.word_ids,
             count=self.reading.items.shape[1],
             entering=entering[torch.arange(len(entering)), self.rows].double(),
             earlier=tuple(self.earlier),
@@ -160,10 +160,10 @@ class _Injecting:
         return self.contexts[call][:, :, None].to(values.dtype)
 
 
-class OneRow:
+class SingleRowDecoder:
     """The last block and what follows it, for one token a text, in any precision."""
 
-    def __init__(self, network: Network, anatomy: Anatomy, dtype: torch.dtype):
+    def __init__(self, network: Network, anatomy: ModelStructure, dtype: torch.dtype):
         self.block = blocks_of(network.module)[anatomy.calls[-1].block]
         self.time_first = anatomy.is_time_first
         tail = deepcopy(_only_last_block(network, anatomy))
@@ -185,7 +185,7 @@ class OneRow:
         finally:
             handle.remove()
 
-    def logits(self, state: RowState, change: Change) -> Float[Tensor, "variant classes"]:
+    def logits(self, state: RowState, change: Intervention) -> Float[Tensor, "variant classes"]:
         """What the network answers when the weights of the row's words are changed so.
 
         Args:
@@ -230,7 +230,7 @@ class _Blank(nn.Module):
         return self.weight.expand(*tokens.shape, -1)
 
 
-def _only_last_block(network: Network, anatomy: Anatomy) -> HuggingFaceModel:
+def _only_last_block(network: Network, anatomy: ModelStructure) -> HuggingFaceModel:
     """A copy, sharing its weights, with the last block alone and no token embeddings."""
     tail, last = shared_copy(network.module), anatomy.calls[-1].block
     kept = blocks_of(tail)[last]
@@ -250,7 +250,7 @@ def _list_of(block: str) -> str:
     return block.rpartition(".")[0]
 
 
-def _list_name(anatomy: Anatomy) -> str:
+def _list_name(anatomy: ModelStructure) -> str:
     return _list_of(anatomy.calls[-1].block)
 
 

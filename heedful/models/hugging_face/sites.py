@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from heedful.errors import SettingError, pick
-from heedful.models.hugging_face.structure import Anatomy
+from heedful.errors import SettingError, lookup
+from heedful.models.hugging_face.structure import ModelStructure
 
 SiteKind = Literal["last", "layer", "head", "rollout", "value-norm", "all"]
 Scope = Literal["row", "row-all-layers", "all-rows"]
@@ -40,7 +40,7 @@ class Site:
         place = ".".join(str(number) for number in (self.layer, self.head) if number is not None)
         return f"{self.kind}:{place}" if place else self.kind
 
-    def layers_of(self, anatomy: Anatomy) -> range:
+    def layers_of(self, anatomy: ModelStructure) -> range:
         """The layers in which the site's attention is, for scope `row`; a rollout ends in the last."""
         if self.layer is not None:
             return range(self.layer, self.layer + 1)
@@ -73,10 +73,10 @@ def parse_scope(text: str) -> Scope:
     Traceback (most recent call last):
     heedful.errors.SettingError: unknown scope 'rows'. Did you mean 'row'? Known: row, row-all-layers, all-rows.
     """
-    return pick("scope", text, {scope: scope for scope in SCOPES})
+    return lookup("scope", text, {scope: scope for scope in SCOPES})
 
 
-def check_site(site: Site, scope: Scope, anatomy: Anatomy, *, is_encoder_decoder: bool) -> None:
+def check_site(site: Site, scope: Scope, anatomy: ModelStructure, *, is_encoder_decoder: bool) -> None:
     """Raise unless the network has that site, and attention to impose on in that scope."""
     if site.layer is not None and site.layer >= anatomy.layers:
         raise SettingError(
@@ -98,7 +98,7 @@ def check_site(site: Site, scope: Scope, anatomy: Anatomy, *, is_encoder_decoder
     _check_over_tokens(f"scope '{scope}'", shown if scope == "row" else range(anatomy.layers), anatomy)
 
 
-def _check_over_tokens(what: str, layers: Sequence[int], anatomy: Anatomy) -> None:
+def _check_over_tokens(what: str, layers: Sequence[int], anatomy: ModelStructure) -> None:
     if pooled := [layer for layer in layers if not anatomy.calls[layer].is_over_tokens]:
         usable = [layer for layer, call in enumerate(anatomy.calls) if call.is_over_tokens]
         raise SettingError(

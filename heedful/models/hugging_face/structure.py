@@ -52,7 +52,7 @@ class ReadRows:
 
 
 @dataclass(frozen=True)
-class Anatomy:
+class ModelStructure:
     """What was found out.
 
     Args:
@@ -78,7 +78,7 @@ class Anatomy:
         return range(first, len(self.calls))
 
 
-def examine(network: Network, longer: Inputs, shorter: Inputs) -> Anatomy:
+def inspect_structure(network: Network, longer: Inputs, shorter: Inputs) -> ModelStructure:
     """What running the network on two single texts of different length shows.
 
     Raises:
@@ -88,10 +88,12 @@ def examine(network: Network, longer: Inputs, shorter: Inputs) -> Anatomy:
     calls = _calls(network, heard, time)
     rows = [_read_rows(network, text, len(calls) - 1) for text in (longer, shorter)]
     is_time_first = heard.entering[0] == time and heard.entering[0] > 1
-    return Anatomy(calls, _rule(rows, (longer, shorter)), _ignores_padding(network, longer, shorter), is_time_first)
+    return ModelStructure(
+        calls, _rule(rows, (longer, shorter)), _ignores_padding(network, longer, shorter), is_time_first
+    )
 
 
-def check_rows(network: Network, anatomy: Anatomy, inputs: Inputs) -> None:
+def check_rows(network: Network, anatomy: ModelStructure, inputs: Inputs) -> None:
     """Raise unless the classifier reads the row that is known of it in each of these texts."""
     if anatomy.rows.place is None:
         return

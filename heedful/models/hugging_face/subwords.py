@@ -26,7 +26,7 @@ class Window:
     """
 
     pieces: tuple[int, ...]
-    owner: tuple[int, ...]
+    word_ids: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class PieceReader:
         Every word has a piece at least.
         """
         window = self._window(words, range(len(words)))
-        if missing := set(range(len(words))) - set(window.owner):
+        if missing := set(range(len(words))) - set(window.word_ids):
             words = [self.unknown if number in missing else word for number, word in enumerate(words)]
             window = self._window(words, range(len(words)))
         if self.longest is None or len(window.pieces) <= self.longest:
@@ -70,21 +70,21 @@ class PieceReader:
             return_offsets_mapping=True,
             verbose=False,
         )
-        owner = [
+        word_ids = [
             # A piece may begin with the space before its word, and be that space alone.
             numbers[bisect_right(starts, end - 1) - 1] if end > start and text[end - 1] != " " else -1
             for start, end in encoded["offset_mapping"]
         ]
-        return Window(tuple(encoded["input_ids"]), tuple(owner))
+        return Window(tuple(encoded["input_ids"]), tuple(word_ids))
 
     def _parts(self, window: Window, words: int) -> list[range]:
         """The words of a text in stretches whose pieces fit into a window together, or that are single words."""
         assert self.longest is not None
         sizes = [0] * words
-        for number in window.owner:
+        for number in window.word_ids:
             if number >= 0:
                 sizes[number] += 1
-        room = self.longest - sum(number < 0 for number in window.owner)
+        room = self.longest - sum(number < 0 for number in window.word_ids)
         begins, used = [0], 0
         for number, size in enumerate(sizes):
             if used and used + size > room:
@@ -117,7 +117,7 @@ class TokenizedText:
     """
 
     tokens: tuple[int, ...]
-    owner: tuple[int, ...]
+    word_ids: tuple[int, ...]
     words: tuple[str, ...]
     spans: tuple[Span, ...]
     second: int
@@ -182,7 +182,7 @@ class TextReader:
         names = (written[start:end] for written, (start, end) in zip(texts, spans, strict=True))
         return TokenizedText(
             tokens=tuple(number + self.vocabulary * segment for number, segment in zip(ids, segments, strict=True)),
-            owner=tuple(-1 if key is None else order[key] for key in keys),
+            word_ids=tuple(-1 if key is None else order[key] for key in keys),
             words=tuple(name.strip() or name for name in names),
             spans=spans,
             second=sum(sequence == 0 for sequence, _ in order),

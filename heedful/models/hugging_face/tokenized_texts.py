@@ -135,15 +135,15 @@ def batch_of(
     def padded(rows: Sequence[Sequence[int]], padding: int) -> Tensor:
         return torch.tensor([[*row, *[padding] * (longest - len(row))] for row in rows], device=device)
 
-    owner = padded([text.owner for text in texts], -1)
+    word_ids = padded([text.word_ids for text in texts], -1)
     lengths = torch.tensor([len(text.tokens) for text in texts], device=device)
     return Batch(
         index=torch.tensor(list(index), device=device),
         tokens=padded([text.tokens for text in texts], 0),
         mask=torch.arange(longest, device=device) < lengths[:, None],
-        attendable=owner >= 0,
+        attendable_mask=word_ids >= 0,
         labels=torch.tensor(list(classes), device=device),
-        sentence=owner,
+        sentence=word_ids,
     )
 
 
@@ -173,13 +173,13 @@ def _marked(tokenized: TokenizedText, spans: Sequence[Span], positions: Sequence
 
 def _with_marks(batch: Batch, examples: Sequence[Example]) -> Batch:
     """The batch with what each annotator marked, beside the tokens of the marked words."""
-    owner = batch.tokens if batch.sentence is None else batch.sentence
+    word_ids = batch.tokens if batch.sentence is None else batch.sentence
     rows: list[Tensor | None] = [None] * len(examples)
     for row, example in enumerate(examples):
         if example.annotators:
-            marks = [torch.isin(owner[row].cpu(), torch.tensor(own, dtype=torch.long)) for own in example.annotators]
+            marks = [torch.isin(word_ids[row].cpu(), torch.tensor(own, dtype=torch.long)) for own in example.annotators]
             rows[row] = torch.stack(marks).float()
-    return replace(batch, marks=pad_marks(rows, owner.shape[1]).to(batch.tokens.device))
+    return replace(batch, marks=pad_marks(rows, word_ids.shape[1]).to(batch.tokens.device))
 
 
 # Texts with other words in the place of some, read anew: a word may have more pieces than the one it replaces.
@@ -307,7 +307,7 @@ class TextWords:
         if len(other.words) != len(own.words) or other.second != own.second:
             return None
         return [
-            tuple(token for token, owner in zip(other.tokens, other.owner, strict=True) if owner == word)
+            tuple(token for token, word_ids in zip(other.tokens, other.word_ids, strict=True) if word_ids == word)
             for word in range(len(other.words))
         ]
 

@@ -21,7 +21,7 @@ def figures(results: Results, claims: Mapping[str, Claim]) -> list[Figure]:
         return []
     return [
         _over_seeds(pl.concat([_seeds(cell) for cell in cells])),
-        # A line by lambda has the colour of its base model.
+        # A line by lambda has the color of its base model.
         _plane(
             _frame([(cell.encoder, cell) for cell in cells if not cell.role]),
             _frame([(cell.encoder, cell) for cell in lambda_cells(results)]).sort("data", "series", "x"),

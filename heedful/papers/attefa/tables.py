@@ -57,7 +57,7 @@ def _adversaries(cells: list[Cell]) -> Table:
 
 def _by_adversary(cell: Cell) -> dict[str, list[float]]:
     """The measures of Table 3, a value per adversary."""
-    members, adversaries = family_of(cell).seeds, cell.companions.adversaries
+    members, adversaries = family_of(cell).seeds, cell.comparison_models.adversaries
     scores = [file.scores["test"].get("f1") for file in adversaries]
     return {
         "epochs": [float(file.chosen_epoch) for file in adversaries],
@@ -80,7 +80,7 @@ def _seeds(cells: list[Cell]) -> Table:
     rows = []
     for cell in cells:
         members = family_of(cell).seeds
-        pairs = zip(cell.companions.adversaries, members, strict=True)
+        pairs = zip(cell.comparison_models.adversaries, members, strict=True)
         gave_up = ", ".join(str(file.run.seed) for file, member in pairs if member.gave_up)
         entries = [_single(member.attefa) for member in members]
         padding = [Entry(None)] * (most - len(entries))

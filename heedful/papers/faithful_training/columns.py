@@ -44,7 +44,7 @@ LEAST = 0.01
 """The smallest distance between floor and best that a score is taken of."""
 
 
-MOST_LOST = 0.005
+MAX_ACCURACY_DROP = 0.005
 """Accuracy that may be lost: half a point."""
 LEAST_SHARP = 0.5
 """The share of the own way's sharpness that must be left: even attention is stable, and says nothing."""
@@ -133,14 +133,16 @@ def _lost(before: Values, after: Values) -> Estimate:
     return difference_interval(before[:seeds], after[:seeds])
 
 
-def is_admissible(method: RecipeScores, own_way: RecipeScores, most_lost: float = MOST_LOST) -> bool:
+def is_admissible(method: RecipeScores, own_way: RecipeScores, max_accuracy_drop: float = MAX_ACCURACY_DROP) -> bool:
     """Whether a method keeps the accuracy and half of the sharpness."""
-    return method.lost <= most_lost and method.sharpness >= LEAST_SHARP * own_way.sharpness
+    return method.lost <= max_accuracy_drop and method.sharpness >= LEAST_SHARP * own_way.sharpness
 
 
-def choose(own_way: RecipeScores, points: Sequence[RecipeScores], most_lost: float = MOST_LOST) -> RecipeScores:
+def choose(
+    own_way: RecipeScores, points: Sequence[RecipeScores], max_accuracy_drop: float = MAX_ACCURACY_DROP
+) -> RecipeScores:
     """The admissible point of the highest mean score, the first of equals; the own way where none is better."""
-    admissible = [point for point in points if is_admissible(point, own_way, most_lost)]
+    admissible = [point for point in points if is_admissible(point, own_way, max_accuracy_drop)]
     best = max(admissible, key=lambda point: point.mean, default=own_way)
     return best if best.mean > own_way.mean else own_way
 

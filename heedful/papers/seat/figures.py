@@ -91,7 +91,7 @@ def _heat_map(frame: pl.DataFrame, data: str) -> Figure:
         caption=(
             f"Attention (seed 0) to the first text of {SHORTEST} to {LONGEST} words that the audit shows: as it is; "
             f"with Gaussian noise of variance {RADII[-1]:g} on a word; with a word replaced by the nearest one by the "
-            "pretrained vectors (GloVe); and from another seed. Colour: the weight, from 0 to 1; underlined: the "
+            "pretrained vectors (GloVe); and from another seed. Color: the weight, from 0 to 1; underlined: the "
             "perturbed word."
         ),
         alt=f"Heat maps. Most attended: {described}.",
@@ -99,7 +99,7 @@ def _heat_map(frame: pl.DataFrame, data: str) -> Figure:
 
 
 DRAWN = (VANILLA, SEAT, SEAT_ALL, SEAT_CODE, "word_at", "attention_at")
-"""As many methods as there are colours."""
+"""As many methods as there are colors."""
 SIDE_BY_SIDE = DRAWN[:5]
 """As many as fit next to each other."""
 STEADIER = ("steadier_seat", "steadier_seat_all", "steadier_predictions", "steadier_replaced_words")

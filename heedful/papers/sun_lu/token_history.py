@@ -8,7 +8,7 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from heedful.battery.question import Values
-from heedful.measures import shares_below
+from heedful.measures import auroc_per_item
 from heedful.papers.reproduction import Cell
 from heedful.token_scores import NEUTRAL
 
@@ -64,7 +64,7 @@ def shares(cell: Cell, of: Chosen, others: Chosen) -> Values:
     rows = []
     for table in cell.tokens:
         attention, classes = _attention(table)
-        rows.append(shares_below(attention, others(classes))[of(classes)])
+        rows.append(auroc_per_item(attention, others(classes))[of(classes)])
     return torch.stack(rows)
 
 
@@ -83,7 +83,7 @@ def sunken_shares(cell: Cell) -> Values:
     rows = []
     for table in cell.tokens:
         attention, classes = _attention(table)
-        above = 1 - shares_below(attention, neutral(classes))
+        above = 1 - auroc_per_item(attention, neutral(classes))
         sunken = 0 if last_alignment(table) > 0 else 1
         rows.append(above.masked_fill(classes != sunken, torch.nan)[indicative(classes)])
     return torch.stack(rows)

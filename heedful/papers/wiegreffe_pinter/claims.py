@@ -90,8 +90,8 @@ def _less_than_adversary(results: Results) -> dict[str, Part]:
     return {
         cell.data: Part(
             MUCH_LESS * cell.columns[ADVERSARIAL] - cell.columns[LARGEST_TO_SEED],
-            has_learnt=cell_has_learnt(cell),
-            trainings=len(cell.runs) + len(cell.companions.seeds),
+            beats_constant=cell_has_learnt(cell),
+            trainings=len(cell.runs) + len(cell.comparison_models.seeds),
         )
         for cell in results.select(LARGEST_TO_SEED, ADVERSARIAL, role=OTHER_SEEDS)
     }
@@ -104,5 +104,5 @@ def _gains(results: Results, model: PaperModel, other: PaperModel) -> dict[str, 
         own, compared = (each.cell(results, data, CORRECT) for each in (model, other))
         if own is not None and compared is not None:
             gained = paired(own.columns[CORRECT], compared.columns[CORRECT])
-            parts[data] = Part(gained, has_learnt=cell_has_learnt(own) or cell_has_learnt(compared))
+            parts[data] = Part(gained, beats_constant=cell_has_learnt(own) or cell_has_learnt(compared))
     return parts

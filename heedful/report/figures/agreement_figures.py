@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from heedful.report.drawing import axis_ends, colour_of, drawn_or_said, histogram, panels, steps
+from heedful.report.drawing import axis_ends, color_of, drawn_or_said, histogram, panels, steps
 from heedful.report.figure import Figure
 from heedful.report.texts import Texts
 
@@ -56,7 +56,7 @@ def _taus(texts: Texts, test: str, measure: str, title: str, source: str, captio
     taus = texts.values(column)
     every = [tau for name in TAUS if texts.has(name) for tau in texts.values(name)["value"]]
     bars = histogram(taus, ["run", "class"], *axis_ends(every, (-1.0, 1.0)), BINS)
-    chart = steps(bars, colour_of(texts.classes, "class"), "Kendall's tau", marks=[0.0])
+    chart = steps(bars, color_of(texts.classes, "class"), "Kendall's tau", marks=[0.0])
     table = _table(texts, test, measure)
     means = ", ".join(
         f"{mean} for {name} ({run})" for run, name, mean in table.select("run", "predicted", "mean").rows()

@@ -8,7 +8,7 @@ import polars as pl
 from heedful.formatting import format_number
 from heedful.report.audits import printable
 from heedful.report.drawing import (
-    COLOURS,
+    COLORS,
     GRID,
     PLOT,
     STRONG,
@@ -87,7 +87,7 @@ def erase_one_negative(texts: Texts) -> Figure | None:
         return None
     leads = negative["value"].to_list()
     bars = histogram(negative, ["run"], *axis_ends(leads, (0.0, 1.0)), 25)
-    chart = steps(bars, alt.ColorValue(COLOURS[1]), "difference in attention")
+    chart = steps(bars, alt.ColorValue(COLORS[1]), "difference in attention")
     return Figure(
         name="erase_one_negative",
         group=SINGLE,
@@ -233,15 +233,15 @@ def _thinned(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def _scatter(points: pl.DataFrame) -> alt.LayerChart:
-    # The sign is drawn by colour as well as by place; orange is the finding.
-    colour = alt.condition(alt.datum.y < 0, alt.value(COLOURS[1]), alt.value(COLOURS[0]))
+    # The sign is drawn by color as well as by place; orange is the finding.
+    color = alt.condition(alt.datum.y < 0, alt.value(COLORS[1]), alt.value(COLORS[0]))
     dots = (
         alt.Chart()
         .mark_circle(size=11, opacity=0.45, aria=False)
         .encode(
             x=x_axis("x", "difference in attention", axis_ends(points["x"].to_list(), (0.0, 1.0))),
             y=y_axis("y", "difference in effect (JS)", axis_ends([0.0, *points["y"]])),
-            color=colour,
+            color=color,
         )
     )
     return alt.LayerChart(data=points, layer=[dashed_rule().encode(y=alt.datum(0)), dots])
@@ -252,7 +252,7 @@ def _flip_chart(cells: pl.DataFrame) -> alt.FacetChart:
         x=alt.X("other:N", sort=["yes", "no"], title="other word flips", axis=alt.Axis(orient="top", labelAngle=0)),
         y=alt.Y("top:N", sort=["yes", "no"], title="top word flips"),
     )
-    tiles = base.mark_rect(fill=COLOURS[0], stroke=GRID, aria=False).encode(
+    tiles = base.mark_rect(fill=COLORS[0], stroke=GRID, aria=False).encode(
         fillOpacity=alt.FillOpacity("percent:Q", scale=alt.Scale(domain=[0, 100], range=[0.03, 0.5]), legend=None)
     )
     numbers = base.mark_text(fontSize=12, fill=STRONG, aria=False).encode(text=alt.Text("percent:Q", format=".1f"))

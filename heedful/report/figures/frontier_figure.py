@@ -7,7 +7,7 @@ import polars as pl
 
 from heedful.formatting import format_estimate, format_number
 from heedful.jobs.improving import MethodScores, frontier
-from heedful.report.drawing import INK, PLOT, axis_ends, colour_of, x_axis, y_axis
+from heedful.report.drawing import INK, PLOT, axis_ends, color_of, x_axis, y_axis
 from heedful.report.figure import Figure
 
 KINDS = ("as it is", "tried", "chosen")
@@ -15,7 +15,7 @@ GROUP = "What does faithful attention cost?"
 
 
 def frontier_figure(
-    own_way: MethodScores, others: Sequence[MethodScores], chosen: MethodScores, most_lost: float
+    own_way: MethodScores, others: Sequence[MethodScores], chosen: MethodScores, max_accuracy_drop: float
 ) -> Figure:
     """Accuracy on dev texts to the right, the share of texts upward; the chosen method among all."""
     ways = (own_way, *others)
@@ -31,7 +31,7 @@ def frontier_figure(
         ),
         source="Ours",
         alt=f"Scatter plot of {len(ways)} ways to train; accuracy and share of texts: {listed}.",
-        chart=_chart(ways, own_way, chosen, own_way.accuracy - most_lost),
+        chart=_chart(ways, own_way, chosen, own_way.accuracy - max_accuracy_drop),
         table=table,
     )
 
@@ -55,7 +55,7 @@ def _chart(ways: Sequence[MethodScores], own_way: MethodScores, chosen: MethodSc
     base = alt.Chart(points).encode(x=x, y=y)
     best = pl.DataFrame([{"accuracy": way.accuracy, "points": way.points} for way in frontier(ways)])
     line = alt.Chart(best).mark_line(color=INK, opacity=0.5, interpolate="step-before", aria=False).encode(x=x, y=y)
-    dots = base.mark_point(filled=True, size=90, opacity=1, aria=False).encode(color=colour_of(kinds, "kind", "circle"))
+    dots = base.mark_point(filled=True, size=90, opacity=1, aria=False).encode(color=color_of(kinds, "kind", "circle"))
     # The bound has the axis of the points: a datum would bring an axis of its own, which begins at 0.
     bound = alt.Chart(pl.DataFrame({"accuracy": [least]})).mark_rule(strokeDash=[3, 3], color=INK, aria=False)
     return alt.LayerChart(layer=[bound.encode(x=x), line, dots]).properties(width=PLOT, height=230)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import altair as alt
 import polars as pl
 
-from heedful.report.drawing import COLOURS, PLOT, STRONG, stacked
+from heedful.report.drawing import COLORS, PLOT, STRONG, stacked
 from heedful.report.figure import Figure
 from heedful.report.texts import Texts
 from heedful.schema import Heads
@@ -87,7 +87,7 @@ def _grid(cells: pl.DataFrame, largest: float) -> alt.LayerChart:
         y=alt.Y("layer:O", sort=layers[::-1], title="layer"),
     )
     scale = alt.Scale(domain=[0.0, largest or 1.0], range=[0.04, 0.85], clamp=True)
-    drawn = base.mark_rect(color=COLOURS[0]).encode(opacity=alt.Opacity("value:Q", scale=scale, legend=None))
+    drawn = base.mark_rect(color=COLORS[0]).encode(opacity=alt.Opacity("value:Q", scale=scale, legend=None))
     if len(heads) > MOST_LABELLED:
         return alt.LayerChart(layer=[drawn]).properties(width=PLOT, height=height)
     numbers = base.mark_text(fontSize=8, color=STRONG).encode(text="label:N")

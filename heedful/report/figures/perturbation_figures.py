@@ -11,7 +11,7 @@ from heedful.report.drawing import (
     Ends,
     axis_ends,
     boxes,
-    colour_of,
+    color_of,
     drawn_or_said,
     five_numbers,
     histogram,
@@ -71,7 +71,7 @@ def adversarial_attention(texts: Texts) -> Figure | None:
     drawn = values["value"].to_list()
     low, high = axis_ends(drawn, (0.0, 0.7))
     bars = histogram(values, ["run", "kind"], low, high, BINS)
-    chart = steps(bars, colour_of(list(shown.values()), "kind"), "Jensen-Shannon divergence", marks=DIVERGENCE[1:])
+    chart = steps(bars, color_of(list(shown.values()), "kind"), "Jensen-Shannon divergence", marks=DIVERGENCE[1:])
     dashed = " (dashed)" if low < DIVERGENCE[1] < high else ""
     means = values.group_by("run", "kind", maintain_order=True).agg(pl.col("value").mean().round(2)).rows()
     return Figure(

@@ -5,7 +5,7 @@ import polars as pl
 
 from heedful.formatting import format_number
 from heedful.report.audits import printable
-from heedful.report.drawing import PLOT, Ends, axis_ends, colour_scale, dashed_rule, legend_of, panels, x_axis, y_axis
+from heedful.report.drawing import PLOT, Ends, axis_ends, color_scale, dashed_rule, legend_of, panels, x_axis, y_axis
 from heedful.report.figure import Figure
 from heedful.report.texts import Texts
 
@@ -93,13 +93,13 @@ def _scatter(points: pl.DataFrame) -> alt.LayerChart:
     y = y_axis("plausible", "plausible to people", _ends(points, "plausible", [0.0]))
     legend = legend_of(titles) if len(titles) > 1 else None
     base = alt.Chart().encode(
-        x=x, y=y, color=alt.Color("title:N", scale=colour_scale(titles), sort=titles, legend=legend)
+        x=x, y=y, color=alt.Color("title:N", scale=color_scale(titles), sort=titles, legend=legend)
     )
     lines = [
         base.mark_rule(opacity=0.6, aria=False).encode(x=alt.X("faithful_low:Q"), x2="faithful_high:Q"),
         base.mark_rule(opacity=0.6, aria=False).encode(y=alt.Y("plausible_low:Q"), y2="plausible_high:Q"),
     ]
-    # Colours repeat after six, shapes after seven: together they tell any number of rankings apart.
+    # Colors repeat after six, shapes after seven: together they tell any number of rankings apart.
     shapes = alt.Scale(domain=titles, range=[SHAPES[number % len(SHAPES)] for number in range(len(titles))])
     shape = alt.Shape("title:N", scale=shapes, sort=titles, legend=legend)
     dots = base.mark_point(filled=True, size=90, opacity=1, aria=False).encode(shape=shape)

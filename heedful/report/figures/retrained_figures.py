@@ -5,7 +5,7 @@ import math
 import altair as alt
 import polars as pl
 
-from heedful.report.drawing import INK, PLOT, axis_ends, colour_of, drawn_or_said, legend_of, x_axis
+from heedful.report.drawing import INK, PLOT, axis_ends, color_of, drawn_or_said, legend_of, x_axis
 from heedful.report.figure import Figure
 from heedful.report.texts import Texts
 
@@ -26,7 +26,7 @@ def adversaries_plane(texts: Texts) -> Figure | None:
     base = alt.Chart(points).encode(
         x=alt.X("js:Q", title="JSD of attention (nats)", scale=alt.Scale(domain=[0, round(LN2, 3)])),
         y=alt.Y("tvd:Q", title="TVD of predictions", scale=alt.Scale(domainMin=0)),
-        color=colour_of(texts.runs, "run"),
+        color=color_of(texts.runs, "run"),
         shape=alt.Shape("kind:N", sort=kinds, scale=alt.Scale(domain=kinds), legend=legend_of(kinds)),
     )
     slope = pl.DataFrame({"js": [0.0, LN2], "tvd": [0.0, 0.5]})
@@ -56,7 +56,7 @@ def adversaries_seeds(texts: Texts) -> Figure | None:
         y=alt.Y("run:N", sort=list(texts.runs), title=None, axis=alt.Axis(labels=False)),
         x=x_axis("attefa", "AtteFa", axis_ends(values, (0.0, 1.0))),
     )
-    dots = base.mark_circle(size=60, opacity=0.75, aria=False).encode(color=colour_of(texts.runs, "run"))
+    dots = base.mark_circle(size=60, opacity=0.75, aria=False).encode(color=color_of(texts.runs, "run"))
     means = base.mark_tick(thickness=2, size=22, color=INK, aria=False).encode(x="mean(attefa):Q")
     chart = alt.layer(dots, means).properties(width=PLOT + 40, height=50 + 40 * len(texts.runs))
     return Figure(

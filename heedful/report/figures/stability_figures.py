@@ -5,7 +5,7 @@ import math
 import altair as alt
 import polars as pl
 
-from heedful.report.drawing import Ends, axis_ends, colour_of, legend_of, side_by_side, stacked, y_axis
+from heedful.report.drawing import Ends, axis_ends, color_of, legend_of, side_by_side, stacked, y_axis
 from heedful.report.figure import Figure
 from heedful.report.figures.perturbation_figures import DIVERGENCE, LARGEST, boxes_by_largest, by_largest, medians
 from heedful.report.texts import Texts
@@ -172,7 +172,7 @@ def _curves(means: pl.DataFrame, ends: Ends) -> alt.FacetChart:
     base = alt.Chart().encode(
         x=alt.X("size:N", sort=sizes, title="words", axis=alt.Axis(labelAngle=0)),
         y=y_axis("value", "less sure by", ends),
-        color=colour_of(names, "ranking", "stroke"),
+        color=color_of(names, "ranking", "stroke"),
     )
     # Where rankings agree their lines coincide: the one below shows through the gaps of the other.
     dashes = alt.Scale(domain=names, range=[[1, 0], [1, 0], [4, 4]])
@@ -192,7 +192,7 @@ def _falling(curves: pl.DataFrame) -> alt.FacetChart:
         .encode(
             x=alt.X("radius:Q", title="radius", scale=alt.Scale(nice=False), axis=alt.Axis(tickCount=2)),
             y=alt.Y("share:Q", title="share of texts", scale=alt.Scale(domain=[0, 1]), axis=percent),
-            color=colour_of(list(KEPT.values()), "kind", "stroke"),
+            color=color_of(list(KEPT.values()), "kind", "stroke"),
         )
     )
     return side_by_side(lines, "norm", [name for name, _ in NORMS.values()], 130).resolve_scale(x="independent")

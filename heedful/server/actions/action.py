@@ -11,8 +11,8 @@ from torch import Tensor
 
 from heedful.errors import DataError
 from heedful.models.hugging_face.attention_view import TransformerModel
-from heedful.server.contract import Acted, ActionInfo, ActOptions, Solver
 from heedful.server.contract import Action as Name
+from heedful.server.contract import ActionInfo, ActionResult, ActOptions, Solver
 from heedful.server.reading import Reader, ReadText
 from heedful.server.text_state import PredictionChange, divergence, prediction_change
 
@@ -37,7 +37,7 @@ class Action:
     title: str
     question: str
     paper: str
-    function: Callable[[ReadText, ActOptions, Reader], Acted]
+    function: Callable[[ReadText, ActOptions, Reader], ActionResult]
     options: tuple[str, ...] = ()
 
     @property
@@ -68,7 +68,7 @@ def answer_with(
     after: str = "",
     is_settable: bool = True,
     more: Mapping[str, Any] = MappingProxyType({}),
-) -> Acted:
+) -> ActionResult:
     """The answer where an action imposes an attention.
 
     Args:
@@ -86,7 +86,7 @@ def answer_with(
         "is_settable": is_settable,
         "jsd": divergence(read, attention),
     }
-    return Acted(**{**fields, **predicted(reached), **more})
+    return ActionResult(**{**fields, **predicted(reached), **more})
 
 
 def predicted(reached: PredictionChange) -> dict[str, Any]:

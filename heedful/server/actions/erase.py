@@ -9,14 +9,14 @@ from heedful.errors import DataError
 from heedful.exact import first_flip, prefix_logits
 from heedful.schema.rankings import ranking_title
 from heedful.server.actions.action import SERRANO_SMITH, Action, answer_with, check_several, kept_attention
-from heedful.server.contract import Acted, ActOptions, ErasureStep
+from heedful.server.contract import ActionResult, ActOptions, ErasureStep
 from heedful.server.reading import Reader, ReadText
 from heedful.server.text_state import COSTLY, is_affordable, prediction_change
 
 SMALLER = {"exact": "No smaller set does it.", "search": "A smaller set may do it."}
 
 
-def remove_top(read: ReadText, options: ActOptions, reader: Reader) -> Acted:
+def remove_top(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
     """The most attended item erased; of equally attended ones the first."""
     _check_weighed(read)
     top = _order(read, "attention")[:, :1]
@@ -27,7 +27,7 @@ def remove_top(read: ReadText, options: ActOptions, reader: Reader) -> Acted:
     return answer_with(REMOVE_TOP, read, kept_attention(read, keep), logits, before=before, more={"items": [item]})
 
 
-def erase_ranking(read: ReadText, options: ActOptions, reader: Reader) -> Acted:
+def erase_ranking(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
     """Every prefix of a ranking erased in turn, as far as some weight is left."""
     _check_weighed(read)
     if options.ranking in COSTLY and not is_affordable(read):
@@ -57,7 +57,7 @@ def erase_ranking(read: ReadText, options: ActOptions, reader: Reader) -> Acted:
     return answer_with(ERASE_RANKING, read, attention, logits[erased - 1][None], before=before, more=more)
 
 
-def smallest_set(read: ReadText, options: ActOptions, reader: Reader) -> Acted:
+def smallest_set(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
     """As `heedful explain` has it: exact where the head is linear, else the smallest that was found."""
     _check_weighed(read)
     evidence = read.evidence
@@ -88,7 +88,7 @@ def smallest_set(read: ReadText, options: ActOptions, reader: Reader) -> Acted:
 
 def _check_weighed(read: ReadText) -> None:
     check_several(read)
-    if float(read.evidence.weighed[0]) < 2:
+    if float(read.evidence.num_weighted[0]) < 2:
         raise DataError("text must have two items with weight for this: without the only one, nothing would be left.")
 
 

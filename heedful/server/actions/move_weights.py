@@ -8,7 +8,7 @@ from heedful.battery.evidence import affordable
 from heedful.errors import DataError
 from heedful.exact import draw_permutations
 from heedful.exact import worst_permutation as worst_order
-from heedful.measures import total_variation
+from heedful.measures import total_variation_distance
 from heedful.server.actions.action import (
     JAIN_WALLACE,
     WIEGREFFE_PINTER,
@@ -17,14 +17,14 @@ from heedful.server.actions.action import (
     check_several,
     is_of_one_head,
 )
-from heedful.server.contract import Acted, ActOptions
+from heedful.server.contract import ActionResult, ActOptions
 from heedful.server.reading import Reader, ReadText
 from heedful.types import MultiHeadModel
 
 # The most different attention with the same answer.
 
 
-def other_attention(read: ReadText, options: ActOptions, reader: Reader) -> Acted:
+def other_attention(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
     """As `heedful explain` has it: exact for two classes and a linear head, else as different as is proven or found."""
     check_several(read)
     other = other_attentions(read.evidence, read.evidence.context.labels)[0]
@@ -60,7 +60,7 @@ TRIED = 100
 """Permutations that are tried where the head is not linear."""
 
 
-def shuffle(read: ReadText, options: ActOptions, reader: Reader) -> Acted:
+def shuffle(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
     """The weights permuted at random, as the seed draws."""
     check_several(read)
     generator = torch.Generator().manual_seed(options.seed)
@@ -75,7 +75,7 @@ def shuffle(read: ReadText, options: ActOptions, reader: Reader) -> Acted:
     )
 
 
-def worst_permutation(read: ReadText, options: ActOptions, reader: Reader) -> Acted:
+def worst_permutation(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
     """The permutation that moves the prediction furthest: exact for two classes, else the worst that was found."""
     check_several(read)
     evidence = read.evidence
@@ -87,7 +87,7 @@ def worst_permutation(read: ReadText, options: ActOptions, reader: Reader) -> Ac
         orders = draw_permutations(evidence.items, torch.Generator().manual_seed(0), affordable(evidence, TRIED))
         tried = _permuted(read, orders)
         predictions = tried.softmax(-1)
-        moved = total_variation(predictions, evidence.probabilities[:, None].expand_as(predictions))
+        moved = total_variation_distance(predictions, evidence.probabilities[:, None].expand_as(predictions))
         place = int(moved[0].argmax())
         solver, attention, logits = "search", evidence.attention.gather(1, orders[:, place]), tried[:, place]
     if solver != "exact":
@@ -103,7 +103,7 @@ def worst_permutation(read: ReadText, options: ActOptions, reader: Reader) -> Ac
     )
 
 
-def uniform(read: ReadText, options: ActOptions, reader: Reader) -> Acted:
+def uniform(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
     """The same weight on every item."""
     evidence = read.evidence
     weights = (evidence.items / evidence.count[:, None]).to(evidence.attention)

@@ -12,20 +12,20 @@ from heedful.battery.certificate import APART
 from heedful.battery.embedding_noise import noise_on_one_word
 from heedful.exact import certified_radius_on_simplex, worst_case_on_simplex
 from heedful.exact.ball import project_on_simplex, steepest_on_simplex
-from heedful.measures import total_variation
-from heedful.models.trace import reread
+from heedful.measures import total_variation_distance
+from heedful.models.trace import rerun
 from heedful.server.actions.action import SEAT, Action, answer_with, check_several
-from heedful.server.contract import Acted, ActOptions, Norm, Solver
+from heedful.server.contract import ActionResult, ActOptions, Norm, Solver
 from heedful.server.reading import Reader, ReadText
 
 # Noise on the embedding of a word.
 
 
-def embedding_noise(read: ReadText, options: ActOptions, reader: Reader) -> Acted:
+def embedding_noise(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
     """Gaussian noise of that variance on the embedding of a word, both drawn by the seed; the text is read anew."""
     trace, generator = read.evidence.trace, torch.Generator().manual_seed(options.seed)
     noise = noise_on_one_word(trace, generator)
-    other = reread(read.evidence.model, trace, options.scale**0.5 * noise)
+    other = rerun(read.evidence.model, trace, options.scale**0.5 * noise)
     noisy = items_with(trace, (noise != 0).any(-1)).cpu()[0, read.real].nonzero()[:, 0].tolist()
     named = f" on “{read.labels[noisy[0]]:.60}”" if noisy else ""
     return answer_with(
@@ -54,7 +54,7 @@ MOST_RIVALS = 32
 """Classes that are moved towards, the likeliest first, where there are more than two."""
 
 
-def worst_perturbation(read: ReadText, options: ActOptions, reader: Reader) -> Acted:
+def worst_perturbation(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
     """The worst distribution over the items within the radius of attention: exact for two classes and a linear head."""
     check_several(read)
     radius, norm = options.radius, options.norm
@@ -101,7 +101,7 @@ def _towards_each_class(read: ReadText, radius: float, norm: Norm) -> Float[Tens
             tried.append((evidence.attention + step).clamp_min(0.0))
     each = torch.cat(tried)
     predictions = torch.einsum("ni,ic->nc", each, evidence.item_logits[0].where(read.real[:, None], 0.0)).softmax(-1)
-    moved = total_variation(predictions, evidence.probabilities.expand_as(predictions))
+    moved = total_variation_distance(predictions, evidence.probabilities.expand_as(predictions))
     return each[int(moved.argmax())][None]
 
 

@@ -14,7 +14,7 @@ from heedful.errors import DataError
 from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.models.hugging_face.subwords import whole_words
 from heedful.server.actions.action import SEAT, Action, predicted
-from heedful.server.contract import Acted, ActOptions
+from heedful.server.contract import ActionResult, ActOptions
 from heedful.server.reading import Reader, ReadText
 from heedful.server.text_state import divergence, prediction_change
 from heedful.settings import TextSettings
@@ -32,7 +32,7 @@ class Similar:
     source: str
 
 
-def replace_word(read: ReadText, options: ActOptions, reader: Reader) -> Acted:
+def replace_word(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
     """The text with a word replaced, read anew: the word asked for, or the most attended that has a similar one."""
     place, similar = _chosen(read, options.item)
     start, end = read.spans[place]
@@ -43,7 +43,7 @@ def replace_word(read: ReadText, options: ActOptions, reader: Reader) -> Acted:
     reached = prediction_change(read, other.evidence.trace.logits.cpu())
     is_same = other.count == read.count and torch.equal(other.evidence.items, read.evidence.items)
     item = next((number for number, words in enumerate(read.items) if place in words), None)
-    return Acted(
+    return ActionResult(
         action=REPLACE_WORD.name,
         solver="exact",
         sentence=f"With “{written:.60}” for “{read.words[place]:.60}”, {similar.source}: {reached.move}",
@@ -113,7 +113,7 @@ def _nearest(read: ReadText, place: int) -> Similar | None:
     if not isinstance(embedding, nn.Embedding) or not vocabulary or not read.known[place]:
         return None
     batch = read.evidence.trace.batch
-    token = int(batch.tokens[0][batch.attendable[0]][place])
+    token = int(batch.tokens[0][batch.attendable_mask[0]][place])
     matrix = embedding.weight.detach().cpu()
     if not bool(matrix[token].any()):
         return None

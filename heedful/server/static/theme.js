@@ -16,7 +16,7 @@ export function wireTheme() {
   const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
   const show = () => {
     toggle.textContent = isDark() ? "Light" : "Dark";
-    toggle.setAttribute("aria-label", isDark() ? "Switch to light colours" : "Switch to dark colours");
+    toggle.setAttribute("aria-label", isDark() ? "Switch to light colors" : "Switch to dark colors");
   };
   if (["light", "dark"].includes(stored())) root.dataset.theme = stored();
   toggle.addEventListener("click", () => {

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.measures import js_divergence, kl_divergence, total_variation
+from heedful.measures import js_divergence, kl_divergence, total_variation_distance
 from heedful.settings import NonNegative
 from heedful.training.methods.method import Method, require_reference
 from heedful.types import Model, Reference, Trace
@@ -62,7 +62,7 @@ def adversarial_model_kl(
 
 
 def _prediction_distance(trace: Trace, base: Reference) -> Float[Tensor, " batch"]:
-    return total_variation(trace.logits.softmax(-1), base.logits.softmax(-1))
+    return total_variation_distance(trace.logits.softmax(-1), base.logits.softmax(-1))
 
 
 METHOD = Method(adversarial_model, selects="loss", needs_reference=True, stops_early=False, weighs="nothing")

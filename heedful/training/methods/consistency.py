@@ -5,7 +5,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heedful.measures import js_divergence
-from heedful.models.trace import reread
+from heedful.models.trace import rerun
 from heedful.settings import Count, NonNegative
 from heedful.training.methods.method import Method
 from heedful.training.methods.vanilla import vanilla
@@ -34,7 +34,7 @@ def consistency(
         shuffles: s is exact for texts of at most so many items, and from as many drawn items otherwise.
     """
     noise = torch.randn(trace.embedded.shape, generator=generator, dtype=trace.embedded.dtype).to(trace.embedded)
-    noisy = reread(model, trace, radius**0.5 * noise.where(trace.batch.mask[..., None], 0.0))
+    noisy = rerun(model, trace, radius**0.5 * noise.where(trace.batch.mask[..., None], 0.0))
     moved = js_divergence(noisy.attention, trace.attention, trace.encoded.items)
     shuffled = shuffled_js(trace.attention, trace.encoded.items, generator, shuffles)
     return vanilla(model, trace, reference, generator) + weight * relative_move(moved, shuffled)

@@ -39,7 +39,7 @@ def listed_items(trace: Trace) -> Bool[Tensor, "batch item"]:
     marks = trace.batch.marks
     if marks is None:
         return torch.zeros_like(trace.encoded.items)
-    return items_with(trace, (marks > 0).any(1) & trace.batch.attendable)
+    return items_with(trace, (marks > 0).any(1) & trace.batch.attendable_mask)
 
 
 def listed_logs(trace: Trace, reference: Reference | None) -> dict[str, Float[Tensor, " batch"]]:

@@ -65,7 +65,7 @@ def annotator_shares(trace: Trace) -> tuple[Float[Tensor, "batch item"], Bool[Te
             "with rationales, or name the column that holds them by --rationale."
         )
     is_present = ~marks.isnan().all(2)
-    marked = torch.stack([items_with(trace, (own > 0) & trace.batch.attendable) for own in marks.unbind(1)], 1)
+    marked = torch.stack([items_with(trace, (own > 0) & trace.batch.attendable_mask) for own in marks.unbind(1)], 1)
     count = is_present.sum(1)
     share = (marked & is_present[..., None]).sum(1) / count.clamp_min(1)[:, None]
     return share.to(trace.attention), count > 0

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, kl_div
 
 from heedful.attacks import ball_of, slope
-from heedful.errors import pick
+from heedful.errors import lookup
 from heedful.exact import (
     Norm,
     WorstCase,
@@ -72,7 +72,7 @@ def seat(
         steps: of gradient ascent, where it is used.
     """
     base = require_reference(reference)
-    pick("weights", weights, WORST_CASES)
+    lookup("weights", weights, WORST_CASES)
     checked_norm = ball_of(radius, norm).norm
     if isinstance(model, LinearModel) and trace.logits.shape[-1] == 2:
         moved = worst_move(model, trace, radius, checked_norm, weights)

@@ -6,7 +6,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from heedful.attacks import ball_of
-from heedful.models.trace import reread
+from heedful.models.trace import rerun
 from heedful.settings import Count, NonNegative
 from heedful.training.methods.method import Method
 from heedful.training.methods.seat import top_k_gap
@@ -45,7 +45,7 @@ def seat_code(
         return ((embedded + change).clamp(0, 1) - embedded).where(real, 0.0) if clamp else change
 
     change = worst_change(model, trace, ball_of(radius, "linf"), generator, steps, keep)
-    worst = reread(model, trace, change)
+    worst = rerun(model, trace, change)
     at_worst = cross_entropy(worst.logits, trace.batch.labels, reduction="none")
     gap = top_k_gap(worst.attention, trace.attention, trace.encoded.items, k)
     return vanilla(model, trace, reference, generator) + lambda1 * at_worst + lambda2 * gap

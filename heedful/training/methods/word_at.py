@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from heedful.attacks import Ball, ascend, ball_of, draw
-from heedful.models.trace import reread
+from heedful.models.trace import rerun
 from heedful.settings import Count, NonNegative
 from heedful.training.methods.method import Method
 from heedful.training.methods.vanilla import vanilla
@@ -35,7 +35,7 @@ def word_at(
     Args:
         radius: of the ball around a text's embeddings; for l1 and l2 all words of the text share one ball.
     """
-    worst = reread(model, trace, worst_change(model, trace, ball_of(radius, norm), generator, steps))
+    worst = rerun(model, trace, worst_change(model, trace, ball_of(radius, norm), generator, steps))
     at_worst = cross_entropy(worst.logits, trace.batch.labels, reduction="none")
     return vanilla(model, trace, reference, generator) + weight * at_worst
 
@@ -53,7 +53,7 @@ def worst_change(
     labels = trace.batch.labels
 
     def loss(change: Float[Tensor, "batch time embed"]) -> Float[Tensor, " batch"]:
-        return cross_entropy(reread(model, trace, change).logits, labels, reduction="none")
+        return cross_entropy(rerun(model, trace, change).logits, labels, reduction="none")
 
     start = draw(movable, ball, generator, trace.embedded.dtype)
     return ascend(loss, start, movable, ball, steps=steps, keep=keep)

@@ -7,7 +7,7 @@ from torch.nn.functional import cross_entropy
 
 from heedful.attacks import slope
 from heedful.exact.ball import steepest_free
-from heedful.models.trace import reread
+from heedful.models.trace import rerun
 from heedful.settings import NonNegative
 from heedful.training.methods.method import Method
 from heedful.training.methods.vanilla import vanilla
@@ -34,7 +34,7 @@ def word_iat(
     labels = trace.batch.labels
 
     def loss(change: Float[Tensor, "batch time embed"]) -> Float[Tensor, " batch"]:
-        return cross_entropy(reread(model, trace, change).logits, labels, reduction="none")
+        return cross_entropy(rerun(model, trace, change).logits, labels, reduction="none")
 
     gradient = slope(loss, torch.zeros_like(trace.embedded))
     change = towards_words(trace.embedded.detach(), gradient, trace.batch.mask, size)

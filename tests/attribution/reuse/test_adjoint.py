@@ -31,7 +31,7 @@ def case(lengths=(230, 60, 117, 7), encoder="bilstm", has_query=False, classes=2
         query = torch.randint(1, VOCABULARY, (len(mask), 4), generator=draw)
         batch = replace(batch, query_tokens=query, query_mask=torch.ones_like(query, dtype=torch.bool))
     # Every third word is no item: it is read, but neither weighed nor left out.
-    batch = replace(batch, attendable=mask & (torch.arange(mask.shape[1]) % 3 > 0))
+    batch = replace(batch, attendable_mask=mask & (torch.arange(mask.shape[1]) % 3 > 0))
     with torch.no_grad():
         seen = trace(model, batch)
     weights = torch.randn(seen.scores.shape, generator=draw, dtype=torch.float64)

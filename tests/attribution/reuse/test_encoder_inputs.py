@@ -14,7 +14,7 @@ def test_selected_texts_are_cut_to_the_longest_of_them():
     scoring = scoring_of(model.attention, 1.0, seen.encoded, seen.scores)
     batch = seen.batch
     inputs = EncoderInputs(
-        seen.embedded, batch.mask, batch.attendable, seen.encoded.hidden, seen.scores, scoring, (seen.scores + 1,)
+        seen.embedded, batch.mask, batch.attendable_mask, seen.encoded.hidden, seen.scores, scoring, (seen.scores + 1,)
     )
     hidden = seen.encoded.hidden.shape[-1]
     per_text = torch.randn(3, 4, hidden, generator=torch.Generator().manual_seed(0), dtype=torch.float64)

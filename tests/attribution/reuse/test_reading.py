@@ -39,7 +39,7 @@ def long_batch(lengths=(310, 17, 130), has_query=False) -> Batch:
 def both_ways(model, batch, step=13):
     """Fast and by running every shortened text, attending and with weights imposed, on every so manieth token."""
     with torch.no_grad():
-        batch = replace(batch, attendable=batch.mask & (torch.arange(batch.mask.shape[1]) % step == 1 % step))
+        batch = replace(batch, attendable_mask=batch.mask & (torch.arange(batch.mask.shape[1]) % step == 1 % step))
         seen = trace(model, batch)
         imposed = [torch.randn(seen.encoded.items.shape, generator=torch.Generator().manual_seed(2)).double()]
         return [compute(model, seen, imposed) for compute in (leave_one_out_imposed, leave_one_out_reference)]

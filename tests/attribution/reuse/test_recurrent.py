@@ -15,7 +15,7 @@ def encoder_inputs(model, seen, *imposed):
     scoring = scoring_of(model.attention, model.temperature, seen.encoded, seen.scores)
     batch, hidden = seen.batch, seen.encoded.hidden
     return EncoderInputs(
-        seen.embedded, batch.mask, batch.attendable, hidden, seen.scores / model.temperature, scoring, imposed
+        seen.embedded, batch.mask, batch.attendable_mask, hidden, seen.scores / model.temperature, scoring, imposed
     )
 
 

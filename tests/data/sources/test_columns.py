@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from heedful.data.labeled_texts import LabelledText
+from heedful.data.labeled_texts import LabeledText
 from heedful.data.sources.columns import (
     ColumnRoles,
     check_columns,
@@ -145,8 +145,8 @@ def read(**record):
 
 
 def test_a_record_becomes_a_labelled_text():
-    assert read(rationale=[[0, 1], [2, 3]]) == LabelledText("one two three", "a", "", ((0, 1), (2, 3)))
-    assert read() == LabelledText("one two three", "a")
+    assert read(rationale=[[0, 1], [2, 3]]) == LabeledText("one two three", "a", "", ((0, 1), (2, 3)))
+    assert read() == LabeledText("one two three", "a")
 
 
 @pytest.mark.parametrize("value", [None, "", " "])
@@ -204,7 +204,7 @@ def test_a_file_that_lacks_a_column_is_named(role):
 @pytest.mark.parametrize("missing", [{}, {"text": None}, {"text": math.nan}, {"text": ""}])
 def test_a_missing_text_is_an_empty_one_whose_rationale_is_not_read(missing):
     record = {"label": "a", "rationale": [[3, 9]], **missing}
-    assert labelled_text(record, ROLES, "a.csv, line 7") == LabelledText("", "a")
+    assert labelled_text(record, ROLES, "a.csv, line 7") == LabeledText("", "a")
 
 
 @pytest.mark.parametrize("missing", [{}, {"label": None}, {"label": math.nan}, {"label": ""}, {"label": " \t"}])

@@ -83,16 +83,16 @@ class Keeping:
         return None
 
 
-def reweighed_by_hand(weights, owner, ratio):
+def reweighed_by_hand(weights, word_ids, ratio):
     """Weights of tokens when each word's are multiplied and each head's words keep what they have together."""
     new = weights.clone()
     for head in range(weights.shape[0]):
         for row in range(weights.shape[1]):
-            words = [place for place, word in enumerate(owner) if word >= 0]
+            words = [place for place, word in enumerate(word_ids) if word >= 0]
             before = sum(float(weights[head, row, place]) for place in words)
-            after = sum(float(weights[head, row, place]) * ratio[owner[place]] for place in words)
+            after = sum(float(weights[head, row, place]) * ratio[word_ids[place]] for place in words)
             for place in words:
-                new[head, row, place] = weights[head, row, place] * ratio[owner[place]] * before / after
+                new[head, row, place] = weights[head, row, place] * ratio[word_ids[place]] * before / after
     return new
 
 
@@ -143,11 +143,11 @@ def test_imposing_another_does_what_the_full_model_does(name):
         for row in range(len(other)):
             inputs, keeping = network_inputs(seen.batch, row), Keeping()
             network.logits(inputs, keeping)
-            owner = seen.batch.sentence[row, : inputs.tokens.shape[1]].tolist()
+            word_ids = seen.batch.sentence[row, : inputs.tokens.shape[1]].tolist()
             ratio = (other[row] / seen.attention[row]).nan_to_num(posinf=0.0).tolist()
             places = anatomy.rows.of(inputs.mask)
-            rows = range(len(owner)) if places is None else places.tolist()
-            expected = reweighed_by_hand(keeping.last[0].to(network.dtype), owner, ratio)
+            rows = range(len(word_ids)) if places is None else places.tolist()
+            expected = reweighed_by_hand(keeping.last[0].to(network.dtype), word_ids, ratio)
             by_hand = network.logits(inputs, Replacing(anatomy.layers - 1, rows, expected))[0]
             torch.testing.assert_close(logits[row], by_hand.double(), rtol=0, atol=tolerance(name))
 

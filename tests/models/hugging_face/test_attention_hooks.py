@@ -4,7 +4,7 @@ from torch import nn
 from torch.nn import functional
 
 from heedful.models.hugging_face import attention_hooks
-from heedful.models.hugging_face.attention_hooks import Listener, SoftmaxMode, current_hearing, heard_by
+from heedful.models.hugging_face.attention_hooks import AttentionHook, SoftmaxMode, current_pass, hook_attention
 from support.tiny_transformers import tiny_module, transformers
 
 
@@ -17,24 +17,24 @@ class Silent:
 
 
 def test_a_pass_is_heard_only_inside():
-    assert current_hearing() is None
-    with heard_by(Silent()) as outer:
-        assert current_hearing() is outer
-        with heard_by(Silent()) as inner:
-            assert current_hearing() is inner
-        assert current_hearing() is outer
-    assert current_hearing() is None
+    assert current_pass() is None
+    with hook_attention(Silent()) as outer:
+        assert current_pass() is outer
+        with hook_attention(Silent()) as inner:
+            assert current_pass() is inner
+        assert current_pass() is outer
+    assert current_pass() is None
 
 
 def test_an_error_ends_the_hearing():
-    with pytest.raises(RuntimeError), heard_by(Silent()):
+    with pytest.raises(RuntimeError), hook_attention(Silent()):
         raise RuntimeError
-    assert current_hearing() is None
+    assert current_pass() is None
 
 
 def test_a_listener_is_known_by_its_two_methods():
-    assert isinstance(Silent(), Listener)
-    assert not isinstance(object(), Listener)
+    assert isinstance(Silent(), AttentionHook)
+    assert not isinstance(object(), AttentionHook)
 
 
 BATCH, HEADS, TIME, SIZE = 2, 3, 5, 7
@@ -89,7 +89,7 @@ def problem():
 
 
 def run(function, problem, listener):
-    with heard_by(listener) as hearing, SoftmaxMode(hearing):
+    with hook_attention(listener) as hearing, SoftmaxMode(hearing):
         return function(*problem)
 
 
@@ -178,7 +178,7 @@ def test_unheard_it_is_the_models_own_attention(call):
 
 def test_changed_weights_mix_the_values_anew(call):
     own = eager_attention_forward(None, *call)[1]
-    with heard_by(listener := Halving()) as hearing:
+    with hook_attention(listener := Halving()) as hearing:
         output, weights = attention_hooks.attend(Attention(), *call)
         attention_hooks.attend(Attention(), *call)
     assert listener.seen == [0, 1] and hearing.calls == 2
@@ -191,7 +191,7 @@ def test_changed_weights_mix_the_values_anew(call):
 
 def test_a_given_context_is_put_in_its_place(call):
     given = torch.randn(5, 4, 3, 7)
-    with heard_by(Halving(given)):
+    with hook_attention(Halving(given)):
         output, _ = attention_hooks.attend(Attention(), *call)
     torch.testing.assert_close(output, given.transpose(1, 2))
 

@@ -6,7 +6,7 @@ import torch
 from heedful.attribution import leave_one_out, weight_gradient
 from heedful.errors import SettingError
 from heedful.models.hugging_face import attention_view
-from heedful.models.trace import reread, trace
+from heedful.models.trace import rerun, trace
 from heedful.types import Encoded, LinearModel, Model
 from support.tiny_transformers import TEXTS, tiny_batch, tiny_model, tiny_trace
 
@@ -149,12 +149,12 @@ def test_where_attention_is_not_held_derivatives_are_the_models_own(name):
     """An attack on embeddings differentiates the model as it is, attention and all."""
     model, seen = tiny_model(name), tiny_trace(name)
     change = torch.zeros_like(seen.embedded, requires_grad=True)
-    (slope,) = torch.autograd.grad(reread(model, seen, change).logits[:, 0].sum(), change)
+    (slope,) = torch.autograd.grad(rerun(model, seen, change).logits[:, 0].sum(), change)
     direction = torch.randn(seen.embedded.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     direction = direction * seen.batch.mask[..., None]
     step = 1e-4
     with torch.no_grad():
-        ends = [reread(model, seen, sign * step * direction).logits[:, 0].sum() for sign in (1, -1)]
+        ends = [rerun(model, seen, sign * step * direction).logits[:, 0].sum() for sign in (1, -1)]
     assert (slope * direction).sum().item() == pytest.approx(float(ends[0] - ends[1]) / (2 * step), rel=1e-3)
 
 

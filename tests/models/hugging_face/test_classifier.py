@@ -2,13 +2,13 @@ import pytest
 import torch
 
 from heedful.errors import HeedfulError
-from heedful.models.hugging_face import TransformerModel, examined, read_texts
+from heedful.models.hugging_face import TransformerModel, load_inspected, read_texts
 from heedful.models.hugging_face.classifier import groups
 from support.tiny_transformers import TEXTS, tiny_batch, tiny_module, tiny_tokenizer, tokenizer_of
 
 
 def test_the_first_batch_must_be_answered_as_by_the_untouched_model():
-    classifier = examined("tiny", tiny_module("bert"), tiny_tokenizer())
+    classifier = load_inspected("tiny", tiny_module("bert"), tiny_tokenizer())
     with torch.no_grad():
         # As if the model file did something else when its attention is looked at.
         classifier.untouched.classifier.bias = torch.nn.Parameter(classifier.untouched.classifier.bias + 1)
@@ -20,7 +20,7 @@ def test_the_first_batch_must_be_answered_as_by_the_untouched_model():
 
 
 def test_only_the_first_batch_is_compared():
-    classifier = examined("tiny", tiny_module("bert"), tiny_tokenizer())
+    classifier = load_inspected("tiny", tiny_module("bert"), tiny_tokenizer())
     model = TransformerModel(classifier)
     batch = tiny_batch(model)
     model.encode(model.embed(batch), batch)
@@ -31,7 +31,7 @@ def test_only_the_first_batch_is_compared():
 
 def test_a_model_without_a_padding_token_reads_texts_of_one_length_together():
     module = tiny_module("gpt2", pad_token_id=None)
-    classifier = examined("tiny", module, tokenizer_of("gpt2"))
+    classifier = load_inspected("tiny", module, tokenizer_of("gpt2"))
     assert not classifier.anatomy.padding_is_ignored
     model = TransformerModel(classifier)
     (batch,) = read_texts(classifier, TEXTS, [0, 0, 0]).batches()
@@ -47,7 +47,7 @@ def test_a_model_without_a_padding_token_reads_texts_of_one_length_together():
 def test_the_softmax_can_be_listened_to_in_any_model():
     """Both transports give the same on a model file that knows the attention interface."""
     views = [
-        TransformerModel(examined("tiny", tiny_module("bert"), tiny_tokenizer(), transport=transport))
+        TransformerModel(load_inspected("tiny", tiny_module("bert"), tiny_tokenizer(), transport=transport))
         for transport in ("interface", "softmax")
     ]
     batch = tiny_batch(views[0])

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from heedful.attribution import leave_one_out
-from heedful.measures import kendall_tau, total_variation
+from heedful.measures import kendall_tau, total_variation_distance
 from heedful.models.hugging_face.head_measures import (
     DESCRIPTIONS,
     HeadMeasures,
@@ -26,7 +26,7 @@ def test_each_head_is_what_its_own_site_says(name):
     layers = tiny_model(name).classifier.anatomy.layers
     assert of_heads.agreement.shape == (layers, 2, len(TEXTS))
     deleted = leave_one_out(tiny_model(name), whole)
-    moved = total_variation(deleted.softmax(-1), whole.logits.softmax(-1)[:, None].expand_as(deleted))
+    moved = total_variation_distance(deleted.softmax(-1), whole.logits.softmax(-1)[:, None].expand_as(deleted))
     for layer in range(layers):
         for head in range(2):
             site = f"head:{layer}.{head}"
@@ -40,7 +40,7 @@ def test_each_head_is_what_its_own_site_says(name):
             erased = model.decode(seen.encoded, kept / kept.sum(1, keepdim=True))
             even = model.impose_each(seen.encoded, (items / items.sum(1, keepdim=True)).double()[:, None])[:, 0]
             for kind, logits in (("erasing", erased), ("uniform", even)):
-                expected = total_variation(logits.softmax(-1), whole.logits.softmax(-1))
+                expected = total_variation_distance(logits.softmax(-1), whole.logits.softmax(-1))
                 torch.testing.assert_close(getattr(of_heads, f"{kind}_moves")[layer, head], expected)
                 flips = (logits.argmax(-1) != whole.logits.argmax(-1)).double()
                 torch.testing.assert_close(getattr(of_heads, f"{kind}_flips")[layer, head], flips)
@@ -56,7 +56,7 @@ def test_agreement_can_be_had_without_the_rest(name):
 def test_the_mean_over_heads_is_beside_them():
     seen, model = tiny_trace("bert"), tiny_model("bert")
     deleted = leave_one_out(model, seen)
-    moved = total_variation(deleted.softmax(-1), seen.logits.softmax(-1)[:, None].expand_as(deleted))
+    moved = total_variation_distance(deleted.softmax(-1), seen.logits.softmax(-1)[:, None].expand_as(deleted))
     items = seen.encoded.items
     expected, _ = kendall_tau(seen.attention, moved.where(items, 0.0), items)
     torch.testing.assert_close(measures("bert").mean_agreement, expected)

@@ -4,8 +4,15 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.models.hugging_face import examined
-from heedful.models.hugging_face.interventions import Change, Imposing, Places, changed_tokens, split_words, unchanged
+from heedful.models.hugging_face import load_inspected
+from heedful.models.hugging_face.interventions import (
+    Intervention,
+    InterventionHook,
+    InterventionSites,
+    changed_tokens,
+    split_words,
+    unchanged,
+)
 from heedful.models.hugging_face.network import Inputs
 from support.tiny_transformers import tiny_model, tiny_module, tiny_trace, tokenizer_of
 
@@ -39,14 +46,14 @@ def test_a_rows_words_keep_what_they_have_together(seed, kind):
         "permutation": {"permutation": drawn(BATCH, WORDS, seed=seed + 2).argsort(1)},
         "imposed": {"imposed": drawn(BATCH, WORDS, seed=seed + 2)},
     }[kind]
-    changed, is_left = Change(factor, **more).apply(weights)
+    changed, is_left = Intervention(factor, **more).apply(weights)
     torch.testing.assert_close(changed.sum(-1, keepdim=True), weights.sum(-1, keepdim=True).where(is_left, 0.0))
     assert not changed[weights == 0].any()
 
 
 def test_words_exchange_their_weights_head_by_head(words):
     order = torch.tensor([[2, 0, 1, 3], [0, 1, 2, 3]])
-    changed, _ = Change(torch.ones(BATCH, WORDS, dtype=torch.float64), permutation=order).apply(words)
+    changed, _ = Intervention(torch.ones(BATCH, WORDS, dtype=torch.float64), permutation=order).apply(words)
     torch.testing.assert_close(changed[0, :, 0], words[0, :, 0][:, [2, 0, 1, 3]])
     torch.testing.assert_close(changed[1], words[1])
 
@@ -54,7 +61,7 @@ def test_words_exchange_their_weights_head_by_head(words):
 def test_only_the_chosen_heads_are_changed(words):
     even = torch.full((BATCH, WORDS), 1 / WORDS, dtype=torch.float64)
     heads = torch.tensor([[True, False, False], [False, False, True]])
-    changed, _ = Change(torch.ones_like(even), imposed=even, heads=heads).apply(words)
+    changed, _ = Intervention(torch.ones_like(even), imposed=even, heads=heads).apply(words)
     assert torch.equal(changed[0, 1:], words[0, 1:]) and torch.equal(changed[1, :2], words[1, :2])
     torch.testing.assert_close(changed[0, 0, 0], words[0, 0, 0].mean().expand(WORDS))
 
@@ -72,7 +79,7 @@ def test_moving_to_an_attention_multiplies_and_adds_where_there_is_nothing_to_mu
 
 def test_a_weights_derivative_is_that_of_a_free_variable(words):
     factor = torch.ones(BATCH, WORDS, dtype=torch.float64, requires_grad=True)
-    changed, _ = Change(factor).apply(words)
+    changed, _ = Intervention(factor).apply(words)
     (slope,) = torch.autograd.grad(changed[0, 1, 0, 2], factor)
     expected = torch.zeros(BATCH, WORDS, dtype=torch.float64)
     expected[0, 2] = words[0, 1, 0, 2]
@@ -83,7 +90,7 @@ def test_pieces_keep_their_shares_and_special_tokens_their_weight():
     weights = drawn(2, 3, 1, 7)
     weights = weights / weights.sum(-1, keepdim=True)
     factor = torch.tensor([[1.0, 3.0, 0.0, 1.0], [1.0, 0.0, 0.0, 0.0]], dtype=torch.float64)
-    changed = changed_tokens(weights, OWNER, Change(factor))
+    changed = changed_tokens(weights, OWNER, Intervention(factor))
     torch.testing.assert_close(changed.sum(-1), weights.sum(-1))
     torch.testing.assert_close(changed[0, ..., [0, 6]], weights[0, ..., [0, 6]])
     torch.testing.assert_close(changed[0, ..., 2] / changed[0, ..., 3], weights[0, ..., 2] / weights[0, ..., 3])
@@ -95,7 +102,7 @@ def test_pieces_keep_their_shares_and_special_tokens_their_weight():
 def test_without_any_word_all_weight_is_on_the_special_tokens():
     weights = drawn(2, 3, 1, 7)
     weights = weights / weights.sum(-1, keepdim=True)
-    changed = changed_tokens(weights, OWNER, Change(torch.zeros(2, 4, dtype=torch.float64)))
+    changed = changed_tokens(weights, OWNER, Intervention(torch.zeros(2, 4, dtype=torch.float64)))
     torch.testing.assert_close(changed.sum(-1), weights.sum(-1))
     assert not changed[..., 1:4].any()
     torch.testing.assert_close(changed[0, ..., 0] / changed[0, ..., 6], weights[0, ..., 0] / weights[0, ..., 6])
@@ -103,29 +110,31 @@ def test_without_any_word_all_weight_is_on_the_special_tokens():
 
 def test_what_no_special_token_can_take_is_lost():
     """A decoder without a start symbol, blind to its words, mixes nothing."""
-    weights, owner = torch.tensor([[[[0.5, 0.5]]]]), torch.tensor([[0, 1]])
-    assert not changed_tokens(weights, owner, Change(torch.zeros(1, 2))).any()
+    weights, word_ids = torch.tensor([[[[0.5, 0.5]]]]), torch.tensor([[0, 1]])
+    assert not changed_tokens(weights, word_ids, Intervention(torch.zeros(1, 2))).any()
 
 
 def test_only_the_places_are_changed():
     weights = drawn(2, 3, 7, 7)
-    half = Change(torch.tensor([[0.0, 1.0, 1.0, 1.0], [1.0, 0.0, 1.0, 1.0]], dtype=torch.float64))
-    places = Places(frozenset({1}), torch.tensor([0, 4]))
-    listener = Imposing(half, places, OWNER, torch.float64)
+    half = Intervention(torch.tensor([[0.0, 1.0, 1.0, 1.0], [1.0, 0.0, 1.0, 1.0]], dtype=torch.float64))
+    places = InterventionSites(frozenset({1}), torch.tensor([0, 4]))
+    listener = InterventionHook(half, places, OWNER, torch.float64)
     assert listener.weights(0, weights) is weights
     changed = listener.weights(1, weights)
     is_same = (changed == weights).all(-1).all(1)
     assert is_same.tolist() == [[False] + [True] * 6, [True] * 4 + [False] + [True] * 2]
-    everywhere = Imposing(half, Places(frozenset({1}), None), OWNER, torch.float64).weights(1, weights)
+    everywhere = InterventionHook(half, InterventionSites(frozenset({1}), None), OWNER, torch.float64).weights(
+        1, weights
+    )
     torch.testing.assert_close(everywhere[0, :, 0], changed[0, :, 0])
     assert not everywhere[0, ..., 1].any()
 
 
 def test_weights_are_constants_only_where_they_are_held():
     weights = drawn(2, 3, 7, 7).requires_grad_()
-    places, change = Places(frozenset({0}), None), Change(torch.ones(2, 4, dtype=torch.float64))
-    assert not Imposing(change, places, OWNER, torch.float64).weights(0, weights).requires_grad
-    assert Imposing(change, places, OWNER, torch.float64, is_held=False).weights(0, weights).requires_grad
+    places, change = InterventionSites(frozenset({0}), None), Intervention(torch.ones(2, 4, dtype=torch.float64))
+    assert not InterventionHook(change, places, OWNER, torch.float64).weights(0, weights).requires_grad
+    assert InterventionHook(change, places, OWNER, torch.float64, is_held=False).weights(0, weights).requires_grad
 
 
 def test_words_and_special_tokens_are_all_there_is():
@@ -136,7 +145,7 @@ def test_words_and_special_tokens_are_all_there_is():
 
 
 def test_a_change_of_some_texts():
-    change = Change(torch.arange(8.0).view(2, 4), heads=torch.eye(2, dtype=torch.bool))
+    change = Intervention(torch.arange(8.0).view(2, 4), heads=torch.eye(2, dtype=torch.bool))
     part = change.select(torch.tensor([1, 1]))
     assert part.factor.tolist() == [[4, 5, 6, 7]] * 2 and part.heads.tolist() == [[False, True]] * 2
     assert part.imposed is None
@@ -153,9 +162,9 @@ def attentions_of(name, batch, row):
     return torch.stack([weights[0] for weights in output.attentions]).numpy()
 
 
-def by_word(weights, owner):
-    count = max(owner) + 1
-    return numpy.array([sum(weights[t] for t in range(len(owner)) if owner[t] == i) for i in range(count)])
+def by_word(weights, word_ids):
+    count = max(word_ids) + 1
+    return numpy.array([sum(weights[t] for t in range(len(word_ids)) if word_ids[t] == i) for i in range(count)])
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2", "modernbert"])
@@ -166,7 +175,7 @@ def test_sites_show_what_transformers_says(name, site):
         all_weights = attentions_of(name, seen.batch, row)
         time = all_weights.shape[-1]
         rows = {"bert": [0], "gpt2": [time - 1], "modernbert": list(range(time))}[name]
-        owner = seen.batch.sentence[row, :time].tolist()
+        word_ids = seen.batch.sentence[row, :time].tolist()
         rolled = numpy.eye(time)
         for layer in all_weights.mean(1):
             rolled = (0.5 * layer + 0.5 * numpy.eye(time)) @ rolled
@@ -177,7 +186,7 @@ def test_sites_show_what_transformers_says(name, site):
             "all": all_weights.mean((0, 1)),
             "rollout": rolled,
         }[site]
-        words = by_word(shown[rows].mean(0), owner)
+        words = by_word(shown[rows].mean(0), word_ids)
         numpy.testing.assert_allclose(
             seen.attention[row, : len(words)].numpy(), words / words.sum(), rtol=1e-6, atol=1e-9
         )
@@ -194,11 +203,11 @@ def test_the_value_norm_is_the_length_of_what_a_word_adds():
     with torch.no_grad():
         weights = module(**arguments, output_attentions=True).attentions[-1][0, :, 0]
     handle.remove()
-    owner = seen.batch.sentence[0].tolist()
+    word_ids = seen.batch.sentence[0].tolist()
     values, projection = kept["values"][0].view(-1, 2, 8), layer.output.dense.weight.detach()
     norms = torch.zeros(3, dtype=torch.float64)
     for word in range(2):
-        pieces = [place for place, number in enumerate(owner) if number == word]
+        pieces = [place for place, number in enumerate(word_ids) if number == word]
         mixed = sum(torch.cat([weights[head, place] * values[place, head] for head in range(2)]) for place in pieces)
         norms[word] = (projection @ mixed).norm()
     shown = seen.attention[0, :2]
@@ -227,7 +236,7 @@ def test_an_encoder_decoder_shows_what_its_decoder_reads_of_the_encoder():
     seen = tiny_trace("bart")
     module = tiny_module("bart")
     module.set_attn_implementation("eager")
-    classifier = examined("bart", module, tokenizer_of("bart"))
+    classifier = load_inspected("bart", module, tokenizer_of("bart"))
     arguments = classifier.network.arguments(Inputs(seen.batch.tokens, seen.batch.mask).select(torch.tensor([0])))
     with torch.no_grad():
         cross = module(**arguments, output_attentions=True).cross_attentions[-1][0].mean(0)

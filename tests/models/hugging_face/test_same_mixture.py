@@ -70,8 +70,8 @@ def test_special_tokens_keep_their_weight(long_text):
     least = least_weight(model, seen.encoded, seen.encoded.items & (torch.arange(seen.attention.shape[1]) < 3))
     for row, weights in enumerate(least.weights):
         (part,) = seen.encoded.parts
-        owner = part.reading.owner[row]
-        torch.testing.assert_close(weights[:, owner < 0], part.state.weights[row][:, owner < 0])
+        word_ids = part.reading.word_ids[row]
+        torch.testing.assert_close(weights[:, word_ids < 0], part.state.weights[row][:, word_ids < 0])
         assert (weights >= 0).all()
         torch.testing.assert_close(weights.sum(-1), part.state.weights[row].sum(-1))
 

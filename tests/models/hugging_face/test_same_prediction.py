@@ -3,8 +3,8 @@ import torch
 
 from heedful.battery.adversarial_attention import draw_start, search_adversary
 from heedful.exact import eps_max_js, random_orders
-from heedful.measures import js_divergence, total_variation
-from heedful.models.hugging_face import TransformerModel, examined, same_prediction
+from heedful.measures import js_divergence, total_variation_distance
+from heedful.models.hugging_face import TransformerModel, load_inspected, same_prediction
 from heedful.models.hugging_face.same_prediction import first_changes, most_different
 from heedful.models.trace import trace
 from support.tiny_transformers import tiny_batch, tiny_model, tiny_module, tiny_trace, tokenizer_of
@@ -55,7 +55,7 @@ EPS = 0.05
 
 @pytest.fixture(scope="module")
 def two_classes():
-    model = TransformerModel(examined("gpt2", tiny_module("gpt2", num_labels=2), tokenizer_of("gpt2")))
+    model = TransformerModel(load_inspected("gpt2", tiny_module("gpt2", num_labels=2), tokenizer_of("gpt2")))
     with torch.no_grad():
         return model, trace(model, tiny_batch(model))
 
@@ -67,7 +67,7 @@ def check(model, seen, other, eps=EPS):
     assert not attention[~items].any() and (attention >= 0).all()
     with torch.no_grad():
         decoded = model.impose_each(seen.encoded, attention[:, None])[:, 0].softmax(-1)
-    moved = total_variation(decoded, seen.logits.softmax(-1))
+    moved = total_variation_distance(decoded, seen.logits.softmax(-1))
     is_found = other.is_found
     torch.testing.assert_close(moved[is_found], other.tvd[is_found])
     assert (moved[is_found] <= eps).all()
@@ -96,7 +96,7 @@ def test_no_pair_on_a_fine_grid_is_much_better(two_classes):
     tried = pairs.expand(len(items), -1, -1)
     with torch.no_grad():
         predictions = model.impose_each(seen.encoded, tried).softmax(-1)
-    fits = total_variation(predictions, seen.logits.softmax(-1)[:, None].expand_as(predictions)) <= EPS
+    fits = total_variation_distance(predictions, seen.logits.softmax(-1)[:, None].expand_as(predictions)) <= EPS
     fits = fits & ~(tried * ~items[:, None]).any(-1)
     js = js_divergence(tried, seen.attention[:, None].expand_as(tried)).where(fits, 0.0).amax(1)
     assert (other.js >= 0.95 * js).all()

@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from heedful.models.hugging_face.interventions import Change, unchanged
-from heedful.models.hugging_face.single_row_decoder import OneRow, RowState
+from heedful.models.hugging_face.interventions import Intervention, unchanged
+from heedful.models.hugging_face.single_row_decoder import RowState, SingleRowDecoder
 from support.tiny_transformers import tiny_model, tiny_trace
 
 BATCH, HEADS, TIME, SIZE = 2, 3, 5, 4
@@ -20,7 +20,7 @@ def state():
     return RowState(
         weights=weights / weights.sum(-1, keepdim=True),
         values=values,
-        owner=OWNER,
+        word_ids=OWNER,
         count=2,
         entering=torch.zeros(BATCH, 6, dtype=torch.float64),
         earlier=(),
@@ -35,9 +35,9 @@ def test_unchanged_words_and_special_tokens_mix_as_the_tokens_do(state):
 
 def test_several_changes_of_each_text_are_those_of_one_at_a_time(state):
     factors = torch.rand(BATCH, 7, 2, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    together = state.context(Change(factors.flatten(0, 1))).unflatten(0, (BATCH, 7))
+    together = state.context(Intervention(factors.flatten(0, 1))).unflatten(0, (BATCH, 7))
     for variant in range(7):
-        torch.testing.assert_close(together[:, variant], state.context(Change(factors[:, variant])))
+        torch.testing.assert_close(together[:, variant], state.context(Intervention(factors[:, variant])))
 
 
 def test_a_word_without_weight_has_the_mean_value_of_its_pieces(state):
@@ -57,7 +57,7 @@ def test_held_weights_are_constants_and_values_are_not(state):
 
 
 def test_selected_texts(state):
-    change = Change(torch.tensor([[0.0, 1.0], [1.0, 0.5]], dtype=torch.float64))
+    change = Intervention(torch.tensor([[0.0, 1.0], [1.0, 0.5]], dtype=torch.float64))
     part = state.select(torch.tensor([1]))
     torch.testing.assert_close(part.context(change.select(torch.tensor([1]))), state.context(change)[1:])
 
@@ -65,7 +65,7 @@ def test_selected_texts(state):
 @pytest.mark.parametrize("name", ["bert", "gpt2", "bart", "deberta", "xlnet", "albert"])
 def test_only_the_last_block_and_what_follows_is_kept(name):
     classifier = tiny_model(name).classifier
-    assert isinstance(classifier.one_row, OneRow)
+    assert isinstance(classifier.one_row, SingleRowDecoder)
     whole, tail = (
         sum(parameter.numel() for parameter in module.parameters())
         for module in (classifier.network.module, classifier.one_row.network.module)

@@ -2,14 +2,14 @@ import pytest
 
 from heedful.errors import SettingError
 from heedful.models.hugging_face.sites import SCOPES, Site, check_site, parse_scope, parse_site
-from heedful.models.hugging_face.structure import Anatomy, Call, ReadRows
+from heedful.models.hugging_face.structure import Call, ModelStructure, ReadRows
 
 WRITTEN = ("last", "layer:3", "head:3.7", "rollout", "value-norm", "all")
 
 
 def anatomy(layers=6, heads=8, pooled=()):
     calls = tuple(Call(heads, f"layer.{n}", n, is_over_tokens=n not in pooled) for n in range(layers))
-    return Anatomy(calls, ReadRows(0), padding_is_ignored=True, is_time_first=False)
+    return ModelStructure(calls, ReadRows(0), padding_is_ignored=True, is_time_first=False)
 
 
 @pytest.mark.parametrize("written", WRITTEN)

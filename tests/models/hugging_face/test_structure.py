@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 from heedful.errors import SettingError
-from heedful.models.hugging_face import examined
+from heedful.models.hugging_face import load_inspected
 from heedful.models.hugging_face.network import Inputs
 from heedful.models.hugging_face.structure import ReadRows, blocks_of, check_rows
 from support.tiny_transformers import CONFIGS, WITHOUT_SYMBOLS, tiny_model, tiny_module, tiny_tokenizer, transformers
@@ -49,10 +49,10 @@ def test_windowed_and_pooled_attention_is_refused():
     config = transformers.LongformerConfig(**sizes, vocab_size=20, attention_window=4, num_labels=2, pad_token_id=0)
     longformer = transformers.AutoModelForSequenceClassification.from_config(config)
     with pytest.raises(SettingError, match="LongformerForSequenceClassification is windowed, pooled or of another"):
-        examined("x", longformer, tiny_tokenizer())
+        load_inspected("x", longformer, tiny_tokenizer())
     pooled = tiny_module("funnel", block_sizes=[1, 1])
     with pytest.raises(SettingError, match=r"weights of shape .* for 8 tokens could be seen"):
-        examined("x", pooled, tiny_tokenizer())
+        load_inspected("x", pooled, tiny_tokenizer())
 
 
 def test_a_text_in_which_another_row_is_read_is_refused():

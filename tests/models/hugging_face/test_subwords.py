@@ -16,13 +16,13 @@ def names(window):
 def test_the_pieces_of_a_word_belong_to_it():
     (window,) = PieceReader(tiny_tokenizer(), None).read(["the", "unlikely", "film", "."])
     assert names(window) == ["[CLS]", "the", "un", "##like", "##ly", "film", ".", "[SEP]"]
-    assert window.owner == (-1, 0, 1, 1, 1, 2, 3, -1)
+    assert window.word_ids == (-1, 0, 1, 1, 1, 2, 3, -1)
 
 
 def test_a_word_without_pieces_is_unknown():
     (window,) = PieceReader(tiny_tokenizer(), None).read(["film", "\u0000", "is"])
     assert names(window) == ["[CLS]", "film", "[UNK]", "is", "[SEP]"]
-    assert window.owner == (-1, 0, 1, 2, -1)
+    assert window.word_ids == (-1, 0, 1, 2, -1)
 
 
 def test_longer_texts_are_read_in_windows_of_whole_words():
@@ -32,7 +32,7 @@ def test_longer_texts_are_read_in_windows_of_whole_words():
         ["un", "##like", "##ly", "good"],
         ["plot", "bad"],
     ]
-    assert [window.owner[1:-1] for window in windows] == [(0, 1), (2, 2, 2, 3), (4, 5)]
+    assert [window.word_ids[1:-1] for window in windows] == [(0, 1), (2, 2, 2, 3), (4, 5)]
     assert all(len(window.pieces) <= 6 for window in windows)
 
 
@@ -60,7 +60,7 @@ def test_spaces_inside_pieces_are_no_part_of_the_word_before(byte_level):
     (window,) = PieceReader(byte_level, None).read(["ab", "ba", "ab"])
     pieces = byte_level.convert_ids_to_tokens(list(window.pieces))
     assert pieces == ["\u0120ab", "\u0120", "b", "a", "\u0120ab"]
-    assert window.owner == (0, -1, 1, 1, 2)
+    assert window.word_ids == (0, -1, 1, 1, 2)
 
 
 def test_whole_words_are_pieces_that_stand_alone(byte_level):
@@ -81,7 +81,7 @@ def reader():
 def test_pieces_belong_to_words_and_special_tokens_to_none(reader):
     text = reader.read("Unlikely film, BADISH!")
     assert text.words == ("Unlikely", "film", ",", "BADISH", "!")
-    assert text.owner == (-1, 0, 0, 0, 1, 2, 3, 3, 4, -1)
+    assert text.word_ids == (-1, 0, 0, 0, 1, 2, 3, 3, 4, -1)
     assert text.spans == ((0, 8), (9, 13), (13, 14), (15, 21), (21, 22)) and not text.is_cut
     # An unknown word is a word.
     assert text.tokens[-2] == VOCABULARY["[UNK]"]
@@ -90,14 +90,14 @@ def test_pieces_belong_to_words_and_special_tokens_to_none(reader):
 def test_the_second_text_of_a_pair_is_another_segment(reader):
     text = reader.read("the film", "film is good")
     assert text.words == ("the", "film", "film", "is", "good") and text.second == 2
-    assert text.owner == (-1, 0, 1, -1, 2, 3, 4, -1)
+    assert text.word_ids == (-1, 0, 1, -1, 2, 3, 4, -1)
     assert [number // SIZE for number in text.tokens] == [0, 0, 0, 0, 1, 1, 1, 1]
     assert [number % SIZE for number in text.tokens][:3] == [2, VOCABULARY["the"], VOCABULARY["film"]]
 
 
 def test_symbols_of_the_model_are_no_words_even_where_the_text_has_them(reader):
     text = reader.read("the [SEP] film")
-    assert text.words == ("the", "film") and text.owner == (-1, 0, -1, 1, -1)
+    assert text.words == ("the", "film") and text.word_ids == (-1, 0, -1, 1, -1)
 
 
 def test_longer_texts_are_cut():
@@ -119,7 +119,7 @@ def test_a_tokenizer_that_takes_a_text_for_one_word_is_told_apart_by_spaces():
     fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer)
     text = TextReader.of(fast, tiny_module("llama"), vocabulary=SIZE).read("ab b aab")
     assert text.words == ("ab", "b", "aab")
-    assert text.owner == (0, 0, 1, 1, 2, 2, 2)
+    assert text.word_ids == (0, 0, 1, 1, 2, 2, 2)
 
 
 def test_byte_level_words_are_named_without_their_space():
@@ -127,7 +127,7 @@ def test_byte_level_words_are_named_without_their_space():
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer)
     text = TextReader.of(fast, tiny_module("gpt2"), vocabulary=SIZE).read("ab ba")
-    assert text.words == ("ab", "ba") and text.owner == (0, 0, 1, 1, 1)
+    assert text.words == ("ab", "ba") and text.word_ids == (0, 0, 1, 1, 1)
 
 
 def test_limits_are_those_of_tokenizer_and_model():

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from heedful.errors import DataError, SettingError
-from heedful.models.hugging_face import examined, read_texts
+from heedful.models.hugging_face import load_inspected, read_texts
 from heedful.models.hugging_face.tokenized_texts import TOKENS, by_length
 from heedful.types import Example
 from support.tiny_transformers import TEXTS, tiny_model, tiny_module, tiny_tokenizer
@@ -17,7 +17,7 @@ def test_texts_come_shortest_first_with_their_numbers_and_classes(classifier):
     (batch,) = read_texts(classifier, TEXTS, [2, 1, 0]).batches()
     assert batch.index.tolist() == [2, 0, 1] and batch.labels.tolist() == [0, 2, 1]
     assert batch.mask.sum(1).tolist() == [4, 11, 11]
-    assert torch.equal(batch.attendable, batch.sentence >= 0)
+    assert torch.equal(batch.attendable_mask, batch.sentence >= 0)
     assert batch.sentence[0].tolist()[:5] == [-1, 0, 1, -1, -1]
 
 
@@ -34,7 +34,7 @@ def test_batches_can_be_read_again(classifier):
 
 
 def test_what_was_done_to_the_texts_is_counted_and_said():
-    short = examined("short", tiny_module("bert"), tiny_tokenizer(), longest=6)
+    short = load_inspected("short", tiny_module("bert"), tiny_tokenizer(), longest=6)
     texts = read_texts(short, [*TEXTS, "", "  "], [0] * 5)
     assert (texts.cut, texts.empty, texts.chosen) == (2, 2, (0, 1, 2))
     assert texts.notes == (

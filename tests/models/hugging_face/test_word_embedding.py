@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from heedful.attribution import leave_one_out, logits_of_parts
+from heedful.attribution import leave_one_out, logits_of_subsets
 from heedful.data.tokenizer import END, SPECIAL, START, UNKNOWN
 from heedful.errors import SettingError
 from heedful.models.attention_model import LinearAttentionModel, build_model
@@ -36,8 +36,8 @@ def batch_of(*texts, framed=False):
     longest = max(map(len, rows))
     tokens = torch.tensor([[*row, *[0] * (longest - len(row))] for row in rows])
     mask = torch.arange(longest) < torch.tensor([[len(row)] for row in rows])
-    attendable = mask & (tokens != START) & (tokens != END)
-    return Batch(torch.arange(len(rows)), tokens, mask, attendable, torch.zeros(len(rows), dtype=torch.long))
+    attendable_mask = mask & (tokens != START) & (tokens != END)
+    return Batch(torch.arange(len(rows)), tokens, mask, attendable_mask, torch.zeros(len(rows), dtype=torch.long))
 
 
 either = pytest.mark.parametrize("finetune", [False, True])
@@ -90,7 +90,7 @@ def test_a_word_that_is_left_out_is_never_read(encoder, finetune):
     kept = model.decode(replace(seen.encoded, hidden=seen.encoded.hidden), (reweighed / reweighed.sum()).expand(2, 4))
     assert not torch.allclose(without[0, 0], kept[0], atol=1e-4)
     keep = torch.tensor([[[True, False, True, True]], [[True, True, False, False]]])
-    torch.testing.assert_close(logits_of_parts(model, seen, keep)[0, 0], without[0, 1], rtol=0, atol=1e-6)
+    torch.testing.assert_close(logits_of_subsets(model, seen, keep)[0, 0], without[0, 1], rtol=0, atol=1e-6)
 
 
 def test_a_frozen_transformer_is_no_part_of_the_model(encoder):

@@ -71,7 +71,7 @@ def test_each_adversary_has_a_value_and_those_with_fewer_are_padded():
     assert all(entry.ours is not None for _, entries in table.rows for entry in entries)
 
 
-def test_lines_by_lambda_have_the_colours_of_the_base_models():
+def test_lines_by_lambda_have_the_colors_of_the_base_models():
     chart = STUDY.figures(results_of(STUDY), {})[1].chart.to_json()
     assert '"by lambda"' not in chart
     assert '"kind": "line"' in chart

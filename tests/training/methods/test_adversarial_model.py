@@ -12,7 +12,7 @@ from scipy.spatial.distance import jensenshannon
 from heedful.battery.adversarial_models import constant_adversary
 from heedful.data import load
 from heedful.data.batching import encode_split
-from heedful.measures import js_divergence, total_variation
+from heedful.measures import js_divergence, total_variation_distance
 from heedful.models.trace import trace
 from heedful.settings import DataSettings, NetworkSettings, Run, TrainingSettings
 from heedful.settings.validation import update_settings
@@ -260,7 +260,7 @@ def moved(trained: Trained, base: Trained, dataset: Dataset, split: str = "test"
     ours, other = (outputs(t.model, encode_split(getattr(dataset, split), t.words)) for t in (trained, base))
     pairs = zip(ours.attention, other.attention, strict=True)
     js = torch.stack([js_divergence(p, q) for p, q in pairs]).mean()
-    return float(js), float(total_variation(ours.logits.softmax(-1), other.logits.softmax(-1)).mean())
+    return float(js), float(total_variation_distance(ours.logits.softmax(-1), other.logits.softmax(-1)).mean())
 
 
 # Five seeds each: the mean divergence went from 0.24 to 0.27 (average) and from 0.17 to 0.64 or more (bilstm), the TVD

@@ -36,7 +36,7 @@ def test_differences_of_one_length_would_give_adversarial_training_back():
     """Why the differences keep their size: two items are equally far from each other, so both methods are the same."""
     model, batch = make(), make_batch()
     two = batch.__class__(
-        batch.index[:1], batch.tokens[:1, :2], batch.mask[:1, :2], batch.attendable[:1, :2], batch.labels[:1]
+        batch.index[:1], batch.tokens[:1, :2], batch.mask[:1, :2], batch.attendable_mask[:1, :2], batch.labels[:1]
     )
     seen = trace(model, two)
     size = 1.0

@@ -8,7 +8,7 @@ import torch
 from heedful.data.batching import collate, encode_split
 from heedful.exact import expected_permuted_js
 from heedful.measures import js_divergence
-from heedful.models.trace import reread, trace
+from heedful.models.trace import rerun, trace
 from heedful.training.loop import train
 from heedful.training.methods.consistency import consistency, relative_move, shuffled_js
 from heedful.training.methods.vanilla import vanilla
@@ -36,7 +36,7 @@ def test_it_is_what_a_plain_loop_over_texts_finds():
         own = seen.attention[row, :length].tolist()
         change = torch.zeros_like(seen.embedded)
         change[row, :length] = noise[row, :length]
-        moved = js(own, reread(model, seen, change).attention[row, :length].tolist())
+        moved = js(own, rerun(model, seen, change).attention[row, :length].tolist())
         shifts = [js(own, own[shift:] + own[:shift]) for shift in range(length)]  # each weight on each item once
         shuffled = sum(shifts) / length
         term = moved / (moved + shuffled) if length > 1 else 0.0
@@ -113,7 +113,7 @@ def test_training_steadies_attention_and_leaves_it_uneven():
         model, split = run.model.eval(), encode_split(data.test, run.words)
         seen = trace(model, collate(split, range(len(data.test))))
         noise = torch.randn(seen.embedded.shape, generator=drawn()) * seen.batch.mask[..., None]
-        moved = js_divergence(reread(model, seen, noise).attention, seen.attention, seen.encoded.items)
+        moved = js_divergence(rerun(model, seen, noise).attention, seen.attention, seen.encoded.items)
         shuffled = expected_permuted_js(seen.attention, seen.encoded.items)
         return (moved.mean() / shuffled.mean()).item(), shuffled.mean().item()
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from heedful.attacks import Ball, draw
-from heedful.models.trace import reread, trace
+from heedful.models.trace import rerun, trace
 from heedful.training.methods.seat_code import seat_code
 from heedful.training.methods.word_at import word_at
 from support.models import make, make_batch
@@ -46,6 +46,6 @@ def test_the_clamp_moves_embeddings_far_beyond_a_small_radius():
     plain = seat_code(model, seen, None, torch.Generator(), **options)
     clamped = seat_code(model, seen, None, torch.Generator(), clamp=True, **options)
     cut = seen.embedded.clamp(0, 1)
-    worst = reread(model, seen, cut - seen.embedded).logits
+    worst = rerun(model, seen, cut - seen.embedded).logits
     wanted = torch.nn.functional.cross_entropy(worst, batch.labels, reduction="none")
     torch.testing.assert_close(clamped - plain / 2, wanted, atol=1e-12, rtol=0)

@@ -15,21 +15,21 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from heedful.auditing.prepared import OwnModel, PreparedAudit, prepare_audit
+from heedful.auditing.prepared import CustomModel, PreparedAudit, prepare_audit
 from heedful.auditing.validation import first_line, named, validate_batches
 from heedful.errors import SettingError
 from heedful.jobs.request import AuditRequest
 from heedful.settings import AuditSettings
-from heedful.settings.comparison_models import Companions
+from heedful.settings.comparison_models import ComparisonModels
 from heedful.types import Batch, Model
 
 PLACE = re.compile(r"(?P<file>.+\.py):(?P<function>[^\W\d]\w*)")
-KNOWN = ("model", "data", *(field.name for field in fields(OwnModel)))
+KNOWN = ("model", "data", *(field.name for field in fields(CustomModel)))
 RETURNS = "a dict with `model` and `data`, a list of batches, and if you like words, name and labels"
 
 
 @dataclass(frozen=True)
-class LoadedOwnModel:
+class LoadedCustomModel:
     """What the function of a user returned.
 
     Args:
@@ -39,7 +39,7 @@ class LoadedOwnModel:
 
     model: Model
     batches: Sequence[Batch]
-    described: OwnModel
+    described: CustomModel
     key: str
     fingerprint: str
 
@@ -49,13 +49,13 @@ class LoadedOwnModel:
 
     def prepare(self, settings: AuditSettings, device: str | None = None) -> PreparedAudit:
         """The audit of it, ready to be made."""
-        return prepare_audit(self.model, self.batches, settings, Companions(), own=self.described, device=device)
+        return prepare_audit(self.model, self.batches, settings, ComparisonModels(), own=self.described, device=device)
 
 
-def is_own_model(name: str) -> bool:
+def is_custom(name: str) -> bool:
     """Whether a name is FILE.py:FUNCTION.
 
-    >>> is_own_model("models/bag.py:load"), is_own_model("hf:owner/name"), is_own_model("bag.py")
+    >>> is_custom("models/bag.py:load"), is_custom("hf:owner/name"), is_custom("bag.py")
     (True, False, False)
     """
     return PLACE.fullmatch(name) is not None
@@ -67,7 +67,7 @@ def absolute_own(name: str) -> str:
     return f"{Path(file).expanduser().resolve()}:{function}"
 
 
-def load_own(name: str) -> LoadedOwnModel:
+def load_custom(name: str) -> LoadedCustomModel:
     """What the function returns that FILE.py:FUNCTION names, checked."""
     path, _, function = absolute_own(name).rpartition(":")
     returned = _call(Path(path), function)
@@ -76,9 +76,9 @@ def load_own(name: str) -> LoadedOwnModel:
     if unknown := [str(each) for each in returned if each not in KNOWN]:
         raise SettingError(f"{name} must return {RETURNS}; '{unknown[0]}' is none of them.")
     model, batches = returned["model"], validate_batches(returned["data"])
-    described = OwnModel(**{part: value for part, value in returned.items() if part not in ("model", "data")})
+    described = CustomModel(**{part: value for part, value in returned.items() if part not in ("model", "data")})
     key = hashlib.sha256(Path(path).read_bytes() + function.encode() + _weights(model)).hexdigest()[:16]
-    return LoadedOwnModel(model, batches, described, key, _fingerprint(batches))
+    return LoadedCustomModel(model, batches, described, key, _fingerprint(batches))
 
 
 def _call(path: Path, function: str) -> Any:

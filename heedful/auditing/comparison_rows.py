@@ -11,26 +11,28 @@ from heedful.auditing.shards import Shard, join_facts, sorted_examples, sorted_o
 from heedful.auditing.subject import Subject, float64_eval_copy
 from heedful.battery import PAIRS
 from heedful.battery.adversarial_models import REACHABLE, TRAINED, distance_from_constant, reachable, reached
-from heedful.errors import pick
+from heedful.errors import lookup
 from heedful.schema import ROWS
 from heedful.settings import AuditSettings
-from heedful.settings.comparison_models import Companions
+from heedful.settings.comparison_models import ComparisonModels
 from heedful.types import Batch, Findings, Model, Trace
 
 
-def companion_rows(subject: Subject, companions: Companions[Subject], settings: AuditSettings) -> list[pl.DataFrame]:
+def companion_rows(
+    subject: Subject, comparison_models: ComparisonModels[Subject], settings: AuditSettings
+) -> list[pl.DataFrame]:
     """The rows of every test that compares the audited model with others of its kind on the same texts."""
     parts = []
-    if companions.retrained is not None:
-        parts.append(pair_rows("uniform_retrained", subject, [companions.retrained], settings))
-    if companions.seeds:
-        parts.append(pair_rows("seeds", subject, companions.seeds, settings))
+    if comparison_models.retrained is not None:
+        parts.append(pair_rows("uniform_retrained", subject, [comparison_models.retrained], settings))
+    if comparison_models.seeds:
+        parts.append(pair_rows("seeds", subject, comparison_models.seeds, settings))
     return parts
 
 
 def pair_rows(test: str, subject: Subject, others: Sequence[Subject], settings: AuditSettings) -> pl.DataFrame:
     """The rows of a test that compares a model with others on the same texts."""
-    compare = pick("test of several models", test, PAIRS).function
+    compare = lookup("test of several models", test, PAIRS).function
     shown = shown_texts(subject, settings)
     parts = []
     for seen, *traces in _traces((subject, *others)):

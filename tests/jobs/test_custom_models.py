@@ -14,7 +14,7 @@ from heedful.jobs.audit_parts import ensure_prepared
 from heedful.jobs.request import AuditSource, PartRequest
 from heedful.jobs.work import audit_part
 from heedful.report import read_audit
-from heedful.runs.own_models import absolute_own, is_own_model, load_own
+from heedful.runs.custom_models import absolute_own, is_custom, load_custom
 from heedful.settings import AuditSettings
 
 PAGE = Path(__file__).parents[2] / "docs" / "large-audits.md"
@@ -32,27 +32,27 @@ def bag(tmp_path, monkeypatch):
 
 
 def test_a_file_is_the_same_model_and_texts_each_time(bag, tmp_path):
-    first, again = load_own(bag), load_own(absolute_own(bag))
+    first, again = load_custom(bag), load_custom(absolute_own(bag))
     assert (first.key, first.fingerprint) == (again.key, again.fingerprint)
     path = tmp_path / "bag.py"
     path.write_text(path.read_text().replace("manual_seed(0)", "manual_seed(1)"))
-    other = load_own(bag)
+    other = load_custom(bag)
     assert first.key != other.key and first.fingerprint != other.fingerprint
 
 
 def test_its_audit_is_that_of_the_object(bag, tmp_path):
-    loaded = load_own(bag)
+    loaded = load_custom(bag)
     place = ensure_prepared(loaded.request(QUICK), lambda: loaded.prepare(QUICK), tmp_path / "audits")
     described = {"name": "bag of words", "labels": ("no", "yes")}
     assert read_audit(place).rows.equals(audit(loaded.model, loaded.batches, QUICK, **described).rows)
 
 
 def test_a_worker_refuses_a_file_that_returns_something_else(bag, tmp_path):
-    request = load_own(bag).request(QUICK)
+    request = load_custom(bag).request(QUICK)
     asked = PartRequest(audit=request, part="00000", source=AuditSource(own=absolute_own(bag)))
     assert json.loads(audit_part(asked.model_dump_json(), {})["facts.json"])["texts"] == 128
     (tmp_path / "twin.py").write_text((tmp_path / "bag.py").read_text().replace("manual_seed(0)", "manual_seed(1)"))
-    other = load_own(bag).request(AuditSettings(tests=("uniform",)))
+    other = load_custom(bag).request(AuditSettings(tests=("uniform",)))
     asked = PartRequest(audit=other, part="00000", source=AuditSource(own=absolute_own("twin.py:load")))
     with pytest.raises(SettingError, match="returns something else on the worker"):
         audit_part(asked.model_dump_json(), {})
@@ -72,13 +72,13 @@ def test_a_worker_refuses_a_file_that_returns_something_else(bag, tmp_path):
 def test_what_is_wrong_with_a_file_is_a_sentence(tmp_path, code, words):
     (tmp_path / "mine.py").write_text(code)
     with pytest.raises(SettingError, match=re.escape(words)):
-        load_own(f"{tmp_path}/mine.py:load")
+        load_custom(f"{tmp_path}/mine.py:load")
 
 
 def test_a_file_that_is_not_there_is_a_sentence(tmp_path):
     with pytest.raises(SettingError, match="must name a file that is there"):
-        load_own(f"{tmp_path}/mine.py:load")
-    assert not is_own_model("mine.py") and is_own_model("a/mine.py:load")
+        load_custom(f"{tmp_path}/mine.py:load")
+    assert not is_custom("mine.py") and is_custom("a/mine.py:load")
 
 
 def invoke(*arguments):

@@ -8,7 +8,7 @@ from heedful.auditing.audit import audit
 from heedful.battery.adversarial_models import family
 from heedful.jobs.planning import adversary_of
 from heedful.settings import AuditSettings
-from heedful.settings.comparison_models import Companions
+from heedful.settings.comparison_models import ComparisonModels
 from heedful.settings.validation import update_settings
 from heedful.training.loop import train
 from heedful.verdict.scoring import columns_of
@@ -32,7 +32,7 @@ def adversaries(base):
 @pytest.fixture(scope="module")
 def finished(base, adversaries):
     """An audit beside its adversaries."""
-    return audit(base, toy(), ONLY, Companions(adversaries=adversaries))
+    return audit(base, toy(), ONLY, ComparisonModels(adversaries=adversaries))
 
 
 def made_again(finished):
@@ -82,7 +82,7 @@ def test_only_a_token_wise_model_has_a_cap_by_type(base, finished):
 
 
 def test_an_adversary_that_is_the_model_itself_has_no_score(base):
-    same = audit(base, toy(), ONLY, Companions(adversaries=(base,)))
+    same = audit(base, toy(), ONLY, ComparisonModels(adversaries=(base,)))
     assert line_of(same, "attefa").score is None
 
 
@@ -90,7 +90,7 @@ def test_three_classes_have_no_frozen_optimum_and_the_question_is_not_asked():
     three = toy(labels=("bad", "good", "odd"))
     base = train(changed(training__epochs=2), three)
     adversary = train(adversary_of(base.run, 1, SHORT), three, reference=base)
-    finished = audit(base, three, ONLY, Companions(adversaries=(adversary,)))
+    finished = audit(base, three, ONLY, ComparisonModels(adversaries=(adversary,)))
     names = {line.name for line in finished.lines}
     assert "attefa" in names and "attefa_frozen" not in names
     assert line_of(finished, "attefa").value is not None
@@ -99,14 +99,14 @@ def test_three_classes_have_no_frozen_optimum_and_the_question_is_not_asked():
 
 def test_the_same_model_from_other_seeds_adds_its_rows(base):
     other = train(changed(training__epochs=6, network__encoder=base.run.network.encoder, seed=5), toy())
-    rows = audit(base, toy(), ONLY, Companions(seeds=(other,))).rows
+    rows = audit(base, toy(), ONLY, ComparisonModels(seeds=(other,))).rows
     largest = rows.filter((pl.col("test") == "seeds") & (pl.col("measure") == "max_js"))["value"]
     assert (largest > 0).all()
 
 
 def test_shown_texts_have_the_attention_of_another_seed(base):
     other = train(update_settings(base.run, {"seed": 5}), toy())
-    beside = audit(base, toy(), AuditSettings(tests=("prediction",), shown=3), Companions(seeds=(other,)))
+    beside = audit(base, toy(), AuditSettings(tests=("prediction",), shown=3), ComparisonModels(seeds=(other,)))
     alone = audit(other, toy(), AuditSettings(tests=("prediction",), shown=3))
     mine = beside.rows.filter(measure="seed_attention").sort("example", "item")
     theirs = alone.rows.filter(measure="attention").sort("example", "item")
@@ -115,7 +115,7 @@ def test_shown_texts_have_the_attention_of_another_seed(base):
 
 
 def test_the_same_model_from_other_seeds_is_asked_about_stability(base):
-    same = audit(base, toy(), ONLY, Companions(seeds=(base, base)))
+    same = audit(base, toy(), ONLY, ComparisonModels(seeds=(base, base)))
     line = line_of(same, "seeds")
     assert line.group == "stability"
     assert line.value == pytest.approx(line.best) and line.floor == 0  # attention has not moved at all
@@ -123,20 +123,24 @@ def test_the_same_model_from_other_seeds_is_asked_about_stability(base):
 
 def test_a_retrained_model_adds_its_line(base):
     other = train(update_settings(base.run, {"network.attention": "uniform"}), toy())
-    beside = audit(base, toy(), ONLY, Companions(retrained=other))
+    beside = audit(base, toy(), ONLY, ComparisonModels(retrained=other))
     lost = base.scores["test"]["accuracy"] - other.scores["test"]["accuracy"]
     assert line_of(beside, "uniform_retrained").value == pytest.approx(lost)
 
 
-COMPANIONS = Companions(retrained=1, seeds=(2, 3), adversaries=(4,), reference=5)
+COMPANIONS = ComparisonModels(retrained=1, seeds=(2, 3), adversaries=(4,), reference=5)
 
 
 def test_companions_are_listed_by_role_and_the_reference_last():
     assert COMPANIONS.by_role() == {"retrained": (1,), "seed": (2, 3), "adversary": (4,)}
     assert list(COMPANIONS) == [1, 2, 3, 4, 5]
-    assert list(Companions()) == [] and Companions().by_role() == {"retrained": (), "seed": (), "adversary": ()}
+    assert list(ComparisonModels()) == [] and ComparisonModels().by_role() == {
+        "retrained": (),
+        "seed": (),
+        "adversary": (),
+    }
 
 
 def test_companions_can_be_made_into_something_else():
-    assert COMPANIONS.map(str) == Companions("1", ("2", "3"), ("4",), "5")
-    assert Companions().map(str) == Companions()
+    assert COMPANIONS.map(str) == ComparisonModels("1", ("2", "3"), ("4",), "5")
+    assert ComparisonModels().map(str) == ComparisonModels()
