@@ -55,8 +55,8 @@ def mean_interval(values: Measured, *, level: float = LEVEL) -> Estimate:
     Student's t interval with the variance of crossed seeds and texts (`two_way_variance.Crossed`), its ends moved
     toward the longer tail if the values are skewed (`skew_corrected_interval`). If every value is 0 or 1 the mean is a
     share, and the interval is Agresti and Coull's (1998, Approximate is better than "exact" for interval estimation of
-    binomial proportions), for the number of independent texts that would give the same variance. With fewer than two texts the
-    spread is unknown: low and high are NaN.
+    binomial proportions), for the number of independent texts that would give the same variance. With fewer than two
+    texts the spread is unknown: low and high are NaN.
 
     >>> mean_interval(torch.tensor([1.0, 2.0, 3.0, torch.nan]))  # 2 -+ 4.303 x 0.577
     Estimate(value=2.0, low=-0.484..., high=4.484..., n=3)
