@@ -30,6 +30,11 @@ def cell(data="sst2", method="additive", **columns):
     return made_cell(data, "bilstm", method, columns={name.replace("__", "."): v for name, v in columns.items()})
 
 
+def figure_of(*claims):
+    """The figures of these claims."""
+    return claims_figure({claim.id: claim for claim in claims}, [claim.id for claim in claims], "x", HEADING)
+
+
 def test_a_frame_has_a_row_for_each_text_and_seed():
     frame = text_frame([cell(a__x=near(0.5, seeds=2)), cell(a__y=0.1)], {"a.x": "value"})
     assert len(frame) == 2 * TEXTS
@@ -48,7 +53,7 @@ def test_nothing_is_drawn_of_what_was_not_measured():
     assert histogram_figure(empty, "a.x", "x", (0.0, 1.0), HEADING) == []
     assert by_largest_figure(empty, "a.x", "x", HEADING) == []
     assert measures_figure(empty, {"a.x": "x"}, "x", HEADING) == []
-    assert claims_figure([CLAIM], "x", HEADING) == []
+    assert figure_of(CLAIM) == []
 
 
 def test_undefined_values_are_not_drawn():
@@ -80,22 +85,22 @@ def test_of_many_panels_the_extreme_means_are_described():
 
 def test_a_figure_of_claims_has_a_mark_for_each_part():
     parts = {"sst2": Part(near(0.2)), "imdb": Part(near(0.3))}
-    (figure,) = claims_figure([claim_rule.test_claim(CLAIM, parts)], "difference", HEADING)
+    (figure,) = figure_of(claim_rule.test_claim(CLAIM, parts))
     assert figure.alt == "A figure. x - y: sst2 0.2, imdb 0.3."
 
 
 def test_what_a_figure_of_claims_cuts_off_is_named_in_its_caption():
     alike = {f"set {place}": Part(near(0.2 + 0.01 * place)) for place in range(6)}
-    (whole,) = claims_figure([claim_rule.test_claim(CLAIM, alike)], "difference", HEADING)
+    (whole,) = figure_of(claim_rule.test_claim(CLAIM, alike))
     assert whole.caption == "Means over texts and seeds, with their 95 % intervals."
-    (cut,) = claims_figure([claim_rule.test_claim(CLAIM, {**alike, "imdb": Part(near(30.0))})], "difference", HEADING)
+    (cut,) = figure_of(claim_rule.test_claim(CLAIM, {**alike, "imdb": Part(near(30.0))}))
     assert cut.caption == f"{whole.caption} Arrows: beyond the axis. imdb (x - y): 30.0 (30.0 to 30.0)."
 
 
 def test_claims_that_measure_different_things_have_different_names_in_the_legend():
     long = [f"tau of gradient and leave-one-out - tau of attention and {other}" for other in ("gradient", "loo")]
     made = [replace(CLAIM, id=f"claim_{place}", measured=name) for place, name in enumerate(long)]
-    (figure,) = claims_figure([claim_rule.test_claim(claim, {"sst2": Part(near(0.2))}) for claim in made], "x", HEADING)
+    (figure,) = figure_of(*(claim_rule.test_claim(claim, {"sst2": Part(near(0.2))}) for claim in made))
     drawn = to_svg(figure)
     for name in long:
         assert drawn.count(f">{name}</text>") == 1

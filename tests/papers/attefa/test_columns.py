@@ -5,7 +5,7 @@ from math import log
 import pytest
 import torch
 
-from heedful.papers.attefa.columns import (
+from heedful.papers.attefa.claims import (
     attefa_by_adversary,
     best_attefa,
     distance_between_clusters,

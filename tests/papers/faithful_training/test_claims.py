@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from heedful.papers import STUDIES
-from heedful.papers.faithful_training.columns import RECIPES
+from heedful.papers.faithful_training.claims import RECIPES
 from support.synthetic_results import made_cell, made_results, share, verdict_of
 
 STUDY = STUDIES["heedable"]

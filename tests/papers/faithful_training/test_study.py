@@ -3,7 +3,7 @@
 import torch
 
 from heedful.papers import STUDIES
-from heedful.papers.faithful_training.columns import RECIPES, chosen_recipe
+from heedful.papers.faithful_training.claims import RECIPES, chosen_recipe
 from heedful.papers.faithful_training.study import METHODS
 from heedful.settings import Run
 from heedful.training.methods import METHODS as KNOWN

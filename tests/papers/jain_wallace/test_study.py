@@ -1,5 +1,5 @@
 from heedful.papers import STUDIES, reproduction
-from heedful.papers.jain_wallace.columns import near_cap
+from heedful.papers.jain_wallace.study import near_cap
 from heedful.papers.reproduction import Results
 from support.synthetic_results import made_cell, near, results_of
 

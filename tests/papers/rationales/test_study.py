@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from heedful.papers import STUDIES
-from heedful.papers.rationales.columns import iou_f1, saved
+from heedful.papers.rationales.study import iou_f1, saved
 from support.synthetic_results import known, made_cell, made_results, results_of
 
 STUDY = STUDIES["rationales"]

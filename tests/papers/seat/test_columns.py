@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from heedful.papers.seat.columns import largest_relative_to_uniform, printed_comprehensiveness, printed_tvd
+from heedful.papers.seat.claims import largest_relative_to_uniform, printed_comprehensiveness, printed_tvd
 from support.synthetic_results import known, made_cell
 
 
