@@ -1,16 +1,15 @@
 """What is claimed of diverse states, and what we claim of the recipe that dev texts choose."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import nan
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict
 
 from heedful import battery
 from heedful.battery.question import Columns, Question, Values
 from heedful.jobs.improving import ALONE
-from heedful.measures import Estimate, difference_interval, mean_interval
+from heedful.measures import mean_interval
 from heedful.papers.charts import planes
 from heedful.papers.claim_rule import Part, judge_claims, paired, part_of
 from heedful.papers.reproduction import Cell, Claim, Results
@@ -19,152 +18,6 @@ from heedful.report.figure import Figure
 from heedful.schema import Line
 from heedful.settings import Option, OptionValue
 from heedful.verdict.scoring import is_asked, verdict_lines
-
-# Scores of a training method in this study, which method is chosen by them, and the frontier of accuracy and score.
-
-QUESTIONS = (
-    "gradient_agreement",
-    "leave_one_out_agreement",
-    "erase_until_flip",
-    "comprehensiveness",
-    "sufficiency",
-    "embedding_attack",
-    "seeds",
-)
-"""Whose scores make up the mean: whether attention matters to the answer, and whether it would be the same again."""
-ASKED = tuple(question for question in battery.QUESTIONS if question.name in QUESTIONS)
-TESTS = (
-    "gradient_agreement",
-    "leave_one_out_agreement",
-    "erase_until_flip",
-    "comprehensiveness_sufficiency",
-    "embedding_attack",
-    "shape",
-)
-"""The tests that these questions, sharpness and evenness need; other seeds are companions of an audit."""
-OPTIONS: dict[str, dict[str, OptionValue]] = {"embedding_attack": {"radii": (0.05,)}}
-"""Of these tests: noise as large as SEAT's largest."""
-CORRECT_ROWS = "prediction.correct"
-LEAST = 0.01
-"""The smallest distance between floor and best that a score is taken of."""
-
-
-MAX_ACCURACY_DROP = 0.005
-"""Accuracy that may be lost: half a point."""
-LEAST_SHARP = 0.5
-"""The share of the own way's sharpness that must be left: even attention is stable, and says nothing."""
-
-
-class RecipeScores(BaseModel):
-    """A training method, over texts and seeds.
-
-    Args:
-        name: in words.
-        options: of the method; empty for the run's own way.
-        runs: keys of its trainings.
-        lost, lost_low, lost_high: accuracy lost against the run's own way, with the 95 % interval of texts and seeds.
-        scores: of each question, 0 the floor and 1 the best possible.
-        sharpness: the largest weight x the number of words, 1 for even weights; `evenness`, entropy / the largest.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null")
-
-    name: str
-    options: dict[str, Option] = {}
-    runs: tuple[str, ...] = ()
-    accuracy: float
-    lost: float = 0.0
-    lost_low: float = 0.0
-    lost_high: float = 0.0
-    scores: dict[str, float]
-    sharpness: float
-    evenness: float
-
-    @property
-    def mean(self) -> float:
-        """The mean score: each question counts from 0 to 1, so that none makes up for the others or outweighs them.
-
-        A question without an answer counts 0: else a way to train would gain by making it meaningless.
-        """
-        counted = [min(max(score, 0.0), 1.0) if score == score else 0.0 for score in self.scores.values()]
-        return sum(counted) / len(counted) if counted else nan
-
-
-def score_recipe(
-    name: str,
-    columns: Columns,
-    own_way: Columns | None = None,
-    *,
-    options: Mapping[str, Option] | None = None,
-    runs: Sequence[str] = (),
-) -> RecipeScores:
-    """Scores of a training method, from its audits.
-
-    Args:
-        columns: of all seeds, as `verdict.scoring.columns_of` makes them.
-        own_way: those of the run's own way to train, on the same texts, to take the accuracy lost against.
-    """
-    scores = {question.name: _score(question, columns) for question in ASKED if is_asked(question, columns)}
-    lost = Estimate(0.0, 0.0, 0.0, 0) if own_way is None else _lost(own_way[CORRECT_ROWS], columns[CORRECT_ROWS])
-    sharpness, evenness = (mean_interval(columns[f"shape.{name}"]).value for name in ("sharpness", "evenness"))
-    return RecipeScores(
-        name=name,
-        options=dict(options or {}),
-        runs=tuple(runs),
-        accuracy=columns[CORRECT_ROWS].mean().item(),
-        lost=lost.value,
-        lost_low=lost.low,
-        lost_high=lost.high,
-        scores=scores,
-        sharpness=sharpness,
-        evenness=evenness,
-    )
-
-
-def _score(question: Question, columns: Columns) -> float:
-    """(value - floor) / (best - floor), of the means; NaN where best and floor are too close to matter.
-
-    A verdict also checks whether best is significantly above the floor; with two seeds it rarely is, and
-    methods must be ranked all the same.
-    """
-    value, floor, best = question.measured(columns)
-    defined = ~(value + floor + best).isnan()
-    mean, low, high = (part[defined].mean().item() for part in (value, floor, best))
-    return (mean - low) / (high - low) if high - low > LEAST else nan
-
-
-def _lost(before: Values, after: Values) -> Estimate:
-    seeds = min(len(before), len(after))
-    return difference_interval(before[:seeds], after[:seeds])
-
-
-def is_admissible(method: RecipeScores, own_way: RecipeScores, max_accuracy_drop: float = MAX_ACCURACY_DROP) -> bool:
-    """Whether a method keeps the accuracy and half of the sharpness."""
-    return method.lost <= max_accuracy_drop and method.sharpness >= LEAST_SHARP * own_way.sharpness
-
-
-def choose(
-    own_way: RecipeScores, points: Sequence[RecipeScores], max_accuracy_drop: float = MAX_ACCURACY_DROP
-) -> RecipeScores:
-    """The admissible point of the highest mean score, the first of equals; the own way where none is better."""
-    admissible = [point for point in points if is_admissible(point, own_way, max_accuracy_drop)]
-    best = max(admissible, key=lambda point: point.mean, default=own_way)
-    return best if best.mean > own_way.mean else own_way
-
-
-def frontier(points: Sequence[RecipeScores]) -> list[RecipeScores]:
-    """The points than which no other has both a higher accuracy and a higher mean score, by accuracy."""
-    return [
-        point
-        for point in sorted(points, key=lambda point: point.accuracy)
-        if not any(
-            other.accuracy >= point.accuracy
-            and other.mean >= point.mean
-            and (other.accuracy, other.mean) != (point.accuracy, point.mean)
-            for other in points
-        )
-    ]
-
 
 NAME = "faithful_training"
 VANILLA, SEAT, SEAT_ALL, SEAT_CODE = "vanilla", "seat", "seat_all", "seat_code"
@@ -191,6 +44,116 @@ ERASED = "erase_until_flip.fraction_attention"
 TAU_GRADIENT, TAU_DELETION = "gradient_agreement.tau", "leave_one_out_agreement.tau"
 OTHER_SEEDS, ATTACK = "seeds.mean_js", "embedding_attack.js_attention"
 
+# Scores of a training method in this study, which method is chosen by them, and the frontier of accuracy and score.
+
+QUESTIONS = (
+    "gradient_agreement",
+    "leave_one_out_agreement",
+    "erase_until_flip",
+    "comprehensiveness",
+    "sufficiency",
+    "embedding_attack",
+    "seeds",
+)
+"""Whose scores make up the mean: whether attention matters to the answer, and whether it would be the same again."""
+ASKED = tuple(question for question in battery.QUESTIONS if question.name in QUESTIONS)
+TESTS = (
+    "gradient_agreement",
+    "leave_one_out_agreement",
+    "erase_until_flip",
+    "comprehensiveness_sufficiency",
+    "embedding_attack",
+    "shape",
+)
+"""The tests that these questions, sharpness and evenness need; other seeds are companions of an audit."""
+OPTIONS: dict[str, dict[str, OptionValue]] = {"embedding_attack": {"radii": (0.05,)}}
+"""Of these tests: noise as large as SEAT's largest."""
+LEAST = 0.01
+"""The smallest distance between floor and best that a score is taken of."""
+MAX_ACCURACY_DROP = 0.005
+"""Accuracy that may be lost: half a point."""
+LEAST_SHARP = 0.5
+"""The share of vanilla's sharpness that must be left: uniform attention is stable, and shows nothing."""
+
+
+@dataclass(frozen=True)
+class RecipeScores:
+    """Scores of a training method, over texts and seeds.
+
+    Args:
+        name: of the method.
+        lost: accuracy lost compared with vanilla training.
+        mean: mean score of the questions, 0 the floor and 1 the best possible.
+        sharpness: the largest weight x the number of words, 1 for uniform weights.
+    """
+
+    name: str
+    accuracy: float
+    lost: float
+    mean: float
+    sharpness: float
+
+
+def score_recipe(name: str, columns: Columns, vanilla: Columns | None = None) -> RecipeScores:
+    """Scores of a training method, from its audits.
+
+    Each question counts from 0 to 1 in the mean, so that none makes up for the others or outweighs them. A question
+    without an answer counts 0: else a method would gain by making it meaningless.
+
+    Args:
+        columns: of all seeds, as `verdict.scoring.columns_of` makes them.
+        vanilla: columns of vanilla training on the same texts, to take the accuracy lost against.
+    """
+    scores = [_score(question, columns) for question in ASKED if is_asked(question, columns)]
+    counted = [min(max(score, 0.0), 1.0) if score == score else 0.0 for score in scores]
+    return RecipeScores(
+        name=name,
+        accuracy=columns[CORRECT].mean().item(),
+        lost=0.0 if vanilla is None else mean_interval(paired(vanilla[CORRECT], columns[CORRECT])).value,
+        mean=sum(counted) / len(counted) if counted else nan,
+        sharpness=mean_interval(columns[SHARPNESS]).value,
+    )
+
+
+def _score(question: Question, columns: Columns) -> float:
+    """(value - floor) / (best - floor), of the means; NaN if best and floor are too close to matter.
+
+    A verdict also checks whether best is significantly above the floor; with two seeds it rarely is, and
+    methods must be ranked all the same.
+    """
+    value, floor, best = question.measured(columns)
+    defined = ~(value + floor + best).isnan()
+    mean, low, high = (part[defined].mean().item() for part in (value, floor, best))
+    return (mean - low) / (high - low) if high - low > LEAST else nan
+
+
+def choose(vanilla: RecipeScores, recipes: Sequence[RecipeScores]) -> RecipeScores:
+    """The recipe of the highest mean score, the first of equals.
+
+    A recipe must keep accuracy and half of the sharpness; if none does and beats vanilla, the best of all is chosen.
+    """
+    kept = [
+        recipe
+        for recipe in recipes
+        if recipe.lost <= MAX_ACCURACY_DROP and recipe.sharpness >= LEAST_SHARP * vanilla.sharpness
+    ]
+    best = max(kept, key=lambda recipe: recipe.mean, default=vanilla)
+    return best if best.mean > vanilla.mean else max(recipes, key=lambda recipe: recipe.mean)
+
+
+def frontier(points: Sequence[RecipeScores]) -> list[RecipeScores]:
+    """The points than which no other has both a higher accuracy and a higher mean score, by accuracy."""
+    return [
+        point
+        for point in sorted(points, key=lambda point: point.accuracy)
+        if not any(
+            other.accuracy >= point.accuracy
+            and other.mean >= point.mean
+            and (other.accuracy, other.mean) != (point.accuracy, point.mean)
+            for other in points
+        )
+    ]
+
 
 def chosen_recipes(results: Results) -> dict[tuple[str, str], tuple[Cell, Cell]]:
     """For each set and encoder the recipe that dev texts choose and vanilla, both on test texts."""
@@ -206,10 +169,8 @@ def chosen_recipe(results: Results, data: str, encoder: str) -> tuple[Cell, Cell
     recipes = [point for name, point in points.items() if name != VANILLA]
     if vanilla is None or not recipes:
         return None
-    # The study asks what the recipe does: where no candidate beats vanilla, the best of them is shown all the same.
-    best = choose(points[VANILLA], recipes)
-    name = max(recipes, key=lambda point: point.mean).name if best.name == VANILLA else best.name
-    cell = results.find(CORRECT, data=data, encoder=encoder, method=name)
+    # The study asks what the recipe does: if no candidate beats vanilla, the best of them is shown all the same.
+    cell = results.find(CORRECT, data=data, encoder=encoder, method=choose(points[VANILLA], recipes).name)
     return None if cell is None else (on_all_texts(results, cell, ALL), on_all_texts(results, vanilla, ALL))
 
 
