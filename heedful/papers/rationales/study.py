@@ -30,7 +30,7 @@ from heedful.papers.reproduction import (
 )
 from heedful.papers.study_figures import Heading, claims_figure
 from heedful.report.figure import Figure
-from heedful.report.figures.plausibility_figures import faithful_and_plausible
+from heedful.report.figures.other_figures import faithful_and_plausible
 from heedful.report.texts import Texts
 from heedful.settings import (
     AuditSettings,
