@@ -1,7 +1,7 @@
 """Each claim of Wiegreffe and Pinter on rows in which its sentence is plainly true, and plainly false."""
 
 from heedful.papers import STUDIES
-from support.synthetic_results import made_cell, made_results, results_of, share, verdict_of
+from support.synthetic_results import judged_claims, made_cell, made_results, results_of, share, verdict_of
 
 STUDY = STUDIES["wiegreffe-pinter"]
 
@@ -43,8 +43,8 @@ def test_only_both_models_on_a_set_of_which_the_paper_says_so_are_evidence():
 
 
 def test_the_models_of_other_seeds_are_behind_a_claim_about_seeds():
-    (claim,) = [claim for claim in STUDY.claims(results_of(STUDY)) if claim.id.startswith("seeds_")]
-    assert claim.trainings == 3 * (1 + 3)
+    claims = judged_claims(STUDY, results_of(STUDY))
+    assert claims["seeds_differ_much_less_than_adversary"].trainings == 3 * (1 + 3)
 
 
 def test_claims_about_a_single_set_have_enough_seeds_at_medium_scale():
