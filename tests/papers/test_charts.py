@@ -120,13 +120,6 @@ def test_panels_of_curves_fit_the_page_and_their_axes_have_titles():
     assert re.search(r"<tspan>sst2</tspan><tspan[^>]*>bilstm</tspan>", parts)
 
 
-def test_names_in_a_legend_are_never_cut():
-    names = [f"the measure of {'very ' * 12}long names, {end}" for end in ("first", "second")]
-    drawn = svg_of(curves(series_frame(["sst2"], names), "across", "upwards", names))
-    for name in names:
-        assert f">{name}</text>" in drawn
-
-
 def test_a_legend_has_as_many_columns_as_fit_and_none_is_needed_for_a_single_series():
     for length, columns in ((5, WIDEST_LEGEND // 65), (40, 2), (100, 1), (300, 1)):
         legend = json.loads(color_by(["a" * length, "b"], "series").to_json())["legend"]

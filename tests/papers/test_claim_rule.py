@@ -166,12 +166,6 @@ def test_trainings_are_counted_over_parts_or_given_and_with_fewer_than_five_noth
     assert Part(undefined).count == 4
 
 
-def test_each_part_counts_the_same_however_many_texts_it_has():
-    few, many = near(1.0, texts=20, spread=0), near(0.0, texts=500, spread=0)
-    claim = claim_rule.test_claim(CLAIM, {"few": Part(few), "many": Part(many)})
-    assert claim.pooled.value == pytest.approx(0.5)
-
-
 def decided(*p_values):
     each = replace(CLAIM, unadjusted="confirmed", verdict="confirmed")
     adjusted = claim_rule.decide([replace(each, id=f"claim_{number}", p=p) for number, p in enumerate(p_values)])
@@ -203,13 +197,6 @@ def test_a_cell_whose_predictions_were_not_audited_is_not_left_out():
     constant = made_cell("sst2", "bilstm", columns={"prediction.label": share(0.5), "prediction.correct": share(0.5)})
     assert not claim_rule.cell_has_learnt(constant)
     assert not claim_rule.part_of(near(0.2), made_cell("sst2", "bilstm"), constant).beats_constant
-
-
-def test_seeds_that_differ_widen_the_interval():
-    values = torch.cat([near(float(mean), seeds=1, spread=0.01) for mean in range(6)])
-    many, one = claim_rule.estimate(values), claim_rule.estimate(values[:1])
-    assert many.high - many.low > 1.0
-    assert one.high - one.low < 0.1
 
 
 def scored(*accuracies, columns=None):

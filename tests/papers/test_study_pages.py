@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from heedful.measures import Estimate
-from heedful.papers import STUDIES, claim_rule
-from heedful.papers.claim_rule import Part, claim_parts
+from heedful.papers import STUDIES
+from heedful.papers.claim_rule import claim_parts
 from heedful.papers.reproduction import Entry, Results, Table
 from heedful.papers.study_figures import Heading, study_figure
 from heedful.papers.study_pages import (
@@ -26,7 +26,7 @@ from heedful.papers.study_pages import (
     write_study,
 )
 from heedful.report.drawing import statement
-from support.synthetic_results import made_cell, made_results, near, results_of, share
+from support.synthetic_results import made_cell, made_results, results_of, share
 
 # A study as Markdown.
 
@@ -65,14 +65,6 @@ def test_a_claim_is_its_verdict_a_sentence_and_a_number_with_the_rest_folded(mak
     ]
 
 
-def test_values_of_single_sets_are_folded(make_report, claim):
-    tested = claim_rule.test_claim(claim, {"sst2": Part(near(0.3)), "imdb": Part(near(0.5))})
-    text = main_page(make_report(claims=lambda results: [tested], tables=lambda results: []))
-    for value in ("| sst2 | 0.300", "| imdb | 0.500"):
-        assert value in text
-        assert value not in FOLDED.sub("", text)
-
-
 def test_a_long_table_has_a_page_of_its_own_and_a_link_to_it(make_report, table):
     pages = markdown_pages(make_report(tables=lambda results: [table, LONG]))
     own = pages["tiny/tables_3_and_10.md"]
@@ -90,11 +82,6 @@ def test_what_was_run_has_a_page_of_its_own_and_a_short_table_has_none(make_repo
     assert set(pages) == {"tiny.md", f"tiny/{RAN}"}
     assert "| sst2 | bilstm | 0, 1, 2, 3, 4 |" in pages[f"tiny/{RAN}"]
     assert f"(tiny/{RAN})" in pages["tiny.md"] and f"| set {MOST_ROWS - 1} |" in pages["tiny.md"]
-
-
-def test_remarks_have_a_heading_where_there_are_any(make_report):
-    assert "## What the tables show\n\nTwo models." in main_page(make_report(remarks=lambda results: ["Two models."]))
-    assert "## What the tables show" not in main_page(make_report())
 
 
 def test_a_long_description_of_a_figure_ends_with_a_whole_part(make_report):

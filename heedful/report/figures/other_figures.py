@@ -160,24 +160,15 @@ def ranking_points(texts: Texts) -> pl.DataFrame:
 
 def _table(texts: Texts) -> pl.DataFrame:
     """What was measured of every ranking."""
+    fields = ("faithful", "plausible", "erased", "comprehensiveness", "sufficiency", "average_precision", "token_f1")
     rows = [
-        {
-            "run": run,
-            "ranking": printable(ranking.title or ranking.name),
-            "faithful": format_number(ranking.faithful),
-            "plausible": format_number(ranking.plausible),
-            "erased": format_number(ranking.erased, percent=True),
-            "comprehensiveness": format_number(ranking.comprehensiveness),
-            "sufficiency": format_number(ranking.sufficiency),
-            "average precision": format_number(ranking.average_precision),
-            "token F1": format_number(ranking.token_f1),
-            "tau with attention": format_number(ranking.agreement.get("attention")),
-            "texts": ranking.texts,
-        }
+        {"run": run, "ranking": printable(ranking.title or ranking.name)}
+        | {field: format_number(getattr(ranking, field), percent=field == "erased") for field in fields}
+        | {"tau with attention": format_number(ranking.agreement.get("attention")), "texts": ranking.texts}
         for run, rankings in zip(texts.runs, texts.rankings, strict=False)
         for ranking in rankings
     ]
-    return pl.DataFrame(rows)
+    return pl.DataFrame(rows).rename({"average_precision": "average precision", "token_f1": "token F1"})
 
 
 def _short(title: str) -> str:

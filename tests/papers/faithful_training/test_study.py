@@ -1,7 +1,5 @@
 """Which runs the study makes, and how dev texts choose among recipes."""
 
-import torch
-
 from heedful.papers import STUDIES
 from heedful.papers.faithful_training.claims import RECIPES, chosen_recipe
 from heedful.papers.faithful_training.study import METHODS
@@ -74,19 +72,6 @@ def test_accuracy_is_that_of_all_dev_texts_where_they_were_asked():
         cells.append(made_cell("sst2", "bilstm", name, columns={"prediction.correct": right}, role="all dev texts"))
     cell, _ = known(chosen_recipe(made_results(*cells), "sst2", "bilstm"))
     assert cell.method == names[1]
-
-
-def test_predictions_of_all_texts_stand_beside_those_of_the_audited():
-    names = ("vanilla", next(iter(RECIPES)))
-    right = {count: torch.ones(5, count).double() for count in (40, 90)}
-    columns = {**COLUMNS, "prediction.correct": right[40], "prediction.label": (torch.arange(40) % 2).expand(5, -1)}
-    cells = [made_cell("sst2", "bilstm", name, columns=columns, role=role) for name in names for role in ("", "dev")]
-    cells += [
-        made_cell("sst2", "bilstm", name, columns={"prediction.correct": right[90]}, role="all texts") for name in names
-    ]
-    results = made_results(*cells)
-    cell, _ = known(chosen_recipe(results, "sst2", "bilstm"))
-    assert cell.columns["all texts.correct"].shape == (5, 90) and cell.columns["prediction.correct"].shape == (5, 40)
 
 
 def test_where_no_recipe_is_better_the_best_is_shown_and_without_dev_nothing_is_chosen():
