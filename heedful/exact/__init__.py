@@ -34,12 +34,7 @@ from heedful.exact.permutation import (
     some_permutation_flips,
     worst_permutation,
 )
-from heedful.exact.several_classes import (
-    Bracket,
-    answer_stands_without_top_bracket,
-    eps_max_js_bracket,
-    prediction_survives_on_items,
-)
+from heedful.exact.several_classes import Witness, eps_max_js_bound, prediction_survives_on_items
 from heedful.exact.worst_case import (
     WorstCase,
     worst_case_free,
@@ -50,23 +45,22 @@ from heedful.exact.worst_case import (
 
 __all__ = [
     "Adversary",
-    "Bracket",
     "FirstFlip",
     "FlipSet",
     "FrozenOptimum",
     "WorstPermutation",
     "Moments",
     "Norm",
+    "Witness",
     "WorstCase",
     "prediction_survives_on_items",
     "prediction_survives_without_top",
-    "answer_stands_without_top_bracket",
     "certified_radius",
     "certified_radius_on_simplex",
     "certified_radius_zero_sum",
     "draw_permutations",
     "eps_max_js",
-    "eps_max_js_bracket",
+    "eps_max_js_bound",
     "expected_permuted_js",
     "expectation_over_others",
     "first_flip",

@@ -33,7 +33,7 @@ def test_coarse_weights_are_accepted_and_made_to_sum_to_1():
 
 
 def test_three_classes_are_not_two():
-    with pytest.raises(ValueError, match="item_logits must have 2 classes for an exact answer; it has 3. Use the"):
+    with pytest.raises(ValueError, match="must have 2 classes for an exact answer; it has 3. Use eps_max_js_bound"):
         two_class_margin(torch.zeros(2, 3, 3), TWO)
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from heedful.exact.corner_search import changes
+from heedful.exact.several_classes import changes
 from heedful.exact.hull_programs import Programs, moved, programs_of
 from support.exact_strategies import random_rows
 
