@@ -10,7 +10,6 @@ from heedful.exact.ball import Norm
 from heedful.exact.certificates import certified_radius, certified_radius_on_simplex, certified_radius_zero_sum
 from heedful.exact.erasure import (
     FirstFlip,
-    expectation_over_others,
     first_flip,
     first_flips,
     prefix_logits,
@@ -21,14 +20,12 @@ from heedful.exact.frozen import FrozenOptimum, frozen_optimum
 from heedful.exact.linear_form import item_margins
 from heedful.exact.log_space import log_weights
 from heedful.exact.permutation import (
-    Moments,
     WorstPermutation,
     draw_permutations,
     expected_permuted_js,
     logits_of_permutations,
     order_keys,
     orders_by,
-    permutation_moments,
     permuted_logits,
     random_orders,
     some_permutation_flips,
@@ -49,7 +46,6 @@ __all__ = [
     "FlipSet",
     "FrozenOptimum",
     "WorstPermutation",
-    "Moments",
     "Norm",
     "Witness",
     "WorstCase",
@@ -62,7 +58,6 @@ __all__ = [
     "eps_max_js",
     "eps_max_js_bound",
     "expected_permuted_js",
-    "expectation_over_others",
     "first_flip",
     "first_flips",
     "frozen_optimum",
@@ -71,7 +66,6 @@ __all__ = [
     "logits_of_permutations",
     "minimal_flip_set",
     "worst_permutation",
-    "permutation_moments",
     "order_keys",
     "orders_by",
     "permuted_logits",

@@ -172,23 +172,6 @@ def _ranked(values: Float[Tensor, "row item classes"], rows: Int[Tensor, "row it
     return values.gather(1, rows.unsqueeze(-1).expand_as(values))
 
 
-def expectation_over_others(
-    values: Float[Tensor, "batch item"] | Bool[Tensor, "batch item"],
-    chosen: Int[Tensor, " batch"],
-    items: Bool[Tensor, "batch item"],
-) -> Float[Tensor, " batch"]:
-    """The mean of `values` over the items other than the chosen item; NaN where there is no other.
-
-    The expectation over another item drawn uniformly: exact, where Serrano and Smith (2019, section 4) draw once.
-
-    >>> flips = torch.tensor([[True, True, False, False]])
-    >>> expectation_over_others(flips, torch.tensor([0]), torch.tensor([[True, True, True, False]]))
-    tensor([0.5000], dtype=torch.float64)
-    """
-    others = items.scatter(-1, chosen.unsqueeze(-1), False)
-    return values.double().where(others, 0.0).sum(-1) / others.sum(-1)
-
-
 def _with_ones(
     log_attention: Float[Tensor, "batch item"], item_logits: Float[Tensor, "batch item classes"]
 ) -> tuple[Float[Tensor, "batch item"], Float[Tensor, "batch item classes+1"]]:

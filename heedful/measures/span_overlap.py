@@ -9,8 +9,6 @@ import torch
 from jaxtyping import Bool, Float, Int, Real
 from torch import Tensor
 
-from heedful.measures.average_precision import top_k_probabilities
-
 THRESHOLD = 0.5
 """The smallest IOU at which a span counts as matched."""
 
@@ -85,47 +83,6 @@ def best_hatexplain_iou(
     return _shares(matched, size, _number_of_spans(marks, mask))
 
 
-def ferret_iou(
-    scores: Real[Tensor, "batch item"],
-    marks: Bool[Tensor, "batch item"],
-    mask: Bool[Tensor, "batch item"] | None,
-    k: int | Real[Tensor, " batch"],
-) -> Float[Tensor, " batch"]:
-    """|chosen and marked| / |chosen or marked|, the chosen being those of the k largest scores that are positive.
-
-    No spans and no threshold; the mean over texts is printed. In float64; of equal scores at which the list ends, the
-    exact expectation, so that positive constants get the floor. 0 where no score is positive, NaN where nothing is
-    marked. Attanasio et al. (2023, ferret), with k = 5, and 7 on HateXplain.
-
-    >>> marks = torch.tensor([[True, False, True]])
-    >>> ferret_iou(torch.tensor([[3.0, 2.0, -1.0]]), marks, None, 3)
-    tensor([0.3333], dtype=torch.float64)
-    """
-    mask = torch.ones_like(marks) if mask is None else mask
-    undefined = (scores.isnan() & mask).any(1) | ~(marks & mask).any(1)
-    chances = top_k_probabilities(scores.nan_to_num(), mask & (scores > 0), k)
-    sure, tied = chances == 1, (chances > 0) & (chances < 1)
-    drawn, (size, marked) = chances.where(tied, 0.0).sum(1).round(), _sizes(tied, marks & mask)
-    hits = torch.arange(int(torch.as_tensor(k).max()) + 1, device=marks.device).double()
-    both = (sure & marks).sum(1)[:, None] + hits
-    either = (sure.sum(1) + drawn + (marks & mask).sum(1))[:, None] - both
-    # Where nothing is tied the one outcome is that nothing is drawn; what cannot happen has chance 0.
-    iou = torch.where(either > 0, both / either.clamp_min(1), 0.0)
-    return (iou * _hypergeometric(hits, size, marked, drawn)).sum(1).masked_fill(undefined, torch.nan)
-
-
-def best_ferret_iou(
-    marks: Bool[Tensor, "batch item"], mask: Bool[Tensor, "batch item"] | None, k: int | Real[Tensor, " batch"]
-) -> Float[Tensor, " batch"]:
-    """The largest `ferret_iou` of any scores: min(k, marked) / marked, which the marks themselves reach.
-
-    >>> best_ferret_iou(torch.tensor([[True, False, True, True]]), None, 2)
-    tensor([0.6667], dtype=torch.float64)
-    """
-    marked = (marks if mask is None else marks & mask).sum(1).double()
-    return marked.minimum(torch.as_tensor(k, device=marks.device).double()) / marked
-
-
 def f1_of_means(precision: Float[Tensor, "*text"], recall: Float[Tensor, "*text"]) -> float:
     """The harmonic mean of the mean precision and the mean recall over all texts that have them; 0 where either is 0.
 
@@ -174,26 +131,3 @@ def _number_of_spans(marks: Bool[Tensor, "batch item"], mask: Bool[Tensor, "batc
 
 def _shares(matched: Float[Tensor, " batch"], chosen: Tensor, marked: Tensor) -> tuple[Tensor, Tensor]:
     return matched / chosen, (matched / marked).where(marked > 0, torch.nan)
-
-
-def _sizes(tied: Bool[Tensor, "batch item"], marked: Bool[Tensor, "batch item"]) -> tuple[Tensor, Tensor]:
-    """How many items are tied, and how many of these are marked."""
-    return tied.sum(1).double(), (tied & marked).sum(1).double()
-
-
-def _hypergeometric(
-    hits: Float[Tensor, " hit"],
-    size: Float[Tensor, " batch"],
-    marked: Float[Tensor, " batch"],
-    drawn: Float[Tensor, " batch"],
-) -> Float[Tensor, "batch hit"]:
-    """The chance of so many marked items among those drawn, without replacement, from a group of which some are."""
-    size, marked, drawn = size[:, None], marked[:, None], drawn[:, None]
-    misses, unmarked = drawn - hits, size - marked
-    possible = (hits <= marked) & (misses >= 0) & (misses <= unmarked)
-    ways = _log_choose(marked, hits.clamp_max(marked)) + _log_choose(unmarked, misses.clamp_min(0).minimum(unmarked))
-    return (ways - _log_choose(size, drawn)).exp().where(possible, 0.0)
-
-
-def _log_choose(n: Float[Tensor, "*shape"], k: Float[Tensor, "*other"]) -> Float[Tensor, "*any"]:
-    return (n + 1).lgamma() - (k + 1).lgamma() - (n - k + 1).lgamma()

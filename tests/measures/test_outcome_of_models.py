@@ -7,7 +7,6 @@ from itertools import accumulate, combinations
 import numpy as np
 import pytest
 import torch
-from support.custom_models import BagOfWords
 
 from heedful.attribution.subset_reader import SubsetReader
 from heedful.auditing.subject import float64_eval_copy
@@ -17,6 +16,7 @@ from heedful.models.trace import trace
 from heedful.settings.run_and_audit import OutcomeSettings
 from heedful.training.loop import train
 from heedful.types import Batch, Dataset, Example
+from support.custom_models import BagOfWords
 from support.runs import changed
 
 POLAR = (("bad", "poor", "dull"), ("good", "fine", "bright"))

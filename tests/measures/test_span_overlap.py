@@ -1,4 +1,4 @@
-"""IOU by its three definitions against sets and loops, and against what ERASER's own script printed."""
+"""IOU by its two definitions against sets and loops, and against what ERASER's own script printed."""
 
 from statistics import mean
 
@@ -9,11 +9,9 @@ from hypothesis import strategies as st
 
 from heedful.measures.average_precision import top_k_probabilities
 from heedful.measures.span_overlap import (
-    best_ferret_iou,
     best_hatexplain_iou,
     eraser_iou,
     f1_of_means,
-    ferret_iou,
     hatexplain_iou,
     run_numbers,
 )
@@ -92,31 +90,6 @@ def test_the_marks_reach_the_best_of_hatexplains_iou_where_all_of_them_are_taken
         close(value, best)
 
 
-@given(marked_scores(), st.integers(1, 7))
-def test_ferrets_iou_is_the_mean_over_all_orders_of_the_positive_top_k(drawn, k):
-    scores, marks, mask = drawn
-    actual, best = ferret_iou(scores, marks, mask, k), best_ferret_iou(marks, mask, k)
-    assert not (actual > best + 1e-12).any()
-    for value, (values, flags) in zip(actual, rows_of(scores, marks, mask), strict=True):
-        marked = {item for item, flag in enumerate(flags) if flag}
-        if not marked:
-            assert value.isnan()
-        elif len(values) <= ALL_ORDERS_OF:
-            tops = [{item for item in order[:k] if values[item] > 0} for order in orders_of(values)]
-            close(value, mean(len(top & marked) / len(top | marked) for top in tops))
-
-
-@given(marked_scores(), st.integers(1, 7))
-def test_the_marks_reach_the_best_of_ferrets_iou_and_constants_get_its_floor(drawn, k):
-    _, marks, mask = drawn
-    close(ferret_iou(marks.double(), marks, mask, k), best_ferret_iou(marks, mask, k))
-    constant = ferret_iou(torch.full(mask.shape, 0.5), marks, mask, k)
-    for value, (flags,) in zip(constant, rows_of(marks, mask), strict=True):
-        if any(flags) and len(flags) <= 8:
-            sets, truth = subsets_of(len(flags), min(k, len(flags))), torch.tensor(flags)
-            close(value, ((sets & truth).sum(1) / (sets | truth).sum(1).double()).mean())
-
-
 @given(marked_scores())
 def test_padding_changes_nothing(drawn):
     scores, marks, mask = drawn
@@ -127,7 +100,6 @@ def test_padding_changes_nothing(drawn):
         hatexplain_iou(scores > 0, marks, mask), hatexplain_iou(wide[0] > 0, *wide[1:]), strict=True
     ):
         close(other, narrow)
-    close(ferret_iou(*wide, 3), ferret_iou(scores, marks, mask, 3))
 
 
 def test_a_long_span_is_out_of_reach_of_single_items_and_a_short_one_is_matched_twice():
@@ -135,12 +107,6 @@ def test_a_long_span_is_out_of_reach_of_single_items_and_a_short_one_is_matched_
     assert [part.item() for part in hatexplain_iou(long, long)] == [0.0, 0.0]
     assert [part.item() for part in hatexplain_iou(short, short)] == [1.0, 2.0]
     assert [part.item() for part in eraser_iou(long, long)] == [1.0, 1.0]
-
-
-def test_scores_that_are_not_numbers_have_no_ferret_iou():
-    marks = torch.tensor([[True, False]])
-    assert ferret_iou(torch.tensor([[torch.nan, 1.0]]), marks, None, 1).isnan().all()
-    assert ferret_iou(torch.tensor([[-1.0, 0.0]]), marks, None, 1).tolist() == [0.0]
 
 
 def test_f1_is_of_the_means_and_not_the_mean_of_f1s():
