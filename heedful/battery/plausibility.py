@@ -23,10 +23,11 @@ from heedful.measures.average_precision import (
     top_k_probabilities,
 )
 from heedful.measures.ranking import ties_within
-from heedful.measures.span_matching import best_eraser_iou, expected_eraser_iou
 from heedful.measures.span_overlap import (
+    best_eraser_iou,
     best_hatexplain_iou,
     eraser_iou,
+    expected_eraser_iou,
     f1_of_means,
     hatexplain_iou,
 )
