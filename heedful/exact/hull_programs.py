@@ -232,11 +232,6 @@ def first_basis(programs: Programs) -> Basis:
     columns[:, 1:, -1] = 1
     kind = np.full((n, classes + 1), NEAR)
     kind[:, 0] = BASE
-    return solved_basis(columns, kind)
-
-
-def solved_basis(columns: Float[np.ndarray, "n row row"], kind: Int[np.ndarray, "n row"]) -> Basis:
-    """The basis of some columns: its inverse and weights, freshly computed."""
     inverse = np.linalg.inv(columns.transpose(0, 2, 1))
     return Basis(columns, kind, inverse, inverse[..., -2] + inverse[..., -1])
 

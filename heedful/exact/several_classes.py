@@ -100,7 +100,7 @@ def eps_max_js_bound(
 
     For two classes `eps_max_js` gives it exactly and faster. Jain and Wallace (2019, arXiv:1902.10186, section 4.2.2)
     search for it by gradient; for question answering they take eps = 0.05. `benchmarks/classes.py` prints milliseconds
-    a text, and how far a search with linear programs gets.
+    a text.
 
     >>> agreeing = torch.tensor([[[0.0, 2.0, 1.0], [0.0, 2.0, 1.0]]])  # all weight may move to the lighter item
     >>> witness = eps_max_js_bound(torch.tensor([[0.75, 0.25]]), agreeing, torch.tensor([[True, True]]), eps=0.01)
@@ -338,7 +338,7 @@ def ascended(
     basis = Basis(*(part.copy() for part in start))
     live, some, own, now = np.arange(len(basis.kind)), programs, weight, start
     for _ in range(corners or CORNERS):
-        column, kind, gain = _best_neighbour(some, own, now)
+        column, kind, gain = _best_neighbor(some, own, now)
         moves = (gain > LEAST_GAIN).nonzero()[0]
         if not len(moves):
             break
@@ -351,7 +351,7 @@ def ascended(
     return basis
 
 
-def _best_neighbour(
+def _best_neighbor(
     programs: Programs, weight: Float[np.ndarray, "n item"], basis: Basis
 ) -> tuple[Float[np.ndarray, "n row"], Int[np.ndarray, " n"], Float[np.ndarray, " n"]]:
     """The column whose entry gains most divergence, what it is, and what it gains."""
@@ -402,8 +402,10 @@ def _widened(programs: Programs, weight: Float[np.ndarray, "n item"], basis: Bas
 
 def _fall_towards(programs: Programs, attention: Float[np.ndarray, "n item"]) -> Float[np.ndarray, "n classes"]:
     """The fall of ln p that attention causes, or as much of it as is within eps."""
-    fall = -np.minimum(_change_of_log_p(programs, attention), 0)
-    p, eps = programs.near.p, programs.near.eps
+    p, log_p, eps = programs.near.p, programs.near.log_p, programs.near.eps
+    logits = log_p + changes(programs, attention)
+    top = logits.max(1, keepdims=True)
+    fall = -np.minimum(logits - top - np.log(np.exp(logits - top).sum(1, keepdims=True)) - log_p, 0)
     beyond = np.flatnonzero(-(p * np.expm1(-fall)).sum(1) > eps)
     inside, outside = np.zeros((len(beyond), 1)), np.ones((len(beyond), 1))
     for _ in range(HALVINGS if len(beyond) else 0):
@@ -412,12 +414,6 @@ def _fall_towards(programs: Programs, attention: Float[np.ndarray, "n item"]) ->
         inside, outside = np.where(within, middle, inside), np.where(within, outside, middle)
     fall[beyond] *= inside
     return fall
-
-
-def _change_of_log_p(programs: Programs, attention: Float[np.ndarray, "n item"]) -> Float[np.ndarray, "n classes"]:
-    logits = programs.near.log_p + changes(programs, attention)
-    top = logits.max(1, keepdims=True)
-    return logits - top - np.log(np.exp(logits - top).sum(1, keepdims=True)) - programs.near.log_p
 
 
 def _brought_to_eps(
