@@ -3,8 +3,8 @@
 For two classes the answers are exact, for more they are bounds. Timed are `eps_max_js` or its bound, and whether the
 answer stands without the 1 and the 3 most attended words, as the test calls them, on batches of 32 texts: random
 attention and logits, which are the hardest, and those of BiLSTM models trained on the first classes of dbpedia14_small
-(needs HEEDFUL_DATA); and there the whole test, with the aim for five classes beside. One thread, processor
-time, for each batch the best of several rounds.
+(needs HEEDFUL_DATA); and there the whole test, with the aim for five classes beside. One thread, processor time, for
+each batch the best of several rounds.
 
     OMP_WAIT_POLICY=PASSIVE python benchmarks/classes.py [random] [trained]
 """
