@@ -25,12 +25,11 @@ LARGEST = "prediction.max_attention"
 BINS = 35
 DIVERGENCE, DIVERGENCES = "Jensen-Shannon divergence", (0.0, math.log(2))
 """What a divergence is called, and what it can be."""
-FOUND, UPPER = "adversarial_attention.js", "adversarial_attention.js_upper"
+FOUND = "adversarial_attention.js"
 KINDS = {
     FOUND: "same answer",
     "adversarial_attention.cap": "any answer (cap)",
     "adversarial_attention.js_search": "same answer, found by search",
-    UPPER: "same answer, at most",
 }
 
 
@@ -45,9 +44,6 @@ def adversarial_attention(texts: Texts) -> Figure | None:
     if not texts.has(FOUND):
         return None
     shown = {column: name for column, name in KINDS.items() if texts.has(column)}
-    # With two classes the divergence is exact: its upper bound is the same.
-    if UPPER in shown and not ((texts.frame[UPPER] - texts.frame[FOUND]) > 1e-9).any():
-        del shown[UPPER]
     values = pl.concat([texts.values(column).with_columns(kind=pl.lit(name)) for column, name in shown.items()])
     drawn = values["value"].to_list()
     low, high = axis_ends(drawn, (0.0, 0.7))
