@@ -1,11 +1,9 @@
-import socket
 import sys
-import time
 
 import pytest
 
 from heedful.data import load
-from heedful.data.sources.hub import address, can_reach_hub
+from heedful.data.sources.hub import address
 from heedful.errors import DataError, SettingError
 from heedful.settings import DataSettings, TextSettings
 
@@ -168,36 +166,3 @@ def test_the_library_is_asked_for_where_it_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(SettingError, match=r"needs the datasets library. Install it: pip install 'heedful\[hf\]'"):
         dataset("owner/name")
-
-
-def closed_port():
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        return closed.getsockname()[1]
-
-
-def test_without_a_network_there_is_a_word_at_once_and_the_library_is_left_as_it_was(monkeypatch):
-    import datasets
-    import huggingface_hub
-
-    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", f"http://127.0.0.1:{closed_port()}")
-    monkeypatch.setattr("heedful.data.sources.hub.getproxies", dict)
-    began = time.monotonic()
-    with pytest.raises(DataError, match="hub:nobody/nothing cannot be loaded: .*is there a network"):
-        dataset("nobody/nothing")
-    assert time.monotonic() - began < 10
-    assert not datasets.config.HF_HUB_OFFLINE and not huggingface_hub.constants.HF_HUB_OFFLINE
-
-
-def test_a_hub_that_listens_or_a_proxy_can_be_reached(monkeypatch):
-    import huggingface_hub
-
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", f"http://127.0.0.1:{listening.getsockname()[1]}")
-        monkeypatch.setattr("heedful.data.sources.hub.getproxies", dict)
-        assert can_reach_hub()
-    assert not can_reach_hub()
-    monkeypatch.setattr("heedful.data.sources.hub.getproxies", lambda: {"https": "http://proxy"})
-    assert can_reach_hub()
