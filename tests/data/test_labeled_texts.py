@@ -13,12 +13,12 @@ from heedful.data.labeled_texts import (
     count_repeated,
     fingerprint_of,
     overlap_notes,
-    rationale_positions,
     read_dataset,
     sort_labels,
     to_dataset,
 )
 from heedful.data.labeled_texts import LabeledText as Text
+from heedful.data.rationales import characters_of, marked_tokens
 from heedful.data.tokenizer import WordTokenizer
 from heedful.errors import DataError, SettingError
 from heedful.settings import DataSettings, TextSettings
@@ -347,12 +347,7 @@ def test_a_token_is_in_the_rationale_just_if_it_shares_a_character_with_a_marked
         place for place, word in enumerate(word_of) if any(a <= word < b for a, b in rationale if word is not None)
     }
     expected = tuple(n for n, (start, end) in enumerate(spans) if marked & set(range(start, end)))
-    assert rationale_positions(text, rationale, spans) == expected
-
-
-@pytest.mark.parametrize("span", [(0, 0), (1, 1), (2, 2)])
-def test_an_empty_span_marks_nothing(span):
-    assert rationale_positions("a b", [span], [(0, 1), (2, 3)]) == ()
+    assert marked_tokens(characters_of(text, rationale), spans) == expected
 
 
 def test_arguments_are_left_as_they_were():

@@ -126,18 +126,32 @@ def test_the_task_asked_for_is_taken():
 
 def test_a_rationale_is_read_only_with_the_text_it_speaks_of():
     columns = ("context", "question", "answer", "rationale")
-    assert chosen(columns).rationale == "rationale"
-    assert chosen(columns, text="context").rationale == "rationale"
-    assert chosen(columns, text="question").rationale is None
-    assert chosen(("one", "two", "label", "rationale"), text="one").rationale == "rationale"
-    assert chosen(("text", "rationale"), label="rationale").rationale is None
+    assert chosen(columns).rationales == ("rationale",)
+    assert chosen(columns, text="context").rationales == ("rationale",)
+    assert chosen(columns, text="question").rationales == ()
+    assert chosen(("one", "two", "label", "rationale"), text="one").rationales == ("rationale",)
+    assert chosen(("text", "rationale"), label="rationale").rationales == ()
+
+
+def test_columns_of_marks_may_be_named_and_wrong_ones_are_refused():
+    columns = ("text", "label", "why", "ann,ben", "ben")
+    assert chosen(columns, rationale="why, ben").rationales == ("why", "ben")
+    assert chosen(columns, rationale="ann,ben").rationales == ("ann,ben",)
+    for named, error, message in (
+        ("whi", DataError, r"--rationale names column 'whi', which is not there\. Did you mean --rationale why\?"),
+        ("why,nobody", DataError, "--rationale names column 'nobody', which is not there"),
+        ("text", SettingError, "--rationale must name a column of marks; 'text' holds texts"),
+        ("why,why", SettingError, "--rationale must name each column once"),
+    ):
+        with pytest.raises(error, match=message):
+            chosen(columns, rationale=named)
 
 
 def test_usual_columns_may_be_unknown():
     assert usual_columns(RecordFile("a.csv", ("one", "two", "three"), [], [])) == (None, None)
 
 
-ROLES = ColumnRoles("text", "label", None, "rationale", "classification")
+ROLES = ColumnRoles("text", "label", None, "classification", ("why", "rationale"))
 
 
 def read(**record):
@@ -145,66 +159,24 @@ def read(**record):
 
 
 def test_a_record_becomes_a_labelled_text():
-    assert read(rationale=[[0, 1], [2, 3]]) == LabeledText("one two three", "a", "", ((0, 1), (2, 3)))
     assert read() == LabeledText("one two three", "a")
 
 
-@pytest.mark.parametrize("value", [None, "", " "])
-def test_no_rationale_is_unknown(value):
-    assert read(rationale=value).rationale is None
-
-
-@pytest.mark.parametrize("value", [[], "[]"])
-def test_an_empty_rationale_is_known_to_be_empty(value):
-    assert read(rationale=value).rationale == ()
-
-
-def test_a_rationale_may_be_written_as_text():
-    assert read(rationale="[[1, 3]]").rationale == ((1, 3),)
-    with pytest.raises(DataError, match=r"a\.csv, line 7: column 'rationale' is not a JSON list"):
-        read(rationale="1 to 3")
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        [[0, 4]],
-        [[2, 1]],
-        [[-1, 2]],
-        [[0, 1, 2]],
-        [[0, 1.5]],
-        [1],
-        "word",
-        {"a": 1},
-        [[True, 2]],
-        3,
-        "[" * 9999,
-        "9" * 5000,
-    ],
-)
-def test_a_rationale_must_be_spans_over_the_words(value):
-    expected = r"rationale' (must be a list of \[start, end\) spans over the 3 words|is not a JSON list)"
-    with pytest.raises(DataError, match=expected):
-        read(rationale=value)
-
-
-@pytest.mark.parametrize("role", ["text", "label", "query"])
+@pytest.mark.parametrize("role", ["text", "label", "query", "rationale"])
 def test_a_file_that_lacks_a_column_is_named(role):
     roles = replace(ROLES, query="question")
-    columns = ("text", "label", "question", "id")
+    columns = ("text", "label", "question", "why", "id")
     check_columns(RecordFile("b.csv", columns, [], []), roles)
-    kept = tuple(column for column in columns if column != getattr(roles, role))
-    expected = (
-        rf"b\.csv: there is no column '{getattr(roles, role)}' for the {role}. Its columns are: {', '.join(kept)}\."
-    )
+    missing = "why" if role == "rationale" else getattr(roles, role)
+    kept = tuple(column for column in columns if column != missing)
+    expected = rf"b\.csv: there is no column '{missing}' for the {role}. Its columns are: {', '.join(kept)}\."
     with pytest.raises(DataError, match=expected):
         check_columns(RecordFile("b.csv", kept, [], []), roles)
 
 
 @pytest.mark.parametrize("missing", [{}, {"text": None}, {"text": math.nan}, {"text": ""}])
-def test_a_missing_text_is_an_empty_one_whose_rationale_is_not_read(missing):
-    record = {"label": "a", "rationale": [[3, 9]], **missing}
-    assert labelled_text(record, ROLES, "a.csv, line 7") == LabeledText("", "a")
+def test_a_missing_text_is_an_empty_one(missing):
+    assert labelled_text({"label": "a", **missing}, ROLES, "a.csv, line 7") == LabeledText("", "a")
 
 
 @pytest.mark.parametrize("missing", [{}, {"label": None}, {"label": math.nan}, {"label": ""}, {"label": " \t"}])
@@ -222,7 +194,7 @@ def test_a_text_must_be_a_string(value, shown):
 
 
 def test_a_query_must_be_a_string_or_missing():
-    roles = ColumnRoles("text", "label", "question", None, "qa")
+    roles = ColumnRoles("text", "label", "question", "qa")
     assert labelled_text({"text": "x", "label": "a", "question": "y"}, roles, "p").query == "y"
     assert labelled_text({"text": "x", "label": "a", "question": None}, roles, "p").query == ""
     with pytest.raises(DataError, match="column 'question' must be a string; it is 7. Name another column by --query"):

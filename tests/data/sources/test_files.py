@@ -1,3 +1,4 @@
+import csv
 import json
 from collections import Counter
 
@@ -174,6 +175,86 @@ def test_rationales_reach_the_tokens(tmp_path):
     marked = [{"text": "It isn't good , is it", "label": n % 2, "rationale": [[1, 3]]} for n in range(20)]
     for example in dataset(jsonl(tmp_path / "a.jsonl", marked)).train:
         assert [example.tokens[position] for position in example.rationale] == ["isn", "'", "t", "good"]
+
+
+MARKED = ("Not a bad film, really.", "A dull story", "Good fun for all", "Bad from start to end")
+WHY = ["0 2", "1", "0 1", ""]
+
+
+def marked_csv(path, columns, times=5):
+    """A file of the same four texts over and over, with these columns of marks."""
+    path.parent.mkdir(exist_ok=True)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["text", "label", *columns])
+        for n in range(4 * times):
+            marks = [values[n % 4] for values in columns.values()]
+            writer.writerow([f"{MARKED[n % 4]} {n}", "ab"[n % 2], *marks])
+    return path
+
+
+def marked_words(loaded):
+    """The words that each annotator marked, by the first word of the text."""
+    return {
+        example.tokens[0]: [[example.tokens[place] for place in own] for own in example.annotators]
+        for example in loaded.train + loaded.dev + loaded.test
+    }
+
+
+def test_marks_in_either_form_reach_the_tokens(tmp_path):
+    for values in (["[[0, 3], [6, 9]]", "2-6", "0:8", ""], ["0, 2", "1", "0 1", ""]):
+        loaded = dataset(marked_csv(tmp_path / "own.csv", {"why": values}), rationale="why")
+        assert marked_words(loaded) == {"not": [["not", "bad"]], "a": [["dull"]], "good": [["good", "fun"]], "bad": []}
+        assert next(example for example in loaded.train if example.tokens[0] == "bad").rationale is None
+        assert any(note.startswith("marks are column 'why'") and "15 of 20 texts" in note for note in loaded.notes)
+
+
+def test_several_columns_are_several_annotators(tmp_path):
+    path = marked_csv(tmp_path / "own.csv", {"ann": ["0 2", "1", "0", ""], "ben": ["2", "", "1", ""]})
+    loaded = dataset(path, rationale="ann, ben")
+    assert marked_words(loaded) == {
+        "not": [["not", "bad"], ["bad"]],
+        "a": [["dull"]],
+        "good": [["good"], ["fun"]],
+        "bad": [],
+    }
+    assert next(example for example in loaded.train if example.tokens[0] == "good").rationale == (0, 1)
+
+
+def test_pairs_in_a_column_called_rationale_count_words_whoever_names_it(tmp_path):
+    path = marked_csv(tmp_path / "own.csv", {"rationale": ["[[2, 3]]", "[[1, 2]]", "[[0, 1]]", "[]"]})
+    assert marked_words(dataset(path)) == {"not": [["bad"]], "a": [["dull"]], "good": [["good"]], "bad": [[]]}
+    assert dataset(path) == dataset(path, rationale="rationale")
+    numbers = dataset(marked_csv(tmp_path / "own.csv", {"rationale": ["2 3", "1", "1", ""]}))
+    assert marked_words(numbers)["not"] == [["bad", "film", ","]]
+    characters = dataset(marked_csv(tmp_path / "own.csv", {"rationale": ["6:9", "2:6", "5:8", ""]}))
+    assert marked_words(characters)["not"] == [["bad"]]
+
+
+def test_marks_belong_to_the_content(tmp_path):
+    plain, other = (
+        dataset(marked_csv(tmp_path / "own.csv", {"why": [value, *WHY[1:]]}), rationale="why").fingerprint
+        for value in ("0", "1")
+    )
+    assert len({plain, other, dataset(tmp_path / "own.csv").fingerprint}) == 3
+
+
+def test_marks_outside_of_the_text_are_counted_and_too_many_refused(tmp_path):
+    some = dataset(marked_csv(tmp_path / "own.csv", {"why": ["0, 99", "1", "0", "2"]}), rationale="why")
+    assert any("5 of 25 marks in column 'why' are nowhere in their text" in note for note in some.notes)
+    with pytest.raises(DataError, match=r"15 of 20 marks are nowhere in their text \(first: .*own.csv, line 2\)"):
+        dataset(marked_csv(tmp_path / "own.csv", {"why": ["90", "91", "92", "2"]}), rationale="why")
+
+
+def test_all_files_must_have_the_column_of_marks_unless_nobody_named_it(tmp_path):
+    for name, named in (("why", {"rationale": "why"}), ("rationale", {})):
+        marked_csv(tmp_path / "set" / "train.csv", {name: WHY})
+        marked_csv(tmp_path / "set" / "test.csv", {})
+        if named:
+            with pytest.raises(DataError, match="test.csv: there is no column 'why' for the rationale"):
+                dataset(tmp_path / "set", **named)
+        else:
+            assert {example.rationale for example in dataset(tmp_path / "set").test} == {None}
 
 
 def test_a_rationale_that_is_not_read_is_noted(tmp_path):
