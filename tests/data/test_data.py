@@ -1,4 +1,7 @@
-"""What every data set that Heedful makes must keep, and how a source finds its loader."""
+"""What every data set that Heedful makes must keep, how a source finds its loader, and the sets of the data folder."""
+
+import gzip
+import json
 
 import pytest
 
@@ -127,3 +130,80 @@ def test_a_named_set_comes_before_a_folder_of_that_name(monkeypatch, tmp_path):
 def test_what_makes_mock_texts_is_refused_for_other_data(changes):
     with pytest.raises(SettingError, match=f"data.{next(iter(changes))} applies to mock texts only"):
         load(DataSettings(source="planted", **changes), TextSettings())
+
+
+# The sets of the data folder.
+
+
+@pytest.fixture
+def made_up(tmp_path, monkeypatch):
+    monkeypatch.setenv("HEEDFUL_DATA", str(tmp_path))
+    (tmp_path / "embeddings").mkdir()
+    (tmp_path / "README.md").write_text("sets", encoding="utf-8")
+    for name, parts in {
+        "letters": [{"text": f"t {n}", "label": n % 2, "fine": n % 3} for n in range(12)],
+        "pairs": [{"premise": f"p {n}", "hypothesis": f"h {n}", "label": n % 2} for n in range(12)],
+    }.items():
+        (tmp_path / name).mkdir()
+        for split in ("train", "dev", "test"):
+            with gzip.open(tmp_path / name / f"{split}.jsonl.gz", "wt", encoding="utf-8") as file:
+                file.writelines(json.dumps(row) + "\n" for row in parts)
+    meta = {"name": "Letters", "task": "binary", "label_names": ["zero", "one"]}
+    (tmp_path / "letters" / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
+    return tmp_path
+
+
+def test_the_sets_are_the_folders_with_training_texts(made_up):
+    assert named_sets() == {"letters": "Letters: binary", "pairs": ""}
+
+
+def test_without_a_data_folder_there_are_no_named_sets(monkeypatch, tmp_path):
+    monkeypatch.delenv("HEEDFUL_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert named_sets() == {}
+    for value in (str(tmp_path / "none"), "~nouser", "x" * 300):
+        monkeypatch.setenv("HEEDFUL_DATA", value)
+        assert named_sets() == {}
+
+
+def test_without_the_variable_sets_are_looked_for_in_the_cache(made_up, monkeypatch, tmp_path_factory):
+    cache = tmp_path_factory.mktemp("cache")
+    (cache / "heedful").mkdir()
+    (cache / "heedful" / "data").symlink_to(made_up)
+    monkeypatch.delenv("HEEDFUL_DATA")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    assert "letters" in named_sets()
+    assert len(load(DataSettings(source="letters"), TEXT).train) == 12
+
+
+def test_what_cannot_be_read_is_no_set_and_a_broken_meta_describes_nothing(made_up):
+    (made_up / "letters" / "meta.json").write_text("[" * 99_999, encoding="utf-8")
+    (made_up / "loop").symlink_to(made_up / "loop")
+    assert named_sets() == {"letters": "", "pairs": ""}
+
+
+def test_a_set_is_found_by_its_folder_with_its_label_names(made_up):
+    loaded = load(DataSettings(source="letters"), TEXT)
+    assert (loaded.name, loaded.labels, len(loaded.train)) == ("letters", ("zero", "one"), 12)
+    assert load(DataSettings(source="letters", label="fine"), TEXT).labels == ("0", "1", "2")
+
+
+def test_a_set_by_name_and_by_path_is_the_same(made_up):
+    assert load(DataSettings(source="letters"), TEXT) == load(DataSettings(source=str(made_up / "letters")), TEXT)
+
+
+def test_pairs_are_read_as_premise_and_hypothesis_or_by_the_hypothesis_alone(made_up):
+    both = load(DataSettings(source="pairs"), TEXT)
+    assert (both.task, both.train[3].tokens, both.train[3].query) == ("nli", ("p", "3"), ("h", "3"))
+    alone = load(DataSettings(source="pairs", text="hypothesis", task="classification"), TEXT)
+    assert (alone.task, alone.train[3].tokens, alone.train[3].query) == ("classification", ("h", "3"), ())
+
+
+def test_an_unknown_name_is_answered_with_the_nearest_set_and_cannot_leave_the_data_folder(made_up, monkeypatch):
+    monkeypatch.chdir(made_up / "pairs")
+    with pytest.raises(SettingError, match="unknown data set .*'leters'. Did you mean 'letters'"):
+        load(DataSettings(source="leters"), TEXT)
+    (made_up / "data").mkdir()
+    monkeypatch.setenv("HEEDFUL_DATA", str(made_up / "data"))
+    with pytest.raises(DataError, match="no file or folder"):
+        load(DataSettings(source="../data/letters"), TEXT)
