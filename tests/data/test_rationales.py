@@ -57,14 +57,12 @@ def test_overlapping_and_touching_marks_become_one():
     assert read([[[6, 9], [0, 2], [8, 13], [13, 15]], None, None]).spans[0] == ((0, 2), (6, 15))
 
 
-@pytest.mark.parametrize(
-    "values", [[[[0, 2], [3, 5], [6, 9], [100, 104]], [[0, 2]], [[-3, 4]]], [[0, 1, 2, 6], [0, 1], [-1]]]
-)
-def test_marks_outside_of_the_text_are_counted(values):
-    column = read(values)
-    assert column.spans[2] == () and len(column.spans[0]) == 3
-    assert f"2 of {sum(map(len, values))} marks in column 'why' are nowhere in their text" in column.notes[1]
-    assert column.notes[1].endswith("(first: a.csv, line 2)")
+def test_marks_outside_of_the_text_are_counted():
+    for values in [[[[0, 2], [3, 5], [6, 9], [100, 104]], [[0, 2]], [[-3, 4]]], [[0, 1, 2, 6], [0, 1], [-1]]]:
+        column = read(values)
+        assert column.spans[2] == () and len(column.spans[0]) == 3
+        assert f"2 of {sum(map(len, values))} marks in column 'why' are nowhere in their text" in column.notes[1]
+        assert column.notes[1].endswith("(first: a.csv, line 2)")
 
 
 def test_marks_that_mostly_match_nothing_are_an_error_that_says_how_they_were_read():
@@ -77,9 +75,8 @@ def test_marks_that_mostly_match_nothing_are_an_error_that_says_how_they_were_re
     assert read([[[60, 63]], [[4, 8]], []]).spans[1] == ((4, 8),)  # half is not most
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
+def test_other_forms_are_refused_with_how_to_convert_them():
+    for value in [
         "bad",  # excerpts
         ["not", "bad"],
         "it is **not** bad",
@@ -94,11 +91,11 @@ def test_marks_that_mostly_match_nothing_are_an_error_that_says_how_they_were_re
         "1 to 3",
         "[" * 100_000,
         "9" * 5000,
-    ],
-)
-def test_other_forms_are_refused_with_how_to_convert_them(value):
-    with pytest.raises(DataError, match=r"line 2: column 'why' must hold spans of characters.* or the numbers .*find"):
-        read([value, None, None])
+    ]:
+        with pytest.raises(
+            DataError, match=r"line 2: column 'why' must hold spans of characters.* or the numbers .*find"
+        ):
+            read([value, None, None])
 
 
 def test_a_column_is_written_in_one_way():

@@ -69,18 +69,15 @@ VECTORS_MISSING = (
 )
 
 
-@pytest.mark.parametrize(
-    ("kind", "vectors", "missing"),
-    [
+def test_what_is_missing_is_named_with_how_to_give_it(folder):
+    for kind, vectors, missing in [
         ("both", "", f"{WORDNET_MISSING} and {VECTORS_MISSING}"),
         ("both", "toy.txt", WORDNET_MISSING),
         ("wordnet", "toy.txt", WORDNET_MISSING),
         ("vectors", "", VECTORS_MISSING),
-    ],
-)
-def test_what_is_missing_is_named_with_how_to_give_it(folder, kind, vectors, missing):
-    with pytest.raises(DataError, match=rf"^To find synonyms, the audit needs {missing}\.$"):
-        find_synonyms(["film"], kind, vectors)
+    ]:
+        with pytest.raises(DataError, match=rf"^To find synonyms, the audit needs {missing}\.$"):
+            find_synonyms(["film"], kind, vectors)
 
 
 def test_nothing_is_missing_where_all_is_there(folder):

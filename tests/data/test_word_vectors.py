@@ -69,9 +69,8 @@ def test_other_line_separators_are_part_of_words(tmp_path):
     assert load_vectors(written(tmp_path, "a\u2028b 1 2\n\u00a0 3 4\n")).words == ("a\u2028b", "\u00a0")
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
+def test_a_bad_line_of_a_wanted_word_is_refused_and_others_are_not_read(tmp_path):
+    for content, message in [
         ("a 1 2\n\nb 3\n", "line 3: must have a word and 2 numbers; it is b'b 3"),
         ("a 1 2\nb\n", "line 2: must have a word and 2 numbers"),
         ("a 1 2\nb 3 4 5\n", "line 2: must have a word and 2 numbers"),
@@ -87,14 +86,12 @@ def test_other_line_separators_are_part_of_words(tmp_path):
         ("word\n", "line 1: must be a word and its numbers, or a count and a size"),
         ("a 1 2\n".encode("utf-16"), "line 1: must be a word .* as UTF-8 text"),
         ("a 1 2\n".encode("utf-16-le"), "line 1: must be a word .* as UTF-8 text"),
-    ],
-)
-def test_a_bad_line_of_a_wanted_word_is_refused_and_others_are_not_read(tmp_path, content, message):
-    for only in (None, {"b"}):
-        with pytest.raises(DataError, match=message):
-            load_vectors(written(tmp_path, content), only=only)
-    if content and " 1 2\n" in str(content[:9]):
-        assert load_vectors(written(tmp_path, content), only={"a"}).words == ("a",)
+    ]:
+        for only in (None, {"b"}):
+            with pytest.raises(DataError, match=message):
+                load_vectors(written(tmp_path, content), only=only)
+        if content and " 1 2\n" in str(content[:9]):
+            assert load_vectors(written(tmp_path, content), only={"a"}).words == ("a",)
 
 
 def test_odd_words_and_spaces_are_no_fault(tmp_path):
@@ -146,9 +143,8 @@ def test_without_row_there_is_one_vector_a_word(tmp_path):
     assert loaded.matrix.tolist() == [[1, 2], [3, 4]]
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
+def test_shapes_and_ranges_of_our_format_are_checked(tmp_path):
+    for change in [
         {"words": numpy.array([["a", "b", "c"]])},
         {"words": numpy.array([1, 2, 3])},
         {"vectors": numpy.zeros(3)},
@@ -158,11 +154,9 @@ def test_without_row_there_is_one_vector_a_word(tmp_path):
         {"row": numpy.array([0.0, 1.0, 1.0])},
         {"row": numpy.array([0, 1, 2])},
         {"row": numpy.array([0, 1, -1])},
-    ],
-)
-def test_shapes_and_ranges_of_our_format_are_checked(tmp_path, change):
-    with pytest.raises(DataError, match="must hold the arrays words .*, vectors .* and row .* do not fit together"):
-        load_vectors(npz(tmp_path, **{**NPZ, **change}))
+    ]:
+        with pytest.raises(DataError, match="must hold the arrays words .*, vectors .* and row .* do not fit together"):
+            load_vectors(npz(tmp_path, **{**NPZ, **change}))
 
 
 def test_files_that_are_not_of_our_format_are_refused(tmp_path):
@@ -264,12 +258,12 @@ def generator():
     return torch.Generator().manual_seed(7)
 
 
-@pytest.mark.parametrize("missing", ["normal", "zero"])
-def test_known_words_get_their_vectors_and_padding_is_zero(missing):
-    matrix, coverage = embedding_matrix(VOCABULARY, VECTORS, missing=missing, unit=False, generator=generator())
-    assert matrix.shape == (7, 2)
-    assert matrix[[0, 1, 4, 6]].tolist() == [[0, 0], [1, 0], [0, -2], [3, 4]]
-    assert coverage == pytest.approx(2 / 3)
+def test_known_words_get_their_vectors_and_padding_is_zero():
+    for missing in ["normal", "zero"]:
+        matrix, coverage = embedding_matrix(VOCABULARY, VECTORS, missing=missing, unit=False, generator=generator())
+        assert matrix.shape == (7, 2)
+        assert matrix[[0, 1, 4, 6]].tolist() == [[0, 0], [1, 0], [0, -2], [3, 4]]
+        assert coverage == pytest.approx(2 / 3)
 
 
 def test_missing_words_are_zero_or_drawn():
@@ -291,10 +285,12 @@ def test_unit_rows_have_length_1_and_zero_rows_stay_zero():
     torch.testing.assert_close(matrix[6], torch.tensor([0.6, 0.8]))
 
 
-@pytest.mark.parametrize("vectors", [Vectors((), torch.zeros(0, 5)), Vectors(("gut", "<unk>"), torch.ones(2, 5))])
-def test_vectors_of_no_known_word_are_refused(vectors):
-    with pytest.raises(DataError, match=r"have none of the 3 words of the vocabulary \(bad, film, good .*--vectors"):
-        embedding_matrix(VOCABULARY, vectors, missing="zero", unit=True, generator=generator())
+def test_vectors_of_no_known_word_are_refused():
+    for vectors in [Vectors((), torch.zeros(0, 5)), Vectors(("gut", "<unk>"), torch.ones(2, 5))]:
+        with pytest.raises(
+            DataError, match=r"have none of the 3 words of the vocabulary \(bad, film, good .*--vectors"
+        ):
+            embedding_matrix(VOCABULARY, vectors, missing="zero", unit=True, generator=generator())
 
 
 def test_a_vocabulary_of_no_words_has_nothing_to_cover():
@@ -309,10 +305,10 @@ def test_the_fingerprint_follows_the_content(tmp_path):
     assert vectors_fingerprint(written(tmp_path, "a 1 2\nb 3 5\n")) != before
 
 
-@pytest.mark.parametrize("source", ["~nouser/v.txt", "x" * 300])
-def test_what_cannot_be_a_path_is_refused(source):
-    with pytest.raises(DataError, match="--vectors cannot be a path"):
-        load_vectors(source)
+def test_what_cannot_be_a_path_is_refused():
+    for source in ["~nouser/v.txt", "x" * 300]:
+        with pytest.raises(DataError, match="--vectors cannot be a path"):
+            load_vectors(source)
 
 
 def test_the_vectors_are_left_as_they_were():

@@ -50,9 +50,8 @@ def test_synonyms_share_part_of_speech_and_form():
     }
 
 
-@pytest.mark.parametrize(
-    ("word", "expected"),
-    [
+def test_inflected_words_are_read_as_forms_of_their_lemmas():
+    for word, expected in [
         ("film", {("film", "n", ""), ("film", "v", "")}),
         ("films", {("film", "n", "s"), ("film", "v", "s")}),
         ("stopping", {("stop", "v", "ing")}),
@@ -63,10 +62,8 @@ def test_synonyms_share_part_of_speech_and_form():
         ("inches", {("inch", "n", "s")}),
         ("filming", {("film", "v", "ing")}),
         ("plot", set()),
-    ],
-)
-def test_inflected_words_are_read_as_forms_of_their_lemmas(word, expected):
-    assert set(readings(word, WORDNET)) == {Reading(*each) for each in expected}
+    ]:
+        assert set(readings(word, WORDNET)) == {Reading(*each) for each in expected}
 
 
 def test_overlap_is_the_share_of_common_synonyms():
@@ -130,9 +127,8 @@ def test_words_of_grammar_have_no_synonyms_though_wordnet_has_them():
         assert is_replaceable(word), word
 
 
-@pytest.mark.parametrize(
-    ("word", "other", "expected"),
-    [
+def test_words_that_begin_alike_are_forms_of_one():
+    for word, other, expected in [
         ("slow", "slowly", True),
         ("create", "creating", True),
         ("fun", "funny", True),
@@ -140,10 +136,8 @@ def test_words_of_grammar_have_no_synonyms_though_wordnet_has_them():
         ("bad", "banal", False),
         ("theater", "theatre", False),
         ("likable", "likeable", False),
-    ],
-)
-def test_words_that_begin_alike_are_forms_of_one(word, other, expected):
-    assert are_forms_of_one_word(word, other) is expected
+    ]:
+        assert are_forms_of_one_word(word, other) is expected
 
 
 def test_forms_of_one_word_are_no_candidates():
@@ -168,21 +162,19 @@ def test_the_file_is_found_under_the_data_folder_and_read(tmp_path, monkeypatch)
     assert read_wordnet(path) == WORDNET
 
 
-@pytest.mark.parametrize(
-    "content",
-    [b"no gzip", gzip.compress(b"{"), gzip.compress(b"{}" * 99)[:-9], gzip.compress(b"[" * 99_999)],
-    ids=["plain", "no JSON", "cut short", "nested too deep"],
-)
-def test_a_file_that_cannot_be_read_is_named_with_its_format(tmp_path, content):
-    path = tmp_path / "wordnet_synonyms.json.gz"
-    path.write_bytes(content)
-    with pytest.raises(DataError, match=r"wordnet_synonyms\.json\.gz must be gzipped JSON as \{word: .*cannot be read"):
-        read_wordnet(path)
+def test_a_file_that_cannot_be_read_is_named_with_its_format(tmp_path):
+    for content in [b"no gzip", gzip.compress(b"{"), gzip.compress(b"{}" * 99)[:-9], gzip.compress(b"[" * 99_999)]:
+        path = tmp_path / "wordnet_synonyms.json.gz"
+        path.write_bytes(content)
+        with pytest.raises(
+            DataError, match=r"wordnet_synonyms\.json\.gz must be gzipped JSON as \{word: .*cannot be read"
+        ):
+            read_wordnet(path)
 
 
-@pytest.mark.parametrize("content", [[], {"film": ["movie"]}, {"film": {"n": "movie"}}, {"film": {"n": [1]}}])
-def test_json_of_another_form_is_refused(tmp_path, content):
-    path = tmp_path / "wordnet_synonyms.json.gz"
-    path.write_bytes(gzip.compress(json.dumps(content).encode()))
-    with pytest.raises(DataError, match=r"must be gzipped JSON as \{word: .*it is JSON of another form"):
-        read_wordnet(path)
+def test_json_of_another_form_is_refused(tmp_path):
+    for content in [[], {"film": ["movie"]}, {"film": {"n": "movie"}}, {"film": {"n": [1]}}]:
+        path = tmp_path / "wordnet_synonyms.json.gz"
+        path.write_bytes(gzip.compress(json.dumps(content).encode()))
+        with pytest.raises(DataError, match=r"must be gzipped JSON as \{word: .*it is JSON of another form"):
+            read_wordnet(path)

@@ -65,11 +65,11 @@ def test_too_few_rows_to_split_are_refused(tmp_path):
         dataset(jsonl(tmp_path / "a.jsonl", rows(20)), dev_share=0.5, test_share=0.5)
 
 
-@pytest.mark.parametrize("split", ["dev", "test"])
-def test_a_share_of_nothing_is_refused_where_the_split_is_missing(tmp_path, split):
-    path = jsonl(tmp_path / "a.jsonl", rows(30))
-    with pytest.raises(SettingError, match=f"--set data.{split}_share must be above 0"):
-        dataset(path, **{f"{split}_share": 0.0})
+def test_a_share_of_nothing_is_refused_where_the_split_is_missing(tmp_path):
+    for split in ["dev", "test"]:
+        path = jsonl(tmp_path / "a.jsonl", rows(30))
+        with pytest.raises(SettingError, match=f"--set data.{split}_share must be above 0"):
+            dataset(path, **{f"{split}_share": 0.0})
 
 
 def folder_of(path, **splits):
@@ -147,13 +147,11 @@ def test_label_names_of_meta_are_used_for_numbers_of_the_usual_column(tmp_path):
     assert dataset(folder, only_labels=("zero", "absent one")).labels == ("zero", "absent one")
 
 
-@pytest.mark.parametrize(
-    "content", [{"label_names": ["only"]}, {"label_names": ["a", "a"]}, {"label_names": "ab"}, {}, [1]]
-)
-def test_label_names_that_do_not_fit_are_left_aside(tmp_path, content):
+def test_label_names_that_do_not_fit_are_left_aside(tmp_path):
     folder = folder_of(tmp_path / "set", train=[{"text": "x", "label": n % 2} for n in range(30)])
-    meta(folder, content)
-    assert dataset(folder).labels == ("0", "1")
+    for content in [{"label_names": ["only"]}, {"label_names": ["a", "a"]}, {"label_names": "ab"}, {}, [1]]:
+        meta(folder, content)
+        assert dataset(folder).labels == ("0", "1")
 
 
 def test_a_broken_meta_is_named(tmp_path):
@@ -163,12 +161,10 @@ def test_a_broken_meta_is_named(tmp_path):
         dataset(folder)
 
 
-@pytest.mark.parametrize(
-    ("values", "names"), [((True, False), ("false", "true")), ((10, 9), ("9", "10")), ((0.0, 1.0), ("0", "1"))]
-)
-def test_labels_may_be_truth_values_or_numbers(tmp_path, values, names):
-    path = jsonl(tmp_path / "a.jsonl", [{"text": "x", "label": values[n % 2]} for n in range(20)])
-    assert dataset(path).labels == names
+def test_labels_may_be_truth_values_or_numbers(tmp_path):
+    for values, names in [((True, False), ("false", "true")), ((10, 9), ("9", "10")), ((0.0, 1.0), ("0", "1"))]:
+        path = jsonl(tmp_path / "a.jsonl", [{"text": "x", "label": values[n % 2]} for n in range(20)])
+        assert dataset(path).labels == names
 
 
 def test_rationales_reach_the_tokens(tmp_path):
@@ -270,13 +266,13 @@ def test_a_bad_row_is_named_by_file_and_line(tmp_path):
         dataset(path)
 
 
-@pytest.mark.parametrize("label", ["", "  ", None])
-def test_rows_without_a_label_are_dropped_and_counted(tmp_path, label):
-    path = jsonl(tmp_path / "a.jsonl", [*rows(30), {"text": "lost", "label": label}, {"text": "also lost"}])
-    loaded = dataset(path)
-    assert sorted(texts(loaded.train + loaded.dev + loaded.test)) == sorted(row["text"] for row in rows(30))
-    assert "2 rows without a label dropped from a.jsonl" in loaded.notes
-    assert loaded.fingerprint == dataset(jsonl(tmp_path / "b.jsonl", rows(30))).fingerprint
+def test_rows_without_a_label_are_dropped_and_counted(tmp_path):
+    for label in ["", "  ", None]:
+        path = jsonl(tmp_path / "a.jsonl", [*rows(30), {"text": "lost", "label": label}, {"text": "also lost"}])
+        loaded = dataset(path)
+        assert sorted(texts(loaded.train + loaded.dev + loaded.test)) == sorted(row["text"] for row in rows(30))
+        assert "2 rows without a label dropped from a.jsonl" in loaded.notes
+        assert loaded.fingerprint == dataset(jsonl(tmp_path / "b.jsonl", rows(30))).fingerprint
 
 
 def test_rows_without_a_text_are_dropped_and_counted(tmp_path):
