@@ -221,7 +221,7 @@ def _print_splits(console: "Console", summary: "Summary") -> None:
     rows = []
     for name, split in summary.splits.items():
         also = (f"{split.also_in[other]:,}" if other in split.also_in else "" for other in ("train", "dev"))
-        lengths = (f"{split.median:,.0f}", f"{split.high:,}", f"{split.longest:,}")
+        lengths = (f"{count:,.0f}" for count in split.words.values())
         rows.append((name, f"{split.texts:,}", *lengths, f"{split.repeated:,}", *also))
     console.print(_table(headings, rows, numbers=True))
     if summary.conflicting:
