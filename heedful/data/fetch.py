@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from heedful.data.public_sets import PublicFile, PublicSet
@@ -88,10 +89,13 @@ def _download(file: PublicFile, report: Report | None) -> Path:
     parts = urlsplit(file.address)
     place = data_path() / DOWNLOADS / parts.netloc / parts.path.lstrip("/")
     meter = False if report is None else _Meter(place.name, report)
-    downloader = pooch.HTTPDownloader(progressbar=meter, timeout=TIMEOUT, headers={"User-Agent": "heedful"})
+    wanted = {"timeout": TIMEOUT, "headers": {"User-Agent": "heedful"}}
+    downloader: Any = pooch.HTTPDownloader(progressbar=meter, **wanted)  # pyright: ignore[reportArgumentType]
     try:
         pooch.retrieve(file.address, file.hash, place.name, place.parent, downloader=downloader)
     except RequestException as error:
+        if error.response is not None:
+            error.response.close()  # pooch leaves it open
         raise DataError(f"{file.address} did not come, or not whole ({error}). Is there a network?") from error
     except ValueError as error:
         raise DataError(f"{file.address} was changed, or came damaged, and was deleted ({error}).") from error

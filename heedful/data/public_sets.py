@@ -83,7 +83,7 @@ def tar_members(path: Path, pattern: str) -> Iterator[tuple[str, bytes]]:
 def read_sst(files: Files) -> Splits:
     """Sentences that are not neutral as a whole; with the sentiment of each token."""
     lines = {split: files[split].read_text(encoding="utf-8").splitlines() for split in PARTS}
-    return {split: [row for line in trees if (row := read_tree(line))] for split, trees in lines.items()}
+    return {split: [row for line in lines[split] if (row := read_tree(line))] for split in PARTS}
 
 
 def read_tree(line: str) -> Row | None:

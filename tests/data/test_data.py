@@ -188,10 +188,6 @@ def test_a_set_is_found_by_its_folder_with_its_label_names(made_up):
     assert load(DataSettings(source="letters", label="fine"), TEXT).labels == ("0", "1", "2")
 
 
-def test_a_set_by_name_and_by_path_is_the_same(made_up):
-    assert load(DataSettings(source="letters"), TEXT) == load(DataSettings(source=str(made_up / "letters")), TEXT)
-
-
 def test_pairs_are_read_as_premise_and_hypothesis_or_by_the_hypothesis_alone(made_up):
     both = load(DataSettings(source="pairs"), TEXT)
     assert (both.task, both.train[3].tokens, both.train[3].query) == ("nli", ("p", "3"), ("h", "3"))

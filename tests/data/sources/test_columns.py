@@ -81,13 +81,6 @@ def test_a_named_column_that_is_not_there_is_answered_with_all_columns():
             chosen(("text", "label"), **{role: "body"})
 
 
-def test_a_misspelt_column_is_answered_with_the_nearest():
-    with pytest.raises(
-        DataError, match=r'--text names column .Post boddy.*Did you mean --text "Post body"\? Its columns'
-    ):
-        chosen(("Post body", "label"), text="Post boddy")
-
-
 def test_named_columns_are_taken():
     roles = chosen(("text", "label", "body", "stars", "title"), text="body", label="stars", query="title")
     assert (roles.text, roles.label, roles.query, roles.task) == ("body", "stars", "title", "qa")
@@ -235,11 +228,6 @@ ABSENT = object()
 def test_a_column_named_id_gives_the_ids():
     for column in ["id", "ID", "Id"]:
         assert ids(["b-1", " b-2 ", 3, 4.0], column) == ["b-1", "b-2", "3", "4"]
-
-
-def test_no_other_column_gives_ids():
-    for column in ["ids", "review_id", "i d", "identifier"]:
-        assert ids(["a", "b"], column) == [None, None]
 
 
 def test_an_id_column_that_does_not_tell_all_rows_apart_is_no_error_and_not_used():

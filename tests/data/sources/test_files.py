@@ -53,11 +53,6 @@ def test_a_label_of_one_row_goes_to_training(tmp_path):
         assert "rare" in texts(dataset(path, split_seed=seed).train)
 
 
-def test_small_files_give_at_least_one_text_to_each_split(tmp_path):
-    loaded = dataset(jsonl(tmp_path / "a.jsonl", rows(4, labels="ab")))
-    assert (len(loaded.train), len(loaded.dev), len(loaded.test)) == (2, 1, 1)
-
-
 def test_too_few_rows_to_split_are_refused(tmp_path):
     with pytest.raises(DataError, match="2 rows are too few to take 1 for dev and 1 for test from"):
         dataset(jsonl(tmp_path / "a.jsonl", rows(2)))
@@ -159,12 +154,6 @@ def test_a_broken_meta_is_named(tmp_path):
     meta(folder, "{")
     with pytest.raises(DataError, match=r"meta\.json is not valid JSON"):
         dataset(folder)
-
-
-def test_labels_may_be_truth_values_or_numbers(tmp_path):
-    for values, names in [((True, False), ("false", "true")), ((10, 9), ("9", "10")), ((0.0, 1.0), ("0", "1"))]:
-        path = jsonl(tmp_path / "a.jsonl", [{"text": "x", "label": values[n % 2]} for n in range(20)])
-        assert dataset(path).labels == names
 
 
 def test_rationales_reach_the_tokens(tmp_path):
@@ -275,15 +264,6 @@ def test_rows_without_a_label_are_dropped_and_counted(tmp_path):
         assert loaded.fingerprint == dataset(jsonl(tmp_path / "b.jsonl", rows(30))).fingerprint
 
 
-def test_rows_without_a_text_are_dropped_and_counted(tmp_path):
-    folder = folder_of(
-        tmp_path / "set", train=[*rows(9), {"text": None, "label": "a"}], dev=rows(5, 50), test=rows(7, 90)
-    )
-    loaded = dataset(folder)
-    assert len(loaded.train) == 9
-    assert "1 empty texts dropped from train" in loaded.notes
-
-
 def test_half_of_the_rows_may_be_dropped_and_no_more(tmp_path):
     unlabelled = [{"text": "x", "label": ""} for _ in range(6)]
     blank = [{"text": " ", "label": "a"} for _ in range(4)]
@@ -296,19 +276,6 @@ def test_half_of_the_rows_may_be_dropped_and_no_more(tmp_path):
     )
     with pytest.raises(DataError, match=expected):
         dataset(folder)
-
-
-def test_texts_in_two_splits_are_noted(tmp_path):
-    folder = folder_of(tmp_path / "set", train=rows(9), dev=rows(5, 50), test=[*rows(4), *rows(3, 52)])
-    assert dataset(folder).notes[1:] == (
-        "4 of the 7 texts of test are also in train: scores on test may be too good",
-        "3 of the 7 texts of test are also in dev",
-    )
-
-
-def test_one_label_is_refused(tmp_path):
-    with pytest.raises(DataError, match="the training texts must have at least two labels; they have only 'a'"):
-        dataset(jsonl(tmp_path / "a.jsonl", rows(30, labels="a")))
 
 
 def test_an_unreadable_folder_is_named(tmp_path, monkeypatch):

@@ -53,19 +53,9 @@ def test_the_rationale_is_where_the_words_of_the_label_are_and_all_else_is_fille
                 assert (token in lexicon) if position in example.rationale else token == FILLER
 
 
-def test_words_may_repeat_within_a_text():
-    mock = load(DataSettings(source="mock-4q", train_limit=50, test_limit=2), TEXT)
-    assert any(len(set(example.tokens)) < len(example.tokens) for example in mock.train)
-
-
 def test_a_smaller_set_is_the_beginning_of_a_larger_one(whole):
     small = load(DataSettings(source="mock-1", train_limit=7, test_limit=3), TEXT)
     assert (small.train, small.dev, small.test) == (whole.train[:7], whole.dev[:3], whole.test[:3])
-
-
-def test_a_limit_above_the_size_changes_nothing():
-    few = load(DataSettings(source="mock-1", train_limit=2, test_limit=5000), TEXT)
-    assert len(few.test) == 1000
 
 
 def test_splits_and_sets_and_seeds_draw_independently():
@@ -75,11 +65,6 @@ def test_splits_and_sets_and_seeds_draw_independently():
 
     texts = [*first("mock-1", 0), *first("mock-2", 0), *first("mock-1", 1)]
     assert len({tuple(len(example.tokens) for example in split) for split in texts}) == len(texts)
-
-
-def test_one_label_alone_cannot_be_asked_for():
-    with pytest.raises(ValueError, match="only 'negative'"):
-        load(DataSettings(source="mock-1", train_limit=9, only_labels=("negative",)), TEXT)
 
 
 # Made before there were settings for positions, agreement and classes: their defaults must not change a byte.
