@@ -1,6 +1,7 @@
 """`heedful data`: look at data before training on it."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from math import isnan
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -112,14 +113,11 @@ def synonyms(
     drawn = drawn_pairs(dataset.test, words, chosen, seed)
     rows, listed = [], []
     for number, pair in enumerate(drawn[:pairs], start=1):
-        word, (synonym, similarity, cosine) = (
-            pair.word,
-            (pair.synonym.word, pair.synonym.similarity, pair.synonym.cosine),
-        )
-        context = f"{escape(pair.before)} [bold]\\[{escape(word)}][/bold] {escape(pair.after)}".strip()
-        shown = "" if isnan(cosine) else f"{cosine:.2f}"
-        rows.append((str(number), context, escape(synonym), f"{similarity:.2f}", shown))
-        listed.append({"word": word, "synonym": synonym, "similarity": similarity, "cosine": cosine})
+        synonym = pair.synonym
+        context = f"{escape(pair.before)} [bold]\\[{escape(pair.word)}][/bold] {escape(pair.after)}".strip()
+        cosine = "" if isnan(synonym.cosine) else f"{synonym.cosine:.2f}"
+        rows.append((str(number), context, escape(synonym.word), f"{synonym.similarity:.2f}", cosine))
+        listed.append({**asdict(synonym), "word": pair.word, "synonym": synonym.word})
     out.console.print(_table(("", "text", "synonym", "similarity", "cosine"), rows, box=None))
     share = len(drawn) / max(1, len(dataset.test))
     summary = (
