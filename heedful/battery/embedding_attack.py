@@ -21,6 +21,7 @@ from heedful.battery.stability_measures import (
     suffixes,
 )
 from heedful.measures import js_divergence
+from heedful.models.abilities import own_parts
 from heedful.models.attention_model import AttentionModel
 from heedful.models.trace import rerun
 from heedful.settings import Count
@@ -67,9 +68,9 @@ def embedding_attack(
 
 def _for_search(evidence: Evidence) -> tuple[Model, Trace]:
     """The model and the trace that an attack starts from: in single precision where the model is our own."""
-    model, trace = evidence.model, evidence.trace
-    if not isinstance(model, AttentionModel):
-        return model, trace
+    model, trace = own_parts(evidence.model), evidence.trace
+    if model is None:
+        return evidence.model, trace
     embedded, attention, logits = (part.float() for part in (trace.embedded, trace.attention, trace.logits))
     single = evidence.context.once(_single_precision, model)
     return single, replace(trace, embedded=embedded, attention=attention, logits=logits)

@@ -6,7 +6,6 @@ import torch
 
 from heedful.battery.evidence import Evidence, undefined_where
 from heedful.battery.question import BatteryTest, Columns, Question, QuestionResult, ValueFloorBest, mean
-from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.models.hugging_face.same_mixture import least_weight
 from heedful.types import Findings
 
@@ -22,13 +21,12 @@ def same_mixture(evidence: Evidence, generator: torch.Generator) -> Findings:
     average; 0 for texts with fewer tokens than a head's values have dimensions, as a rule. Nothing for models that are
     no transformers, or where the classifier reads several rows or the site is not in the last layer.
     """
-    model = evidence.model
-    if not isinstance(model, TransformerModel) or model.one_row is None:
+    if evidence.heads is None or evidence.heads.one_row is None:
         return Findings()
     values: dict[str, torch.Tensor] = {}
     for top in TOPS:
         tops = (evidence.items & ~evidence.without_top(top)).to(evidence.trace.attention.device)
-        least = least_weight(model, evidence.trace.encoded, tops)
+        least = least_weight(evidence.heads, evidence.trace.encoded, tops)
         is_part = evidence.count > top
         values[f"weight_{top}"] = least.own.cpu().where(is_part, nan)
         values[f"least_{top}"] = least.weight.cpu().where(is_part, nan)

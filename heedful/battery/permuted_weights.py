@@ -1,15 +1,13 @@
 """Does it matter which words get the weight?"""
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
 from heedful.battery.evidence import Evidence, affordable, undefined_where
 from heedful.battery.question import BatteryTest, Columns, Question, ValueFloorBest, mean, per_100
 from heedful.exact import draw_permutations, permuted_logits, some_permutation_flips, worst_permutation
 from heedful.measures import total_variation_distance
 from heedful.settings import Count
-from heedful.types import Findings, MultiHeadModel
+from heedful.types import Findings
 
 
 def permutation(evidence: Evidence, generator: torch.Generator, *, count: Count = 100) -> Findings:
@@ -20,7 +18,8 @@ def permutation(evidence: Evidence, generator: torch.Generator, *, count: Count 
     decision, exact for any number of classes. Where the head is not linear, the last two are over the drawn ones.
     """
     if evidence.item_logits is None:
-        logits, solver = _decoded(evidence, generator, count), "search"
+        orders = draw_permutations(evidence.items, generator, affordable(evidence, count))
+        logits, solver = evidence.decode_permuted(orders), "search"
         worst = flips = None
     else:
         problem = (evidence.attention, evidence.item_logits, evidence.items)
@@ -35,14 +34,6 @@ def permutation(evidence: Evidence, generator: torch.Generator, *, count: Count 
         "some_flips": (logits.argmax(-1) != evidence.predicted[:, None]).any(1) if flips is None else flips,
     }
     return Findings(undefined_where(evidence.count < 2, values), solver)
-
-
-def _decoded(evidence: Evidence, generator: torch.Generator, count: int) -> Float[Tensor, "batch count classes"]:
-    orders = draw_permutations(evidence.items, generator, affordable(evidence, count))
-    if isinstance(evidence.model, MultiHeadModel):
-        own = orders.to(evidence.trace.attention.device)
-        return evidence.model.permute_each(evidence.trace.encoded, own).cpu()
-    return evidence.decode_each(evidence.attention[:, None].expand_as(orders).gather(2, orders))
 
 
 def _measured(columns: Columns) -> ValueFloorBest:

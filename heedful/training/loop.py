@@ -12,7 +12,6 @@ from torch.optim import Optimizer
 from heedful.data.batching import EncodedSplit, bucketed, collate, encode_split, pad_items, to_device
 from heedful.errors import HeedfulError, lookup
 from heedful.models.attention_model import AttentionModel
-from heedful.models.hugging_face.word_embedding import PretrainedWords
 from heedful.models.trace import trace
 from heedful.settings import Run, TrainingSettings
 from heedful.token_scores.measurements import Recorder
@@ -256,10 +255,10 @@ def make_optimizer(model: AttentionModel, settings: TrainingSettings, trains: st
     attention = [p for p in model.attention.parameters() if p.requires_grad]
     others = _parameters_outside_attention(model) if trains == "all" else []
     groups = [{"params": others, "weight_decay": settings.weight_decay}, {"params": attention, "weight_decay": 0.0}]
-    if isinstance(model.embedding, PretrainedWords):
-        tuned = {id(p) for p in model.embedding.parameters()}
+    if (pretrained := model.pretrained_words) is not None:
+        tuned = {id(p) for p in pretrained.parameters()}
         groups[0]["params"] = [p for p in others if id(p) not in tuned]
-        slow = {"weight_decay": settings.weight_decay, "lr": model.embedding.learning_rate}
+        slow = {"weight_decay": settings.weight_decay, "lr": pretrained.learning_rate}
         groups.append({"params": [p for p in others if id(p) in tuned], **slow})
     return lookup("optimizer", settings.optimizer, OPTIMIZERS)([g for g in groups if g["params"]], settings)
 

@@ -16,7 +16,6 @@ from heedful.models.attention_model import AttentionModel, build_model
 from heedful.models.hugging_face.model_files import files_fingerprint, is_pretrained
 from heedful.models.hugging_face.pretrained_modules import encoder_width, tokenizer_of
 from heedful.models.hugging_face.subwords import whole_words
-from heedful.models.hugging_face.word_embedding import PretrainedWords
 from heedful.settings import Run
 from heedful.settings.validation import update_settings
 from heedful.training.methods import Method
@@ -43,8 +42,8 @@ def pretrained_start(run: Run, dataset: Dataset, *, has_query: bool) -> tuple[Wo
     words = words.learn(chain(texts, known), run.text.min_count)
     network = update_settings(run.network, {"embed_size": encoder_width(run.network.encoder)})
     model = build_model(network, words.words, len(dataset.labels), has_query=has_query)
-    assert isinstance(model.embedding, PretrainedWords)
-    model.embedding.load_pretrained()
+    assert model.pretrained_words is not None
+    model.pretrained_words.load_pretrained()
     return words, model
 
 
@@ -52,14 +51,14 @@ def read_in_advance(
     model: AttentionModel, splits: Mapping[str, EncodedSplit], report: Callable[[int, int], None] | None = None
 ) -> tuple[str, ...]:
     """Notes on texts that are longer than a pretrained transformer reads at once; frozen, it reads all texts now."""
-    if not isinstance(model.embedding, PretrainedWords):
+    if (pretrained := model.pretrained_words) is None:
         return ()
     notes = []
     for name, split in splits.items():
         texts: Sequence[Tensor] = (*split.texts, *split.queries)
-        long = model.embedding.prepare([text.tolist() for text in texts], report)
+        long = pretrained.prepare([text.tolist() for text in texts], report)
         if long:
-            longest = model.embedding.pieces.longest
+            longest = pretrained.pieces.longest
             notes.append(f"{long} texts of {name} are longer than the encoder's {longest} pieces: read in parts")
     return tuple(notes)
 

@@ -20,6 +20,7 @@ from heedful.exact import (
 )
 from heedful.exact.ball import steepest_free, steepest_in_box, steepest_on_simplex, steepest_zero_sum
 from heedful.measures import rank_descending, top_k_overlap
+from heedful.models.abilities import linear
 from heedful.models.trace import detached
 from heedful.settings import Count, NonNegative
 from heedful.training.methods.method import Method, require_reference
@@ -74,8 +75,8 @@ def seat(
     base = require_reference(reference)
     lookup("weights", weights, WORST_CASES)
     checked_norm = ball_of(radius, norm).norm
-    if isinstance(model, LinearModel) and trace.logits.shape[-1] == 2:
-        moved = worst_move(model, trace, radius, checked_norm, weights)
+    if (head := linear(model)) is not None and trace.logits.shape[-1] == 2:
+        moved = worst_move(head, trace, radius, checked_norm, weights)
     else:
         moved = searched_move(model, trace, radius, checked_norm, weights, steps)
     gap = top_k_gap(trace.attention, base.attention, trace.encoded.items, k)
