@@ -11,13 +11,11 @@ from torch.nn.functional import cross_entropy
 
 from heedful.attacks import ascend, ball_of, draw, project
 from heedful.battery.evidence import Context, Evidence, undefined_where
-from heedful.battery.question import BatteryTest, Question, per_100
+from heedful.battery.question import BatteryTest
 from heedful.battery.stability_measures import (
     Radii,
-    against_shuffled,
-    answer_moves,
     moves,
-    relative_to_shuffled,
+    stability_question,
     suffixes,
 )
 from heedful.measures import js_divergence
@@ -96,20 +94,13 @@ AIMS: dict[str, Aim] = {"answer": _answer, "attention": _attention}
 TEST = BatteryTest(
     embedding_attack,
     (
-        Question(
-            name="embedding_attack",
-            topic="worst embedding noise",
-            group="stability",
-            wording=lambda item: "Is it stable? (the worst embedding noise)",
-            needs=("embedding_attack",),
-            measured=against_shuffled("embedding_attack", "js_attention"),
-            best_kind="ceiling",
-            sentence=lambda answer: (
-                "The worst noise that was found, small on each word but chosen to do harm, moves attention "
-                f"{relative_to_shuffled(answer)}; chosen against the answer, it changes "
-                f"{per_100(answer.details['answers change'])} answers."
-            ),
-            details=answer_moves("embedding_attack", "tvd_answer", "flips_answer"),
+        stability_question(
+            "embedding_attack",
+            "worst embedding noise",
+            "the worst embedding noise",
+            "The worst noise that was found, small on each word but chosen to do harm,",
+            measures=("js_attention", "tvd_answer", "flips_answer"),
+            answers="; chosen against the answer, it changes",
         ),
     ),
     cost="deep",

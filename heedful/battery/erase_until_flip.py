@@ -189,9 +189,7 @@ TEST = BatteryTest(
             topic="words erased until the decision changes",
             group="relevance",
             wording=lambda item: "Does the ranking find what the decision rests on?",
-            needs=("erase_until_flip",),
             measured=_measured,
-            best_kind="ceiling",
             unit="share",
             sentence=lambda answer: (
                 f"Erasing {answer.item}s from the most attended down takes {100 * (1 - answer.value):.0f} % of a text "

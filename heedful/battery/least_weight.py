@@ -5,7 +5,7 @@ from math import nan
 import torch
 
 from heedful.battery.evidence import Evidence, undefined_where
-from heedful.battery.question import BatteryTest, Columns, Question, QuestionResult, ValueFloorBest, mean
+from heedful.battery.question import BatteryTest, Columns, Question, QuestionResult, ValueFloorBest, means
 from heedful.models.hugging_face.same_mixture import least_weight
 from heedful.types import Findings
 
@@ -65,16 +65,17 @@ TEST = BatteryTest(
             wording=lambda item: f"Does the very same output need the weight of the top {item}?",
             needs=("same_mixture.least_1",),
             measured=_measured,
-            best_kind="ceiling",
             unit="share",
             sentence=_sentence,
-            details=lambda columns: {
-                "free dimensions": mean("same_mixture.freedom")(columns),
-                "weight of the top word": mean("same_mixture.weight_1")(columns),
-                "least weight of the top word": mean("same_mixture.least_1")(columns),
-                "weight of the top three": mean("same_mixture.weight_3")(columns),
-                "least weight of the top three": mean("same_mixture.least_3")(columns),
-            },
+            details=means(
+                {
+                    "free dimensions": "same_mixture.freedom",
+                    "weight of the top word": "same_mixture.weight_1",
+                    "least weight of the top word": "same_mixture.least_1",
+                    "weight of the top three": "same_mixture.weight_3",
+                    "least weight of the top three": "same_mixture.least_3",
+                }
+            ),
         ),
     ),
 )

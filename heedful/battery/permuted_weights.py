@@ -3,7 +3,7 @@
 import torch
 
 from heedful.battery.evidence import Evidence, affordable, undefined_where
-from heedful.battery.question import BatteryTest, Columns, Question, ValueFloorBest, mean, per_100
+from heedful.battery.question import BatteryTest, Question, between, means, per_100
 from heedful.exact import draw_permutations, permuted_logits, some_permutation_flips, worst_permutation
 from heedful.measures import total_variation_distance
 from heedful.settings import Count
@@ -36,11 +36,6 @@ def permutation(evidence: Evidence, generator: torch.Generator, *, count: Count 
     return Findings(undefined_where(evidence.count < 2, values), solver)
 
 
-def _measured(columns: Columns) -> ValueFloorBest:
-    value = columns["permutation.median_tvd"]
-    return value, torch.zeros_like(value), columns["permutation.worst_tvd"]
-
-
 TEST = BatteryTest(
     permutation,
     (
@@ -49,15 +44,13 @@ TEST = BatteryTest(
             topic="permuted weights",
             group="exclusivity",
             wording=lambda item: f"Does it matter which {item}s get the weight?",
-            needs=("permutation",),
-            measured=_measured,
-            best_kind="ceiling",
+            measured=between("permutation.median_tvd", 0.0, "permutation.worst_tvd"),
             sentence=lambda answer: (
                 f"Permuting the weights at random typically moves the prediction by {answer.value:.2f}; the worst "
                 f"permutation would move it by {answer.best:.2f}. For "
                 f"{per_100(answer.details['some permutation flips'])} texts some permutation changes the answer."
             ),
-            details=lambda columns: {"some permutation flips": mean("permutation.some_flips")(columns)},
+            details=means({"some permutation flips": "permutation.some_flips"}),
             if_inexact="The worst permutation is the worst that was found; a worse one may exist.",
         ),
     ),

@@ -153,32 +153,14 @@ def test_start_and_end_symbols_count_for_nothing(name):
                 torch.testing.assert_close(value[row], alone.values[measure][0], atol=1e-9, rtol=0, equal_nan=True)
 
 
-HELPERS = {
-    "__init__",
-    "adversarial_models",  # its rows come from several models; it has questions, no function of the battery
-    "adversarial_search",
-    "affordable",
-    "attefa_family",
-    "context",
-    "evidence",
-    "places",
-    "plausible_baselines",
-    "plausible_questions",
-    "question",
-    "stability_measures",
-    "witness",
-}
-
-
-def test_every_file_is_listed_by_its_own_name():
-    files = {path.stem for path in Path(heedful.battery.__file__).parent.glob("*.py")} - HELPERS
+def test_every_test_is_listed_by_the_name_of_its_function():
+    modules = [
+        import_module(f"heedful.battery.{path.stem}") for path in Path(heedful.battery.__file__).parent.glob("*.py")
+    ]
+    tests = [module.TEST for module in modules if hasattr(module, "TEST")]
     listed = {**BATTERY, **PAIRS}
-    assert files == set(listed) and not set(BATTERY) & set(PAIRS)
-    for name, test in listed.items():
-        module = import_module(f"heedful.battery.{name}")
-        assert module.TEST is test and test.function is getattr(module, name)
-    for name in HELPERS:
-        assert not hasattr(import_module(f"heedful.battery.{name}"), "TEST"), f"{name} defines a test: list it"
+    assert {test.function.__name__ for test in tests} == set(listed) and not set(BATTERY) & set(PAIRS)
+    assert all(test.function.__name__ == name and test in tests for name, test in listed.items())
 
 
 ALL_OPTIONS = [(name, option) for name, test in BATTERY.items() for option in option_parameters(test.function)]

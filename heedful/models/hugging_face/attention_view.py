@@ -344,7 +344,7 @@ class TransformerModel:
         return _in_order(answers, texts.parts).flatten(0, 1)
 
 
-class _Both:
+class _Both(AttentionHook):
     """Two listeners, neither of which changes anything."""
 
     def __init__(self, *listeners: AttentionHook):

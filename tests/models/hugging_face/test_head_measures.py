@@ -7,7 +7,6 @@ from heedful.models.hugging_face.head_measures import (
     DESCRIPTIONS,
     HeadMeasures,
     best_head,
-    head_agreement,
     head_measures,
 )
 from support.tiny_transformers import TEXTS, tiny_model, tiny_trace
@@ -44,13 +43,6 @@ def test_each_head_is_what_its_own_site_says(name):
                 torch.testing.assert_close(getattr(of_heads, f"{kind}_moves")[layer, head], expected)
                 flips = (logits.argmax(-1) != whole.logits.argmax(-1)).double()
                 torch.testing.assert_close(getattr(of_heads, f"{kind}_flips")[layer, head], flips)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_agreement_can_be_had_without_the_rest(name):
-    model, seen = tiny_model(name), tiny_trace(name)
-    agreement = head_agreement(model, seen, leave_one_out(model, seen))
-    torch.testing.assert_close(agreement, measures(name).agreement, rtol=0, atol=0, equal_nan=True)
 
 
 def test_the_mean_over_heads_is_beside_them():

@@ -238,28 +238,28 @@ def test_loading_is_quiet(folder, capfd):
 
 
 @pytest.fixture(scope="module")
-def encoder(tmp_path_factory):
+def checkpoint(tmp_path_factory):
     return save_tiny_encoder(tmp_path_factory.mktemp("models") / "tiny")
 
 
 @pytest.fixture
-def copy(tmp_path, encoder):
-    return Path(shutil.copytree(encoder, tmp_path / "copy"))
+def copy(tmp_path, checkpoint):
+    return Path(shutil.copytree(checkpoint, tmp_path / "copy"))
 
 
-def test_an_encoder_gets_a_classifier_that_knows_the_labels(encoder):
+def test_an_encoder_gets_a_classifier_that_knows_the_labels(checkpoint):
     torch.manual_seed(0)
-    module, tokenizer = load_pretrained(encoder, ("bad", "so-so", "good"))
+    module, tokenizer = load_pretrained(checkpoint, ("bad", "so-so", "good"))
     assert module.config.id2label == {0: "bad", 1: "so-so", 2: "good"}
     assert module.config.label2id["good"] == 2 and module.config.num_labels == 3
     assert module.classifier.weight.shape[0] == 3 and module.classifier.weight.dtype == torch.float32
     assert tokenizer.is_fast
 
 
-def test_only_the_classifier_is_drawn_and_that_by_torch_s_generator(encoder):
+def test_only_the_classifier_is_drawn_and_that_by_torch_s_generator(checkpoint):
     def weights(seed):
         torch.manual_seed(seed)
-        return load_pretrained(encoder, ("bad", "good"))[0].state_dict()
+        return load_pretrained(checkpoint, ("bad", "good"))[0].state_dict()
 
     first, again, other = weights(1), weights(1), weights(2)
     assert all(torch.equal(first[name], again[name]) for name in first)
@@ -286,7 +286,7 @@ def test_what_is_no_model_is_refused(tmp_path, copy):
 def test_an_encoder_without_its_weights_is_refused(copy):
     config = json.loads((copy / "config.json").read_text())
     (copy / "config.json").write_text(json.dumps({**config, "num_hidden_layers": 3}))
-    with pytest.raises(SettingError, match=r"must have the weights of its encoder; it has none for bert\.encoder"):
+    with pytest.raises(SettingError, match=r"has no weights for bert\.encoder"):
         load_pretrained(str(copy), ("bad", "good"))
 
 
