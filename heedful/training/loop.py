@@ -21,7 +21,7 @@ from heedful.training.methods.vanilla import vanilla
 from heedful.training.metrics import METRICS, Outputs, metrics, outputs
 from heedful.training.start import build_start, check_content, check_reference, examples_by_split, read_in_advance
 from heedful.training.teachers import check_teachers, planned_teachers, reference_outputs
-from heedful.training.trained import Progress, Record, Trained
+from heedful.training.trained import BestEpoch, Progress, Record, Trained
 from heedful.types import Batch, Dataset, Reference, Trace
 
 SPLITS = ("train", "dev", "test")
@@ -125,7 +125,7 @@ class _Loop:
         split = "test" if settings.selection == "paper" else "dev"
         plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(self.optimizer, "max", factor=0.5, patience=0, threshold=0)
         history: list[Record] = []
-        best, chosen_epoch, state = -math.inf, 0, {}
+        best = BestEpoch(self.model)
         first, patience = stopping(self.method, settings)
         recorder.record(0)
         for epoch in range(1, settings.epochs + 1):
@@ -138,20 +138,17 @@ class _Loop:
             history += [Record(epoch, split, measure, value) for measure, value in split_scores.items()]
             criteria = train_scores if settings.selection == "train" else split_scores
             value = -criteria["loss"] if "loss" in criteria else criteria[settings.metric]
-            value = -math.inf if math.isnan(value) else value
-            if epoch >= first and (not state or value > best):
-                best, chosen_epoch = value, epoch
-                state = {name: tensor.clone() for name, tensor in self.model.state_dict().items()}
+            if epoch >= first:
+                best.offer(epoch, value)
             if settings.plateau and epoch > self.method.honest_epochs:
-                plateau.step(value)
+                plateau.step(-math.inf if math.isnan(value) else value)
             if report:
                 epoch_scores = train_scores | {f"{split} {measure}": score for measure, score in split_scores.items()}
                 report(Progress(epoch, settings.epochs, 0, 0, epoch_scores))
-            if patience and epoch >= max(first, settings.min_epochs) and epoch - chosen_epoch >= patience:
+            if patience and epoch >= max(first, settings.min_epochs) and epoch - best.number >= patience:
                 break
-        self.optimizer.zero_grad()  # a trained model keeps no gradients
-        self.model.load_state_dict(state)
-        return history, chosen_epoch
+        best.restore()
+        return history, best.number
 
     def epoch(self, epoch: int, report: Callable[[Progress], None] | None) -> dict[str, float]:
         """One pass over the training texts; the mean loss and the means of what the method logs, as of each step."""

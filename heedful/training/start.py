@@ -16,7 +16,7 @@ from heedful.models.attention_model import AttentionModel, build_model
 from heedful.models.hugging_face.model_files import files_fingerprint, is_pretrained
 from heedful.models.hugging_face.pretrained_modules import encoder_width, tokenizer_of
 from heedful.models.hugging_face.subwords import whole_words
-from heedful.settings import Run
+from heedful.settings import FinetuneSettings, Run
 from heedful.settings.validation import update_settings
 from heedful.training.methods import Method
 from heedful.training.trained import Trained, network_of
@@ -92,29 +92,20 @@ def with_fingerprints(run: Run, data: str) -> Run:
 def check_content(run: Run, dataset: Dataset) -> Run:
     """The run with its fingerprints; refused where it names other data or other vectors."""
     known = with_fingerprints(run, dataset.fingerprint)
-    if run.data.fingerprint not in ("", known.data.fingerprint):
-        raise SettingError(
-            f"the run is of data {run.data.fingerprint}, but '{dataset.name}' is {dataset.fingerprint}: "
-            "train on the data that the run was made for, or leave `data.fingerprint` empty."
-        )
-    if run.network.vectors_fingerprint not in ("", known.network.vectors_fingerprint):
-        raise SettingError(
-            f"the run is of vectors {run.network.vectors_fingerprint}, but '{run.network.vectors}' is "
-            f"{known.network.vectors_fingerprint}: use the file that the run was made with, or leave "
-            "`network.vectors_fingerprint` empty."
-        )
-    if run.network.encoder_fingerprint not in ("", known.network.encoder_fingerprint):
-        raise SettingError(
-            f"the run is of an encoder {run.network.encoder_fingerprint[:16]}, but the files of "
-            f"'{run.network.encoder}' are {known.network.encoder_fingerprint[:16]}: use those that the run was made "
-            "with, or leave `network.encoder_fingerprint` empty."
-        )
-    own, files = run.finetune, known.finetune
-    if own is not None and files is not None and own.fingerprint not in ("", files.fingerprint):
-        raise SettingError(
-            f"the run starts from model {own.fingerprint}, but '{own.model}' is {files.fingerprint}: use the files "
-            "that the run was made with, or leave `finetune.fingerprint` empty."
-        )
+    own, files, network = run.finetune or FinetuneSettings(model=""), known.finetune, run.network
+    places = (
+        ("is of data", run.data, known.data, "data.fingerprint", dataset.name),
+        ("is of vectors", network, known.network, "network.vectors_fingerprint", network.vectors),
+        ("is of an encoder", network, known.network, "network.encoder_fingerprint", network.encoder),
+        ("starts from model", own, files or own, "finetune.fingerprint", own.model),
+    )
+    for what, asked, found, setting, name in places:
+        wanted, fingerprint = (getattr(part, setting.partition(".")[2]) for part in (asked, found))
+        if wanted not in ("", fingerprint):
+            raise SettingError(
+                f"the run {what} {wanted[:16]}, but '{name}' is {fingerprint[:16]}: use what the run was made with, or "
+                f"leave `{setting}` empty."
+            )
     return known
 
 

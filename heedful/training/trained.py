@@ -1,10 +1,10 @@
 """The result of training, its history, and progress reports."""
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePath
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars as pl
@@ -18,9 +18,9 @@ from heedful.data.tokenizer import WordTokenizer
 from heedful.errors import HeedfulError, StoreError
 from heedful.models.attention_model import AttentionModel, build_model
 from heedful.models.hugging_face.model_files import PREFIX, FastTokenizer, HuggingFaceModel, quiet
-from heedful.settings import NetworkSettings, Run, key_of
+from heedful.settings import NetworkSettings, Run
 from heedful.settings.validation import update_settings
-from heedful.store.folders import Files, files_in, find_damage, reason, write_checksums
+from heedful.store.folders import find_damage, reason, write_checksums
 from heedful.store.run_file import (
     HISTORY,
     RUN_FILE,
@@ -64,8 +64,21 @@ class Record:
     value: float
 
 
-@dataclass(frozen=True, repr=False)
-class Trained:
+@dataclass(frozen=True, repr=False, kw_only=True)
+class FinishedTraining:
+    """What every training gives beside its model: the history, the chosen epoch, and the scores of that."""
+
+    run: Run
+    labels: tuple[str, ...]
+    history: tuple[Record, ...]
+    chosen_epoch: int
+    scores: dict[str, dict[str, float]]
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Trained(FinishedTraining):
     """A finished run: the model of the chosen epoch and the history of its training.
 
     Args:
@@ -73,15 +86,8 @@ class Trained:
         tokens: scores and flow of every token at the epochs in `record_flow`; None if that is empty.
     """
 
-    run: Run
     model: AttentionModel
     words: WordTokenizer
-    labels: tuple[str, ...]
-    history: tuple[Record, ...]
-    chosen_epoch: int
-    scores: dict[str, dict[str, float]]
-    seconds: float
-    notes: tuple[str, ...] = ()
     coverage: float | None = None
     tokens: pl.DataFrame | None = None
 
@@ -96,11 +102,32 @@ def network_of(trained: Trained) -> NetworkSettings:
     return update_settings(trained.run.network, {"embed_size": trained.model.embedding.embedding_dim})
 
 
+class BestEpoch:
+    """The epoch with the best value so far, the first of equals, and the module's weights then."""
+
+    def __init__(self, module: nn.Module):
+        self.module = module
+        self.number, self.value = 0, -math.inf
+        self._weights: dict[str, Tensor] = {}
+
+    def offer(self, epoch: int, value: float) -> None:
+        """Keep this epoch if it is the best; one without a number is the worst."""
+        value = -math.inf if math.isnan(value) else value
+        if not self._weights or value > self.value:
+            self.number, self.value = epoch, value
+            self._weights = {name: tensor.clone() for name, tensor in self.module.state_dict().items()}
+
+    def restore(self) -> None:
+        """Give the module its weights of that epoch, and no gradients."""
+        self.module.zero_grad()
+        self.module.load_state_dict(self._weights)
+
+
 # The result of fine-tuning a Hugging Face encoder.
 
 
-@dataclass(frozen=True, repr=False)
-class Finetuned:
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Finetuned(FinishedTraining):
     """A finished run of fine-tuning: the classifier of the chosen epoch and the history of its training.
 
     Args:
@@ -109,16 +136,9 @@ class Finetuned:
         has_query: whether it reads pairs of texts.
     """
 
-    run: Run
     module: HuggingFaceModel
     tokenizer: FastTokenizer
-    labels: tuple[str, ...]
     has_query: bool
-    history: tuple[Record, ...]
-    chosen_epoch: int
-    scores: dict[str, dict[str, float]]
-    seconds: float
-    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         accuracy = self.scores.get("test", {}).get("accuracy")
@@ -283,23 +303,10 @@ def write_finetuned(finetuned: Finetuned, folder: Path) -> None:
         finetuned.module.save_pretrained(folder, max_shard_size=WHOLE)
         finetuned.tokenizer.save_pretrained(folder)
     for path in folder.glob("*.safetensors"):
-        _readable_by_all(path)
+        # Anew: the library's own way makes a file that nobody else may read.
+        content = path.read_bytes()
+        path.unlink()
+        path.write_bytes(content)
     (folder / RUN_FILE).write_text(describe_finetuned(finetuned).model_dump_json(indent=2) + "\n", encoding="utf-8")
     write_history(finetuned.history, folder)
     write_checksums(folder)
-
-
-def pack_finetuned(finetuned: Finetuned) -> Files:
-    """The files that a fine-tuned model is stored as."""
-    with TemporaryDirectory() as parent:
-        folder = Path(parent) / key_of(finetuned.run)
-        folder.mkdir()
-        write_finetuned(finetuned, folder)
-        return files_in(folder)
-
-
-def _readable_by_all(path: Path) -> None:
-    """Write a file anew: the library's own way makes one that nobody else may read."""
-    content = path.read_bytes()
-    path.unlink()
-    path.write_bytes(content)

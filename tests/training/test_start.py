@@ -8,7 +8,6 @@ import torch
 
 from heedful.auditing.audit import audit
 from heedful.errors import SettingError, StoreError
-from heedful.jobs.work import pack, unpack
 from heedful.models.hugging_face.frozen_states import WordStates
 from heedful.settings import AuditSettings, Run, key_of
 from heedful.settings.validation import update_settings
@@ -100,7 +99,7 @@ def test_a_stored_run_is_small_and_answers_as_before(trained, tmp_path):
     store = Store(tmp_path)
     loaded = store.load(store.save(trained))
     assert (tmp_path / key_of(trained.run) / "model.safetensors").stat().st_size < 5_000
-    assert same(loaded, trained) and same(unpack(key_of(trained.run), pack(trained)), trained)
+    assert same(loaded, trained)
     settings = AuditSettings(tests=("leave_one_out_agreement", "embedding_noise", "word_substitution"), shown=0)
     first, second = (audit(each, toy(), settings).rows for each in (trained, loaded))
     assert first.equals(second) and len(first)
@@ -120,7 +119,7 @@ def test_a_run_whose_encoder_changed_or_is_gone_is_refused(encoder, tmp_path):
 
 def test_a_run_of_other_files_is_not_trained(encoder):
     run = run_of(encoder, network__encoder_fingerprint="f" * 64)
-    with pytest.raises(SettingError, match=r"the run is of an encoder f{16}, but the files of 'hf:.*tiny bert' are"):
+    with pytest.raises(SettingError, match=r"the run is of an encoder f{16}, but 'hf:.*tiny bert' is"):
         train(run, toy())
 
 

@@ -14,14 +14,17 @@ from heedful.data.batching import encode_split
 from heedful.errors import SettingError
 from heedful.exact import Norm
 from heedful.measures import top_k_overlap
-from heedful.models.trace import trace
+from heedful.models.trace import rerun, trace
 from heedful.training.loop import train
-from heedful.training.methods.seat import WORST_CASES, searched_move, seat, top_k_gap, worst_move
+from heedful.training.methods.seat import WORST_CASES, searched_move, seat, seat_code, top_k_gap, worst_move
+from heedful.training.methods.word_at import word_at
 from heedful.training.metrics import outputs
 from heedful.types import Reference
 from support import reference_methods as reference
 from support.four_verbs import FourVerbs
 from support.models import make, make_batch
+from support.reference_methods import label_loss, read, texts, worst_embedding
+from support.reference_methods import top_k_gap as expected_gap
 from support.runs import changed, toy, weights
 
 NORMS: list[Norm] = ["l1", "l2", "linf"]
@@ -276,3 +279,41 @@ def test_attention_trained_alone_leaves_the_model_free_to_be_trained_again():
     base = train(changed(training__epochs=1), toy())
     trained = train(changed(training__method="seat", training__epochs=1), toy(), reference=base)
     assert all(p.requires_grad and p.grad is None for p in trained.model.parameters())
+
+
+@pytest.mark.parametrize("clamp", [False, True])
+@pytest.mark.parametrize("encoder", ["average", "rnn", "bilstm"])
+def test_the_loss_of_the_code_is_three_terms(encoder, clamp):
+    model, batch = make(encoder), make_batch()
+    seen = trace(model, batch)
+    options: dict[str, Any] = {"radius": 0.3, "steps": 5, "lambda1": 0.7, "lambda2": 20.0, "k": 2}
+    losses = seat_code(model, seen, None, torch.Generator().manual_seed(0), clamp=clamp, **options)
+    movable = batch.mask.unsqueeze(-1).expand_as(seen.embedded)
+    start = draw(movable, Ball(0.3, "linf"), torch.Generator().manual_seed(0), torch.float64)
+    for row, length, text in texts(batch):
+        _, _, attention, logits = read(model, model.embed(text), text)
+        worst = worst_embedding(model, text, start[row : row + 1, :length], 0.3, 5, clamp)
+        _, _, moved, perturbed = read(model, worst, text)
+        wanted = label_loss(logits, text.labels[0]) + 0.7 * label_loss(perturbed, text.labels[0])
+        wanted = wanted + 20 * expected_gap(moved, attention, 2)
+        torch.testing.assert_close(losses[row], wanted, atol=1e-10, rtol=0)
+
+
+def test_without_the_last_term_it_is_adversarial_training_on_words():
+    model, batch = make(), make_batch()
+    seen = trace(model, batch)
+    code = seat_code(model, seen, None, torch.Generator().manual_seed(0), lambda2=0.0)
+    assert torch.equal(code, word_at(model, seen, None, torch.Generator().manual_seed(0)))
+
+
+def test_the_clamp_moves_embeddings_far_beyond_a_small_radius():
+    """Negative coordinates are cut to 0, so even a radius of 0 is a perturbation, and a large one."""
+    model, batch = make(), make_batch()
+    seen = trace(model, batch)
+    options: dict[str, Any] = {"radius": 0.0, "lambda1": 1.0, "lambda2": 0.0}
+    plain = seat_code(model, seen, None, torch.Generator(), **options)
+    clamped = seat_code(model, seen, None, torch.Generator(), clamp=True, **options)
+    cut = seen.embedded.clamp(0, 1)
+    worst = rerun(model, seen, cut - seen.embedded).logits
+    wanted = torch.nn.functional.cross_entropy(worst, batch.labels, reduction="none")
+    torch.testing.assert_close(clamped - plain / 2, wanted, atol=1e-12, rtol=0)
