@@ -16,12 +16,12 @@ from support.four_verbs import FourVerbs
 from support.models import make, make_batch
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_log_weights_are_the_logarithms_of_attention(kind):
-    evidence = evidence_of_kind(kind)
-    torch.testing.assert_close(evidence.log_attention.exp(), evidence.attention)
-    assert (evidence.log_attention[~evidence.items] == -torch.inf).all()
-    assert torch.equal(evidence.num_weighted, evidence.count)
+def test_log_weights_are_the_logarithms_of_attention():
+    for kind in KINDS:
+        evidence = evidence_of_kind(kind)
+        torch.testing.assert_close(evidence.log_attention.exp(), evidence.attention)
+        assert (evidence.log_attention[~evidence.items] == -torch.inf).all()
+        assert torch.equal(evidence.num_weighted, evidence.count)
 
 
 @pytest.mark.parametrize("temperature", [1.0, 0.25])
@@ -72,17 +72,17 @@ def test_words_without_weight_come_last_together():
     assert orders == {(1, 0, 2), (1, 2, 0)}
 
 
-@pytest.mark.parametrize("name", RANKINGS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_ranking_is_an_order_of_all_items_before_padding(name, kind):
-    evidence = evidence_of_kind(kind)
-    order = evidence.ranking(name)
-    assert torch.equal(order.sort(1).values, torch.arange(order.shape[1]).expand_as(order))
-    is_item = evidence.items.gather(1, order)
-    assert torch.equal(is_item, torch.arange(order.shape[1]) < evidence.count[:, None])
-    tops = evidence.tops(name)
-    assert tops.any(1).all() and not (tops & ~evidence.items).any()
-    assert tops.gather(1, order[:, :1]).all()
+def test_a_ranking_is_an_order_of_all_items_before_padding():
+    for name in RANKINGS:
+        for kind in KINDS:
+            evidence = evidence_of_kind(kind)
+            order = evidence.ranking(name)
+            assert torch.equal(order.sort(1).values, torch.arange(order.shape[1]).expand_as(order))
+            is_item = evidence.items.gather(1, order)
+            assert torch.equal(is_item, torch.arange(order.shape[1]) < evidence.count[:, None])
+            tops = evidence.tops(name)
+            assert tops.any(1).all() and not (tops & ~evidence.items).any()
+            assert tops.gather(1, order[:, :1]).all()
 
 
 def test_an_undefined_importance_is_no_first_place():
@@ -95,12 +95,12 @@ def test_a_mean_over_nothing_is_undefined():
     assert mean_over(torch.ones(1, 2), nothing).isnan().all()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_permuted_weights_are_the_same_weights(kind):
-    evidence = evidence_of_kind(kind)
-    permuted = evidence.permuted_log_attention.exp()
-    torch.testing.assert_close(permuted.sort(1).values, evidence.attention.sort(1).values)
-    assert (permuted[~evidence.items] == 0).all()
+def test_permuted_weights_are_the_same_weights():
+    for kind in KINDS:
+        evidence = evidence_of_kind(kind)
+        permuted = evidence.permuted_log_attention.exp()
+        torch.testing.assert_close(permuted.sort(1).values, evidence.attention.sort(1).values)
+        assert (permuted[~evidence.items] == 0).all()
 
 
 def test_erasing_one_item_by_running_is_erasing_it_exactly():
@@ -151,18 +151,18 @@ def test_all_weight_on_the_first_word_leaves_nothing_to_erase(name):
         assert part.isnan().all()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_permuted_evidence_is_the_model_under_its_permuted_weights(kind):
-    evidence = evidence_of_kind(kind)
-    permuted = evidence.attention.gather(1, evidence.permutation)
-    torch.testing.assert_close(evidence.permuted.attention, permuted)
-    torch.testing.assert_close(evidence.permuted.log_attention.exp(), permuted)
-    torch.testing.assert_close(evidence.permuted.probabilities, evidence.decode(permuted).softmax(-1))
+def test_permuted_evidence_is_the_model_under_its_permuted_weights():
+    for kind in KINDS:
+        evidence = evidence_of_kind(kind)
+        permuted = evidence.attention.gather(1, evidence.permutation)
+        torch.testing.assert_close(evidence.permuted.attention, permuted)
+        torch.testing.assert_close(evidence.permuted.log_attention.exp(), permuted)
+        torch.testing.assert_close(evidence.permuted.probabilities, evidence.decode(permuted).softmax(-1))
 
 
-@pytest.mark.parametrize("kind", ["token-wise", "not linear"])
-def test_a_model_of_ours_affords_all(kind):
-    assert affordable(evidence_of_kind(kind), 100) == 100
+def test_a_model_of_ours_affords_all():
+    for kind in ["token-wise", "not linear"]:
+        assert affordable(evidence_of_kind(kind), 100) == 100
 
 
 @pytest.mark.parametrize(("is_cheap", "count", "wanted"), [(True, 100, 100), (False, 100, 10), (False, 7, 2)])

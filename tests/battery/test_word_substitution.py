@@ -76,9 +76,8 @@ def findings_of(evidence, seed=0, **options):
         return word_substitution(evidence, draw(seed), **{"synonyms": "wordnet", **options})
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_articles_and_hyphens_keep_their_words():
+    for text, expected in [
         ("the funny film", "funny film"),
         ("a funny film", "film"),
         ("an amusing movie", "movie"),
@@ -90,12 +89,10 @@ def findings_of(evidence, seed=0, **options):
         ("film - - movie", "film movie"),
         ("- film", ""),
         ("the plot a", ""),
-    ],
-)
-def test_articles_and_hyphens_keep_their_words(text, expected):
-    batch = batch_of(text)
-    chosen = places_of(batch)[0].tolist()
-    assert [word for word, is_chosen in zip(text.split(), chosen, strict=True) if is_chosen] == expected.split()
+    ]:
+        batch = batch_of(text)
+        chosen = places_of(batch)[0].tolist()
+        assert [word for word, is_chosen in zip(text.split(), chosen, strict=True) if is_chosen] == expected.split()
 
 
 def test_an_edge_of_a_text_has_no_neighbour_at_the_other():

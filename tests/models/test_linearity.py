@@ -65,19 +65,19 @@ def test_linear_heads_are_believed_in_either_precision(data, dtype):
     assert is_believed(replace(head, **numbers))
 
 
-@pytest.mark.parametrize("is_fitted", [False, True])
-@pytest.mark.parametrize("bend", BENDS)
-def test_each_way_of_not_being_linear_is_seen(bend, is_fitted):
-    generator = torch.Generator().manual_seed(0)
-    hidden = torch.randn(3, 13, 4, generator=generator, dtype=torch.float64)
-    items = torch.arange(13) < torch.tensor([[13], [9], [4]])
-    weight = torch.randn(4, 3, generator=generator, dtype=torch.float64)
-    head = Head(hidden, items, weight, weight[1], BENDS[bend], 0.5, is_fitted, (0, 7, 11))
-    if is_fitted and bend in ("one item", "temperature", "another bias"):
-        # The item logits know of it, and it is linear.
-        assert is_believed(head)
-    else:
-        assert not is_believed(head)
+def test_each_way_of_not_being_linear_is_seen():
+    for is_fitted in [False, True]:
+        for bend in BENDS:
+            generator = torch.Generator().manual_seed(0)
+            hidden = torch.randn(3, 13, 4, generator=generator, dtype=torch.float64)
+            items = torch.arange(13) < torch.tensor([[13], [9], [4]])
+            weight = torch.randn(4, 3, generator=generator, dtype=torch.float64)
+            head = Head(hidden, items, weight, weight[1], BENDS[bend], 0.5, is_fitted, (0, 7, 11))
+            if is_fitted and bend in ("one item", "temperature", "another bias"):
+                # The item logits know of it, and it is linear.
+                assert is_believed(head)
+            else:
+                assert not is_believed(head)
 
 
 def test_both_numbers_are_named_and_what_to_do():

@@ -167,29 +167,29 @@ def by_word(weights, word_ids):
     return numpy.array([sum(weights[t] for t in range(len(word_ids)) if word_ids[t] == i) for i in range(count)])
 
 
-@pytest.mark.parametrize("name", ["bert", "gpt2", "modernbert"])
-@pytest.mark.parametrize("site", ["last", "layer:0", "head:1.0", "all", "rollout"])
-def test_sites_show_what_transformers_says(name, site):
-    seen = tiny_trace(name, site=site)
-    for row in range(len(seen.attention)):
-        all_weights = attentions_of(name, seen.batch, row)
-        time = all_weights.shape[-1]
-        rows = {"bert": [0], "gpt2": [time - 1], "modernbert": list(range(time))}[name]
-        word_ids = seen.batch.sentence[row, :time].tolist()
-        rolled = numpy.eye(time)
-        for layer in all_weights.mean(1):
-            rolled = (0.5 * layer + 0.5 * numpy.eye(time)) @ rolled
-        shown = {
-            "last": all_weights[1].mean(0),
-            "layer:0": all_weights[0].mean(0),
-            "head:1.0": all_weights[1, 0],
-            "all": all_weights.mean((0, 1)),
-            "rollout": rolled,
-        }[site]
-        words = by_word(shown[rows].mean(0), word_ids)
-        numpy.testing.assert_allclose(
-            seen.attention[row, : len(words)].numpy(), words / words.sum(), rtol=1e-6, atol=1e-9
-        )
+def test_sites_show_what_transformers_says():
+    for name in ["bert", "gpt2", "modernbert"]:
+        for site in ["last", "layer:0", "head:1.0", "all", "rollout"]:
+            seen = tiny_trace(name, site=site)
+            for row in range(len(seen.attention)):
+                all_weights = attentions_of(name, seen.batch, row)
+                time = all_weights.shape[-1]
+                rows = {"bert": [0], "gpt2": [time - 1], "modernbert": list(range(time))}[name]
+                word_ids = seen.batch.sentence[row, :time].tolist()
+                rolled = numpy.eye(time)
+                for layer in all_weights.mean(1):
+                    rolled = (0.5 * layer + 0.5 * numpy.eye(time)) @ rolled
+                shown = {
+                    "last": all_weights[1].mean(0),
+                    "layer:0": all_weights[0].mean(0),
+                    "head:1.0": all_weights[1, 0],
+                    "all": all_weights.mean((0, 1)),
+                    "rollout": rolled,
+                }[site]
+                words = by_word(shown[rows].mean(0), word_ids)
+                numpy.testing.assert_allclose(
+                    seen.attention[row, : len(words)].numpy(), words / words.sum(), rtol=1e-6, atol=1e-9
+                )
 
 
 def test_the_value_norm_is_the_length_of_what_a_word_adds():

@@ -16,13 +16,13 @@ FLOAT32_ATTENTION = ("gptj", "xlm")
 """In these rounding may look like an influence of padding."""
 
 
-@pytest.mark.parametrize("name", [name for name in CONFIGS if name not in ("modernbert", "eurobert", "gpt-oss")])
-def test_the_row_that_is_read_is_found(name):
-    anatomy = tiny_model(name).classifier.anatomy
-    assert anatomy.rows.place == (-1 if name in FROM_END else 0)
-    if name not in FLOAT32_ATTENTION:
-        assert anatomy.padding_is_ignored == (name not in READ_PADDING)
-    assert anatomy.is_time_first == (name == "xlnet")
+def test_the_row_that_is_read_is_found():
+    for name in [name for name in CONFIGS if name not in ("modernbert", "eurobert", "gpt-oss")]:
+        anatomy = tiny_model(name).classifier.anatomy
+        assert anatomy.rows.place == (-1 if name in FROM_END else 0)
+        if name not in FLOAT32_ATTENTION:
+            assert anatomy.padding_is_ignored == (name not in READ_PADDING)
+        assert anatomy.is_time_first == (name == "xlnet")
 
 
 def test_layers_are_calls_in_their_order():
