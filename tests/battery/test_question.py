@@ -5,7 +5,7 @@ from typing import get_args
 import torch
 
 from heedful.battery import BATTERY, PAIRS, QUESTIONS, adversarial_models
-from heedful.battery.question import Group, Question, QuestionResult, per_100
+from heedful.battery.question import Group, Question, QuestionResult
 from support.columns import EVERYTHING, column
 
 ABOUT_WORDS = {"embedding_noise", "embedding_attack", "word_substitution", "token_scores"}
@@ -64,15 +64,3 @@ def test_a_question_and_its_answer_are_whole_sentences_on_what_attention_weighs(
         assert "sentence" not in said["word"]
         is_of_words = question.name in ABOUT_WORDS
         assert said["sentence"] == (said["word"] if is_of_words else said["word"].replace("word", "sentence"))
-
-
-def test_questions_name_the_items():
-    wordings = {question.name: question.wording("sentence") for question in QUESTIONS}
-    assert wordings["permutation"] == "Does it matter which sentences get the weight?"
-    assert wordings["erase_one"] == "Does the top sentence carry the decision?"
-    assert wordings["comprehensiveness"] == "Are the top sentences necessary?"
-    assert "(other words of the same meaning)" in wordings["word_substitution"]
-
-
-def test_a_share_that_nothing_has_is_none():
-    assert per_100(float("nan")) == "none"

@@ -11,7 +11,6 @@ from heedful.settings.validation import update_settings
 from heedful.types import LinearModel, Model
 from support.models import (
     BATCH,
-    HIDDEN,
     LENGTHS,
     NETWORK,
     TIME,
@@ -66,12 +65,6 @@ def test_start_and_end_symbols_are_read_but_never_attended():
     assert (trace(model, replace(framed, tokens=tokens)).logits != seen.logits).any()
 
 
-def test_temperature_sharpens_attention():
-    warm, cold = make(), make(temperature=0.1)
-    highest = [trace(model, make_batch()).attention[:2].amax(1) for model in (warm, cold)]
-    assert (highest[1] > highest[0]).all()
-
-
 def test_the_scale_divides_dot_scores():
     plain, scaled = make(attention="dot", scale=1.0), make(attention="dot", scale=10.0)
     torch.testing.assert_close(trace(plain, make_batch()).scores, 10 * trace(scaled, make_batch()).scores)
@@ -92,12 +85,6 @@ def test_a_tanh_head_is_not_offered_as_linear():
     model = make(head="tanh", has_query=True)
     assert isinstance(model, Model) and not isinstance(model, LinearModel)
     assert trace(model, make_batch(has_query=True)).logits.shape == (BATCH, 2)
-
-
-def test_a_binary_head_owns_one_weight_row():
-    model = make()
-    assert model.head.linear.weight.shape == (1, 2 * HIDDEN)
-    assert (trace(model, make_batch()).logits[:, 0] == 0).all()
 
 
 def test_a_hierarchical_model_needs_sentences():

@@ -48,11 +48,6 @@ def test_padding_changes_nothing(embedded):
         torch.testing.assert_close(*summaries, atol=1e-12, rtol=0)
 
 
-def test_one_token_is_enough(embedded):
-    for name in FLAT:
-        assert make(name)(embedded[:, :1], read_to(TIME)[:, :1]).isfinite().all()
-
-
 def test_token_wise_encoders_are_those_that_ignore_neighbours(embedded):
     for name in FLAT:
         encoder, other = make(name), embedded.clone()
@@ -104,11 +99,6 @@ def test_even_kernels_are_refused(kernels):
 def test_a_hierarchical_encoder_does_not_nest():
     with pytest.raises(SettingError, match="must be flat"):
         build_encoder(EMBED, update_settings(NETWORK, {"encoder": "hierarchical", "words": "hierarchical"}))
-
-
-def test_unknown_encoders_are_answered_with_the_nearest():
-    with pytest.raises(SettingError, match="unknown encoder 'bilsmt'. Did you mean 'bilstm'?"):
-        build_encoder(EMBED, update_settings(NETWORK, {"encoder": "bilsmt"}))
 
 
 def test_every_file_is_listed():

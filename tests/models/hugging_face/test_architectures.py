@@ -8,7 +8,6 @@ import torch
 from heedful.attribution import input_gradient
 from heedful.models.hugging_face.attention_hooks import AttentionHook
 from heedful.models.hugging_face.network import Inputs
-from heedful.models.hugging_face.tokenized_texts import batch_of
 from heedful.models.trace import trace
 from support.tiny_transformers import (
     BY_SOFTMAX,
@@ -221,14 +220,3 @@ def test_the_input_gradient_is_a_small_step_along_the_words_vectors():
     for name in CONFIGS:
         if name not in (*SEVERAL, *WHOLE, *FLOAT32):
             check_gradient(name)
-
-
-def test_texts_of_a_batch_are_read_in_any_order():
-    model = model_of("bert")
-    reader = model.classifier.reader
-    texts = [reader.read(text) for text in TEXTS]
-    with torch.no_grad():
-        forward = trace(model, batch_of(texts, [0, 1, 2], [0, 0, 0]))
-        backward = trace(model, batch_of(texts[::-1], [2, 1, 0], [0, 0, 0]))
-    torch.testing.assert_close(forward.logits, backward.logits.flip(0))
-    torch.testing.assert_close(forward.attention, backward.attention.flip(0))

@@ -112,12 +112,6 @@ def test_what_is_stored_is_there_for_others():
     assert torch.equal(beside.get(FILM), drawn(2))
 
 
-def test_states_are_of_one_transformer_and_one_text():
-    StateCache("f").put({FILM: drawn(2)})
-    assert StateCache("g").get(FILM) is None
-    assert StateCache("f").get(("the film",)) is None and StateCache("f").get(("film", "the")) is None
-
-
 def test_a_damaged_file_is_left_aside(folder, caplog):
     StateCache("f").put({FILM: drawn(2)})
     (path,) = folder.rglob("*.safetensors")
@@ -172,7 +166,3 @@ def test_windows_are_read_one_by_one(encoder):
     short = WordStates(reader.module, type(reader.reader)(reader.reader.tokenizer, 5))
     expected = torch.cat(reader.of([("good", "film", "is"), ("bad",)]))
     torch.testing.assert_close(short.of([("good", "film", "is", "bad")])[0], expected, rtol=0, atol=1e-12)
-
-
-def test_nothing_to_read_is_nothing_read(encoder):
-    assert [tuple(each.shape) for each in states(encoder).of([(), ()])] == [(0, 16), (0, 16)]

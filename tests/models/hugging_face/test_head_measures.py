@@ -69,10 +69,3 @@ def test_the_best_head_is_chosen_on_some_texts_and_reported_on_others():
     assert best.chosen_by == pytest.approx(0.7) and best.agreement.value == pytest.approx(0.4)
     assert best.mean_agreement.value == pytest.approx(0.175)
     assert best.gain.value == pytest.approx(0.7 / 3) and best.gain.n == 3
-
-
-def test_parts_are_joined_text_by_text():
-    first, second = made([[[0.1, 0.2]]], [0.5, 0.6]), made([[[0.3]]], [0.7])
-    joined = HeadMeasures.joined([first, second])
-    assert joined.agreement.tolist() == [[[0.1, 0.2, 0.3]]] and joined.mean_agreement.tolist() == [0.5, 0.6, 0.7]
-    assert joined.means("agreement").item() == pytest.approx(0.2)

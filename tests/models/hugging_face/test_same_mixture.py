@@ -38,20 +38,6 @@ def test_too_few_tokens_leave_no_choice():
     assert freedom == 0 and least is own
 
 
-def test_equal_values_are_exchangeable_at_will():
-    own, values = numpy.array([0.7, 0.2, 0.1]), numpy.array([[1.0, 2.0], [1.0, 2.0], [0.0, 5.0]])
-    least, freedom = least_of_head(own, values, numpy.array([1.0, 0.0, 0.0]))
-    assert freedom == 1
-    numpy.testing.assert_allclose(least, [0.0, 0.9, 0.1], atol=1e-12)
-
-
-def test_weights_that_are_nearly_nothing_do_not_hinder():
-    own = numpy.array([0.5, 0.25, 0.25 - 1e-13, 1e-13])
-    values = numpy.array([[0.0], [1.0], [-1.0], [0.5]])
-    least, _ = least_of_head(own, values, numpy.array([1.0, 0.0, 0.0, 0.0]))
-    assert least[0] == pytest.approx(0.0, abs=1e-12)
-
-
 def test_the_logits_are_the_very_same(long_text):
     model, seen = long_text
     tops = torch.nn.functional.one_hot(seen.attention.argmax(1), seen.attention.shape[1]).bool()

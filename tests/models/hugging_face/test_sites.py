@@ -29,11 +29,6 @@ def test_scopes_are_named():
         parse_scope("all-row")
 
 
-@pytest.mark.parametrize("written", ["layer:5", "head:5.7", "all", "rollout"])
-def test_what_the_model_has_is_taken(written):
-    check_site(parse_site(written), "all-rows", anatomy(), is_encoder_decoder=False)
-
-
 @pytest.mark.parametrize(
     ("written", "message"),
     [
@@ -60,9 +55,3 @@ def test_pooled_layers_are_refused_where_they_would_be_needed():
             check_site(site, scope, pooled, is_encoder_decoder=False)
     with pytest.raises(SettingError, match="scope 'row-all-layers' needs layers"):
         check_site(Site("last"), "row-all-layers", pooled, is_encoder_decoder=False)
-
-
-def test_layers_of_a_site():
-    assert list(Site("last").layers_of(anatomy())) == [5] == list(Site("rollout").layers_of(anatomy()))
-    assert list(Site("head", 2, 3).layers_of(anatomy())) == [2]
-    assert list(Site("all").layers_of(anatomy())) == [0, 1, 2, 3, 4, 5]

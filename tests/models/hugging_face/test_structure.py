@@ -1,11 +1,10 @@
 import pytest
 import torch
-from torch import nn
 
 from heedful.errors import SettingError
 from heedful.models.hugging_face import load_inspected
 from heedful.models.hugging_face.network import Inputs
-from heedful.models.hugging_face.structure import ReadRows, blocks_of, check_rows
+from heedful.models.hugging_face.structure import check_rows
 from support.tiny_transformers import CONFIGS, WITHOUT_SYMBOLS, tiny_model, tiny_module, tiny_tokenizer, transformers
 
 FROM_END = (*WITHOUT_SYMBOLS, "bart", "t5", "xlnet")
@@ -37,13 +36,6 @@ def test_layers_are_calls_in_their_order():
     assert albert.calls[0].block == albert.calls[1].block and list(albert.last_block) == [1]
 
 
-def test_rows_are_counted_from_either_end():
-    mask = torch.tensor([[True, True, True], [True, True, False]])
-    assert ReadRows(0).of(mask).tolist() == [0, 0]
-    assert ReadRows(-1).of(mask).tolist() == [2, 1]
-    assert ReadRows(None).of(mask) is None
-
-
 def test_windowed_and_pooled_attention_is_refused():
     sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24}
     config = transformers.LongformerConfig(**sizes, vocab_size=20, attention_window=4, num_labels=2, pad_token_id=0)
@@ -63,9 +55,3 @@ def test_a_text_in_which_another_row_is_read_is_refused():
     check_rows(classifier.network, classifier.anatomy, Inputs(usual, mask))
     with pytest.raises(SettingError, match=r"reads row -1 of some and rows \[1\] of one with 3 tokens"):
         check_rows(classifier.network, classifier.anatomy, Inputs(ending, mask))
-
-
-def test_blocks_are_those_of_outermost_lists():
-    inner = nn.Sequential(nn.ModuleList([nn.Linear(1, 1)]))
-    module = nn.ModuleDict({"a": nn.ModuleList([inner, nn.Identity()]), "b": nn.ModuleList([nn.ModuleList([inner])])})
-    assert list(blocks_of(module)) == ["a.0", "a.1", "b.0.0"]

@@ -4,11 +4,8 @@ import torch
 from heedful.errors import DataError, SettingError
 from heedful.models.hugging_face import load_inspected
 from heedful.models.hugging_face.tokenized_texts import (
-    TOKENS,
-    UNKNOWN,
     TextWords,
     WordVocabulary,
-    by_length,
     match_labels,
     read_texts,
     with_words,
@@ -35,12 +32,6 @@ def test_only_the_chosen_are_read(classifier):
     texts = read_texts(classifier, TEXTS, [0, 0, 0], chosen=[2, 0])
     (batch,) = texts.batches()
     assert texts.chosen == (2, 0) and sorted(batch.index.tolist()) == [0, 2] and len(texts.examples) == 3
-
-
-def test_batches_can_be_read_again(classifier):
-    texts = read_texts(classifier, TEXTS, [0, 0, 0])
-    first, second = list(texts.batches()), list(texts.batches())
-    assert torch.equal(first[0].tokens, second[0].tokens)
 
 
 def test_what_was_done_to_the_texts_is_counted_and_said():
@@ -88,12 +79,6 @@ def test_marks_that_cannot_be_placed_are_left_out(classifier):
     assert example.rationale is None
 
 
-def test_pairs_have_the_words_of_both(classifier):
-    (example,) = read_texts(classifier, [("the film", "good plot")], [0]).examples
-    assert example.tokens == ("the", "film", "good", "plot")
-    assert example.text == "the film" and example.query == ("good plot",)
-
-
 def test_numbers_must_agree(classifier):
     with pytest.raises(SettingError, match="there are 2 texts, 1 classes and 0 examples"):
         read_texts(classifier, ["a", "b"], [0])
@@ -102,14 +87,6 @@ def test_numbers_must_agree(classifier):
 def test_what_is_no_character_is_refused(classifier):
     with pytest.raises(DataError, match="text 1 must be valid UTF-8"):
         read_texts(classifier, ["good", "bad \udc80"], [0, 0])
-
-
-def test_batches_hold_so_many_tokens_at_most():
-    lengths = {number: 1 + number % 600 for number in range(2000)}
-    blocks = by_length(lengths)
-    assert sorted(number for block in blocks for number in block) == list(range(2000))
-    assert all(len(block) * max(lengths[number] for number in block) <= TOKENS for block in blocks)
-    assert max(len(block) for block in blocks) == 32
 
 
 @pytest.fixture(scope="module")
@@ -150,21 +127,6 @@ def test_a_word_that_becomes_two_leaves_the_text_as_it_was(model):
     assert done.tolist() == [False] and torch.equal(other.tokens, batch.tokens)
 
 
-def test_items_of_a_batch_have_the_numbers_of_their_words():
-    read = read_texts(tiny_model("bert").classifier, TEXTS, [0, 1, 1])
-    (batch,) = read.batches()
-    words = WordVocabulary.of(read.examples[:2])
-    numbers = words.of_items(batch, read.examples)
-    spoken = [[words.words[number] for number in row if number != UNKNOWN] for row in numbers.tolist()]
-    assert spoken == [list(read.examples[number].tokens) for number in batch.index.tolist()]
-    assert numbers.shape == (3, 7) and numbers[0, 2:].eq(UNKNOWN).all()
-
-
-def test_words_that_nobody_knows_are_unknown_and_not_counted():
-    words = WordVocabulary(("good",))
-    assert words.counts([Example(("good", "Good", "bad"), 1)], 3).tolist() == [[0, 2, 0]]
-
-
 def test_numbers_and_new_words_are_those_of_the_texts():
     classifier = tiny_model("bert").classifier
     read = read_texts(classifier, TEXTS, [0, 0, 0])
@@ -181,11 +143,6 @@ def test_numbers_and_new_words_are_those_of_the_texts():
 def test_names_are_the_same_but_for_case_spaces_and_hyphens():
     matched = match_labels(["ENTAILMENT", "Not-Entailment"], ["not_entailment", "entailment "])
     assert matched.classes == (1, 0) and matched.names == ("entailment ", "not_entailment") and not matched.note
-
-
-def test_the_data_may_lack_a_class():
-    matched = match_labels(["negative", "neutral", "positive"], ["positive", "negative"])
-    assert matched.classes == (2, 0) and matched.names == ("negative", "neutral", "positive")
 
 
 def test_numbers_are_those_of_classes_and_that_is_said():

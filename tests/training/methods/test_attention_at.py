@@ -7,7 +7,6 @@ from heedful.attacks import Ball, draw
 from heedful.models.attention import masked_softmax
 from heedful.models.trace import trace
 from heedful.training.methods.attention_at import (
-    along_differences,
     attention_at,
     attention_at_weights,
     attention_iat,
@@ -68,14 +67,6 @@ def test_the_slope_of_scores_is_that_through_the_softmax():
     torch.testing.assert_close(score_slope(model, seen), wanted, atol=1e-12, rtol=0)
 
 
-def test_the_step_raises_the_loss():
-    model, batch = make(), make_batch()
-    seen = trace(model, batch)
-    still = attention_at(model, seen, None, torch.Generator(), size=0.0)
-    moved = attention_at(model, seen, None, torch.Generator(), size=0.1)
-    assert (moved[:2] > still[:2]).all() and moved[2] == still[2]  # the third text has one word
-
-
 @pytest.mark.parametrize("kind", [{"encoder": "average"}, {"encoder": "bilstm"}, {"classes": 5}, {"head": "tanh"}])
 def test_the_loss_is_that_of_the_text_and_of_one_step_of_the_coefficients(kind):
     model, batch = make(**kind), make_batch()
@@ -111,11 +102,6 @@ def test_differences_of_one_length_would_give_adversarial_training_back():
     torch.testing.assert_close(attention_iat(model, seen, None, torch.Generator(), size=size), plain)
 
 
-def test_equal_scores_stay_equal():
-    items = torch.tensor([[True, True, True, False]])
-    assert not along_differences(torch.tensor([[2.0, 2.0, 2.0, 7.0]]), torch.ones(1, 4), items, 1.0).any()
-
-
 def test_the_loss_is_that_of_the_text_and_of_its_noisy_weights():
     model, batch = make(), make_batch()
     seen = trace(model, batch)
@@ -128,13 +114,3 @@ def test_the_loss_is_that_of_the_text_and_of_its_noisy_weights():
         perturbed = torch.stack([torch.zeros(1).double(), model.head.linear(context)])
         wanted = label_loss(logits, text.labels[0]) + 0.7 * label_loss(perturbed, text.labels[0])
         torch.testing.assert_close(losses[row], wanted, atol=1e-10, rtol=0)
-
-
-def test_the_noise_is_drawn_anew_and_only_from_the_generator():
-    model, batch = make(), make_batch()
-    seen = trace(model, batch)
-    generator = torch.Generator().manual_seed(0)
-    once, again = (attention_rp(model, seen, None, generator, radius=0.2) for _ in range(2))
-    torch.manual_seed(5)
-    same = attention_rp(model, seen, None, torch.Generator().manual_seed(0), radius=0.2)
-    assert not torch.equal(once, again) and torch.equal(once, same)

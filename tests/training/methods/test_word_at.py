@@ -4,9 +4,7 @@ import pytest
 import torch
 
 from heedful.attacks import Ball, draw
-from heedful.errors import SettingError
 from heedful.models.trace import trace
-from heedful.training.methods.vanilla import vanilla
 from heedful.training.methods.word_at import towards_words, word_at, word_iat, worst_change
 from support.models import BATCH, make, make_batch
 from support.reference_methods import label_loss, read, texts, worst_embedding
@@ -30,13 +28,6 @@ def test_the_loss_is_that_of_the_text_and_of_its_worst_embeddings(kind):
         torch.testing.assert_close(losses[row], wanted, atol=1e-10, rtol=0)
 
 
-def test_no_radius_is_no_perturbation():
-    model, batch = make(), make_batch()
-    seen = trace(model, batch)
-    losses = word_at(model, seen, None, drawn(), radius=0.0, weight=2.0)
-    torch.testing.assert_close(losses, 3 * vanilla(model, seen, None, drawn()), atol=1e-12, rtol=0)
-
-
 @pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
 def test_the_attack_raises_the_loss_more_than_noise_does_and_stays_in_the_ball(norm):
     model, batch = make(), make_batch()
@@ -48,24 +39,6 @@ def test_the_attack_raises_the_loss_more_than_noise_does_and_stays_in_the_ball(n
     attacked = word_at(model, seen, None, drawn(), radius=0.5, norm=norm)
     noisy = word_at(model, seen, None, drawn(), radius=0.5, norm=norm, steps=0)
     assert attacked.shape == (BATCH,) and (attacked > noisy).all()
-
-
-def test_no_gradient_is_left_by_the_attack():
-    model, batch = make(), make_batch()
-    worst_change(model, trace(model, batch), Ball(0.5, "linf"), drawn(), 3)
-    assert all(parameter.grad is None for parameter in model.parameters())
-
-
-def test_a_frozen_embedding_can_be_attacked_too():
-    model, batch = make(trains_embedding=False), make_batch()
-    word_at(model, trace(model, batch), None, drawn()).sum().backward()
-    assert model.embedding.weight.grad is None and model.head.linear.weight.grad.any()
-
-
-def test_an_unknown_norm_is_refused():
-    model, batch = make(), make_batch()
-    with pytest.raises(SettingError, match="unknown norm 'l3'"):
-        word_at(model, trace(model, batch), None, drawn(), norm="l3")
 
 
 def moved(embedded: torch.Tensor, coefficients: torch.Tensor) -> torch.Tensor:
