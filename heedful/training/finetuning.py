@@ -46,7 +46,9 @@ def finetune(run: Run, dataset: Dataset, *, device: str = "cpu", report: Report 
     with torch.random.fork_rng([on_device] if on_device.type == "cuda" else []), quiet():
         torch.manual_seed(run.seed)
         module, tokenizer = load_pretrained(run.finetune.model, dataset.labels)
-        longest = _cut_at(tokenizer, module, run.finetune.max_tokens)
+        # The tokenizer, as it will be stored, cuts texts at so many tokens, or at what the model reads if less.
+        most = run.finetune.max_tokens
+        tokenizer.model_max_length = longest = min(most, longest_text(tokenizer, module) or most)
         splits = {name: tokenize(getattr(dataset, name), tokenizer) for name in ("train", "dev", "test")}
         loop = _Loop(run, module.to(on_device), tokenizer, splits)  # pyright: ignore[reportArgumentType]
         history, chosen_epoch = loop.fit(report)
@@ -97,12 +99,6 @@ def tokenize(examples: Sequence[Example], tokenizer: FastTokenizer) -> Tokenized
         cut += any(part.overflowing for part in encoded.encodings)
         texts.append({name: encoded[name] for name in tokenizer.model_input_names if name in encoded})
     return TokenizedSplit(tuple(texts), torch.tensor([example.label for example in examples], dtype=torch.long), cut)
-
-
-def _cut_at(tokenizer: FastTokenizer, module: HuggingFaceModel, most: int) -> int:
-    """Have the tokenizer, as it will be stored, cut texts at so many tokens, or at what the model reads if less."""
-    tokenizer.model_max_length = min(most, longest_text(tokenizer, module) or most)
-    return tokenizer.model_max_length
 
 
 class _Loop:

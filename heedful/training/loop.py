@@ -68,7 +68,9 @@ def train(
         start = build_start(run, dataset, method, reference, generator)
         model = start.model.to(on_device)
         splits = {name: encode_split(own, start.words) for name, own in examples.items()}
-        notes = read_in_advance(model, splits, report and _reading_reporter(run, report))
+        # The reading of texts by a pretrained transformer is an epoch before the first.
+        reading = report and (lambda done, count: report(Progress(0, run.training.epochs, done, count)))
+        notes = read_in_advance(model, splits, reading)
         recorder = Recorder(model, splits["train"], start.words, dataset.labels, run.training.record_flow)
         deleted = ("train",) if planned_teachers(run.training).leave_one_out else ()
         known = reference_outputs(references, dataset, SPLITS, on_device, with_leave_one_out=deleted)
@@ -91,11 +93,6 @@ def train(
         coverage=start.coverage,
         tokens=recorder.table,
     )
-
-
-def _reading_reporter(run: Run, report: Callable[[Progress], None]) -> Callable[[int, int], None]:
-    """Reports the reading of texts by a pretrained transformer as an epoch before the first."""
-    return lambda done, count: report(Progress(0, run.training.epochs, done, count))
 
 
 class _Loop:

@@ -156,7 +156,13 @@ def examples_by_split(run: Run, method: Method, dataset: Dataset) -> dict[str, t
             )
         for number, example in enumerate(splits[split], start=1):
             _check_unlisted(example, f"text {number} of {split}", run.training.method)
-    return {split: tuple(_with_rationale_as_marks(example) for example in own) for split, own in splits.items()}
+    return {
+        split: tuple(
+            replace(example, annotators=(example.rationale,) if example.rationale is not None else ())
+            for example in own
+        )
+        for split, own in splits.items()
+    }
 
 
 def _check_unlisted(example: Example, place: str, method: str) -> None:
@@ -167,10 +173,6 @@ def _check_unlisted(example: Example, place: str, method: str) -> None:
             f"'{method}', which attends to the rest; that of {place} takes all of '{' '.join(example.tokens):.60}'. "
             "Correct the rationale or drop the text."
         )
-
-
-def _with_rationale_as_marks(example: Example) -> Example:
-    return replace(example, annotators=() if example.rationale is None else (example.rationale,))
 
 
 def check_reference(run: Run, method: Method, reference: Trained | None) -> None:

@@ -32,7 +32,6 @@ from heedful.store.run_file import (
     names_of_files,
     read_scores,
     read_table,
-    versions,
 )
 
 
@@ -66,7 +65,11 @@ class Record:
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class FinishedTraining:
-    """What every training gives beside its model: the history, the chosen epoch, and the scores of that."""
+    """What every training gives beside its model: the history, the chosen epoch, and the scores of that.
+
+    Args:
+        coverage: share of the vocabulary that has a pretrained vector; None without vectors.
+    """
 
     run: Run
     labels: tuple[str, ...]
@@ -75,6 +78,7 @@ class FinishedTraining:
     scores: dict[str, dict[str, float]]
     seconds: float
     notes: tuple[str, ...] = ()
+    coverage: float | None = None
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -82,14 +86,22 @@ class Trained(FinishedTraining):
     """A finished run: the model of the chosen epoch and the history of its training.
 
     Args:
-        coverage: share of the vocabulary that has a pretrained vector; None without vectors.
         tokens: scores and flow of every token at the epochs in `record_flow`; None if that is empty.
     """
 
     model: AttentionModel
     words: WordTokenizer
-    coverage: float | None = None
     tokens: pl.DataFrame | None = None
+
+    @property
+    def has_query(self) -> bool:
+        """Whether it reads pairs of texts."""
+        return self.model.query_encoder is not None
+
+    @property
+    def embed_size(self) -> int:
+        """How many numbers a word's vector has."""
+        return self.model.embedding.embedding_dim
 
     def __repr__(self) -> str:
         run, accuracy = self.run, self.scores.get("test", {}).get("accuracy")
@@ -99,7 +111,7 @@ class Trained(FinishedTraining):
 
 def network_of(trained: Trained) -> NetworkSettings:
     """The run's network settings with the embedding size of its pretrained vectors, if it has any."""
-    return update_settings(trained.run.network, {"embed_size": trained.model.embedding.embedding_dim})
+    return update_settings(trained.run.network, {"embed_size": trained.embed_size})
 
 
 class BestEpoch:
@@ -139,6 +151,12 @@ class Finetuned(FinishedTraining):
     module: HuggingFaceModel
     tokenizer: FastTokenizer
     has_query: bool
+
+    @property
+    def embed_size(self) -> int:
+        """How many numbers a token's vector has."""
+        table: Any = self.module.get_input_embeddings()
+        return table.embedding_dim
 
     def __repr__(self) -> str:
         accuracy = self.scores.get("test", {}).get("accuracy")
@@ -278,25 +296,6 @@ WHOLE = "1TB"
 """Weights are written as one file up to this size."""
 
 
-def describe_finetuned(finetuned: Finetuned) -> RunFile:
-    """What run.json of a fine-tuned model holds."""
-    import transformers
-
-    table: Any = finetuned.module.get_input_embeddings()
-    return RunFile(
-        run=finetuned.run,
-        labels=finetuned.labels,
-        has_query=finetuned.has_query,
-        embed_size=table.embedding_dim,
-        chosen_epoch=finetuned.chosen_epoch,
-        scores={split: dict(scores) for split, scores in finetuned.scores.items()},
-        seconds=finetuned.seconds,
-        notes=finetuned.notes,
-        coverage=None,
-        versions={**versions(), "transformers": transformers.__version__},
-    )
-
-
 def write_finetuned(finetuned: Finetuned, folder: Path) -> None:
     """Write the model's files into a folder, which transformers' `from_pretrained` then loads, and their checksums."""
     with quiet():
@@ -307,6 +306,7 @@ def write_finetuned(finetuned: Finetuned, folder: Path) -> None:
         content = path.read_bytes()
         path.unlink()
         path.write_bytes(content)
-    (folder / RUN_FILE).write_text(describe_finetuned(finetuned).model_dump_json(indent=2) + "\n", encoding="utf-8")
+    described = describe_run(finetuned)
+    (folder / RUN_FILE).write_text(described.model_dump_json(indent=2) + "\n", encoding="utf-8")
     write_history(finetuned.history, folder)
     write_checksums(folder)

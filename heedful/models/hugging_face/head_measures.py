@@ -76,7 +76,6 @@ class BestHead:
     """The head that agrees best with leave-one-out on some texts, and how it does on others.
 
     Args:
-        chosen_by: its mean agreement on the texts that it was chosen on: the best of many, so too good to be true.
         agreement: its agreement on the other texts.
         mean_agreement: that of the model's own site on these.
         gain: the former minus the latter, text by text.
@@ -84,7 +83,6 @@ class BestHead:
 
     layer: int
     head: int
-    chosen_by: float
     agreement: Estimate
     mean_agreement: Estimate
     gain: Estimate
@@ -103,7 +101,6 @@ def best_head(dev: HeadMeasures, test: HeadMeasures) -> BestHead:
     return BestHead(
         layer=layer,
         head=head,
-        chosen_by=means[layer, head].item(),
         agreement=mean_interval(own),
         mean_agreement=mean_interval(test.mean_agreement),
         gain=difference_interval(own, test.mean_agreement),

@@ -67,7 +67,9 @@ class Network:
         self.has_padding = config.pad_token_id is not None
         if not self.has_padding:
             config.pad_token_id = NO_PADDING
-        self.transport: Transport = transport or _transport_of(self.module)
+        # Through the attention interface, if the model file reads from it which attention to use.
+        known: Transport = "interface" if self.module._can_set_attn_implementation() else "softmax"
+        self.transport: Transport = transport or known
         if self.transport == "interface":
             attention_hooks.register()
             self.module.set_attn_implementation(attention_hooks.NAME)
@@ -98,11 +100,6 @@ class Network:
     def device(self) -> torch.device:
         """Where the network is."""
         return self.embedding.weight.device
-
-    @property
-    def tables(self) -> list[nn.Embedding]:
-        """The modules that look up token embeddings."""
-        return self._tables
 
     @property
     def vocabulary(self) -> int:
@@ -145,11 +142,6 @@ def shared_copy(module: HuggingFaceModel) -> HuggingFaceModel:
     """A copy with its own structure and settings, which shares the memory of the weights; these are its constants."""
     weights = {id(tensor): nn.Parameter(tensor.detach(), requires_grad=False) for tensor in module.parameters()}
     return deepcopy(module, weights | {id(tensor): tensor for tensor in module.buffers()})
-
-
-def _transport_of(module: HuggingFaceModel) -> Transport:
-    """The attention interface, if the model file reads from it which attention to use."""
-    return "interface" if module._can_set_attn_implementation() else "softmax"
 
 
 def input_embedding(module: HuggingFaceModel) -> nn.Embedding:

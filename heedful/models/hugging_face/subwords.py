@@ -18,7 +18,9 @@ WORD_MARKS = ("\u0120", "\u2581")
 
 def encode(tokenizer: FastTokenizer, text: str, second: str | None = None, most: int | None = None) -> Any:
     """A text, or a pair of texts, as the tokenizer cuts it: at so many tokens, or nowhere."""
-    cut: dict[str, Any] = {"truncation": "longest_first", "max_length": most} if most is not None else {"truncation": False}
+    cut: dict[str, Any] = (
+        {"truncation": "longest_first", "max_length": most} if most is not None else {"truncation": False}
+    )
     return tokenizer(text, second, return_offsets_mapping=True, verbose=False, **cut)
 
 
