@@ -57,7 +57,6 @@ def test_the_numbers_of_a_text_by_hand():
     assert values["token_f1_attention"] == pytest.approx(1 / 2)
     assert values["token_f1_random"] == pytest.approx(1 / 2)
     assert values["token_f1_best"] == pytest.approx(1)
-    assert values["ferret_iou_attention"] == pytest.approx(1 / 3)
     # 1 and 3, each a span, against the span of 1 and 2: one is matched
     assert (values["hatexplain_precision_attention"], values["hatexplain_recall_attention"]) == (0.5, 1.0)
     assert (values["eraser_precision_attention"], values["eraser_recall_attention"]) == (0.5, 1.0)
@@ -75,7 +74,6 @@ def test_uniform_attention_gets_the_floor():
         "token_f1",
         "hatexplain_precision",
         "hatexplain_recall",
-        "ferret_iou",
     ):
         assert values[f"{measure}_attention"] == pytest.approx(values[f"{measure}_random"]), measure
     assert values["eraser_auprc_attention"] > values["eraser_auprc_random"]
@@ -153,7 +151,7 @@ def test_scores_from_outside_stand_beside_the_others():
     evidence.given = {"shap": scores}
     values = plausibility(evidence, seeded(), by=("attention",)).values
     assert values["average_precision_shap"][0] == 1 and values["token_f1_shap"][0] == values["token_f1_best"][0]
-    for name in ("average_precision", "token_f1", "eraser_precision", "ferret_iou", "hatexplain_recall"):
+    for name in ("average_precision", "token_f1", "eraser_precision", "hatexplain_recall"):
         assert values[f"{name}_shap"][1].isnan(), name  # the text has no scores
     assert "average_precision_weight_gradient" not in values
 
@@ -231,7 +229,7 @@ def test_words_of_several_tokens_are_looked_up_by_their_own_numbers():
 # What the verdict asks about people's marks: the floor is the strongest trivial ranking; words are plain.
 
 RANKING, TOP = QUESTIONS
-PARTS = ("hatexplain_precision", "hatexplain_recall", "eraser_precision", "eraser_recall", "ferret_iou")
+PARTS = ("hatexplain_precision", "hatexplain_recall", "eraser_precision", "eraser_recall")
 
 
 def columns(attention=0.8, random=0.4, first=0.3, longest=0.5, rarest=0.45, texts=30, **more):
@@ -286,11 +284,11 @@ def test_another_annotator_is_named_where_there_is_one():
     assert "another annotator's marks have 0.72" in RANKING.sentence(QuestionResult(0.8, 0.5, 1.0, several))
 
 
-def test_details_have_every_ranking_and_iou_by_all_three_definitions():
+def test_details_have_every_ranking_and_iou_by_both_definitions():
     details = RANKING.details(columns(average_precision_shap=0.66))
     assert details["shap"] == pytest.approx(0.66) and details["the longest words first"] == pytest.approx(0.5)
     assert details["AUROC of attention"] == pytest.approx(0.9)
     top = TOP.details(columns(hatexplain_precision_attention=0.5, hatexplain_recall_attention=0.25))
     assert top["IOU F1 as HateXplain has it"] == pytest.approx(1 / 3)
-    assert {"IOU F1 as ERASER has it", "IOU as ferret has it", "IOU as ferret has it, best possible"} <= set(top)
+    assert {"IOU F1 as ERASER has it", "IOU F1 as ERASER has it, best possible"} <= set(top)
     assert not any(value != value for value in {**details, **top}.values())

@@ -6,6 +6,14 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 
+def masked_mean(
+    hidden: Float[Tensor, "batch time hidden"], mask: Bool[Tensor, "batch time"]
+) -> Float[Tensor, "batch hidden"]:
+    """The mean of the real states: one vector for a whole text."""
+    real = mask[..., None].to(hidden)
+    return (hidden * real).sum(1) / real.sum(1)
+
+
 @runtime_checkable
 class Encoder(Protocol):
     """A module from embeddings to hidden states, one per token; what is at padding must not affect the others."""
@@ -34,5 +42,4 @@ class MeanOfStates(nn.Module):
         self, hidden: Float[Tensor, "batch time hidden"], mask: Bool[Tensor, "batch time"]
     ) -> Float[Tensor, "batch hidden"]:
         """One vector for the whole text."""
-        real = mask[..., None].to(hidden)
-        return (hidden * real).sum(1) / real.sum(1)
+        return masked_mean(hidden, mask)
