@@ -6,7 +6,7 @@ import torch
 
 from heedful.battery import Context, Evidence
 from heedful.battery.adversarial_attention import adversarial_attention, search_adversary
-from heedful.exact import eps_max_js_bound, prediction_survives_on_items, without_top
+from heedful.exact import eps_max_js, eps_max_js_bound, prediction_survives_on_items, without_top
 from heedful.measures import js_divergence, total_variation_distance
 from heedful.models.trace import trace
 from support.by_hand import findings_of
