@@ -31,9 +31,9 @@ from rich.table import Table
 from torch import Tensor
 from torch.nn.functional import linear
 
-from heedful.attribution import leave_one_out, leave_one_out_reference
+from heedful.attribution import leave_one_out
+from heedful.attribution.deletion import logits_by_deletion
 from heedful.attribution.recurrent_step import RecurrentStep, recurrent_step
-from heedful.attribution.reuse.recurrent import VARIANTS
 from heedful.auditing.subject import float64_eval_copy
 from heedful.data.batching import collate, encode_split, in_order
 from heedful.data.tokenizer import PAD
@@ -47,6 +47,10 @@ from heedful.store.store import Store
 from heedful.types import Batch, Model, Trace
 
 VOCABULARY = 5000
+TOKENS = 2**13
+"""Run in one batch where every shortened text is run."""
+VARIANTS = 512
+"""Shortened texts that take a step together, in the bound."""
 ROUNDS = 5
 SIZES = {20: 64, 200: 8}
 """Texts of about so many tokens: how many. An audit reads up to 64, or 8,192 tokens, at a time."""
@@ -83,7 +87,9 @@ def ours(model: AttentionModel, batch: Batch, way: Callable = leave_one_out) -> 
 
 def every_shortened_text(model: AttentionModel, seen: Trace) -> Tensor:
     """The reference implementation, attending to each shortened text."""
-    return leave_one_out_reference(model, seen)[0]
+    items = seen.encoded.items
+    all_but_one = items[:, None] & ~torch.eye(items.shape[1], dtype=torch.bool)
+    return logits_by_deletion(model, seen, all_but_one, items, tokens=TOKENS)
 
 
 def captums(model: AttentionModel, batch: Batch, at_once: int, alone: bool) -> Tensor:
