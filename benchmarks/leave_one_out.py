@@ -20,7 +20,6 @@ texts and on these joined to longer ones.
 import math
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable
 from statistics import median
 
@@ -55,7 +54,7 @@ ROUNDS = 5
 SIZES = {20: 64, 200: 8}
 """Texts of about so many tokens: how many. An audit reads up to 64, or 8,192 tokens, at a time."""
 ENCODERS = ("bilstm", "bigru", "lstm", "gru", "rnn", "cnn", "average")
-AIMS = {("bilstm", 20): 6.0, ("bilstm", 200): 15.0}
+AIMS = {("bilstm", 20): 2.5, ("bilstm", 200): 6.0}
 EXPONENT = 1.4
 ALONE, TOGETHER = (16, 32, 64, 128), (2, 4)
 """Perturbations at once that captum is tried with, on single texts and on the padded batch."""
@@ -148,15 +147,10 @@ def race(encoder: str, length: int) -> tuple[str, dict[str, float], float]:
 
 def steps_taken(run: Callable[[], object]) -> int:
     """How many steps all shortened texts together are read."""
-    return sum(steps_by_precision(run).values())
-
-
-def steps_by_precision(run: Callable[[], object]) -> Counter[torch.dtype]:
-    """The same, of single and of double precision."""
-    counted, original = Counter(), RecurrentStep.apply
+    counted, original = [], RecurrentStep.apply
 
     def count(self: RecurrentStep, tokens: Tensor, state: Tensor, memory: Tensor) -> None:
-        counted[state.dtype] += len(tokens)
+        counted.append(len(tokens))
         original(self, tokens, state, memory)
 
     RecurrentStep.apply = count
@@ -164,7 +158,7 @@ def steps_by_precision(run: Callable[[], object]) -> Counter[torch.dtype]:
         run()
     finally:
         RecurrentStep.apply = original
-    return counted
+    return sum(counted)
 
 
 def step_seconds(model: AttentionModel) -> float:
@@ -209,8 +203,8 @@ def against_captum(console: Console) -> None:
             beside = ("", "", "") if math.isnan(bound) else (f"{memory:.0f}", f"{bound:.2f}", f"{over:.2f}")
             table.add_row(encoder, str(length), settings, *times, f"{ratio:.1f}", *beside)
             if aim := AIMS.get((encoder, length)):
-                line = f"{encoder}, {length} tokens: captum takes {ratio:.1f} times as long (aim: {aim:.0f} or more)"
-                reached.append(f"{line}; {over:.2f} times the bound of {bound:.2f} ms (aim, if not the first: 1.5)")
+                line = f"{encoder}, {length} tokens: captum takes {ratio:.1f} times as long (aim: {aim} or more)"
+                reached.append(f"{line}; {over:.2f} times the bound of {bound:.2f} ms")
     console.print(table, *reached, sep="\n")
 
 

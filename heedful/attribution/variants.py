@@ -114,17 +114,19 @@ class VariantReader:
     def _read(
         self, sequences: Int[ndarray, "batch part place"], imposed: Float[Tensor, " token"] | None = None
     ) -> tuple[Float[Tensor, "batch part place"], Float[Tensor, "batch part classes"]]:
-        """Weights and logits, texts of similar length at a time."""
+        """Weights and logits, texts of similar length at a time, and not all variants of a long one."""
         lengths, size = (sequences != NOTHING).sum(2), self._weight.shape[-2] - self.scoring.weight.shape[-2]
         weights = self.constant.new_zeros(sequences.shape)
         sums = self.constant.new_full((*sequences.shape[:2], size), torch.nan)
-        for some in of_similar_length(torch.from_numpy(lengths.sum(1)), 4 * CELLS // (3 + size)):
-            chosen = sequences[some.numpy(), :, : max(1, lengths[some.numpy()].max(initial=0))]
-            scores, values = self._scores_and_values(chosen.reshape(-1, chosen.shape[2]), imposed)
-            own = scores.softmax(-1)
-            some = some.to(own.device)
-            weights[some, :, : own.shape[1]] = own.unflatten(0, chosen.shape[:2])
-            sums[some] = (own[:, None] @ values)[:, 0].unflatten(0, chosen.shape[:2])
+        most = 16 * CELLS // (15 + size)
+        for texts in of_similar_length(torch.from_numpy(lengths.sum(1)), most):
+            longest = int(lengths[texts.numpy()].max(initial=1))
+            for parts in torch.arange(sequences.shape[1]).split(max(1, most // (len(texts) * longest))):
+                chosen = sequences[texts.numpy()[:, None], parts.numpy(), :longest]
+                scores, values = self._scores_and_values(chosen.reshape(-1, longest), imposed)
+                own, at = scores.softmax(-1), (texts[:, None].to(sums.device), parts.to(sums.device))
+                weights[(*at, slice(longest))] = own.unflatten(0, chosen.shape[:2])
+                sums[at] = (own[:, None] @ values)[:, 0].unflatten(0, chosen.shape[:2])
         return weights, self.decoding.finish(sums)
 
     def _scores_and_values(
@@ -132,20 +134,17 @@ class VariantReader:
     ) -> tuple[Float[Tensor, "variant place"], Float[Tensor, "variant place values"]]:
         """Of what attention weighs in variants of texts; the score is -inf where there is no item."""
         tokens, size = sequences.ravel(), self.scoring.weight.shape[-2]
-        scores = self.constant.new_full((len(tokens),), -torch.inf)
-        values = self.constant.new_zeros(len(tokens), self._weight.shape[-2] - size)
         read = [read_tree(direction, sequences) for direction in self.directions]
         parts = [self._mapped(*both) for both in zip(self.directions, read, strict=True)]
+        # Where no direction has a state of its own, all is as in the whole text; behind its end there is nothing.
+        whole = nn.functional.pad(reduce(Tensor.add, (part[: self.count] for part in parts)), (0, 0, 0, 1))
+        scores, values = self.scoring.readout(whole[:, :size].clone()), whole[:, size:]
+        scores[-1], scores[self._index((~self.items[: self.count]).nonzero()[0])] = -torch.inf, -torch.inf
+        known = self._index(numpy.where(tokens < self.count, tokens, NOTHING) % (self.count + 1))
+        scores, values = scores.index_select(0, known), values.index_select(0, known)
         rows = [states.rows.ravel() for states in read]
-        is_item = (tokens != NOTHING) & self.items[tokens]
-        # Where no direction has a state of its own, all is as in the whole text.
         is_apart = reduce(numpy.logical_or, (own >= self.count for own in rows))
-        whole = reduce(Tensor.add, (part[: self.count] for part in parts))
-        settled = (is_item & ~is_apart).nonzero()[0]
-        at, same = self._index(settled), self._index(tokens[settled])
-        scores[at] = self.scoring.readout(whole[:, :size]).index_select(0, same)
-        values[at] = whole[:, size:].index_select(0, same)
-        cells = (is_item & is_apart).nonzero()[0]
+        cells = (is_apart & self.items[tokens]).nonzero()[0]
         for start in range(0, len(cells), SCORED):
             some = cells[start : start + SCORED]
             chosen = (part.index_select(0, self._index(own[some])) for part, own in zip(parts, rows, strict=True))
