@@ -165,7 +165,7 @@ def step_seconds(model: AttentionModel) -> float:
     """The seconds that one step of one shortened text takes among many, the median of several."""
     encoder, attention = model.encoder, model.attention
     assert isinstance(encoder, Recurrent) and isinstance(attention, Additive)
-    vectors = torch.randn(VARIANTS, encoder.ahead.input_size, dtype=encoder.ahead.weight_hh_l0.dtype)
+    vectors = torch.randn(VARIANTS, encoder.ahead.input_size, dtype=attention.hidden.weight.dtype)
     step, state = recurrent_step(encoder.ahead, vectors), vectors.new_zeros(VARIANTS, encoder.ahead.hidden_size)
     memory = step.memory(state, torch.ones(1, VARIANTS, dtype=torch.bool)).contiguous()
     tokens, weight = torch.arange(VARIANTS), attention.hidden.weight[:, : encoder.ahead.hidden_size]

@@ -29,19 +29,20 @@ def signed_input_gradient(model: Model, trace: Trace, classes: Int[Tensor, " bat
     Args:
         classes: the class of each text whose probability is differentiated.
     """
-    # cudnn's recurrent layers can run backward only in training mode.
-    with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
-        embedded = trace.embedded.detach().requires_grad_()
-        logits = model.decode(model.encode(embedded, trace.batch), trace.attention.detach())
-        odds = log_odds(logits, classes)
-        (gradient,) = torch.autograd.grad(odds, embedded, _slope(odds.detach()))
-    return sum_by_item(trace, (gradient * trace.embedded.detach()).sum(-1))
+    return _signed_input_gradients(model, trace, [(trace.attention, classes)])[0]
 
 
 def input_gradients(
     model: Model, trace: Trace, weightings: Sequence[tuple[Float[Tensor, "batch item"], Int[Tensor, " batch"]]]
 ) -> list[Float[Tensor, "batch item"]]:
     """`input_gradient` under several attentions, each with the class that it decides for: texts are encoded once."""
+    return [signed.abs() for signed in _signed_input_gradients(model, trace, weightings)]
+
+
+def _signed_input_gradients(
+    model: Model, trace: Trace, weightings: Sequence[tuple[Float[Tensor, "batch item"], Int[Tensor, " batch"]]]
+) -> list[Float[Tensor, "batch item"]]:
+    # cudnn's recurrent layers can run backward only in training mode.
     with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
         embedded = trace.embedded.detach().requires_grad_()
         encoded = model.encode(embedded, trace.batch)
@@ -50,8 +51,7 @@ def input_gradients(
             torch.autograd.grad(odds, embedded, _slope(odds.detach()), retain_graph=place < len(several) - 1)[0]
             for place, odds in enumerate(several)
         ]
-    products = [(gradient * trace.embedded.detach()).sum(-1) for gradient in gradients]
-    return [sum_by_item(trace, product).abs() for product in products]
+    return [sum_by_item(trace, (gradient * trace.embedded.detach()).sum(-1)) for gradient in gradients]
 
 
 def weight_gradient(model: Model, trace: Trace) -> Float[Tensor, "batch item"]:

@@ -99,7 +99,7 @@ class Direction:
 
     def with_tokens(self, vectors: Float[Tensor, "new embed"]) -> "Direction":
         """The same with further tokens that no whole text has."""
-        gates = recurrent_step(self.network, vectors).input_gates.to(self.step.input_gates)
+        gates = recurrent_step(self.network, vectors).input_gates
         number = len(self.step.input_gates) + torch.arange(len(vectors), device=vectors.device)
         return replace(
             self,
@@ -159,8 +159,7 @@ def read_tree(direction: Direction, sequences: Int[ndarray, "sequence place"]) -
             rows[settled], is_apart[settled] = tree.tokens[settled], False
             state = state if is_apart[nodes].any() else state[:0]
         made += len(nodes)
-    of_places = rows[tree.nodes.clip(0)] if len(rows) else tree.nodes
-    of_places = numpy.where(tree.nodes == NOTHING, NOTHING, of_places)
+    of_places = numpy.append(rows, NOTHING)[tree.nodes]
     return States(
         states[:made],
         numpy.concatenate(tokens),

@@ -58,6 +58,7 @@ def test_changed_words_are_read_as_the_whole_text_would_be(encoder):
     change = torch.randn(*batch.mask.shape, 5, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
     change = change * changed[..., None]
     reader = variant_reader(model, seen)
+    assert reader is not None
     attention, logits = reader.attention_and_logits((seen.embedded + change)[changed], changed)
     with torch.no_grad():
         expected = rerun(model, seen, change)
@@ -75,6 +76,7 @@ def test_a_variant_is_read_until_it_has_settled_and_no_further():
     model, batch = make("bilstm"), long_text()
     seen = seen_by(model, batch)
     reader = variant_reader(model, seen)
+    assert reader is not None
     places = numpy.arange(batch.mask.shape[1])
     sequence = numpy.append(numpy.delete(places, [20, 120]), [NOTHING, NOTHING])[None]
     for direction in reader.directions:
