@@ -66,13 +66,8 @@ class VariantReader:
         self, vectors: Float[Tensor, "changed embed"], changed: Bool[Tensor, "batch time"]
     ) -> tuple[Float[Tensor, "batch item"], Float[Tensor, "batch classes"]]:
         """What becomes of the texts where the changed tokens have these vectors."""
-        text, place = (index.cpu().numpy() for index in changed.nonzero(as_tuple=True))
-        replaced = self.first[text] + place
-        lengths = numpy.diff(self.first, append=self.count)
-        places = numpy.arange(self.width)
-        sequences = numpy.where(places < lengths[:, None], self.first[:, None] + places, NOTHING)
-        sequences[text, place] = self.count + numpy.arange(len(text))
-        attention, logits = self._with_tokens(vectors, replaced)._read(sequences[:, None])
+        reader, _, sequences = self._replaced(vectors, changed)
+        attention, logits = reader._read(sequences[:, None])
         return attention[:, 0], logits[:, 0]
 
     @torch.no_grad()
@@ -84,27 +79,28 @@ class VariantReader:
         Args:
             changed: True on the tokens that have a vector; texts without any are not read.
         """
-        text, place = (index.cpu().numpy() for index in changed.nonzero(as_tuple=True))
-        replaced = self.first[text] + place
-        lengths = numpy.diff(self.first, append=self.count)
-        places = numpy.arange(self.width)
-        own = numpy.where(places < lengths[:, None], self.first[:, None] + places, NOTHING)
-        own[~changed.any(1).cpu().numpy()] = NOTHING
-        new = own.copy()
-        new[text, place] = self.count + numpy.arange(len(text))
-        sequences = numpy.where(keep.cpu().numpy(), own[:, None], new[:, None])
-        return self._with_tokens(vectors, replaced).logits(sequences)
+        reader, own, new = self._replaced(vectors, changed)
+        own[~changed.any(1).cpu().numpy()] = new[~changed.any(1).cpu().numpy()] = NOTHING
+        return reader.logits(numpy.where(keep.cpu().numpy(), own[:, None], new[:, None]))
 
-    def _with_tokens(self, vectors: Float[Tensor, "new embed"], replaced: Int[ndarray, " new"]) -> "VariantReader":
-        """The same with further tokens, which may take the places of the given ones."""
-        old = torch.from_numpy(replaced).to(self.text.device)
-        return replace(
+    def _replaced(
+        self, vectors: Float[Tensor, "changed embed"], changed: Bool[Tensor, "batch time"]
+    ) -> tuple["VariantReader", Int[ndarray, "batch place"], Int[ndarray, "batch place"]]:
+        """A reader that knows further tokens, the whole texts, and the texts with these in the changed places."""
+        text, place = (index.cpu().numpy() for index in changed.nonzero(as_tuple=True))
+        replaced, places = self.first[text] + place, numpy.arange(self.width)
+        old, lengths = self._index(replaced), numpy.diff(self.first, append=self.count)
+        reader = replace(
             self,
             directions=tuple(direction.with_tokens(vectors) for direction in self.directions),
             text=torch.cat([self.text, self.text[old]]),
             items=numpy.concatenate([self.items, self.items[replaced]]),
             constant=torch.cat([self.constant, self.constant[old]]),
         )
+        own = numpy.where(places < lengths[:, None], self.first[:, None] + places, NOTHING)
+        new = own.copy()
+        new[text, place] = self.count + numpy.arange(len(text))
+        return reader, own, new
 
     @property
     def count(self) -> int:
