@@ -4,6 +4,11 @@ import os
 import secrets
 import socket
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from html import escape
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -60,7 +65,7 @@ def serve(
         address = f"http://{HOST}:{chosen}/?token={token}"
         for model in served:
             printed.console.print(f"{model.info.id}  {model.info.name}", markup=False, soft_wrap=True)
-            if model.info.audit is None:
+            if model.info.guidance is None:
                 printed.note(
                     "this model has no audit: `heedful audit` tells how often its attention points to key words."
                 )
@@ -69,13 +74,32 @@ def serve(
         ids = [model.info.id for model in served]
         printed.end({"address": address, "port": chosen, "token": token, "models": ids}, result=address)
         sys.stdout.flush()
-        if opens:
-            import webbrowser
-
-            webbrowser.open(address)
         from heedful.server.app import create_app
 
-        run_server(create_app(served, token, chosen), listening)
+        application = create_app(served, token, chosen)
+        with opened_in_browser(address) if opens else nullcontext():
+            run_server(application, listening)
+
+
+@contextmanager
+def opened_in_browser(address: str) -> Iterator[None]:
+    """Open the address in the browser, by a page that only this user can read and that is deleted at the end.
+
+    The arguments of a process can be read by every user of the machine, and the address has the token.
+    """
+    import webbrowser
+
+    with TemporaryDirectory(prefix="heedful-") as folder:
+        page = Path(folder) / "open.html"
+        page.touch(mode=0o600)
+        page.write_text(
+            '<!DOCTYPE html>\n<meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>Heedful</title>'
+            f'<meta http-equiv="refresh" content="0; url={escape(address)}">\n'
+            f'<p><a href="{escape(address)}">Open the live page.</a></p>\n',
+            encoding="utf-8",
+        )
+        webbrowser.open(page.as_uri())
+        yield
 
 
 def listen(port: int) -> socket.socket:
@@ -100,8 +124,11 @@ def run_server(app: object, listening: socket.socket) -> None:
     """Serve until Ctrl-C. Nothing is logged of requests: they carry texts and the token."""
     import uvicorn
 
+    from heedful.server.connections import BoundedProtocol
+
     config = uvicorn.Config(
         app,  # pyright: ignore[reportArgumentType]
+        http=BoundedProtocol,
         access_log=False,
         log_level="warning",
         lifespan="off",

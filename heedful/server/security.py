@@ -15,15 +15,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from heedful.server.contract import MOST_BYTES
 
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
-    "font-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
+POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+"""Of every response but the pages, which have their own."""
 REPORT_POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+    "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'"
 )
-"""Of the audit's report, whose own policy, in the page, allows its one script by its hash."""
+"""Of the audit's report, whose own policy, in the page, allows its scripts alone by their nonce."""
 HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
@@ -107,8 +105,9 @@ class Guard:
         if not self._is_token(given[0]):
             return PlainTextResponse(WITHOUT_TOKEN, 403)
         response = Response(status_code=303, headers={"location": "/"})
+        # A strict cookie would not go with the next request: `--open` comes here from a page of another origin.
         token = self._token.decode()
-        response.set_cookie(self._cookie, token, path="/", httponly=True, samesite="strict")
+        response.set_cookie(self._cookie, token, path="/", httponly=True, samesite="lax")
         return response
 
     def _unknown(self, scope: Scope) -> Response | None:

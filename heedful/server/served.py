@@ -7,12 +7,12 @@ from dataclasses import replace
 from itertools import chain, zip_longest
 from pathlib import Path
 from threading import Lock, RLock
-from typing import Any
 
 import polars as pl
 import torch
 
 from heedful.auditing.explain import described_model
+from heedful.auditing.explanation import Solver
 from heedful.auditing.guidance import guidance_of, settings_of
 from heedful.data import DATASETS
 from heedful.data import load as load_dataset
@@ -22,10 +22,9 @@ from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.report.audits import AuditFiles
 from heedful.report.pooled import audited_model
 from heedful.runs.classifiers import CONFIGURATION, is_classifier, load_view, run_of
-from heedful.schema import Verdict
 from heedful.server.actions import ACTIONS
 from heedful.server.classifier_reader import ClassifierReader
-from heedful.server.contract import AuditStrip, BatteryLine, ExampleText, ModelInfo
+from heedful.server.contract import ExampleText, ModelInfo
 from heedful.server.reading import Reader, ReadText, written
 from heedful.server.run_reader import RunReader
 from heedful.settings import Run, key_of
@@ -33,24 +32,6 @@ from heedful.store.run_file import RUN_FILE
 from heedful.store.store import Store, find_finetuned, is_finetuned
 from heedful.training.trained import Trained
 from heedful.types import Dataset, Example, LinearModel
-from heedful.verdict.answer_text import QUESTION
-
-# What a model's audit says, as a strip on the page.
-
-
-def audit_strip(verdict: Verdict) -> AuditStrip:
-    """The answer with its numbers, the recommendation, and each test that explains it."""
-    guidance = guidance_of(verdict, "`heedful audit` without `--tests`")
-    by_class = [f"{label}: {own.answer}. {own.sentence}" for label, own in guidance.classes.items()]
-    return AuditStrip(
-        show=guidance.show,
-        question=QUESTION if guidance.overall else "",
-        headline=guidance.headline,
-        sentences=[guidance.sentence] if guidance.sentence else by_class,
-        recommendation=guidance.recommendation,
-        lines=[BatteryLine(name=line.name, question=line.question, sentence=line.sentence) for line in verdict.lines],
-    )
-
 
 # Texts to begin with: of a model's audit, or of the data that it was trained on.
 
@@ -124,9 +105,6 @@ MOST_TEXTS = 64
 MOST_WORDS_KEPT = 20_000
 """Words of all of these together."""
 
-Marks = Mapping[tuple[str, str], tuple[int, ...]]
-"""What people marked, by text and query."""
-
 
 class ModelGone(StoreError):
     """The files of a served model are no longer there."""
@@ -147,13 +125,14 @@ class ServedModel:
         reader: Reader,
         *,
         audit: AuditFiles | None = None,
-        marks: Marks | None = None,
         problem: Callable[[], str] = lambda: "",
         most_texts: int = MOST_TEXTS,
     ):
         self.info, self.audit = info, audit
         self.settings = settings_of(None if audit is None else audit.verdict)
-        self._reader, self._marks, self._problem, self._most = reader, marks or {}, problem, most_texts
+        self._reader, self._problem, self._most = reader, problem, most_texts
+        marked = (each for each in info.examples if each.marks is not None)
+        self._marks = {(each.text, each.query): tuple(each.marks or ()) for each in marked}
         self._turn, self._report_turn = RLock(), Lock()
         self._texts: OrderedDict[tuple[str, str], ReadText] = OrderedDict()
         self._report = ""
@@ -255,22 +234,19 @@ def serve_run(
     reader, key = RunReader(trained, device=device, reference=reference), key_of(trained.run)
     audit = None if audits is None else audited_model(audits, key)
     is_linear = isinstance(reader.model, LinearModel)
-    traits = {
-        "id": key,
-        "labels": trained.labels,
-        "is_linear": is_linear,
-        "is_hierarchical": trained.run.network.encoder == "hierarchical",
-        "has_query": reader.has_query,
-        "solver": ("exact" if len(trained.labels) == 2 else "bound") if is_linear else "search",
-    }
-    examples = _examples(audit, trained.run)
-    return ServedModel(
-        _info(described_model(trained), traits, audit, examples),
-        reader,
-        audit=audit,
-        marks=_marks(examples),
-        problem=lambda: _missing(folder, RUN_FILE, "run"),
+    solver = ("exact" if len(trained.labels) == 2 else "bound") if is_linear else "search"
+    info = _info(
+        key,
+        described_model(trained),
+        trained.labels,
+        audit,
+        trained.run,
+        is_linear=is_linear,
+        is_hierarchical=trained.run.network.encoder == "hierarchical",
+        has_query=reader.has_query,
+        solver=solver,
     )
+    return ServedModel(info, reader, audit=audit, problem=lambda: _missing(folder, RUN_FILE, "run"))
 
 
 def serve_classifier(name: str, *, audits: Path | None = None, device: str = "cpu") -> ServedModel:
@@ -292,39 +268,44 @@ def serve_view(
     audit = None if audits is None else audited_model(audits, model.key)
     labels = model.classifier.labels if audit is None else audit.verdict.labels
     has_query = run is not None and run.data.query is not None
-    traits = {
-        "id": model.key,
-        "labels": labels,
-        "is_linear": False,
-        "is_hierarchical": False,
-        "has_query": has_query,
-        "solver": "search",
-    }
-    examples = _examples(audit, run)
+    info = _info(model.key, described_model(model), labels, audit, run, has_query=has_query)
     return ServedModel(
-        _info(described_model(model), traits, audit, examples),
+        info,
         ClassifierReader(model, tuple(labels), has_query=has_query),
         audit=audit,
-        marks=_marks(examples),
         problem=lambda: _missing(folder, CONFIGURATION, "model"),
         most_texts=TRANSFORMER_TEXTS,
     )
 
 
 def _info(
-    about: dict[str, str], traits: dict[str, Any], audit: AuditFiles | None, examples: list[ExampleText]
+    key: str,
+    about: Mapping[str, str],
+    labels: Sequence[str],
+    audit: AuditFiles | None,
+    run: Run | None,
+    *,
+    is_linear: bool = False,
+    is_hierarchical: bool = False,
+    has_query: bool = False,
+    solver: Solver = "search",
 ) -> ModelInfo:
-    """What the page knows of the model; its name may be made longer where another has the same."""
-    named = Path(about["Model"]).name if "/" in about["Model"] else about["Model"]
+    """What the page knows of the model; its name may be made longer if another has the same."""
+    examples = ([] if audit is None else examples_of_audit(audit)) or ([] if run is None else examples_of_data(run))
     return ModelInfo(
-        name=written(named),
+        id=key,
+        name=written(Path(about["Model"]).name if "/" in about["Model"] else about["Model"]),
         about={name: written(value) for name, value in about.items()},
-        item="sentence" if traits["is_hierarchical"] else "word",
+        labels=[written(label) for label in labels],
+        item="sentence" if is_hierarchical else "word",
+        is_linear=is_linear,
+        is_hierarchical=is_hierarchical,
+        has_query=has_query,
+        solver=solver,
         examples=examples,
         actions=[action.info for action in ACTIONS.values()],
-        audit=None if audit is None else audit_strip(audit.verdict),
-        report=audit is not None,
-        **{**traits, "labels": [written(label) for label in traits["labels"]]},
+        guidance=None if audit is None else guidance_of(audit.verdict, "`heedful audit` without `--tests`"),
+        lines=() if audit is None else audit.verdict.lines,
     )
 
 
@@ -334,17 +315,8 @@ def _with_own_names(served: list[ServedModel]) -> list[ServedModel]:
     for model in served:
         if names.count(model.info.name) > 1:
             apart = ", ".join(part for part in (model.info.about.get("Data", ""), model.info.id[:6]) if part)
-            model.info = ModelInfo.model_validate({**dict(model.info), "name": f"{model.info.name} ({apart})"})
+            model.info = model.info.model_copy(update={"name": f"{model.info.name} ({apart})"})
     return served
-
-
-def _examples(audit: AuditFiles | None, run: Run | None) -> list[ExampleText]:
-    examples = [] if audit is None else examples_of_audit(audit)
-    return examples or ([] if run is None else examples_of_data(run))
-
-
-def _marks(examples: Sequence[ExampleText]) -> dict[tuple[str, str], tuple[int, ...]]:
-    return {(each.text, each.query): tuple(each.marks) for each in examples if each.marks is not None}
 
 
 def _missing(folder: Path | None, name: str, kind: str) -> str:

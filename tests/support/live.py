@@ -10,6 +10,7 @@ import uvicorn
 from heedful.auditing.audit import audit
 from heedful.cli.serve import listen
 from heedful.server.app import create_app
+from heedful.server.connections import BoundedProtocol
 from heedful.server.contract import ExampleText, ModelInfo
 from heedful.server.served import ServedModel, serve_run
 from heedful.server.text_state import state_of
@@ -81,7 +82,12 @@ def serving(models: Sequence[ServedModel], token: str = TOKEN) -> Iterator[str]:
     with listen(0) as listening:
         port = listening.getsockname()[1]
         config = uvicorn.Config(
-            create_app(models, token, port), access_log=False, log_level="error", lifespan="off", ws="none"
+            create_app(models, token, port),
+            http=BoundedProtocol,
+            access_log=False,
+            log_level="error",
+            lifespan="off",
+            ws="none",
         )
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)

@@ -14,7 +14,7 @@ from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.server.contract import Action as Name
 from heedful.server.contract import ActionInfo, ActionResult, ActOptions, Solver
 from heedful.server.reading import Reader, ReadText
-from heedful.server.text_state import PredictionChange, divergence, prediction_change
+from heedful.server.text_state import divergence, prediction_change
 
 JAIN_WALLACE = "Jain & Wallace 2019, Attention is not Explanation"
 SERRANO_SMITH = "Serrano & Smith 2019, Is Attention Interpretable?"
@@ -86,18 +86,7 @@ def answer_with(
         "is_settable": is_settable,
         "jsd": divergence(read, attention),
     }
-    return ActionResult(**{**fields, **predicted(reached), **more})
-
-
-def predicted(reached: PredictionChange) -> dict[str, Any]:
-    """What an answer says of the prediction."""
-    return {
-        "logits": reached.logits,
-        "probabilities": reached.probabilities,
-        "predicted": reached.predicted,
-        "tvd": reached.tvd,
-        "is_changed": reached.is_changed,
-    }
+    return ActionResult(**dict(reached), **fields, **more)
 
 
 def kept_attention(read: ReadText, keep: Bool[Tensor, "1 item"]) -> Float[Tensor, "1 item"]:

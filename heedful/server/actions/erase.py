@@ -38,10 +38,9 @@ def erase_ranking(read: ReadText, options: ActOptions, reader: Reader) -> Action
     order = _order(read, options.ranking)
     logits = _prefixes(read, order)
     steps = [
-        ErasureStep(item=item, probabilities=reached.probabilities, predicted=reached.predicted, tvd=reached.tvd)
+        ErasureStep(item=item, **dict(prediction_change(read, row[None])))
         for item, row in zip(_items(read, order[0]), logits, strict=True)
         if bool(row.isfinite().all())
-        for reached in [prediction_change(read, row[None])]
     ]
     flips_at = _flips_at(read, order, steps)
     erased = (flips_at or len(steps)) if steps else 0

@@ -13,7 +13,7 @@ from heedful.data.word_vectors import nearest_rows, usual_vectors
 from heedful.errors import DataError
 from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.models.hugging_face.subwords import whole_words
-from heedful.server.actions.action import SEAT, Action, predicted
+from heedful.server.actions.action import SEAT, Action
 from heedful.server.contract import ActionResult, ActOptions
 from heedful.server.reading import Reader, ReadText
 from heedful.server.text_state import divergence, prediction_change
@@ -44,6 +44,7 @@ def replace_word(read: ReadText, options: ActOptions, reader: Reader) -> ActionR
     is_same = other.count == read.count and torch.equal(other.evidence.items, read.evidence.items)
     item = next((number for number, words in enumerate(read.items) if place in words), None)
     return ActionResult(
+        **dict(reached),
         action=REPLACE_WORD.name,
         solver="exact",
         sentence=f"With “{written:.60}” for “{read.words[place]:.60}”, {similar.source}: {reached.move}",
@@ -53,7 +54,6 @@ def replace_word(read: ReadText, options: ActOptions, reader: Reader) -> ActionR
         items=None if item is None else [item],
         text=text,
         replaced=(read.words[place], written),
-        **predicted(reached),
     )
 
 
