@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -190,17 +191,6 @@ def _other(explanation: Explanation) -> str:
     return f"{which} {kept} and {reaches} {100 * other.share:.0f} % of the maximum divergence (JSD {other.js:.2f})."
 
 
-VIEW: Mapping[str, Callable[..., Any]] = {
-    "audit_sentences": audit_sentences,
-    "definitions": definitions,
-    "heat_maps_of": heat_maps_of,
-    "is_signed": is_signed,
-    "key_marks": key_marks,
-    "outcome_lines": outcome_lines,
-    "prediction": prediction,
-    "sentences_of": sentences_of,
-}
-"""What the templates of page and notebook call."""
 MOST_NAMED = 5
 """Outcomes that the representation lists."""
 
@@ -254,10 +244,7 @@ class Explanations:
 
     def html(self) -> str:
         """The whole page. Every word that comes from a text is escaped; nothing in it runs, and it loads nothing."""
-        environment = templates()
-        environment.filters["printable"] = printable
-        page = environment.get_template("explanation.html")
-        return page.render(VIEW, explanations=self.decisions, facts=self.facts.items(), notes=self.notes)
+        return rendered("explanation.html", self.decisions, facts=self.facts.items(), notes=self.notes)
 
     def save(self, path: str | Path) -> Path:
         """Write the page, whole or not at all; its path."""
@@ -274,6 +261,13 @@ class Explanations:
         guidance = {**asdict(self.guidance), "sentences": audit_sentences(self.decisions)}
         whole = {"facts": self.facts, "guidance": guidance, "notes": self.notes, "texts": texts}
         return json.loads(to_json(whole, inf_nan_mode="null"))
+
+
+def rendered(template: str, explanations: Sequence[Explanation], **parts: Any) -> str:
+    """The template, which calls the functions of this module to show the explanations."""
+    environment = templates()
+    environment.filters["printable"] = printable
+    return environment.get_template(template).render(view=sys.modules[__name__], explanations=explanations, **parts)
 
 
 def explain(

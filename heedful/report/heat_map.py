@@ -117,7 +117,7 @@ LETTER, GAP, LINE = 7.4, 12.0, 26.0
 """Mean width of a letter, room next to each word, and height of a line."""
 MOST_WORDS, MOST_LETTERS = 400, 40
 """Words of a text, and letters of a word, that are drawn."""
-INK, FOR, AGAINST = "#1f2933", "#c9580b", "#0a6aa8"
+INK, PAPER, FOR, AGAINST = "#1f2933", "#ffffff", "#c9580b", "#0a6aa8"
 
 
 def draw_svg(heat_map: HeatMap) -> str:
@@ -127,7 +127,7 @@ def draw_svg(heat_map: HeatMap) -> str:
     for place, word in enumerate([*heat_map.words[:MOST_WORDS], *more]):
         text = cut(drawable(word), MOST_LETTERS)
         width = len(text) * LETTER + GAP
-        if left > 0 and left + width > WIDTH:
+        if left > 0 and left + width > WIDTH - 12:
             left, top = 0.0, top + LINE
         color = AGAINST if "against" in heat_map.kinds(place) else FOR
         drawn.append(
@@ -137,7 +137,8 @@ def draw_svg(heat_map: HeatMap) -> str:
         )
         left += width
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{top + LINE:g}" fill="{INK}" '
-        f'font-family="sans-serif" font-size="13"><text y="15" font-weight="bold">{escape(drawable(heat_map.title))}'
-        f"</text>{''.join(drawn)}</svg>"
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{top + LINE:g}" viewBox="-6 0 {WIDTH} '
+        f'{top + LINE:g}" fill="{INK}" font-family="sans-serif" font-size="13"><rect x="-6" width="100%" height="100%" '
+        f'fill="{PAPER}"/><text y="15" font-weight="bold">{escape(drawable(heat_map.title))}</text>'
+        f"{''.join(drawn)}</svg>"
     )

@@ -10,7 +10,7 @@ from heedful.report import write_report
 from heedful.report.audits import AuditFiles, short_name
 from heedful.report.battery_lines import question_rows
 from heedful.report.example_texts import chosen_texts, example_data
-from heedful.report.explanations import VIEW, printable
+from heedful.report.explanations import rendered
 from heedful.report.page import render_page, templates
 from heedful.store.folders import files_in, write_files
 from heedful.verdict.answer_text import accuracy_text
@@ -51,10 +51,8 @@ def explanations_in_notebook(explanations: "Sequence[Explanation]", notes: Seque
     """The outcome of each text with its heat maps and sentences, and what the model's audit says."""
     left_out = len(explanations) - MOST_TEXTS
     more = [f"{left_out} more on the page that `save` writes."] if left_out > 0 else []
-    environment = templates()
-    environment.filters["printable"] = printable
-    page = environment.get_template("notebook_explanation.html")
-    return page.render(VIEW, explanations=explanations[:MOST_TEXTS], notes=[*notes, *more], most=MOST_WORDS)
+    shown = explanations[:MOST_TEXTS]
+    return rendered("notebook_explanation.html", shown, notes=[*notes, *more], most=MOST_WORDS)
 
 
 def audit_page(audit: "Audit") -> str:

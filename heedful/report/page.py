@@ -11,18 +11,16 @@ import polars as pl
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from heedful import __version__
-from heedful.formatting import UNDEFINED, format_estimate, format_interval, format_number, printable
-from heedful.report.answers import ordered_rankings, recommended_ranking, share_bar, shown_classes
+from heedful import __version__, formatting
+from heedful.report import answers, battery_lines
 from heedful.report.audits import AuditFiles, shown_settings
-from heedful.report.battery_lines import group_headings, question_rows, score_bar, where_it_lies
 from heedful.report.drawing import DARK
 from heedful.report.example_texts import chosen_texts, embedded_json, example_data
 from heedful.report.figure import Figure, inline_svg
 from heedful.report.figures import draw_figures
 from heedful.report.texts import gather_texts
-from heedful.schema import Interval, Verdict
-from heedful.verdict.answer_text import QUESTION, accuracy_text, recommendation_text, remarks, share_text
+from heedful.schema import Verdict
+from heedful.verdict import answer_text
 from heedful.verdict.outcome_text import BADGES
 
 HERE = Path(__file__).parent
@@ -33,23 +31,6 @@ TITLES = {
     "certificate": "How far may the weights be off before the prediction can change?",
 }
 """Titles of groups of figures that belong to no single question."""
-SHOWN_BY = (
-    format_estimate,
-    format_interval,
-    format_number,
-    inline_svg,
-    ordered_rankings,
-    recommendation_text,
-    recommended_ranking,
-    remarks,
-    score_bar,
-    share_bar,
-    share_text,
-    shown_classes,
-    where_it_lies,
-    zip,
-)
-"""What templates call to show a part of a verdict."""
 
 
 def render_page(audits: Sequence[AuditFiles], figures: Sequence[Figure] = ()) -> str:
@@ -65,13 +46,14 @@ def render_page(audits: Sequence[AuditFiles], figures: Sequence[Figure] = ()) ->
         templates()
         .get_template("page.html")
         .render(
-            question=QUESTION,
+            question=answer_text.QUESTION,
             audits=list(zip(texts.runs, verdicts, strict=True)),
-            rows=question_rows(audits),
-            headings=group_headings(audits, texts.runs),
+            rows=battery_lines.question_rows(audits),
+            headings=battery_lines.group_headings(audits, texts.runs),
+            inline_svg=inline_svg,
             groups=_grouped([*figures, *draw_figures(texts)], verdicts),
             chosen=chosen_texts(audits, examples) if examples["examples"] else {},
-            recommended={recommended_ranking(verdict) for verdict in verdicts},
+            recommended={answers.recommended_ranking(verdict) for verdict in verdicts},
             item=verdicts[0].item,
             badges=BADGES,
             skipped={name: reason for verdict in verdicts for name, reason in verdict.skipped.items()},
@@ -111,8 +93,13 @@ def templates(*folders: Path) -> Environment:
     style = Markup((HERE / "page.css").read_text(encoding="utf-8"))
     shares = Markup((HERE / "shares.css").read_text(encoding="utf-8"))
     environment.globals |= {"style": style, "shares_style": shares, "dark": DARK, "version": __version__}
-    environment.globals |= {each.__name__: each for each in SHOWN_BY} | {"no_share": Interval()}
-    environment.filters["printable"] = printable
+    environment.globals |= {
+        "answers": answers,
+        "answer_text": answer_text,
+        "tests": battery_lines,
+        "formatting": formatting,
+    }
+    environment.filters["printable"] = formatting.printable
     return environment
 
 
@@ -125,7 +112,7 @@ def _facts(verdicts: Sequence[Verdict], names: Sequence[str]) -> list[tuple[str,
         "Data": [verdict.data for verdict in verdicts],
         "Texts": [f"{verdict.texts:,} ({verdict.split})" for verdict in verdicts],
         "Seeds": [str(len(verdict.trainings) or 1) for verdict in verdicts],
-        "Accuracy": [accuracy_text(verdict) for verdict in verdicts],
+        "Accuracy": [answer_text.accuracy_text(verdict) for verdict in verdicts],
         "Classes": [", ".join(labels[:MOST_LABELS]) + more],
     }
     return [(name, " · ".join(dict.fromkeys(values))) for name, values in facts.items() if any(values)]
@@ -160,7 +147,7 @@ def _settings(verdicts: Sequence[Verdict]) -> list[tuple[str, list[str]]]:
     """Every setting of some audit, and its value in each."""
     flat = [shown_settings(verdict.settings) for verdict in verdicts]
     keys = dict.fromkeys(key for settings in flat for key in settings)
-    return [(key, [settings.get(key, UNDEFINED) for settings in flat]) for key in keys]
+    return [(key, [settings.get(key, formatting.UNDEFINED) for settings in flat]) for key in keys]
 
 
 def _solvers(audit: AuditFiles) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import torch
 from jaxtyping import Bool, Float
@@ -22,6 +22,10 @@ WIEGREFFE_PINTER = "Wiegreffe & Pinter 2019, Attention is not not Explanation"
 SEAT = "Hu et al. 2023, SEAT: Stable and Explainable Attention"
 
 
+Function = Callable[[ReadText, ActOptions, Reader], ActionResult]
+"""From the text, the options, and what reads another text with the same model, to the answer."""
+
+
 @dataclass(frozen=True)
 class Action:
     """A button.
@@ -29,7 +33,6 @@ class Action:
     Args:
         title: what is written on it.
         question: what it asks.
-        function: from the text, the options, and what reads another text with the same model, to the answer.
         options: the names of the options that it uses.
     """
 
@@ -37,7 +40,7 @@ class Action:
     title: str
     question: str
     paper: str
-    function: Callable[[ReadText, ActOptions, Reader], ActionResult]
+    function: Function
     options: tuple[str, ...] = ()
 
     @property
@@ -46,6 +49,11 @@ class Action:
         return ActionInfo(
             name=self.name, title=self.title, sentence=self.question, paper=self.paper, options=list(self.options)
         )
+
+
+def button(title: str, question: str, paper: str, options: tuple[str, ...] = ()) -> Callable[[Function], Action]:
+    """Make a button of the function that answers it."""
+    return lambda function: Action(cast(Name, function.__name__), title, question, paper, function, options)
 
 
 def check_several(read: ReadText) -> None:

@@ -14,13 +14,19 @@ from heedful.exact import certified_radius_on_simplex, worst_case_on_simplex
 from heedful.exact.ball import project_on_simplex, steepest_on_simplex
 from heedful.measures import total_variation_distance
 from heedful.models.trace import rerun
-from heedful.server.actions.action import SEAT, Action, answer_with, check_several
+from heedful.server.actions.action import SEAT, answer_with, button, check_several
 from heedful.server.contract import ActionResult, ActOptions, Norm, Solver
 from heedful.server.reading import Reader, ReadText
 
 # Noise on the embedding of a word.
 
 
+@button(
+    "Noise on a word",
+    "Do attention and prediction stay when a word's embedding is a little noisy?",
+    SEAT,
+    ("scale", "seed"),
+)
 def embedding_noise(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
     """Gaussian noise of that variance on the embedding of a word, both drawn by the seed; the text is read anew."""
     trace, generator = read.evidence.trace, torch.Generator().manual_seed(options.seed)
@@ -29,7 +35,7 @@ def embedding_noise(read: ReadText, options: ActOptions, reader: Reader) -> Acti
     noisy = items_with(trace, (noise != 0).any(-1)).cpu()[0, read.real].nonzero()[:, 0].tolist()
     named = f" on “{read.labels[noisy[0]]:.60}”" if noisy else ""
     return answer_with(
-        EMBEDDING_NOISE,
+        embedding_noise,
         read,
         other.attention.cpu(),
         other.logits.cpu(),
@@ -39,21 +45,17 @@ def embedding_noise(read: ReadText, options: ActOptions, reader: Reader) -> Acti
     )
 
 
-EMBEDDING_NOISE = Action(
-    "embedding_noise",
-    "Noise on a word",
-    "Do attention and prediction stay when a word's embedding is a little noisy?",
-    SEAT,
-    embedding_noise,
-    ("scale", "seed"),
-)
-
-
 ORDERS = {"l1": 1.0, "l2": 2.0, "linf": torch.inf}
 MOST_RIVALS = 32
 """Classes that are moved towards, the likeliest first, where there are more than two."""
 
 
+@button(
+    "Worst perturbation",
+    "How far can weights that are a little off move the prediction, and how far off must they be to change it?",
+    f"{SEAT}, who search by gradient; the certified radius is Heedful's",
+    ("radius", "norm"),
+)
 def worst_perturbation(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
     """The worst distribution over the items within the radius of attention: exact for two classes and a linear head."""
     check_several(read)
@@ -62,7 +64,7 @@ def worst_perturbation(read: ReadText, options: ActOptions, reader: Reader) -> A
     certified = _certified(read, norm)
     is_finite = certified is not None and isfinite(certified)
     return answer_with(
-        WORST_PERTURBATION,
+        worst_perturbation,
         read,
         attention,
         read.evidence.decode(attention),
@@ -144,13 +146,3 @@ def _certificate(certified: float | None, norm: Norm) -> str:
     if not isfinite(certified):
         return "No attention at all changes the decision."
     return f"No attention nearer than {certified:.3g} ({norm}) changes the decision; some beyond it does."
-
-
-WORST_PERTURBATION = Action(
-    "worst_perturbation",
-    "Worst perturbation",
-    "How far can weights that are a little off move the prediction, and how far off must they be to change it?",
-    f"{SEAT}, who search by gradient; the certified radius is Heedful's",
-    worst_perturbation,
-    ("radius", "norm"),
-)

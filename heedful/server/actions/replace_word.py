@@ -13,7 +13,7 @@ from heedful.data.word_vectors import nearest_rows, usual_vectors
 from heedful.errors import DataError
 from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.models.hugging_face.subwords import whole_words
-from heedful.server.actions.action import SEAT, Action
+from heedful.server.actions.action import SEAT, button
 from heedful.server.contract import ActionResult, ActOptions
 from heedful.server.reading import Reader, ReadText
 from heedful.server.text_state import divergence, prediction_change
@@ -32,6 +32,12 @@ class Similar:
     source: str
 
 
+@button(
+    "Replace a word by a similar one",
+    "Do attention and prediction stay when a word gives way to one of the same meaning?",
+    SEAT,
+    ("item",),
+)
 def replace_word(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
     """The text with a word replaced, read anew: the word asked for, or the most attended that has a similar one."""
     place, similar = _chosen(read, options.item)
@@ -45,10 +51,10 @@ def replace_word(read: ReadText, options: ActOptions, reader: Reader) -> ActionR
     item = next((number for number, words in enumerate(read.items) if place in words), None)
     return ActionResult(
         **dict(reached),
-        action=REPLACE_WORD.name,
+        action=replace_word.name,
         solver="exact",
         sentence=f"With “{written:.60}” for “{read.words[place]:.60}”, {similar.source}: {reached.move}",
-        paper=REPLACE_WORD.paper,
+        paper=replace_word.paper,
         attention=read.listed(other.evidence.attention) if is_same else None,
         jsd=divergence(read, other.evidence.attention) if is_same else None,
         items=None if item is None else [item],
@@ -132,13 +138,3 @@ def _cased(word: str, like: str) -> str:
     if like.isupper() and len(like) > 1:
         return word.upper()
     return word[:1].upper() + word[1:] if like[:1].isupper() else word
-
-
-REPLACE_WORD = Action(
-    "replace_word",
-    "Replace a word by a similar one",
-    "Do attention and prediction stay when a word gives way to one of the same meaning?",
-    SEAT,
-    replace_word,
-    ("item",),
-)
