@@ -66,15 +66,15 @@ def test_each_ranking_has_its_outcome(opened, live):
             assert ranking["badge"] in BADGES.values() and ranking["badge"] in row.inner_text()
 
 
-@pytest.mark.parametrize("name", OUTCOMES)
-def test_every_outcome_is_shown_in_the_words_of_every_view(opened, live, name):
-    text, model = f"the film was {name.replace(' ', '-')}", live.models["average"]
-    with model.reading(text) as read:
-        read.outcomes.update({"attention": OUTCOMES[name], "leave_one_out": OUTCOMES[name]})
-    page = opened().write(text)
-    with model.reading(text) as read:
-        assert sentences(page) == list(outcome_sentences(OUTCOMES[name], read.labels))
-    assert outlined(page) == list(OUTCOMES[name].key_words)
+def test_every_outcome_is_shown_in_the_words_of_every_view(opened, live):
+    for name in OUTCOMES:
+        text, model = f"the film was {name.replace(' ', '-')}", live.models["average"]
+        with model.reading(text) as read:
+            read.outcomes.update({"attention": OUTCOMES[name], "leave_one_out": OUTCOMES[name]})
+        page = opened().write(text)
+        with model.reading(text) as read:
+            assert sentences(page) == list(outcome_sentences(OUTCOMES[name], read.labels))
+        assert outlined(page) == list(OUTCOMES[name].key_words)
 
 
 def test_markup_in_key_words_is_shown_as_text(opened, live):

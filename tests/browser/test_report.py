@@ -157,34 +157,34 @@ CUT = """() => [...document.querySelectorAll("figure svg")].filter(drawing => {
 """Figures of which a label is cut off."""
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
-def test_the_page_fits_and_can_be_read(browser, report, scheme, width):
-    context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 800})
-    page = context.new_page()
-    page.goto(report)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.evaluate(BEYOND, width) == [] and page.evaluate(CUT) == []
-    lightness = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)"
-    assert (sum(page.evaluate(lightness)) < 200) == (scheme == "dark")
-    label = page.locator("figure svg text").first.evaluate("text => getComputedStyle(text).fill")
-    assert label == ("rgb(179, 188, 200)" if scheme == "dark" else "rgb(75, 86, 100)")
-    context.close()
+def test_the_page_fits_and_can_be_read(browser, report):
+    for width in [390, 1280]:
+        for scheme in ["light", "dark"]:
+            context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 800})
+            page = context.new_page()
+            page.goto(report)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert page.evaluate(BEYOND, width) == [] and page.evaluate(CUT) == []
+            lightness = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)"
+            assert (sum(page.evaluate(lightness)) < 200) == (scheme == "dark")
+            label = page.locator("figure svg text").first.evaluate("text => getComputedStyle(text).fill")
+            assert label == ("rgb(179, 188, 200)" if scheme == "dark" else "rgb(75, 86, 100)")
+            context.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_on_paper_the_page_is_light_whole_and_without_controls(browser, report, scheme):
-    width = 794  # A4 at 96 pixels an inch
-    context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 1123})
-    page = context.new_page()
-    page.goto(report)
-    page.emulate_media(media="print")
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.evaluate(BEYOND, width) == [] and page.evaluate(CUT) == []
-    assert not page.locator("nav").is_visible() and not page.locator("#chooser").is_visible()
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    assert page.pdf(format="A4").startswith(b"%PDF")
-    context.close()
+def test_on_paper_the_page_is_light_whole_and_without_controls(browser, report):
+    for scheme in ["light", "dark"]:
+        width = 794  # A4 at 96 pixels an inch
+        context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 1123})
+        page = context.new_page()
+        page.goto(report)
+        page.emulate_media(media="print")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate(BEYOND, width) == [] and page.evaluate(CUT) == []
+        assert not page.locator("nav").is_visible() and not page.locator("#chooser").is_visible()
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        assert page.pdf(format="A4").startswith(b"%PDF")
+        context.close()
 
 
 def test_the_answer_comes_first_then_examples_rankings_and_tests(page):

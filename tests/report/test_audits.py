@@ -152,7 +152,7 @@ def test_empty_cells_are_counted(folder):
 
 def test_a_row_that_stands_twice_is_refused(folder):
     change_rows(folder, lambda rows: pl.concat([rows, rows.head(1)]))
-    with pytest.raises(StoreError, match="must name each split, example, item, test, measure once"):
+    with pytest.raises(StoreError, match="must name each run, split, example, item, test, measure once"):
         read_audit(folder)
 
 
