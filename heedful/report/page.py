@@ -42,33 +42,30 @@ def render_page(audits: Sequence[AuditFiles], figures: Sequence[Figure] = ()) ->
     texts, verdicts = gather_texts(audits), [audit.verdict for audit in audits]
     examples = example_data(audits, texts.runs)
     payload = embedded_json(examples)
-    return (
-        templates()
-        .get_template("page.html")
-        .render(
-            question=answer_text.QUESTION,
-            audits=list(zip(texts.runs, verdicts, strict=True)),
-            rows=battery_lines.question_rows(audits),
-            headings=battery_lines.group_headings(audits, texts.runs),
-            inline_svg=inline_svg,
-            groups=_grouped([*figures, *draw_figures(texts)], verdicts),
-            chosen=chosen_texts(audits, examples) if examples["examples"] else {},
-            recommended={answers.recommended_ranking(verdict) for verdict in verdicts},
-            item=verdicts[0].item,
-            badges=BADGES,
-            skipped={name: reason for verdict in verdicts for name, reason in verdict.skipped.items()},
-            notes=list(dict.fromkeys(note for verdict in verdicts for note in verdict.notes)),
-            made=_made(verdicts, texts.runs),
-            facts=_facts(verdicts, texts.runs),
-            commands=[command for command in dict.fromkeys(verdict.command for verdict in verdicts) if command],
-            settings=_settings(verdicts),
-            solvers=[_solvers(audit) for audit in audits],
-            proven=all(set(audit.rows.filter(test="adversarial_attention")["solver"]) <= {"exact"} for audit in audits),
-            examples=examples,
-            payload=payload,
-            nonce=content_nonce(payload),
-            scripts=import_map(HERE),
-        )
+    page = templates().get_template("page.html")
+    return page.render(
+        question=answer_text.QUESTION,
+        audits=list(zip(texts.runs, verdicts, strict=True)),
+        rows=battery_lines.question_rows(audits),
+        headings=battery_lines.group_headings(audits, texts.runs),
+        inline_svg=inline_svg,
+        groups=_grouped([*figures, *draw_figures(texts)], verdicts),
+        chosen=chosen_texts(audits, examples) if examples["examples"] else {},
+        recommended={answers.recommended_ranking(verdict) for verdict in verdicts},
+        item=verdicts[0].item,
+        badges=BADGES,
+        skipped={name: reason for verdict in verdicts for name, reason in verdict.skipped.items()},
+        notes=list(dict.fromkeys(note for verdict in verdicts for note in verdict.notes)),
+        made=_made(verdicts, texts.runs),
+        facts=_facts(verdicts, texts.runs),
+        commands=[command for command in dict.fromkeys(verdict.command for verdict in verdicts) if command],
+        settings=_settings(verdicts),
+        solvers=[_solvers(audit) for audit in audits],
+        proven=all(set(audit.rows.filter(test="adversarial_attention")["solver"]) <= {"exact"} for audit in audits),
+        examples=examples,
+        payload=payload,
+        nonce=content_nonce(payload),
+        scripts=import_map(HERE),
     )
 
 

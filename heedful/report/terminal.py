@@ -7,16 +7,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from heedful.auditing.explanation import Explanation
-from heedful.report.explanations import (
-    audit_sentences,
-    definitions,
-    heat_maps_of,
-    is_signed,
-    key_marks,
-    outcome_lines,
-    prediction,
-    sentences_of,
-)
+from heedful.report import explanations as view
 from heedful.report.heat_map import HeatMap, printable
 
 INK = "#1f2933"
@@ -38,25 +29,25 @@ def show(explanations: Sequence[Explanation], notes: Sequence[str], console: Con
             console.print()
         _print(explanation, f"Text {number}: " if len(explanations) > 1 else "", console, has_colors)
     console.print()
-    for sentence in audit_sentences(explanations):
+    for sentence in view.audit_sentences(explanations):
         console.print(_text(sentence))
     console.print()
     if legend := _legend(explanations, has_colors):
         console.print(legend)
-    console.print(_text(definitions(explanations), "dim"))
+    console.print(_text(view.definitions(explanations), "dim"))
     for note in notes:
         console.print(_text(note))
 
 
 def _print(explanation: Explanation, heading: str, console: Console, has_colors: bool) -> None:
-    first, *others = outcome_lines(explanation)
+    first, *others = view.outcome_lines(explanation)
     console.print(Text(heading).append_text(_text(first, STYLES[explanation.outcome.outcome])))
     predicted = Text("The model predicts ").append_text(_text(explanation.predicted, "bold"))
-    console.print(predicted.append_text(_text(f" {prediction(explanation)}.")))
+    console.print(predicted.append_text(_text(f" {view.prediction(explanation)}.")))
     query = [f"Question or hypothesis: {explanation.query}"] if explanation.query else []
     for sentence in (*query, *others):
         console.print(_text(sentence))
-    maps = heat_maps_of(explanation)
+    maps = view.heat_maps_of(explanation)
     if not has_colors:
         # All maps would look alike, so the text stands here once.
         console.print()
@@ -67,7 +58,7 @@ def _print(explanation: Explanation, heading: str, console: Console, has_colors:
         if has_colors:
             console.print(_indented(_words(heat_map, has_colors=True)))
         console.print(_indented(_text(heat_map.heaviest(explanation.item), "dim")))
-    sentences = sentences_of(explanation)
+    sentences = view.sentences_of(explanation)
     if sentences or explanation.notes:
         console.print()
     for sentence in sentences:
@@ -101,8 +92,8 @@ def _style(strength: float, kinds: Sequence[str] = ()) -> str:
 
 def _legend(explanations: Sequence[Explanation], has_colors: bool) -> Text:
     """What colors, underlines and brackets mean."""
-    item, signed = explanations[0].item, is_signed(explanations)
-    mark = " or ".join(name for name, _ in key_marks(explanations))
+    item, signed = explanations[0].item, view.is_signed(explanations)
+    mark = " or ".join(name for name, _ in view.key_marks(explanations))
     if not has_colors:
         return _text(mark and f"[{item}] {mark}", "dim")
     parts = [(_style(1.0), "supports the prediction" if signed else "large weight")]

@@ -59,16 +59,13 @@ def save_page(
 
 
 def _rendered(nonce: str, title: str, payload: Markup | None) -> str:
-    return (
-        templates(STATIC)
-        .get_template("live.html")
-        .render(
-            nonce=nonce,
-            policy=POLICY.format(nonce),
-            title=title,
-            payload=payload,
-            question=QUESTION,
-            live_style=Markup((STATIC / "live.css").read_text(encoding="utf-8")),
-            scripts=import_map(HERE, STATIC),
-        )
+    page = templates(STATIC).get_template("live.html")
+    return page.render(
+        nonce=nonce,
+        policy=POLICY.format(nonce),
+        title=title,
+        payload=payload,
+        question=QUESTION,
+        live_style=Markup((STATIC / "live.css").read_text(encoding="utf-8")),
+        scripts=import_map(HERE, STATIC),
     )

@@ -6,10 +6,10 @@ every request but the first must carry the cookie that the right token sets.
 """
 
 import hmac
-from collections.abc import Iterable
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -63,7 +63,9 @@ class Guard:
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message = {**message, "headers": with_headers(message.get("headers", []))}
+                own = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    own.setdefault(name, value)
             await send(message)
 
         refusal = self._refusal(scope) or self._welcome(scope) or self._unknown(scope)
@@ -79,17 +81,18 @@ class Guard:
         """Why the request is not answered, whoever sent it."""
         if scope["method"] not in METHODS:
             return refused(405, f"the method must be one of {', '.join(METHODS)}; it was {scope['method']:.20}.")
-        hosts, origins = _values(scope, b"host"), _values(scope, b"origin")
+        headers = Headers(scope=scope)
+        hosts, origins = headers.getlist("host"), headers.getlist("origin")
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
             return refused(403, "Host must be the loopback address that `heedful serve` printed; it was another.")
         if any(origin.lower() not in self._origins for origin in origins):
             return refused(403, "Origin must be the page that `heedful serve` printed; it was another.")
-        if any(site in ("cross-site", "same-site") for site in _values(scope, b"sec-fetch-site")):
+        if any(site in ("cross-site", "same-site") for site in headers.getlist("sec-fetch-site")):
             is_link = scope["method"] == "GET" and scope["path"] == "/"
             if not is_link:
                 return refused(403, "the request must come from the page itself; it came from another site.")
         if scope["method"] == "POST":
-            return _check_body(scope)
+            return _check_body(headers)
         return None
 
     def _welcome(self, scope: Scope) -> Response | None:
@@ -112,18 +115,11 @@ class Guard:
 
     def _unknown(self, scope: Scope) -> Response | None:
         """A refusal where neither cookie nor header carries the token."""
-        for header in _values(scope, b"authorization"):
-            kind, _, given = header.partition(" ")
-            if kind.lower() == "token" and self._is_token(given.strip()):
-                return None
-        for header in _values(scope, b"cookie"):
-            cookies: SimpleCookie = SimpleCookie()
-            try:
-                cookies.load(header)
-            except CookieError:
-                continue
-            if (own := cookies.get(self._cookie)) is not None and self._is_token(own.value):
-                return None
+        request = HTTPConnection(scope)
+        kind, _, given = request.headers.get("authorization", "").partition(" ")
+        tokens = [request.cookies.get(self._cookie, ""), given.strip() if kind.lower() == "token" else ""]
+        if any(map(self._is_token, tokens)):
+            return None
         is_page = scope["path"] == "/" and scope["method"] != "POST"
         return PlainTextResponse(WITHOUT_TOKEN, 403) if is_page else refused(403, WITHOUT_TOKEN)
 
@@ -134,14 +130,6 @@ class Guard:
 def refused(status: int, sentence: str) -> JSONResponse:
     """A refusal, as every error is."""
     return JSONResponse({"error": sentence}, status)
-
-
-def with_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """The headers of a response and the security headers that it does not set itself."""
-    own = list(headers)
-    known = {name.lower() for name, _ in own}
-    missing = {name.encode(): value.encode() for name, value in HEADERS.items()}
-    return own + [(name, value) for name, value in missing.items() if name not in known]
 
 
 async def read_body(receive: Receive) -> bytes | None:
@@ -169,12 +157,12 @@ def _replayed(body: bytes) -> Receive:
     return receive
 
 
-def _check_body(scope: Scope) -> Response | None:
+def _check_body(headers: Headers) -> Response | None:
     """Refuse what says of itself that it is too large, or is no JSON."""
-    kinds = [value.partition(";")[0].strip().lower() for value in _values(scope, b"content-type")]
+    kinds = [value.partition(";")[0].strip().lower() for value in headers.getlist("content-type")]
     if kinds != ["application/json"]:
         return refused(415, "Content-Type must be application/json; it was another.")
-    for length in _values(scope, b"content-length"):
+    for length in headers.getlist("content-length"):
         if not length.isascii() or not length.isdigit():
             return refused(400, "Content-Length must be a number; it was another.")
         if len(length) > 12 or int(length) > MOST_BYTES:
@@ -184,7 +172,3 @@ def _check_body(scope: Scope) -> Response | None:
 
 def _too_large() -> str:
     return f"the body must have at most {MOST_BYTES:,} bytes; it has more. Send a shorter text."
-
-
-def _values(scope: Scope, name: bytes) -> list[str]:
-    return [value.decode("latin-1") for key, value in scope["headers"] if key.lower() == name]

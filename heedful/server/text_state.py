@@ -256,7 +256,7 @@ def rankings_of(read: ReadText, settings: AuditSettings, *, is_quick: bool = Fal
         for name, own in weights.items()
     ]
     if read.marks is not None:
-        marked = [sum(place in read.marks for place in words) / len(words) for words in read.items]
+        marked: list[float | None] = [sum(place in read.marks for place in words) / len(words) for words in read.items]
         ranked.append(RankedItems(name="rationale", title=MARKED, is_signed=False, weights=marked))
     return ranked
 

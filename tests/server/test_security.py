@@ -5,7 +5,7 @@ import asyncio
 from starlette.testclient import TestClient
 
 from heedful.server.contract import MOST_BYTES
-from heedful.server.security import HEADERS, REPORT_POLICY, Guard, read_body, with_headers
+from heedful.server.security import HEADERS, Guard, read_body
 
 PORT, TOKEN = 8642, "a-token"  # as in conftest
 PATHS = ("/", "/api/models", "/report/x", "/nowhere")
@@ -94,12 +94,6 @@ def test_every_response_carries_the_headers(client, stranger):
             own = browser is client and path == "/"
             for name, value in HEADERS.items():
                 assert headers[name] == value or (own and name == "content-security-policy")
-
-
-def test_a_response_may_set_a_policy_of_its_own():
-    headers = dict(with_headers([(b"Content-Security-Policy", REPORT_POLICY.encode())]))
-    assert headers[b"Content-Security-Policy"] == REPORT_POLICY.encode()
-    assert b"content-security-policy" not in headers and headers[b"cache-control"] == b"no-store"
 
 
 def test_a_body_that_is_too_large_is_refused(client, model):

@@ -61,17 +61,28 @@ def worst_perturbation(read: ReadText, options: ActOptions, reader: Reader) -> A
     check_several(read)
     radius, norm = options.radius, options.norm
     attention, solver = _worst(read, radius, norm)
-    certified = _certified(read, norm)
-    is_finite = certified is not None and isfinite(certified)
+    evidence, radius_of, after = read.evidence, None, ""
+    if evidence.item_logits is not None:
+        problem = (evidence.attention, evidence.item_logits, evidence.empty_logits, evidence.items)
+        certified = float(certified_radius_on_simplex(*problem, norm)[0])
+        radius_of = certified if isfinite(certified) else None
+        after = (
+            "No attention at all changes the decision."
+            if radius_of is None
+            else f"No attention nearer than {certified:.3g} ({norm}) changes the decision; some beyond it does."
+        )
+    within = f"within {radius:g} ({norm}) of the model's own"
     return answer_with(
         worst_perturbation,
         read,
         attention,
-        read.evidence.decode(attention),
+        evidence.decode(attention),
         solver=solver,
-        before=_intro(radius, norm, solver),
-        after=_certificate(certified, norm),
-        more={"radius": certified if is_finite else None, "most_radius": APART[norm]},
+        before=f"The worst attention {within}:"
+        if solver == "exact"
+        else f"The worst attention that was found {within}; a worse one may exist:",
+        after=after,
+        more={"radius": radius_of, "most_radius": APART[norm]},
     )
 
 
@@ -123,26 +134,3 @@ def _climbed(read: ReadText, radius: float, norm: Norm) -> Float[Tensor, "1 item
         return moved * (radius / size.where(size > 0, 1.0)).clamp_max(1.0)
 
     return own + ascend(lead, torch.zeros_like(own), items, Ball(radius, norm), keep=keep)
-
-
-def _certified(read: ReadText, norm: Norm) -> float | None:
-    """The certified radius; infinite where no attention changes the decision; None where the head is not linear."""
-    evidence = read.evidence
-    if evidence.item_logits is None:
-        return None
-    problem = (evidence.attention, evidence.item_logits, evidence.empty_logits, evidence.items)
-    return float(certified_radius_on_simplex(*problem, norm)[0])
-
-
-def _intro(radius: float, norm: Norm, solver: Solver) -> str:
-    if solver == "exact":
-        return f"The worst attention within {radius:g} ({norm}) of the model's own:"
-    return f"The worst attention that was found within {radius:g} ({norm}) of the model's own; a worse one may exist:"
-
-
-def _certificate(certified: float | None, norm: Norm) -> str:
-    if certified is None:
-        return ""
-    if not isfinite(certified):
-        return "No attention at all changes the decision."
-    return f"No attention nearer than {certified:.3g} ({norm}) changes the decision; some beyond it does."

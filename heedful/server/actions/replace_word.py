@@ -1,7 +1,6 @@
 """A word replaced by a similar one: a synonym, or the nearest by the model's own embeddings."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import torch
 from torch import nn
@@ -24,12 +23,8 @@ NEAREST = 20
 """So many nearest words are searched for one that is a word."""
 
 
-@dataclass(frozen=True)
-class Similar:
-    """A word that may stand for another, and where it comes from, as part of a sentence."""
-
-    word: str
-    source: str
+Similar = tuple[str, str]
+"""A word that may stand for another, and its source, as part of a sentence."""
 
 
 @button(
@@ -40,9 +35,9 @@ class Similar:
 )
 def replace_word(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
     """The text with a word replaced, read anew: the word asked for, or the most attended that has a similar one."""
-    place, similar = _chosen(read, options.item)
+    place, (word, source) = _chosen(read, options.item)
     start, end = read.spans[place]
-    written = _cased(similar.word, read.words[place])
+    written = _cased(word, read.words[place])
     space = read.text[start:end][: len(read.text[start:end]) - len(read.text[start:end].lstrip())]
     text = read.text[:start] + space + written + read.text[end:]
     other = reader(text, read.query)
@@ -53,7 +48,7 @@ def replace_word(read: ReadText, options: ActOptions, reader: Reader) -> ActionR
         **dict(reached),
         action=replace_word.name,
         solver="exact",
-        sentence=f"With “{written:.60}” for “{read.words[place]:.60}”, {similar.source}: {reached.move}",
+        sentence=f"With “{written:.60}” for “{read.words[place]:.60}”, {source}: {reached.move}",
         paper=replace_word.paper,
         attention=read.listed(other.evidence.attention) if is_same else None,
         jsd=divergence(read, other.evidence.attention) if is_same else None,
@@ -96,7 +91,7 @@ def _synonym(read: ReadText, place: int) -> Similar | None:
     """A synonym of the word that the model knows; None where none is known."""
     word = read.words[place].casefold()
     synonyms, source = read.evidence.context.once(_synonyms, read.evidence.model)
-    return Similar(synonyms[word], source) if word in synonyms else None
+    return (synonyms[word], source) if word in synonyms else None
 
 
 def _synonyms(context: Context, model: Model) -> tuple[dict[str, str], str]:
@@ -126,7 +121,7 @@ def _nearest(read: ReadText, place: int) -> Similar | None:
     _, rows = nearest_rows(matrix, torch.tensor([token]), NEAREST)
     near = (int(row) for row in rows[0] if int(row) >= len(SPECIAL) and bool(matrix[int(row)].any()))
     nearest = next(near, None)
-    return None if nearest is None else Similar(vocabulary[nearest], "the nearest word by the model's own embeddings")
+    return None if nearest is None else (vocabulary[nearest], "the nearest word by the model's own embeddings")
 
 
 def _cased(word: str, like: str) -> str:
