@@ -18,7 +18,6 @@ from heedful.errors import SettingError, StoreError
 from heedful.report.explanations import (
     Explanations,
     audit_sentences,
-    badge,
     definitions,
     format_probability,
     heat_maps_of,
@@ -30,9 +29,9 @@ from heedful.report.explanations import (
 )
 from heedful.report.heat_map import UNSAFE
 from heedful.schema import TextOutcome
-from heedful.verdict.outcome_text import BADGES, outcome_sentences
+from heedful.verdict.outcome_text import outcome_sentences
 from support.audits import QUICK
-from support.explanations import OTHER, OUTCOMES, make_explanation, outcome_like
+from support.explanations import OTHER, OUTCOMES, make_explanation
 from support.models import make, make_batch
 
 # Rows of weighted words and the sentences under them.
@@ -66,22 +65,6 @@ def test_the_ranking_to_show_comes_first_and_then_attention():
         assert [row.title for row in rows] == names and [row.note for row in rows] == notes
 
 
-def test_the_outcome_is_told_in_the_words_of_every_view():
-    """Another ranking that is shown has its outcome told, too."""
-    for name in OUTCOMES:
-        outcome = OUTCOMES[name]
-        alone = make_explanation(show="attention", outcome=outcome, shown_outcome=outcome)
-        assert outcome_lines(alone) == outcome_sentences(outcome, ITEMS)
-        assert badge(alone) == BADGES[outcome.outcome]
-        both = make_explanation(outcome=outcome)
-        assert outcome_lines(both) == (
-            *outcome_sentences(outcome, ITEMS),
-            "Attention x gradient points to the key words.",
-        )
-        neither = make_explanation(outcome=outcome, shown_outcome=outcome_like(ranking="lime", outcome="no_small_set"))
-        assert outcome_lines(neither) == outcome_sentences(outcome, ITEMS)
-
-
 def test_marked_words_are_called_what_they_are():
     marks = {
         "points": [("key words", False)],
@@ -109,17 +92,13 @@ def test_the_audit_speaks_of_the_predicted_classes():
 
 
 def test_the_text_stands_around_its_items_as_it_was_written():
-    made = make_explanation(("A", "great", "film"), text="  A   great\n\n(film)!  ")
-    assert heat_maps_of(made)[0].gaps == ["", " ", " (", ")!"]
-
-
-def test_what_the_model_did_not_read_is_shown_in_part():
-    rest = heat_maps_of(make_explanation(text="A great film " + "and more " * 100))[0].gaps[-1]
-    assert rest.startswith(" and more and more") and len(rest) == 300 and rest.endswith("…")
-
-
-def test_items_that_are_not_in_the_text_stand_apart():
-    assert heat_maps_of(make_explanation(text=""))[0].gaps == ["", " ", " ", ""]
+    long = "A great film " + "and more " * 100
+    for text, gaps in {
+        "  A   great\n\n(film)!  ": ["", " ", " (", ")!"],
+        "": ["", " ", " ", ""],
+        long: ["", " ", " ", f"{long[12:311]}…"],
+    }.items():
+        assert heat_maps_of(make_explanation(text=text))[0].gaps == gaps
 
 
 def test_no_character_controls_a_terminal_or_the_order_of_a_line():
@@ -159,38 +138,41 @@ def test_the_prediction_names_the_other_answers_by_probability():
 
 
 def test_the_sentences_say_what_erasure_changes_the_prediction_and_how_different_attention_could_be():
-    smallest, other = sentences_of(make_explanation())
-    assert smallest == (
-        "Erasing the attention weight of “great” (1 of 3 words) changes the prediction to bad (probability 0.62); "
-        "no smaller set does."
+    reaches, keeps = "81 % of the maximum divergence (JSD 0.45).", "keeps the prediction (probability 0.85) and"
+    of_great = (
+        "Erasing the attention weight of “great” (1 of 3 words) changes the prediction to bad (probability 0.62);"
     )
-    assert other == (
-        "Adversarial attention keeps the prediction (probability 0.85) and reaches 81 % of the maximum divergence (JSD "
-        "0.45)."
-    )
-
-
-def test_what_was_searched_is_not_called_the_best():
-    for solver, found, proof in [
-        ("exact", "Adversarial attention keeps", "no smaller set does."),
-        ("search", "The adversarial attention that was found keeps", "a smaller set may exist."),
-    ]:
-        made = make_explanation(solver=solver, other_attention=replace(OTHER, solver=solver))
-        smallest, other = sentences_of(made)
-        assert smallest.endswith(proof) and other.startswith(found)
-
-
-def test_a_bound_is_called_a_bound():
-    sentence = sentences_of(make_explanation(other_attention=replace(OTHER, solver="bound")))[1]
-    assert "reaches at least 81 % of the maximum divergence" in sentence
-
-
-def test_a_decision_that_nothing_changes_is_told():
-    for solver, sentence in [
-        ("exact", "Erasing attention weights changes the prediction for no set of words."),
-        ("search", "No set of words was found whose erased attention weights change the prediction."),
-    ]:
-        assert sentences_of(make_explanation(solver=solver, smallest_set=None))[0] == sentence
+    kept, none = {"other_attention": OTHER}, {"smallest_set": None, "other_attention": None}
+    bound, search = (replace(OTHER, solver=solver) for solver in ("bound", "search"))
+    for changes, smallest, other in (
+        (
+            kept,
+            f"{of_great} no smaller set does.",
+            f"Adversarial attention keeps the prediction (probability 0.85) and {reaches}",
+        ),
+        (
+            {"other_attention": search, "solver": "search"},
+            f"{of_great} a smaller set may exist.",
+            f"The adversarial attention that was found {keeps} reaches {reaches}",
+        ),
+        (
+            {"other_attention": bound},
+            f"{of_great} no smaller set does.",
+            f"Adversarial attention {keeps} reaches at least {reaches}",
+        ),
+        (
+            none,
+            "Erasing attention weights changes the prediction for no set of words.",
+            "No other attention that keeps the prediction was found.",
+        ),
+        (
+            {**none, "solver": "search"},
+            "No set of words was found whose erased attention weights change the prediction.",
+            "No other attention that keeps the prediction was found.",
+        ),
+    ):
+        assert sentences_of(make_explanation(**changes)) == [smallest, other]
+    assert sentences_of(make_explanation(("A",), attention=(1.0,), weights=(nan,), **none)) == []
 
 
 def test_an_answer_that_is_tipped_is_not_called_the_same():
@@ -202,16 +184,6 @@ def test_an_answer_that_is_tipped_is_not_called_the_same():
     assert "moves the prediction by at most 0.01 (good 0.49, just below another label)" in sentence
 
 
-def test_other_attention_that_was_not_found_is_told():
-    made = make_explanation(other_attention=None, solver="search")
-    assert sentences_of(made)[1] == "No other attention that keeps the prediction was found."
-
-
-def test_of_a_single_item_there_is_nothing_to_say():
-    alone = make_explanation(("A",), attention=(1.0,), weights=(nan,), smallest_set=None, other_attention=None)
-    assert sentences_of(alone) == []
-
-
 def test_a_large_set_is_listed_in_part():
     items = [f"w{number}" for number in range(20)]
     smallest = SmallestSet(positions=tuple(range(15)), becomes="bad", probability=0.5)
@@ -219,13 +191,6 @@ def test_a_large_set_is_listed_in_part():
         items, attention=(0.05,) * 20, weights=(0.1,) * 20, smallest_set=smallest, other_attention=None
     )
     assert "“w9” and 5 more (15 of 20 words)" in sentences_of(made)[0]
-
-
-def test_a_long_item_is_cut_in_lists_alone():
-    sentence = "so " * 40
-    made = make_explanation((sentence, "b", "c"), item="sentence", weights=(1.0, 0.0, 0.0))
-    row = heat_maps_of(made)[0]
-    assert row.words[0] == sentence and len(row.heaviest()) < 60 and "…" in row.heaviest()
 
 
 def test_the_definitions_name_the_item_and_how_far_the_prediction_moves():
@@ -283,13 +248,6 @@ def page_of(*explanations, notes=()) -> Page:
 def own():
     """A model of the user's own, and its batch."""
     return make("average"), make_batch()
-
-
-def test_explanations_are_like_a_list():
-    first, second = make_explanation(), make_explanation(show="nothing")
-    both = make_all(first, second)
-    assert len(both) == 2 and list(both) == [first, second] and both[1] is second and both[-1] is second
-    assert both.guidance is first.guidance
 
 
 def test_the_page_says_what_decides_where_attention_points_and_what_the_audit_found():

@@ -63,15 +63,6 @@ def test_the_whole_text_without_colors():
     )
 
 
-def test_the_outcome_comes_first_in_the_words_of_every_view():
-    for name in OUTCOMES:
-        outcome = OUTCOMES[name]
-        lines = plain(make_explanation(show="attention", outcome=outcome, shown_outcome=outcome)).splitlines()
-        first, *others = outcome_sentences(outcome, ("A", "great", "film"))
-        assert lines[0] == first and lines[1].startswith("The model predicts good")
-        assert lines[2 : 3 + len(others)] == [*others, ""]
-
-
 def test_with_colors_every_row_shows_the_text():
     output = printed(make_explanation())
     words = ESCAPE.sub("", output)
@@ -137,8 +128,3 @@ def test_a_text_cannot_write_to_the_terminal():
         words = ESCAPE.sub("", printed(made, notes=[evil], colors=colors))
         assert not set(words) & set("\x1b\x07\u202e\x9b\r\x08")
         assert ("[bold] [/]" if colors else "[[bold]] [/]") in words and "[red]" in words
-
-
-def test_a_narrow_terminal_wraps_the_text():
-    words = plain(make_explanation(), width=30)
-    assert max(map(len, words.splitlines())) <= 30

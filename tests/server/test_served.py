@@ -21,7 +21,6 @@ from heedful.server.served import (
     MOST,
     MOST_TEXTS,
     MOST_WORDS_KEPT,
-    ModelGone,
     ServedModel,
     examples_of_audit,
     examples_of_data,
@@ -99,13 +98,6 @@ def test_threads_take_turns(counted):
     for thread in threads:
         thread.join()
     assert max(most) == 1 and len(most) == 8
-
-
-def test_a_model_that_is_gone_is_refused(model):
-    case = model("average")
-    served = ServedModel(case.served.info, case.served._reader, problem=lambda: "it is gone.")
-    with pytest.raises(ModelGone, match="it is gone"), served.reading("good"):
-        pass
 
 
 # Texts to begin with.

@@ -48,13 +48,6 @@ def test_other_weights_give_what_decode_gives(every, post):
         assert answer["item_logits"] is None
 
 
-def test_the_own_weights_move_nothing(every, post):
-    for each in every:
-        state = post("read", each.request)
-        answer = post("decode", {**each.request, "attention": state["attention"]})
-        assert answer["tvd"] == pytest.approx(0, abs=1e-12) and answer["jsd"] == pytest.approx(0, abs=1e-12)
-
-
 def test_weights_of_another_text_are_refused(client, model):
     for weights, said in [([0.5, 0.5], "has 2"), ([0.5] * 10, "sums to 5")]:
         response = client.post("/api/decode", json={**model("average").request, "attention": weights})
@@ -276,15 +269,6 @@ def test_the_state_is_that_of_the_audit(every, post):
         assert len(state["items"]) == len(state["attention"])
 
 
-def test_the_state_is_that_of_the_explanation(model, post):
-    case = model("bilstm")
-    explanation, state = explain(case.trained, case.text)[0], post("read", case.request)
-    labels = case.served.info.labels
-    assert tuple(item["label"] for item in state["items"]) == explanation.items
-    assert labels[state["predicted"]] == explanation.predicted
-    assert state["probabilities"] == pytest.approx([explanation.probabilities[label] for label in labels], abs=1e-12)
-
-
 def test_rankings_are_those_of_the_audit(every, post):
     for each in every:
         evidence = each.evidence()
@@ -306,11 +290,6 @@ def test_a_linear_model_is_its_item_logits(every_linear, post):
         assert mixed.tolist() == pytest.approx(state["logits"], abs=1e-12)
         evidence = linear.evidence()
         assert state["empty_logits"] == pytest.approx(evidence.empty_logits[0].tolist(), abs=1e-12)
-
-
-def test_a_model_that_is_not_linear_has_no_item_logits(model, post):
-    state = post("read", model("tanh").request)
-    assert state["item_logits"] is None and state["empty_logits"] is None
 
 
 def test_words_are_where_javascript_would_cut_them(model, post):
