@@ -40,6 +40,9 @@ class UnknownModel(HeedfulError):
     """A request names a model that is not served."""
 
 
+STATUSES: dict[type[HeedfulError], int] = {UnknownModel: 404, ModelGone: 410}
+
+
 def create_app(models: Sequence[ServedModel], token: str, port: int) -> FastAPI:
     """The application that serves these models, behind its guard.
 
@@ -127,12 +130,8 @@ def answered(answer: Callable[[], Response]) -> Response:
     """The answer; or, where there is none, a sentence that says why. Texts are never logged."""
     try:
         return answer()
-    except UnknownModel as error:
-        return refused(404, str(error))
-    except ModelGone as error:
-        return refused(410, str(error))
     except HeedfulError as error:
-        return refused(400, str(error))
+        return refused(STATUSES.get(type(error), 400), str(error))
     except Exception as error:  # a model that fails must not take the server with it, whatever it raises
         log.debug("a request failed: %s", type(error).__name__)
         return refused(422, f"the model failed on this text: {type(error).__name__}: {first_line(error):.200}")

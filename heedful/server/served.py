@@ -31,7 +31,7 @@ from heedful.settings import Run, key_of
 from heedful.store.run_file import RUN_FILE
 from heedful.store.store import Store, find_finetuned, is_finetuned
 from heedful.training.trained import Trained
-from heedful.types import Dataset, Example, LinearModel
+from heedful.types import LinearModel
 
 # Texts to begin with: of a model's audit, or of the data that it was trained on.
 
@@ -44,16 +44,15 @@ def examples_of_audit(audit: AuditFiles) -> list[ExampleText]:
     """The texts that the audit shows word by word, with what people marked in them."""
     marked = audit.rows.filter(pl.col("item").is_not_null(), pl.col("measure") == "rationale")
     marks = {
-        int(number): sorted(items)
-        for number, items in marked.filter(pl.col("value") == 1).group_by("example").agg("item").iter_rows()
+        number: sorted(item for item, value in zip(items, values, strict=True) if value == 1)
+        for number, items, values in marked.group_by("example").agg("item", "value").iter_rows()
     }
-    known = set(marked["example"].unique().to_list())
     texts = [
         ExampleText(
             text=row["text"] or " ".join(row["items"]),
             query=row["query"] or "",
             label=row["label"],
-            marks=marks.get(row["example"], []) if row["example"] in known else None,
+            marks=marks.get(row["example"]),
         )
         for row in audit.examples.sort("example").iter_rows(named=True)
     ]
@@ -61,32 +60,27 @@ def examples_of_audit(audit: AuditFiles) -> list[ExampleText]:
 
 
 def examples_of_data(run: Run) -> list[ExampleText]:
-    """Texts of the run's test split; none where the data is not at hand, or changed.
+    """Texts of the run's test split; none if the data is not available, or changed.
 
     Only what Heedful generates, or has under a name, is read: a run may come from strangers, and what it names with it.
     """
-    dataset = _own_data(run)
-    return [] if dataset is None else _chosen(_texts(dataset.test, dataset.labels))
-
-
-def _own_data(run: Run) -> Dataset | None:
     if run.data.source not in DATASETS and run.data.source not in named_sets():
-        return None
+        return []
     try:
         dataset = load_dataset(run.data, run.text, sentences=run.reads_sentences)
     except (HeedfulError, OSError):
-        return None
-    return dataset if run.data.fingerprint in ("", dataset.fingerprint) else None
-
-
-def _texts(examples: Sequence[Example], labels: Sequence[str]) -> Iterable[ExampleText]:
-    for example in examples:
-        yield ExampleText(
+        return []
+    if run.data.fingerprint not in ("", dataset.fingerprint):
+        return []
+    return _chosen(
+        ExampleText(
             text=example.text or " ".join(example.tokens),
             query=example.query_text or " ".join(example.query),
-            label=labels[example.label],
+            label=dataset.labels[example.label],
             marks=None if example.rationale is None else sorted(example.rationale),
         )
+        for example in dataset.test
+    )
 
 
 def _chosen(texts: Iterable[ExampleText]) -> list[ExampleText]:
@@ -198,7 +192,12 @@ def load_served(
         served.append(_load(name, store, Path(audits), device))
         if served[-1].info.id in {other.info.id for other in served[:-1]}:
             raise SettingError(f"MODEL must name each model once; '{name}' is named twice.")
-    return _with_own_names(served)
+    shown = [model.info.name for model in served]
+    for model in served:
+        if shown.count(model.info.name) > 1:
+            apart = ", ".join(part for part in (model.info.about.get("Data", ""), model.info.id[:6]) if part)
+            model.info = model.info.model_copy(update={"name": f"{model.info.name} ({apart})"})
+    return served
 
 
 def _load(name: str, store: Store, audits: Path, device: str) -> ServedModel:
@@ -307,16 +306,6 @@ def _info(
         guidance=None if audit is None else guidance_of(audit.verdict, "`heedful audit` without `--tests`"),
         lines=() if audit is None else audit.verdict.lines,
     )
-
-
-def _with_own_names(served: list[ServedModel]) -> list[ServedModel]:
-    """The models, those of one name distinguished by their data and keys."""
-    names = [model.info.name for model in served]
-    for model in served:
-        if names.count(model.info.name) > 1:
-            apart = ", ".join(part for part in (model.info.about.get("Data", ""), model.info.id[:6]) if part)
-            model.info = model.info.model_copy(update={"name": f"{model.info.name} ({apart})"})
-    return served
 
 
 def _missing(folder: Path | None, name: str, kind: str) -> str:

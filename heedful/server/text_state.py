@@ -16,7 +16,6 @@ from heedful.battery.evidence import RANKINGS
 from heedful.errors import SettingError
 from heedful.measures import js_divergence, total_variation_distance
 from heedful.models.attention import masked_softmax
-from heedful.models.attention_model import AttentionModel
 from heedful.models.encoders import Hierarchical
 from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.report.heat_map import HeatMap
@@ -43,8 +42,7 @@ from heedful.verdict.outcome_text import BADGES, outcome_sentences
 
 def is_hierarchical(read: ReadText) -> bool:
     """Whether the model attends to sentences, and within them to words."""
-    model = read.evidence.model
-    return isinstance(model, AttentionModel) and isinstance(model.encoder, Hierarchical)
+    return isinstance(getattr(read.evidence.model, "encoder", None), Hierarchical)
 
 
 def word_attention(read: ReadText) -> list[float]:
@@ -77,10 +75,10 @@ def encode_words(read: ReadText, given: Sequence[float]) -> Encoded:
 
 
 def _encoder(read: ReadText) -> Hierarchical:
-    model = read.evidence.model
-    if not isinstance(model, AttentionModel) or not isinstance(model.encoder, Hierarchical):
+    encoder = getattr(read.evidence.model, "encoder", None)
+    if not isinstance(encoder, Hierarchical):
         raise SettingError("word_attention must be left out: this model attends to words alone, not to sentences.")
-    return model.encoder
+    return encoder
 
 
 def _states(read: ReadText, sentence: int) -> tuple[Float[Tensor, "word hidden"], Float[Tensor, " word"]]:

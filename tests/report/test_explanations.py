@@ -148,7 +148,7 @@ def test_the_sentences_say_what_erasure_changes_the_prediction_and_how_different
         (
             kept,
             f"{of_great} no smaller set does.",
-            f"Adversarial attention keeps the prediction (probability 0.85) and {reaches}",
+            f"Adversarial attention {keeps} reaches {reaches}",
         ),
         (
             {"other_attention": search, "solver": "search"},
