@@ -2,8 +2,6 @@
 
 import pytest
 
-from support.live import SENTENCES
-
 pytestmark = pytest.mark.browser
 
 BEYOND = """width => [...document.querySelectorAll("body *")].filter(each => {
@@ -144,10 +142,3 @@ def test_without_motion_nothing_moves(opened):
     )
     assert page.page.evaluate(moving) == 0
     assert page.page.evaluate("getComputedStyle(document.documentElement).scrollBehavior") == "auto"
-
-
-def test_sentences_fit_a_phone(opened):
-    page = opened(width=390, height=844).choose("sentences")
-    assert page.page.locator("#text").input_value() == SENTENCES
-    page.page.locator(".sentence button").first.click()
-    assert page.page.evaluate(BEYOND, 390) == []

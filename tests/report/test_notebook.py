@@ -123,16 +123,6 @@ def test_many_explanations_are_cut_and_all_said_to_be_on_the_page():
     assert "3 more on the page that `save` writes" in text and "a note" in text
 
 
-def test_an_explanation_shows_its_outcome_its_ranking_and_what_the_audit_found():
-    text = " ".join(Page(make_explanation()._repr_html_()).text.split())
-    assert "Attention points to the key words. The model predicts good with probability 0.85 (bad 0.15)." in text
-    assert "Attention x gradient" in text and "of “great” (1 of 3 words) changes the prediction to bad" in text
-    assert (
-        "If the model predicts good: Yes. Numbers of good. Advice of ranking."
-        in text.partition("The model's audit.")[2]
-    )
-
-
 def test_an_audit_is_saved_read_again_and_saved_over(audit, tmp_path):
     for place in (str(tmp_path / "mine"), tmp_path / "mine"):
         assert audit.save(place) == tmp_path / "mine"

@@ -21,7 +21,6 @@ from heedful.server.text_state import (
 )
 from heedful.settings import AuditSettings
 from heedful.verdict.outcome_text import BADGES, outcome_sentences
-from support.explanations import OUTCOMES
 
 # What the sliders say is what the model says.
 
@@ -88,17 +87,6 @@ def test_it_is_that_of_the_explanation(every):
             shown = shown_outcome(read, each.served.settings)
         assert shown.sentences == list(outcome_sentences(made.outcome, made.items, made.item))
         assert (shown.outcome, shown.key_words) == (made.outcome.outcome, made.outcome.key_words)
-
-
-def test_every_outcome_is_told_in_the_words_of_every_view(model):
-    for name in OUTCOMES:
-        case = model("average")
-        with case.served.reading("The film was") as read:
-            read.outcomes.update({"attention": OUTCOMES[name]})
-            shown = shown_outcome(read, SETTINGS)
-            read.outcomes.clear()
-        assert shown.sentences == list(outcome_sentences(OUTCOMES[name], ("The", "film", "was")))
-        assert shown.key_words == OUTCOMES[name].key_words
 
 
 def test_it_is_judged_once(model, monkeypatch):
