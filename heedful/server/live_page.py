@@ -47,7 +47,7 @@ def save_page(
     if attention is not None:
         read.weights(attention)
     page = SavedPage(
-        model=model.model_copy(update={"examples": [], "actions": [], "guidance": None, "lines": ()}),
+        model=ModelInfo.model_validate({**dict(model), "examples": [], "actions": [], "guidance": None, "lines": ()}),
         text=read.text,
         query=read.query,
         reading=state_of(read, model.id, settings),

@@ -196,7 +196,7 @@ def load_served(
     for model in served:
         if shown.count(model.info.name) > 1:
             apart = ", ".join(part for part in (model.info.about.get("Data", ""), model.info.id[:6]) if part)
-            model.info = model.info.model_copy(update={"name": f"{model.info.name} ({apart})"})
+            model.info = ModelInfo.model_validate({**dict(model.info), "name": f"{model.info.name} ({apart})"})
     return served
 
 
