@@ -21,6 +21,8 @@ from heedful.cli.progress import progress_bar, training_reporter
 from heedful.errors import SettingError
 
 if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
     from heedful.cli.output import Output
     from heedful.store.store import Store
 
@@ -39,8 +41,6 @@ Open = Annotated[bool, typer.Option("--open", help="Open the page in the browser
 HOST = "127.0.0.1"
 BACKLOG = 128
 """Connections that wait until they are taken."""
-GRACE = 2
-"""Seconds that requests under way have to end when the server is stopped."""
 
 
 def serve(
@@ -120,25 +120,12 @@ def listen(port: int) -> socket.socket:
         ) from error
 
 
-def run_server(app: object, listening: socket.socket) -> None:
-    """Serve until Ctrl-C. Nothing is logged of requests: they carry texts and the token."""
-    import uvicorn
+def run_server(app: "ASGIApp", listening: socket.socket) -> None:
+    """Serve until Ctrl-C."""
+    from heedful.server.connections import server_of
 
-    from heedful.server.connections import BoundedProtocol
-
-    config = uvicorn.Config(
-        app,  # pyright: ignore[reportArgumentType]
-        http=BoundedProtocol,
-        access_log=False,
-        log_level="warning",
-        lifespan="off",
-        ws="none",
-        proxy_headers=False,
-        server_header=False,
-        timeout_graceful_shutdown=GRACE,
-    )
     try:
-        uvicorn.Server(config).run(sockets=[listening])
+        server_of(app).run(sockets=[listening])
     except KeyboardInterrupt:
         output().console.print("stopped.")
 

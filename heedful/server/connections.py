@@ -2,12 +2,37 @@
 
 import asyncio
 
+import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 MOST_CONNECTIONS = 128
 """More could use up the files that a process can open; a browser opens six."""
 PATIENCE = 10.0
 """Seconds in which a connection must have sent the headers of a request, or of the next one."""
+
+
+BACKLOG = 64
+"""Connections that are accepted at a time: all of them are open before the first of them can be closed."""
+GRACE = 2
+"""Seconds that requests have to end when the server is stopped."""
+
+
+def server_of(app: ASGIApp, log_level: str = "warning") -> uvicorn.Server:
+    """A server of the application. It logs no requests, which have texts and the token in them."""
+    config = uvicorn.Config(
+        app,
+        http=BoundedProtocol,
+        backlog=BACKLOG,
+        access_log=False,
+        log_level=log_level,
+        lifespan="off",
+        ws="none",
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=GRACE,
+    )
+    return uvicorn.Server(config)
 
 
 class BoundedProtocol(H11Protocol):

@@ -2,16 +2,17 @@
 
 import asyncio
 import socket
+import subprocess
+import sys
 import threading
 import time
 from contextlib import contextmanager
 
 import pytest
-import uvicorn
 
 from heedful.cli.serve import listen
 from heedful.server import connections
-from heedful.server.connections import BoundedProtocol
+from heedful.server.connections import server_of
 
 GET = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
 
@@ -28,8 +29,7 @@ async def hello(scope, receive, send):
 def serving():
     """The port of a server whose connections are bounded."""
     with listen(0) as listening:
-        config = uvicorn.Config(hello, http=BoundedProtocol, log_level="error", lifespan="off", ws="none")
-        server = uvicorn.Server(config)
+        server = server_of(hello, "error")
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         try:
@@ -87,3 +87,33 @@ def test_many_idle_connections_keep_nobody_out_and_the_oldest_make_room(monkeypa
         assert is_closed(idle[0])
         for each in idle:
             each.close()
+
+
+FEW_FILES = """
+import resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (224, 224))
+from heedful.cli.serve import listen
+from heedful.server.connections import server_of
+
+async def hello(scope, receive, send):
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"5")]})
+    await send({"type": "http.response.body", "body": b"hello"})
+
+with listen(0) as listening:
+    print(listening.getsockname()[1], flush=True)
+    server_of(hello).run(sockets=[listening])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
+def test_more_connections_than_files_can_be_open_do_not_stop_the_server():
+    with subprocess.Popen([sys.executable, "-c", FEW_FILES], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        port = int(process.stdout.readline())
+        idle = [connected(port) for _ in range(300)]
+        with connected(port) as connection:
+            connection.sendall(GET)
+            assert answer(connection).endswith(b"hello")
+        for each in idle:
+            each.close()
+        process.terminate()
