@@ -111,9 +111,11 @@ def test_more_connections_than_files_can_be_open_do_not_stop_the_server():
         assert process.stdout is not None
         port = int(process.stdout.readline())
         idle = [connected(port) for _ in range(300)]
+        start = time.monotonic()
         with connected(port) as connection:
             connection.sendall(GET)
             assert answer(connection).endswith(b"hello")
+        assert time.monotonic() - start < connections.PATIENCE - 3, "it did not wait for their end"
         for each in idle:
             each.close()
         process.terminate()
