@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, as_completed
 from dataclasses import dataclass, field
 from math import nan
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import numpy as np
 import torch
@@ -16,9 +17,6 @@ from heedful.schema import Answer, ClassAnswer
 from heedful.settings.run_and_audit import AnswerSettings, OutcomeSettings
 from heedful.verdict.answers import Outcomes, answer_all
 from heedful.verdict.constant_baseline import beats_constant_prediction
-
-if TYPE_CHECKING:
-    from distributed import Client
 
 # Rows of the calibration: attention of known quality in worlds of known truth, and the answer that is right.
 
@@ -212,13 +210,13 @@ def calibrate(
     draws: int,
     *,
     rows: Sequence[int] = range(len(ROWS)),
-    client: "Client | None" = None,
+    pool: Executor | None = None,
     report: Callable[[Sequence[Result]], None] | None = None,
 ) -> list[Tally]:
     """Tallies of these rows.
 
     Args:
-        client: of a cluster that does the draws; without one they are done here, one after another.
+        pool: of processes that does the draws; without one they are done here, one after another.
         report: called with the results of each draw of a world, in any order.
     """
     worlds = dict.fromkeys(ROWS[row].world for row in rows)
@@ -226,21 +224,19 @@ def calibrate(
         (world, draw, [row for row in rows if ROWS[row].world == world]) for draw in range(draws) for world in worlds
     ]
     results: list[Result] = []
-    for done in _done(jobs, client):
+    for done in _done(jobs, pool):
         results.extend(done)
         if report:
             report(done)
     return tallies(results)
 
 
-def _done(jobs: Sequence[tuple[str, int, Sequence[int]]], client: "Client | None") -> Iterator[list[Result]]:
+def _done(jobs: Sequence[tuple[str, int, Sequence[int]]], pool: Executor | None) -> Iterator[list[Result]]:
     """Results of each job, as they come."""
-    if client is None:
+    if pool is None:
         yield from (results_of_draw(*job) for job in jobs)
         return
-    from distributed import as_completed
-
-    for future in as_completed([client.submit(results_of_draw, *job, pure=False) for job in jobs], loop=client.loop):
+    for future in as_completed([pool.submit(results_of_draw, *job) for job in jobs]):
         yield future.result()
 
 

@@ -1,10 +1,10 @@
 """Trained models on sets whose deciding words are known: honest ones, and ones trained to hide these words."""
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, as_completed
 from dataclasses import dataclass
 from itertools import groupby
 from math import nan
-from typing import TYPE_CHECKING
 
 import polars as pl
 import torch
@@ -17,9 +17,6 @@ from heedful.settings import AuditSettings, Run
 from heedful.settings.validation import update_settings
 from heedful.training.loop import train
 from heedful.verdict.audit_answer import answer_audit
-
-if TYPE_CHECKING:
-    from distributed import Client
 
 SEEDS = 5
 SMALL = {"data.train_limit": 2_000, "data.test_limit": 300, "network.hidden_size": 64}
@@ -95,30 +92,28 @@ def calibrate_trained(
     models: Sequence[TrainedModel] = MODELS,
     *,
     seeds: int = SEEDS,
-    client: "Client | None" = None,
+    pool: Executor | None = None,
     report: Callable[[TrainedResult], None] | None = None,
 ) -> list[TrainedRow]:
     """A row for each model.
 
     Args:
-        client: of a cluster that trains; without one they are trained here, one after another.
+        pool: of processes that trains; without one they are trained here, one after another.
         report: called after each seed, in any order.
     """
     results = []
-    for result in _done([(model, seed) for model in models for seed in range(seeds)], client):
+    for result in _done([(model, seed) for model in models for seed in range(seeds)], pool):
         results.append(result)
         if report:
             report(result)
     return trained_rows(results)
 
 
-def _done(jobs: Sequence[tuple[TrainedModel, int]], client: "Client | None") -> Iterator[TrainedResult]:
-    if client is None:
+def _done(jobs: Sequence[tuple[TrainedModel, int]], pool: Executor | None) -> Iterator[TrainedResult]:
+    if pool is None:
         yield from (train_and_judge(*job) for job in jobs)
         return
-    from distributed import as_completed
-
-    for future in as_completed([client.submit(train_and_judge, *job, pure=False) for job in jobs], loop=client.loop):
+    for future in as_completed([pool.submit(train_and_judge, *job) for job in jobs]):
         yield future.result()
 
 

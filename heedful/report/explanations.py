@@ -1,9 +1,7 @@
 """Explanations of single predictions: as one self-contained page, in the terminal, as JSON. Needs no torch."""
 
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from math import isfinite, isnan
 from pathlib import Path
@@ -16,6 +14,7 @@ from heedful.auditing.explanation import Explanation, Guidance, Show
 from heedful.errors import SettingError
 from heedful.report.heat_map import PALE
 from heedful.report.page import HERE, templates
+from heedful.store.folders import write_file
 from heedful.verdict.outcome_text import BADGES, outcome_sentence, outcome_sentences
 
 if TYPE_CHECKING:
@@ -377,18 +376,7 @@ class Explanations:
         path = Path(path)
         if not path.name or path.is_dir():
             raise SettingError(f"the page must be a file, for example page.html; '{path}' is a folder.")
-        page, part = self.html(), path.with_name(f".{path.name}.{os.getpid()}")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            part.write_text(page, encoding="utf-8", newline="\n")
-            part.replace(path)
-        except OSError as error:
-            reason = error.strerror or type(error).__name__
-            raise SettingError(f"the page cannot be written to {path}: {reason}. Choose another place.") from error
-        finally:
-            with suppress(OSError):
-                part.unlink(missing_ok=True)
-        return path
+        return write_file(path, self.html())
 
     def as_dict(self) -> dict[str, Any]:
         """All of it as plain data that JSON can hold; what is undefined is None."""

@@ -60,14 +60,15 @@ def run_defect(folder: Path) -> str | None:
 
 
 class Store:
-    """A folder of finished runs. Wherever a method takes a key, a beginning of it will do that no other key has.
+    """Finished runs and audits. Wherever a method takes a key, a beginning of it will do that no other key has.
 
     Args:
-        folder: made when the first run is saved.
+        folder: of runs, made when the first one is saved.
+        audits: folder of audits.
     """
 
-    def __init__(self, folder: str | Path = "runs"):
-        self.folder = Path(folder)
+    def __init__(self, folder: str | Path = "runs", audits: str | Path = "audits"):
+        self.folder, self.audits = Path(folder), Path(audits)
 
     def __contains__(self, run: Run) -> bool:
         return self.has(key_of(run))
@@ -289,6 +290,10 @@ DESCRIPTION, ROWS, EXAMPLES, VERDICT = "audit.json", "rows.parquet", "examples.p
 OUTCOMES = "outcomes.parquet"
 AUDIT_FILES = (VERDICT, ROWS, EXAMPLES, OUTCOMES, DESCRIPTION)
 
+REST = "rest"
+"""The part of an audit that is of no shard; the others are called by the number of their shard."""
+FACTS, REST_FILE = "facts.json", "rest.json"
+
 ROW_GROUP = 2**17
 """Rows of a row group: as many, in whatever parts they come, so that the same rows are the same bytes."""
 
@@ -304,6 +309,18 @@ def audit_defect(folder: Path) -> str | None:
     except StoreError as error:
         return str(error)
     return find_damage(folder, AUDIT_FILES)
+
+
+def parts_folder(place: Path) -> Path:
+    """Where the parts of an audit are while it is made, beside the place where it will be."""
+    return place.parent / f".{place.name}.parts"
+
+
+def part_problem(folder: Path) -> str | None:
+    """Why the folder is not a finished part of an audit; None where it is."""
+    if not folder.is_dir():
+        return "there is no such folder"
+    return find_damage(folder, (OUTCOMES, REST_FILE) if folder.name == REST else (ROWS, EXAMPLES, OUTCOMES, FACTS))
 
 
 def read_verdict_file(folder: Path) -> Verdict:
