@@ -1,6 +1,5 @@
 """`heedful audit`: the main job, from data or a finished run to a verdict and a report."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -192,14 +191,13 @@ def audit(
         check_writable(place, option)
     printed, store = output(), Store(runs, audits)
     workers = workers_of(workers, scheduler, device, threads)
-    plan, notes = _plan_of_named(arguments, of_run, how, store), list[str]()
-    if plan is None:
-        notes = _note_sources(printed, [store.read(store.find(model[0])).run] if model else [])
-        plan = _plan_of_runs(arguments, of_run, how, store)
+    plan = _plan_of_named(arguments, of_run, how, store) or _plan_of_runs(arguments, of_run, how, store)
     if plan.missing(store):
+        if model and plan.runs:
+            _note_source(printed, store.read(store.find(model[0])).run)
         use_threads(threads, device)
         make_audits(printed.progress, plan, store, device=device, workers=workers, scheduler=scheduler)
-    answer = write_answer([store.audits / key for key in plan.wanted], Path(out), notes, with_texts=not no_texts)
+    answer = write_answer([store.audits / key for key in plan.wanted], Path(out), with_texts=not no_texts)
     print_answer(printed, answer, with_details=details)
 
 
@@ -215,6 +213,8 @@ def _plan_of_named(arguments: dict[str, Any], settings: list[str], how: AuditSet
     """The audit of models that --model names and that are opened for it; None if it is of runs on their own data."""
     models, data, scores = arguments["model"] or [], arguments["data"], arguments["scores"]
     site, scope, device = (arguments[name] for name in ("site", "scope", "device"))
+    if data is None and scores is None and site is None and scope is None and _is_run(models, store):
+        return None  # without torch: its audit may be there
     own = own_among(arguments) if models else ""
     named = classifiers_among(models, store, site, scope) if (models or site or scope) and not own else []
     if not own and not named and (not models or (data is None and scores is None)):
@@ -229,6 +229,13 @@ def _plan_of_named(arguments: dict[str, Any], settings: list[str], how: AuditSet
         return plan_other_data(models[0], given, how, store, device=device, scores=scores)
     view = {"site": site or "last", "scope": scope or "row", "device": device, "scores": scores}
     return plan_classifiers(named, data_for(named, given), how, **view)
+
+
+def _is_run(models: list[str], store: "Store") -> bool:
+    """Whether a run of our own is named, and nothing else; or nothing at all."""
+    from heedful.store.store import is_finetuned
+
+    return not models or (len(models) == 1 and store.has_prefix(models[0]) and not is_finetuned(store, models[0]))
 
 
 def _plan_of_runs(arguments: dict[str, Any], settings: list[str], how: AuditSettings, store: "Store") -> "Plan":
@@ -265,14 +272,12 @@ def _refuse_rankings(how: AuditSettings) -> None:
         raise SettingError(f"--rankings {refused[0]} is for Hugging Face models, named by --model; leave it out.")
 
 
-def _note_sources(printed: "Output", stored: Sequence[Run]) -> list[str]:
-    """Notes, now printed, on what stored runs make us read."""
+def _note_source(printed: "Output", stored: Run) -> None:
+    """Say what a stored run makes us read."""
     from heedful.runs.sources import recorded_source
 
-    notes = [note for run in stored if (note := recorded_source(run))]
-    for note in notes:
+    if note := recorded_source(stored):
         printed.note(note)
-    return notes
 
 
 def _check_describes(arguments: dict[str, Any], settings: list[str]) -> None:

@@ -60,13 +60,11 @@ class AuditOutput:
     Args:
         folders: the audit of each model; of several seeds together.
         verdicts: what each says.
-        notes: what is printed before the answer.
     """
 
     page: Path
     folders: tuple[Path, ...]
     verdicts: tuple[Verdict, ...]
-    notes: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -81,14 +79,13 @@ class AuditOutput:
         return [read_audit(folder, most=max(1, DRAWN_TEXTS // len(self.folders))) for folder in self.folders]
 
 
-def write_answer(folders: Sequence[Path], out: Path, notes: Sequence[str], *, with_texts: bool = True) -> AuditOutput:
+def write_answer(folders: Sequence[Path], out: Path, *, with_texts: bool = True) -> AuditOutput:
     """Write report.html, verdict.json, and the rows and outcomes of all models, unless they are there already.
 
     Args:
         folders: the audit of each model.
-        notes: what is printed before the answer.
     """
-    answer = AuditOutput(out / PAGE, tuple(folders), tuple(map(read_verdict_file, folders)), tuple(notes))
+    answer = AuditOutput(out / PAGE, tuple(folders), tuple(map(read_verdict_file, folders)))
     made_of = hashlib.sha256(
         "\n".join([_drawing_code(), str(with_texts), *(sha256_of(folder / CHECKSUMS) for folder in folders)]).encode()
     ).hexdigest()
@@ -121,7 +118,7 @@ def print_answer(printed: "Output", answer: AuditOutput, *, with_details: bool =
         print_verdict,
     )
 
-    for note in dict.fromkeys((*answer.notes, *(note for verdict in answer.verdicts for note in verdict.notes))):
+    for note in dict.fromkeys(note for verdict in answer.verdicts for note in verdict.notes):
         printed.note(note)
     console = printed.console
     for number, (name, verdict) in enumerate(zip(answer.names, answer.verdicts, strict=True)):
