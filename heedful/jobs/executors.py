@@ -1,5 +1,6 @@
 """Who does jobs: this process; processes of this machine, which write into the store; or a Dask cluster elsewhere."""
 
+import logging
 import multiprocessing
 import os
 import signal
@@ -22,6 +23,8 @@ from heedful.store.store import Store
 
 if TYPE_CHECKING:
     from distributed import Client
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,9 @@ def open_executor(
     if scheduler is not None:
         with dask_client(scheduler) as client:
             cluster = DaskCluster(client, store, device, progress)
+            if not cluster.workers():
+                start = f"dask worker {scheduler} --nthreads 1"
+                log.warning("the cluster at %s has no worker yet and is waited for. Start one: %s", scheduler, start)
             try:
                 yield cluster
             finally:

@@ -4,11 +4,11 @@ import json
 
 import polars as pl
 import pytest
+from heedful.report.pooled import audited_model, by_training, pool_by_model
 
 from heedful.errors import StoreError
 from heedful.report import pooled, read_audit
 from heedful.report.heat_map import text_outcomes
-from heedful.report.pooled import audited_model, by_training, pool_by_model
 from heedful.schema import updated
 from heedful.verdict.pooling import pooled_verdict
 from support.synthetic_audit import make_audit

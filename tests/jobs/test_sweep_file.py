@@ -5,14 +5,13 @@ import time
 import pytest
 
 from heedful.errors import DataError, SettingError, StoreError
-from heedful.jobs.planning import RunWithBase, audits_of, resolve, unique_runs
+from heedful.jobs import sweep_file
+from heedful.jobs.planning import RunWithBase, resolve, unique_runs
 from heedful.jobs.sweep_file import audit_settings, expand_grid, read_grid, read_sweep
 from heedful.jobs.work import ensure, load_data
-from heedful.runs import grid
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, key_of
 from heedful.settings.validation import update_settings
 from heedful.store.store import Store
-from heedful.training.teachers import teachers_of
 
 SMALL = {"source": "mock-1", "train_limit": 20, "test_limit": 5}
 
@@ -186,7 +185,7 @@ def test_resolved_runs_stay_in_order_with_their_bases():
 
 def test_a_data_set_is_read_once_for_all_runs(monkeypatch):
     reads = []
-    monkeypatch.setattr(grid, "load_data", lambda run: reads.append(run) or load_data(run))
+    monkeypatch.setattr(sweep_file, "load_data", lambda run: reads.append(run) or load_data(run))
     run = Run(data=DataSettings(**SMALL))
     resolve([update_settings(run, {"seed": seed}) for seed in range(5)])
     assert len(reads) == 1
@@ -272,31 +271,3 @@ def test_a_file_says_how_its_runs_are_audited(tmp_path):
     assert asked.audit == AuditSettings(examples=7, options={"permutation": {"count": 5}})
     file.write_text("seed = 3")
     assert read_sweep(file).audit is None
-
-
-def test_each_run_has_an_audit_that_knows_its_reference():
-    base = Run(data=DataSettings(fingerprint="f"))
-    follower = update_settings(base, {"network.attention": "frozen", "reference": key_of(base)})
-    audits = audits_of({key_of(run): run for run in (base, follower)}, AuditSettings(examples=7))
-    assert [request.needs for request in audits.values()] == [(key_of(base),), (key_of(follower), key_of(base))]
-    assert {request.settings.examples for request in audits.values()} == {7}
-    assert {request.data for request in audits.values()} == {"f"}
-
-
-def test_teachers_come_first_and_once_and_are_not_audited(tmp_path):
-    content = {
-        "data": {"source": "mock-1", "train_limit": 40, "test_limit": 10},
-        "runs": [{"training.method": "vanilla"}, {"training.method": "ensemble"}, {"training.method": "faithful"}],
-        "grid": {"seed": [0, 1]},
-    }
-    runs = unique_runs(expand_grid(content), Store(tmp_path))
-    assert len(runs) == 6 + 2 * 3 + 2 * 3
-    methods = [(run.training.method, bool(teachers_of(run))) for run in runs.values()]
-    assert methods[:12] == [("vanilla", False)] * 6 + [("faithful", False)] * 6
-    audits = audits_of(runs, AuditSettings(examples=7))
-    assert [runs[key].training.method for key in audits] == [
-        method for method in ("vanilla", "ensemble", "faithful") for _ in range(2)
-    ]
-    again = expand_grid({**content, "runs": [{"training.options": {"teachers": 3}, "training.method": "ensemble"}]})
-    shared = unique_runs(again, Store(tmp_path))
-    assert len(shared) == 2 + 2 * 3 and len(set(shared) & set(runs)) == 6
