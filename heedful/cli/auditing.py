@@ -161,7 +161,7 @@ def _write_files(answer: AuditOutput, made_of: str, with_texts: bool) -> None:
     pl.concat([each.outcomes for each in shown]).write_parquet(folder / "outcomes.parquet")
     write_file(folder / "verdict.json", json.dumps(_document([each.verdict for each in shown]), indent=2) + "\n")
     page = write_report(shown, answer.page)
-    page.write_text(page.read_text(encoding="utf-8") + f"<!-- {made_of} -->\n", encoding="utf-8")
+    write_file(page, page.read_text(encoding="utf-8") + f"<!-- {made_of} -->\n")
     write_checksums(folder, WRITTEN)
 
 

@@ -174,10 +174,10 @@ def _write(document: dict[str, Any], folder: Path) -> None:
     import json
 
     from heedful.cli.output import without_nan
+    from heedful.store.folders import write_file
 
-    folder.mkdir(parents=True, exist_ok=True)
     content = json.dumps(without_nan(document), indent=2, allow_nan=False, default=str)
-    (folder / "improvement.json").write_text(content + "\n", encoding="utf-8")
+    write_file(folder / "improvement.json", content + "\n")
 
 
 def _write_page(reached: "Improvement", folder: Path, max_accuracy_drop: float) -> Path:
