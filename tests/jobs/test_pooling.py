@@ -31,6 +31,8 @@ def folder(tmp_path):
         for table in ("rows", "examples", "outcomes"):
             own = pl.read_parquet(place / f"{table}.parquet").with_columns(run=pl.lit(verdict["run"]))
             own.write_parquet(place / f"{table}.parquet")
+        (place / "audit.json").write_text("{}")
+        write_checksums(place)
         place.rename(tmp_path / f"audit-{name}")
     return tmp_path
 
