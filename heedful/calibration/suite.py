@@ -2,16 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-<<<<<<< HEAD
 from concurrent.futures import Executor, as_completed
-from dataclasses import dataclass, field
-from math import nan
-from typing import get_args
-=======
 from dataclasses import dataclass
 from math import nan
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
->>>>>>> main
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 import torch
@@ -231,35 +225,19 @@ def calibrate(
         (world, draw, [row for row in rows if ROWS[row].world == world]) for draw in range(draws) for world in worlds
     ]
     results: list[Result] = []
-<<<<<<< HEAD
-    for done in _done(jobs, pool):
-        results.extend(done)
-=======
-    for made in done(results_of_draw, jobs, client):
+    for made in done(results_of_draw, jobs, pool):
         results.extend(made)
->>>>>>> main
         if report:
             report(made)
     return tallies(results)
 
 
-<<<<<<< HEAD
-def _done(jobs: Sequence[tuple[str, int, Sequence[int]]], pool: Executor | None) -> Iterator[list[Result]]:
-    """Results of each job, as they come."""
+def done(function: Callable[..., Made], jobs: Sequence[tuple[Any, ...]], pool: Executor | None) -> Iterator[Made]:
+    """What the function makes of the arguments of each job, as it comes; without a pool one after another, here."""
     if pool is None:
-        yield from (results_of_draw(*job) for job in jobs)
-        return
-    for future in as_completed([pool.submit(results_of_draw, *job) for job in jobs]):
-=======
-def done(function: Callable[..., Made], jobs: Sequence[tuple[Any, ...]], client: "Client | None") -> Iterator[Made]:
-    """What the function makes of the arguments of each job, as it comes; without a client one after another, here."""
-    if client is None:
         yield from (function(*job) for job in jobs)
         return
-    from distributed import as_completed
-
-    for future in as_completed([client.submit(function, *job, pure=False) for job in jobs], loop=client.loop):
->>>>>>> main
+    for future in as_completed([pool.submit(function, *job) for job in jobs]):
         yield future.result()
 
 

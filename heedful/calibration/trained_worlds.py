@@ -1,11 +1,7 @@
 """Trained models on sets whose deciding words are known: honest ones, and ones trained to hide these words."""
 
-<<<<<<< HEAD
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, as_completed
-=======
 from collections.abc import Callable, Sequence
->>>>>>> main
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from itertools import groupby
 from math import nan
@@ -107,29 +103,14 @@ def calibrate_trained(
         report: called after each seed, in any order.
     """
     results = []
-<<<<<<< HEAD
-    for result in _done([(model, seed) for model in models for seed in range(seeds)], pool):
-=======
     jobs = [(model, seed) for model in models for seed in range(seeds)]
-    for result in done(train_and_judge, jobs, client):
->>>>>>> main
+    for result in done(train_and_judge, jobs, pool):
         results.append(result)
         if report:
             report(result)
     return trained_rows(results)
 
 
-<<<<<<< HEAD
-def _done(jobs: Sequence[tuple[TrainedModel, int]], pool: Executor | None) -> Iterator[TrainedResult]:
-    if pool is None:
-        yield from (train_and_judge(*job) for job in jobs)
-        return
-    for future in as_completed([pool.submit(train_and_judge, *job) for job in jobs]):
-        yield future.result()
-
-
-=======
->>>>>>> main
 def trained_rows(results: Sequence[TrainedResult]) -> list[TrainedRow]:
     """A row for each model, over its seeds."""
     ordered = sorted(results, key=lambda result: (MODELS.index(result.model), result.seed))

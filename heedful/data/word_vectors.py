@@ -1,11 +1,7 @@
 """Pretrained word vectors: read in bounded memory, arranged by vocabulary, and searched for neighbours."""
 
 import gzip
-<<<<<<< HEAD
-import math
-=======
 import hashlib
->>>>>>> main
 import struct
 import zipfile
 import zlib
@@ -27,11 +23,7 @@ from torch import Tensor
 from heedful.data.tokenizer import SPECIAL
 from heedful.errors import DataError, HeedfulError, SettingError, lookup
 from heedful.settings.data_folder import data_folder, data_folder_problem, data_path, user_path
-<<<<<<< HEAD
-from heedful.store.folders import sha256_of
-=======
 from heedful.store.folders import reason
->>>>>>> main
 
 # Files of word vectors: our own .npz, word2vec's .bin, and text as word2vec, GloVe and fastText write it.
 
@@ -184,7 +176,8 @@ def vectors_fingerprint(source: str) -> str:
 def _hashed(path: Path, size: int, modified: int) -> str:
     """The hash as computed before, where the file is as it was."""
     try:
-        return sha256_of(path)[:16]
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()[:16]
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}.") from error
 
