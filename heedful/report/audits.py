@@ -12,7 +12,7 @@ from heedful.errors import StoreError
 from heedful.schema import EXAMPLES, NULLABLE, OPTIONAL, OUTCOMES, ROWS, UNCOUNTED, Reason, Verdict, updated
 from heedful.settings.validation import flatten_settings
 from heedful.store.folders import find_damage, reason
-from heedful.store.store import audit_refusal, read_verdict_file
+from heedful.store.store import audit_refusal, audits_of_run, read_verdict_file
 
 # What the reader calls an audited model: by the settings that tell it from the others.
 
@@ -130,6 +130,22 @@ def read_audit(folder: str | Path, name: str = "", *, most: int | None = None) -
         )
     with _refused(folder):
         return _read(folder, name, most)
+
+
+def audited_model(folder: Path, run: str) -> AuditFiles | None:
+    """The newest audit of that run, of several seeds if there is one; None if it was not audited.
+
+    One that has an answer comes before others of a few tests.
+    """
+    known = list(audits_of_run(folder, run))
+    answered = [place for place, verdict in known if verdict.answer is not None]
+    place = next(iter([*answered, *(place for place, _ in known)]), None)
+    return None if place is None else read_audit(place)
+
+
+def by_training(rows: pl.DataFrame) -> list[pl.DataFrame]:
+    """The rows of each training, in order."""
+    return rows.partition_by("run", maintain_order=True)
 
 
 def read_verdict(folder: Path) -> Verdict:

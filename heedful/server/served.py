@@ -18,8 +18,7 @@ from heedful.data import DATASETS, named_sets
 from heedful.data import load as load_dataset
 from heedful.errors import HeedfulError, SettingError, StoreError
 from heedful.models.hugging_face.attention_view import TransformerModel
-from heedful.report.audits import AuditFiles
-from heedful.report.pooled import audited_model
+from heedful.report.audits import AuditFiles, audited_model
 from heedful.runs.classifiers import CONFIGURATION, is_classifier, load_view, run_of
 from heedful.server.actions import ACTIONS
 from heedful.server.classifier_reader import ClassifierReader

@@ -2,11 +2,10 @@
 
 import pytest
 
-from heedful.jobs.audit_parts import ensure_audit
-from heedful.jobs.planning import audits_of, unique_runs
+from heedful.jobs.planning import audit_of, unique_runs
 from heedful.jobs.result_table import (
     VERDICT_COLUMNS,
-    expected_seconds,
+    Durations,
     finished_verdict,
     result_table,
     verdict_columns,
@@ -15,9 +14,9 @@ from heedful.jobs.sweep_file import expand_grid
 from heedful.jobs.work import ensure, load_data
 from heedful.schema import AuditAnswer, ClassAnswer, Interval, Recommendation, Shares, Verdict
 from heedful.settings import AuditSettings
-from heedful.settings.comparison_models import ComparisonModels
 from heedful.settings.validation import update_settings
 from heedful.store.store import Store
+from support.audits import ensure_audit
 from support.cluster import SMALL
 
 
@@ -46,26 +45,25 @@ def test_the_table_has_a_row_a_run_and_a_column_a_setting_that_varies(half_done)
 
 
 def test_runs_that_are_audited_have_a_verdict_in_the_table(half_done, tmp_path):
-    store, runs = half_done
+    store, runs = Store(half_done[0].folder, tmp_path), half_done[1]
     first, second = runs
-    audits = audits_of(runs, AuditSettings(tests=("outcome",), shown=0))
+    audits = {key: audit_of(run, AuditSettings(tests=("outcome",), shown=0)) for key, run in runs.items()}
     trained, dataset = store.load(first), load_data(runs[first])[1]
-    rows = result_table(runs, store, {}, cached=[first], audits=audits, folder=tmp_path)
+    rows = result_table(runs, store, {}, cached=[first], audits=audits)
     assert rows["status"].to_list() == ["left", "left"] and rows["answer"].to_list() == [None, None]
-    reference = ComparisonModels(reference=None)
-    place = ensure_audit(trained, dataset, audits[first].settings, tmp_path, reference)
+    place = ensure_audit(trained, dataset, audits[first].settings, tmp_path)
     assert place.name == audits[first].key
-    rows = result_table(runs, store, {audits[second].key: "no luck"}, [first], audits=audits, folder=tmp_path)
+    rows = result_table(runs, store, {audits[second].key: "no luck"}, [first], audits=audits)
     assert rows.columns[-8:] == [*VERDICT_COLUMNS, "seconds"]
     assert rows["status"].to_list() == ["done", "failed"] and rows["error"].to_list() == [None, "no luck"]
     verdict = finished_verdict(place)
     assert rows["answer"].to_list() == [verdict.answer.headline, None]
     assert rows["points"].to_list() == [verdict.answer.overall.shares.points.value, None]
     cached = [first, audits[first].key]
-    assert result_table(runs, store, {}, cached, audits=audits, folder=tmp_path)["status"][0] == "cached"
+    assert result_table(runs, store, {}, cached, audits=audits)["status"][0] == "cached"
     (place / "rows.parquet").unlink()
     assert finished_verdict(place) is None
-    assert result_table(runs, store, {}, cached, audits=audits, folder=tmp_path)["status"][0] == "left"
+    assert result_table(runs, store, {}, cached, audits=audits)["status"][0] == "left"
 
 
 def answered(**recommendation):
@@ -103,6 +101,6 @@ def test_the_estimate_goes_by_runs_that_differ_in_the_seed_alone_then_by_data_an
     first, second = runs.values()
     (described,) = store.listing()[0].values()
     slow = described.model_copy(update={"run": update_settings(second, {"seed": 5}), "seconds": 60.0})
-    assert expected_seconds(second, [described, slow]) == 60.0
-    assert expected_seconds(second, [described]) == described.seconds
-    assert expected_seconds(update_settings(first, {"data.source": "x"}), [slow]) is None
+    assert Durations([described, slow]).of(second) == 60.0
+    assert Durations([described]).of(second) == described.seconds
+    assert Durations([slow]).of(update_settings(first, {"data.source": "x"})) is None

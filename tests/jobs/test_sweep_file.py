@@ -5,14 +5,12 @@ import time
 import pytest
 
 from heedful.errors import DataError, SettingError, StoreError
-from heedful.jobs.planning import RunWithBase, audits_of, resolve, unique_runs
-from heedful.jobs.sweep_file import audit_settings, expand_grid, read_grid, read_sweep
+from heedful.jobs.planning import RunWithBase, resolve, unique_runs
+from heedful.jobs.sweep_file import audit_settings, expand_grid, read_sweep
 from heedful.jobs.work import ensure, load_data
-from heedful.runs import grid
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, key_of
 from heedful.settings.validation import update_settings
 from heedful.store.store import Store
-from heedful.training.teachers import teachers_of
 
 SMALL = {"source": "mock-1", "train_limit": 20, "test_limit": 5}
 
@@ -29,7 +27,7 @@ def test_a_grid_is_every_combination_in_the_order_of_the_file(tmp_path):
         training.epochs = [3, 1, 2]
         """
     )
-    runs = [choice.run for choice in read_grid(file)]
+    runs = [choice.run for choice in read_sweep(file).runs]
     assert [(r.network.encoder, r.training.epochs) for r in runs] == [
         ("cnn", 3),
         ("cnn", 1),
@@ -121,9 +119,9 @@ def test_an_error_names_the_file(tmp_path, content):
     file = tmp_path / "study.toml"
     file.write_text(content)
     with pytest.raises(SettingError, match=r"study\.toml"):
-        read_grid(file)
+        read_sweep(file)
     with pytest.raises(SettingError, match=r"nowhere\.toml"):
-        read_grid(tmp_path / "nowhere.toml")
+        read_sweep(tmp_path / "nowhere.toml")
 
 
 def test_a_run_that_needs_a_base_is_preceded_by_it_and_a_shared_base_is_there_once(tmp_path):
@@ -186,7 +184,8 @@ def test_resolved_runs_stay_in_order_with_their_bases():
 
 def test_a_data_set_is_read_once_for_all_runs(monkeypatch):
     reads = []
-    monkeypatch.setattr(grid, "load_data", lambda run: reads.append(run) or load_data(run))
+    monkeypatch.setattr("heedful.jobs.planning.known_fingerprint", lambda digest: None)
+    monkeypatch.setattr("heedful.jobs.work.load_data", lambda run: reads.append(run) or load_data(run))
     run = Run(data=DataSettings(**SMALL))
     resolve([update_settings(run, {"seed": seed}) for seed in range(5)])
     assert len(reads) == 1
@@ -268,35 +267,7 @@ def test_a_file_says_how_its_runs_are_audited(tmp_path):
     file = tmp_path / "study.toml"
     file.write_text("seed = 3\n[audit]\nexamples = 7\n[audit.permutation]\ncount = 5\n")
     asked = read_sweep(file)
-    assert [each.run.seed for each in asked.runs] == [3] == [each.run.seed for each in read_grid(file)]
+    assert [each.run.seed for each in asked.runs] == [3]
     assert asked.audit == AuditSettings(examples=7, options={"permutation": {"count": 5}})
     file.write_text("seed = 3")
     assert read_sweep(file).audit is None
-
-
-def test_each_run_has_an_audit_that_knows_its_reference():
-    base = Run(data=DataSettings(fingerprint="f"))
-    follower = update_settings(base, {"network.attention": "frozen", "reference": key_of(base)})
-    audits = audits_of({key_of(run): run for run in (base, follower)}, AuditSettings(examples=7))
-    assert [request.needs for request in audits.values()] == [(key_of(base),), (key_of(follower), key_of(base))]
-    assert {request.settings.examples for request in audits.values()} == {7}
-    assert {request.data for request in audits.values()} == {"f"}
-
-
-def test_teachers_come_first_and_once_and_are_not_audited(tmp_path):
-    content = {
-        "data": {"source": "mock-1", "train_limit": 40, "test_limit": 10},
-        "runs": [{"training.method": "vanilla"}, {"training.method": "ensemble"}, {"training.method": "faithful"}],
-        "grid": {"seed": [0, 1]},
-    }
-    runs = unique_runs(expand_grid(content), Store(tmp_path))
-    assert len(runs) == 6 + 2 * 3 + 2 * 3
-    methods = [(run.training.method, bool(teachers_of(run))) for run in runs.values()]
-    assert methods[:12] == [("vanilla", False)] * 6 + [("faithful", False)] * 6
-    audits = audits_of(runs, AuditSettings(examples=7))
-    assert [runs[key].training.method for key in audits] == [
-        method for method in ("vanilla", "ensemble", "faithful") for _ in range(2)
-    ]
-    again = expand_grid({**content, "runs": [{"training.options": {"teachers": 3}, "training.method": "ensemble"}]})
-    shared = unique_runs(again, Store(tmp_path))
-    assert len(shared) == 2 + 2 * 3 and len(set(shared) & set(runs)) == 6
