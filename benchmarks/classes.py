@@ -17,12 +17,12 @@ from dataclasses import replace
 from typing import TypeVar
 
 import torch
+from heedful.subjects.subject import float64_eval_copy
 from reference_bracket import reference_bracket
 from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 
-from heedful.auditing.subject import float64_eval_copy
 from heedful.battery import BATTERY, Evidence
 from heedful.data import load
 from heedful.data.batching import collate, encode_split, in_order

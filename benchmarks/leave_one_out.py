@@ -26,6 +26,7 @@ from statistics import median
 
 import torch
 from captum.attr import FeatureAblation
+from heedful.subjects.subject import float64_eval_copy
 from rich.console import Console
 from rich.table import Table
 from torch import Tensor
@@ -34,7 +35,6 @@ from torch.nn.functional import linear
 from heedful.attribution import leave_one_out, leave_one_out_reference
 from heedful.attribution.recurrent_step import RecurrentStep, recurrent_step
 from heedful.attribution.reuse.recurrent import VARIANTS
-from heedful.auditing.subject import float64_eval_copy
 from heedful.data.batching import collate, encode_split, in_order
 from heedful.data.tokenizer import PAD
 from heedful.jobs.work import ensure_on, load_data

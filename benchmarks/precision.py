@@ -13,12 +13,13 @@ from unittest.mock import patch
 
 import torch
 from audit import trained_on
+from heedful.subjects.subject import float64_eval_copy
+from heedful.subjects.finished_run import FinishedRun
 from rich.console import Console
 from rich.table import Table
 from timing import seconds
 
 from heedful.attribution import leave_one_out
-from heedful.auditing.subject import float64_eval_copy, subject_of
 from heedful.battery import BATTERY, Evidence
 from heedful.measures import ties_within
 from heedful.models.trace import trace
@@ -73,10 +74,10 @@ def main() -> None:
     table = Table(*headings, "logits differ by", "parts by")
     for name in sys.argv[1:] or TEXTS:
         trained, dataset = trained_on(name)
-        subject = subject_of("bench", trained, dataset, AuditSettings(examples=TEXTS[name]))
+        subject = FinishedRun(trained).texts(dataset, AuditSettings(examples=TEXTS[name]))
         model = float64_eval_copy(trained.model)
         fast, slow, differ, *apart = zip(*(compare(model, batch) for batch in subject.batches()), strict=True)
-        texts = len(subject.texts)
+        texts = len(subject.numbers)
         times = (f"{1e3 * sum(each) / texts:.2f}" for each in (fast, slow))
         of_all = f"{sum(differ)} of {2 * texts}"
         table.add_row(

@@ -20,7 +20,8 @@ from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 
-from heedful.auditing.audit import Audit, audit
+from heedful.auditing.audit import Audit
+from heedful.report.loading import audit
 from heedful.jobs.work import ensure_on
 from heedful.jobs.work import load_data as load_run_data
 from heedful.measures.mean_moments import t_quantile

@@ -14,13 +14,13 @@ import time
 from inspect import signature
 
 import torch
+from heedful.subjects.subject import float64_eval_copy
 from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 
 from heedful.attacks import Ball, ascend, slope
 from heedful.attribution.items import item_of_token
-from heedful.auditing.subject import float64_eval_copy
 from heedful.battery import Evidence
 from heedful.battery.comprehensiveness_sufficiency import SIZES, top_items, top_sizes
 from heedful.battery.sensitivity import sensitivity, smallest_flips

@@ -17,17 +17,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import torch
+from heedful.subjects.hugging_face_subject import HuggingFaceSubject
+from heedful.runs.classifiers import load_texts, load_view
 from rich.console import Console
 from rich.table import Table
 
-from heedful.auditing.classifier import subject_of_classifier
 from heedful.auditing.heads import heads_of
 from heedful.auditing.rows import audit_rows
 from heedful.battery import BATTERY, Evidence
 from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.models.hugging_face.network import Inputs
 from heedful.models.trace import trace
-from heedful.runs.classifiers import load_texts, load_view
 from heedful.settings import AuditSettings, DataSettings
 from heedful.types import Batch, Dataset
 
@@ -53,7 +53,7 @@ def forward(model: TransformerModel, batches: list[Batch]) -> None:
 
 def shares(model: TransformerModel, dataset: Dataset, texts: int) -> tuple[dict[str, float], float]:
     """Seconds of each test of the default battery on so many texts, and of one forward pass of them."""
-    subject = subject_of_classifier(model, dataset, AuditSettings(examples=texts))
+    subject = HuggingFaceSubject(model).texts(dataset, AuditSettings(examples=texts))
     batches = list(subject.batches())
     forward(model, batches[:1])
     passing = min(seconds(lambda: forward(model, batches)) for _ in range(3))
@@ -87,7 +87,7 @@ def print_shares(times: dict[str, float], passing: float, texts: int) -> None:
 
 def peers(model: TransformerModel, dataset: Dataset, texts: int) -> Iterator[tuple[str, str, float, float]]:
     """Question, rival, seconds of ours and of the rival's, on the same texts."""
-    subject = subject_of_classifier(model, dataset, AuditSettings(examples=texts))
+    subject = HuggingFaceSubject(model).texts(dataset, AuditSettings(examples=texts))
     batches = list(subject.batches())
     with torch.no_grad():
         seen = [trace(model, batch) for batch in batches]
@@ -213,13 +213,13 @@ def main() -> None:
         table.add_row(question, rival, f"{own:.2f}", f"{other:.2f}", f"{other / own:.1f}")
     console.print(table)
     one = long_text(dataset)
-    alone = subject_of_classifier(model, one, AuditSettings())
+    alone = HuggingFaceSubject(model).texts(one, AuditSettings())
     taken = seconds(lambda: audit_rows(alone, AuditSettings(shown=0)))
     tokens = next(alone.batches()).tokens.shape[1]
     console.print(f"The whole battery on one text of {tokens} tokens: {taken:.1f} s.")
     before = peak_memory()
     quick = AuditSettings(tests=("erase_until_flip", "adversarial_attention"), shown=0, examples=4 * count)
-    audit_rows(subject_of_classifier(model, dataset, quick), quick)
+    audit_rows(HuggingFaceSubject(model).texts(dataset, quick), quick)
     console.print(f"Peak memory: {before:,.0f} MB after {count} texts, {peak_memory():,.0f} MB after {5 * count}.")
 
 

@@ -1,3 +1,5 @@
+import gzip
+import json
 import os
 import signal
 from contextlib import nullcontext
@@ -38,3 +40,34 @@ def local_cluster():
 def running_cluster(local_cluster, monkeypatch):
     """What the test calls finds the cluster running that it would start for itself."""
     monkeypatch.setattr("heedful.jobs.executors.connected", lambda *place, **options: nullcontext(local_cluster))
+
+
+@pytest.fixture(scope="session")
+def trained():
+    """A small run."""
+    from heedful.training.loop import train
+    from support.runs import changed, toy
+
+    return train(changed(training__epochs=6), toy())
+
+
+@pytest.fixture(scope="session")
+def wordnet(tmp_path_factory):
+    """A folder to name by HEEDFUL_DATA: its WordNet has a synonym for a word of every text."""
+    folder = tmp_path_factory.mktemp("data")
+    (folder / "synonyms").mkdir()
+    content = {"good": {"a": ["bad"]}, "bad": {"a": ["good"]}}
+    (folder / "synonyms" / "wordnet_synonyms.json.gz").write_bytes(gzip.compress(json.dumps(content).encode()))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def finished(trained, wordnet):
+    """A quick audit of that model."""
+    from heedful.report.loading import audit
+    from support.audits import QUICK
+    from support.runs import toy
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEEDFUL_DATA", str(wordnet))
+        return audit(trained, toy(), QUICK)

@@ -16,7 +16,6 @@ from heedful.cli.auditing import (
     cluster_choice,
     tells_what_is_kept,
 )
-from heedful.cli.classifiers import classifiers_among, data_for, own_among
 from heedful.cli.command_options import make_run, use_threads
 from heedful.cli.output import output
 from heedful.errors import SettingError
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from heedful.cli.output import Output
     from heedful.jobs.planning import PlannedAudit
     from heedful.store.store import Store
+    from heedful.subjects.opening import NamedModel
 
 Data = Annotated[
     str | None,
@@ -204,24 +204,26 @@ def audit(
     cluster = cluster_choice(workers, scheduler, device, threads)
     other = {name: arguments[name] for name in OTHER_DATA}
     given = make_run(other, of_run).data if data is not None and model else None
-    own_model = own_among(arguments) if model else ""
-    is_named = (model or site or scope) and not own_model
-    classifiers = classifiers_among(model or [], store, site, scope) if is_named else []
+    named = _models_named(arguments, store)
+    kind = named[0].kind if named else ""
+    if kind == "run":
+        from heedful.subjects.opening import store_of
+
+        store, arguments["model"] = store_of(named[0]), [named[0].name]
     console, folder = printed.progress, Path(audits)
     with tells_what_is_kept(console, folder):
-        if own_model:
+        if kind == "custom":
             use_threads(threads, device)
-            models = [[audit_own(console, own_model, how, folder, device, cluster)]]
-        elif classifiers:
+            models = [[audit_own(console, named[0], how, folder, device, cluster)]]
+        elif kind == "classifier":
             use_threads(threads, device)
             view = {"site": site or "last", "scope": scope or "row", "device": device}
-            texts = data_for(classifiers, given)
-            models = [audit_classifiers(console, classifiers, texts, how, folder, view, cluster, scores)]
-        elif model and (given is not None or scores is not None):
+            models = [audit_classifiers(console, store, named, given, how, folder, view, cluster, scores)]
+        elif named and (given is not None or scores is not None):
             use_threads(threads, device)
-            models = [[audit_on(console, store, model[0], given, how, folder, device, cluster, scores)]]
+            models = [[audit_on(console, store, named[0], given, how, folder, device, cluster, scores)]]
         else:
-            notes = _note_sources(printed, [store.read(store.find(model[0])).run] if model else [])
+            notes = _note_sources(printed, [store.read(named[0].name).run] if named else [])
             known = _with_other_seeds(arguments, how, store, folder)
             if known is not None:
                 models = [[known]]
@@ -235,6 +237,45 @@ def audit(
         pooled = [_pooled(group) for group in models]
     answer = write_answer(pooled, Path(out), notes, with_texts=not no_texts)
     print_answer(printed, answer, with_details=details)
+
+
+def _models_named(arguments: dict[str, Any], store: "Store") -> "list[NamedModel]":
+    """What --model names: a finished run, a model of the user's own, or checkpoints of a Hugging Face classifier."""
+    given, site, scope = arguments["model"] or [], arguments["site"], arguments["scope"]
+    named = []
+    if given:
+        from heedful.subjects.opening import find_model, store_of
+
+        named = [find_model(name, store) for name in given]
+    others = [name for name, model in zip(given, named, strict=True) if model.kind != "classifier"]
+    if site or scope:
+        from heedful.models.hugging_face.sites import parse_scope, parse_site
+
+        parse_site(site or "last")
+        parse_scope(scope or "row")
+    if any(model.kind == "custom" for model in named):
+        alone = ("scores", "seeds", "deep", "uniform", "site", "scope")
+        left_out = [f"--{name}" for name in alone if arguments[name]]
+        left_out += ["DATA"] if arguments["data"] is not None else []
+        left_out += ["another --model"] if len(named) > 1 else []
+        if left_out:
+            raise SettingError(
+                f"{left_out[0]} must be left out with --model {others[0]}: it is audited alone, on its own batches."
+            )
+    elif others and len(named) > 1:
+        other = next(name for name in given if name != others[0])
+        raise SettingError(
+            f"--model must be given once for a finished run; it names {others[0]} and {other}. `--seeds` audits "
+            "several seeds of a run; `heedful compare` compares audits."
+        )
+    elif (site or scope) and (others or not named):
+        option = "--site" if site else "--scope"
+        raise SettingError(f"{option} must be left out: it is for Hugging Face models, and --model names none.")
+    if len({model.name for model in named}) < len(named):
+        raise SettingError("--model must name different checkpoints; some are named twice.")
+    if named and named[0].kind == "run":
+        store_of(named[0]).check(named[0].name)
+    return named
 
 
 def _pooled(places: list[Path]) -> Path:
@@ -312,7 +353,7 @@ def _refuse_rankings(how: AuditSettings) -> None:
 
 def _note_sources(printed: "Output", stored: Sequence[Run]) -> list[str]:
     """Notes, now printed, on what stored runs make us read."""
-    from heedful.runs.sources import recorded_source
+    from heedful.subjects.opening import recorded_source
 
     notes = [note for run in stored if (note := recorded_source(run))]
     for note in notes:

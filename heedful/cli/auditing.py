@@ -2,16 +2,16 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import heedful
 from heedful.cli import command_options
-from heedful.cli.classifiers import explained_by
 from heedful.cli.progress import live_steps
 from heedful.errors import SettingError
 from heedful.report.audits import distinct_names
@@ -23,12 +23,13 @@ from heedful.store.store import read_verdict_file
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from heedful.auditing.prepared import PreparedAudit
     from heedful.cli.output import Output
     from heedful.jobs.planning import PlannedAudit
-    from heedful.jobs.request import AuditRequest, AuditSource, ClusterChoice
+    from heedful.jobs.request import ClusterChoice
     from heedful.report import AuditFiles
     from heedful.store.store import Store
+    from heedful.subjects.opening import NamedModel
+    from heedful.subjects.subject import Subject
 
 DRAWN_TEXTS = 10_000
 """Texts whose rows are in memory for the report; of more, so many at random are drawn."""
@@ -103,7 +104,7 @@ def training_names(planned: "Sequence[PlannedAudit]") -> dict[str, str]:
 def audit_on(
     console: "Console",
     store: "Store",
-    model: str,
+    model: "NamedModel",
     data: DataSettings | None,
     settings: AuditSettings,
     folder: Path,
@@ -116,29 +117,17 @@ def audit_on(
     Args:
         scores: a file of scores from outside.
     """
-    from heedful.auditing.prepared import prepare_audit
-    from heedful.jobs.audit_parts import request_of
-    from heedful.jobs.request import AuditSource, absolute
-    from heedful.jobs.work import load_data
-    from heedful.runs.other_data import load_for
-    from heedful.settings.comparison_models import ComparisonModels
-    from heedful.settings.data_folder import user_path
+    from heedful.subjects.opening import open_subject
 
-    trained = store.load(store.find(model))
-    dataset = load_data(trained.run)[1] if data is None else load_for(trained, data)
-    given = None if scores is None else user_path(scores, "--scores")
-    beside = ComparisonModels(reference=None if trained.run.reference is None else store.load(trained.run.reference))
-    source = AuditSource(data=data and absolute(data), scores="" if given is None else str(given.resolve()))
-    request = request_of(trained, dataset, settings, beside, given)
-    prepared = prepare_audit(trained, dataset, settings, beside, scores=given, device=device)
-    asked = [(request, source, prepared)]
-    return _audit_prepared(console, asked, {request.key: _name(trained.run)}, store, folder, device, cluster)[0]
+    subject = open_subject(model, store, device=device)
+    return _audit_subjects(console, [subject], {}, data, settings, store, folder, device, cluster, scores)[0]
 
 
 def audit_classifiers(
     console: "Console",
-    models: Sequence[str],
-    data: DataSettings,
+    store: "Store",
+    models: "Sequence[NamedModel]",
+    data: DataSettings | None,
     settings: AuditSettings,
     folder: Path,
     view: dict[str, str],
@@ -148,74 +137,86 @@ def audit_classifiers(
     """The folders of the audits of a Hugging Face classifier, or of several checkpoints of it.
 
     Args:
+        data: None: what fine-tuned ones were all trained on.
         view: site, scope and device.
         scores: a file of scores from outside.
     """
-    from heedful.auditing.prepared import prepare_audit
-    from heedful.jobs.audit_parts import request_of
-    from heedful.jobs.request import AuditSource, absolute
-    from heedful.runs.classifiers import absolute_name, load_texts, load_view
-    from heedful.settings.comparison_models import ComparisonModels
-    from heedful.settings.data_folder import user_path
-    from heedful.store.store import Store
+    from heedful.subjects.opening import open_subject
 
-    loaded = [load_view(name, **view) for name in models]
-    dataset = load_texts(data, models)
-    given = None if scores is None else user_path(scores, "--scores")
-    source = AuditSource(
-        data=absolute(data),
-        classifiers={model.key: absolute_name(name) for model, name in zip(loaded, models, strict=True)},
-        site=view["site"],
-        scope=view["scope"],
-        scores="" if given is None else str(given.resolve()),
-    )
-    asked, names = [], {}
-    for model in loaded:
-        beside = ComparisonModels(seeds=tuple(other for other in loaded if other is not model))
-        request = request_of(model, dataset, settings, beside, given)
-        prepared = prepare_audit(model, dataset, settings, beside, scores=given, device=view["device"])
-        asked.append((request, source, prepared))
-        names[request.key] = Path(model.classifier.name).name
-    return _audit_prepared(console, asked, names, Store(), folder, view["device"], cluster)
+    subjects = [open_subject(model, store, **view) for model in models]
+    known = [subject.own_data for subject in subjects]
+    if data is None and None in known:
+        unknown = models[known.index(None)].name
+        raise SettingError(f"DATA must be given with --model {unknown}: texts with the labels of that model.")
+    if data is None and len({own.fingerprint for own in known if own is not None}) > 1:
+        raise SettingError("DATA must be given: the models that --model names were trained on different data.")
+    at = {"site": view["site"], "scope": view["scope"]}
+    at["classifiers"] = {subject.key: model.absolute for subject, model in zip(subjects, models, strict=True)}
+    data = data or known[0]
+    return _audit_subjects(console, subjects, at, data, settings, store, folder, view["device"], cluster, scores)
 
 
 def audit_own(
-    console: "Console", name: str, settings: AuditSettings, folder: Path, device: str, cluster: "ClusterChoice"
+    console: "Console",
+    model: "NamedModel",
+    settings: AuditSettings,
+    folder: Path,
+    device: str,
+    cluster: "ClusterChoice",
 ) -> Path:
     """The folder of the audit of a model of the user's own, FILE.py:FUNCTION."""
-    from heedful.jobs.request import AuditSource
-    from heedful.runs.custom_models import absolute_own, load_custom
     from heedful.store.store import Store
+    from heedful.subjects.opening import open_subject
 
-    loaded = load_custom(name)
-    request, prepared = loaded.request(settings), loaded.prepare(settings, device)
-    asked = [(request, AuditSource(own=absolute_own(name)), prepared)]
-    return _audit_prepared(console, asked, {request.key: name}, Store(), folder, device, cluster)[0]
+    subject, at = open_subject(model, Store(), device=device), {"own": model.absolute}
+    return _audit_subjects(console, [subject], at, None, settings, Store(), folder, device, cluster)[0]
 
 
-def _audit_prepared(
+def _audit_subjects(
     console: "Console",
-    asked: "Sequence[tuple[AuditRequest, AuditSource, PreparedAudit]]",
-    names: Mapping[str, str],
+    subjects: "Sequence[Subject]",
+    at: dict[str, Any],
+    data: DataSettings | None,
+    settings: AuditSettings,
     store: "Store",
     folder: Path,
     device: str,
     cluster: "ClusterChoice",
+    scores: str | None = None,
 ) -> list[Path]:
-    """The folders of audits of models that are at hand.
+    """The folders of the audits of subjects that are at hand, each beside the others.
 
     Args:
-        names: what each audit is called, by its key.
+        at: where a worker finds them, as `AuditSource` says it.
+        data: None: their own.
+        scores: a file of scores from outside.
     """
+    from heedful.auditing.audit import prepare_audit
+    from heedful.jobs.audit_parts import request_of
     from heedful.jobs.auditing import AskedAudit, do_audits
+    from heedful.jobs.request import AuditSource, absolute
     from heedful.jobs.work import keep_ready
+    from heedful.settings.comparison_models import ComparisonModels
+    from heedful.settings.data_folder import user_path
+    from heedful.subjects.opening import load_texts
 
+    dataset = load_texts(subjects[0], data, subjects[1:])
+    given = None if scores is None else user_path(scores, "--scores")
+    source = AuditSource(data=data and absolute(data), scores="" if given is None else str(given.resolve()), **at)
+    asked = []
+    for subject in subjects:
+        beside = ComparisonModels(seeds=tuple(other for other in subjects if other is not subject))
+        request = request_of(subject, dataset, settings, beside, given)
+        asked.append((subject, request, prepare_audit(subject, dataset, settings, beside, scores=given)))
+    names = {
+        request.key: _name(subject.run) if subject.settings["run"] else subject.title for subject, request, _ in asked
+    }
     with live_steps(console, names) as (report, progress):
-        for request, source, prepared in asked:
+        for _, request, prepared in asked:
             keep_ready(request, device, prepared)
-            each = AskedAudit(request, source, prepared.subject.batches.words)
+            each = AskedAudit(request, source, prepared.texts.batches.words)
             do_audits([each], {}, store, folder, device=device, cluster=cluster, report=report, progress=progress)
-    return [folder / request.key for request, _, _ in asked]
+    return [folder / request.key for _, request, _ in asked]
 
 
 def _name(run: Run) -> str:
@@ -307,7 +308,7 @@ def print_answer(printed: "Output", answer: AuditOutput, *, with_details: bool =
             print_details(console, verdict)
         if with_details or asks_for_rankings(verdict):
             print_rankings(console, verdict)
-        if named := explained_by(verdict):
+        if named := _explained_by(verdict):
             console.print(f'Explain a text: heedful explain "TEXT" --model {named}', markup=False, soft_wrap=True)
     if with_details and len(answer.verdicts) > 1:
         print_models(console, compare_models(answer.audits()).table())
@@ -322,6 +323,16 @@ def _result(verdict: Verdict) -> str:
         return f"{len(verdict.lines)} tests, no answer"
     shown = answer.recommendation.sentence if answer.recommendation else ""
     return " ".join(part for part in (f"{answer.headline}.", answer.sentence, shown) if part)
+
+
+def _explained_by(verdict: Verdict) -> str:
+    """The options that name the audited model to `heedful explain`; empty for one of the user's own."""
+    if "classifier" not in verdict.settings:
+        return verdict.run if verdict.settings.get("run") else ""
+    options = [quote(str(verdict.settings.get("model", "")).split(", ")[0])]
+    usual = {"site": "last", "scope": "row"}
+    options += [f"--{name} {verdict.settings[name]}" for name in usual if verdict.settings.get(name) != usual[name]]
+    return " ".join(options)
 
 
 def _write_files(answer: AuditOutput, made_of: str, with_texts: bool) -> None:

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from heedful.auditing.audited_texts import batches_by_length, chosen_texts
 from heedful.data.batching import shards_of
 from heedful.errors import HeedfulError
 from heedful.jobs.audit_parts import AuditParts
@@ -14,6 +13,8 @@ from heedful.jobs.running import Job, Progress, Report, audit_job, do_here, jobs
 from heedful.jobs.work import dataset_of
 from heedful.settings import AuditSettings, Run
 from heedful.store.store import Store, audit_defect
+from heedful.subjects.finished_run import batches_by_length
+from heedful.subjects.subject import chosen_texts
 from heedful.types import Dataset
 
 FEW_WORDS = 200_000

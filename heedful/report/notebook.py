@@ -20,7 +20,7 @@ from heedful.verdict.answer_text import accuracy_text
 
 if TYPE_CHECKING:
     from heedful.auditing.audit import Audit
-    from heedful.auditing.explanation import Explanation
+    from heedful.explaining.explanation import Explanation
 
 STRONGEST = 0.55
 """Opacity of the color of the largest weight: black and white can both be read on it."""

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from heedful.auditing.explanation import Explanation
+from heedful.explaining.explanation import Explanation
 from heedful.report.explanations import (
     Row,
     Token,

@@ -11,7 +11,6 @@ from pydantic import BaseModel, TypeAdapter
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, Response
 
-from heedful.auditing.validation import first_line
 from heedful.errors import HeedfulError
 from heedful.server.actions import ACTIONS
 from heedful.server.contract import (
@@ -24,11 +23,12 @@ from heedful.server.contract import (
     TextRequest,
 )
 from heedful.server.picture import draw_picture
-from heedful.server.reading import ReadText
 from heedful.server.saved_page import STATIC, save_page
 from heedful.server.security import REPORT_POLICY, Guard, refused
 from heedful.server.served import ModelGone, ServedModel
 from heedful.server.text_state import decode, state_of
+from heedful.subjects.checks import first_line
+from heedful.subjects.read_text import ReadText
 
 log = logging.getLogger(__name__)
 

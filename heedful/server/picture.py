@@ -8,8 +8,8 @@ import polars as pl
 from heedful.report.drawing import COLORS, STRONG
 from heedful.report.figure import Figure, to_png, to_svg
 from heedful.server.contract import PictureFormat
-from heedful.server.reading import ReadText
 from heedful.server.text_state import prediction_change
+from heedful.subjects.read_text import ReadText
 
 WIDTH = 640
 LETTER, GAP, LINE = 7.4, 12.0, 26.0

@@ -13,9 +13,9 @@ from heedful import __version__
 from heedful.errors import DataError
 from heedful.report.heat_map import embedded_json
 from heedful.server.contract import ModelInfo, SavedPage
-from heedful.server.reading import ReadText
 from heedful.server.text_state import state_of
 from heedful.settings import AuditSettings
+from heedful.subjects.read_text import ReadText
 
 STATIC = Path(__file__).parent / "static"
 MODULES = (

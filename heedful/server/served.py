@@ -4,6 +4,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import chain, zip_longest
 from pathlib import Path
 from threading import Lock, RLock
@@ -12,26 +13,19 @@ from typing import Any
 import polars as pl
 import torch
 
-from heedful.auditing.explain import described_model
-from heedful.auditing.guidance import guidance_of, settings_of
 from heedful.data import DATASETS
-from heedful.data import load as load_dataset
 from heedful.data.sources.named import named_sets
 from heedful.errors import HeedfulError, SettingError, StoreError
-from heedful.models.hugging_face.attention_view import TransformerModel
+from heedful.explaining.guidance import guidance_of, settings_of
 from heedful.report.audits import AuditFiles
 from heedful.report.pooled import audited_model
-from heedful.runs.classifiers import CONFIGURATION, is_classifier, load_view, run_of
 from heedful.schema import Verdict
 from heedful.server.actions import ACTIONS
-from heedful.server.classifier_reader import ClassifierReader
-from heedful.server.contract import AuditStrip, BatteryLine, ExampleText, ModelInfo
-from heedful.server.reading import Reader, ReadText, written
-from heedful.server.run_reader import RunReader
-from heedful.settings import Run, key_of
-from heedful.store.run_file import RUN_FILE
-from heedful.store.store import Store, find_finetuned, is_finetuned
-from heedful.training.trained import Trained
+from heedful.server.contract import MOST_WORDS, AuditStrip, BatteryLine, ExampleText, ModelInfo
+from heedful.store.store import Store
+from heedful.subjects.opening import load_texts, open_subject
+from heedful.subjects.read_text import Reader, ReadText, written
+from heedful.subjects.subject import Subject
 from heedful.types import Dataset, Example, LinearModel
 from heedful.verdict.answer_text import QUESTION
 
@@ -79,23 +73,19 @@ def examples_of_audit(audit: AuditFiles) -> list[ExampleText]:
     return _chosen(texts)
 
 
-def examples_of_data(run: Run) -> list[ExampleText]:
-    """Texts of the run's test split; none where the data is not at hand, or changed.
+def examples_of_data(subject: Subject) -> list[ExampleText]:
+    """Texts of the test split that the model was trained with; none where the data is not at hand, or changed.
 
     Only what Heedful generates, or has under a name, is read: a run may come from strangers, and what it names with it.
     """
-    dataset = _own_data(run)
-    return [] if dataset is None else _chosen(_texts(dataset.test, dataset.labels))
-
-
-def _own_data(run: Run) -> Dataset | None:
-    if run.data.source not in DATASETS and run.data.source not in named_sets():
-        return None
+    data = subject.own_data
+    if data is None or (data.source not in DATASETS and data.source not in named_sets()):
+        return []
     try:
-        dataset = load_dataset(run.data, run.text, sentences=run.reads_sentences)
+        dataset = load_texts(subject)
     except (HeedfulError, OSError):
-        return None
-    return dataset if run.data.fingerprint in ("", dataset.fingerprint) else None
+        return []
+    return _chosen(_texts(dataset.test, dataset.labels)) if isinstance(dataset, Dataset) else []
 
 
 def _texts(examples: Sequence[Example], labels: Sequence[str]) -> Iterable[ExampleText]:
@@ -214,105 +204,54 @@ def load_served(
     """
     store, served = Store(runs), []
     for name in names:
-        if not name.strip():
-            raise SettingError(f"MODEL must be the key of a finished run or a Hugging Face model; it was '{name}'.")
-        served.append(_load(name, store, Path(audits), device))
+        served.append(serve_subject(open_subject(name, store, device=device), Path(audits)))
         if served[-1].info.id in {other.info.id for other in served[:-1]}:
             raise SettingError(f"MODEL must name each model once; '{name}' is named twice.")
     return _with_own_names(served)
 
 
-def _load(name: str, store: Store, audits: Path, device: str) -> ServedModel:
-    # A key comes first: a folder of the same name is given as ./NAME.
-    is_key = store.has_prefix(name)
-    if is_key and is_finetuned(store, name):
-        return serve_classifier(str(find_finetuned(store, name).folder), audits=audits, device=device)
-    if not is_key and is_classifier(name):
-        return serve_classifier(name, audits=audits, device=device)
-    trained = store.load(store.find(name))
-    run = trained.run
-    imposes = run.network.attention == "frozen" and run.reference is not None
-    reference = store.load(run.reference) if imposes and run.reference else None
-    folder = store.folder / key_of(run)
-    return serve_run(trained, folder=folder, audits=audits, device=device, reference=reference)
-
-
-def serve_run(
-    trained: Trained,
-    *,
-    folder: Path | None = None,
-    audits: Path | None = None,
-    device: str = "cpu",
-    reference: Trained | None = None,
-) -> ServedModel:
-    """A finished run, ready to be served.
+def serve_subject(subject: Subject, audits: Path | None = None) -> ServedModel:
+    """A subject, ready to be served; once its files are gone, it is served no longer.
 
     Args:
-        folder: where it is stored: once that is gone, it is served no longer.
         audits: where its audit may be.
-        reference: the run whose attention it imposes.
     """
-    reader, key = RunReader(trained, device=device, reference=reference), key_of(trained.run)
-    audit = None if audits is None else audited_model(audits, key)
-    is_linear = isinstance(reader.model, LinearModel)
+    if not subject.reads_text:
+        raise SettingError(f"MODEL must be one that reads texts; only you can number the tokens of {subject.name}.")
+    audit = None if audits is None else audited_model(audits, subject.key)
+    labels = tuple(subject.labels if audit is None else audit.verdict.labels)
+    is_linear = isinstance(subject.model, LinearModel)
     traits = {
-        "id": key,
-        "labels": trained.labels,
-        "is_linear": is_linear,
-        "is_hierarchical": trained.run.network.encoder == "hierarchical",
-        "has_query": reader.has_query,
-        "solver": ("exact" if len(trained.labels) == 2 else "bound") if is_linear else "search",
-    }
-    examples = _examples(audit, trained.run)
-    return ServedModel(
-        _info(described_model(trained), traits, audit, examples),
-        reader,
-        audit=audit,
-        marks=_marks(examples),
-        problem=lambda: _missing(folder, RUN_FILE, "run"),
-    )
-
-
-def serve_classifier(name: str, *, audits: Path | None = None, device: str = "cpu") -> ServedModel:
-    """A Hugging Face classifier, ready to be served."""
-    model = load_view(name, device=device)
-    place = Path(name).expanduser()
-    folder = place if (place / CONFIGURATION).is_file() else None
-    return serve_view(model, run=run_of(name), folder=folder, audits=audits)
-
-
-def serve_view(
-    model: TransformerModel, *, run: Run | None = None, folder: Path | None = None, audits: Path | None = None
-) -> ServedModel:
-    """A view of a Hugging Face classifier, ready to be served.
-
-    Args:
-        run: the settings that it was fine-tuned with, where it was by Heedful.
-    """
-    audit = None if audits is None else audited_model(audits, model.key)
-    labels = model.classifier.labels if audit is None else audit.verdict.labels
-    has_query = run is not None and run.data.query is not None
-    traits = {
-        "id": model.key,
+        "id": subject.key,
         "labels": labels,
-        "is_linear": False,
-        "is_hierarchical": False,
-        "has_query": has_query,
-        "solver": "search",
+        "is_linear": is_linear,
+        "is_hierarchical": subject.item == "sentence",
+        "has_query": subject.reads_query,
+        "solver": ("exact" if len(labels) == 2 else "bound") if is_linear else "search",
     }
-    examples = _examples(audit, run)
+    examples = ([] if audit is None else examples_of_audit(audit)) or examples_of_data(subject)
+
+    def problem() -> str:
+        if subject.file is None or subject.file.is_file():
+            return ""
+        kind, folder = "run" if subject.site is None else "model", subject.file.parent
+        return (
+            f"the {kind} {folder.name} is no longer in {folder.parent}/: it was deleted or moved. Restart `heedful "
+            "serve`."
+        )
+
     return ServedModel(
-        _info(described_model(model), traits, audit, examples),
-        ClassifierReader(model, tuple(labels), has_query=has_query),
+        _info(subject.facts, traits, audit, examples),
+        partial(subject.read, labels=labels, most=MOST_WORDS),
         audit=audit,
-        marks=_marks(examples),
-        problem=lambda: _missing(folder, CONFIGURATION, "model"),
-        most_texts=TRANSFORMER_TEXTS,
+        marks={(each.text, each.query): tuple(each.marks) for each in examples if each.marks is not None},
+        problem=problem,
+        most_texts=MOST_TEXTS if subject.site is None else TRANSFORMER_TEXTS,
     )
 
 
 def _info(
-    about: dict[str, str], traits: dict[str, Any], audit: AuditFiles | None, examples: list[ExampleText]
+    about: Mapping[str, str], traits: dict[str, Any], audit: AuditFiles | None, examples: list[ExampleText]
 ) -> ModelInfo:
     """What the page knows of the model; its name may be made longer where another has the same."""
     named = Path(about["Model"]).name if "/" in about["Model"] else about["Model"]
@@ -336,21 +275,3 @@ def _with_own_names(served: list[ServedModel]) -> list[ServedModel]:
             apart = ", ".join(part for part in (model.info.about.get("Data", ""), model.info.id[:6]) if part)
             model.info = ModelInfo.model_validate({**dict(model.info), "name": f"{model.info.name} ({apart})"})
     return served
-
-
-def _examples(audit: AuditFiles | None, run: Run | None) -> list[ExampleText]:
-    examples = [] if audit is None else examples_of_audit(audit)
-    return examples or ([] if run is None else examples_of_data(run))
-
-
-def _marks(examples: Sequence[ExampleText]) -> dict[tuple[str, str], tuple[int, ...]]:
-    return {(each.text, each.query): tuple(each.marks) for each in examples if each.marks is not None}
-
-
-def _missing(folder: Path | None, name: str, kind: str) -> str:
-    """Why a model is served no longer; empty where its folder is still there."""
-    if folder is None or (folder / name).is_file():
-        return ""
-    return (
-        f"the {kind} {folder.name} is no longer in {folder.parent}/: it was deleted or moved. Restart `heedful serve`."
-    )

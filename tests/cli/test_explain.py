@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from heedful.__main__ import main
-from heedful.auditing.audit import audit
 from heedful.cli import app
+from heedful.report.loading import audit
 from heedful.schema import TextOutcome
 from heedful.settings import key_of
 from heedful.store.store import Store, save_audit

@@ -11,7 +11,6 @@ import pytest
 import torch
 from rich.console import Console
 
-from heedful.auditing.audit import audit
 from heedful.cli.auditing import tells_what_is_kept
 from heedful.data import batching
 from heedful.jobs import audit_parts
@@ -19,6 +18,7 @@ from heedful.jobs.audit_parts import REST, AuditParts, request_of
 from heedful.jobs.planning import adversary_of, without_attention
 from heedful.jobs.work import load_data
 from heedful.report import read_audit
+from heedful.report.loading import audit
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TrainingSettings, key_of
 from heedful.settings.comparison_models import ComparisonModels
 from heedful.settings.validation import update_settings

@@ -7,16 +7,16 @@ from itertools import accumulate, combinations
 import numpy as np
 import pytest
 import torch
-from support.custom_models import BagOfWords
 
 from heedful.attribution.subset_reader import SubsetReader
-from heedful.auditing.subject import float64_eval_copy
 from heedful.data.batching import collate, encode_split
 from heedful.measures.outcome import TextToJudge, judge_texts
 from heedful.models.trace import trace
 from heedful.settings.run_and_audit import OutcomeSettings
+from heedful.subjects.subject import float64_eval_copy
 from heedful.training.loop import train
 from heedful.types import Batch, Dataset, Example
+from support.custom_models import BagOfWords
 from support.runs import changed
 
 POLAR = (("bad", "poor", "dull"), ("good", "fine", "bright"))

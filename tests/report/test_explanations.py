@@ -13,10 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import heedful
-from heedful.auditing.audit import audit
-from heedful.auditing.explain import explain_texts
-from heedful.auditing.explanation import SmallestSet
 from heedful.errors import SettingError
+from heedful.explaining.explanation import SmallestSet
 from heedful.report.explanations import (
     UNSAFE,
     Explanations,
@@ -32,6 +30,8 @@ from heedful.report.explanations import (
     rows_of,
     sentences_of,
 )
+from heedful.report.explanations import explain as explain_texts
+from heedful.report.loading import audit
 from heedful.schema import TextOutcome
 from heedful.verdict.outcome_text import BADGES, outcome_sentences
 from support.audits import QUICK

@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 from starlette.testclient import TestClient
 
-from heedful.auditing.audit import audit
 from heedful.errors import SettingError, StoreError
 from heedful.report import page
 from heedful.report.audits import AuditFiles
 from heedful.report.explanations import explain
+from heedful.report.loading import audit
 from heedful.schema import (
     EXAMPLES,
     ROWS,
@@ -257,7 +257,8 @@ def test_a_text_of_the_audit_has_the_outcome_of_the_audit(load, keys):
             own = outcomes_of(read, audited.settings)
         assert own == {row["ranking"]: TextOutcome.model_validate(row) for row in rows.iter_rows(named=True)}
         assert (
-            explain(audited._reader.trained, texts[number], audit=audited.audit.verdict)[0].outcome == own["attention"]
+            explain(audited._reader.func.__self__, texts[number], audit=audited.audit.verdict)[0].outcome
+            == own["attention"]
         )
 
 

@@ -10,10 +10,10 @@ from typing import TypeVar
 import polars as pl
 import torch
 
-from heedful.auditing.audit import audit
 from heedful.jobs.planning import adversary_of
 from heedful.papers.claim_rule import decide
 from heedful.papers.reproduction import Cell, Results, Study, StudyRun
+from heedful.report.loading import audit
 from heedful.settings import AuditSettings, Run
 from heedful.settings.comparison_models import ComparisonModels
 from heedful.settings.validation import update_settings

@@ -13,8 +13,8 @@ from heedful.errors import DataError
 from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.server.contract import Action as Name
 from heedful.server.contract import ActionInfo, ActionResult, ActOptions, Solver
-from heedful.server.reading import Reader, ReadText
 from heedful.server.text_state import PredictionChange, divergence, prediction_change
+from heedful.subjects.read_text import Reader, ReadText
 
 JAIN_WALLACE = "Jain & Wallace 2019, Attention is not Explanation"
 SERRANO_SMITH = "Serrano & Smith 2019, Is Attention Interpretable?"
