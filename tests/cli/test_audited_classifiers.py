@@ -97,7 +97,7 @@ def test_texts_are_explained(heedful):
     ("arguments", "message"),
     [
         (["--model", "./my-bert-0"], "DATA must be given with --model ./my-bert-0"),
-        (["my.csv", *COLUMNS, "--model", "./none"], "there is no folder ./none"),
+        (["my.csv", *COLUMNS, "--model", "./none"], "there is no model './none'"),
         (["my.csv", *COLUMNS, "--model", "./my-bert-0", "--site", "layer:9"], "must name a layer from 0 to 1"),
         (["my.csv", *COLUMNS, "--model", "./my-bert-0", "--scope", "rows"], "unknown scope 'rows'"),
         (["my.csv", *COLUMNS, "--model", "./my-bert-0", "--model", "./my-bert-0"], "some are named twice"),

@@ -4,7 +4,6 @@ import json
 import shlex
 
 import pytest
-from heedful.runs import finetuned as finetuned_runs
 from typer.testing import CliRunner
 
 from heedful.cli import app
@@ -15,6 +14,7 @@ from heedful.jobs.request import AuditRequest
 from heedful.jobs.result_table import Durations
 from heedful.jobs.sweep_file import expand_grid
 from heedful.jobs.work import audit_run, ensure, ensure_finetuned, load_data, train_run
+from heedful.runs import finetuned as finetuned_runs
 from heedful.settings import AuditSettings, DataSettings, FinetuneSettings, Run, TrainingSettings, key_of
 from heedful.settings.validation import update_settings
 from heedful.store.folders import files_in, write_files

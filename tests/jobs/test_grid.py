@@ -3,12 +3,12 @@
 import time
 
 import pytest
-from heedful.runs import grid
 
 from heedful.errors import DataError, SettingError, StoreError
 from heedful.jobs.planning import RunWithBase, audits_of, resolve, unique_runs
 from heedful.jobs.sweep_file import audit_settings, expand_grid, read_grid, read_sweep
 from heedful.jobs.work import ensure, load_data
+from heedful.runs import grid
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, key_of
 from heedful.settings.validation import update_settings
 from heedful.store.store import Store

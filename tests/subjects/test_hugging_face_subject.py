@@ -128,3 +128,9 @@ def test_models_that_cut_texts_otherwise_are_not_compared(model):
     beside = heedful.ComparisonModels(seeds=(Longer(model),))
     with pytest.raises(SettingError, match="must cut texts into the same words"):
         heedful.audit(model, make_dataset(), AuditSettings(tests=("uniform",)), beside)
+
+
+def test_other_sites_scopes_and_weights_are_other_audits(model):
+    views = (model, model.at("rollout"), model.at("last", "all-rows"))
+    assert len({HuggingFaceSubject(view).key for view in views}) == 3
+    assert HuggingFaceSubject(model).key == HuggingFaceSubject(model.at("last")).key
