@@ -17,8 +17,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import torch
-from heedful.subjects.hugging_face_subject import HuggingFaceSubject
-from heedful.runs.classifiers import load_texts, load_view
 from rich.console import Console
 from rich.table import Table
 
@@ -29,6 +27,8 @@ from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.models.hugging_face.network import Inputs
 from heedful.models.trace import trace
 from heedful.settings import AuditSettings, DataSettings
+from heedful.subjects.hugging_face_subject import HuggingFaceSubject
+from heedful.subjects.opening import load_texts, open_subject
 from heedful.types import Batch, Dataset
 
 LONG = 100
@@ -175,7 +175,7 @@ def interpreto_occlusion(model: TransformerModel, subject) -> Callable[[], objec
     except ImportError:
         return None
     classifier = model.classifier
-    texts = [subject.examples[number].text for number in subject.texts]
+    texts = [subject.examples[number].text for number in subject.numbers]
     explainer = Occlusion(classifier.untouched, classifier.reader.tokenizer, granularity=Granularity.WORD)
     return lambda: [explainer(text) for text in texts]
 
@@ -203,10 +203,11 @@ def main() -> None:
         sys.exit(
             "Name the folder of a Hugging Face classifier: python benchmarks/transformers.py FOLDER [DATA] [TEXTS]"
         )
-    model, dataset, count = load_view(folder), load_texts(DataSettings(source=source)), int(texts)
+    subject, count = open_subject(folder), int(texts)
+    model, dataset = subject.opened, load_texts(subject, DataSettings(source=source))
     times, passing = shares(model, dataset, count)
     print_shares(times, passing, count)
-    heads = seconds(lambda: heads_of(model, dataset, AuditSettings()))
+    heads = seconds(lambda: heads_of(subject, dataset, AuditSettings()))
     console.print(f"The picture of all heads: {heads:.0f} s, {heads * count / passing:,.0f} forward passes of a text.")
     table = Table("question", "beside", "ours, s", "theirs, s", "ratio", title=f"{min(count, 20)} texts")
     for question, rival, own, other in peers(model, dataset, min(count, 20)):

@@ -241,11 +241,11 @@ def audit(
 
 def _models_named(arguments: dict[str, Any], store: "Store") -> "list[NamedModel]":
     """What --model names: a finished run, a model of the user's own, or checkpoints of a Hugging Face classifier."""
+    from heedful.subjects.opening import find_model, store_of
+
     given, site, scope = arguments["model"] or [], arguments["site"], arguments["scope"]
     named = []
     if given:
-        from heedful.subjects.opening import find_model, store_of
-
         named = [find_model(name, store) for name in given]
     others = [name for name, model in zip(given, named, strict=True) if model.kind != "classifier"]
     if site or scope:

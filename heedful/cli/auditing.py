@@ -143,15 +143,17 @@ def audit_classifiers(
     """
     from heedful.subjects.opening import open_subject
 
-    subjects = [open_subject(model, store, **view) for model in models]
+    subjects = [
+        open_subject(model, store, site=view["site"], scope=view["scope"], device=view["device"]) for model in models
+    ]
     known = [subject.own_data for subject in subjects]
     if data is None and None in known:
         unknown = models[known.index(None)].name
         raise SettingError(f"DATA must be given with --model {unknown}: texts with the labels of that model.")
     if data is None and len({own.fingerprint for own in known if own is not None}) > 1:
         raise SettingError("DATA must be given: the models that --model names were trained on different data.")
-    at = {"site": view["site"], "scope": view["scope"]}
-    at["classifiers"] = {subject.key: model.absolute for subject, model in zip(subjects, models, strict=True)}
+    places = {subject.key: model.absolute for subject, model in zip(subjects, models, strict=True)}
+    at = {"site": view["site"], "scope": view["scope"], "classifiers": places}
     data = data or known[0]
     return _audit_subjects(console, subjects, at, data, settings, store, folder, view["device"], cluster, scores)
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch import Tensor, nn
@@ -128,6 +128,12 @@ class CustomSubject(Subject):
             is_own=True,
             counted_on=AUDITED,
         )
+
+    def _refuse(self, *given: Any, **options: Any) -> NoReturn:
+        """Texts are refused: only the user can number their tokens."""
+        raise SettingError(f"MODEL must be one that reads texts: only you can number the tokens of {self.title}.")
+
+    spans = describe = batch_of = _refuse
 
     def read_all(self, texts: Texts, labels: Sequence[str] = ()) -> tuple[SubjectTexts, Mapping[int, DescribedText]]:
         """Batches that are to be explained, and what is known of each text by its number."""

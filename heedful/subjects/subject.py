@@ -130,7 +130,7 @@ class Subject(Protocol):
 
     def spans(self, text: str) -> tuple[Span, ...]:
         """Where the words of a text are."""
-        raise SettingError(f"MODEL must be one that reads texts: only you can number the tokens of {self.title}.")
+        ...
 
     def describe(self, text: str, query: str = "", number: int = 1) -> DescribedText:
         """The text as the subject cuts it, and what the reader of its explanation should know.
@@ -138,11 +138,11 @@ class Subject(Protocol):
         Args:
             number: of the text, counted from 1, for errors.
         """
-        raise NotImplementedError
+        ...
 
     def batch_of(self, described: DescribedText) -> tuple[Model, Context, Batch]:
         """A copy of the model to be measured, what it knows, and the text as a batch."""
-        raise NotImplementedError
+        ...
 
     def scores_on(self, data: Dataset, split: str) -> Mapping[str, float] | None:
         """How well it predicts the labels of that data, where that was stored when it was trained."""
