@@ -25,12 +25,11 @@ from heedful.battery.evidence import Evidence
 from heedful.data.sampling import random_order
 from heedful.measures.outcome import JudgedText, TextToJudge, effect_of, is_moved, judge_texts
 from heedful.models.attention_model import is_own
-from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.schema import OUTCOMES, Removal, TextOutcome, updated
 from heedful.settings import AuditSettings, OutcomeSettings
 from heedful.settings.validation import update_settings
 from heedful.subjects.subject import SubjectTexts
-from heedful.types import LinearModel
+from heedful.types import LinearModel, MultiHeadModel
 
 BY_WORD = ("leave_one_out", "alone", "effect")
 """Rankings whose scores come from removing single words."""
@@ -285,7 +284,7 @@ def text_outcomes(
 
 def can_impose(model: object) -> bool:
     """Whether other attention can be imposed on just what the classifier reads."""
-    return not isinstance(model, TransformerModel) or model.is_cheap
+    return not isinstance(model, MultiHeadModel) or model.is_cheap
 
 
 @torch.no_grad()
@@ -310,8 +309,8 @@ def moved_information(evidence: Evidence, judged: Judged, settings: OutcomeSetti
 def empty_probabilities(evidence: Evidence) -> Float[ndarray, "batch classes"]:
     """What the model predicts with no words left; NaN if it has no such prediction."""
     model, trace = evidence.model, evidence.trace
-    if isinstance(model, TransformerModel):
-        logits = model.wordless_logits(trace.batch)
+    if (wordless := getattr(model, "wordless_logits", None)) is not None:
+        logits = wordless(trace.batch)
     elif isinstance(model, LinearModel):
         logits = model.empty_logits(trace.encoded)
     elif is_own(model):
