@@ -48,8 +48,8 @@ from heedful.verdict.scoring import columns_of
 NOT_IMPOSED = "Attention at this site and scope is not imposed on the row that the classifier reads alone."
 
 Report = Callable[[int, int], None]
-Scores = Mapping[str, object] | str | Path
-"""Scores from outside: by name a path, a data frame, a dict by text or a row a text; or a file of any names."""
+Scores = Mapping[str, Mapping[str, object]] | pl.DataFrame | str | Path
+"""Scores from outside: a table as a path or a data frame, or a dict by name and then by text."""
 
 
 @dataclass(frozen=True, repr=False)

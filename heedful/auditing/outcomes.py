@@ -24,12 +24,13 @@ from heedful.auditing.replacing import draw_replacements
 from heedful.battery.evidence import Evidence
 from heedful.data.sampling import random_order
 from heedful.measures.outcome import JudgedText, TextToJudge, effect_of, is_moved, judge_texts
+from heedful.models.abilities import several_heads
 from heedful.models.attention_model import is_own
 from heedful.schema import OUTCOMES, Removal, TextOutcome, updated
 from heedful.settings import AuditSettings, OutcomeSettings
 from heedful.settings.validation import update_settings
 from heedful.subjects.subject import SubjectTexts
-from heedful.types import LinearModel, MultiHeadModel
+from heedful.types import LinearModel
 
 BY_WORD = ("leave_one_out", "alone", "effect")
 """Rankings whose scores come from removing single words."""
@@ -284,7 +285,8 @@ def text_outcomes(
 
 def can_impose(model: object) -> bool:
     """Whether other attention can be imposed on just what the classifier reads."""
-    return not isinstance(model, MultiHeadModel) or model.is_cheap
+    heads = several_heads(model)
+    return heads is None or heads.is_cheap
 
 
 @torch.no_grad()
@@ -309,8 +311,8 @@ def moved_information(evidence: Evidence, judged: Judged, settings: OutcomeSetti
 def empty_probabilities(evidence: Evidence) -> Float[ndarray, "batch classes"]:
     """What the model predicts with no words left; NaN if it has no such prediction."""
     model, trace = evidence.model, evidence.trace
-    if (wordless := getattr(model, "wordless_logits", None)) is not None:
-        logits = wordless(trace.batch)
+    if (heads := several_heads(model)) is not None:
+        logits = heads.wordless_logits(trace.batch)
     elif isinstance(model, LinearModel):
         logits = model.empty_logits(trace.encoded)
     elif is_own(model):

@@ -1,6 +1,6 @@
 """Trained models on sets whose deciding words are known: honest ones, and ones trained to hide these words."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import nan
@@ -10,6 +10,7 @@ import polars as pl
 import torch
 
 from heedful.auditing.rows import outcomes_alone
+from heedful.calibration.suite import done
 from heedful.data import load
 from heedful.schema import AuditAnswer
 from heedful.settings import AuditSettings, Run
@@ -105,21 +106,12 @@ def calibrate_trained(
         report: called after each seed, in any order.
     """
     results = []
-    for result in _done([(model, seed) for model in models for seed in range(seeds)], client):
+    jobs = [(model, seed) for model in models for seed in range(seeds)]
+    for result in done(train_and_judge, jobs, client):
         results.append(result)
         if report:
             report(result)
     return trained_rows(results)
-
-
-def _done(jobs: Sequence[tuple[TrainedModel, int]], client: "Client | None") -> Iterator[TrainedResult]:
-    if client is None:
-        yield from (train_and_judge(*job) for job in jobs)
-        return
-    from distributed import as_completed
-
-    for future in as_completed([client.submit(train_and_judge, *job, pure=False) for job in jobs], loop=client.loop):
-        yield future.result()
 
 
 def trained_rows(results: Sequence[TrainedResult]) -> list[TrainedRow]:

@@ -1,6 +1,7 @@
 """`heedful data`: look at data before training on it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from math import isnan
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,27 +15,24 @@ from heedful.formatting import format_number
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
-    from heedful.battery.word_substitution import Pair
     from heedful.cli.progress import Bars
-    from heedful.data.fetching import Recipe
-    from heedful.data.fetching.download import Report
+    from heedful.data.fetch import Report
     from heedful.data.summary import Summary
-    from heedful.settings import Run
 
 app = typer.Typer(help="Describe, check and fetch data.", no_args_is_help=True)
-
-
-def _fetchable(incomplete: str) -> list[tuple[str, str]]:
-    """What the shell offers to complete."""
-    from heedful.data.fetching import RECIPES
-
-    return [(name, recipe.title) for name, recipe in RECIPES.items() if name.startswith(incomplete)]
-
 
 MOST_LABELS = 30
 MOST_WORDS = 60
 """How many labels the class balance lists, and how many words of a text are shown."""
+
+
+def _fetchable(incomplete: str) -> list[tuple[str, str]]:
+    """What the shell offers to complete."""
+    from heedful.data.public_sets import PUBLIC_SETS
+
+    return [(name, public.title) for name, public in PUBLIC_SETS.items() if name.startswith(incomplete)]
 
 
 @app.command()
@@ -48,15 +46,14 @@ def describe(
     show: Annotated[int, typer.Option(min=0, help="Texts to show of each label.")] = 1,
 ) -> None:
     """Show class balance, lengths and duplicates of DATA, what would be dropped, and texts as a model reads them."""
-    from heedful.data import labelled_texts
-    from heedful.data.summary import summarize
-
     out = output()
-    run = _run(data, text, label, query, settings, rationale)
-    summary = summarize(labelled_texts(run.data, run.text), run.data, run.text)
+    summary = _summary({"data": data, "text": text, "label": label, "query": query, "rationale": rationale}, settings)
     _print_balance(out.console, summary)
     _print_splits(out.console, summary)
-    _print_dropped(out.console, summary)
+    if not summary.dropped:
+        out.console.print("No row would be dropped.")
+    for lost in summary.dropped:
+        out.console.print(f"dropped from {lost.where}: {lost.count:,} {lost.what}", markup=False)
     for note in summary.dataset.notes:
         if note not in map(str, summary.dropped):
             out.note(note)
@@ -75,12 +72,8 @@ def check(
     settings: command_options.Set = None,
 ) -> None:
     """Read all of DATA; exit 0 if it can be trained on, and 2 with the first reason why not."""
-    from heedful.data import labelled_texts
-    from heedful.data.summary import summarize
-
     out = output()
-    run = _run(data, text, label, query, settings, rationale)
-    summary = summarize(labelled_texts(run.data, run.text), run.data, run.text)
+    summary = _summary({"data": data, "text": text, "label": label, "query": query, "rationale": rationale}, settings)
     dataset = summary.dataset
     for note in dataset.notes:
         out.note(note)
@@ -103,6 +96,8 @@ def synonyms(
     seed: Annotated[int, typer.Option(help="Random seed of the words that are listed.")] = 0,
 ) -> None:
     """List random words of DATA and the synonyms that an audit would put in their place."""
+    from rich.markup import escape
+
     from heedful.battery.word_substitution import drawn_pairs
     from heedful.data import load
     from heedful.data.synonyms import MIN_SIMILARITY, Kind, find_synonyms
@@ -111,22 +106,25 @@ def synonyms(
 
     out = output()
     known: dict[str, Kind] = {name: name for name in MIN_SIMILARITY}
-    run = _run(data, text, label, query, settings)
+    run = make_run({"data": data, "text": text, "label": label, "query": query}, settings)
     dataset = load(run.data, run.text)
     words = learn_vocabulary(WordTokenizer.from_settings(run.text), dataset.train, run.text.min_count)
     chosen = find_synonyms(words.words, lookup("kind", kind, known), vectors or "", min_similarity)
     drawn = drawn_pairs(dataset.test, words, chosen, seed)
-    _print_pairs(out.console, drawn[:pairs])
+    rows, listed = [], []
+    for number, pair in enumerate(drawn[:pairs], start=1):
+        synonym = pair.synonym
+        context = f"{escape(pair.before)} [bold]\\[{escape(pair.word)}][/bold] {escape(pair.after)}".strip()
+        cosine = "" if isnan(synonym.cosine) else f"{synonym.cosine:.2f}"
+        rows.append((str(number), context, escape(synonym.word), f"{synonym.similarity:.2f}", cosine))
+        listed.append({**asdict(synonym), "word": pair.word, "synonym": synonym.word})
+    out.console.print(_table(("", "text", "synonym", "similarity", "cosine"), rows, box=None))
     share = len(drawn) / max(1, len(dataset.test))
     summary = (
         f"{len(chosen.pairs)} of the {words.size} words of the vocabulary have a synonym in it; "
         f"{share:.0%} of the {len(dataset.test)} test texts have a word to replace."
     )
     out.console.print(f"{chosen.source}\n{summary}", markup=False, soft_wrap=True)
-    listed = [
-        {"word": p.word, "synonym": p.synonym.word, "similarity": p.synonym.similarity, "cosine": p.synonym.cosine}
-        for p in drawn[:pairs]
-    ]
     facts = {"source": chosen.source, "words": words.size, "with_synonym": len(chosen.pairs), "share_of_texts": share}
     out.end({**facts, "pairs": listed}, summary)
 
@@ -139,71 +137,75 @@ def fetch(
     ] = None,
 ) -> None:
     """Get public data sets into the data folder: HEEDFUL_DATA, or heedful/data in the user's cache."""
-    from heedful.data.fetching import RECIPES
-    from heedful.data.fetching.fetch import fetch_set, has_set
+    from heedful.data.fetch import fetch_set
+    from heedful.data.public_sets import PUBLIC_SETS
+    from heedful.data.sources.files import has_set
     from heedful.errors import lookup
     from heedful.settings.data_folder import data_path
 
-    out = output()
+    out, known = output(), PUBLIC_SETS
     if not names:
-        there = {name: has_set(data_path() / name) for name in RECIPES}
-        _print_fetchable(out.console, RECIPES, there)
-        listed = {name: {"title": RECIPES[name].title, "terms": RECIPES[name].terms} for name in RECIPES}
-        sets = [{"name": name, **listed[name], "is_there": there[name]} for name in RECIPES]
-        out.end({"folder": str(data_path()), "sets": sets}, "\n".join(RECIPES))
+        there = {name: has_set(data_path() / name) for name in known}
+        rows = [(name, public.title, "yes" if there[name] else "") for name, public in known.items()]
+        out.console.print(_table(("name", "what it is", "here"), rows))
+        sets = [{"name": n, "title": p.title, "terms": p.terms, "is_there": there[n]} for n, p in known.items()]
+        out.end({"folder": str(data_path()), "sets": sets}, "\n".join(known))
         return
-    recipes = {name: lookup("data set to fetch", name, RECIPES) for name in names}
-    fetched = []
+    wanted = {name: lookup("data set to fetch", name, known) for name in names}
     with progress_bar(out.progress) as bar:
-        for name, recipe in recipes.items():
-            fetched.append(fetch_set(name, recipe, _download_reporter(bar, name)))
+        fetched = [fetch_set(name, public, _download_reporter(bar, name)) for name, public in wanted.items()]
     for done in fetched:
-        recipe = recipes[done.name]
+        public = wanted[done.name]
         was_there = " (it was there)" if done.was_there else ""
         out.console.print(f"{done.name}: {done.folder}{was_there}", markup=False, soft_wrap=True)
-        out.note(f"{done.name}: terms of use: {recipe.terms}")
-        if recipe.remark and not done.was_there:
-            out.note(f"{done.name} is not quite the set of the study pages: {recipe.remark}")
+        out.note(f"{done.name}: terms of use: {public.terms}")
+        if public.remark and not done.was_there:
+            out.note(f"{done.name} is not quite the set of the study pages: {public.remark}")
     sets = [{"name": d.name, "folder": str(d.folder), "was_there": d.was_there} for d in fetched]
     out.end({"folder": str(data_path()), "sets": sets}, "\n".join(str(done.folder) for done in fetched))
 
 
-def _run(
-    data: str,
-    text: str | None,
-    label: str | None,
-    query: str | None,
-    settings: list[str] | None,
-    rationale: str | None = None,
-) -> "Run":
-    columns = {"text": text, "label": label, "query": query, "rationale": rationale}
-    return make_run({"data": data, **columns}, settings)
+def _summary(source: dict[str, str | None], settings: list[str] | None) -> "Summary":
+    from heedful.data import labelled_texts
+    from heedful.data.summary import summarize
+
+    run = make_run(source, settings)
+    return summarize(labelled_texts(run.data, run.text), run.data, run.text)
 
 
 def _sizes(summary: "Summary") -> str:
     return ", ".join(f"{split.texts:,} {name}" for name, split in summary.splits.items())
 
 
-def _print_balance(console: "Console", summary: "Summary") -> None:
-    """How many texts each label has, split by split."""
+def _table(
+    headings: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = False, **settings: Any
+) -> "Table":
+    """A table; with `numbers`, in all columns but the first."""
     from rich.box import SIMPLE_HEAD
-    from rich.markup import escape
     from rich.table import Table
 
-    title = f"{escape(summary.dataset.name)} ({summary.dataset.task}): texts of each label"
-    table = Table(box=SIMPLE_HEAD, title=title, title_justify="left")
-    table.add_column("label", overflow="fold")
-    for name in summary.splits:
-        table.add_column(name, justify="right", no_wrap=True)
-    counts = summary.splits["train"].labels
-    listed = summary.dataset.labels
+    table = Table(**{"box": SIMPLE_HEAD, "title_justify": "left", **settings})
+    for place, heading in enumerate(headings):
+        is_number = numbers and place > 0
+        table.add_column(heading, overflow="fold", justify="right" if is_number else "left", no_wrap=is_number)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _print_balance(console: "Console", summary: "Summary") -> None:
+    """How many texts each label has, split by split."""
+    from rich.markup import escape
+
+    counts, listed = summary.splits["train"].labels, summary.dataset.labels
     if len(listed) > MOST_LABELS:
         listed = sorted(listed, key=lambda label: -counts[label])[:MOST_LABELS]
-    for label in listed:
-        table.add_row(escape(label), *(_share(s.labels[label], s.texts) for s in summary.splits.values()))
+    splits = summary.splits.values()
+    rows = [[escape(label), *(_share(split.labels[label], split.texts) for split in splits)] for label in listed]
     if len(listed) < len(counts):
-        table.add_row(f"and {len(counts) - len(listed)} rarer labels")
-    console.print(table)
+        rows.append([f"and {len(counts) - len(listed)} rarer labels"])
+    title = f"{escape(summary.dataset.name)} ({summary.dataset.task}): texts of each label"
+    console.print(_table(("label", *summary.splits), rows, numbers=True, title=title))
 
 
 def _share(count: int, total: int) -> str:
@@ -212,50 +214,16 @@ def _share(count: int, total: int) -> str:
 
 def _print_splits(console: "Console", summary: "Summary") -> None:
     """How many texts each split has, how long they are, and which occur twice."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    headings = ("texts", "words:\nmedian", "\n95 %", "\nlongest", "repeated\ntexts", "also in\ntrain", "also in\ndev")
-    table = Table("split", box=SIMPLE_HEAD)
-    for heading in headings:
-        table.add_column(heading, justify="right")
+    words = ("words:\nmedian", "\n95 %", "\nlongest")
+    headings = ("split", "texts", *words, "repeated\ntexts", "also in\ntrain", "also in\ndev")
+    rows = []
     for name, split in summary.splits.items():
         also = (f"{split.also_in[other]:,}" if other in split.also_in else "" for other in ("train", "dev"))
-        lengths = (f"{split.median:,.0f}", f"{split.high:,}", f"{split.longest:,}")
-        table.add_row(name, f"{split.texts:,}", *lengths, f"{split.repeated:,}", *also)
-    console.print(table)
+        lengths = (f"{count:,.0f}" for count in split.words.values())
+        rows.append((name, f"{split.texts:,}", *lengths, f"{split.repeated:,}", *also))
+    console.print(_table(headings, rows, numbers=True))
     if summary.conflicting:
         console.print(f"{summary.conflicting:,} texts occur with more than one label.")
-
-
-def _print_dropped(console: "Console", summary: "Summary") -> None:
-    """What would not be trained or tested on, and why."""
-    if not summary.dropped:
-        console.print("No row would be dropped.")
-    for lost in summary.dropped:
-        console.print(f"dropped from {lost.where}: {lost.count:,} {lost.what}", markup=False)
-
-
-def _download_reporter(bar: "Bars", name: str) -> "Report":
-    """What to call with the progress of a download: a bar for each file, in kB."""
-    tasks: dict[str, Any] = {}
-
-    def report(file: str, done: int, total: int | None) -> None:
-        if file not in tasks:
-            tasks[file] = bar.add_task(f"{name}: {file} (kB)", total=None)
-        bar.update(tasks[file], completed=done >> 10, total=None if total is None else total >> 10)
-
-    return report
-
-
-def _print_fetchable(console: "Console", recipes: "Mapping[str, Recipe]", there: Mapping[str, bool]) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table("name", "what it is", "here", box=SIMPLE_HEAD)
-    for name, recipe in recipes.items():
-        table.add_row(name, recipe.title, "yes" if there[name] else "")
-    console.print(table)
 
 
 def _print_texts(console: "Console", summary: "Summary", count: int) -> None:
@@ -270,13 +238,13 @@ def _print_texts(console: "Console", summary: "Summary", count: int) -> None:
             console.print(f"[bold]{escape(label)}[/bold]: {escape(f'{words}{more}{query}')}")
 
 
-def _print_pairs(console: "Console", pairs: "Sequence[Pair]") -> None:
-    from rich.markup import escape
-    from rich.table import Table
+def _download_reporter(bar: "Bars", name: str) -> "Report":
+    """What to call with the progress of a download: a bar for each file, in kB."""
+    tasks: dict[str, Any] = {}
 
-    table = Table("", "text", "synonym", "similarity", "cosine", box=None)
-    for number, pair in enumerate(pairs, start=1):
-        context = f"{escape(pair.before)} [bold]\\[{escape(pair.word)}][/bold] {escape(pair.after)}".strip()
-        cosine = "" if isnan(pair.synonym.cosine) else f"{pair.synonym.cosine:.2f}"
-        table.add_row(str(number), context, escape(pair.synonym.word), f"{pair.synonym.similarity:.2f}", cosine)
-    console.print(table)
+    def report(file: str, done: int, total: int) -> None:
+        if file not in tasks:
+            tasks[file] = bar.add_task(f"{name}: {file} (kB)", total=None)
+        bar.update(tasks[file], completed=min(done, total or done) >> 10, total=total >> 10 if total else None)
+
+    return report

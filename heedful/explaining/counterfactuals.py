@@ -12,7 +12,7 @@ from heedful.battery.checked_witness import check_adversarial_attention, check_f
 from heedful.battery.evidence import RANKINGS, Evidence, Weights
 from heedful.exact import eps_max_js, eps_max_js_bound, minimal_flip_set
 from heedful.explaining.explanation import OtherAttention, SmallestSet, Solver
-from heedful.models.hugging_face.attention_view import TransformerModel
+from heedful.models.abilities import several_heads
 from heedful.models.hugging_face.same_prediction import most_different
 
 
@@ -97,8 +97,8 @@ def other_attention(evidence: Evidence, labels: Sequence[str]) -> list[OtherAtte
 def _most_different(evidence: Evidence, eps: float) -> tuple[Float[Tensor, " batch"], Weights, Solver]:
     """Its divergence, NaN if there is none or none was found; its weights; how it was solved."""
     attention, items = evidence.attention, evidence.items
-    if isinstance(evidence.model, TransformerModel):
-        best = most_different(evidence.model, evidence.trace, eps)
+    if (heads := several_heads(evidence.model)) is not None:
+        best = most_different(heads, evidence.trace, eps)
         return best.js.where(best.is_found, torch.nan).cpu(), best.attention.cpu(), "bound"
     if evidence.item_logits is None:
         js, weights = search_adversary(evidence.decode, attention, items, _starts(items), eps=eps).best(eps)
@@ -115,10 +115,8 @@ def _most_different(evidence: Evidence, eps: float) -> tuple[Float[Tensor, " bat
 
 def under(evidence: Evidence, weights: Weights) -> Float[Tensor, "batch classes"]:
     """The logits under other attention, which a transformer has in every head alike."""
-    if isinstance(evidence.model, TransformerModel):
-        return evidence.model.impose_each(evidence.trace.encoded, weights.to(evidence.trace.attention)[:, None])[
-            :, 0
-        ].cpu()
+    if (heads := several_heads(evidence.model)) is not None:
+        return heads.impose_each(evidence.trace.encoded, weights.to(evidence.trace.attention)[:, None])[:, 0].cpu()
     return evidence.decode(weights)
 
 

@@ -13,8 +13,7 @@ from typing import Any
 import polars as pl
 import torch
 
-from heedful.data import DATASETS
-from heedful.data.sources.named import named_sets
+from heedful.data import DATASETS, named_sets
 from heedful.errors import HeedfulError, SettingError, StoreError
 from heedful.explaining.guidance import guidance_of, settings_of
 from heedful.report.audits import AuditFiles

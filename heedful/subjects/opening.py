@@ -238,9 +238,8 @@ def recorded_source(run: Run, instead: str = OTHER_DATA) -> str | None:
     >>> recorded_source(Run(data=DataSettings(source="hub:owner/name")))
     'run.json names hub:owner/name: the Hugging Face hub is asked for it. To read other data, give DATA.'
     """
-    from heedful.data import DATASETS
+    from heedful.data import DATASETS, named_sets
     from heedful.data.sources.hub import PREFIX
-    from heedful.data.sources.named import named_sets
 
     source = run.data.source
     if source in DATASETS:

@@ -12,7 +12,6 @@ import heedful
 from heedful.__main__ import main
 from heedful.cli import app
 from heedful.data import DATASETS
-from heedful.data.sources import named
 from heedful.errors import DataError, HeedfulError, SettingError, StoreError
 from heedful.server.served import load_served
 from heedful.settings import AuditSettings, DataSettings, Run
@@ -239,5 +238,5 @@ def test_the_reader_is_told_what_a_stored_run_makes_heedful_read(tmp_path, monke
     )
     assert "/etc/passwd" in announced("hub:/etc/passwd") and "hub is asked" not in announced("hub:/etc/passwd")
     assert "the Hugging Face hub is asked" in announced("hub:someone/something")
-    monkeypatch.setattr(named, "named_sets", lambda: {"imdb": "films"})
+    monkeypatch.setattr("heedful.data.named_sets", lambda: {"imdb": "films"})
     assert announced("imdb").startswith("run.json names the data set imdb: it is read from the data folder")
