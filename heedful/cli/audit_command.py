@@ -7,7 +7,6 @@ import typer
 
 from heedful.cli import command_options
 from heedful.cli.auditing import make_audits, print_answer, write_answer
-from heedful.cli.classifiers import classifiers_among, data_for, own_among
 from heedful.cli.command_options import make_run, use_threads
 from heedful.cli.output import output
 from heedful.errors import SettingError
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from heedful.cli.output import Output
     from heedful.jobs.planning import Plan
     from heedful.store.store import Store
+    from heedful.subjects.opening import NamedModel
 
 Data = Annotated[
     str | None,
@@ -191,10 +191,15 @@ def audit(
         check_writable(place, option)
     printed, store = output(), Store(runs, audits)
     workers = workers_of(workers, scheduler, device, threads)
-    plan = _plan_of_named(arguments, of_run, how, store) or _plan_of_runs(arguments, of_run, how, store)
+    named = _models_named(arguments, store)
+    if named and named[0].kind == "run":
+        from heedful.subjects.opening import store_of
+
+        store, arguments["model"] = Store(store_of(named[0]).folder, audits), [named[0].name]
+    plan = _plan_of_named(arguments, of_run, how, store, named) or _plan_of_runs(arguments, of_run, how, store)
     if plan.missing(store):
-        if model and plan.runs:
-            _note_source(printed, store.read(store.find(model[0])).run)
+        if named and plan.runs:
+            _note_source(printed, store.read(named[0].name).run)
         use_threads(threads, device)
         make_audits(printed.progress, plan, store, device=device, workers=workers, scheduler=scheduler)
     answer = write_answer([store.audits / key for key in plan.wanted], Path(out), with_texts=not no_texts)
@@ -209,33 +214,60 @@ def workers_of(workers: int | None, scheduler: str | None, device: str, threads:
     return 1 if threads > 1 or (device != "cpu" and not asked) else workers
 
 
-def _plan_of_named(arguments: dict[str, Any], settings: list[str], how: AuditSettings, store: "Store") -> "Plan | None":
-    """The audit of models that --model names and that are opened for it; None if it is of runs on their own data."""
-    models, data, scores = arguments["model"] or [], arguments["data"], arguments["scores"]
-    site, scope, device = (arguments[name] for name in ("site", "scope", "device"))
-    if data is None and scores is None and site is None and scope is None and _is_run(models, store):
-        return None  # without torch: its audit may be there
-    own = own_among(arguments) if models else ""
-    named = classifiers_among(models, store, site, scope) if (models or site or scope) and not own else []
-    if not own and not named and (not models or (data is None and scores is None)):
+def _models_named(arguments: dict[str, Any], store: "Store") -> "list[NamedModel]":
+    """What --model names: a finished run, a model of the user's own, or checkpoints of a Hugging Face classifier."""
+    from heedful.subjects.opening import find_model, store_of
+
+    given, site, scope = arguments["model"] or [], arguments["site"], arguments["scope"]
+    named = [find_model(name, store) for name in given]
+    others = [name for name, model in zip(given, named, strict=True) if model.kind != "classifier"]
+    if site or scope:
+        from heedful.models.hugging_face.sites import parse_scope, parse_site
+
+        parse_site(site or "last")
+        parse_scope(scope or "row")
+    if any(model.kind == "custom" for model in named):
+        alone = ("scores", "seeds", "deep", "uniform", "site", "scope")
+        left_out = [f"--{name}" for name in alone if arguments[name]]
+        left_out += ["DATA"] if arguments["data"] is not None else []
+        left_out += ["another --model"] if len(named) > 1 else []
+        if left_out:
+            raise SettingError(
+                f"{left_out[0]} must be left out with --model {others[0]}: it is audited alone, on its own batches."
+            )
+    elif others and len(named) > 1:
+        other = next(name for name in given if name != others[0])
+        raise SettingError(
+            f"--model must be given once for a finished run; it names {others[0]} and {other}. `--seeds` audits "
+            "several seeds of a run; `heedful compare` compares audits."
+        )
+    elif (site or scope) and (others or not named):
+        option = "--site" if site else "--scope"
+        raise SettingError(f"{option} must be left out: it is for Hugging Face models, and --model names none.")
+    if len({model.name for model in named}) < len(named):
+        raise SettingError("--model must name different checkpoints; some are named twice.")
+    if named and named[0].kind == "run":
+        store_of(named[0]).check(named[0].name)
+    return named
+
+
+def _plan_of_named(
+    arguments: dict[str, Any],
+    settings: list[str],
+    how: AuditSettings,
+    store: "Store",
+    named: "list[NamedModel]",
+) -> "Plan | None":
+    """The audit of models that are opened for it; None if it is of runs on their own data, which needs no torch."""
+    data, scores = arguments["data"], arguments["scores"]
+    if not named or (named[0].kind == "run" and data is None and scores is None):
         return None
-    use_threads(arguments["threads"], device)
-    from heedful.jobs.named_models import plan_classifiers, plan_custom, plan_other_data
+    use_threads(arguments["threads"], arguments["device"])
+    from heedful.jobs.named_models import plan_named
 
-    if own:
-        return plan_custom(own, how, device=device)
     given = make_run({name: arguments[name] for name in OTHER_DATA}, settings).data if data is not None else None
-    if not named:
-        return plan_other_data(models[0], given, how, store, device=device, scores=scores)
-    view = {"site": site or "last", "scope": scope or "row", "device": device, "scores": scores}
-    return plan_classifiers(named, data_for(named, given), how, **view)
-
-
-def _is_run(models: list[str], store: "Store") -> bool:
-    """Whether a run of our own is named, and nothing else; or nothing at all."""
-    from heedful.store.store import is_finetuned
-
-    return not models or (len(models) == 1 and store.has_prefix(models[0]) and not is_finetuned(store, models[0]))
+    view = {name: arguments[name] or "" for name in ("site", "scope")}
+    return plan_named(named, given, how, store, **view, device=arguments["device"], scores=scores)
 
 
 def _plan_of_runs(arguments: dict[str, Any], settings: list[str], how: AuditSettings, store: "Store") -> "Plan":
@@ -274,7 +306,7 @@ def _refuse_rankings(how: AuditSettings) -> None:
 
 def _note_source(printed: "Output", stored: Run) -> None:
     """Say what a stored run makes us read."""
-    from heedful.runs.sources import recorded_source
+    from heedful.subjects.opening import recorded_source
 
     if note := recorded_source(stored):
         printed.note(note)
