@@ -1,6 +1,5 @@
 import os
 import signal
-from contextlib import nullcontext
 
 import pytest
 import torch
@@ -23,18 +22,3 @@ def pytest_runtest_setup(item):
     for name in (name for mark in item.iter_markers("data") for name in mark.args):
         if not outside(name).exists():
             pytest.skip(f"{name} is not here")
-
-
-@pytest.fixture(scope="session")
-def local_cluster():
-    """A worker on this machine, started once: that takes longer than all that these tests ask of it."""
-    from heedful.jobs.executors import connected
-
-    with connected(workers=1) as client:
-        yield client
-
-
-@pytest.fixture
-def running_cluster(local_cluster, monkeypatch):
-    """What the test calls finds the cluster running that it would start for itself."""
-    monkeypatch.setattr("heedful.jobs.executors.connected", lambda *place, **options: nullcontext(local_cluster))

@@ -9,16 +9,17 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
-from heedful.attribution import input_gradients, weight_gradient
+from heedful.attribution import input_gradients, leave_one_out, weight_gradient
 from heedful.attribution.gradient import gradient_x_input
 from heedful.attribution.items import items_are_tokens
-from heedful.attribution.mixed_precision import leave_one_out_to_rank, quick_reader
 from heedful.attribution.subset_reader import Logits, SubsetReader
 from heedful.attribution.variants import VariantReader, variant_reader
 from heedful.battery.weight_ranks import dense_ranks, log_attention_of, log_weight_ranks, top_ties
 from heedful.exact import draw_permutations, expected_permuted_js, random_orders, single_erasure_logits
 from heedful.measures import rank_descending, total_variation_distance
-from heedful.types import Batch, LinearModel, Model, MultiHeadModel, Solver, Trace
+from heedful.models.abilities import linear, several_heads
+from heedful.models.hugging_face.attention_view import TransformerModel
+from heedful.types import Batch, LinearModel, Model, Solver, Trace
 
 # What a test may need to know of the audit, beyond the batch at hand.
 
@@ -109,6 +110,16 @@ class Evidence:
         self.random_order = random_orders(self.items, generator, 1)[:, 0]
 
     @cached_property
+    def linear(self) -> LinearModel | None:
+        """The model, if all after attention is linear."""
+        return linear(self.model)
+
+    @cached_property
+    def heads(self) -> TransformerModel | None:
+        """The model, if it is a transformer, whose heads each have weights of their own."""
+        return several_heads(self.model)
+
+    @cached_property
     def count(self) -> Float[Tensor, " batch"]:
         """How many items each text has."""
         return self.items.sum(1).double()
@@ -143,8 +154,8 @@ class Evidence:
     def permuted(self) -> "Evidence":
         """The same model on the same texts under the permuted weights, which it predicts by."""
         scores, encoded = self.permuted_log_attention.to(self.trace.attention), self.trace.encoded
-        if isinstance(self.model, MultiHeadModel):
-            encoded = self.model.permuting(encoded, self.permutation.to(scores.device))
+        if self.heads is not None:
+            encoded = self.heads.permuting(encoded, self.permutation.to(scores.device))
         logits = self.model.decode(encoded, scores.exp())
         seen = replace(self.trace, encoded=encoded, attention=scores.exp(), scores=scores, logits=logits)
         return Evidence(self.model, seen, self.context)
@@ -152,7 +163,7 @@ class Evidence:
     @cached_property
     def item_logits(self) -> Float[Tensor, "batch item classes"] | None:
         """What it would predict with all weight on one item; None where the head is not linear."""
-        return self.model.item_logits(self.trace.encoded).cpu() if isinstance(self.model, LinearModel) else None
+        return None if self.linear is None else self.linear.item_logits(self.trace.encoded).cpu()
 
     @cached_property
     def empty_logits(self) -> Float[Tensor, "batch classes"]:
@@ -183,7 +194,7 @@ class Evidence:
 
     def _input_gradients_under(self, several: "list[Evidence]") -> list[Weights]:
         weightings = [(each.trace.attention, each.predicted.to(each.trace.logits.device)) for each in several]
-        return [each.cpu() for each in input_gradients(self.model, self.trace, weightings, self.variant_reader)]
+        return [each.cpu() for each in input_gradients(self.model, self.trace, weightings)]
 
     @cached_property
     def weight_gradient(self) -> Weights:
@@ -198,8 +209,7 @@ class Evidence:
     @cached_property
     def deletion_logits(self) -> Float[Tensor, "batch item classes"]:
         """Logits without each item in turn, the rest encoded and attended to anew."""
-        whole = self.probabilities[None].to(self.trace.logits)
-        return leave_one_out_to_rank(self.model, self.trace, (), whole)[0].cpu()
+        return leave_one_out(self.model, self.trace, reader=self.variant_reader).cpu()
 
     @cached_property
     def variant_reader(self) -> VariantReader | None:
@@ -207,16 +217,11 @@ class Evidence:
         return variant_reader(self.model, self.trace)
 
     @cached_property
-    def quick_reader(self) -> VariantReader | None:
-        """The same for what no rank, tie or decision is made of: in single precision where that pays."""
-        return quick_reader(self.model, self.trace, self.variant_reader)
-
-    @cached_property
     def subsets(self) -> SubsetReader:
         """Predictions for sets of items, each read once; a text of one word depends on nothing but its tokens."""
         batch = self.trace.batch
         depends = batch.query_tokens is not None or batch.imposed_attention is not None or self._has_sentences
-        reader = SubsetReader(self.model, self.trace, self.quick_reader, None if depends else self.single)
+        reader = SubsetReader(self.model, self.trace, self.variant_reader, None if depends else self.single)
         reader.remember_leave_one_out(self.deletion_logits)
         return reader
 
@@ -240,10 +245,9 @@ class Evidence:
     @cached_property
     def permuted_leave_one_out_tvd(self) -> Weights:
         """The same under the permuted weights, which are imposed on every shortened text."""
-        whole = torch.stack([self.probabilities, self.permuted.probabilities])
-        imposed = (self.permuted_log_attention.to(self.trace.attention),)
-        _, without = leave_one_out_to_rank(self.model, self.trace, imposed, whole.to(self.trace.logits)).cpu()
-        return self._moved(without, whole[1])
+        imposed = self.permuted_log_attention.to(self.trace.attention)
+        without = leave_one_out(self.model, self.trace, imposed, reader=self.variant_reader).cpu()
+        return self._moved(without, self.permuted.probabilities)
 
     def _moved(self, logits: Float[Tensor, "batch item classes"], whole: Float[Tensor, "batch classes"]) -> Weights:
         without = logits.softmax(-1)
@@ -273,9 +277,21 @@ class Evidence:
     def decode_each(self, weights: Float[Tensor, "batch variant item"]) -> Float[Tensor, "batch variant classes"]:
         """The logits under several other weightings of each text."""
         weights = weights.to(self.trace.attention)
-        if isinstance(self.model, MultiHeadModel):
-            return self.model.decode_each(self.trace.encoded, weights).cpu()
+        if self.heads is not None:
+            return self.heads.decode_each(self.trace.encoded, weights).cpu()
         return torch.stack([self.model.decode(self.trace.encoded, each) for each in weights.unbind(1)], 1).cpu()
+
+    def decode_permuted(self, orders: Int[Tensor, "batch variant item"]) -> Float[Tensor, "batch variant classes"]:
+        """The logits with the weights permuted in each of several ways, in every head where there are several."""
+        if self.heads is not None:
+            return self.heads.permute_each(self.trace.encoded, orders.to(self.trace.attention.device)).cpu()
+        return self.decode_each(self.attention[:, None].expand_as(orders).gather(2, orders))
+
+    def impose(self, weights: Weights) -> Float[Tensor, "batch classes"]:
+        """The logits under any other weights, which every head has alike where there are several."""
+        if self.heads is not None:
+            return self.heads.impose_each(self.trace.encoded, weights.to(self.trace.attention)[:, None])[:, 0].cpu()
+        return self.decode(weights)
 
     def decode_kept(self, keep: Bool[Tensor, "batch item"]) -> Float[Tensor, "batch classes"]:
         """The logits with weight on the kept items alone, renormalised; NaN where none of them has weight."""
@@ -347,5 +363,5 @@ def undefined_where(
 
 def affordable(evidence: Evidence, count: int) -> int:
     """So many random variants of a text, or a tenth of them where the whole of a transformer is run for each."""
-    is_whole = isinstance(evidence.model, MultiHeadModel) and not evidence.model.is_cheap
+    is_whole = evidence.heads is not None and not evidence.heads.is_cheap
     return max(2, count // 10) if is_whole else count

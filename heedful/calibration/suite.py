@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, as_completed
 from dataclasses import dataclass
 from math import nan
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 import torch
@@ -16,9 +17,6 @@ from heedful.schema import Answer, ClassAnswer
 from heedful.settings.run_and_audit import AnswerSettings, OutcomeSettings
 from heedful.verdict.answers import Outcomes, answer_all
 from heedful.verdict.constant_baseline import beats_constant_prediction
-
-if TYPE_CHECKING:
-    from distributed import Client
 
 # Rows of the calibration: attention of known quality in worlds of known truth, and the answer that is right.
 
@@ -213,13 +211,13 @@ def calibrate(
     draws: int,
     *,
     rows: Sequence[int] = range(len(ROWS)),
-    client: "Client | None" = None,
+    pool: Executor | None = None,
     report: Callable[[Sequence[Result]], None] | None = None,
 ) -> list[Tally]:
     """Tallies of these rows.
 
     Args:
-        client: of a cluster that does the draws; without one they are done here, one after another.
+        pool: of processes that does the draws; without one they are done here, one after another.
         report: called with the results of each draw of a world, in any order.
     """
     worlds = dict.fromkeys(ROWS[row].world for row in rows)
@@ -227,21 +225,19 @@ def calibrate(
         (world, draw, [row for row in rows if ROWS[row].world == world]) for draw in range(draws) for world in worlds
     ]
     results: list[Result] = []
-    for made in done(results_of_draw, jobs, client):
+    for made in done(results_of_draw, jobs, pool):
         results.extend(made)
         if report:
             report(made)
     return tallies(results)
 
 
-def done(function: Callable[..., Made], jobs: Sequence[tuple[Any, ...]], client: "Client | None") -> Iterator[Made]:
-    """What the function makes of the arguments of each job, as it comes; without a client one after another, here."""
-    if client is None:
+def done(function: Callable[..., Made], jobs: Sequence[tuple[Any, ...]], pool: Executor | None) -> Iterator[Made]:
+    """What the function makes of the arguments of each job, as it comes; without a pool one after another, here."""
+    if pool is None:
         yield from (function(*job) for job in jobs)
         return
-    from distributed import as_completed
-
-    for future in as_completed([client.submit(function, *job, pure=False) for job in jobs], loop=client.loop):
+    for future in as_completed([pool.submit(function, *job) for job in jobs]):
         yield future.result()
 
 

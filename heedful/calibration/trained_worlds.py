@@ -1,10 +1,10 @@
 """Trained models on sets whose deciding words are known: honest ones, and ones trained to hide these words."""
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from itertools import groupby
 from math import nan
-from typing import TYPE_CHECKING
 
 import polars as pl
 import torch
@@ -18,9 +18,6 @@ from heedful.settings import AuditSettings, Run
 from heedful.settings.validation import update_settings
 from heedful.training.loop import train
 from heedful.verdict.audit_answer import answer_audit
-
-if TYPE_CHECKING:
-    from distributed import Client
 
 SEEDS = 5
 SMALL = {"data.train_limit": 2_000, "data.test_limit": 300, "network.hidden_size": 64}
@@ -96,18 +93,18 @@ def calibrate_trained(
     models: Sequence[TrainedModel] = MODELS,
     *,
     seeds: int = SEEDS,
-    client: "Client | None" = None,
+    pool: Executor | None = None,
     report: Callable[[TrainedResult], None] | None = None,
 ) -> list[TrainedRow]:
     """A row for each model.
 
     Args:
-        client: of a cluster that trains; without one they are trained here, one after another.
+        pool: of processes that trains; without one they are trained here, one after another.
         report: called after each seed, in any order.
     """
     results = []
     jobs = [(model, seed) for model in models for seed in range(seeds)]
-    for result in done(train_and_judge, jobs, client):
+    for result in done(train_and_judge, jobs, pool):
         results.append(result)
         if report:
             report(result)

@@ -1,21 +1,12 @@
 """`heedful audit`: the main job, from data or a finished run to a verdict and a report."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from heedful.cli import command_options
-from heedful.cli.auditing import (
-    DRAWN_TEXTS,
-    audit_classifiers,
-    audit_on,
-    audit_own,
-    audit_planned_runs,
-    cluster_choice,
-    tells_what_is_kept,
-)
+from heedful.cli.auditing import make_audits, print_answer, write_answer
 from heedful.cli.classifiers import classifiers_among, data_for, own_among
 from heedful.cli.command_options import make_run, use_threads
 from heedful.cli.output import output
@@ -25,7 +16,7 @@ from heedful.settings.validation import nest_settings, validate_settings
 
 if TYPE_CHECKING:
     from heedful.cli.output import Output
-    from heedful.jobs.planning import PlannedAudit
+    from heedful.jobs.planning import Plan
     from heedful.store.store import Store
 
 Data = Annotated[
@@ -189,10 +180,8 @@ def audit(
     arguments = locals()
     of_run, of_audit = split_audit(settings)
     _check_describes(arguments, of_run)
-    from heedful.cli.auditing import print_answer, write_answer
-    from heedful.jobs.planning import by_model
     from heedful.store.folders import check_writable
-    from heedful.store.store import Store, audit_defect
+    from heedful.store.store import Store
 
     others = {"rankings": [name.strip() for name in rankings.split(",")]} if rankings else {}
     others |= {"outcome.replace_with": replace_with} if replace_with is not None else {}
@@ -200,105 +189,78 @@ def audit(
     how = audit_settings(tests, examples, search, {**others, **of_audit})
     for place, option in ((runs, "--runs"), (audits, "--audits"), (out, "--out")):
         check_writable(place, option)
-    printed, store, notes = output(), Store(runs), list[str]()
-    cluster = cluster_choice(workers, scheduler, device, threads)
-    other = {name: arguments[name] for name in OTHER_DATA}
-    given = make_run(other, of_run).data if data is not None and model else None
-    own_model = own_among(arguments) if model else ""
-    is_named = (model or site or scope) and not own_model
-    classifiers = classifiers_among(model or [], store, site, scope) if is_named else []
-    console, folder = printed.progress, Path(audits)
-    with tells_what_is_kept(console, folder):
-        if own_model:
-            use_threads(threads, device)
-            models = [[audit_own(console, own_model, how, folder, device, cluster)]]
-        elif classifiers:
-            use_threads(threads, device)
-            view = {"site": site or "last", "scope": scope or "row", "device": device}
-            texts = data_for(classifiers, given)
-            models = [audit_classifiers(console, classifiers, texts, how, folder, view, cluster, scores)]
-        elif model and (given is not None or scores is not None):
-            use_threads(threads, device)
-            models = [[audit_on(console, store, model[0], given, how, folder, device, cluster, scores)]]
-        else:
-            notes = _note_sources(printed, [store.read(store.find(model[0])).run] if model else [])
-            known = _with_other_seeds(arguments, how, store, folder)
-            if known is not None:
-                models = [[known]]
-            else:
-                groups = by_model(_planned(arguments, of_run, how, store))
-                planned = [each for group in groups for each in group]
-                if any(audit_defect(folder / each.request(how).key) is not None for each in planned):
-                    use_threads(threads, device)
-                    audit_planned_runs(console, planned, how, store, folder, device, cluster)
-                models = [[folder / each.request(how).key for each in group] for group in groups]
-        pooled = [_pooled(group) for group in models]
-    answer = write_answer(pooled, Path(out), notes, with_texts=not no_texts)
+    printed, store = output(), Store(runs, audits)
+    workers = workers_of(workers, scheduler, device, threads)
+    plan = _plan_of_named(arguments, of_run, how, store) or _plan_of_runs(arguments, of_run, how, store)
+    if plan.missing(store):
+        if model and plan.runs:
+            _note_source(printed, store.read(store.find(model[0])).run)
+        use_threads(threads, device)
+        make_audits(printed.progress, plan, store, device=device, workers=workers, scheduler=scheduler)
+    answer = write_answer([store.audits / key for key in plan.wanted], Path(out), with_texts=not no_texts)
     print_answer(printed, answer, with_details=details)
 
 
-def _pooled(places: list[Path]) -> Path:
-    """The folder of the audit of a model: of several seeds or checkpoints, that of all of them."""
-    from heedful.store.store import audit_defect, pooled_key
-
-    if len(places) == 1:
-        return places[0]
-    place = places[0].parent / pooled_key([each.name for each in places])
-    if audit_defect(place) is not None:
-        from heedful.report.pooled import ensure_pooled
-
-        ensure_pooled(places, most=DRAWN_TEXTS)
-    return place
+def workers_of(workers: int | None, scheduler: str | None, device: str, threads: int) -> int | None:
+    """How many processes share the work; this one does it alone if it has several threads, or another device."""
+    asked = "--workers" if (workers or 1) > 1 else "--scheduler" if scheduler is not None else ""
+    if threads > 1 and asked:
+        raise SettingError(f"--threads must be left out with {asked}: a worker has one, so that all have the same.")
+    return 1 if threads > 1 or (device != "cpu" and not asked) else workers
 
 
-def _with_other_seeds(arguments: dict[str, Any], how: AuditSettings, store: "Store", folder: Path) -> Path | None:
-    """The finished audit of the run that --model names and of its other seeds, if nothing else was asked for."""
-    if not arguments["model"] or any(arguments[name] for name in ("seeds", "deep", "uniform")):
+def _plan_of_named(arguments: dict[str, Any], settings: list[str], how: AuditSettings, store: "Store") -> "Plan | None":
+    """The audit of models that --model names and that are opened for it; None if it is of runs on their own data."""
+    models, data, scores = arguments["model"] or [], arguments["data"], arguments["scores"]
+    site, scope, device = (arguments[name] for name in ("site", "scope", "device"))
+    if data is None and scores is None and site is None and scope is None and _is_run(models, store):
+        return None  # without torch: its audit may be there
+    own = own_among(arguments) if models else ""
+    named = classifiers_among(models, store, site, scope) if (models or site or scope) and not own else []
+    if not own and not named and (not models or (data is None and scores is None)):
         return None
-    from heedful.jobs.request import AuditRequest
-    from heedful.settings.comparison_models import ComparisonModels
-    from heedful.store.store import audits_of_run, pooled_key
+    use_threads(arguments["threads"], device)
+    from heedful.jobs.named_models import plan_classifiers, plan_custom, plan_other_data
 
-    key = store.find(arguments["model"][0])
-    run = store.read(key).run
-    for place, verdict in audits_of_run(folder, key):
-        keys = [training.run for training in verdict.trainings]
-        requests = [
-            AuditRequest(
-                run=each,
-                data=run.data.fingerprint,
-                settings=how,
-                comparison_models=ComparisonModels(
-                    seeds=tuple(other for other in keys if other != each), reference=run.reference
-                ),
-            )
-            for each in keys
-        ]
-        if len(keys) > 1 and place.name == pooled_key([request.key for request in requests]):
-            return place
-    return None
+    if own:
+        return plan_custom(own, how, device=device)
+    given = make_run({name: arguments[name] for name in OTHER_DATA}, settings).data if data is not None else None
+    if not named:
+        return plan_other_data(models[0], given, how, store, device=device, scores=scores)
+    view = {"site": site or "last", "scope": scope or "row", "device": device, "scores": scores}
+    return plan_classifiers(named, data_for(named, given), how, **view)
 
 
-def _planned(
-    arguments: dict[str, Any], settings: list[str], how: AuditSettings, store: "Store"
-) -> "list[PlannedAudit]":
+def _is_run(models: list[str], store: "Store") -> bool:
+    """Whether a run of our own is named, and nothing else; or nothing at all."""
+    from heedful.store.store import is_finetuned
+
+    return not models or (len(models) == 1 and store.has_prefix(models[0]) and not is_finetuned(store, models[0]))
+
+
+def _plan_of_runs(arguments: dict[str, Any], settings: list[str], how: AuditSettings, store: "Store") -> "Plan":
     """The runs to train and audit: those of DATA, the one that --model names, or the demonstration."""
-    from heedful.jobs.planning import plan_audits
+    from heedful.jobs.planning import Plan, audit_with_other_seeds, plan_audits
 
     _refuse_rankings(how)
     model, uniform = arguments["model"], arguments["uniform"]
     if model:
-        chosen = [store.read(store.find(model[0])).run]
+        key = store.find(model[0])
+        is_alone = not any(arguments[name] for name in ("seeds", "deep", "uniform"))
+        if is_alone and (found := audit_with_other_seeds(key, how, store)) is not None:
+            return Plan((found,))
+        chosen = [store.read(key).run]
     else:
         has_data = arguments["data"] is not None
         chosen = [make_run(arguments, settings)] if has_data else demonstration(arguments["seed"])
     return plan_audits(
         chosen,
+        how,
+        store,
         seeds=arguments["seeds"] or (1 if model else SEEDS),
         deep=arguments["deep"],
         adversaries=arguments["adversaries"],
         retrained=None if uniform is None else store.read(store.find(uniform)).run,
-        store=store,
     )
 
 
@@ -310,14 +272,12 @@ def _refuse_rankings(how: AuditSettings) -> None:
         raise SettingError(f"--rankings {refused[0]} is for Hugging Face models, named by --model; leave it out.")
 
 
-def _note_sources(printed: "Output", stored: Sequence[Run]) -> list[str]:
-    """Notes, now printed, on what stored runs make us read."""
+def _note_source(printed: "Output", stored: Run) -> None:
+    """Say what a stored run makes us read."""
     from heedful.runs.sources import recorded_source
 
-    notes = [note for run in stored if (note := recorded_source(run))]
-    for note in notes:
+    if note := recorded_source(stored):
         printed.note(note)
-    return notes
 
 
 def _check_describes(arguments: dict[str, Any], settings: list[str]) -> None:
@@ -382,12 +342,7 @@ def audit_settings(tests: str | None, examples: str | None, search: bool, own: d
         raise SettingError(
             f"unknown setting 'audit.{misplaced[0]}'. Known: {known}; a test's option is audit.TEST.OPTION."
         )
-    how = validate_settings(AuditSettings, nest_settings(flat), "audit.")
-    if how.tests or how.options or how.rankings:
-        from heedful.auditing.rows import check_names
-
-        check_names(how)
-    return how
+    return validate_settings(AuditSettings, nest_settings(flat), "audit.")
 
 
 def _examples(given: str | None) -> dict[str, int | None]:

@@ -1,9 +1,8 @@
-"""Audits made while bars show how far they are: of runs trained first, of finished ones on other data, of others."""
+"""Audits made while bars show how far they are; and their output: files, and what is printed. Needs no torch."""
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -13,20 +12,16 @@ import heedful
 from heedful.cli import command_options
 from heedful.cli.classifiers import explained_by
 from heedful.cli.progress import live_steps
-from heedful.errors import SettingError
 from heedful.report.audits import distinct_names
 from heedful.schema import Verdict, updated
-from heedful.settings import AuditSettings, DataSettings, Run, key_of
 from heedful.store.folders import CHECKSUMS, find_damage, sha256_of, write_checksums, write_file
 from heedful.store.store import read_verdict_file
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from heedful.auditing.prepared import PreparedAudit
     from heedful.cli.output import Output
-    from heedful.jobs.planning import PlannedAudit
-    from heedful.jobs.request import AuditRequest, AuditSource, ClusterChoice
+    from heedful.jobs.planning import Plan
     from heedful.report import AuditFiles
     from heedful.store.store import Store
 
@@ -34,195 +29,25 @@ DRAWN_TEXTS = 10_000
 """Texts whose rows are in memory for the report; of more, so many at random are drawn."""
 
 
-def cluster_choice(workers: int | None, scheduler: str | None, device: str, threads: int) -> "ClusterChoice":
-    """Who does parts of an audit; nobody but this process where it has several threads, or another device."""
-    from heedful.jobs.request import ClusterChoice
+def make_audits(console: "Console", plan: "Plan", store: "Store", **how: Any) -> None:
+    """Do what is missing of a plan, while bars show how far it is.
 
-    asked = "--workers" if (workers or 1) > 1 else "--scheduler" if scheduler is not None else ""
-    if threads > 1 and asked:
-        raise SettingError(f"--threads must be left out with {asked}: a worker has one, so that all have the same.")
-    is_alone = threads > 1 or (device != "cpu" and not asked)
-    return ClusterChoice(1 if is_alone else workers, scheduler)
+    Args:
+        how: device, workers and scheduler, as `heedful.jobs.running.carry_out` takes them.
+    """
+    if not plan.missing(store):
+        return
+    from heedful.jobs.running import carry_out, check_done
 
-
-@contextmanager
-def tells_what_is_kept(console: "Console", folder: Path) -> Iterator[None]:
-    """Where the work inside is stopped: says how much of unfinished audits is kept for the next call."""
     try:
-        yield
+        with live_steps(console, plan.names()) as (report, progress):
+            check_done(carry_out(plan, store, **how, report=report, progress=progress))
     except KeyboardInterrupt:
-        kept = len(list(folder.glob(".*.parts/*/SHA256SUMS")))
+        kept = len(list(store.audits.glob(".*.parts/*/SHA256SUMS")))
         if kept:
-            console.print(f"{kept} parts of the audit are kept in {folder}/: the same command does the others.")
+            console.print(f"{kept} parts of the audit are kept in {store.audits}/: the same command does the others.")
         raise
 
-
-def audit_planned_runs(
-    console: "Console",
-    planned: "Sequence[PlannedAudit]",
-    settings: AuditSettings,
-    store: "Store",
-    folder: Path,
-    device: str,
-    cluster: "ClusterChoice | None" = None,
-) -> list[Path]:
-    """Train what is not there, audit what is not there; the folders of the audits."""
-    from heedful.store.store import audit_defect
-
-    keys = [each.request(settings).key for each in planned]
-    if all(audit_defect(folder / key) is None for key in keys):
-        return [folder / key for key in keys]
-    from heedful.jobs.auditing import do_planned
-    from heedful.jobs.request import ClusterChoice
-
-    names = training_names(planned) | {
-        key: f"{_name(each.run)}, audit" for key, each in zip(keys, planned, strict=True)
-    }
-    with live_steps(console, names) as (report, progress):
-        return do_planned(
-            planned,
-            settings,
-            store,
-            folder,
-            device=device,
-            cluster=cluster or ClusterChoice(),
-            report=report,
-            progress=progress,
-        )
-
-
-def training_names(planned: "Sequence[PlannedAudit]") -> dict[str, str]:
-    """What each training is called, by its key: that of the runs, of their companions and of their teachers."""
-    from heedful.training.teachers import teachers_of
-
-    trained = {key: run for each in planned for key, run in each.by_key().items()}
-    names = {key_of(teacher): f"{_name(run)}, teacher" for run in trained.values() for teacher in teachers_of(run)}
-    return names | {key: _name(run) for key, run in trained.items()}
-
-
-def audit_on(
-    console: "Console",
-    store: "Store",
-    model: str,
-    data: DataSettings | None,
-    settings: AuditSettings,
-    folder: Path,
-    device: str,
-    cluster: "ClusterChoice",
-    scores: str | None = None,
-) -> Path:
-    """The folder of the audit of a finished run alone: on other data than its own, or on its own (None).
-
-    Args:
-        scores: a file of scores from outside.
-    """
-    from heedful.auditing.prepared import prepare_audit
-    from heedful.jobs.audit_parts import request_of
-    from heedful.jobs.request import AuditSource, absolute
-    from heedful.jobs.work import load_data
-    from heedful.runs.other_data import load_for
-    from heedful.settings.comparison_models import ComparisonModels
-    from heedful.settings.data_folder import user_path
-
-    trained = store.load(store.find(model))
-    dataset = load_data(trained.run)[1] if data is None else load_for(trained, data)
-    given = None if scores is None else user_path(scores, "--scores")
-    beside = ComparisonModels(reference=None if trained.run.reference is None else store.load(trained.run.reference))
-    source = AuditSource(data=data and absolute(data), scores="" if given is None else str(given.resolve()))
-    request = request_of(trained, dataset, settings, beside, given)
-    prepared = prepare_audit(trained, dataset, settings, beside, scores=given, device=device)
-    asked = [(request, source, prepared)]
-    return _audit_prepared(console, asked, {request.key: _name(trained.run)}, store, folder, device, cluster)[0]
-
-
-def audit_classifiers(
-    console: "Console",
-    models: Sequence[str],
-    data: DataSettings,
-    settings: AuditSettings,
-    folder: Path,
-    view: dict[str, str],
-    cluster: "ClusterChoice",
-    scores: str | None = None,
-) -> list[Path]:
-    """The folders of the audits of a Hugging Face classifier, or of several checkpoints of it.
-
-    Args:
-        view: site, scope and device.
-        scores: a file of scores from outside.
-    """
-    from heedful.auditing.prepared import prepare_audit
-    from heedful.jobs.audit_parts import request_of
-    from heedful.jobs.request import AuditSource, absolute
-    from heedful.runs.classifiers import absolute_name, load_texts, load_view
-    from heedful.settings.comparison_models import ComparisonModels
-    from heedful.settings.data_folder import user_path
-    from heedful.store.store import Store
-
-    loaded = [load_view(name, **view) for name in models]
-    dataset = load_texts(data, models)
-    given = None if scores is None else user_path(scores, "--scores")
-    source = AuditSource(
-        data=absolute(data),
-        classifiers={model.key: absolute_name(name) for model, name in zip(loaded, models, strict=True)},
-        site=view["site"],
-        scope=view["scope"],
-        scores="" if given is None else str(given.resolve()),
-    )
-    asked, names = [], {}
-    for model in loaded:
-        beside = ComparisonModels(seeds=tuple(other for other in loaded if other is not model))
-        request = request_of(model, dataset, settings, beside, given)
-        prepared = prepare_audit(model, dataset, settings, beside, scores=given, device=view["device"])
-        asked.append((request, source, prepared))
-        names[request.key] = Path(model.classifier.name).name
-    return _audit_prepared(console, asked, names, Store(), folder, view["device"], cluster)
-
-
-def audit_own(
-    console: "Console", name: str, settings: AuditSettings, folder: Path, device: str, cluster: "ClusterChoice"
-) -> Path:
-    """The folder of the audit of a model of the user's own, FILE.py:FUNCTION."""
-    from heedful.jobs.request import AuditSource
-    from heedful.runs.custom_models import absolute_own, load_custom
-    from heedful.store.store import Store
-
-    loaded = load_custom(name)
-    request, prepared = loaded.request(settings), loaded.prepare(settings, device)
-    asked = [(request, AuditSource(own=absolute_own(name)), prepared)]
-    return _audit_prepared(console, asked, {request.key: name}, Store(), folder, device, cluster)[0]
-
-
-def _audit_prepared(
-    console: "Console",
-    asked: "Sequence[tuple[AuditRequest, AuditSource, PreparedAudit]]",
-    names: Mapping[str, str],
-    store: "Store",
-    folder: Path,
-    device: str,
-    cluster: "ClusterChoice",
-) -> list[Path]:
-    """The folders of audits of models that are at hand.
-
-    Args:
-        names: what each audit is called, by its key.
-    """
-    from heedful.jobs.auditing import AskedAudit, do_audits
-    from heedful.jobs.work import keep_ready
-
-    with live_steps(console, names) as (report, progress):
-        for request, source, prepared in asked:
-            keep_ready(request, device, prepared)
-            each = AskedAudit(request, source, prepared.subject.batches.words)
-            do_audits([each], {}, store, folder, device=device, cluster=cluster, report=report, progress=progress)
-    return [folder / request.key for request, _, _ in asked]
-
-
-def _name(run: Run) -> str:
-    return f"{run.network.encoder}, seed {run.seed}"
-
-
-# The output of `heedful audit`: its files, and what it prints. Imports no torch, unless a page has to be drawn.
 
 PAGE = "report.html"
 WRITTEN = (PAGE, "rows.parquet", "outcomes.parquet", "verdict.json")
@@ -235,13 +60,11 @@ class AuditOutput:
     Args:
         folders: the audit of each model; of several seeds together.
         verdicts: what each says.
-        notes: what is printed before the answer.
     """
 
     page: Path
     folders: tuple[Path, ...]
     verdicts: tuple[Verdict, ...]
-    notes: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -256,14 +79,13 @@ class AuditOutput:
         return [read_audit(folder, most=max(1, DRAWN_TEXTS // len(self.folders))) for folder in self.folders]
 
 
-def write_answer(folders: Sequence[Path], out: Path, notes: Sequence[str], *, with_texts: bool = True) -> AuditOutput:
+def write_answer(folders: Sequence[Path], out: Path, *, with_texts: bool = True) -> AuditOutput:
     """Write report.html, verdict.json, and the rows and outcomes of all models, unless they are there already.
 
     Args:
         folders: the audit of each model.
-        notes: what is printed before the answer.
     """
-    answer = AuditOutput(out / PAGE, tuple(folders), tuple(map(read_verdict_file, folders)), tuple(notes))
+    answer = AuditOutput(out / PAGE, tuple(folders), tuple(map(read_verdict_file, folders)))
     made_of = hashlib.sha256(
         "\n".join([_drawing_code(), str(with_texts), *(sha256_of(folder / CHECKSUMS) for folder in folders)]).encode()
     ).hexdigest()
@@ -296,7 +118,7 @@ def print_answer(printed: "Output", answer: AuditOutput, *, with_details: bool =
         print_verdict,
     )
 
-    for note in dict.fromkeys((*answer.notes, *(note for verdict in answer.verdicts for note in verdict.notes))):
+    for note in dict.fromkeys(note for verdict in answer.verdicts for note in verdict.notes):
         printed.note(note)
     console = printed.console
     for number, (name, verdict) in enumerate(zip(answer.names, answer.verdicts, strict=True)):
@@ -312,7 +134,7 @@ def print_answer(printed: "Output", answer: AuditOutput, *, with_details: bool =
     if with_details and len(answer.verdicts) > 1:
         print_models(console, compare_models(answer.audits()).table())
     console.print(f"Report: {answer.page}", markup=False, soft_wrap=True)
-    document = _document(answer.verdicts, answer.page.parent) if printed.as_json else {}
+    document = _whole_document(answer) if printed.as_json else {}
     printed.end({"report": str(answer.page), **document}, result="\n".join(map(_result, answer.verdicts)))
 
 
@@ -339,23 +161,25 @@ def _write_files(answer: AuditOutput, made_of: str, with_texts: bool) -> None:
     pl.concat([each.outcomes for each in shown]).write_parquet(folder / "outcomes.parquet")
     write_file(folder / "verdict.json", json.dumps(_document([each.verdict for each in shown]), indent=2) + "\n")
     page = write_report(shown, answer.page)
-    page.write_text(page.read_text(encoding="utf-8") + f"<!-- {made_of} -->\n", encoding="utf-8")
+    write_file(page, page.read_text(encoding="utf-8") + f"<!-- {made_of} -->\n")
     write_checksums(folder, WRITTEN)
 
 
-def _document(verdicts: Sequence[Verdict], folder: Path | None = None) -> dict[str, Any]:
-    """What verdict.json holds: the verdict, or those of several models.
-
-    Args:
-        folder: of outcomes.parquet, whose rows and shares are added.
-    """
+def _document(verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    """What verdict.json holds: the verdict, or those of several models."""
     content = [verdict.model_dump(mode="json") for verdict in verdicts]
-    if folder is not None:
-        import polars as pl
-
-        outcomes = pl.read_parquet(folder / "outcomes.parquet")
-        for own, verdict in zip(content, verdicts, strict=True):
-            runs = [training.run for training in verdict.trainings]
-            own["shares"] = [share.model_dump(mode="json") for share in verdict.answer.shares] if verdict.answer else []
-            own["outcomes"] = outcomes.filter(pl.col("run").is_in(runs)).to_dicts()
     return content[0] if len(content) == 1 else {"audits": content}
+
+
+def _whole_document(answer: AuditOutput) -> dict[str, Any]:
+    """What verdict.json holds, with shares and outcomes of each model."""
+    import polars as pl
+
+    folder = answer.page.parent
+    written = json.loads((folder / "verdict.json").read_text(encoding="utf-8"))
+    outcomes = pl.read_parquet(folder / "outcomes.parquet")
+    for own, verdict in zip(written.get("audits", [written]), answer.verdicts, strict=True):
+        runs = [training.run for training in verdict.trainings]
+        own["shares"] = [share.model_dump(mode="json") for share in verdict.answer.shares] if verdict.answer else []
+        own["outcomes"] = outcomes.filter(pl.col("run").is_in(runs)).to_dicts()
+    return written

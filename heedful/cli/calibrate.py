@@ -42,23 +42,23 @@ def calibrate(
     from heedful.calibration.trained_worlds import MODELS, SEEDS, calibrate_trained
     from heedful.calibration.worlds import WORLDS
     from heedful.errors import lookup
-    from heedful.jobs.executors import connected
+    from heedful.jobs.executors import open_pool
 
     printed = output()
     names = {lookup("world", name, WORLDS).name for name in world or WORLDS}
     rows = [number for number, row in enumerate(ROWS) if row.world in names]
-    with connected(scheduler, workers=workers) as client, progress_bar(printed.progress) as bar:
+    with open_pool(workers, scheduler) as pool, progress_bar(printed.progress) as bar:
         task = bar.add_task("draws", total=draws * len(rows))
 
         def report(done: "Sequence[Result]") -> None:
             for _ in done:
                 bar.advance(task)
 
-        tallies = calibrate_rows(draws, rows=rows, client=client, report=report)
+        tallies = calibrate_rows(draws, rows=rows, pool=pool, report=report)
         trained_rows = []
         if trained:
             models = bar.add_task("models", total=SEEDS * len(MODELS))
-            trained_rows = calibrate_trained(client=client, report=lambda _: bar.advance(models))
+            trained_rows = calibrate_trained(pool=pool, report=lambda _: bar.advance(models))
     calibration = Calibration(tallies, draws, command_options.command_line(), trained_rows)
     _print(printed.console, calibration)
     page = write_page(calibration, Path(out))

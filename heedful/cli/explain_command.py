@@ -46,7 +46,7 @@ class ExplainedModel:
 
     def audited_by(self, folder: Path) -> "Verdict | None":
         """What its newest audit says, together with those of its other seeds; None where there is none."""
-        from heedful.report.pooled import audited_model
+        from heedful.report.audits import audited_model
 
         audit = audited_model(folder, self.key)
         return None if audit is None else audit.verdict

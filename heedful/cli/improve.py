@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 
     from heedful.cli.output import Output
     from heedful.jobs.improving import Improvement, MethodScores
-    from heedful.jobs.planning import PlannedAudit
-    from heedful.report import AuditFiles
-    from heedful.settings import AuditSettings, Run
+    from heedful.jobs.planning import Plan
+    from heedful.settings import Run
     from heedful.store.store import Store
 
 Key = Annotated[
@@ -62,22 +61,20 @@ def improve(
     from heedful.store.folders import check_writable
     from heedful.store.store import Store
 
-    printed, store = output(), Store(runs)
+    printed, store = output(), Store(runs, audits)
     for place, option in ((runs, "--runs"), (audits, "--audits"), (out, "--out")):
         check_writable(place, option)
     run = _improvable(store, key)
     if note := recorded_source(run, OWN_DATA):
         printed.note(note)
 
-    def auditor(planned: "Sequence[PlannedAudit]", settings: "AuditSettings", purpose: str) -> "Sequence[AuditFiles]":
-        from heedful.cli.auditing import audit_planned_runs
-        from heedful.report import read_audit
+    def carry_out(plan: "Plan", purpose: str) -> None:
+        from heedful.cli.auditing import make_audits
 
-        printed.progress.print(f"{purpose}: {len(planned)} runs", markup=False, soft_wrap=True)
-        places = audit_planned_runs(printed.progress, list(planned), settings, store, Path(audits), device)
-        return [read_audit(place) for place in places]
+        printed.progress.print(f"{purpose}: {len(plan.audits)} runs", markup=False, soft_wrap=True)
+        make_audits(printed.progress, plan, store, device=device)
 
-    reached = search(run, auditor, max_accuracy_drop=max_accuracy_drop / 100, texts=examples)
+    reached = search(run, store, carry_out, max_accuracy_drop=max_accuracy_drop / 100, texts=examples)
     _print(printed, reached, Path(out), max_accuracy_drop / 100)
 
 
@@ -177,10 +174,10 @@ def _write(document: dict[str, Any], folder: Path) -> None:
     import json
 
     from heedful.cli.output import without_nan
+    from heedful.store.folders import write_file
 
-    folder.mkdir(parents=True, exist_ok=True)
     content = json.dumps(without_nan(document), indent=2, allow_nan=False, default=str)
-    (folder / "improvement.json").write_text(content + "\n", encoding="utf-8")
+    write_file(folder / "improvement.json", content + "\n")
 
 
 def _write_page(reached: "Improvement", folder: Path, max_accuracy_drop: float) -> Path:

@@ -217,8 +217,7 @@ class ComparedModels:
 
 def compare_models(audits: "Sequence[AuditFiles]") -> ComparedModels:
     """The models, their answers and tests, and what keeps them from being compared text by text."""
-    from heedful.report.audits import distinct_names
-    from heedful.report.pooled import by_training
+    from heedful.report.audits import by_training, distinct_names
     from heedful.verdict.model_comparison import are_same_texts, compare
 
     first = audits[0]

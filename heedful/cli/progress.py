@@ -97,8 +97,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from heedful.jobs.running import Progress as StepReport
-    from heedful.jobs.running import Report, Step, SweepStatus
+    from heedful.jobs.executors import Progress as StepReport
+    from heedful.jobs.executors import Step
+    from heedful.jobs.running import Report, SweepStatus
     from heedful.training.trained import Progress
 
     class Bars(Protocol):
@@ -229,7 +230,7 @@ def live_steps(console: "Console", names: Mapping[str, str]) -> "Iterator[tuple[
         def progress(step: "Step") -> None:
             if step.key not in jobs:
                 jobs[step.key] = bar.add_task("", total=step.total)
-            label = f"{names.get(step.key, step.key)}: {step.what}"
+            label = f"{names.get(step.key.partition('/')[0], step.key)}: {step.what}"
             bar.update(jobs[step.key], description=label, completed=step.done, total=step.total)
 
         yield report, progress

@@ -52,13 +52,14 @@ def reproduce(
     device: command_options.Device = "cpu",
 ) -> None:
     """Reproduce a paper: do the runs that are missing; print each claim with a verdict, and its tables beside ours."""
-    from heedful.jobs.executors import connected, cores
-    from heedful.papers.pipeline import do_study, gather, missing_of
+    from heedful.jobs.executors import cores
+    from heedful.jobs.running import carry_out
+    from heedful.papers.pipeline import gather, plan_study
     from heedful.papers.study_pages import as_json, summarize, write_study
     from heedful.store.folders import check_writable
     from heedful.store.store import Store
 
-    printed, store, folder = output(), Store(runs), Path(audits)
+    printed, store = output(), Store(runs, audits)
     console, processes = printed.console, workers or cores()
     if not console.is_terminal:  # a file or pipe has no width: tables need not be squeezed
         console.width = WIDE
@@ -66,7 +67,8 @@ def reproduce(
     prepared = _prepare(printed, study_runs, dry_run)
     if prepared is None:
         return
-    missing = missing_of(prepared, store, folder)
+    plan = plan_study(prepared)
+    missing = plan.missing(store)
     console.print(f"{len(prepared.runs)} runs and {len(prepared.audits)} audits, {len(missing)} of them to do")
     if dry_run:
         _end_dry_run(printed, prepared, store, len(missing), processes)
@@ -76,12 +78,12 @@ def reproduce(
     errors: dict[str, str] = {}
     if missing:
         names = names_by_key(prepared)
-        with (
-            connected(scheduler, workers=processes) as client,
-            live_counts(printed.progress, errors, lambda key: names.get(key, key)) as progress,
-        ):
-            do_study(prepared, store, folder, client, device=device, report=progress)
-    report = summarize(study, gather(scale, prepared, store, folder, errors), command_options.command_line(), processes)
+        where = {"device": device, "workers": workers, "scheduler": scheduler, "in_parts": False}
+        with live_counts(printed.progress, errors, lambda key: names.get(key, key)) as report_status:
+            carry_out(plan, store, **where, report=report_status)
+    report = summarize(
+        study, gather(scale, prepared, store, store.audits, errors), command_options.command_line(), processes
+    )
     page = write_study(report, Path(out))
     print_study(console, report, page.with_suffix(""))
     console.print(f"Written: {page}", markup=False, soft_wrap=True)

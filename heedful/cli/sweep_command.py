@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.console import Console
 
+    from heedful.jobs.planning import Plan
     from heedful.jobs.request import AuditRequest
     from heedful.settings import Run
     from heedful.store.store import Store
@@ -50,101 +51,80 @@ def sweep(
     if out is not None and Path(out).suffix not in (".csv", ".parquet"):
         raise SettingError(f"--out must be a file ending in .csv or .parquet; it was '{out}'.")
     from heedful.jobs.executors import cores
+    from heedful.jobs.planning import plan_sweep
+    from heedful.jobs.sweep_file import read_sweep
     from heedful.store.folders import check_file_writable, check_writable
+    from heedful.store.store import Store
 
     if out is not None:
         check_file_writable(out, "--out")
-    planned = _plan(file, runs, Path(audits))
-    count = min(workers or cores(), max(len(planned.missing), 1))
+    asked, store = read_sweep(file), Store(runs, audits)
+    plan = plan_sweep(asked.runs, asked.audit, store)
+    planned = _Sweep(plan, store, tuple(plan.missing(store)))
     if dry_run or not planned.missing:
-        _finish(planned, {}, out, _expected(planned, count))
+        _finish(planned, {}, out, planned.expected(min(workers or cores(), max(len(planned.missing), 1))))
         return
     check_writable(runs, "--runs")
-    if planned.audits:
+    if plan.audits:
         check_writable(audits, "--audits")
-    if _do(planned, scheduler, count, device, out):
+    if _do(planned, scheduler, workers, device, out):
         raise typer.Exit(1)
 
 
 @dataclass(frozen=True)
-class _Planned:
+class _Sweep:
     """What a sweep must have in the end, and what of it was there before.
 
     Args:
-        runs: by key.
-        audits: by the key of the run that each is of.
-        folder: where audits are stored.
-        cached, missing: keys of runs and audits.
+        missing: keys of what was not.
     """
 
-    runs: "Mapping[str, Run]"
-    audits: "Mapping[str, AuditRequest]"
+    plan: "Plan"
     store: "Store"
-    folder: Path
-    cached: tuple[str, ...]
     missing: tuple[str, ...]
+
+    @property
+    def audits(self) -> "dict[str, AuditRequest]":
+        """By the key of the run that each is of."""
+        return {request.run: request for request in self.plan.audits.values()}
 
     def table(self, errors: Mapping[str, str]) -> "pl.DataFrame":
         """All runs as they stand now."""
         from heedful.jobs.result_table import result_table
 
-        return result_table(self.runs, self.store, errors, self.cached, audits=self.audits, folder=self.folder)
+        cached = set(self.plan.wanted) - set(self.missing)
+        return result_table(self.plan.runs, self.store, errors, cached, audits=self.audits)
 
     def describe(self, key: str) -> str:
         """The line of a run or an audit that is done."""
-        if key in self.runs:
-            return f"{key} in {self.store.read(key).seconds:.1f} s"
-        return next(f"audit of {run}" for run, request in self.audits.items() if request.key == key)
+        if key in self.plan.audits:
+            return f"audit of {self.plan.audits[key].run}"
+        return f"{key} in {self.store.read(key).seconds:.1f} s"
+
+    def expected(self, workers: int) -> str:
+        """What there is to do, and how long it may take."""
+        runs = estimate(self.plan.runs, self.store, workers)
+        audits = sum(key in self.missing for key in self.plan.audits)
+        return f"{runs} {audits} audits come on top." if audits else runs
 
 
-def _plan(file: str, runs: str, folder: Path) -> _Planned:
-    """What the file asks for, and what of it is there."""
-    from heedful.jobs.planning import audits_of, unique_runs
-    from heedful.jobs.sweep_file import read_sweep
-    from heedful.store.store import Store, audit_defect
-
-    asked, store = read_sweep(file), Store(runs)
-    planned = unique_runs(asked.runs, store)
-    audits = audits_of(planned, asked.audit) if asked.audit is not None else {}
-    is_done = {key: store.has(key) for key in planned}
-    is_done |= {audit.key: audit_defect(folder / audit.key) is None for audit in audits.values()}
-    cached, missing = (tuple(key for key, done in is_done.items() if done is wanted) for wanted in (True, False))
-    return _Planned(planned, audits, store, folder, cached, missing)
-
-
-def _expected(planned: _Planned, workers: int) -> str:
-    runs = estimate(planned.runs, planned.store, workers)
-    audits = sum(request.key in planned.missing for request in planned.audits.values())
-    return f"{runs} {audits} audits come on top." if audits else runs
-
-
-def _do(planned: _Planned, scheduler: str | None, count: int, device: str, out: str | None) -> dict[str, str]:
+def _do(sweep: _Sweep, scheduler: str | None, workers: int | None, device: str, out: str | None) -> dict[str, str]:
     """Do what is missing and print the table, also where that ends early; why some failed, by key."""
-    from heedful.jobs.executors import connected, has_workers
-    from heedful.jobs.running import jobs_of
-    from heedful.jobs.running import sweep as sweep_runs
+    from heedful.jobs.running import carry_out
 
-    printed, errors = output(), dict[str, str]()
-    audits = {request.key: request for request in planned.audits.values()}
-    with connected(scheduler, workers=count) as client:
-        if scheduler is not None and not has_workers(client):
-            printed.note(
-                f"the cluster at {scheduler} has no worker yet; the sweep waits for one. Start it: "
-                f"dask worker {scheduler} --nthreads 1"
-            )
-        try:
-            with live_counts(printed.progress, errors, planned.describe) as report:
-                jobs = jobs_of(planned.runs, planned.store, audits, planned.folder)
-                is_beside = scheduler is None
-                sweep_runs(jobs, planned.store, client, shares_disk=is_beside, device=device, report=report)
-        finally:
-            _finish(planned, errors, out)
+    errors = dict[str, str]()
+    where = {"device": device, "workers": workers, "scheduler": scheduler, "in_parts": False}
+    try:
+        with live_counts(output().progress, errors, sweep.describe) as report:
+            carry_out(sweep.plan, sweep.store, **where, report=report)
+    finally:
+        _finish(sweep, errors, out)
     return errors
 
 
-def _finish(planned: _Planned, errors: Mapping[str, str], out: str | None, expected: str | None = None) -> None:
+def _finish(sweep: _Sweep, errors: Mapping[str, str], out: str | None, expected: str | None = None) -> None:
     """Write the table; print it, below it the errors and what is left."""
-    printed, rows = output(), planned.table(errors)
+    printed, rows = output(), sweep.table(errors)
     if out is not None:
         _write(rows, Path(out))
     _print_table(printed.console, rows)
@@ -203,10 +183,10 @@ def _fitting(head: Mapping[str, str], rows: list[list[str]], width: int) -> list
 
 
 def _write(rows: "pl.DataFrame", out: Path) -> None:
-    out.parent.mkdir(parents=True, exist_ok=True)
-    part = out.with_name(f".{out.name}.part")
-    _ = _harmless(rows).write_csv(part) if out.suffix == ".csv" else rows.write_parquet(part)
-    part.replace(out)
+    from heedful.store.folders import atomic_file
+
+    with atomic_file(out) as part:
+        _ = _harmless(rows).write_csv(part) if out.suffix == ".csv" else rows.write_parquet(part)
 
 
 def _harmless(rows: "pl.DataFrame") -> "pl.DataFrame":

@@ -1,7 +1,6 @@
 """Pretrained word vectors: read in bounded memory, arranged by vocabulary, and searched for neighbours."""
 
 import gzip
-import hashlib
 import struct
 import zipfile
 import zlib
@@ -23,7 +22,7 @@ from torch import Tensor
 from heedful.data.tokenizer import SPECIAL
 from heedful.errors import DataError, HeedfulError, SettingError, lookup
 from heedful.settings.data_folder import data_folder, data_folder_problem, data_path, user_path
-from heedful.store.folders import reason
+from heedful.store.folders import reason, sha256_of
 
 # Files of word vectors: our own .npz, word2vec's .bin, and text as word2vec, GloVe and fastText write it.
 
@@ -176,8 +175,7 @@ def vectors_fingerprint(source: str) -> str:
 def _hashed(path: Path, size: int, modified: int) -> str:
     """The hash as computed before, where the file is as it was."""
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+        return sha256_of(path)[:16]
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}.") from error
 

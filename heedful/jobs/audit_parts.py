@@ -30,15 +30,27 @@ from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.schema import Heads, Words
 from heedful.settings import AuditSettings, key_of
 from heedful.settings.comparison_models import ComparisonModels
-from heedful.store.folders import atomic_folder, find_damage, write_checksums
-from heedful.store.store import EXAMPLES, OUTCOMES, ROW_GROUP, ROWS, audit_defect, write_verdict
+from heedful.store.folders import atomic_folder, write_checksums
+from heedful.store.store import (
+    EXAMPLES,
+    FACTS,
+    OUTCOMES,
+    REST,
+    REST_FILE,
+    ROW_GROUP,
+    ROWS,
+    audit_defect,
+    part_problem,
+    parts_folder,
+    write_verdict,
+)
 from heedful.training.trained import Trained
 from heedful.types import Dataset
 
-REST = "rest"
-FACTS = "facts.json"
 ADVERSARIES, PREDICTIONS = "adversaries.parquet", "predictions.parquet"
-REST_FILE = "rest.json"
+
+ATTEMPTS = 5
+"""How often parts are made again that another process deleted."""
 
 _FACTS = TypeAdapter(ShardInfo)
 
@@ -58,7 +70,7 @@ class AuditParts:
     @property
     def folder(self) -> Path:
         """Where parts are stored."""
-        return self.place.parent / f".{self.place.name}.parts"
+        return parts_folder(self.place)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -142,13 +154,6 @@ def shard_name(number: int) -> str:
     return f"{number:05d}"
 
 
-def part_problem(folder: Path) -> str | None:
-    """Why the folder is not a finished part; None where it is."""
-    if not folder.is_dir():
-        return "there is no such folder"
-    return find_damage(folder, (OUTCOMES, REST_FILE) if folder.name == REST else (ROWS, EXAMPLES, OUTCOMES, FACTS))
-
-
 def write_part(part: Shard | AuditExtras, folder: Path) -> None:
     """Store a part, whole or not at all; what is there makes way."""
     with atomic_folder(folder, replace=folder.is_dir()) as new:
@@ -212,7 +217,11 @@ def ensure_prepared(
     *,
     report: Report | None = None,
 ) -> Path:
-    """The folder of the audit that is requested: found, or made now from what `prepare` makes ready."""
+    """The folder of the audit that is requested: found, or made now from what `prepare` makes ready.
+
+    Other processes may make the same audit at the same time. Who finishes first deletes the parts that the others
+    use: these then find the audit, or else make the parts again.
+    """
     place = Path(folder) / request.key
     if (problem := audit_defect(place)) is None:
         return place
@@ -220,12 +229,15 @@ def ensure_prepared(
         log.warning("%s is not a finished audit and is made again: %s.", place, problem)
     prepared = prepare()
     parts = AuditParts(place, len(prepared.shards))
-    try:
-        _make_audit(prepared, parts, report)
-    except (HeedfulError, OSError, pl.exceptions.PolarsError):
-        # Another process may have finished the same audit and cleared its parts away while this one used them.
-        if audit_defect(place) is not None:
+    for attempt in range(ATTEMPTS):
+        try:
             _make_audit(prepared, parts, report)
+        except (HeedfulError, OSError) as error:
+            is_lost = isinstance(error, FileNotFoundError) or isinstance(error.__cause__, FileNotFoundError)
+            if audit_defect(place) is not None and (attempt == ATTEMPTS - 1 or not is_lost):
+                raise
+        if audit_defect(place) is None:
+            break
     parts.discard()
     return place
 
@@ -235,15 +247,20 @@ def _make_audit(prepared: PreparedAudit, parts: AuditParts, report: Report | Non
     total, missing = len(prepared.subject.texts), parts.missing()
     done = sum(parts.texts(name) for name in parts.names if name not in missing)
     for name in missing:
-        if name == REST:
-            write_part(audit_extras(prepared), parts.folder / name)
-            continue
+        if audit_defect(parts.place) is None:  # another process was quicker
+            return
         before = done
-        shard = audit_shard(prepared, int(name), report and (lambda more, before=before: report(before + more, total)))
-        write_part(shard, parts.folder / name)
-        done += shard.facts.texts
-    if audit_defect(parts.place) is not None:  # another process may have been quicker
+        make_part(
+            prepared, name, parts.folder / name, report and (lambda more, before=before: report(before + more, total))
+        )
+        done += 0 if name == REST else prepared.texts_of(int(name))
+    if audit_defect(parts.place) is not None:
         _write_audit(prepared, parts)
+
+
+def make_part(prepared: PreparedAudit, name: str, place: Path, report: Callable[[int], None] | None = None) -> None:
+    """Measure a part of an audit, and store it."""
+    write_part(audit_extras(prepared) if name == REST else audit_shard(prepared, int(name), report), place)
 
 
 def _write_audit(prepared: PreparedAudit, parts: AuditParts) -> None:

@@ -1,84 +1,271 @@
-"""Workers: a Dask cluster of our own on this machine, or one that is running elsewhere."""
+"""Who does jobs: this process; processes of this machine, which write into the store; or a Dask cluster elsewhere."""
 
 import logging
+import multiprocessing
 import os
-import shutil
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
-import dask.config
-from dask.system import CPU_COUNT
-from distributed import Client, LocalCluster
-from distributed.security import Security
+from heedful.errors import HeedfulError, SettingError
+from heedful.jobs.request import Job
+from heedful.jobs.work import Tick, do
+from heedful.store.folders import Files, files_in, reason, write_files
+from heedful.store.store import Store
 
-from heedful.errors import SettingError
-from heedful.store.folders import HOST, is_alive, reason
+if TYPE_CHECKING:
+    from distributed import Client
 
-WORKER_ENVIRONMENT = {
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Step:
+    """How far a job is.
+
+    Args:
+        what: "epoch 2 of 8" or "auditing".
+        done, total: batches, or texts.
+    """
+
+    key: str
+    what: str
+    done: int
+    total: int
+
+
+Progress = Callable[[Step], None]
+PAUSE = 0.5
+"""Seconds between two reports of one process."""
+TOPIC = "heedful-progress"
+
+ENVIRONMENT = {
     "OMP_WAIT_POLICY": "PASSIVE",
     "OMP_NUM_THREADS": "1",
     "MALLOC_TRIM_THRESHOLD_": "2000000000",
     "MALLOC_MMAP_THRESHOLD_": "2000000000",
 }
-"""What a worker is started with: one thread, which waits without spinning; and memory that is kept for the next batch.
+"""What a process is started with: one thread, which waits without spinning; and memory that is kept for the next batch.
 
-Dask's own choice hands freed memory back to the system at once, which slows training down.
+To hand freed memory back to the system at once slows training down.
 """
-
-SETTINGS = {
-    "distributed.nanny.pre-spawn-environ": WORKER_ENVIRONMENT,
-    "distributed.scheduler.http.routes": [],
-    "distributed.worker.http.routes": [],
-}
-"""Dask's settings for a cluster of our own. Its web servers cannot be turned off: they are given no page to show."""
-
-SCRATCH = "heedful-workers-"
-"""How the names of our workers' folders begin."""
 
 
 @contextmanager
-def connected(scheduler: str | None = None, *, workers: int | None = None) -> Iterator[Client]:
-    """A client of the cluster at that address; without one, of our own: one worker a core, on loopback only.
+def open_executor(
+    store: Store,
+    workers: int = 1,
+    scheduler: str | None = None,
+    *,
+    device: str = "cpu",
+    progress: Progress | None = None,
+) -> "Iterator[JobExecutor]":
+    """So many processes; one is this one. Or a Dask cluster.
 
-    Other users of the machine reach loopback as well, and whoever is a client of a scheduler runs code as its owner:
-    our own cluster talks to nobody without the credentials that are made for it, and lost with it.
+    Whatever is under way in other processes when this is left is given up.
+
+    Args:
+        scheduler: address of the cluster.
+        progress: called, perhaps from another thread, with how far each job is.
     """
-    with ExitStack() as stack:
-        if scheduler is not None:
-            yield stack.enter_context(_client_of(scheduler))
-            return
-        with _interrupts_held():
-            client = stack.enter_context(_own_cluster(workers or CPU_COUNT))
+    progress = progress or (lambda step: None)
+    if scheduler is not None:
+        with dask_client(scheduler) as client:
+            cluster = DaskCluster(client, store, device, progress)
+            if not cluster.workers():
+                start = f"dask worker {scheduler} --nthreads 1"
+                log.warning("the cluster at %s has no worker yet and is waited for. Start one: %s", scheduler, start)
+            try:
+                yield cluster
+            finally:
+                cluster.close()
+    elif workers > 1:
+        processes = LocalProcesses(store, device, progress)
         try:
-            yield client
+            with _interrupts_held():
+                processes.start(workers)
+            yield processes
         finally:
             with _interrupts_held():
-                stack.close()
+                processes.close()
+    else:
+        yield ThisProcess(store, device, progress)
+
+
+@contextmanager
+def open_pool(workers: int | None = None, scheduler: str | None = None) -> Iterator[Executor]:
+    """Processes for calls that only return something: a cluster, or so many on this machine (None: one a core)."""
+    if scheduler is not None:
+        with dask_client(scheduler) as client:
+            yield client.get_executor(pure=False)
+        return
+    with _interrupts_held():
+        processes = _Processes(workers or cores())
+    try:
+        yield processes.pool
+    finally:
+        processes.close()
 
 
 def cores() -> int:
     """How many processes this machine runs at a time."""
+    from dask.system import CPU_COUNT
+
     return CPU_COUNT
 
 
-def has_workers(client: Client) -> bool:
-    """Whether anybody works for that cluster at this moment."""
-    return bool(client.nthreads())
+class ThisProcess:
+    """Does each job as it is submitted."""
+
+    def __init__(self, store: Store, device: str, progress: Progress):
+        self.store, self.device, self.progress = store, device, progress
+
+    def workers(self) -> int:
+        """One."""
+        return 1
+
+    def most(self) -> int:
+        """One."""
+        return 1
+
+    def submit(self, job: Job) -> Future[None]:
+        """Do the job; what is wrong with its settings or data is kept for `take`."""
+        future = Future[None]()
+        try:
+            do(job, self.store, self.device, lambda *step: self.progress(Step(job.key, *step)))
+            future.set_result(None)
+        except HeedfulError as error:
+            future.set_exception(error)
+        return future
+
+    def take(self, job: Job, future: Future[None]) -> None:
+        """Raise what the job raised."""
+        future.result()
 
 
-def _client_of(scheduler: str) -> Client:
+class LocalProcesses:
+    """Processes of this machine. Each is a pool of its own: if one dies, it is known which job it was doing."""
+
+    def __init__(self, store: Store, device: str, progress: Progress):
+        self.places = store.folder.resolve(), store.audits.resolve()
+        self.device, self.progress = device, progress
+        self.idle: list[_Processes] = []
+        self.busy: dict[Future[None], _Processes] = {}
+
+    def start(self, count: int) -> None:
+        """Start so many more."""
+        self.idle += [_Processes(1, self.progress) for _ in range(count)]
+
+    def workers(self) -> int:
+        """All that were started."""
+        return len(self.idle) + len(self.busy)
+
+    most = workers
+
+    def submit(self, job: Job) -> Future[None]:
+        """Hand the job to a process that has nothing to do."""
+        process = self.idle.pop()
+        future = process.submit(_do_beside, job, *self.places, self.device)
+        self.busy[future] = process
+        return future
+
+    def take(self, job: Job, future: Future[None]) -> None:
+        """Raise what the job raised; another process takes the place of one that died."""
+        process = self.busy.pop(future)
+        try:
+            future.result()
+        except BrokenExecutor:
+            process.close()
+            with _interrupts_held():
+                process = _Processes(1, self.progress)
+            raise
+        finally:
+            self.idle.append(process)
+
+    def close(self) -> None:
+        """End all processes at once, whatever they do."""
+        for process in (*self.idle, *self.busy.values()):
+            process.close()
+
+
+class DaskCluster:
+    """A Dask cluster that shares no disk with us: runs are sent to it, and what it makes comes back.
+
+    Whatever is made of files that it made, and of them alone, is done here.
+    """
+
+    def __init__(self, client: "Client", store: Store, device: str, progress: Progress):
+        self.client, self.store, self.device = client, store, device
+        self.executor = client.get_executor(pure=False)  # what failed before is tried anew
+        self.here = ThisProcess(store, device, progress)
+        client.subscribe_topic(TOPIC, lambda event: progress(Step(*event[1])))
+
+    def workers(self) -> int:
+        """Its threads."""
+        return sum(self.client.nthreads().values())  # pyright: ignore[reportAttributeAccessIssue]
+
+    def most(self) -> int:
+        """Never so many that the models that jobs refer to would fill the scheduler's memory."""
+        return max(64, 4 * self.workers())
+
+    def submit(self, job: Job) -> Future[Files]:
+        """Send the job, with the runs that it needs: a worker that dies then loses nothing that was trained."""
+        if job.kind in ("join", "pool"):
+            return self.here.submit(job)  # pyright: ignore[reportReturnType]
+        import dask.config
+
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+            needed = {key: files_in(self.store.folder / key) for key in job.needs}
+            # Audits go first: a worker has their data at hand from the run before.
+            priority = int(job.kind != "train")
+            return self.executor.submit(_do_elsewhere, job, needed, self.device, priority=priority)
+
+    def take(self, job: Job, future: Future[Files]) -> None:
+        """Store the files that came back."""
+        from distributed.scheduler import KilledWorker
+
+        try:
+            files = future.result()
+        except KilledWorker:
+            raise HeedfulError("every worker that took this run died; is memory short?") from None
+        if files is not None:
+            place = job.place(self.store)
+            write_files(files, place, replace=place.is_dir() and job.problem(self.store) is not None)
+
+    def close(self) -> None:
+        """Give up what is under way."""
+        self.executor.shutdown(wait=False)
+        with suppress(OSError, RuntimeError):
+            self.client.unsubscribe_topic(TOPIC)
+
+
+JobExecutor = ThisProcess | LocalProcesses | DaskCluster
+"""Who does jobs: `workers()` at a time, `most()` under way; `submit` begins one, and `take` stores what it made."""
+
+
+@contextmanager
+def dask_client(scheduler: str) -> "Iterator[Client]":
+    """A client of the cluster at that address."""
+    from distributed import Client
+    from distributed.security import Security
+
     # A client that fails for want of credentials is never closed: it would block the next one.
     if scheduler.startswith("tls://") and not Security().get_connection_args("client").get("ssl_context"):
         raise _no_scheduler(scheduler, "it demands TLS credentials")
     try:
-        return Client(scheduler, timeout=10, set_as_default=False)
+        client = Client(scheduler, timeout=10, set_as_default=False)
     except (OSError, ValueError) as error:
         raise _no_scheduler(scheduler, reason(error)) from None
+    with client:
+        yield client
 
 
 def _no_scheduler(address: str, why: str) -> SettingError:
@@ -88,68 +275,150 @@ def _no_scheduler(address: str, why: str) -> SettingError:
     )
 
 
-@contextmanager
-def _own_cluster(workers: int) -> Iterator[Client]:
-    with _private_folder() as folder:
-        with dask.config.set(SETTINGS):
-            cluster = LocalCluster(
-                n_workers=workers,
-                threads_per_worker=1,
-                processes=True,
-                security=True,
-                host="127.0.0.1",
-                dashboard_address="127.0.0.1:0",  # whatever is free: another sweep may be running
-                scheduler_kwargs={"dashboard": False},
-                memory_limit=0,  # a run needs what it needs: a pause or a kill would only repeat it
-                silence_logs=logging.CRITICAL,
-                local_directory=folder,
-            )
-        with cluster, Client(cluster, set_as_default=False) as client:
-            yield client
+class _Processes:
+    """A pool of processes that end at once when this process closes it, or is no more.
+
+    Args:
+        progress: called with the steps of a pool of one.
+    """
+
+    def __init__(self, count: int, progress: Progress = lambda step: None):
+        waits, self.lives = multiprocessing.Pipe(duplex=False)
+        self.steps, steps = multiprocessing.Pipe(duplex=False)
+        context = multiprocessing.get_context("spawn")
+        self.pool = ProcessPoolExecutor(count, context, initializer=_begin, initargs=(waits, steps))
+        before = {name: os.environ.get(name) for name in ENVIRONMENT}
+        os.environ.update(ENVIRONMENT)
+        try:
+            for _ in range(count):  # a call starts a process
+                self.pool.submit(_nothing)
+        finally:
+            for name, value in before.items():
+                _ = os.environ.pop(name) if value is None else os.environ.__setitem__(name, value)
+        waits.close()
+        steps.close()
+        self.thread = threading.Thread(target=self._hear, args=(progress,), daemon=True)
+        self.thread.start()
+
+    def submit(self, function: Callable[..., None], *arguments: Any) -> Future[None]:
+        """Call a function there; a pool that broke in the meantime says so by the future."""
+        try:
+            return self.pool.submit(function, *arguments)
+        except BrokenExecutor as error:
+            future = Future[None]()
+            future.set_exception(error)
+            return future
+
+    def close(self) -> None:
+        """End the processes."""
+        self.lives.close()
+        self.pool.shutdown(cancel_futures=True)
+        self.thread.join()
+        self.steps.close()
+
+    def _hear(self, progress: Progress) -> None:
+        """Pass steps on, until the processes have closed their end."""
+        with suppress(EOFError, OSError):
+            while True:
+                progress(Step(*self.steps.recv()))
 
 
-@contextmanager
-def _private_folder() -> Iterator[str]:
-    """A folder for workers, which write and import files in it: nobody else may. Those of killed processes go."""
-    for left in Path(gettempdir()).glob(f"{SCRATCH}{HOST}-*"):
-        process = left.name.removeprefix(f"{SCRATCH}{HOST}-").partition("-")[0]
-        with suppress(OSError):
-            if left.lstat().st_uid == os.getuid() and process.isdecimal() and not is_alive(int(process)):
-                shutil.rmtree(left, ignore_errors=True)
-    prefix = f"{SCRATCH}{HOST}-{os.getpid()}-"
-    with TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as folder:
-        yield folder
+_STEPS: Any = None
+"""In a process that was started for others: where it says how far it is."""
+
+
+def _begin(client: Any, steps: Any) -> None:
+    """What a process does first.
+
+    Args:
+        client: closed where nobody waits for this process any more.
+        steps: where it says how far it is.
+    """
+    global _STEPS
+    _STEPS = steps
+    threading.Thread(target=_end_with, args=(client,), daemon=True).start()
+    import torch
+
+    torch.set_num_threads(1)
+
+
+def _end_with(client: Any) -> None:
+    """End this process as soon as nobody waits for it: folders are whole or not there, so nothing breaks."""
+    with suppress(EOFError, OSError):
+        client.recv()
+    os._exit(1)
+
+
+def _nothing() -> None:
+    """Starts a process."""
+
+
+def _do_beside(job: Job, runs: Path, audits: Path, device: str) -> None:
+    """What a process of this machine does: the job, in our store."""
+    assert _STEPS is not None
+    do(job, Store(runs, audits), device, _ticker(job.key, _STEPS.send))
+
+
+def _do_elsewhere(job: Job, needed: dict[str, Files], device: str) -> Files:
+    """What a worker does that may share no disk with us: the job, in a store of its own; the files of its folder."""
+    import torch
+    from distributed import get_worker
+
+    torch.set_num_threads(1)
+    worker = get_worker()
+    task = worker.state.tasks[str(worker.get_current_task())]
+
+    def check() -> None:
+        if task.state == "cancelled":
+            raise Stopped(f"{job.key} was cancelled")
+
+    with TemporaryDirectory() as parent:
+        store = Store(Path(parent) / "runs", Path(parent) / "audits")
+        for name, files in needed.items():
+            write_files(files, store.folder / name)
+        do(job, store, device, _ticker(job.key, lambda step: worker.log_event(TOPIC, step), check))
+        return files_in(job.place(store))
+
+
+class Stopped(Exception):
+    """Nobody waits for this job any more."""
+
+
+def _ticker(key: str, send: Callable[[Any], object], check: Callable[[], None] = lambda: None) -> Tick:
+    """What a job calls as it goes: tells the client now and then how far it is.
+
+    Args:
+        check: raises where nobody waits any more.
+    """
+    last = 0.0
+
+    def tick(what: str, done: int, total: int) -> None:
+        nonlocal last
+        check()
+        if time.monotonic() - last > PAUSE:
+            last = time.monotonic()
+            send((key, what, done, total))
+
+    return tick
 
 
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Ctrl-C waits until this is over: half a cluster can be neither used nor closed."""
+    """Ctrl-C waits until this is over, and processes that are started inside never hear it.
+
+    A terminal sends it to all, but it is the client that ends the others.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield  # Python hands signals to its main thread alone
         return
     held: list[int] = []
     before = signal.signal(signal.SIGINT, lambda number, frame: held.append(number)) or signal.default_int_handler
+    resource_tracker.ensure_running()  # which would unblock the signal again, were it started inside
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        with _deaf_children():
-            yield
+        yield
     finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         signal.signal(signal.SIGINT, before)
         if held:
             signal.raise_signal(signal.SIGINT)
-
-
-@contextmanager
-def _deaf_children() -> Iterator[None]:
-    """Processes that are started inside, or by threads that are, never hear Ctrl-C.
-
-    A terminal sends it to all, but it is the client that stops the workers.
-    """
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    resource_tracker.ensure_running()  # which would unblock the signal again, were it started inside
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,20 +1,20 @@
 """From a finished run to one whose attention points more often: methods tried, judged on dev texts, one chosen."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict
 
 from heedful.battery.question import Columns, Values
 from heedful.errors import SettingError
-from heedful.jobs.planning import PlannedAudit, plan_audits
+from heedful.jobs.planning import Plan, plan_audits
 from heedful.measures import Estimate, difference_interval
 from heedful.measures.share import share_interval
-from heedful.report.audits import AuditFiles
-from heedful.report.pooled import pool_audits
+from heedful.report.audits import AuditFiles, read_audit
 from heedful.settings import AuditSettings, Option, OutcomeSettings, Run, key_of
 from heedful.settings.validation import update_settings
+from heedful.store.store import Store
 from heedful.verdict.answers import outcomes_of
 from heedful.verdict.scoring import columns_of
 
@@ -197,8 +197,8 @@ TEXTS = 400
 ON_DEV = OutcomeSettings(replaced_texts=0)
 """Methods are compared with words deleted; the answer on test texts also replaces them."""
 
-Auditor = Callable[[Sequence[PlannedAudit], AuditSettings, str], Sequence[AuditFiles]]
-"""From audits to be made, their settings and what they are for to their files: where and how is the caller's."""
+CarryOut = Callable[[Plan, str], None]
+"""Does what is missing of a plan, and says what it is for."""
 
 
 @dataclass(frozen=True)
@@ -236,26 +236,36 @@ class Improvement:
 
 
 def improve(
-    run: Run, auditor: Auditor, *, max_accuracy_drop: float = MAX_ACCURACY_DROP, texts: int | None = None
+    run: Run,
+    store: Store,
+    carry_out: CarryOut,
+    *,
+    max_accuracy_drop: float = MAX_ACCURACY_DROP,
+    texts: int | None = None,
 ) -> Improvement:
     """The best recipe for a run: first without teachers, then the best two of these with them, too.
 
     Args:
         run: with the fingerprints of its data.
-        auditor: makes the audits that are asked for; what was made before costs nothing.
+        carry_out: makes the audits that are asked for; what was made before costs nothing.
         max_accuracy_drop: accuracy that may be lost, on dev.
         texts: that judge, at most.
     """
     check_improvable(run)
-    search = _Search(
-        run, auditor, AuditSettings(tests=TESTS, split="dev", examples=texts or TEXTS, shown=0, outcome=ON_DEV)
-    )
+    on_dev = AuditSettings(tests=TESTS, split="dev", examples=texts or TEXTS, shown=0, outcome=ON_DEV)
+    search = _Search(run, store, carry_out)
     own, alone = own_way(run), first_candidates()
-    base, *others = search.judge([own, *alone], "recipes without teachers")
+
+    def judge(ways: Sequence[Candidate], purpose: str) -> list[list[AuditFiles]]:
+        return search.audits(ways, range(run.seed, run.seed + SEEDS), on_dev, purpose)
+
+    audits = judge([own, *alone], "recipes without teachers")
+    base, *others = (_scores(way, each, audits[0]) for way, each in zip((own, *alone), audits, strict=True))
     ways = {way.name: way for way in (own, *alone)}
     best = sorted(others, key=lambda method: -method.points)[:TAUGHT]
     taught = [ways[method.name].with_teachers for method in best]
-    others += search.judge(taught, "the best of them with teachers")
+    audits_of_taught = judge(taught, "the best of them with teachers")
+    others += [_scores(way, each, audits[0]) for way, each in zip(taught, audits_of_taught, strict=True)]
     ways |= {way.name: way for way in taught}
     chosen = choose(base, others, max_accuracy_drop)
     tested = None if chosen.name == base.name else search.test(own, ways[chosen.name])
@@ -263,36 +273,35 @@ def improve(
     return Improvement(base, tuple(others), chosen, key, tested)
 
 
+@dataclass(frozen=True)
 class _Search:
-    """Ways to train, each with several seeds, audited and scored."""
+    """Ways to train, each with several seeds, audited."""
 
-    def __init__(self, run: Run, auditor: Auditor, settings: AuditSettings):
-        self.run, self.auditor, self.settings = run, auditor, settings
-        self.base: Sequence[AuditFiles] = ()
-
-    def judge(self, ways: Sequence[Candidate], purpose: str) -> list[MethodScores]:
-        """Scores of the methods on dev texts; the first that was ever judged is what accuracy is lost against."""
-        seeds = range(self.run.seed, self.run.seed + SEEDS)
-        audits = self._audits(ways, seeds, self.settings, purpose)
-        self.base = self.base or audits[0]
-        return [_scores(way, own, self.base) for way, own in zip(ways, audits, strict=True)]
+    run: Run
+    store: Store
+    carry_out: CarryOut
 
     def test(self, own: Candidate, chosen: Candidate) -> Tested:
-        """The run's own way and the chosen one, audited on test texts, with other seeds."""
+        """The run's own way and the chosen one, audited on test texts, with seeds that had no part in the choice."""
         seeds = range(self.run.seed + SEEDS, self.run.seed + SEEDS + FRESH_SEEDS)
-        before, after = self._audits(
-            [own, chosen], seeds, AuditSettings(), "before and after, on test texts with other seeds"
-        )
-        scores = (_scores(way, audits, before) for way, audits in ((own, before), (chosen, after)))
-        return Tested(pool_audits(before), pool_audits(after), *scores)
+        purpose = "before and after, on test texts with other seeds"
+        before, after = self.audits([own, chosen], seeds, AuditSettings(), purpose)
+        pools = self._plan([own, chosen], seeds, AuditSettings()).wanted
+        pooled = [read_audit(self.store.audits / key) for key in pools]
+        return Tested(pooled[0], pooled[-1], _scores(own, before, before), _scores(chosen, after, before))
 
-    def _audits(
+    def audits(
         self, ways: Sequence[Candidate], seeds: range, settings: AuditSettings, purpose: str
     ) -> list[list[AuditFiles]]:
         """For each way the audits of its trainings, each beside the others."""
-        planned = plan_audits([way.trained_from(self.run, seeds[0]) for way in ways], seeds=len(seeds))
-        read = list(self.auditor(planned, settings, purpose))
-        return [read[start : start + len(seeds)] for start in range(0, len(read), len(seeds))]
+        plan = self._plan(ways, seeds, settings)
+        is_kept = settings.split == "test"  # nobody looks up what is found in dev texts: it is not pooled
+        self.carry_out(plan if is_kept else replace(plan, wanted=tuple(plan.audits)), purpose)
+        return [[read_audit(self.store.audits / key) for key in plan.pools[wanted]] for wanted in plan.wanted]
+
+    def _plan(self, ways: Sequence[Candidate], seeds: range, settings: AuditSettings) -> Plan:
+        runs = [way.trained_from(self.run, seeds[0]) for way in ways]
+        return plan_audits(runs, settings, self.store, seeds=len(seeds))
 
 
 def _scores(way: Candidate, audits: Sequence[AuditFiles], base: Sequence[AuditFiles]) -> MethodScores:

@@ -1,18 +1,19 @@
-"""From settings to what must be there in the end: runs with their fingerprints, companions, and audits. No torch.
+"""From settings to what must be there in the end: runs with their fingerprints, comparison models, audits. No torch.
 
-Torch is imported only where data, vectors or a pretrained encoder were never read before.
+Torch is imported only where data, vectors or a pretrained encoder were never read before, and where work is left.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from heedful.jobs.request import AuditRequest
+from heedful.jobs.request import AuditRequest, AuditSource, AuditWork, Job
 from heedful.settings import AuditSettings, Run, key_of
 from heedful.settings.comparison_models import ComparisonModels
 from heedful.settings.validation import update_settings
 from heedful.store.fingerprints import known_fingerprint, reading_digest
-from heedful.store.store import Store
+from heedful.store.store import Store, audits_of_run, pooled_key
 
 ADVERSARY_SEEDS = (10, 50, 257, 500_231, 100_078, 12_504, 90_754_789, 8_988_812, 2)
 """The nine seeds of Amini and Kosseim's adversaries."""
@@ -27,23 +28,88 @@ class RunWithBase:
 
 
 @dataclass(frozen=True)
-class PlannedAudit:
-    """A run and its companions, to be trained where they are missing, and audited together."""
+class Plan:
+    """What must be in the store in the end.
 
-    run: Run
-    comparison_models: ComparisonModels[Run] = ComparisonModels()
+    Args:
+        wanted: keys of the runs and audits that are asked for; others are made only where these need them.
+        runs: by key.
+        audits: by key.
+        pools: keys of the audits of each seed, by the key of the audit of all.
+        sources: where an audit finds what is not in the store, by its key.
+        titles: what audits of models that are no runs are called, by key.
+    """
 
-    def by_key(self) -> dict[str, Run]:
-        """The run and its companions."""
-        return {key_of(run): run for run in (self.run, *self.comparison_models)}
+    wanted: tuple[str, ...]
+    runs: Mapping[str, Run] = field(default_factory=dict)
+    audits: Mapping[str, AuditRequest] = field(default_factory=dict)
+    pools: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    sources: Mapping[str, AuditSource] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)
 
-    def request(self, settings: AuditSettings) -> AuditRequest:
-        """The audit, as it is called on disk."""
-        comparison_models, run = self.comparison_models.map(key_of), self.run
-        beside = ComparisonModels(
-            comparison_models.retrained, comparison_models.seeds, comparison_models.adversaries, run.reference
-        )
-        return AuditRequest(run=key_of(run), data=run.data.fingerprint, settings=settings, comparison_models=beside)
+    def missing(self, store: Store) -> dict[str, Job]:
+        """The jobs that are left to do, by key, each after those that it needs."""
+        seen, left = set[str](), dict[str, Job]()
+        runs = dict(self.runs)
+
+        def visit(key: str) -> None:
+            if key in seen or (job := self._job(key, runs)) is None:
+                return
+            seen.add(key)
+            if job.problem(store) is not None:
+                job = replace(job, needs=self._needs(key, runs))
+                for needed in job.needs:
+                    visit(needed)
+                left[key] = job
+
+        for key in self.wanted:
+            visit(key)
+        return left
+
+    def names(self) -> dict[str, str]:
+        """What each job is called for the reader, by its key."""
+        from heedful.training.teachers import teachers_of
+
+        runs = self.runs
+        names = {key_of(teacher): f"{_name(run)}, teacher" for run in runs.values() for teacher in teachers_of(run)}
+        names |= {key: _name(run) for key, run in runs.items()}
+        names |= {key: f"{_name(runs[each.run])}, audit" for key, each in self.audits.items() if each.run in runs}
+        names |= {
+            key: f"{names[members[0]]} of all seeds" for key, members in self.pools.items() if members[0] in names
+        }
+        return names | dict(self.titles)
+
+    def _job(self, key: str, runs: Mapping[str, Run]) -> Job | None:
+        """The job of that key; None where it is no job of this plan."""
+        if key in runs:
+            return Job(key, "train", runs[key].model_dump_json())
+        if key in self.audits:
+            work = AuditWork(audit=self.audits[key], source=self.sources.get(key, AuditSource()))
+            return Job(key, "audit", work.model_dump_json())
+        return Job(key, "pool", json.dumps(self.pools[key])) if key in self.pools else None
+
+    def _needs(self, key: str, runs: dict[str, Run]) -> tuple[str, ...]:
+        """What the job of that key needs; `runs` gets the teachers of a run."""
+        if key in self.pools:
+            return self.pools[key]
+        if key in self.audits:
+            source = self.sources.get(key, AuditSource())
+            return (
+                () if source.own else tuple(each for each in self.audits[key].needs if each not in source.classifiers)
+            )
+        run = runs[key]
+        if run.reference:
+            return (run.reference,)
+        from heedful.training.teachers import teachers_of
+
+        teachers = {key_of(teacher): teacher for teacher in teachers_of(run)}
+        runs |= teachers
+        return tuple(teachers)
+
+
+def _name(run: Run) -> str:
+    encoder = run.network.encoder if run.finetune is None else run.finetune.model
+    return f"{encoder}, seed {run.seed}"
 
 
 def without_attention(run: Run) -> Run:
@@ -68,62 +134,95 @@ def adversary_of(run: Run, seed: int, changes: Mapping[str, Any] | None = None) 
 
 def plan_audits(
     runs: Sequence[Run],
+    settings: AuditSettings,
+    store: Store,
     *,
     seeds: int = 1,
     deep: bool = False,
     adversaries: int = 3,
     retrained: Run | None = None,
-    store: Store | None = None,
-) -> list[PlannedAudit]:
-    """Each run with its companions; the data decides what runs are called, and is read if it never was.
+) -> Plan:
+    """Audits of runs that are trained where they are missing; of several seeds, one audit for all of them.
+
+    The data decides what runs are called, and is read if it never was.
 
     Args:
-        seeds: audit so many trainings of each run, with consecutive seeds, each beside the others.
+        seeds: train each run so many times, with consecutive seeds, and audit each beside the others.
         deep: also beside the same model trained without attention, and beside adversaries.
         adversaries: how many of these.
         retrained: the run without attention, where it is there already.
-        store: where references are looked up that are given by the beginning of a key.
     """
-    runs = [store.with_full_reference(run) for run in runs] if store is not None else runs
-    repeated = [update_settings(run, {"seed": run.seed + more}) for run in runs for more in range(seeds)]
-    own = [each.run for each in resolve(repeated)]
-    return [PlannedAudit(run, _companions(run, own, deep, adversaries, retrained)) for run in own]
+    wanted, all_runs = list[str](), dict[str, Run]()
+    audits, pools = dict[str, AuditRequest](), dict[str, tuple[str, ...]]()
+    for first in resolve([store.with_full_reference(run) for run in runs]):
+        group = [update_settings(first.run, {"seed": first.run.seed + more}) for more in range(seeds)]
+        own = []
+        for run in group:
+            beside = ComparisonModels(
+                retrained=retrained or (without_attention(run) if deep else None),
+                seeds=tuple(other for other in group if other is not run),
+                adversaries=tuple(adversary_of(run, seed) for seed in ADVERSARY_SEEDS[: adversaries if deep else 0]),
+            )
+            all_runs |= {key_of(each): each for each in (run, *beside)}
+            own.append(audit_of(run, settings, beside))
+        audits |= {each.key: each for each in own}
+        wanted.append(pooled_audits([each.key for each in own], pools))
+    return Plan(tuple(wanted), all_runs, audits, pools)
 
 
-def _companions(
-    run: Run, runs: Sequence[Run], deep: bool, adversaries: int, retrained: Run | None
-) -> ComparisonModels[Run]:
-    count = adversaries if deep else 0
-    return ComparisonModels(
-        retrained=retrained or (without_attention(run) if deep else None),
-        seeds=tuple(each for each in runs if each.seed != run.seed and differ_in_seed_alone(each, run)),
-        adversaries=tuple(adversary_of(run, seed) for seed in ADVERSARY_SEEDS[:count]),
-    )
+def audit_of(
+    run: Run,
+    settings: AuditSettings,
+    beside: ComparisonModels[Run] = ComparisonModels(),  # noqa: B008 (frozen)
+) -> AuditRequest:
+    """The audit of a run on its own data, beside others."""
+    keys = replace(beside.map(key_of), reference=run.reference)
+    return AuditRequest(run=key_of(run), data=run.data.fingerprint, settings=settings, comparison_models=keys)
 
 
-def differ_in_seed_alone(first: Run, other: Run) -> bool:
-    """Whether two runs are trainings of one model; a run is one with itself."""
-    return update_settings(first, {"seed": other.seed}) == other
+def pooled_audits(audits: Sequence[str], pools: dict[str, tuple[str, ...]]) -> str:
+    """The key of the audit of all seeds, which `pools` gets; of one seed, that of its own."""
+    if len(audits) == 1:
+        return audits[0]
+    pools[key := pooled_key(audits)] = tuple(audits)
+    return key
 
 
-def by_model(planned: Sequence[PlannedAudit]) -> list[list[PlannedAudit]]:
-    """The audits of each model: those of trainings that differ in the seed alone are together."""
-    groups: list[list[PlannedAudit]] = []
-    for each in planned:
-        group = next((group for group in groups if differ_in_seed_alone(group[0].run, each.run)), None)
-        _ = groups.append([each]) if group is None else group.append(each)
-    return groups
-
-
-def audits_of(runs: Mapping[str, Run], settings: AuditSettings) -> dict[str, AuditRequest]:
-    """An audit of each run by the run's key; of none that is there only to teach another."""
+def plan_sweep(runs: Sequence[RunWithBase | Run], settings: AuditSettings | None, store: Store) -> Plan:
+    """Runs, and an audit of each by itself (None: of none); of none that is there only to teach another."""
     from heedful.training.teachers import teachers_of
 
-    teachers = {key_of(teacher) for run in runs.values() for teacher in teachers_of(run)}
-    return {key: PlannedAudit(run).request(settings) for key, run in runs.items() if key not in teachers}
+    planned = unique_runs(runs, store)
+    teachers = {key_of(teacher) for run in planned.values() for teacher in teachers_of(run)}
+    audited = (
+        [] if settings is None else [audit_of(run, settings) for key, run in planned.items() if key not in teachers]
+    )
+    audits = {each.key: each for each in audited}
+    return Plan((*planned, *audits), planned, audits)
 
 
-def resolve(runs: Sequence[RunWithBase | Run]) -> list[RunWithBase]:
+def audit_with_other_seeds(key: str, settings: AuditSettings, store: Store) -> str | None:
+    """The key of the newest finished audit of a run and its other seeds with these settings; None if there is none."""
+    run = store.read(key).run
+    for place, verdict in audits_of_run(store.audits, key):
+        keys = [training.run for training in verdict.trainings]
+        audits = [
+            AuditRequest(
+                run=each,
+                data=run.data.fingerprint,
+                settings=settings,
+                comparison_models=ComparisonModels(
+                    seeds=tuple(other for other in keys if other != each), reference=run.reference
+                ),
+            )
+            for each in keys
+        ]
+        if len(keys) > 1 and place.name == pooled_key([audit.key for audit in audits]):
+            return place.name
+    return None
+
+
+def resolve(runs: Iterable[RunWithBase | Run]) -> list[RunWithBase]:
     """The same, as they will be stored: with their fingerprints (each data set is read once) and the base's key."""
     fingerprints: dict[object, str] = {}
     parts: dict[object, dict[str, object]] = {}

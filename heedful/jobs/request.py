@@ -1,13 +1,15 @@
-"""An audit that is asked for: which run, with which settings, beside which companions; and who does it."""
+"""What is asked for: an audit, by the keys of its models and its settings; and the jobs that make it. No torch."""
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from heedful.settings import AuditSettings, DataSettings, audit_key_of
 from heedful.settings.comparison_models import ComparisonModels
 from heedful.settings.validation import update_settings
+from heedful.store.store import Store, audit_defect, part_problem, parts_folder, run_defect
 
 
 class AuditRequest(BaseModel):
@@ -80,26 +82,33 @@ class AuditWork(BaseModel):
     part: str = ""
 
 
-MANY_WORDS = 40_000
-"""Words of an audit from which on all cores do it, unless somebody says how many: starting them takes seconds."""
+Kind = Literal["train", "part", "audit", "join", "pool"]
+"""A run; a part of an audit; an audit, also from its parts; the audit of several seeds."""
 
 
 @dataclass(frozen=True)
-class ClusterChoice:
-    """Who does jobs.
+class Job:
+    """A folder of the store to be made.
 
     Args:
-        workers: how many processes are started here; None: one a core, where there is work enough for them.
-        scheduler: address of a running Dask cluster that does it instead.
+        key: of the run or audit; of a part also its name, KEY/NAME.
+        settings: what to do, as JSON: a Run, an AuditWork, or the keys of the audits that are pooled.
+        needs: keys of the jobs whose folders it reads.
     """
 
-    workers: int | None = None
-    scheduler: str | None = None
+    key: str
+    kind: Kind
+    settings: str
+    needs: tuple[str, ...] = ()
 
-    def is_wanted(self, words: int, least: int = MANY_WORDS) -> bool:
-        """Whether work on so many words is done by others than this process."""
-        if self.scheduler is not None or self.workers is not None:
-            return self.scheduler is not None or (self.workers or 0) > 1
-        from dask.system import CPU_COUNT
+    def place(self, store: Store) -> Path:
+        """The folder."""
+        if self.kind == "part":
+            audit, _, name = self.key.partition("/")
+            return parts_folder(store.audits / audit) / name
+        return (store.folder if self.kind == "train" else store.audits) / self.key
 
-        return CPU_COUNT > 1 and words >= least
+    def problem(self, store: Store) -> str | None:
+        """Why the folder is not the finished one; None where it is."""
+        check = {"train": run_defect, "part": part_problem}.get(self.kind, audit_defect)
+        return check(self.place(store))

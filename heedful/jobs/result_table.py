@@ -24,7 +24,6 @@ def result_table(
     cached: Iterable[str] = (),
     *,
     audits: Mapping[str, AuditRequest] | None = None,
-    folder: Path | None = None,
 ) -> pl.DataFrame:
     """One row per run: key, settings that vary, status (cached, done, failed or left), error, test scores, seconds.
 
@@ -32,10 +31,9 @@ def result_table(
     share in which no small set decides, and what to show.
 
     Args:
-        errors: why runs and audits failed, as `sweep` returns them.
+        errors: why runs and audits failed, as `run` returns them.
         cached: keys of the runs (and audits) that were there before.
         audits: by the key of the run that each is of.
-        folder: where audits are stored.
     """
     before, requests = set(cached), audits or {}
     settings = varying_settings(list(runs.values()))
@@ -43,7 +41,7 @@ def result_table(
     for place, key in enumerate(runs):
         audit = requests[key].key if key in requests else None
         described = store.read(key) if store.has(key) else None
-        verdict = finished_verdict((folder or Path("audits")) / audit) if audit else None
+        verdict = finished_verdict(store.audits / audit) if audit else None
         error = errors.get(key) or errors.get(audit or "")
         is_done = described is not None and (audit is None or verdict is not None)
         was_there = key in before and (audit is None or audit in before)
@@ -103,11 +101,6 @@ class Durations:
         """The median of those that differ in the seed alone, or else of those that share data and encoder."""
         times = self._alike.get(_but_seed(run)) or self._similar.get(_data_and_encoder(run))
         return median(times) if times else None
-
-
-def expected_seconds(run: Run, finished: Iterable[RunFile]) -> float | None:
-    """The time a run will take, by the median of those that differ in the seed alone, or share its data and encoder."""
-    return Durations(finished).of(run)
 
 
 def _but_seed(run: Run) -> str:

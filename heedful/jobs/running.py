@@ -1,27 +1,32 @@
-"""Jobs that are not done yet are done: one after the other in this process, or by a Dask cluster as it has workers."""
+"""Jobs that are left to do are done by an executor: each once what it needs is there. What fails stops no other."""
 
 import logging
-import time
-from collections import defaultdict, deque
-from collections.abc import Callable, Mapping
-from concurrent.futures import CancelledError
-from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import Any
 
+from heedful.data.batching import shards_of
 from heedful.errors import HeedfulError
-from heedful.jobs.audit_parts import AuditParts, part_problem
-from heedful.jobs.request import AuditRequest, AuditSource, AuditWork
-from heedful.jobs.work import Tick, do_audit, do_part, do_training, needed_runs
+from heedful.jobs.executors import JobExecutor, Progress, cores, open_executor
+from heedful.jobs.planning import Plan
+from heedful.jobs.request import AuditWork, Job
+from heedful.jobs.work import check_audits, dataset_of, words_of_audit
 from heedful.settings import Run
-from heedful.store.folders import Files, files_in, write_files
-from heedful.store.store import Store, audit_defect, run_defect
-
-if TYPE_CHECKING:
-    from distributed import Client, Future
+from heedful.store.store import REST, Store
 
 log = logging.getLogger(__name__)
+
+MANY_WORDS = 40_000
+"""Words of an audit from which on several processes do its parts, unless somebody says how many."""
+FEW_WORDS = 200_000
+"""Words that jobs read together up to which this process does them: others would start for as long."""
+PASSES = 15
+"""How often an audit reads its texts, as long as training takes to read them once."""
+DEATHS = 3
+"""Processes that a job may kill before it is given up."""
 
 
 @dataclass(frozen=True)
@@ -41,327 +46,169 @@ Report = Callable[[SweepStatus, str | None, str | None], None]
 """Called with the status, the key of the job that just ended (None at the start), and why it failed if it did."""
 
 
-@dataclass(frozen=True)
-class Step:
-    """How far a job is.
+def carry_out(
+    plan: Plan,
+    store: Store,
+    *,
+    device: str = "cpu",
+    workers: int | None = None,
+    scheduler: str | None = None,
+    in_parts: bool = True,
+    report: Report | None = None,
+    progress: Progress | None = None,
+) -> dict[str, str]:
+    """Do what is missing of a plan; why some of it failed, by key.
 
     Args:
-        what: "epoch 2 of 8" or "auditing".
-        done, total: batches, or texts.
+        workers: processes that share the work; None: this one does it if it is small, and else one a core.
+        scheduler: address of a running Dask cluster that does it instead.
+        in_parts: whether several processes do one audit if it is large, or if somebody says how many there are.
     """
-
-    key: str
-    what: str
-    done: int
-    total: int
-
-
-Progress = Callable[[Step], None]
-TOPIC = "heedful-progress"
-PAUSE = 0.5
-"""Seconds between two reports of one worker."""
-
-
-@dataclass(frozen=True)
-class Job:
-    """A folder to be made.
-
-    Args:
-        place: the folder.
-        needs: keys of the runs that it reads.
-        do: makes it: from settings, key, store, place and device, saying how far it is.
-        settings: what to do, as JSON: a Run, or an AuditWork.
-        check: why a folder is not the finished one; None where it is.
-    """
-
-    place: Path
-    needs: tuple[str, ...]
-    do: Callable[[str, str, Store, Path, str, Tick], None]
-    settings: str
-    check: Callable[[Path], str | None]
-
-    def problem(self) -> str | None:
-        """Why the folder is not the finished one; None where it is."""
-        return self.check(self.place)
-
-
-def jobs_of(
-    runs: Mapping[str, Run], store: Store, audits: Mapping[str, AuditRequest] | None = None, folder: Path | None = None
-) -> dict[str, Job]:
-    """All that must be there in the end, by key: the runs, and the audits in their own folder."""
-    jobs = {
-        key: Job(store.folder / key, needed_runs(run), do_training, run.model_dump_json(), run_defect)
-        for key, run in runs.items()
-    }
-    return jobs | {
-        key: audit_job(request, AuditSource(), folder or Path("audits")) for key, request in (audits or {}).items()
-    }
-
-
-def audit_job(request: AuditRequest, source: AuditSource, folder: Path) -> Job:
-    """An audit in one piece."""
-    settings = AuditWork(audit=request, source=source).model_dump_json()
-    return Job(folder / request.key, _needs(request, source), do_audit, settings, audit_defect)
-
-
-def part_jobs(request: AuditRequest, source: AuditSource, parts: AuditParts) -> dict[str, Job]:
-    """The parts of an audit, by a key for each."""
-    return {
-        f"{request.key}/{name}": Job(
-            parts.folder / name,
-            _needs(request, source),
-            do_part,
-            AuditWork(audit=request, source=source, part=name).model_dump_json(),
-            part_problem,
+    jobs = plan.missing(store)
+    for job in jobs.values():
+        if (place := job.place(store)).exists():
+            log.warning("%s is not finished and is made again: %s.", place, job.problem(store))
+    check_audits(jobs.values())
+    if workers is None and scheduler is None:
+        workers = (
+            cores() if len(jobs) > 1 and any(total > FEW_WORDS for total in accumulate(_words(jobs, store))) else 1
         )
-        for name in parts.names
-    }
+        least = MANY_WORDS if cores() > 1 else float("inf")
+    else:
+        least = 0 if scheduler is not None or (workers or 0) > 1 else float("inf")
+    if in_parts:
+        jobs = {
+            key: each
+            for job in jobs.values()
+            for key, each in (_in_parts(job, store, jobs, least) if job.kind == "audit" else {job.key: job}).items()
+        }
+    if workers == 1 and any(job.kind == "part" for job in jobs.values()):
+        workers = cores()
+    cached = len({*plan.runs, *plan.audits} - set(jobs))
+    with open_executor(store, min(workers or 1, len(jobs)), scheduler, device=device, progress=progress) as executor:
+        return run(jobs, executor, report=report, cached=cached)
 
 
-def _needs(request: AuditRequest, source: AuditSource) -> tuple[str, ...]:
-    return () if source.own else tuple(key for key in request.needs if key not in source.classifiers)
+def _words(jobs: Mapping[str, Job], store: Store) -> Iterator[int]:
+    """How many words each job reads, counted as training reads them."""
+    for job in jobs.values():
+        if job.kind == "audit":
+            yield PASSES * sum(words_of_audit(AuditWork.model_validate_json(job.settings), store, jobs))
+        elif job.kind == "train":
+            run = Run.model_validate_json(job.settings)
+            epochs = run.training.epochs if run.finetune is None else run.finetune.epochs
+            yield epochs * sum(len(example.tokens) for example in dataset_of(run).train)
 
 
-def do_here(
-    jobs: Mapping[str, Job],
-    store: Store,
-    *,
-    device: str = "cpu",
-    report: Report | None = None,
-    progress: Progress | None = None,
+def _in_parts(job: Job, store: Store, jobs: Mapping[str, Job], least: float) -> dict[str, Job]:
+    """The parts of an audit that are not there, and the job that joins them; of a short audit the audit alone."""
+    if least == float("inf"):
+        return {job.key: job}
+    work = AuditWork.model_validate_json(job.settings)
+    words = words_of_audit(work, store, jobs)
+    if sum(words) < least:
+        return {job.key: job}
+    # The longest first: several are done at a time, and the last should be short.
+    names = (REST, *(f"{shard:05d}" for shard in reversed(range(len(shards_of(words))))))
+    parts = {}
+    for name in names:
+        settings = work.model_copy(update={"part": name}).model_dump_json()
+        part = Job(f"{job.key}/{name}", "part", settings, job.needs)
+        if part.problem(store) is not None:
+            parts[part.key] = part
+    return {**parts, job.key: replace(job, kind="join", needs=(*job.needs, *parts))}
+
+
+def run(
+    jobs: Mapping[str, Job], executor: JobExecutor, *, report: Report | None = None, cached: int = 0
 ) -> dict[str, str]:
-    """Do the jobs that are not done, in their order, in this process; why some failed, by key."""
-    notify, errors = report or (lambda status, key, error: None), dict[str, str]()
-    missing = [key for key, job in jobs.items() if _is_missing(job)]
-    cached = len(jobs) - len(missing)
-    notify(SweepStatus(cached, 0, 0, min(1, len(missing)), len(missing)), None, None)
-    for number, key in enumerate(missing):
-        job = jobs[key]
-
-        def tick(what: str, done: int, total: int, key: str = key) -> None:
-            if progress is not None:
-                progress(Step(key, what, done, total))
-
-        try:
-            if base := next((base for base in job.needs if base in errors), None):
-                raise HeedfulError(f"its base run {base} failed: {errors[base]}")
-            job.do(job.settings, key, store, job.place, device, tick)
-        except HeedfulError as error:
-            errors[key] = str(error)
-        left = len(missing) - number - 1
-        notify(SweepStatus(cached, number + 1 - len(errors), len(errors), min(1, left), left), key, errors.get(key))
-    return errors
-
-
-def sweep(
-    jobs: Mapping[str, Job],
-    store: Store,
-    client: "Client",
-    *,
-    shares_disk: bool = False,
-    device: str = "cpu",
-    report: Report | None = None,
-    progress: Progress | None = None,
-) -> dict[str, str]:
-    """Do the jobs that are not done by a cluster and store each as it arrives; why others failed, by key.
-
-    A job that raises is not tried again in this call; one whose worker died is, by another worker. Whatever ends this
-    function early (Ctrl-C, a lost connection) stops what is running, and what was stored stays.
+    """Do the jobs; why some failed, by key. Whatever ends this early (Ctrl-C, a lost connection) leaves what is stored.
 
     Args:
-        jobs: by key, those that others need first.
-        shares_disk: whether workers write into our store, as processes of this machine do.
-        progress: called, from another thread, with how far each worker is.
+        cached: how many others were there before, for the status.
     """
-    if progress is not None:
-        client.subscribe_topic(TOPIC, lambda event: progress(Step(*event[1])))
-    state = _SweepState(jobs, store, client, device, shares_disk)
-    notify = report or (lambda status, key, error: None)
-    try:
-        state.start()
-        notify(state.status(), None, None)
-        for future in state.arriving:
-            ended = state.finish(future)
-            state.start()
-            for key in ended:
-                notify(state.status(), key, state.errors.get(key))
-    finally:
-        client.cancel(list(state.under_way), force=True)
-        if progress is not None:
-            client.unsubscribe_topic(TOPIC)
-    return state.errors
+    ledger = _Ledger(jobs, executor, report or (lambda status, key, error: None), cached)
+    under_way = ledger.under_way
+    ledger.tell()
+    while ledger.ready or under_way:
+        while ledger.ready and len(under_way) < executor.most():
+            key = ledger.ready.popleft()
+            under_way[executor.submit(jobs[key])] = key
+        for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+            key = under_way.pop(future)
+            try:
+                executor.take(jobs[key], future)
+            except CancelledError:
+                raise HeedfulError(
+                    f"the connection to the scheduler was lost with {ledger.left()} runs left. What was finished is "
+                    "stored: start the cluster and call again."
+                ) from None
+            except BrokenExecutor:
+                ledger.lose(key)
+            except HeedfulError as error:
+                ledger.fail(key, str(error))
+            except Exception as error:  # whatever it was, it was raised elsewhere and concerns that job alone
+                ledger.fail(key, f"{type(error).__name__}: {error}")
+            else:
+                ledger.succeed(key)
+    return ledger.errors
 
 
-def _is_missing(job: Job) -> bool:
-    problem = job.problem()
-    if problem is not None and job.place.exists():
-        log.warning("%s is not finished and is made again: %s.", job.place, problem)
-    return problem is not None
+class _Ledger:
+    """Which jobs can begin, wait for others, are under way, done, or failed."""
 
-
-class _SweepState:
-    """What is waiting, under way, done and failed."""
-
-    def __init__(self, jobs: Mapping[str, Job], store: Store, client: "Client", device: str, shares_disk: bool):
-        from distributed import as_completed
-
-        self.jobs, self.store, self.client, self.device = jobs, store, client, device
-        self.shares_disk = shares_disk
-        self.arriving = as_completed(loop=client.loop)
-        self.under_way: dict[Future, str] = {}
-        self.bases: dict[str, Future] = {}
+    def __init__(self, jobs: Mapping[str, Job], executor: JobExecutor, report: Report, cached: int):
+        self.executor, self.report, self.cached = executor, report, cached
+        self.count, self.done, self.deaths = len(jobs), 0, Counter[str]()
         self.errors: dict[str, str] = {}
-        self.ready: deque[str] = deque()
+        self.under_way: dict[Future[Any], str] = {}
+        self.waits_for = {key: set(job.needs) & set(jobs) for key, job in jobs.items()}
         self.followers: dict[str, list[str]] = defaultdict(list)
-        self.waits_for: dict[str, set[str]] = {}
-        missing = [key for key, job in jobs.items() if _is_missing(job)]
-        self.cached, self.done, self.left = len(jobs) - len(missing), 0, len(missing)
-        for key in missing:
-            self.waits_for[key] = set(jobs[key].needs) & set(missing)
-            for base in self.waits_for[key]:
-                self.followers[base].append(key)
-            if not self.waits_for[key]:
-                self.ready.append(key)
+        for key, needed in self.waits_for.items():
+            for each in needed:
+                self.followers[each].append(key)
+        self.ready = deque(key for key, needed in self.waits_for.items() if not needed)
 
-    def start(self) -> None:
-        """Submit what is ready, but never so much that the models it refers to would fill the scheduler's memory."""
-        room = max(64, 4 * self.threads()) - len(self.under_way)
-        while self.ready and room > 0:
-            key, room = self.ready.popleft(), room - 1
-            future = self.submit(key, self.jobs[key])
-            self.under_way[future] = key
-            self.arriving.add(future)
-        waiting = {base for key in self.ready for base in self.jobs[key].needs}
-        self.bases = {base: files for base, files in self.bases.items() if base in waiting}
+    def left(self) -> int:
+        """How many are neither done nor failed."""
+        return self.count - self.done - len(self.errors)
 
-    def submit(self, key: str, job: Job) -> "Future":
-        """Send a job: in Dask's terms impure, so that what failed before is tried anew.
+    def tell(self, key: str | None = None) -> None:
+        """Report where jobs stand, after one ended."""
+        running = min(self.executor.workers(), len(self.ready) + len(self.under_way))
+        status = SweepStatus(self.cached, self.done, len(self.errors), running, self.left())
+        self.report(status, key, self.errors.get(key or ""))
 
-        Audits go first: a worker has their data at hand from the run before.
-        """
-        priority = int(job.do is not do_training)
-        if self.shares_disk:
-            where = self.store.folder.resolve(), job.place.resolve()
-            return self.client.submit(
-                _do_beside, job.do, job.settings, key, *where, self.device, pure=False, priority=priority
-            )
-        # A base run's files are sent along on purpose: a dead worker then loses nothing that must be trained again.
-        import dask.config
-
-        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
-            for base in job.needs:
-                if base not in self.bases:
-                    files = files_in(self.store.folder / base)
-                    self.bases[base] = self.client.submit(_unchanged, files, pure=False, priority=priority)
-            needed = [self.bases[base] for base in job.needs]
-            return self.client.submit(
-                _do_elsewhere, job.do, job.settings, key, self.device, job.needs, *needed, pure=False, priority=priority
-            )
-
-    def finish(self, future: "Future") -> list[str]:
-        """Store what arrived, or note why it failed; the key of that job, and of those that cannot be done now."""
-        key = self.under_way[future]
-        files = self.received(future)
-        del self.under_way[future]
-        future.release()
-        if isinstance(files, str):
-            return self.fail(key, files)
-        job = self.jobs[key]
-        if files is not None:
-            write_files(files, job.place, replace=job.place.is_dir() and job.problem() is not None)
-        self.done, self.left = self.done + 1, self.left - 1
-        for follower in reversed(self.followers.pop(key, [])):
+    def succeed(self, key: str) -> None:
+        """A job is done: its followers come first, for what they read is at hand."""
+        self.done += 1
+        for follower in reversed(self.followers[key]):
             self.waits_for[follower].discard(key)
             if not self.waits_for[follower] and follower not in self.errors:
                 self.ready.appendleft(follower)
-        return [key]
+        self.tell(key)
 
-    def received(self, future: "Future") -> Files | str | None:
-        """The files of a finished job, None if they are in place, or in one line why there are none."""
-        from distributed.scheduler import KilledWorker
+    def fail(self, key: str, error: str) -> None:
+        """A job failed, and with it all that need it."""
+        if key not in self.errors:
+            self.errors[key] = error
+            self.tell(key)
+            for follower in self.followers[key]:
+                self.fail(follower, f"its base run {key} failed: {error}")
 
-        try:
-            return future.result()
-        except CancelledError:
-            raise HeedfulError(
-                f"the connection to the scheduler was lost with {self.left} runs left. What was finished is stored: "
-                "start the cluster and call again."
-            ) from None
-        except KilledWorker:
-            return "every worker that took this run died; is memory short?"
-        except HeedfulError as error:
-            return str(error)
-        except Exception as error:  # whatever it was, it was raised elsewhere and concerns that run alone
-            return f"{type(error).__name__}: {error}"
-
-    def fail(self, key: str, error: str) -> list[str]:
-        """Note a failure, of the job and of all that need it; their keys."""
-        if key in self.errors:
-            return []
-        self.errors[key] = error
-        self.left -= 1
-        failed = [self.fail(name, f"its base run {key} failed: {error}") for name in self.followers.pop(key, [])]
-        return [key, *(name for keys in failed for name in keys)]
-
-    def threads(self) -> int:
-        """How many jobs the cluster can do at a time, at this moment."""
-        return sum(self.client.nthreads().values())  # pyright: ignore[reportAttributeAccessIssue]
-
-    def status(self) -> SweepStatus:
-        """The counts."""
-        running = min(len(self.under_way), self.threads())
-        return SweepStatus(self.cached, self.done, len(self.errors), running, self.left)
+    def lose(self, key: str) -> None:
+        """The process that did a job died: another one does it, unless it kills them all."""
+        self.deaths[key] += 1
+        if self.deaths[key] < DEATHS:
+            self.ready.appendleft(key)
+        else:
+            self.fail(key, "every worker that took this run died; is memory short?")
 
 
-def _unchanged(files: Files) -> Files:
-    return files
-
-
-def _do_beside(do: Callable[..., None], settings: str, key: str, runs: Path, place: Path, device: str) -> None:
-    """What a process of this machine does: the job, in our store."""
-    _use_one_thread()
-    do(settings, key, Store(runs), place, device, _ticker(key))
-
-
-def _do_elsewhere(
-    do: Callable[..., None], settings: str, key: str, device: str, needs: tuple[str, ...], *files: Files
-) -> Files:
-    """What a worker does that may share no disk with us: the job, in a store of its own; the files of its folder."""
-    _use_one_thread()
-    with TemporaryDirectory() as parent:
-        store, place = Store(Path(parent) / "runs"), Path(parent) / "made" / key.rpartition("/")[2]
-        for name, own in zip(needs, files, strict=True):
-            write_files(own, store.folder / name)
-        if do is do_training:
-            place = store.folder / key
-        do(settings, key, store, place, device, _ticker(key))
-        return files_in(place)
-
-
-def _use_one_thread() -> None:
-    import torch
-
-    torch.set_num_threads(1)
-
-
-class Stopped(Exception):
-    """Nobody waits for this job any more."""
-
-
-def _ticker(key: str) -> Tick:
-    """What a worker calls as it goes: tells the client how far it is, and stops where nobody waits any more."""
-    from distributed import get_worker
-
-    worker = get_worker()
-    task = worker.state.tasks[str(worker.get_current_task())]
-    last = 0.0
-
-    def tick(what: str, done: int, total: int) -> None:
-        nonlocal last
-        if task.state == "cancelled":
-            raise Stopped(f"{key} was cancelled")
-        if time.monotonic() - last > PAUSE:
-            last = time.monotonic()
-            worker.log_event(TOPIC, (key, what, done, total))
-
-    return tick
+def check_done(errors: Mapping[str, str]) -> None:
+    """Raise if any job failed."""
+    if errors:
+        raise HeedfulError(
+            f"{len(errors)} runs and audits failed; the first: {next(iter(errors.values()))} What was done is kept: "
+            "the same command continues from there."
+        )

@@ -3,29 +3,41 @@
 Who calls them is not their business: this process, a process beside it, or a worker elsewhere with a store of its own.
 """
 
+import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
 from heedful import __version__
-from heedful.auditing.audit import audit_extras, audit_shard
+from heedful.auditing.audited_texts import batches_by_length, chosen_texts
 from heedful.auditing.prepared import PreparedAudit, prepare_audit
+from heedful.auditing.rows import check_names
 from heedful.data import load as load_dataset
 from heedful.errors import DataError, SettingError
-from heedful.jobs.audit_parts import REST, ensure_prepared, scores_fingerprint, write_part
-from heedful.jobs.request import AuditRequest, AuditSource, AuditWork
+from heedful.jobs.audit_parts import ensure_prepared, make_part, scores_fingerprint
+from heedful.jobs.pooling import write_pooled
+from heedful.jobs.request import AuditRequest, AuditSource, AuditWork, Job
 from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.models.hugging_face.model_files import is_pretrained
 from heedful.models.hugging_face.pretrained_modules import load_classifier
 from heedful.runs.classifiers import load_texts, load_view
 from heedful.runs.custom_models import load_custom
 from heedful.runs.other_data import load_for
-from heedful.settings import DataSettings, Run, TextSettings, key_of
+from heedful.settings import AuditSettings, DataSettings, Run, TextSettings, key_of
 from heedful.settings.validation import update_settings
 from heedful.store.fingerprints import reading_digest, remember_fingerprint
-from heedful.store.store import FinetunedRun, Store, find_finetuned, log, run_defect, save_finetuned
+from heedful.store.store import (
+    REST,
+    FinetunedRun,
+    Store,
+    audit_defect,
+    find_finetuned,
+    log,
+    run_defect,
+    save_finetuned,
+)
 from heedful.training.finetuning import finetune
 from heedful.training.loop import train
 from heedful.training.start import with_fingerprints
@@ -95,13 +107,7 @@ def ensure_finetuned(
     run: Run, store: Store, *, device: str = "cpu", report: Report | None = None
 ) -> tuple[FinetunedRun, bool]:
     """The fine-tuned model that the run describes, and whether it was there already."""
-    return ensure_finetuned_on(*load_data(run), store, device=device, report=report)
-
-
-def ensure_finetuned_on(
-    run: Run, dataset: Dataset, store: Store, *, device: str = "cpu", report: Report | None = None
-) -> tuple[FinetunedRun, bool]:
-    """As `ensure_finetuned`, with the run's data at hand."""
+    run, dataset = load_data(run)
     key = key_of(run)
     place = store.folder / key
     problem = run_defect(place)
@@ -112,23 +118,19 @@ def ensure_finetuned_on(
     return find_finetuned(store, key), problem is None
 
 
-def needed_runs(run: Run) -> tuple[str, ...]:
-    """Keys of the runs that must be finished before a run is trained: its reference, or its teachers."""
-    return (run.reference,) if run.reference else tuple(map(key_of, teachers_of(run)))
-
-
 _ONE_AT_A_TIME = threading.Lock()
 """Training seeds torch's own generator, and parts share the audit that is ready: a process does one job at a time."""
 
 
-def do_training(settings: str, key: str, store: Store, place: Path, device: str, tick: Tick) -> None:
-    """Train the run of these settings (JSON); what it needs is in the store.
+def do(job: Job, store: Store, device: str, tick: Tick) -> None:
+    """Make the folder of a job; what it needs is in the store."""
+    with _ONE_AT_A_TIME:
+        {"train": _train, "part": _make_part, "pool": _pool}.get(job.kind, _audit)(job, store, device, tick)
 
-    Args:
-        key: what the run is called where it was asked for; a worker that would call it otherwise is of another version.
-    """
-    run = Run.model_validate_json(settings)
-    if key_of(run) != key:
+
+def _train(job: Job, store: Store, device: str, tick: Tick) -> None:
+    run = Run.model_validate_json(job.settings)
+    if key_of(run) != job.key:
         raise SettingError(f"the worker's Heedful ({__version__}) trains otherwise than the one that asked: update it.")
 
     def report(progress: Progress) -> None:
@@ -139,40 +141,63 @@ def do_training(settings: str, key: str, store: Store, place: Path, device: str,
         done = (progress.epoch - 1) * progress.batches + progress.batch
         tick(f"{teacher}epoch {progress.epoch} of {progress.epochs}", done, progress.epochs * progress.batches)
 
-    with _ONE_AT_A_TIME:
-        ensured = ensure_on if run.finetune is None else ensure_finetuned_on
-        ensured(run, dataset_of(run), store, device=device, report=report)
+    dataset = dataset_of(run)
+    if run.finetune is None:
+        ensure_on(run, dataset, store, device=device, report=report)
+    else:
+        ensure_finetuned(run, store, device=device, report=report)
 
 
-def do_audit(settings: str, key: str, store: Store, place: Path, device: str, tick: Tick) -> None:
-    """Make the audit that is asked for (JSON), as far as its parts are not there."""
-    asked = AuditWork.model_validate_json(settings)
-    _check_version(asked.audit.key, key)
-    with _ONE_AT_A_TIME:
-        ensure_prepared(
-            asked.audit,
-            lambda: prepared_for(asked.audit, asked.source, store, device),
-            place.parent,
-            report=lambda done, texts: tick("auditing", done, texts),
-        )
+def _audit(job: Job, store: Store, device: str, tick: Tick) -> None:
+    work = _work_of(job)
+    ensure_prepared(
+        work.audit,
+        lambda: prepared_for(work.audit, work.source, store, device),
+        store.audits,
+        report=lambda done, texts: tick("auditing", done, texts),
+    )
 
 
-def do_part(settings: str, key: str, store: Store, place: Path, device: str, tick: Tick) -> None:
-    """Make a part of the audit that is asked for (JSON)."""
-    asked = AuditWork.model_validate_json(settings)
-    _check_version(asked.audit.key, key.partition("/")[0])
-    with _ONE_AT_A_TIME:
-        prepared = prepared_for(asked.audit, asked.source, store, device)
-        if asked.part == REST:
-            write_part(audit_extras(prepared), place)
-            return
-        texts = prepared.texts_of(int(asked.part))
-        write_part(audit_shard(prepared, int(asked.part), lambda done: tick("auditing", done, texts)), place)
+def _make_part(job: Job, store: Store, device: str, tick: Tick) -> None:
+    work, place = _work_of(job), job.place(store)
+    if audit_defect(store.audits / work.audit.key) is None:  # another process made the whole meanwhile
+        return
+    prepared = prepared_for(work.audit, work.source, store, device)
+    texts = 0 if work.part == REST else prepared.texts_of(int(work.part))
+    make_part(prepared, work.part, place, lambda done: tick("auditing", done, texts))
 
 
-def _check_version(found: str, wanted: str) -> None:
-    if found != wanted:
+def _pool(job: Job, store: Store, device: str, tick: Tick) -> None:
+    write_pooled([store.audits / key for key in json.loads(job.settings)], job.place(store))
+
+
+def _work_of(job: Job) -> AuditWork:
+    """What is to be audited; a worker that would call it otherwise is of another version."""
+    work = AuditWork.model_validate_json(job.settings)
+    if work.audit.key != job.key.partition("/")[0]:
         raise SettingError(f"the worker's Heedful ({__version__}) audits otherwise than the one that asked: update it.")
+    return work
+
+
+def check_audits(jobs: Iterable[Job]) -> None:
+    """Raise, before anything is trained, where an audit names a test, an option or a ranking that there is not."""
+    for settings in {_work_of(job).audit.settings.model_dump_json() for job in jobs if job.kind == "audit"}:
+        check_names(AuditSettings.model_validate_json(settings))
+
+
+def words_of_audit(work: AuditWork, store: Store, runs: Mapping[str, Job]) -> Sequence[int]:
+    """How many words each batch has that is audited.
+
+    Args:
+        runs: jobs, by key, that train what is not in the store.
+    """
+    for key, ready in _READY.items():
+        if key.startswith(work.audit.key):
+            return ready.subject.batches.words
+    job = runs.get(work.audit.run)
+    dataset = dataset_of(Run.model_validate_json(job.settings) if job else store.read(work.audit.run).run)
+    examples = getattr(dataset, work.audit.settings.split)
+    return batches_by_length(examples, chosen_texts(len(examples), work.audit.settings))[1]
 
 
 def dataset_of(run: Run) -> Dataset:
@@ -207,12 +232,11 @@ def _check_content(data: DataSettings, dataset: Dataset, fingerprint: str) -> No
 
 
 _READY: dict[str, PreparedAudit] = {}
-"""The audit that was asked for last, by its key and device: its next part finds model and texts at hand."""
+"""Audits that were asked for last, by key and device: their next parts find model and texts at hand."""
 
 
 def keep_ready(asked: AuditRequest, device: str, prepared: PreparedAudit) -> PreparedAudit:
-    """The audit, which the next job of this process that asks for it finds at hand."""
-    _READY.clear()
+    """The audit, which jobs of this process that ask for it find at hand."""
     _READY[f"{asked.key} {device}"] = prepared
     return prepared
 
@@ -221,6 +245,7 @@ def prepared_for(asked: AuditRequest, source: AuditSource, store: Store, device:
     """The audit that is asked for, ready to be made."""
     if (ready := _READY.get(f"{asked.key} {device}")) is not None:
         return ready
+    _READY.clear()
     if source.own:
         return keep_ready(asked, device, _own(asked, source.own, device))
     models = {key: _model(key, store, source, device) for key in asked.needs}

@@ -5,11 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
-from distributed import Client
 
-from heedful.jobs.planning import PlannedAudit, RunWithBase, adversary_of, resolve, runs_by_key
+from heedful.jobs.planning import Plan, RunWithBase, adversary_of, audit_of, resolve, runs_by_key
 from heedful.jobs.request import AuditRequest
-from heedful.jobs.running import Report, jobs_of, sweep
 from heedful.papers.reproduction import Cell, Results, StudyRun
 from heedful.report import AuditFiles, read_audit
 from heedful.settings import Run, key_of
@@ -53,31 +51,15 @@ def prepare_study(study_runs: Sequence[StudyRun]) -> Prepared:
         attacks += [RunWithBase(adversary, run) for adversary in adversaries]
         audit = None
         if planned.audit is not None:
-            request = PlannedAudit(run, ComparisonModels(seeds=seeds, adversaries=adversaries)).request(planned.audit)
+            request = audit_of(run, planned.audit, ComparisonModels(seeds=seeds, adversaries=adversaries))
             audits[request.key], audit = request, request.key
         cells.setdefault((planned.data, planned.model), []).append(PreparedRun(planned, key_of(run), audit))
     return Prepared(runs_by_key([*resolved, *attacks]), audits, cells)
 
 
-def do_study(
-    prepared: Prepared,
-    store: Store,
-    folder: Path,
-    client: Client,
-    *,
-    shares_disk: bool = False,
-    device: str = "cpu",
-    report: Report | None = None,
-) -> dict[str, str]:
-    """Do whatever is missing of the study's runs and audits; why some failed, by key."""
-    jobs = jobs_of(prepared.runs, store, prepared.audits, folder)
-    return sweep(jobs, store, client, shares_disk=shares_disk, device=device, report=report)
-
-
-def missing_of(prepared: Prepared, store: Store, folder: Path) -> list[str]:
-    """The keys of the runs and audits that are not there."""
-    runs = [key for key, run in prepared.runs.items() if run not in store]
-    return [*runs, *(key for key in prepared.audits if audit_defect(folder / key) is not None)]
+def plan_study(prepared: Prepared) -> Plan:
+    """All of the study's runs and audits."""
+    return Plan((*prepared.runs, *prepared.audits), prepared.runs, prepared.audits)
 
 
 def gather(scale: str, prepared: Prepared, store: Store, folder: Path, errors: Mapping[str, str]) -> Results:

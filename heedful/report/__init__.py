@@ -3,13 +3,13 @@
 Whoever only reads an audit's files waits for no library that draws.
 """
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heedful.errors import SettingError
 from heedful.report.audits import AuditFiles, read_audit, without_texts
+from heedful.store.folders import write_file
 
 if TYPE_CHECKING:
     from heedful.report.figure import Figure
@@ -20,9 +20,7 @@ FORMATS = ("svg", "png")
 
 
 def write_report(audits: Sequence[AuditFiles], path: str | Path, *, figures: "Sequence[Figure]" = ()) -> Path:
-    """Write one HTML file about one audit, or several side by side; the path that was written.
-
-    The file is written beside its place and renamed last: a reader never finds half a page.
+    """Write one HTML file about one audit, or several side by side, whole or not at all; its path.
 
     Args:
         figures: further ones, which come before those of the audits.
@@ -30,15 +28,7 @@ def write_report(audits: Sequence[AuditFiles], path: str | Path, *, figures: "Se
     from heedful.report.page import render_page
 
     _check_some(audits)
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        part.write_text(render_page(audits, figures), encoding="utf-8", newline="\n")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-    return path
+    return write_file(Path(path), render_page(audits, figures))
 
 
 def write_figures(audits: Sequence[AuditFiles], folder: str | Path, formats: Sequence[str] = FORMATS) -> list[Path]:

@@ -70,18 +70,28 @@ def atomic_folder(folder: Path, *, replace: bool = False) -> Iterator[Path]:
         ) from error
 
 
-def write_file(path: Path, content: str | bytes) -> Path:
-    """Write a file whole or not at all, in a folder that is made if need be; what was there makes way."""
+@contextmanager
+def atomic_file(path: Path) -> Iterator[Path]:
+    """A file to write, renamed to its place once all is written; gone if anything goes wrong. What was there makes way.
+
+    The folder is made if need be.
+    """
     part = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            part.write_bytes(content.encode() if isinstance(content, str) else content)
+            yield part
             part.replace(path)
         finally:
             part.unlink(missing_ok=True)
     except OSError as error:
         raise StoreError(f"{path} cannot be written: {reason(error)}. Make room for it, or name another.") from error
+
+
+def write_file(path: Path, content: str | bytes) -> Path:
+    """Write a file whole or not at all."""
+    with atomic_file(path) as part:
+        part.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
 
 

@@ -60,14 +60,15 @@ def run_defect(folder: Path) -> str | None:
 
 
 class Store:
-    """A folder of finished runs. Wherever a method takes a key, a beginning of it will do that no other key has.
+    """Finished runs and audits. Wherever a method takes a key, a beginning of it will do that no other key has.
 
     Args:
-        folder: made when the first run is saved.
+        folder: of runs, made when the first one is saved.
+        audits: folder of audits.
     """
 
-    def __init__(self, folder: str | Path = "runs"):
-        self.folder = Path(folder)
+    def __init__(self, folder: str | Path = "runs", audits: str | Path = "audits"):
+        self.folder, self.audits = Path(folder), Path(audits)
 
     def __contains__(self, run: Run) -> bool:
         return self.has(key_of(run))
@@ -289,6 +290,10 @@ DESCRIPTION, ROWS, EXAMPLES, VERDICT = "audit.json", "rows.parquet", "examples.p
 OUTCOMES = "outcomes.parquet"
 AUDIT_FILES = (VERDICT, ROWS, EXAMPLES, OUTCOMES, DESCRIPTION)
 
+REST = "rest"
+"""The part of an audit that is of no shard; the others are called by the number of their shard."""
+FACTS, REST_FILE = "facts.json", "rest.json"
+
 ROW_GROUP = 2**17
 """Rows of a row group: as many, in whatever parts they come, so that the same rows are the same bytes."""
 
@@ -304,6 +309,18 @@ def audit_defect(folder: Path) -> str | None:
     except StoreError as error:
         return str(error)
     return find_damage(folder, AUDIT_FILES)
+
+
+def parts_folder(place: Path) -> Path:
+    """Where the parts of an audit are while it is made, beside the place where it will be."""
+    return place.parent / f".{place.name}.parts"
+
+
+def part_problem(folder: Path) -> str | None:
+    """Why the folder is not a finished part of an audit; None where it is."""
+    if not folder.is_dir():
+        return "there is no such folder"
+    return find_damage(folder, (OUTCOMES, REST_FILE) if folder.name == REST else (ROWS, EXAMPLES, OUTCOMES, FACTS))
 
 
 def read_verdict_file(folder: Path) -> Verdict:
@@ -346,7 +363,7 @@ def find_audit(name: str, folder: Path) -> Path:
         return _newest_finished(by_run[name])
     by_key = [place for place in _folders(folder) if name and place.name.startswith(name)]
     if len(by_run) + len(by_key) > 1:
-        keys = _first_audits([*by_run, *(place.name for place in by_key)])
+        keys = _first_of([*by_run, *(place.name for place in by_key)])
         raise StoreError(f"several runs or audits in {folder}/ begin with '{name}': {keys}. Give more of the key.")
     if by_run or by_key:
         return by_key[0] if by_key else _newest_finished(*by_run.values())
@@ -411,10 +428,6 @@ def audited_runs(folder: Path) -> tuple[str, ...]:
     return ()
 
 
-def _first_audits(keys: list[str]) -> str:
-    return ", ".join(keys[:5]) + (" ..." if len(keys) > 5 else "") or "none"
-
-
 class Tables(Protocol):
     """What the folder of an audit holds."""
 
@@ -439,19 +452,12 @@ class Tables(Protocol):
         ...
 
 
-def save_audit(audit: Tables, folder: str | Path, *, rows: pl.LazyFrame | None = None) -> None:
-    """Write the audit's folder, whole or not at all; what is there already stays, unless it is no finished audit.
-
-    Args:
-        rows: all rows, if the audit has only some of them in memory.
-    """
+def save_audit(audit: Tables, folder: str | Path) -> None:
+    """Write the audit's folder, whole or not at all; what is there already stays, unless it is no finished audit."""
     folder = Path(folder)
     is_in_the_way = folder.is_dir() and audit_defect(folder) is not None
     with atomic_folder(folder, replace=is_in_the_way) as part:
-        if rows is None:
-            audit.rows.write_parquet(part / ROWS, row_group_size=ROW_GROUP)
-        else:
-            rows.sink_parquet(part / ROWS, row_group_size=ROW_GROUP)
+        audit.rows.write_parquet(part / ROWS, row_group_size=ROW_GROUP)
         audit.outcomes.write_parquet(part / OUTCOMES)
         audit.examples.write_parquet(part / EXAMPLES)
         write_verdict(audit.verdict, part)

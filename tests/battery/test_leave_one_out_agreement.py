@@ -2,18 +2,12 @@ import pytest
 import torch
 from scipy.stats import kendalltau
 
-from heedful.attribution import leave_one_out_imposed
+from heedful.attribution import leave_one_out
 from heedful.battery import BATTERY, Evidence
 from heedful.models.trace import trace
 from support.by_hand import evidence_by_hand, findings_of, sigmoid
 from support.evidence import evidence_of_kind, seeded
 from support.models import make, make_batch
-
-
-def test_leave_one_out_agreement():
-    # Left out, the first token (weight .75) moves the logit from 2 to -4, the second from 2 to 4.
-    values = findings_of("leave_one_out_agreement", [4, -4], [0.75, 0.25])
-    assert values["tau"] == 1.0 and values["tau_gradient"] == 1.0
 
 
 def importance_of(logits, weights):
@@ -58,11 +52,6 @@ def test_leave_one_out_as_a_ranking_has_a_sign():
     assert evidence.ranking("leave_one_out").tolist() == [[0, 2, 1]]
 
 
-def test_uniform_attention_has_no_order():
-    values = findings_of("leave_one_out_agreement", [1, 3, 9], [1 / 3, 1 / 3, 1 / 3])
-    assert all(torch.tensor(values[name]).isnan() for name in ("tau", "p"))
-
-
 def test_words_whose_deletion_does_nothing_are_tied():
     """All say the same: what moves is the last digit, and its order is no order."""
     values = findings_of("leave_one_out_agreement", [0.7, 0.7, 0.7, 0.7], [0.47, 0.29, 0.17, 0.07], bias=0.3)
@@ -74,11 +63,11 @@ def test_deletions_are_encoded_once_for_all_tests(monkeypatch):
     evidence = Evidence(model, trace(model, make_batch()))
     calls = []
 
-    def counted(*given):
+    def counted(*given, **named):
         calls.append(1)
-        return leave_one_out_imposed(*given)
+        return leave_one_out(*given, **named)
 
-    monkeypatch.setattr("heedful.attribution.mixed_precision.leave_one_out_imposed", counted)
+    monkeypatch.setattr("heedful.battery.evidence.leave_one_out", counted)
     for name in ("leave_one_out_agreement", "sign", "redundancy", "comprehensiveness_sufficiency"):
         BATTERY[name].function(evidence, torch.Generator().manual_seed(0))
     assert calls == [1]

@@ -212,7 +212,7 @@ def test_a_finished_run_can_be_audited_reported_and_compared(tmp_path):
 
 
 @pytest.mark.cluster
-def test_seeds_are_audited_together(tmp_path, running_cluster):
+def test_seeds_are_audited_together(tmp_path):
     output = audit(tmp_path, "mock-1", *TAUGHT, *QUICK, "--seeds", "2", "--tests", "uniform,erase_one")
     assert "seeds 0, 1" in output and "(seeds)" in output and "The answer was not asked for" in output
     assert len(list((tmp_path / "runs").iterdir())) == 2
@@ -225,7 +225,7 @@ def test_seeds_are_audited_together(tmp_path, running_cluster):
 
 
 @pytest.mark.cluster
-def test_an_audit_that_trains_does_three_seeds(tmp_path, running_cluster):
+def test_an_audit_that_trains_does_three_seeds(tmp_path):
     places = ["--runs", str(tmp_path / "runs"), "--audits", str(tmp_path / "audits"), "--out", str(tmp_path / "out")]
     output = heedful("audit", "mock-1", *SMALL, *QUICK, "--tests", "uniform", *places)
     assert "seeds 0, 1, 2" in output and len(list((tmp_path / "runs").iterdir())) == 3
@@ -233,7 +233,7 @@ def test_an_audit_that_trains_does_three_seeds(tmp_path, running_cluster):
 
 
 @pytest.mark.cluster
-def test_the_answer_is_calibrated_and_its_page_written(tmp_path, running_cluster):
+def test_the_answer_is_calibrated_and_its_page_written(tmp_path):
     world = "two words decide together"
     output = heedful("calibrate", "--draws", "1", "--world", world, "--workers", "1", "--out", str(tmp_path / "out"))
     assert "2 of 2 rows are met, with one draw of each." in " ".join(output.split())
@@ -246,7 +246,7 @@ def test_an_unknown_world_is_named_before_anything_is_started(tmp_path):
 
 
 @pytest.mark.cluster
-def test_a_deep_audit_retrains_without_attention_and_against_it(tmp_path, running_cluster):
+def test_a_deep_audit_retrains_without_attention_and_against_it(tmp_path):
     output = audit(tmp_path, "mock-1", *SMALL, *QUICK, "--tests", "uniform", "--deep", "--adversaries", "2")
     assert "Is attention needed at all?" in output and "(retrained)" in output
     page = " ".join((tmp_path / "out" / "report.html").read_text().split())

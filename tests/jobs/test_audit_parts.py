@@ -1,6 +1,7 @@
 """An audit in parts: the same bytes however it is done, and a stop loses only the part that was under way."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,18 +13,19 @@ import torch
 from rich.console import Console
 
 from heedful.auditing.audit import audit
-from heedful.cli.auditing import tells_what_is_kept
+from heedful.cli.auditing import make_audits
 from heedful.data import batching
+from heedful.errors import StoreError
 from heedful.jobs import audit_parts
-from heedful.jobs.audit_parts import REST, AuditParts, request_of
-from heedful.jobs.planning import adversary_of, without_attention
+from heedful.jobs.audit_parts import AuditParts, request_of
+from heedful.jobs.planning import adversary_of, plan_audits, without_attention
 from heedful.jobs.work import load_data
 from heedful.report import read_audit
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TrainingSettings, key_of
 from heedful.settings.comparison_models import ComparisonModels
 from heedful.settings.validation import update_settings
 from heedful.store.folders import files_in
-from heedful.store.store import Store, audit_defect, save_audit
+from heedful.store.store import REST, Store, audit_defect, save_audit
 from heedful.training.loop import train
 from heedful.verdict.scoring import StoredColumns, columns_of, lines_across
 from support.audits import ensure_audit
@@ -130,28 +132,27 @@ def test_an_audit_is_done_once_and_again_if_a_file_is_damaged(tmp_path, loaded, 
 FOUR = """
 import sys
 from pathlib import Path
-from heedful.jobs.auditing import do_planned
+from heedful.data import batching
+from heedful.errors import StoreError
 from heedful.jobs.planning import plan_audits
-from heedful.jobs.request import ClusterChoice
-from heedful.data import batches
+from heedful.jobs.running import carry_out, check_done
 from heedful.settings import AuditSettings, Run
 from heedful.store.store import Store
 
-batches.SHARD_WORDS = 300
+batching.SHARD_WORDS = 300
 folder = Path(sys.argv[1])
-planned = plan_audits([Run.model_validate_json(sys.argv[2])])
+store, settings = Store(folder / "runs", folder / "audits"), AuditSettings(tests=("prediction",), shown=3)
+plan = plan_audits([Run.model_validate_json(sys.argv[2])], settings, store)
 (folder / f"ready-{sys.argv[3]}").touch()
 while len(list(folder.glob("ready-*"))) < 4:
     pass
-settings = AuditSettings(tests=("prediction",), shown=3)
-do_planned(planned, settings, Store(folder / "runs"), folder / "audits", cluster=ClusterChoice(workers=1))
+check_done(carry_out(plan, store, workers=1))
 """
 
 
 @pytest.mark.slow
-def test_four_processes_that_ask_for_one_audit_all_have_it(tmp_path, loaded, trained):
-    store = Store(tmp_path / "runs")
-    key = store.save(trained)
+def test_four_processes_that_ask_for_one_audit_all_have_it(tmp_path, trained):
+    key = Store(tmp_path / "runs").save(trained)
     arguments = [sys.executable, "-c", FOUR, str(tmp_path), trained.run.model_dump_json()]
     processes = [
         subprocess.Popen([*arguments, str(number)], stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
@@ -161,6 +162,41 @@ def test_four_processes_that_ask_for_one_audit_all_have_it(tmp_path, loaded, tra
     assert [process.returncode for process in processes] == [0] * 4, errors
     (place,) = (tmp_path / "audits").iterdir()
     assert audit_defect(place) is None and read_audit(place).verdict.run == key
+
+
+@pytest.mark.usefixtures("small_shards")
+@pytest.mark.parametrize("is_made", [False, True])
+def test_parts_that_another_process_deletes_are_made_again_unless_the_audit_is_there(
+    tmp_path, monkeypatch, loaded, trained, is_made
+):
+    settings = update_settings(SETTINGS, {"tests": ("prediction",)})
+    whole = ensure_audit(trained, loaded[1], settings, tmp_path / "undisturbed")
+    write, deleted = audit_parts.write_part, []
+
+    def delete_once(part, place):
+        write(part, place)
+        if place.name == "00001" and not deleted:
+            deleted.append(place)
+            shutil.rmtree(place.parent)
+            if is_made:
+                shutil.copytree(whole, tmp_path / "audits" / whole.name)
+
+    monkeypatch.setattr(audit_parts, "write_part", delete_once)
+    place = ensure_audit(trained, loaded[1], settings, tmp_path / "audits")
+    assert deleted and content(place) == content(whole) and not list(place.parent.glob(".*"))
+
+
+def test_an_error_of_ours_is_not_repeated(tmp_path, monkeypatch, loaded, trained):
+    tries = []
+
+    def fail(*given):
+        tries.append(given)
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(audit_parts, "write_part", fail)
+    with pytest.raises(StoreError, match="the disk is full"):
+        ensure_audit(trained, loaded[1], SETTINGS, tmp_path)
+    assert len(tries) == 1
 
 
 def test_what_depends_on_all_texts_is_the_same_in_shards(monkeypatch, loaded, trained, comparison_models):
@@ -267,18 +303,19 @@ def test_of_a_large_audit_some_texts_are_read_and_all_are_at_hand(tmp_path, load
 
 @pytest.mark.usefixtures("small_shards")
 def test_ctrl_c_says_what_is_kept(tmp_path, monkeypatch, loaded, trained):
-    console = Console(file=StringIO(), width=200)
+    console, store = Console(file=StringIO(), width=200), Store(tmp_path / "runs", tmp_path / "audits")
+    store.save(trained)
     shard = audit_parts.audit_shard
+
+    def stop():
+        raise KeyboardInterrupt
+
     monkeypatch.setattr(
         audit_parts,
         "audit_shard",
         lambda prepared, number, report: stop() if number < 2 else shard(prepared, number, report),
     )
-
-    def stop():
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt), tells_what_is_kept(console, tmp_path):
-        ensure_audit(trained, loaded[1], QUICK, tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        make_audits(console, plan_audits([loaded[0]], QUICK, store), store)
     assert "2 parts of the audit are kept" in console.file.getvalue()
     assert "the same command does the others" in console.file.getvalue()

@@ -9,18 +9,19 @@ from typer.testing import CliRunner
 from heedful.cli import app
 from heedful.cli.command_options import make_run
 from heedful.errors import HeedfulError, SettingError
-from heedful.jobs.planning import unique_runs
-from heedful.jobs.request import AuditRequest
+from heedful.jobs import work
+from heedful.jobs.planning import plan_sweep, unique_runs
+from heedful.jobs.request import Job
 from heedful.jobs.result_table import Durations
+from heedful.jobs.running import carry_out, check_done
 from heedful.jobs.sweep_file import expand_grid
-from heedful.jobs.work import audit_run, ensure, ensure_finetuned, load_data, train_run
-from heedful.runs import finetuned as finetuned_runs
+from heedful.jobs.work import do, ensure, ensure_finetuned, load_data
 from heedful.settings import AuditSettings, DataSettings, FinetuneSettings, Run, TrainingSettings, key_of
 from heedful.settings.validation import update_settings
-from heedful.store.folders import files_in, write_files
+from heedful.store.folders import files_in
 from heedful.store.run_file import train_command
 from heedful.store.run_listing import described_differences, list_runs
-from heedful.store.store import Store, find_finetuned, is_finetuned, save_finetuned
+from heedful.store.store import Store, find_finetuned, is_finetuned, read_verdict_file, save_finetuned
 from heedful.training.finetuning import finetune
 from heedful.training.loop import train
 from support.runs import changed, toy
@@ -55,7 +56,7 @@ def test_a_finished_run_is_found_again_and_not_trained(run, made, monkeypatch):
     def never(*arguments, **options):
         raise AssertionError("trained again")
 
-    monkeypatch.setattr(finetuned_runs, "finetune", never)
+    monkeypatch.setattr(work, "finetune", never)
     again, is_cached = ensure_finetuned(run, store)
     assert is_cached and again == finished
     assert finished.folder == store.folder / finished.key and finished.scores["test"].keys() >= {"accuracy"}
@@ -148,21 +149,15 @@ def test_saving_twice_changes_nothing(run, tmp_path):
     assert (store.folder / key / "run.json").stat().st_mtime_ns == before
 
 
-def test_a_worker_hands_back_the_files_of_the_run(run, made, tmp_path):
-    complete = load_data(run)[0]
-    files = train_run(complete.model_dump_json(), made[1].key, {})
-    write_files(files, tmp_path / made[1].key)
-    store = Store(tmp_path)
+def test_a_worker_makes_the_same_run_and_says_so_where_its_encoder_is_another(run, made, tmp_path):
+    complete, store = load_data(run)[0], Store(tmp_path / "runs")
+    do(Job(made[1].key, "train", complete.model_dump_json()), store, "cpu", lambda *step: None)
     assert store.has(made[1].key) and is_finetuned(store, made[1].key)
-    assert files["model.safetensors"] == (made[1].folder / "model.safetensors").read_bytes()
-
-
-def test_a_worker_with_another_encoder_says_so(run, tmp_path):
-    complete = load_data(run)[0]
+    assert files_in(store.folder / made[1].key)["model.safetensors"] == files_in(made[1].folder)["model.safetensors"]
     other = save_tiny_encoder(tmp_path / "other", hidden_dropout_prob=0.2)
     moved = update_settings(complete, {"finetune.model": other})
     with pytest.raises(HeedfulError, match="the run starts from model"):
-        train_run(moved.model_dump_json(), key_of(complete), {})
+        do(Job(key_of(complete), "train", moved.model_dump_json()), Store(tmp_path), "cpu", lambda *step: None)
 
 
 def test_a_grid_varies_the_settings_of_fine_tuning(encoder, tmp_path):
@@ -209,11 +204,9 @@ def test_train_fine_tunes_and_finds_it_again(encoder, tmp_path):
     assert f"cached in {tmp_path / 'runs'}/{folder.name}" in again.output.replace("\n", "")
 
 
-def test_a_worker_audits_a_fine_tuned_run(made):
-    store, finished = made
-    request = AuditRequest(
-        run=finished.key, data=finished.run.data.fingerprint, settings=AuditSettings(tests=("uniform",), shown=0)
-    )
-    files = audit_run(request.model_dump_json(), request.key, {finished.key: files_in(finished.folder)})
-    verdict = json.loads(files["verdict.json"])
-    assert verdict["settings"]["model"] == finished.key and verdict["texts"] == 12
+def test_a_fine_tuned_run_is_audited(made, tmp_path):
+    store, finished = Store(made[0].folder, tmp_path), made[1]
+    plan = plan_sweep([finished.run], AuditSettings(tests=("uniform",), shown=0), store)
+    check_done(carry_out(plan, store))
+    (verdict,) = (read_verdict_file(place) for place in tmp_path.iterdir())
+    assert verdict.settings["model"] == finished.key and verdict.texts == 12

@@ -22,7 +22,7 @@ from heedful.jobs.improving import (
     own_way,
     refusal,
 )
-from heedful.jobs.planning import audit_planned
+from heedful.jobs.running import carry_out, check_done
 from heedful.jobs.work import ensure_on, load_data
 from heedful.report import read_audit
 from heedful.settings import AuditSettings, DataSettings, FinetuneSettings, NetworkSettings, Run, TrainingSettings
@@ -108,42 +108,46 @@ RUN = Run(
 def searched(tmp_path_factory):
     """A search over a single recipe, which is made to be chosen; what it asked for; and where it stored it."""
     folder = tmp_path_factory.mktemp("improved")
-    store, asked = Store(folder / "runs"), []
+    store, asked = Store(folder / "runs", folder / "audits"), []
     lines = [f"{text},{label}" for text, label in written(150)]
     (folder / "reviews.csv").write_text("\n".join(["text,label", *lines]), encoding="utf-8")
     run, dataset = load_data(update_settings(RUN, {"data.source": str(folder / "reviews.csv")}))
     ensure_on(run, dataset, store)
 
-    def auditor(planned, settings, purpose):
-        asked.append((planned, settings, purpose))
-        return [read_audit(audit_planned(each, settings, store, folder / "audits")) for each in planned]
+    def do(plan, purpose):
+        asked.append((plan, purpose))
+        check_done(carry_out(plan, store))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(improving, "DIVERSITY", (0.25,))
         patch.setattr("heedful.jobs.improving.choose", lambda own, points, max_accuracy_drop: points[-1])
-        reached = improve(run, auditor, texts=30)
+        reached = improve(run, store, do, texts=30)
     return reached, asked, folder, run
+
+
+def trainings(plan):
+    """Method and seed of each audited run, and how each is audited."""
+    runs = [plan.runs[audit.run] for audit in plan.audits.values()]
+    (settings,) = {audit.settings.model_dump_json() for audit in plan.audits.values()}
+    return [(run.training.method, run.seed) for run in runs], AuditSettings.model_validate_json(settings)
 
 
 def test_ways_are_judged_on_dev_from_the_first_seeds(searched):
     _, asked, _, _ = searched
-    (first, settings, _), (taught, again, _), _ = asked
-    assert settings == again and settings.split == "dev" and settings.examples == 30
-    assert [(each.run.training.method, each.run.seed) for each in first] == [
-        ("vanilla", 4),
-        ("vanilla", 5),
-        ("faithful", 4),
-        ("faithful", 5),
-    ]
-    assert all(len(each.comparison_models.seeds) == 1 for each in first)
-    assert {"attention", "prediction"}.isdisjoint(taught[0].run.training.options)
+    (first, _), (taught, _), _ = asked
+    judged, settings = trainings(first)
+    assert settings == trainings(taught)[1] and settings.split == "dev" and settings.examples == 30
+    assert judged == [("vanilla", 4), ("vanilla", 5), ("faithful", 4), ("faithful", 5)]
+    assert all(len(audit.comparison_models.seeds) == 1 for audit in first.audits.values())
+    options = next(iter(taught.runs.values())).training.options
+    assert {"attention", "prediction"}.isdisjoint(options) and first.wanted == tuple(first.audits)
 
 
 def test_the_chosen_way_is_tested_on_test_from_seeds_that_had_no_part_in_the_choice(searched):
     reached, asked, _, _ = searched
-    tested, settings, _ = asked[-1]
+    tested, settings = trainings(asked[-1][0])
     assert settings == AuditSettings()
-    assert [each.run.seed for each in tested] == [6, 7, 8, 6, 7, 8]
+    assert [seed for _, seed in tested] == [6, 7, 8, 6, 7, 8]
     before, after = reached.tested.before.verdict, reached.tested.after.verdict
     assert (len(before.trainings), len(after.trainings)) == (3, 3) and before.split == after.split == "test"
     assert not {training.run for training in after.trainings} & {
@@ -203,6 +207,7 @@ def test_a_hugging_face_model_is_refused(tmp_path):
         CliRunner().invoke(app, ["improve", "./my-bert", "--runs", str(tmp_path)], catch_exceptions=False)
 
 
-def test_uniform_attention_is_refused_before_anything_is_trained():
+def test_uniform_attention_is_refused_before_anything_is_trained(tmp_path):
+    run = update_settings(RUN, {"network.attention": "uniform"})
     with pytest.raises(SettingError, match="weighs all words alike"):
-        improve(update_settings(RUN, {"network.attention": "uniform"}), lambda *asked: pytest.fail("trained"))
+        improve(run, Store(tmp_path), lambda *asked: pytest.fail("trained"))

@@ -1,6 +1,7 @@
 """What jobs do, without a cluster: runs, audits and parts, in a store of their own."""
 
 import json
+from io import BytesIO
 
 import polars as pl
 import pytest
@@ -8,16 +9,16 @@ import torch
 
 from heedful.auditing.prepared import prepare_audit
 from heedful.errors import DataError, SettingError, StoreError
-from heedful.jobs.audit_parts import REST, request_of
-from heedful.jobs.request import AuditRequest, AuditSource, AuditWork, absolute
-from heedful.jobs.work import do_audit, do_part, do_training, ensure, load_data, needed_runs
+from heedful.jobs.audit_parts import request_of
+from heedful.jobs.request import AuditRequest, AuditSource, AuditWork, Job, absolute
+from heedful.jobs.work import do, ensure, load_data
 from heedful.runs.classifiers import load_texts, load_view
 from heedful.runs.other_data import load_for
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TrainingSettings, key_of
 from heedful.settings.comparison_models import ComparisonModels
 from heedful.settings.validation import update_settings
 from heedful.store.folders import files_in
-from heedful.store.store import Store
+from heedful.store.store import REST, Store
 from heedful.training.teachers import teachers_of
 from support.audits import ensure_audit
 from support.classifiers import save_classifier, written
@@ -42,7 +43,7 @@ def ignore(what, done, total):
 
 def trained_in(store, run, key=None):
     key = key or key_of(run)
-    do_training(run.model_dump_json(), key, store, store.folder / key, "cpu", ignore)
+    do(Job(key, "train", run.model_dump_json()), store, "cpu", ignore)
     return store.load(key)
 
 
@@ -85,9 +86,9 @@ def test_a_worker_with_other_data_or_of_another_version_says_so(tmp_path, run):
     with pytest.raises(SettingError, match="trains otherwise"):
         trained_in(Store(tmp_path), run, "0" * 16)
     request = AuditRequest(run=key_of(run), data=run.data.fingerprint)
-    for do, part, key in ((do_audit, "", "0" * 16), (do_part, "00000", f"{'0' * 16}/00000")):
+    for kind, part, key in (("audit", "", "0" * 16), ("part", "00000", f"{'0' * 16}/00000")):
         with pytest.raises(SettingError, match="audits otherwise"):
-            do(AuditWork(audit=request, part=part).model_dump_json(), key, Store(tmp_path), tmp_path, "cpu", ignore)
+            do(Job(key, kind, AuditWork(audit=request, part=part).model_dump_json()), Store(tmp_path), "cpu", ignore)
 
 
 def test_a_run_in_parts_is_trained_again(tmp_path, caplog):
@@ -117,7 +118,6 @@ def test_teachers_are_trained_first_stored_and_found_again(tmp_path):
     assert not is_cached and {path.name for path in tmp_path.iterdir()} == {key, *teachers}
     named = list(dict.fromkeys(progress.teacher for progress in reports))
     assert named == ["teacher 1 of 2", "teacher 2 of 2", ""]
-    assert needed_runs(student.run) == tuple(teachers) and needed_runs(store.load(teachers[0]).run) == ()
     reports.clear()
     assert ensure(TAUGHT, store, report=reports.append)[2] and not reports
     other = update_settings(TAUGHT, {"training.options": {"teachers": 2, "weight_attention": 2.0}})
@@ -126,27 +126,28 @@ def test_teachers_are_trained_first_stored_and_found_again(tmp_path):
 
 
 def test_an_audit_job_makes_the_audit_that_would_have_been_made_here(tmp_path, run):
-    store, dataset = Store(tmp_path / "runs"), load_data(run)[1]
+    store, dataset = Store(tmp_path / "runs", tmp_path / "there"), load_data(run)[1]
     trained, other = (trained_in(store, each) for each in (run, update_settings(run, {"seed": 1})))
     comparison_models = ComparisonModels(seeds=(other,))
     request = request_of(trained, dataset, UNIFORM, comparison_models)
     place = tmp_path / "there" / request.key
-    do_audit(AuditWork(audit=request).model_dump_json(), request.key, store, place, "cpu", ignore)
+    do(Job(request.key, "audit", AuditWork(audit=request).model_dump_json()), store, "cpu", ignore)
     here = files_in(ensure_audit(trained, dataset, UNIFORM, tmp_path / "here", comparison_models))
     there = files_in(place)
     assert set(there) == set(here) and [path.name for path in place.parent.iterdir()] == [request.key]
     assert all(there[name] == here[name] for name in ("rows.parquet", "examples.parquet"))
 
 
-def part_of(request, name, source, store, folder):
+def part_of(request, name, source, store):
     """The files of a part, made as a worker makes them."""
     asked = AuditWork(audit=request, part=name, source=source).model_dump_json()
-    do_part(asked, f"{request.key}/{name}", store, folder / name, "cpu", ignore)
-    return files_in(folder / name)
+    job = Job(f"{request.key}/{name}", "part", asked)
+    do(job, store, "cpu", ignore)
+    return files_in(job.place(store))
 
 
 def test_a_worker_reads_other_data_and_refuses_what_has_changed(tmp_path, monkeypatch, run):
-    labels, store = ("negative", "positive"), Store(tmp_path / "runs")
+    labels, store = ("negative", "positive"), Store(tmp_path / "runs", tmp_path / "audits")
     trained = trained_in(store, run)
     rows = ["text,label", *(f"{'good' if n % 2 else 'bad'} text {n},{labels[n % 2]}" for n in range(40))]
     (tmp_path / "new.csv").write_text("\n".join(rows))
@@ -156,12 +157,12 @@ def test_a_worker_reads_other_data_and_refuses_what_has_changed(tmp_path, monkey
     request = request_of(trained, dataset, UNIFORM, ComparisonModels())
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    files = part_of(request, "00000", AuditSource(data=data), store, tmp_path / "parts")
+    files = part_of(request, "00000", AuditSource(data=data), store)
     assert json.loads(files["facts.json"])["texts"] == len(dataset.test)
     other = request_of(trained, dataset, update_settings(UNIFORM, {"seed": 1}), ComparisonModels())
     (tmp_path / "new.csv").write_text("\n".join([*rows, "one more,positive"]))
     with pytest.raises(DataError, match=r"new\.csv has other content on the worker"):
-        part_of(other, REST, AuditSource(data=data), store, tmp_path / "parts")
+        part_of(other, REST, AuditSource(data=data), store)
 
 
 def test_a_classifier_is_loaded_by_its_folder_and_refused_where_it_is_another(tmp_path):
@@ -172,12 +173,12 @@ def test_a_classifier_is_loaded_by_its_folder_and_refused_where_it_is_another(tm
     model, dataset = load_view(folder), load_texts(data)
     request = request_of(model, dataset, UNIFORM, ComparisonModels())
     source = AuditSource(data=data, classifiers={model.key: folder})
-    part_of(request, "00000", source, Store(tmp_path), tmp_path / "parts")
-    rows = pl.read_parquet(tmp_path / "parts" / "00000" / "rows.parquet")
+    store = Store(tmp_path, tmp_path / "parts")
+    rows = pl.read_parquet(BytesIO(part_of(request, "00000", source, store)["rows.parquet"]))
     assert rows.equals(pl.read_parquet(ensure_audit(model, dataset, UNIFORM, tmp_path / "audits") / "rows.parquet"))
     assert prepare_audit(model, dataset, UNIFORM).shards == [
         range(len(prepare_audit(model, dataset).subject.batches.words))
     ]
     other = request_of(model, dataset, update_settings(UNIFORM, {"seed": 1}), ComparisonModels())
     with pytest.raises(SettingError, match="is another model on the worker than where the audit was started"):
-        part_of(other, "00000", AuditSource(data=data, classifiers={model.key: twin}), Store(tmp_path), tmp_path)
+        part_of(other, "00000", AuditSource(data=data, classifiers={model.key: twin}), store)

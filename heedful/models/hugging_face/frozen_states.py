@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 import torch
 from jaxtyping import Float
@@ -18,10 +17,12 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
+from heedful.errors import StoreError
 from heedful.models.hugging_face.model_files import HuggingFaceModel, files_fingerprint, verify_fingerprint
 from heedful.models.hugging_face.pretrained_modules import piece_reader, pretrained_module
 from heedful.models.hugging_face.subwords import PieceReader, Window
 from heedful.settings.data_folder import user_path
+from heedful.store.folders import write_file
 
 # What a pretrained transformer makes of words: the mean of the states of each word's pieces.
 
@@ -147,10 +148,8 @@ class StateCache:
             if shutil.disk_usage(self.folder).free < 2 * size:
                 raise OSError("less than twice that is free on the disk")
             name = hashlib.sha256("".join(sorted(content)).encode()).hexdigest()[:32]
-            with NamedTemporaryFile(dir=self.folder, suffix=".part", delete=False) as part:
-                part.write(save(content))
-            path = Path(part.name).rename(self.folder / f"{name}.safetensors")
-        except OSError as error:
+            path = write_file(self.folder / f"{name}.safetensors", save(content))
+        except (OSError, StoreError) as error:
             log.warning(
                 "states of %d texts (%.0f MB) cannot be stored in %s, and are computed again when they are needed: %s. "
                 "Name another folder by %s.",

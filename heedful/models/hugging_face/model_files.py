@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from torch import nn
 
 from heedful.errors import SettingError, StoreError
+from heedful.store.folders import sha256_of
 
 # Types of transformers, which is imported only where a model is loaded or run.
 
@@ -224,8 +225,7 @@ def files_fingerprint(source: str) -> str:
 @lru_cache(maxsize=256)
 def _file_hash(path: Path, size: int, changed: int) -> str:
     """Of a file as it is now: read again only where its size or the time of its last change is another."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return sha256_of(path)
 
 
 def verify_fingerprint(source: str, fingerprint: str) -> None:

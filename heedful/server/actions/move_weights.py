@@ -12,18 +12,22 @@ from heedful.measures import total_variation_distance
 from heedful.server.actions.action import (
     JAIN_WALLACE,
     WIEGREFFE_PINTER,
-    Action,
     answer_with,
+    button,
     check_several,
     is_of_one_head,
 )
 from heedful.server.contract import ActionResult, ActOptions
 from heedful.server.reading import Reader, ReadText
-from heedful.types import MultiHeadModel
 
 # The most different attention with the same answer.
 
 
+@button(
+    "Most different attention, same answer",
+    "How different can attention be while the model says the same?",
+    JAIN_WALLACE,
+)
 def other_attention(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
     """As `heedful explain` has it: exact for two classes and a linear head, else as different as is proven or found."""
     check_several(read)
@@ -36,7 +40,7 @@ def other_attention(read: ReadText, options: ActOptions, reader: Reader) -> Acti
         f"{other.eps:g}:"
     )
     return answer_with(
-        ACTION,
+        other_attention,
         read,
         weights,
         under(read.evidence, weights),
@@ -47,34 +51,36 @@ def other_attention(read: ReadText, options: ActOptions, reader: Reader) -> Acti
     )
 
 
-ACTION = Action(
-    "other_attention",
-    "Most different attention, same answer",
-    "How different can attention be while the model says the same?",
-    JAIN_WALLACE,
-    other_attention,
-)
-
-
 TRIED = 100
 """Permutations that are tried where the head is not linear."""
 
 
+@button(
+    "Shuffle the weights",
+    "Does it matter which words get the weight?",
+    JAIN_WALLACE,
+    ("seed",),
+)
 def shuffle(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
     """The weights permuted at random, as the seed draws."""
     check_several(read)
     generator = torch.Generator().manual_seed(options.seed)
     permutation = draw_permutations(read.evidence.items, generator, 1)
     return answer_with(
-        SHUFFLE,
+        shuffle,
         read,
         read.evidence.attention.gather(1, permutation[:, 0]),
-        _permuted(read, permutation)[:, 0],
+        read.evidence.decode_permuted(permutation)[:, 0],
         before="With the same weights on other items:",
         is_settable=is_of_one_head(read),
     )
 
 
+@button(
+    "Worst permutation",
+    "How far can the same weights on other words move the prediction?",
+    f"{JAIN_WALLACE}, who draw 100 at random",
+)
 def worst_permutation(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
     """The permutation that moves the prediction furthest: exact for two classes, else the worst that was found."""
     check_several(read)
@@ -85,7 +91,7 @@ def worst_permutation(read: ReadText, options: ActOptions, reader: Reader) -> Ac
         solver, attention, logits = worst.solver, worst.attention, evidence.decode(worst.attention)
     else:
         orders = draw_permutations(evidence.items, torch.Generator().manual_seed(0), affordable(evidence, TRIED))
-        tried = _permuted(read, orders)
+        tried = read.evidence.decode_permuted(orders)
         predictions = tried.softmax(-1)
         moved = total_variation_distance(predictions, evidence.probabilities[:, None].expand_as(predictions))
         place = int(moved[0].argmax())
@@ -93,7 +99,7 @@ def worst_permutation(read: ReadText, options: ActOptions, reader: Reader) -> Ac
     if solver != "exact":
         sentence = "The worst permutation that was found; a worse one may exist:"
     return answer_with(
-        WORST_PERMUTATION,
+        worst_permutation,
         read,
         attention,
         logits,
@@ -103,41 +109,13 @@ def worst_permutation(read: ReadText, options: ActOptions, reader: Reader) -> Ac
     )
 
 
+@button(
+    "Uniform weights",
+    "Is attention needed at all? The same weight on every word.",
+    f"{WIEGREFFE_PINTER}, who retrain so",
+)
 def uniform(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
     """The same weight on every item."""
     evidence = read.evidence
     weights = (evidence.items / evidence.count[:, None]).to(evidence.attention)
-    return answer_with(UNIFORM, read, weights, evidence.decode(weights), before="With the same weight on every item:")
-
-
-def _permuted(read: ReadText, orders: torch.Tensor) -> torch.Tensor:
-    """The logits under each permutation of the weights, in every head where there are several."""
-    evidence = read.evidence
-    if isinstance(evidence.model, MultiHeadModel):
-        own = orders.to(evidence.trace.attention.device)
-        return evidence.model.permute_each(evidence.trace.encoded, own).cpu()
-    return evidence.decode_each(evidence.attention[:, None].expand_as(orders).gather(2, orders))
-
-
-SHUFFLE = Action(
-    "shuffle",
-    "Shuffle the weights",
-    "Does it matter which words get the weight?",
-    JAIN_WALLACE,
-    shuffle,
-    ("seed",),
-)
-WORST_PERMUTATION = Action(
-    "worst_permutation",
-    "Worst permutation",
-    "How far can the same weights on other words move the prediction?",
-    f"{JAIN_WALLACE}, who draw 100 at random",
-    worst_permutation,
-)
-UNIFORM = Action(
-    "uniform",
-    "Uniform weights",
-    "Is attention needed at all? The same weight on every word.",
-    f"{WIEGREFFE_PINTER}, who retrain so",
-    uniform,
-)
+    return answer_with(uniform, read, weights, evidence.decode(weights), before="With the same weight on every item:")
