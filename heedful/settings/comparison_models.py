@@ -32,7 +32,7 @@ class ComparisonModels(Generic[Companion]):
         return {"retrained": retrained, "seed": self.seeds, "adversary": self.adversaries}
 
     def map(self, function: Callable[[Companion], Other]) -> "ComparisonModels[Other]":
-        """The same companions as something else."""
+        """The same models as something else."""
         return ComparisonModels(
             retrained=None if self.retrained is None else function(self.retrained),
             seeds=tuple(map(function, self.seeds)),

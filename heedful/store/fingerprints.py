@@ -70,6 +70,6 @@ def _files_at(place: Path) -> Iterator[Path]:
 
 @cache
 def _reading_code() -> str:
-    """A hash of the code that reads data."""
-    code = Path(heedful.__file__).parent / "data"
-    return " ".join(sha256_of(path) for path in sorted(code.rglob("*.py")))
+    """A hash of the code and the word lists that make data."""
+    files = (Path(heedful.__file__).parent / "data").rglob("*")
+    return " ".join(sha256_of(path) for path in sorted(files) if path.is_file() and path.suffix != ".pyc")

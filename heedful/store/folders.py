@@ -8,7 +8,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -141,14 +141,15 @@ def reason(error: BaseException) -> str:
 
 
 def _put(part: Path, folder: Path, replace: bool) -> None:
+    """Rename the part to its place; if another process was quicker, its folder stays."""
+    if replace:
+        with suppress(FileNotFoundError):
+            _make_way(folder, {path.name for path in part.iterdir()})
     try:
         part.rename(folder)
     except OSError:
         if not folder.is_dir():
             raise
-        if replace:
-            _make_way(folder, {path.name for path in part.iterdir()})
-            part.rename(folder)
 
 
 def _make_way(folder: Path, names: set[str]) -> None:

@@ -176,8 +176,8 @@ def load_texts(subject: "Subject", data: Any = None, beside: "Sequence[Subject]"
             data, as far as a file has them. What is loaded already is left as it is.
         beside: other subjects that are audited on the same texts.
     """
-    if data is None and not subject.reads_text:
-        return subject.batches  # pyright: ignore[reportAttributeAccessIssue]
+    if not subject.reads_text:
+        return subject.batches if data is None else data  # pyright: ignore[reportAttributeAccessIssue]
     from heedful.data import load, load_unlabeled
     from heedful.data.sources.records import SUFFIXES, read_records, suffix_of
 
@@ -197,7 +197,7 @@ def load_texts(subject: "Subject", data: Any = None, beside: "Sequence[Subject]"
                 f"now, say so: data={own_data.source!r}, or `heedful audit DATA --model KEY`."
             )
         return dataset
-    if not isinstance(data, DataSettings) or not subject.reads_text:
+    if not isinstance(data, DataSettings):
         return data  # pyright: ignore[reportReturnType] (checked when it is read)
     place = Path(data.source)
     is_file, is_known = place.is_file(), own_data is not None and place.exists()

@@ -204,7 +204,7 @@ def _is_of(folder, run):
 
 def test_a_hugging_face_model_is_refused(tmp_path):
     with pytest.raises(SettingError, match="is a Hugging Face model, whose own attention the recipe does not train"):
-        CliRunner().invoke(app, ["improve", "./my-bert", "--runs", str(tmp_path)], catch_exceptions=False)
+        CliRunner().invoke(app, ["improve", "hf:my-bert", "--runs", str(tmp_path)], catch_exceptions=False)
 
 
 def test_uniform_attention_is_refused_before_anything_is_trained(tmp_path):

@@ -10,7 +10,7 @@ from heedful.jobs import pooling
 from heedful.jobs.pooling import write_pooled
 from heedful.report import read_audit
 from heedful.report.audits import audited_model, by_training
-from heedful.report.heat_map import text_outcomes
+from heedful.report.example_texts import text_outcomes
 from heedful.schema import updated
 from heedful.store.folders import write_checksums
 from heedful.store.store import audit_defect, find_audit

@@ -97,7 +97,7 @@ EXPECTED = {
     "gpu": "device must be one that torch can use here, such as 'cpu' or 'cuda'; 'gpu' is not",
     "a device that holds nothing": "device must be one that has float64, of the kinds cpu, cuda, xpu; it was 'meta'",
     "settings as a dict": r"settings must be heedful.AuditSettings\(...\)",
-    "companions as a list": r"companions must be heedful.ComparisonModels\(...\)",
+    "comparison models as a list": r"comparison_models must be heedful.ComparisonModels\(...\)",
     "a companion of other classes": "must tell the same 2 classes apart as the model; one has 3",
     "words as a string": "words must be a list of strings for each of the 6 texts; it has 3 parts",
     "words as texts": "that of a text is 'a text'. Or give a dict or a function",

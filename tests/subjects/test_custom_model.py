@@ -11,8 +11,8 @@ import heedful
 from heedful.cli import app
 from heedful.errors import SettingError
 from heedful.jobs.audit_parts import request_of
-from heedful.jobs.request import AuditSource, AuditWork
-from heedful.jobs.work import do_part
+from heedful.jobs.request import AuditSource, AuditWork, Job
+from heedful.jobs.work import do
 from heedful.report import read_audit
 from heedful.settings import AuditSettings
 from heedful.store.store import Store
@@ -53,16 +53,17 @@ def test_its_audit_is_that_of_the_object(bag, tmp_path):
 def test_a_worker_refuses_a_file_that_returns_something_else(bag, tmp_path):
     def ignore(what, done, total): ...
 
-    loaded, store = load_custom(bag), Store(tmp_path)
+    loaded, store = load_custom(bag), Store(tmp_path, tmp_path / "audits")
     request = request_of(loaded, loaded.batches, QUICK)
     asked = AuditWork(audit=request, part="00000", source=AuditSource(own=f"{tmp_path}/bag.py:load"))
-    do_part(asked.model_dump_json(), f"{request.key}/00000", store, tmp_path / "00000", "cpu", ignore)
-    assert json.loads((tmp_path / "00000" / "facts.json").read_text())["texts"] == 128
+    job = Job(f"{request.key}/00000", "part", asked.model_dump_json())
+    do(job, store, "cpu", ignore)
+    assert json.loads((job.place(store) / "facts.json").read_text())["texts"] == 128
     (tmp_path / "twin.py").write_text((tmp_path / "bag.py").read_text().replace("manual_seed(0)", "manual_seed(1)"))
     other = request_of(loaded, loaded.batches, AuditSettings(tests=("uniform",)))
     asked = AuditWork(audit=other, part="00000", source=AuditSource(own=f"{tmp_path}/twin.py:load"))
     with pytest.raises(SettingError, match="returns something else on the worker"):
-        do_part(asked.model_dump_json(), f"{other.key}/00000", store, tmp_path / "other", "cpu", ignore)
+        do(Job(f"{other.key}/00000", "part", asked.model_dump_json()), store, "cpu", ignore)
 
 
 @pytest.mark.parametrize(

@@ -146,7 +146,7 @@ CASES = {
     "gpu": audit(BagOfWords(), device="gpu"),
     "a device that holds nothing": audit(BagOfWords(), device="meta"),
     "settings as a dict": lambda: heedful.audit(BagOfWords(), [BATCH], {"tests": ()}),
-    "companions as a list": lambda: heedful.audit(BagOfWords(), [BATCH], ONLY, [BagOfWords()]),
+    "comparison models as a list": lambda: heedful.audit(BagOfWords(), [BATCH], ONLY, [BagOfWords()]),
     "a companion of other classes": lambda: heedful.audit(
         BagOfWords(), [BATCH], ONLY, heedful.ComparisonModels(seeds=(BagOfWords(classes=3),))
     ),
