@@ -1,119 +1,105 @@
 """`heedful audit`: the main job, from data or a finished run to a verdict and a report."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from heedful.cli import command_options
-from heedful.cli.auditing import make_audits, print_answer, write_answer
 from heedful.cli.classifiers import classifiers_among, data_for, own_among
-from heedful.cli.command_options import make_run, use_threads
+from heedful.cli.command_options import make_run, option, split_audit, use_threads
 from heedful.cli.output import output
 from heedful.errors import SettingError
 from heedful.settings import AuditSettings, Run
 from heedful.settings.validation import nest_settings, validate_settings
 
 if TYPE_CHECKING:
-    from heedful.cli.output import Output
     from heedful.jobs.planning import Plan
     from heedful.store.store import Store
 
-Data = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="[DATA]",
-        help="Built-in or named dataset, file, folder, or hub:NAME. Default: an honest and a deceptive "
-        "BiLSTM on reviews.",
-        autocompletion=command_options.names("datasets"),
-    ),
-]
-Model = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--model",
-        help="Instead of training: key of a finished run (or its first characters), to audit on DATA or its own; or a "
+
+@dataclass(frozen=True, kw_only=True)
+class _HowToAudit:
+    """Which tests, on how many texts, beside which other models; and what is printed and written."""
+
+    tests: str | None = option(
+        "Only these tests, separated by commas; `outcome` is the answer. See `heedful list tests`.",
+        autocompletion=command_options.names("tests"),
+    )
+    examples: str | None = option("Number of texts to audit, drawn at random, or all. Default: 500.", metavar="N|all")
+    seeds: int | None = option(
+        "Train N models with consecutive seeds, in parallel, and answer for them together. Default: 3 where the audit "
+        "trains, 1 with --model.",
+        min=1,
+    )
+    deep: bool = option(
+        "Also run the costly tests, and retrain: with uniform attention, and against it (--adversaries).",
+        "--deep",
+        default=False,
+    )
+    adversaries: int = option("With --deep: how many models to train as adversaries.", default=3, min=0, max=9)
+    uniform: str | None = option(
+        "Key of the same model trained with uniform attention.", autocompletion=command_options.runs
+    )
+    search: bool = option("Also run the authors' search for adversarial attention.", "--search", default=False)
+    rankings: str | None = option(
+        "Also test rankings by these methods, separated by commas: integrated_gradients, smoothgrad, lime, shap (the "
+        "first, third and fourth need captum); of Hugging Face models rollout, value_norm."
+    )
+    scores: str | None = option(
+        "With --model: scores of words from elsewhere (parquet, jsonl, csv: id, word or start and end, score, name), "
+        "each a ranking to test beside attention.",
+        metavar="FILE",
+    )
+    replace_with: str | None = option(
+        "Replace words by other words, or by the mask token of a Hugging Face model. Default: word.",
+        metavar="word|mask",
+    )
+    details: bool = option(
+        "Also print the tests that explain the answer, all rankings, and the answers by other definitions of the "
+        "outcome: alone_weight 1/2, k one smaller and one larger.",
+        "--details",
+        default=False,
+    )
+    no_texts: bool = option(
+        "Write a report without any text or word of the data, for confidential ones.", "--no-texts", default=False
+    )
+    out: str = option("Folder for report.html, verdict.json, rows.parquet and outcomes.parquet.", default="report")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditOptions(
+    command_options.FolderOptions,
+    _HowToAudit,
+    command_options.TrainingOptions,
+    command_options.SiteOptions,
+    command_options.SourceOptions,
+):
+    """The options of `heedful audit`."""
+
+    data: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[DATA]",
+            help="Built-in or named dataset, file, folder, or hub:NAME. Default: an honest and a deceptive "
+            "BiLSTM on reviews.",
+            autocompletion=command_options.names("datasets"),
+        ),
+    ] = None
+    model: list[str] | None = option(
+        "Instead of training: key of a finished run (or its first characters), to audit on DATA or its own; or a "
         "Hugging Face classifier, a folder or hf:NAME, to audit on DATA (several such: checkpoints of one model); or "
         "FILE.py:FUNCTION, which returns a model of your own and its batches.",
+        "--model",
         autocompletion=command_options.runs,
-    ),
-]
-Tests = Annotated[
-    str | None,
-    typer.Option(
-        help="Only these tests, separated by commas; `outcome` is the answer. See `heedful list tests`.",
-        autocompletion=command_options.names("tests"),
-    ),
-]
-Examples = Annotated[
-    str | None, typer.Option(metavar="N|all", help="Number of texts to audit, drawn at random, or all. Default: 500.")
-]
-ReplaceWith = Annotated[
-    str | None,
-    typer.Option(
-        "--replace-with",
-        metavar="word|mask",
-        help="Replace words by other words, or by the mask token of a Hugging Face model. Default: word.",
-    ),
-]
-Seeds = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        help="Train N models with consecutive seeds, in parallel, and answer for them together. Default: 3 where the "
-        "audit trains, 1 with --model.",
-    ),
-]
-Deep = Annotated[
-    bool,
-    typer.Option(
-        "--deep",
-        help="Also run the costly tests, and retrain: with uniform attention, and against it (--adversaries).",
-    ),
-]
-Adversaries = Annotated[int, typer.Option(min=0, max=9, help="With --deep: how many models to train as adversaries.")]
-Uniform = Annotated[
-    str | None,
-    typer.Option(
-        "--uniform", help="Key of the same model trained with uniform attention.", autocompletion=command_options.runs
-    ),
-]
-Search = Annotated[bool, typer.Option("--search", help="Also run the authors' search for adversarial attention.")]
-NoTexts = Annotated[
-    bool, typer.Option("--no-texts", help="Write a report without any text or word of the data, for confidential ones.")
-]
-Details = Annotated[
-    bool,
-    typer.Option(
-        "--details",
-        help="Also print the tests that explain the answer, all rankings, and the answers by other definitions of the "
-        "outcome: alone_weight 1/2, k one smaller and one larger.",
-    ),
-]
-Rankings = Annotated[
-    str | None,
-    typer.Option(
-        help="Also test rankings by these methods, separated by commas: integrated_gradients, smoothgrad, "
-        "lime, shap (the first, third and fourth need captum); of Hugging Face models rollout, value_norm."
-    ),
-]
-Scores = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE",
-        help="With --model: scores of words from elsewhere (parquet, jsonl, csv: id, word or start and end, score, "
-        "name), each a ranking to test beside attention.",
-    ),
-]
-Workers = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        max=1024,
-        help="Processes that share the work here. Default: one a core, for trainings and for long audits.",
-    ),
-]
-Out = Annotated[str, typer.Option(help="Folder for report.html, verdict.json, rows.parquet and outcomes.parquet.")]
+    )
+    threads: command_options.Threads = 1
+    workers: int | None = option(
+        "Processes that share the work here. Default: one a core, for trainings and for long audits.", min=1, max=1024
+    )
+    scheduler: command_options.Scheduler = None
+
 
 OTHER_DATA = ("data", "text", "label", "query", "rationale")
 """Options that say on which data a finished run is audited."""
@@ -136,69 +122,38 @@ DEMONSTRATION: dict[str, dict[str, Any]] = {
 """An honest model and a deceptive one, about equally accurate. All that decides what they show is pinned."""
 
 
-def audit(
-    data: Data = None,
-    text: command_options.Text = None,
-    label: command_options.Label = None,
-    query: command_options.Query = None,
-    rationale: command_options.Rationale = None,
-    model: Model = None,
-    site: command_options.Site = None,
-    scope: command_options.Scope = None,
-    encoder: command_options.Encoder = None,
-    attention: command_options.Attention = None,
-    method: command_options.Method = None,
-    vectors: command_options.Vectors = None,
-    seed: command_options.Seed = 0,
-    epochs: command_options.Epochs = None,
-    reference: command_options.Reference = None,
-    tests: Tests = None,
-    examples: Examples = None,
-    seeds: Seeds = None,
-    deep: Deep = False,
-    adversaries: Adversaries = 3,
-    uniform: Uniform = None,
-    search: Search = False,
-    rankings: Rankings = None,
-    scores: Scores = None,
-    settings: command_options.Set = None,
-    replace_with: ReplaceWith = None,
-    details: Details = False,
-    no_texts: NoTexts = False,
-    out: Out = "report",
-    runs: command_options.Runs = "runs",
-    audits: command_options.Audits = "audits",
-    device: command_options.Device = "cpu",
-    threads: command_options.Threads = 1,
-    workers: Workers = None,
-    scheduler: command_options.Scheduler = None,
-) -> None:
+def audit(options: AuditOptions) -> None:
     """Test whether attention points to the words that decide a model's predictions.
 
     Trains a model on DATA (or loads --model), audits it, prints the answer and writes the report.
     """
-    arguments = locals()
-    of_run, of_audit = split_audit(settings)
-    _check_describes(arguments, of_run)
+    of_run, of_audit = split_audit(options.settings)
+    _check_describes(options, of_run)
+    from heedful.cli.auditing import make_audits, print_answer, write_answer
     from heedful.store.folders import check_writable
     from heedful.store.store import Store
 
-    others = {"rankings": [name.strip() for name in rankings.split(",")]} if rankings else {}
-    others |= {"outcome.replace_with": replace_with} if replace_with is not None else {}
-    others |= {"deep": deep and not tests, "details": details}
-    how = audit_settings(tests, examples, search, {**others, **of_audit})
-    for place, option in ((runs, "--runs"), (audits, "--audits"), (out, "--out")):
-        check_writable(place, option)
-    printed, store = output(), Store(runs, audits)
-    workers = workers_of(workers, scheduler, device, threads)
-    plan = _plan_of_named(arguments, of_run, how, store) or _plan_of_runs(arguments, of_run, how, store)
+    others = {"rankings": [name.strip() for name in options.rankings.split(",")]} if options.rankings else {}
+    others |= {"outcome.replace_with": options.replace_with} if options.replace_with is not None else {}
+    others |= {"deep": options.deep and not options.tests, "details": options.details}
+    how = audit_settings(options.tests, options.examples, options.search, {**others, **of_audit})
+    for place in ("runs", "audits", "out"):
+        check_writable(getattr(options, place), f"--{place}")
+    printed, store = output(), Store(options.runs, options.audits)
+    device, threads, scheduler = options.device, options.threads, options.scheduler
+    workers = workers_of(options.workers, scheduler, device, threads)
+    plan = _plan_of_named(options, of_run, how, store) or _plan_of_runs(options, of_run, how, store)
     if plan.missing(store):
-        if model and plan.runs:
-            _note_source(printed, store.read(store.find(model[0])).run)
+        if options.model and plan.runs:
+            from heedful.runs.sources import recorded_source
+
+            if note := recorded_source(store.read(store.find(options.model[0])).run):
+                printed.note(note)
         use_threads(threads, device)
         make_audits(printed.progress, plan, store, device=device, workers=workers, scheduler=scheduler)
-    answer = write_answer([store.audits / key for key in plan.wanted], Path(out), with_texts=not no_texts)
-    print_answer(printed, answer, with_details=details)
+    folders = [store.audits / key for key in plan.wanted]
+    answer = write_answer(folders, Path(options.out), with_texts=not options.no_texts)
+    print_answer(printed, answer, with_details=options.details)
 
 
 def workers_of(workers: int | None, scheduler: str | None, device: str, threads: int) -> int | None:
@@ -209,22 +164,22 @@ def workers_of(workers: int | None, scheduler: str | None, device: str, threads:
     return 1 if threads > 1 or (device != "cpu" and not asked) else workers
 
 
-def _plan_of_named(arguments: dict[str, Any], settings: list[str], how: AuditSettings, store: "Store") -> "Plan | None":
+def _plan_of_named(options: AuditOptions, settings: list[str], how: AuditSettings, store: "Store") -> "Plan | None":
     """The audit of models that --model names and that are opened for it; None if it is of runs on their own data."""
-    models, data, scores = arguments["model"] or [], arguments["data"], arguments["scores"]
-    site, scope, device = (arguments[name] for name in ("site", "scope", "device"))
+    models, data, scores = options.model or [], options.data, options.scores
+    site, scope, device = options.site, options.scope, options.device
     if data is None and scores is None and site is None and scope is None and _is_run(models, store):
         return None  # without torch: its audit may be there
-    own = own_among(arguments) if models else ""
+    own = own_among(vars(options)) if models else ""
     named = classifiers_among(models, store, site, scope) if (models or site or scope) and not own else []
     if not own and not named and (not models or (data is None and scores is None)):
         return None
-    use_threads(arguments["threads"], device)
+    use_threads(options.threads, device)
     from heedful.jobs.named_models import plan_classifiers, plan_custom, plan_other_data
 
     if own:
         return plan_custom(own, how, device=device)
-    given = make_run({name: arguments[name] for name in OTHER_DATA}, settings).data if data is not None else None
+    given = make_run({name: getattr(options, name) for name in OTHER_DATA}, settings).data if data is not None else None
     if not named:
         return plan_other_data(models[0], given, how, store, device=device, scores=scores)
     view = {"site": site or "last", "scope": scope or "row", "device": device, "scores": scores}
@@ -238,52 +193,38 @@ def _is_run(models: list[str], store: "Store") -> bool:
     return not models or (len(models) == 1 and store.has_prefix(models[0]) and not is_finetuned(store, models[0]))
 
 
-def _plan_of_runs(arguments: dict[str, Any], settings: list[str], how: AuditSettings, store: "Store") -> "Plan":
+def _plan_of_runs(options: AuditOptions, settings: list[str], how: AuditSettings, store: "Store") -> "Plan":
     """The runs to train and audit: those of DATA, the one that --model names, or the demonstration."""
     from heedful.jobs.planning import Plan, audit_with_other_seeds, plan_audits
-
-    _refuse_rankings(how)
-    model, uniform = arguments["model"], arguments["uniform"]
-    if model:
-        key = store.find(model[0])
-        is_alone = not any(arguments[name] for name in ("seeds", "deep", "uniform"))
-        if is_alone and (found := audit_with_other_seeds(key, how, store)) is not None:
-            return Plan((found,))
-        chosen = [store.read(key).run]
-    else:
-        has_data = arguments["data"] is not None
-        chosen = [make_run(arguments, settings)] if has_data else demonstration(arguments["seed"])
-    return plan_audits(
-        chosen,
-        how,
-        store,
-        seeds=arguments["seeds"] or (1 if model else SEEDS),
-        deep=arguments["deep"],
-        adversaries=arguments["adversaries"],
-        retrained=None if uniform is None else store.read(store.find(uniform)).run,
-    )
-
-
-def _refuse_rankings(how: AuditSettings) -> None:
-    """Refuse, before anything is trained, rankings that only Hugging Face models have."""
     from heedful.schema.rankings import OF_TRANSFORMERS
 
     if refused := [name for name in how.rankings if name in OF_TRANSFORMERS]:
         raise SettingError(f"--rankings {refused[0]} is for Hugging Face models, named by --model; leave it out.")
+    model, uniform = options.model, options.uniform
+    if model:
+        key = store.find(model[0])
+        is_alone = not (options.seeds or options.deep or options.uniform)
+        if is_alone and (found := audit_with_other_seeds(key, how, store)) is not None:
+            return Plan((found,))
+        chosen = [store.read(key).run]
+    else:
+        described = options.data is not None
+        chosen = [make_run(vars(options), settings)] if described else demonstration(options.seed)
+    return plan_audits(
+        chosen,
+        how,
+        store,
+        seeds=options.seeds or (1 if model else SEEDS),
+        deep=options.deep,
+        adversaries=options.adversaries,
+        retrained=None if uniform is None else store.read(store.find(uniform)).run,
+    )
 
 
-def _note_source(printed: "Output", stored: Run) -> None:
-    """Say what a stored run makes us read."""
-    from heedful.runs.sources import recorded_source
-
-    if note := recorded_source(stored):
-        printed.note(note)
-
-
-def _check_describes(arguments: dict[str, Any], settings: list[str]) -> None:
+def _check_describes(options: AuditOptions, settings: list[str]) -> None:
     """Refuse options that describe a run to train where none is trained from them."""
-    has_data, has_model = arguments["data"] is not None, arguments["model"] is not None
-    has_scores = arguments["scores"] is not None
+    has_data, has_model = options.data is not None, options.model is not None
+    has_scores = options.scores is not None
     if has_scores and not has_model:
         raise SettingError("--scores are of a model: name the finished run that they explain by --model.")
     if has_data and not has_model:
@@ -292,7 +233,7 @@ def _check_describes(arguments: dict[str, Any], settings: list[str]) -> None:
     idle = [
         f"--{name}"
         for name in command_options.PLACES
-        if name not in ("data", "seed", *of_data) and arguments[name] is not None
+        if name not in ("data", "seed", *of_data) and getattr(options, name) is not None
     ]
     idle += [f"--set {setting}" for setting in settings if not (has_data and setting.startswith("data."))]
     if idle and has_model:
@@ -301,7 +242,7 @@ def _check_describes(arguments: dict[str, Any], settings: list[str]) -> None:
         raise SettingError(
             f"{idle[0]} says how to train a model, but there is no DATA to train it on; give DATA first."
         )
-    retrains = [name for name in ("seeds", "deep", "uniform") if (has_data or has_scores) and arguments[name]]
+    retrains = [name for name in ("seeds", "deep", "uniform") if (has_data or has_scores) and getattr(options, name)]
     if retrains:
         raise SettingError(
             f"--{retrains[0]} must be left out: {'on other data' if has_data else 'with --scores'} --model is audited "
@@ -312,17 +253,6 @@ def _check_describes(arguments: dict[str, Any], settings: list[str]) -> None:
 def demonstration(seed: int) -> list[Run]:
     """Two small BiLSTMs on hotel and restaurant reviews: one trained honestly, one to hide the words that decide."""
     return [validate_settings(Run, {**settings, "seed": seed}) for settings in DEMONSTRATION.values()]
-
-
-def split_audit(settings: list[str] | None) -> tuple[list[str], dict[str, Any]]:
-    """The settings of a run, and those of the audit, whose `outcome` and `verdict` need no "audit." first.
-
-    >>> split_audit(["audit.shown=3", "seed=1", "outcome.most=4"])
-    (['seed=1'], {'shown': 3, 'outcome.most': 4})
-    """
-    parts = ("outcome.", "verdict.")
-    whole = [f"audit.{setting}" if setting.startswith(parts) else setting for setting in settings or []]
-    return command_options.split_settings(whole, "audit")
 
 
 def audit_settings(tests: str | None, examples: str | None, search: bool, own: dict[str, Any]) -> AuditSettings:

@@ -8,13 +8,9 @@ import typer
 
 from heedful.cli import command_options
 from heedful.cli.command_options import Scheduler, Workers
-from heedful.cli.output import output
-from heedful.cli.progress import progress_bar
+from heedful.cli.output import make_table, output
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from heedful.calibration.calibration_page import Calibration
     from heedful.calibration.suite import Result
 
 Draws = Annotated[int, typer.Option(min=1, max=100_000, help="Draws of each row, of 300 texts each.")]
@@ -36,18 +32,27 @@ def calibrate(
     workers: Workers = None,
 ) -> None:
     """Test the answer itself: on good and bad attention, in worlds whose truth is known."""
-    from heedful.calibration.calibration_page import Calibration, headline, write_page
+    from heedful.calibration.calibration_page import (
+        HEAD,
+        TRAINED_HEAD,
+        Calibration,
+        headline,
+        table_rows,
+        trained_cells,
+        write_page,
+    )
     from heedful.calibration.suite import ROWS
     from heedful.calibration.suite import calibrate as calibrate_rows
     from heedful.calibration.trained_worlds import MODELS, SEEDS, calibrate_trained
     from heedful.calibration.worlds import WORLDS
+    from heedful.cli.progress import Bars
     from heedful.errors import lookup
     from heedful.jobs.executors import open_pool
 
     printed = output()
     names = {lookup("world", name, WORLDS).name for name in world or WORLDS}
     rows = [number for number, row in enumerate(ROWS) if row.world in names]
-    with open_pool(workers, scheduler) as pool, progress_bar(printed.progress) as bar:
+    with open_pool(workers, scheduler) as pool, Bars(printed.progress) as bar:
         task = bar.add_task("draws", total=draws * len(rows))
 
         def report(done: "Sequence[Result]") -> None:
@@ -60,32 +65,12 @@ def calibrate(
             models = bar.add_task("models", total=SEEDS * len(MODELS))
             trained_rows = calibrate_trained(pool=pool, report=lambda _: bar.advance(models))
     calibration = Calibration(tallies, draws, command_options.command_line(), trained_rows)
-    _print(printed.console, calibration)
+    printed.console.print(make_table(HEAD, table_rows(tallies)))
+    if trained_rows:
+        printed.console.print(make_table(TRAINED_HEAD, [trained_cells(row) for row in trained_rows]))
+    printed.say(headline(calibration), *(f"  {missed}" for missed in calibration.missed))
     page = write_page(calibration, Path(out))
-    printed.console.print(f"Written: {page}", markup=False, soft_wrap=True)
-    printed.end(
-        {"page": str(page), "draws": draws, "missed": calibration.missed},
-        result=headline(calibration),
-    )
+    printed.say(f"Written: {page}")
+    printed.end({"page": str(page), "draws": draws, "missed": calibration.missed}, result=headline(calibration))
     if calibration.missed:
         raise typer.Exit(1)
-
-
-def _print(console: "Console", calibration: "Calibration") -> None:
-    """A line for each row, then every row that is not met."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    from heedful.calibration.calibration_page import HEAD, TRAINED_HEAD, headline, table_rows, trained_cells
-
-    tables: list[tuple[Sequence[str], list[tuple[str, ...]]]] = [(HEAD, table_rows(calibration.tallies))]
-    if calibration.trained:
-        tables.append((TRAINED_HEAD, [trained_cells(row) for row in calibration.trained]))
-    for head, rows in tables:
-        table = Table(*head, box=SIMPLE_HEAD)
-        for row in rows:
-            table.add_row(*row)
-        console.print(table)
-    console.print(headline(calibration), markup=False)
-    for missed in calibration.missed:
-        console.print(f"  {missed}", markup=False)

@@ -9,7 +9,6 @@ import typer
 from heedful.cli import command_options
 from heedful.cli.command_options import make_run
 from heedful.cli.output import output
-from heedful.cli.progress import progress_bar
 from heedful.formatting import format_number
 
 if TYPE_CHECKING:
@@ -139,6 +138,7 @@ def fetch(
     ] = None,
 ) -> None:
     """Get public data sets into the data folder: HEEDFUL_DATA, or heedful/data in the user's cache."""
+    from heedful.cli.progress import Bars
     from heedful.data.fetching import RECIPES
     from heedful.data.fetching.fetch import fetch_set, has_set
     from heedful.errors import lookup
@@ -154,7 +154,7 @@ def fetch(
         return
     recipes = {name: lookup("data set to fetch", name, RECIPES) for name in names}
     fetched = []
-    with progress_bar(out.progress) as bar:
+    with Bars(out.progress) as bar:
         for name, recipe in recipes.items():
             fetched.append(fetch_set(name, recipe, _download_reporter(bar, name)))
     for done in fetched:

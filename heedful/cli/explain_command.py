@@ -3,15 +3,13 @@
 import os
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from heedful.cli import command_options
 from heedful.cli.classifiers import classifiers_among
-from heedful.cli.command_options import Scope, Site, use_threads
+from heedful.cli.command_options import argument, option, use_threads
 from heedful.cli.output import output
 from heedful.errors import DataError, SettingError
 
@@ -92,32 +90,29 @@ def check_query(model: ExplainedModel, query: str | None, *, has_columns: bool) 
         raise SettingError("--query must be given: this model reads a question or hypothesis with each text.")
 
 
-Given = Annotated[
-    str,
-    typer.Argument(
-        metavar="TEXT|FILE", help="A text, or a file of them: .txt (one a line), jsonl, csv, tsv or parquet."
-    ),
-]
-Key = Annotated[
-    str,
-    typer.Option(
+@dataclass(frozen=True, kw_only=True)
+class ExplainOptions(command_options.FolderOptions, command_options.SiteOptions):
+    """The options of `heedful explain`."""
+
+    text_or_file: str = argument(
+        "A text, or a file of them: .txt (one a line), jsonl, csv, tsv or parquet.", "TEXT|FILE"
+    )
+    model: str = option(
+        "Key of a finished run, or its first characters; or a Hugging Face classifier, a folder or hf:NAME.",
         "--model",
+        default=MISSING,
         metavar="MODEL",
-        help="Key of a finished run, or its first characters; or a Hugging Face classifier, a folder or hf:NAME.",
         autocompletion=command_options.runs,
-    ),
-]
-Query = Annotated[
-    str | None,
-    typer.Option(help="The question or hypothesis that goes with TEXT; the column that holds it in a FILE of columns."),
-]
-Out = Annotated[str | None, typer.Option(metavar="PAGE", help="Write an HTML page, for example page.html.")]
-Limit = Annotated[
-    int | None,
-    typer.Option(
-        min=1, help="Explain N texts of FILE at most. Default: 10 in the terminal, 200 on a page, all in JSON."
-    ),
-]
+    )
+    text: command_options.Text = None
+    query: str | None = option(
+        "The question or hypothesis that goes with TEXT; the column that holds it in a FILE of columns."
+    )
+    out: str | None = option("Write an HTML page, for example page.html.", metavar="PAGE")
+    limit: int | None = option(
+        "Explain N texts of FILE at most. Default: 10 in the terminal, 200 on a page, all in JSON.", min=1
+    )
+
 
 IN_TERMINAL, ON_PAGE = 10, 200
 FILES = (".txt", ".jsonl", ".json", ".csv", ".tsv", ".parquet", ".gz")
@@ -130,43 +125,34 @@ Pairs = list[tuple[str, str]]
 """Texts with their queries, which are empty where there are none."""
 
 
-def explain(
-    text_or_file: Given,
-    model: Key,
-    text: command_options.Text = None,
-    query: Query = None,
-    out: Out = None,
-    limit: Limit = None,
-    site: Site = None,
-    scope: Scope = None,
-    runs: command_options.Runs = "runs",
-    audits: command_options.Audits = "audits",
-    device: command_options.Device = "cpu",
-) -> None:
+def explain(options: ExplainOptions) -> None:
     """Show which words decide the prediction for a text, and whether attention points to them."""
-    use_threads(1, device)
-    from heedful.report.explanations import audit_sentences, badge, outcome_lines, printable
+    text_or_file, text, query, out = options.text_or_file, options.text, options.query, options.out
+    use_threads(1, options.device)
+    from heedful.report.explanations import audit_sentences, badge, outcome_lines
     from heedful.store.store import Store
 
     _check_given(text_or_file, text, out)
-    printed, store = output(), Store(runs)
-    if named := classifiers_among([model], store, site, scope):
-        explained = explained_classifier(named[0], query, site or "last", scope or "row", device)
+    printed, store = output(), Store(options.runs)
+    if named := classifiers_among([options.model], store, options.site, options.scope):
+        explained = explained_classifier(
+            named[0], query, options.site or "last", options.scope or "row", options.device
+        )
     else:
-        explained = explained_run(store, model)
+        explained = explained_run(store, options.model)
     is_file = os.path.isfile(text_or_file)
     check_query(explained, query, has_columns=is_file and Path(text_or_file).suffix.lower() != ".txt")
     if is_file:
         pairs, notes = read_texts(Path(text_or_file), explained, text, query)
     else:
         pairs, notes = [(text_or_file, query or "")], []
-    most = limit or (ON_PAGE if out else len(pairs) if printed.as_json else IN_TERMINAL)
+    most = options.limit or (ON_PAGE if out else len(pairs) if printed.as_json else IN_TERMINAL)
     if len(pairs) > most:
         notes.append(f"Showing the first {most} of {len(pairs):,} texts. Use --limit to change this.")
-    verdict = explained.audited_by(Path(audits))
+    verdict = explained.audited_by(Path(options.audits))
     if verdict is None:
-        notes.append(f"{audits}/ has no audit of this model.")
-    explanations = replace(_explained(explained, pairs[:most], verdict, device), notes=tuple(notes))
+        notes.append(f"{options.audits}/ has no audit of this model.")
+    explanations = replace(_explained(explained, pairs[:most], verdict, options.device), notes=tuple(notes))
     page = explanations.save(out) if out else None
     if printed.as_json or printed.is_quiet:
         outcomes = "\n".join(outcome_lines(each)[0] for each in explanations)
@@ -177,14 +163,10 @@ def explain(
     else:
         counts = Counter(badge(each) for each in explanations)
         listed = ", ".join(f"{name}: {count}" for name, count in counts.most_common())
-        sentences = (
-            f"Outcomes of {len(explanations)} texts: {listed}.",
-            *audit_sentences(explanations.decisions),
-            *notes,
-        )
-        printed.console.print(*map(printable, sentences), sep="\n", markup=False)
+        outcomes = f"Outcomes of {len(explanations)} texts: {listed}."
+        printed.console.print(outcomes, *audit_sentences(explanations.decisions), *notes, sep="\n", markup=False)
     if page is not None:
-        printed.console.print(f"page: {page}", markup=False, soft_wrap=True)
+        printed.say(f"page: {page}")
 
 
 def _check_given(given: str, column: str | None, out: str | None) -> None:

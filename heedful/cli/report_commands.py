@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from heedful.cli import command_options
-from heedful.cli.auditing import DRAWN_TEXTS
 from heedful.cli.output import output
 from heedful.errors import SettingError
 
@@ -35,6 +34,7 @@ def report(
     ] = False,
 ) -> None:
     """Print the answers of finished audits again and write their HTML page, or write their figures."""
+    from heedful.cli.auditing import DRAWN_TEXTS
     from heedful.cli.printed_audit import print_verdict
     from heedful.report import without_texts, write_figures, write_report
 
@@ -47,12 +47,11 @@ def report(
         page = write_report(chosen, out)
         for audit in chosen:
             print_verdict(printed.console, audit.verdict, audit.verdict.model or audit.name)
-        printed.console.print(f"Report: {page}", markup=False, soft_wrap=True)
+        printed.say(f"Report: {page}")
         printed.end({"report": str(page)}, result=str(page))
         return
     paths = [str(path) for path in write_figures(chosen, figures)]
-    for path in paths:
-        printed.console.print(path, markup=False, soft_wrap=True)
+    printed.say(*paths)
     printed.end({"figures": paths}, result="\n".join(paths))
 
 
@@ -71,13 +70,13 @@ def compare(
         _check_place(out, None)
     chosen = _read(names, Path(audits), fewest=2)
     compared = compare_models(chosen)
-    print_models(printed.console, compared.table())
+    print_models(printed.console, compared)
     document = compared.document()
     if out is not None:
         from heedful.report import write_report
 
         page = write_report(chosen, out)
-        printed.console.print(f"Report: {page}", markup=False, soft_wrap=True)
+        printed.say(f"Report: {page}")
         document["report"] = str(page)
     printed.end(document, result=compared.summary())
 
