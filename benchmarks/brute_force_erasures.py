@@ -90,11 +90,3 @@ def check_minimal_flip_set(cases: Cases) -> list[Outcome]:
 def check_log_weights(cases: Cases) -> list[Outcome]:
     result = exact.log_weights(cases.attention)
     return [("log_weights", difference(result.exp(), cases.attention), 1e-15)]
-
-
-def check_expectation_over_others(cases: Cases) -> list[Outcome]:
-    chosen = torch.randint(cases.count, (len(cases.attention),), generator=cases.generator)
-    result = exact.expectation_over_others(pad(cases.attention, (1, 1), value=7.0), chosen + 1, cases.items)
-    own = cases.attention.gather(1, chosen[:, None])[:, 0]
-    reference = (cases.attention.sum(-1) - own) / (cases.count - 1) if cases.count > 1 else own * nan
-    return [("expectation_over_others", difference(result, reference), 1e-12)]

@@ -16,14 +16,6 @@ def all_permutations(cases: Cases) -> tuple[Tensor, Tensor]:
     return attention, attention @ cases.logits
 
 
-def check_permutation_moments(cases: Cases) -> list[Outcome]:
-    result, (_, logits) = exact.permutation_moments(*cases.linear), all_permutations(cases)
-    apart = logits - logits.mean(1, keepdim=True)
-    covariance = torch.einsum("npk,npl->nkl", apart, apart) / logits.shape[1]
-    worst = torch.maximum(difference(result.mean, logits.mean(1)), difference(result.covariance, covariance))
-    return [("permutation_moments", worst, 1e-9)]
-
-
 def check_expected_permuted_js(cases: Cases) -> list[Outcome]:
     result, (attention, _) = exact.expected_permuted_js(*cases.linear[::2]), all_permutations(cases)
     return [("expected_permuted_js", difference(result, js(cases.attention[:, None], attention).mean(1)), 1e-12)]

@@ -1,11 +1,10 @@
 """Other attention with the same answer by the number of classes: milliseconds a text, against two classes, in one run.
 
-For two classes the answers are exact, for more they are bounds. Timed are `eps_max_js` or its bracket, and whether the
+For two classes the answers are exact, for more they are bounds. Timed are `eps_max_js` or its bound, and whether the
 answer stands without the 1 and the 3 most attended words, as the test calls them, on batches of 32 texts: random
 attention and logits, which are the hardest, and those of BiLSTM models trained on the first classes of dbpedia14_small
-(needs HEEDFUL_DATA); and there the whole test, with the aim for five classes beside. The brackets are also compared
-with those of a reference that solves a linear program for each text: how much wider the widest is, and how much lower
-the lowest lower end. One thread, processor time, for each batch the best of several rounds.
+(needs HEEDFUL_DATA); and there the whole test, with the aim for five classes beside. One thread, processor time, for
+each batch the best of several rounds.
 
     OMP_WAIT_POLICY=PASSIVE python benchmarks/classes.py [random] [trained]
 """
@@ -17,7 +16,6 @@ from dataclasses import replace
 from typing import TypeVar
 
 import torch
-from reference_bracket import reference_bracket
 from rich.console import Console
 from rich.table import Table
 from torch import Tensor
@@ -28,7 +26,7 @@ from heedful.data import load
 from heedful.data.batching import collate, encode_split, in_order
 from heedful.exact import (
     eps_max_js,
-    eps_max_js_bracket,
+    eps_max_js_bound,
     prediction_survives_on_items,
     prediction_survives_without_top,
     without_top,
@@ -38,7 +36,7 @@ from heedful.settings import DataSettings, NetworkSettings, Run, TrainingSetting
 from heedful.training.loop import train
 from heedful.types import Dataset
 
-BATCH, ROUNDS, COMPARED = 32, 7, 4
+BATCH, ROUNDS = 32, 7
 EPS, TOPS = 0.01, (1, 3)
 CLASSES, LENGTHS, TRAINED = (2, 3, 5, 10), (8, 20, 60), (2, 3, 5, 10, 14)
 AIM = {5: "10 at most"}
@@ -80,7 +78,7 @@ def problem_of(evidence: Evidence) -> Problem:
 
 
 def furthest(problem: Problem) -> Tensor:
-    return (eps_max_js if problem[1].shape[-1] == 2 else eps_max_js_bracket)(*problem, EPS).attention
+    return (eps_max_js if problem[1].shape[-1] == 2 else eps_max_js_bound)(*problem, EPS).attention
 
 
 def stands(problem: Problem, known: Tensor) -> object:
@@ -124,31 +122,13 @@ def print_battery(every: dict[int, list[Evidence]]) -> None:
     console.print(table)
 
 
-def compared(problem: Problem) -> tuple[str, ...]:
-    """Mean width now and of the reference, by how much the widest is wider, and the lowest lower end lower."""
-    if problem[1].shape[-1] == 2:
-        return ("", "", "", "")
-    attention, logits, items = problem
-    some = attention[:COMPARED], logits[:COMPARED], items[:COMPARED]
-    ours, reference = eps_max_js_bracket(*some, EPS), reference_bracket(*some, EPS)
-    wider, lower = ours.gap - reference.gap, reference.lower - ours.lower
-    return (
-        f"{ours.gap.nanmean():.4f}",
-        f"{reference.gap.nanmean():.4f}",
-        f"{wider.nan_to_num(0.0).max().clamp_min(0):.4f}",
-        f"{lower.nan_to_num(0.0).max().clamp_min(0):.4f}",
-    )
-
-
 def print_table(title: str, cases: dict[int, list[Problem]], aim: dict[int, str]) -> None:
     table = Table("classes", "divergence", "without top", "both", "/ K = 2", "aim", title=f"{title}: ms a text")
-    for heading in ("gap", "reference", "widest wider by", "lower end lower by"):
-        table.add_column(heading)
     times = timed(cases, exact_functions)
     for classes, (js, top) in times.items():
         ratio = (js + top) / sum(times[2])
         numbers = (f"{js:.3f}", f"{top:.3f}", f"{js + top:.3f}", f"{ratio:.1f}", aim.get(classes, ""))
-        table.add_row(str(classes), *numbers, *compared(cases[classes][0]))
+        table.add_row(str(classes), *numbers)
     console.print(table)
 
 

@@ -28,9 +28,8 @@ from tempfile import TemporaryDirectory
 
 import torch
 
-from heedful.jobs.executors import connected
-from heedful.jobs.planning import audit_planned, audits_of, plan_audits, unique_runs
-from heedful.jobs.running import sweep
+from heedful.jobs.planning import plan_audits, plan_sweep
+from heedful.jobs.running import carry_out, check_done
 from heedful.jobs.work import ensure, load_data
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TrainingSettings
 from heedful.settings.validation import update_settings
@@ -58,17 +57,14 @@ def do_training(folder: Path) -> None:
 
 
 def do_audit(folder: Path) -> None:
-    (planned,) = plan_audits([RUN])
-    audit_planned(planned, AUDIT, Store(folder / "runs"), folder / "audits")
+    store = Store(folder / "runs", folder / "audits")
+    check_done(carry_out(plan_audits([RUN], AUDIT, store), store))
 
 
 def do_sweep(folder: Path) -> None:
-    store = Store(folder / "runs")
-    runs = unique_runs([RUN, update_settings(RUN, {"seed": 1})], store)
-    audits = {request.key: request for request in audits_of(runs, AUDIT).values()}
-    with connected(workers=1) as client:
-        if sweep(runs, store, client, audits=audits, folder=folder / "audits"):
-            raise SystemExit(1)
+    store = Store(folder / "runs", folder / "audits")
+    plan = plan_sweep([RUN, update_settings(RUN, {"seed": 1})], AUDIT, store)
+    check_done(carry_out(plan, store, workers=2, in_parts=False))
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from tempfile import TemporaryDirectory
 from rich.console import Console
 from rich.table import Table
 
-from heedful.jobs.executors import connected
-from heedful.jobs.planning import unique_runs
-from heedful.jobs.running import sweep
+from heedful.jobs.executors import open_executor
+from heedful.jobs.planning import plan_sweep
+from heedful.jobs.running import run
 from heedful.jobs.sweep_file import expand_grid
 from heedful.store.store import Store
 
@@ -32,19 +32,19 @@ GRID = {
 
 def seconds(workers: int) -> tuple[float, float]:
     """The time of the whole grid, and of its training alone; the quickest of a few rounds."""
-    with connected(workers=workers) as client, TemporaryDirectory() as folder:
-        client.wait_for_workers(workers)
-        warm = {**GRID, "training": {"epochs": 1}, "grid": {"seed": list(range(4 * workers))}}
-        store = Store(f"{folder}/warm")
-        sweep(unique_runs(expand_grid(warm), store), store, client)
-        times = []
-        for turn in range(ROUNDS):
-            store = Store(f"{folder}/{turn}")
-            runs = unique_runs(expand_grid(GRID), store)
-            began = time.perf_counter()
-            assert sweep(runs, store, client) == {}
-            passed = time.perf_counter() - began
-            times.append((passed, sum(store.read(key).seconds for key in runs)))
+    with TemporaryDirectory() as folder:
+        store = Store(f"{folder}/runs", f"{folder}/audits")
+        with open_executor(store, workers) as executor:
+            warm = {**GRID, "training": {"epochs": 1}, "grid": {"seed": list(range(4 * workers))}}
+            run(plan_sweep(expand_grid(warm), None, store).missing(store), executor)
+            times = []
+            for turn in range(ROUNDS):
+                own = {**GRID["grid"], "seed": [3 * turn + more for more in range(3)]}
+                plan = plan_sweep(expand_grid({**GRID, "grid": own}), None, store)
+                began = time.perf_counter()
+                assert run(plan.missing(store), executor) == {}
+                passed = time.perf_counter() - began
+                times.append((passed, sum(store.read(key).seconds for key in plan.runs)))
     return min(times)
 
 

@@ -17,7 +17,7 @@ from heedful.battery.adversarial_attention import EPS, EPS_QA, draw_start, searc
 from heedful.battery.checked_witness import check_adversarial_attention, check_flip_set
 from heedful.battery.evidence import RANKINGS, Evidence, Weights
 from heedful.data.batching import Batches
-from heedful.exact import eps_max_js, eps_max_js_bracket, minimal_flip_set
+from heedful.exact import eps_max_js, eps_max_js_bound, minimal_flip_set
 from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.models.hugging_face.same_prediction import most_different
 from heedful.models.linearity import validate_linearity
@@ -237,8 +237,8 @@ def _most_different(evidence: Evidence, eps: float) -> tuple[Float[Tensor, " bat
         best = eps_max_js(attention, evidence.item_logits, items, eps)
         js, weights, solver = best.js, best.attention, "exact"
     else:
-        bracket = eps_max_js_bracket(attention, evidence.item_logits, items, eps)
-        js, weights, solver = bracket.lower, bracket.attention, "bound"
+        witness = eps_max_js_bound(attention, evidence.item_logits, items, eps)
+        js, weights, solver = witness.js, witness.attention, "bound"
     check_adversarial_attention(evidence, weights, js, eps)
     return js, weights, solver
 

@@ -15,7 +15,7 @@ from heedful.battery.evidence import Evidence, undefined_where
 from heedful.battery.question import BatteryTest, Columns, Question, ValueFloorBest, mean, per_100
 from heedful.exact import (
     eps_max_js,
-    eps_max_js_bracket,
+    eps_max_js_bound,
     prediction_survives_on_items,
     prediction_survives_without_top,
     without_top,
@@ -129,11 +129,11 @@ def adversarial_attention(
 ) -> Findings:
     """The largest divergence from the model's attention that keeps the prediction within eps, and its cap for the text.
 
-    `js` (and `js_upper`, a bound, the same for two classes); `cap`, the largest divergence from this attention at all;
-    `without_top_1`, `without_top_3`: whether the answer can be kept with no weight on the most attended words (NaN
-    where there are no others, or where it is not decided); with `search`, also `js_search`, what the authors' optimiser
-    finds. Of items: that attention, where the head is linear.
-    Jain and Wallace (2019, algorithm 3), who search; exact for two classes, bracketed for more.
+    `js`, this divergence (where it is not exact, at least so much); `cap`, the largest divergence from this attention
+    at all; `without_top_1`, `without_top_3`: whether the answer can be kept with no weight on the most attended words
+    (NaN where there are no others, or where it is not decided); with `search`, also `js_search`, what the authors'
+    optimizer finds. Of items: that attention, where the head is linear.
+    Jain and Wallace (2019, algorithm 3), who search; exact for two classes, a lower bound for more.
 
     Args:
         eps: how far the prediction may move; None: .01, and .05 for question answering, as in the papers.
@@ -177,16 +177,16 @@ def _solved(
     if item_logits.shape[-1] == 2:
         best = eps_max_js(*problem, eps)
         stands = {f"without_top_{top}": prediction_survives_without_top(*shuffled, top, eps).double() for top in TOPS}
-        return {"js": best.js, "js_upper": best.js, **stands}, "exact", best.attention
-    bracket = eps_max_js_bracket(*problem, eps)
+        return {"js": best.js, **stands}, "exact", best.attention
+    witness = eps_max_js_bound(*problem, eps)
     # All tops at once: what the witness leaves to be solved is little, and costs about the same for more texts.
     usable = torch.cat([without_top(shuffled[0].double(), shuffled[2], top) for top in TOPS])
     weights, logits, items, known = (
-        torch.cat([part] * len(TOPS)) for part in (*shuffled, bracket.attention.gather(1, order))
+        torch.cat([part] * len(TOPS)) for part in (*shuffled, witness.attention.gather(1, order))
     )
     stands = prediction_survives_on_items(weights, logits, items, usable, eps, known=known).chunk(len(TOPS))
     values = {f"without_top_{top}": own for top, own in zip(TOPS, stands, strict=True)}
-    return {"js": bracket.lower, "js_upper": bracket.upper, **values}, "bound", bracket.attention
+    return {"js": witness.js, **values}, "bound", witness.attention
 
 
 def _searched(evidence: Evidence, generator: torch.Generator, eps: float, steps: int) -> dict[str, Tensor]:
@@ -194,7 +194,7 @@ def _searched(evidence: Evidence, generator: torch.Generator, eps: float, steps:
     attention = evidence.attention
     start = draw_start(evidence.items, generator)
     largest, _ = search_adversary(evidence.decode, attention, evidence.items, start, eps=eps, steps=steps).best(eps)
-    values = {"js": largest, "js_upper": torch.full_like(largest, torch.nan)}
+    values = {"js": largest}
     for top in TOPS:
         rest = evidence.without_top(top)
         rest = torch.where(rest.any(1, keepdim=True), rest, evidence.items)
@@ -207,7 +207,6 @@ def _witnessed(
     evidence: Evidence, model: TransformerModel, generator: torch.Generator, eps: float, steps: int
 ) -> tuple[dict[str, Tensor], Float[Tensor, "batch item"]]:
     """What attention on one word or two shows to be possible, in every head alike; and with the search beside it."""
-    values: dict[str, Tensor] = {}
 
     def candidates(
         decode: Decode, attention: Float[Tensor, "batch item"], allowed: Bool[Tensor, "batch item"]
@@ -217,7 +216,7 @@ def _witnessed(
 
     searching = candidates if steps else None
     best = most_different(model, evidence.trace, eps, search=searching)
-    values |= {"js": best.js.cpu(), "js_upper": torch.full_like(evidence.count, nan)}
+    values = {"js": best.js.cpu()}
     for top in TOPS:
         rest = evidence.without_top(top).to(evidence.trace.attention.device)
         values[f"without_top_{top}"] = most_different(model, evidence.trace, eps, allowed=rest).is_found.double().cpu()

@@ -23,13 +23,12 @@ from heedful.measures.average_precision import (
     top_k_probabilities,
 )
 from heedful.measures.ranking import ties_within
-from heedful.measures.span_matching import best_eraser_iou, expected_eraser_iou
 from heedful.measures.span_overlap import (
-    best_ferret_iou,
+    best_eraser_iou,
     best_hatexplain_iou,
     eraser_iou,
+    expected_eraser_iou,
     f1_of_means,
-    ferret_iou,
     hatexplain_iou,
 )
 from heedful.settings import Count, Positive
@@ -159,13 +158,12 @@ def _ranking_details(columns: Columns) -> dict[str, float]:
 
 
 def _top_details(columns: Columns) -> dict[str, float]:
-    """Token F1 of other rankings, and IOU by its three definitions, each beside its floor and its best."""
+    """Token F1 of other rankings, and IOU by its two definitions, each beside its floor and its best."""
     details = _details("token_f1")(columns)
     for ranking, suffix in (("attention", ""), ("random", " of random order"), ("best", ", best possible")):
         for source, title in SPANS.items():
             pair = (columns[f"plausibility.{source}_{part}_{ranking}"] for part in ("precision", "recall"))
             details[f"IOU F1 as {title} has it{suffix}"] = f1_of_means(*pair)
-        details[f"IOU as ferret has it{suffix}"] = mean(f"plausibility.ferret_iou_{ranking}")(columns)
     return {name: value for name, value in details.items() if value == value}
 
 
@@ -230,11 +228,11 @@ def plausibility(
     """How well attention, and every other ranking, agrees with the items that people marked (any annotator).
 
     By ranking: `average_precision_attention` ..., the main number; `auroc_`; of the top k `token_f1_`, and IOU by its
-    three definitions: `hatexplain_precision_`, `hatexplain_recall_` (each item a span), `eraser_precision_`,
-    `eraser_recall_` (runs of items, ties in random order), `ferret_iou_` (sets of items with a positive score); and
-    `eraser_auprc_`, which rewards ties, for comparison with printed tables. Each also for trivial rankings: `_random`
-    (the exact expectation), `_first`, `_longest` and `_rarest` words; and `_best`, the best possible at this k, where
-    that is not 1. A sentence is marked if a word of it is.
+    two definitions: `hatexplain_precision_`, `hatexplain_recall_` (each item a span), `eraser_precision_`,
+    `eraser_recall_` (runs of items, ties in random order); and `eraser_auprc_`, which rewards ties, for comparison with
+    printed tables. Each also for trivial rankings: `_random` (the exact expectation), `_first`, `_longest` and
+    `_rarest` words; and `_best`, the best possible at this k, where that is not 1. A sentence is marked if a word of it
+    is.
 
     `marked`, the share of items; with two annotators or more `annotator_f1`, `annotator_kappa`, and, against all
     annotators but one, `average_precision_annotator` of that one and `average_precision_attention_others` of attention.
@@ -257,8 +255,7 @@ def plausibility(
         ranks = ties_within(scores, items)
         order = evidence.random_order.gather(1, _descending(ranks, evidence))
         chosen = top_items(order, items, sizes[:, None])[:, 0]
-        positive = ranks if name in baselines else ranks.where(scores > 0, 0.0)
-        values |= _named(name, _agreement(ranks, positive, marked, items, sizes, chosen))
+        values |= _named(name, _agreement(ranks, marked, items, sizes, chosen))
     values |= _named("random", _floors(marked, items, sizes, longest_exact))
     values |= _named("best", _ceilings(marked, items, sizes, longest_exact))
     values["eraser_auprc_constant"] = eraser_auprc(torch.zeros_like(evidence.attention), marked, items)
@@ -290,7 +287,6 @@ def _descending(ranks: Weights, evidence: Evidence) -> Tensor:
 
 def _agreement(
     ranks: Weights,
-    positive: Weights,
     marked: Bool[Tensor, "batch item"],
     items: Bool[Tensor, "batch item"],
     sizes: Float[Tensor, " batch"],
@@ -299,7 +295,6 @@ def _agreement(
     """Every measure of one ranking.
 
     Args:
-        positive: the ranks of items whose score is positive, 0 for others.
         chosen: its top items, ties in random order.
     """
     chances = top_k_probabilities(ranks, items, sizes)
@@ -314,7 +309,6 @@ def _agreement(
         "hatexplain_recall": single[1],
         "eraser_precision": runs[0].masked_fill(undefined, torch.nan),
         "eraser_recall": runs[1].masked_fill(undefined, torch.nan),
-        "ferret_iou": ferret_iou(positive.masked_fill(undefined[:, None], torch.nan), marked, items, sizes),
     }
 
 
@@ -323,7 +317,7 @@ def _floors(
 ) -> PerText:
     """What a random order gets, in exact expectation."""
     same = torch.ones(items.shape, dtype=torch.float64)
-    floors = _agreement(same, same, marked, items, sizes, items)
+    floors = _agreement(same, marked, items, sizes, items)
     runs = _short_texts(expected_eraser_iou, marked, items, sizes, longest)
     return {**floors, **runs, "eraser_auprc": expected_eraser_auprc(marked, items)}
 
@@ -337,7 +331,6 @@ def _ceilings(
         "token_f1": best_token_f1(marked, items, sizes),
         "hatexplain_precision": single[0],
         "hatexplain_recall": single[1],
-        "ferret_iou": best_ferret_iou(marked, items, sizes),
         **_short_texts(best_eraser_iou, marked, items, sizes, longest),
     }
 

@@ -134,7 +134,7 @@ def print_answer(printed: "Output", answer: AuditOutput, *, with_details: bool =
     if with_details and len(answer.verdicts) > 1:
         print_models(console, compare_models(answer.audits()))
     console.print(f"Report: {answer.page}", markup=False, soft_wrap=True)
-    document = _document(answer.verdicts, answer.page.parent) if printed.as_json else {}
+    document = _whole_document(answer) if printed.as_json else {}
     printed.end({"report": str(answer.page), **document}, result="\n".join(map(_result, answer.verdicts)))
 
 
@@ -161,23 +161,25 @@ def _write_files(answer: AuditOutput, made_of: str, with_texts: bool) -> None:
     pl.concat([each.outcomes for each in shown]).write_parquet(folder / "outcomes.parquet")
     write_file(folder / "verdict.json", json.dumps(_document([each.verdict for each in shown]), indent=2) + "\n")
     page = write_report(shown, answer.page)
-    page.write_text(page.read_text(encoding="utf-8") + f"<!-- {made_of} -->\n", encoding="utf-8")
+    write_file(page, page.read_text(encoding="utf-8") + f"<!-- {made_of} -->\n")
     write_checksums(folder, WRITTEN)
 
 
-def _document(verdicts: Sequence[Verdict], folder: Path | None = None) -> dict[str, Any]:
-    """What verdict.json holds: the verdict, or those of several models.
-
-    Args:
-        folder: of outcomes.parquet, whose rows and shares are added.
-    """
+def _document(verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    """What verdict.json holds: the verdict, or those of several models."""
     content = [verdict.model_dump(mode="json") for verdict in verdicts]
-    if folder is not None:
-        import polars as pl
-
-        outcomes = pl.read_parquet(folder / "outcomes.parquet")
-        for own, verdict in zip(content, verdicts, strict=True):
-            runs = [training.run for training in verdict.trainings]
-            own["shares"] = [share.model_dump(mode="json") for share in verdict.answer.shares] if verdict.answer else []
-            own["outcomes"] = outcomes.filter(pl.col("run").is_in(runs)).to_dicts()
     return content[0] if len(content) == 1 else {"audits": content}
+
+
+def _whole_document(answer: AuditOutput) -> dict[str, Any]:
+    """What verdict.json holds, with shares and outcomes of each model."""
+    import polars as pl
+
+    folder = answer.page.parent
+    written = json.loads((folder / "verdict.json").read_text(encoding="utf-8"))
+    outcomes = pl.read_parquet(folder / "outcomes.parquet")
+    for own, verdict in zip(written.get("audits", [written]), answer.verdicts, strict=True):
+        runs = [training.run for training in verdict.trainings]
+        own["shares"] = [share.model_dump(mode="json") for share in verdict.answer.shares] if verdict.answer else []
+        own["outcomes"] = outcomes.filter(pl.col("run").is_in(runs)).to_dicts()
+    return written

@@ -107,9 +107,10 @@ def _print(printed: "Output", reached: "Improvement", folder: Path, max_accuracy
         printed.console.print("\nBefore and after, on test texts, from seeds that had no part in the choice:\n")
         print_models(printed.console, compared)
         document["comparison"] = compared.document()
-    folder.mkdir(parents=True, exist_ok=True)
+    from heedful.store.folders import write_file
+
     content = json.dumps(without_nan(document), indent=2, allow_nan=False, default=str)
-    (folder / "improvement.json").write_text(content + "\n", encoding="utf-8")
+    write_file(folder / "improvement.json", content + "\n")
     if tested is not None:
         from heedful.report import write_report
         from heedful.report.figures.frontier_figure import frontier_figure

@@ -10,7 +10,6 @@ from heedful.exact.ball import Norm
 from heedful.exact.certificates import certified_radius, certified_radius_on_simplex, certified_radius_zero_sum
 from heedful.exact.erasure import (
     FirstFlip,
-    expectation_over_others,
     first_flip,
     first_flips,
     prefix_logits,
@@ -21,25 +20,18 @@ from heedful.exact.frozen import FrozenOptimum, frozen_optimum
 from heedful.exact.linear_form import item_margins
 from heedful.exact.log_space import log_weights
 from heedful.exact.permutation import (
-    Moments,
     WorstPermutation,
     draw_permutations,
     expected_permuted_js,
     logits_of_permutations,
     order_keys,
     orders_by,
-    permutation_moments,
     permuted_logits,
     random_orders,
     some_permutation_flips,
     worst_permutation,
 )
-from heedful.exact.several_classes import (
-    Bracket,
-    answer_stands_without_top_bracket,
-    eps_max_js_bracket,
-    prediction_survives_on_items,
-)
+from heedful.exact.several_classes import Witness, eps_max_js_bound, prediction_survives_on_items
 from heedful.exact.worst_case import (
     WorstCase,
     worst_case_free,
@@ -50,25 +42,22 @@ from heedful.exact.worst_case import (
 
 __all__ = [
     "Adversary",
-    "Bracket",
     "FirstFlip",
     "FlipSet",
     "FrozenOptimum",
     "WorstPermutation",
-    "Moments",
     "Norm",
+    "Witness",
     "WorstCase",
     "prediction_survives_on_items",
     "prediction_survives_without_top",
-    "answer_stands_without_top_bracket",
     "certified_radius",
     "certified_radius_on_simplex",
     "certified_radius_zero_sum",
     "draw_permutations",
     "eps_max_js",
-    "eps_max_js_bracket",
+    "eps_max_js_bound",
     "expected_permuted_js",
-    "expectation_over_others",
     "first_flip",
     "first_flips",
     "frozen_optimum",
@@ -77,7 +66,6 @@ __all__ = [
     "logits_of_permutations",
     "minimal_flip_set",
     "worst_permutation",
-    "permutation_moments",
     "order_keys",
     "orders_by",
     "permuted_logits",

@@ -6,7 +6,6 @@ unit of each weight, and returns the perturbation that adds most; it is 0 where 
 radius 1 in a free or zero-sum ball is the norm dual to the ball's.
 """
 
-from collections.abc import Callable
 from typing import Literal
 
 import torch
@@ -139,10 +138,6 @@ def _filled(value: ItemValues, room: ItemValues, budget: Float[Tensor, "*#batch 
     return torch.zeros_like(room).scatter(-1, order, torch.minimum((budget - spent).clamp_min(0), ordered))
 
 
-def _box_l1(value: ItemValues, room: ItemValues, radius: float) -> ItemValues:
-    return _filled(value, room, radius)
-
-
 def _box_l2(value: ItemValues, room: ItemValues, radius: float) -> ItemValues:
     """In proportion to value, but for the places that are full: step x value, cut at room, with length `radius`.
 
@@ -198,16 +193,7 @@ def _simplex_linf(direction: ItemValues, attention: ItemValues, items: Mask, rad
     return given - taken
 
 
-_Free = Callable[[ItemValues, Mask, float], ItemValues]
-_FREE: dict[str, _Free] = {"l1": _free_l1, "l2": _free_l2, "linf": _free_linf}
-_ZERO_SUM: dict[str, _Free] = {"l1": _zero_sum_l1, "l2": _zero_sum_l2, "linf": _zero_sum_linf}
-_BOX: dict[str, Callable[[ItemValues, ItemValues, float], ItemValues]] = {
-    "l1": _box_l1,
-    "l2": _box_l2,
-    "linf": _box_linf,
-}
-_SIMPLEX: dict[str, Callable[[ItemValues, ItemValues, Mask, float], ItemValues]] = {
-    "l1": _simplex_l1,
-    "l2": _simplex_l2,
-    "linf": _simplex_linf,
-}
+_FREE = {"l1": _free_l1, "l2": _free_l2, "linf": _free_linf}
+_ZERO_SUM = {"l1": _zero_sum_l1, "l2": _zero_sum_l2, "linf": _zero_sum_linf}
+_BOX = {"l1": _filled, "l2": _box_l2, "linf": _box_linf}
+_SIMPLEX = {"l1": _simplex_l1, "l2": _simplex_l2, "linf": _simplex_linf}

@@ -4,7 +4,6 @@ Three sets of perturbed weights, as in `worst_case`: free; of the same sum; on t
 of classes, since the decision changes as soon as a rival draws level, and for a single rival the set is convex.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -177,5 +176,4 @@ def _nearest_linf(
     return high.squeeze(-1)
 
 
-_Nearest = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]
-_NEAREST: dict[str, _Nearest] = {"l1": _nearest_l1, "l2": _nearest_l2, "linf": _nearest_linf}
+_NEAREST = {"l1": _nearest_l1, "l2": _nearest_l2, "linf": _nearest_linf}

@@ -144,7 +144,8 @@ def _flipped(
     for rival in range(sides.support.shape[-1]):
         against = [part[..., rival] * weight for part in (sides.support, sides.opposition)]
         support, opposition = (
-            _from_next(_for_each(part, rankings).gather(2, rankings).flip(2).cumsum(2).flip(2)) for part in against
+            pad(_for_each(part, rankings).gather(2, rankings).flip(2).cumsum(2).flip(2)[..., 1:], (0, 1))
+            for part in against
         )
         first = (rival < sides.decision)[:, None, None]
         # 0 against 0, as of the decision itself, is no win unless the class comes first.
@@ -157,36 +158,15 @@ def _flipped_on_any_scale(
     log_weight: Float[Tensor, "batch item"], sides: Contest, rankings: Int[Tensor, "batch ranking item"]
 ) -> Bool[Tensor, "batch ranking item"]:
     """The same for weights so far apart that their sums have to stay logarithms."""
-    several, rows = rankings.shape[1], rankings.flatten(0, 1)
+    several, rows = rankings.shape[1], rankings.flatten(0, 1).unsqueeze(-1)
     repeated = torch.arange(len(rankings)).repeat_interleave(several)
-    ranked = log_weight[repeated].gather(1, rows)
-    support, opposition = (
-        _next_of_each(log_suffix_sums(ranked.unsqueeze(-1), _ranked(part[repeated], rows)), -torch.inf)
-        for part in (sides.support, sides.opposition)
+    ranked = log_weight[repeated].unsqueeze(-1).gather(1, rows)
+    parts = (
+        part[repeated].gather(1, rows.expand(-1, -1, part.shape[-1])) for part in (sides.support, sides.opposition)
     )
+    support, opposition = (_next_of_each(log_suffix_sums(ranked, part), -torch.inf) for part in parts)
     wins = beats(support, opposition, sides.decision[repeated], rounding(log_weight)[repeated])
     return wins.any(-1).unflatten(0, (-1, several))
-
-
-def _ranked(values: Float[Tensor, "row item classes"], rows: Int[Tensor, "row item"]) -> Tensor:
-    return values.gather(1, rows.unsqueeze(-1).expand_as(values))
-
-
-def expectation_over_others(
-    values: Float[Tensor, "batch item"] | Bool[Tensor, "batch item"],
-    chosen: Int[Tensor, " batch"],
-    items: Bool[Tensor, "batch item"],
-) -> Float[Tensor, " batch"]:
-    """The mean of `values` over the items other than the chosen item; NaN where there is no other.
-
-    The expectation over another item drawn uniformly: exact, where Serrano and Smith (2019, section 4) draw once.
-
-    >>> flips = torch.tensor([[True, True, False, False]])
-    >>> expectation_over_others(flips, torch.tensor([0]), torch.tensor([[True, True, True, False]]))
-    tensor([0.5000], dtype=torch.float64)
-    """
-    others = items.scatter(-1, chosen.unsqueeze(-1), False)
-    return values.double().where(others, 0.0).sum(-1) / others.sum(-1)
 
 
 def _with_ones(
@@ -196,11 +176,6 @@ def _with_ones(
     there = log_attention != -torch.inf
     log_weight, logits = checked_log_attention(log_attention, there), checked_item_logits(item_logits, there)
     return log_weight, torch.cat([logits, there.unsqueeze(-1).double()], -1)
-
-
-def _from_next(values: Float[Tensor, "*batch item"]) -> Float[Tensor, "*batch item"]:
-    """What stands at the next place; 0 at the last."""
-    return pad(values[..., 1:], (0, 1))
 
 
 def _next_of_each(values: Float[Tensor, "batch item any"], nothing: float) -> Float[Tensor, "batch item any"]:

@@ -88,7 +88,8 @@ def frozen_optimum(
     """
     base, margin = normalised_attention(attention, items), two_class_margin(item_logits, items)
     problem = Problem(base, margin, items, (base * margin).sum(-1))
-    best = best_pair_at(problem.logit, base, margin, items, _best_single(problem))
+    value, item = _alone(problem).max(-1)
+    best = best_pair_at(problem.logit, base, margin, items, Corner(value, item, item, torch.ones_like(value)))
     best_attention = spread(_best_between(problem, best), base.shape[-1])
     moved = _moved((best_attention * margin).sum(-1), problem.logit)
     js = js_divergence(base, best_attention, items)
@@ -103,11 +104,6 @@ def _alone(problem: Problem) -> Float[Tensor, "batch item"]:
     """The value of each item alone: its divergence less ln 2 times the move, so that larger is better."""
     moved = _moved(problem.margin, problem.logit.unsqueeze(-1).expand_as(problem.margin))
     return (js_of_single(problem.weight) - log(2) * moved).where(problem.items, -torch.inf)
-
-
-def _best_single(problem: Problem) -> Corner:
-    value, item = _alone(problem).max(-1)
-    return Corner(value, item, item, torch.ones_like(value))
 
 
 def _best_between(problem: Problem, best: Corner) -> Corner:

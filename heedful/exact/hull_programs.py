@@ -3,7 +3,7 @@
 The hull is the smallest convex set that has all predictions within eps, so what is proven for it holds for them. An
 attention in it has two parts: weights of items that sum to 1, and weights of near predictions that sum to 1, with the
 same logits. So a program has a column for each item and one for each near prediction, which are infinitely many; but
-that with the most to gain has a closed form (see near_predictions.py) and is made when it is needed. The programs of
+that with the most to gain has a closed form (see `furthest_change`) and is made when it is needed. The programs of
 all texts are solved together by the revised simplex method: a basis of K + 1 columns, and its inverse. In numpy: tens
 of steps on a few hundred numbers a text, where what a step costs is the calls.
 """
@@ -232,11 +232,6 @@ def first_basis(programs: Programs) -> Basis:
     columns[:, 1:, -1] = 1
     kind = np.full((n, classes + 1), NEAR)
     kind[:, 0] = BASE
-    return solved_basis(columns, kind)
-
-
-def solved_basis(columns: Float[np.ndarray, "n row row"], kind: Int[np.ndarray, "n row"]) -> Basis:
-    """The basis of some columns: its inverse and weights, freshly computed."""
     inverse = np.linalg.inv(columns.transpose(0, 2, 1))
     return Basis(columns, kind, inverse, inverse[..., -2] + inverse[..., -1])
 

@@ -68,7 +68,7 @@ def two_class_margin(
     if classes != 2:
         raise ValueError(
             f"item_logits must have 2 classes for an exact answer; it has {classes}. "
-            "Use the function whose name ends in _bracket, or a function that takes any number of classes."
+            "Use eps_max_js_bound, prediction_survives_on_items, or another function that takes any number of classes."
         )
     logits = checked_item_logits(item_logits, items)
     return logits[..., 1] - logits[..., 0]

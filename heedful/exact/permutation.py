@@ -15,17 +15,6 @@ BLOCK = 4_000_000
 
 
 @dataclass(frozen=True)
-class Moments:
-    """Mean and covariance of the logits over all permutations of the weights.
-
-    The variance of a logit is on the diagonal; that of a difference is both variances minus twice the covariance.
-    """
-
-    mean: Float[Tensor, "batch classes"]
-    covariance: Float[Tensor, "batch classes classes"]
-
-
-@dataclass(frozen=True)
 class WorstPermutation:
     """Permuted attention and how far it moves the prediction.
 
@@ -131,30 +120,6 @@ def logits_of_permutations(
     """
     weight = checked_attention(attention, items).unsqueeze(1).expand(-1, permutations.shape[1], -1)
     return weight.gather(-1, permutations) @ checked_item_logits(item_logits, items)
-
-
-def permutation_moments(
-    attention: Float[Tensor, "batch item"],
-    item_logits: Float[Tensor, "batch item classes"],
-    items: Bool[Tensor, "batch item"],
-) -> Moments:
-    """Mean and covariance of the logits over all n! permutations of the weights.
-
-    mean = sum of attention x the plain mean of the item logits;
-    covariance = sum (attention - its mean)^2 x sum (z - its mean)(z - its mean)' / (n - 1), and 0 where n = 1.
-
-    >>> logits = torch.tensor([[[0.0, 4.0], [0.0, -4.0]]])  # the permutations give 2 and -2
-    >>> moments = permutation_moments(torch.tensor([[0.75, 0.25]]), logits, torch.tensor([[True, True]]))
-    >>> moments.mean, moments.covariance[0, 1, 1]
-    (tensor([[0., 0.]], dtype=torch.float64), tensor(4., dtype=torch.float64))
-    """
-    weight, logits = checked_attention(attention, items), checked_item_logits(item_logits, items)
-    n = items.sum(-1, keepdim=True).double()
-    centre = logits.sum(1) / n
-    spread = (logits - centre.unsqueeze(1)).where(items.unsqueeze(-1), 0.0)
-    uneven = (weight - weight.sum(-1, keepdim=True) / n).where(items, 0.0).square().sum(-1, keepdim=True)
-    scatter = spread.transpose(1, 2) @ spread
-    return Moments(weight.sum(-1, keepdim=True) * centre, (uneven / (n - 1).clamp_min(1)).unsqueeze(-1) * scatter)
 
 
 def expected_permuted_js(

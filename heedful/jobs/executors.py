@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from heedful.errors import HeedfulError, SettingError
 from heedful.jobs.request import Job
@@ -59,26 +59,6 @@ To hand freed memory back to the system at once slows training down.
 """
 
 
-class JobExecutor(Protocol):
-    """Who does jobs."""
-
-    def workers(self) -> int:
-        """How many jobs are done at a time, at this moment."""
-        ...
-
-    def most(self) -> int:
-        """How many jobs may be under way; the others wait."""
-        ...
-
-    def submit(self, job: Job) -> Future[Any]:
-        """Begin a job."""
-        ...
-
-    def take(self, job: Job, future: Future[Any]) -> None:
-        """Put what a job made into the store; raises what the job raised."""
-        ...
-
-
 @contextmanager
 def open_executor(
     store: Store,
@@ -87,7 +67,7 @@ def open_executor(
     *,
     device: str = "cpu",
     progress: Progress | None = None,
-) -> Iterator[JobExecutor]:
+) -> "Iterator[JobExecutor]":
     """So many processes; one is this one. Or a Dask cluster.
 
     Whatever is under way in other processes when this is left is given up.
@@ -265,6 +245,10 @@ class DaskCluster:
         self.executor.shutdown(wait=False)
         with suppress(OSError, RuntimeError):
             self.client.unsubscribe_topic(TOPIC)
+
+
+JobExecutor = ThisProcess | LocalProcesses | DaskCluster
+"""Who does jobs: `workers()` at a time, `most()` under way; `submit` begins one, and `take` stores what it made."""
 
 
 @contextmanager

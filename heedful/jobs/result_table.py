@@ -103,11 +103,6 @@ class Durations:
         return median(times) if times else None
 
 
-def expected_seconds(run: Run, finished: Iterable[RunFile]) -> float | None:
-    """The time a run will take, by the median of those that differ in the seed alone, or share its data and encoder."""
-    return Durations(finished).of(run)
-
-
 def _but_seed(run: Run) -> str:
     return run.model_dump_json(exclude={"seed", "reference"})
 

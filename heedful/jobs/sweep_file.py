@@ -60,11 +60,6 @@ def read_sweep(path: str | Path) -> SweepFile:
         raise SettingError(f"{path}: tables must not be nested so deeply; no setting is.") from None
 
 
-def read_grid(path: str | Path) -> list[RunWithBase]:
-    """The runs that a TOML file asks for."""
-    return read_sweep(path).runs
-
-
 def expand_grid(content: Mapping[str, Any]) -> list[RunWithBase]:
     """The runs of a table of choices: every entry of `runs` with every combination in `grid`, the last moving fastest.
 

@@ -107,13 +107,7 @@ def ensure_finetuned(
     run: Run, store: Store, *, device: str = "cpu", report: Report | None = None
 ) -> tuple[FinetunedRun, bool]:
     """The fine-tuned model that the run describes, and whether it was there already."""
-    return ensure_finetuned_on(*load_data(run), store, device=device, report=report)
-
-
-def ensure_finetuned_on(
-    run: Run, dataset: Dataset, store: Store, *, device: str = "cpu", report: Report | None = None
-) -> tuple[FinetunedRun, bool]:
-    """As `ensure_finetuned`, with the run's data at hand."""
+    run, dataset = load_data(run)
     key = key_of(run)
     place = store.folder / key
     problem = run_defect(place)
@@ -122,11 +116,6 @@ def ensure_finetuned_on(
             log.warning("%s is not a finished run and is made again: %s.", place, problem)
         save_finetuned(finetune(run, dataset, device=device, report=report), store)
     return find_finetuned(store, key), problem is None
-
-
-def needed_runs(run: Run) -> tuple[str, ...]:
-    """Keys of the runs that must be finished before a run is trained: its reference, or its teachers."""
-    return (run.reference,) if run.reference else tuple(map(key_of, teachers_of(run)))
 
 
 _ONE_AT_A_TIME = threading.Lock()
@@ -152,8 +141,11 @@ def _train(job: Job, store: Store, device: str, tick: Tick) -> None:
         done = (progress.epoch - 1) * progress.batches + progress.batch
         tick(f"{teacher}epoch {progress.epoch} of {progress.epochs}", done, progress.epochs * progress.batches)
 
-    ensured = ensure_on if run.finetune is None else ensure_finetuned_on
-    ensured(run, dataset_of(run), store, device=device, report=report)
+    dataset = dataset_of(run)
+    if run.finetune is None:
+        ensure_on(run, dataset, store, device=device, report=report)
+    else:
+        ensure_finetuned(run, store, device=device, report=report)
 
 
 def _audit(job: Job, store: Store, device: str, tick: Tick) -> None:

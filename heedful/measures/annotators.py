@@ -57,26 +57,6 @@ def cohen_kappa(marks: Marks, mask: Bool[Tensor, "batch item"]) -> Float[Tensor,
     return _mean_over_pairs(marks, mask, _pair_kappa)
 
 
-def krippendorff_alpha(marks: Marks, mask: Bool[Tensor, "batch item"]) -> float:
-    """Krippendorff's alpha (nominal) of the marks of all items of all texts together; texts may lack annotators.
-
-    1 - observed / expected disagreement. 1 for equal marks, 0 for what chance gives; NaN where no item has two
-    annotators, or all marks are the same.
-
-    >>> marks = torch.tensor([[[1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]]])
-    >>> round(krippendorff_alpha(marks, torch.ones(1, 4, dtype=torch.bool)), 4)  # 1 - (2 / 8) / (2 x 3 x 5 / 56)
-    0.5333
-    """
-    seen = _present(marks, mask)[..., None] & mask[:, None]
-    annotators = seen.sum(1).double()
-    marked = marks.double().where(seen, 0.0).sum(1)
-    paired = annotators > 1
-    disagreements = (2 * marked * (annotators - marked) / (annotators - 1).clamp_min(1)).where(paired, 0.0).sum()
-    ones, values = marked.where(paired, 0.0).sum(), annotators.where(paired, 0.0).sum()
-    expected = 2 * ones * (values - ones) / (values - 1).clamp_min(1)
-    return float(1 - disagreements / expected) if expected > 0 else torch.nan
-
-
 def others_marks(marks: Marks) -> Bool[Tensor, "batch annotator item"]:
     """For each annotator, the items that any other one marked: what a fellow annotator is held against.
 

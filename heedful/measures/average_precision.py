@@ -185,25 +185,6 @@ def expected_eraser_auprc(
     return area.where(marked > 0, 0.5).where(n > 0, torch.nan)
 
 
-def eraser_average_precision(
-    scores: Real[Tensor, "*batch item"],
-    marks: Bool[Tensor, "*batch item"],
-    mask: Bool[Tensor, "*batch item"] | None = None,
-) -> Float[Tensor, "*batch"]:
-    """Average precision as scikit-learn and ERASER's code take it: equal scores are one step, at its precision.
-
-    Without ties the same as `average_precision`; constant scores get the share of marked items. NaN where nothing or
-    everything is marked.
-
-    >>> eraser_average_precision(torch.zeros(1, 3), torch.tensor([[True, False, True]]))
-    tensor([0.6667], dtype=torch.float64)
-    """
-    mask = _whole(marks, mask)
-    ties = _ties(scores, marks, mask)
-    area = _over_recall(_precision_at_end(ties), ties, marks & mask)
-    return area.where(_has_both(marks, mask) & _defined(scores, mask), torch.nan)
-
-
 def _ties(
     scores: Real[Tensor, "*batch item"], marks: Bool[Tensor, "*batch item"], mask: Bool[Tensor, "*batch item"]
 ) -> _Ties:

@@ -8,7 +8,7 @@ from math import cbrt, expm1, log1p, nan, sqrt
 import torch
 from scipy.special import stdtrit
 
-from heedful.measures.two_way_variance import Cells, Moments, crossed
+from heedful.measures.two_way_variance import Cells, Moments, crossed, defined_texts
 
 PLUS_FOUR = 4.0
 """Texts that Agresti and Coull add to a share at a level of 95 %, rounded."""
@@ -45,7 +45,7 @@ def is_share(values: Cells) -> bool:
 
 def moments_of_mean(values: Cells) -> MeanMoments:
     """The spread of the mean of all defined cells; with fewer than two texts its variance is NaN."""
-    n = int((~values.isnan()).any(0).sum())
+    n = defined_texts(values)
     if n > 1 and is_share(values):
         moments = crossed(values).moments()
         return MeanMoments(moments, n, _independent_texts(values, moments, n))
@@ -58,7 +58,7 @@ def spread_of_difference(values: Cells) -> MeanMoments:
     If every value is -1, 0 or 1, the variance is that with two texts more, a 1 and a -1: they may be rare, and then no
     text shows them. Agresti and Min (2005, Simple improved confidence intervals for comparing matched proportions).
     """
-    n = int((~values.isnan()).any(0).sum())
+    n = defined_texts(values)
     mean = values.nanmean().item()
     if n < 2:
         return MeanMoments(Moments(mean, nan, nan, nan), n)

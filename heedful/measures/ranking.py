@@ -124,48 +124,6 @@ def top_k_overlap(
     return ((top_a & top_b).sum(-1).double() / top_a.sum(-1)).masked_fill(undefined, torch.nan)
 
 
-def kendall_top_k_distance(
-    a: Real[Tensor, "*batch item"],
-    b: Real[Tensor, "*batch item"],
-    mask: Bool[Tensor, "*batch item"] | None,
-    k: int,
-    penalty: float = 0.5,
-) -> Float[Tensor, "*batch"]:
-    """Kendall's distance with penalty, K^(p), between the top k lists of each row of a and of b, in float64.
-
-    It is the sum over all pairs (i, j) of items that are in a list:
-    1. both in both lists: 1 if the lists order them differently;
-    2. both in one list, only i in the other: 1 if the list that has both ranks i below j;
-    3. i only in the first list, j only in the second: 1;
-    4. both in the same list only: the penalty (how the other list would order them is unknown).
-
-    Symmetric; 0 where the lists are the same; at most k^2 + penalty k (k - 1), where they share nothing; the number of
-    discordant pairs where k is at least the number of items. Not normalised. Of equal values the lower position comes
-    first, so a list has no ties. Fagin, Kumar and Sivakumar (2003, Comparing top k lists, section 3). The code that
-    Jain and Wallace publish leaves out case 3, weighs case 1 by another number of pairs and divides by the square of
-    the union: its numbers are not this distance's.
-
-    Args:
-        penalty: 0 (optimistic) to 1; 1/2 (neutral) is the mean over the unknown orders.
-
-    >>> a, b = torch.tensor([[4.0, 3.0, 2.0, 1.0]]), torch.tensor([[3.0, 4.0, 1.0, 2.0]])
-    >>> kendall_top_k_distance(a, b, None, k=3)  # lists 012 and 103: the pairs 01 and 23 cost 1
-    tensor([2.], dtype=torch.float64)
-    """
-    shape = a.shape[:-1]
-    mask = torch.ones_like(a, dtype=torch.bool) if mask is None else mask
-    a, b, mask = (tensor.reshape(-1, tensor.shape[-1]) for tensor in (a, b, mask))
-    order_a, order_b = rank_descending(a, mask), rank_descending(b, mask)
-    top_a, top_b = _is_in_top(order_a, mask, k), _is_in_top(order_b, mask, k)
-    common, only_a, only_b = top_a & top_b, top_a & ~top_b, top_b & ~top_a
-    misordered, _ = _discordant_and_tied(order_a.argsort(-1), order_b.argsort(-1), common)
-    misplaced = _pairs_in_order(order_a, only_a, common) + _pairs_in_order(order_b, only_b, common)
-    known = misordered + misplaced + only_a.sum(-1) * only_b.sum(-1)
-    unknown = _pairs_within(torch.stack([only_a.sum(-1), only_b.sum(-1)], dim=-1))
-    undefined = ((a.isnan() | b.isnan()) & mask).any(-1)
-    return (known + penalty * unknown.double()).masked_fill(undefined, torch.nan).reshape(shape)
-
-
 def _dense_ranks(
     values: Float[Tensor, "*batch item"], mask: Bool[Tensor, "*batch item"], tolerance: float
 ) -> Int[Tensor, "*batch item"]:
@@ -215,13 +173,6 @@ def _falling_pairs(values: Int[Tensor, "batch item"]) -> Int[Tensor, " batch"]:
         half *= 2
         blocks = blocks.reshape(batch, width // half, half).sort(dim=-1).values
     return count
-
-
-def _pairs_in_order(
-    order: Int[Tensor, "batch item"], first: Bool[Tensor, "batch item"], second: Bool[Tensor, "batch item"]
-) -> Int[Tensor, " batch"]:
-    """The number of pairs of an item of `first` and a later item of `second`, in the given order."""
-    return (first.gather(-1, order).long().cumsum(-1) * second.gather(-1, order)).sum(-1)
 
 
 def _is_in_top(

@@ -6,7 +6,7 @@ from scipy.special import ndtri
 
 from heedful.measures.interval import Estimate
 from heedful.measures.mean_moments import t_quantile
-from heedful.measures.two_way_variance import Cells, Moments, crossed
+from heedful.measures.two_way_variance import Cells, Moments, crossed, defined_texts
 
 
 def wilson_ends(share: float, n: int, level: float = 0.95) -> tuple[float, float]:
@@ -78,11 +78,6 @@ def seeds_dominate(cells: Cells) -> bool:
         return False
     spread = crossed(cells)
     return spread.seeds[0] > spread.texts[0]
-
-
-def defined_texts(cells: Cells) -> int:
-    """Number of texts with a defined cell."""
-    return int((~cells.isnan()).any(0).sum())
 
 
 def _half_width(moments: Moments, level: float) -> float:

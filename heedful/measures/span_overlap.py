@@ -1,4 +1,4 @@
-"""Intersection over union (IOU) of chosen and marked items, as ERASER, HateXplain and ferret each define it.
+"""Intersection over union (IOU) of chosen and marked items, as ERASER and HateXplain each define it.
 
 ERASER and HateXplain match spans and print F1 of the mean precision and the mean recall (`f1_of_means`): both are given
 here text by text, NaN where nothing is chosen (precision) or marked (recall). A span is a longest run of marked items;
@@ -7,12 +7,20 @@ items stand beside each other if no real item is between them.
 
 import torch
 from jaxtyping import Bool, Float, Int, Real
+from scipy.special import roots_legendre
 from torch import Tensor
-
-from heedful.measures.average_precision import top_k_probabilities
 
 THRESHOLD = 0.5
 """The smallest IOU at which a span counts as matched."""
+NEGLIGIBLE = 1e-15
+"""A span that is less likely than this to be drawn adds nothing to an expectation."""
+FEWER_RUNS = 1e-6
+"""The price of a run that decides between draws with as many matched spans."""
+CLOSE = 1e-9
+"""Shares closer than this are equal."""
+
+Pair = tuple[Float[Tensor, " batch"], Float[Tensor, " batch"]]
+"""Precision and recall of each text, as `eraser_iou` gives them."""
 
 
 def eraser_iou(
@@ -85,47 +93,6 @@ def best_hatexplain_iou(
     return _shares(matched, size, _number_of_spans(marks, mask))
 
 
-def ferret_iou(
-    scores: Real[Tensor, "batch item"],
-    marks: Bool[Tensor, "batch item"],
-    mask: Bool[Tensor, "batch item"] | None,
-    k: int | Real[Tensor, " batch"],
-) -> Float[Tensor, " batch"]:
-    """|chosen and marked| / |chosen or marked|, the chosen being those of the k largest scores that are positive.
-
-    No spans and no threshold; the mean over texts is printed. In float64; of equal scores at which the list ends, the
-    exact expectation, so that positive constants get the floor. 0 where no score is positive, NaN where nothing is
-    marked. Attanasio et al. (2023, ferret), with k = 5, and 7 on HateXplain.
-
-    >>> marks = torch.tensor([[True, False, True]])
-    >>> ferret_iou(torch.tensor([[3.0, 2.0, -1.0]]), marks, None, 3)
-    tensor([0.3333], dtype=torch.float64)
-    """
-    mask = torch.ones_like(marks) if mask is None else mask
-    undefined = (scores.isnan() & mask).any(1) | ~(marks & mask).any(1)
-    chances = top_k_probabilities(scores.nan_to_num(), mask & (scores > 0), k)
-    sure, tied = chances == 1, (chances > 0) & (chances < 1)
-    drawn, (size, marked) = chances.where(tied, 0.0).sum(1).round(), _sizes(tied, marks & mask)
-    hits = torch.arange(int(torch.as_tensor(k).max()) + 1, device=marks.device).double()
-    both = (sure & marks).sum(1)[:, None] + hits
-    either = (sure.sum(1) + drawn + (marks & mask).sum(1))[:, None] - both
-    # Where nothing is tied the one outcome is that nothing is drawn; what cannot happen has chance 0.
-    iou = torch.where(either > 0, both / either.clamp_min(1), 0.0)
-    return (iou * _hypergeometric(hits, size, marked, drawn)).sum(1).masked_fill(undefined, torch.nan)
-
-
-def best_ferret_iou(
-    marks: Bool[Tensor, "batch item"], mask: Bool[Tensor, "batch item"] | None, k: int | Real[Tensor, " batch"]
-) -> Float[Tensor, " batch"]:
-    """The largest `ferret_iou` of any scores: min(k, marked) / marked, which the marks themselves reach.
-
-    >>> best_ferret_iou(torch.tensor([[True, False, True, True]]), None, 2)
-    tensor([0.6667], dtype=torch.float64)
-    """
-    marked = (marks if mask is None else marks & mask).sum(1).double()
-    return marked.minimum(torch.as_tensor(k, device=marks.device).double()) / marked
-
-
 def f1_of_means(precision: Float[Tensor, "*text"], recall: Float[Tensor, "*text"]) -> float:
     """The harmonic mean of the mean precision and the mean recall over all texts that have them; 0 where either is 0.
 
@@ -176,24 +143,196 @@ def _shares(matched: Float[Tensor, " batch"], chosen: Tensor, marked: Tensor) ->
     return matched / chosen, (matched / marked).where(marked > 0, torch.nan)
 
 
-def _sizes(tied: Bool[Tensor, "batch item"], marked: Bool[Tensor, "batch item"]) -> tuple[Tensor, Tensor]:
-    """How many items are tied, and how many of these are marked."""
-    return tied.sum(1).double(), (tied & marked).sum(1).double()
+# What spans of chosen items can reach by `eraser_iou`: at random, exactly in expectation, and at best.
 
 
-def _hypergeometric(
-    hits: Float[Tensor, " hit"],
-    size: Float[Tensor, " batch"],
-    marked: Float[Tensor, " batch"],
-    drawn: Float[Tensor, " batch"],
-) -> Float[Tensor, "batch hit"]:
-    """The chance of so many marked items among those drawn, without replacement, from a group of which some are."""
-    size, marked, drawn = size[:, None], marked[:, None], drawn[:, None]
-    misses, unmarked = drawn - hits, size - marked
-    possible = (hits <= marked) & (misses >= 0) & (misses <= unmarked)
-    ways = _log_choose(marked, hits.clamp_max(marked)) + _log_choose(unmarked, misses.clamp_min(0).minimum(unmarked))
-    return (ways - _log_choose(size, drawn)).exp().where(possible, 0.0)
+def expected_eraser_iou(
+    marks: Bool[Tensor, "batch item"],
+    mask: Bool[Tensor, "batch item"] | None,
+    k: int | Real[Tensor, " batch"],
+    threshold: float = THRESHOLD,
+) -> Pair:
+    """The expected precision and recall by `eraser_iou` of k items drawn at random: the floor, exact but for rounding.
+
+    The sum over all spans that would be matched of the chance that the span is drawn as a run; for precision, each
+    divided by the number of runs, whose generating function is integrated: E[1 / R] = integral of E[x^(R - 1)] over x
+    from 0 to 1, a polynomial, so that Gauss's rule is exact.
+
+    >>> expected_eraser_iou(torch.tensor([[True, False, False]]), None, 1)  # the first item, in a third of all draws
+    (tensor([0.3333], dtype=torch.float64), tensor([0.3333], dtype=torch.float64))
+    """
+    parts = []
+    for marked, size in _texts(marks, mask, k):
+        parts.append(_expected(marked, size, threshold))
+    return _pair(parts, marks)
 
 
-def _log_choose(n: Float[Tensor, "*shape"], k: Float[Tensor, "*other"]) -> Float[Tensor, "*any"]:
-    return (n + 1).lgamma() - (k + 1).lgamma() - (n - k + 1).lgamma()
+def best_eraser_iou(
+    marks: Bool[Tensor, "batch item"],
+    mask: Bool[Tensor, "batch item"] | None,
+    k: int | Real[Tensor, " batch"],
+    threshold: float = THRESHOLD,
+) -> Pair:
+    """The largest precision and the largest recall by `eraser_iou` of any k items, each by itself.
+
+    Some k items reach the one, and perhaps others the other: F1 of their means is never passed, but may be out of reach
+    where k is not the number of marked items. Where it is, the marks themselves reach both.
+
+    >>> best_eraser_iou(torch.tensor([[True, True, False, True, False, False]]), None, 5)  # 0 and 2 to 5; or 0 to 4
+    (tensor([0.5000], dtype=torch.float64), tensor([0.5000], dtype=torch.float64))
+    """
+    parts = []
+    for marked, size in _texts(marks, mask, k):
+        match = _matches(marked, threshold)
+        matched, runs = _largest(match, size, FEWER_RUNS)
+        precision = _largest_share(match, size, matched / runs) if size else torch.nan
+        parts.append((precision, matched / _spans(marked)))
+    return _pair(parts, marks)
+
+
+def _texts(
+    marks: Bool[Tensor, "batch item"], mask: Bool[Tensor, "batch item"] | None, k: int | Real[Tensor, " batch"]
+) -> list[tuple[Bool[Tensor, " _"], int]]:
+    """The marks of each text alone, and how many items are chosen of it."""
+    mask = torch.ones_like(marks) if mask is None else mask
+    sizes = torch.as_tensor(k).expand(len(marks)).tolist()
+    texts = [own[real].cpu() for own, real in zip(marks, mask, strict=True)]
+    return [(own, min(int(size), len(own))) for own, size in zip(texts, sizes, strict=True)]
+
+
+def _pair(parts: list[tuple[float, float]], like: Tensor) -> Pair:
+    precision, recall = torch.tensor(parts, dtype=torch.float64, device=like.device).reshape(-1, 2).unbind(1)
+    return precision, recall
+
+
+def _spans(marked: Bool[Tensor, " item"]) -> float:
+    """How many marked spans there are; NaN for none."""
+    return float(run_numbers(marked[None]).max()) if marked.any() else torch.nan
+
+
+def _matches(marked: Bool[Tensor, " item"], threshold: float) -> Bool[Tensor, "start end"]:
+    """Whether the span from each start to each end (exclusive, one position on) would be matched."""
+    n = len(marked)
+    start, end = torch.arange(n)[:, None], torch.arange(1, n + 1)[None]
+    match = torch.zeros(n, n, dtype=torch.bool)
+    numbers = run_numbers(marked[None])[0]
+    for number in range(1, int(numbers.max()) + 1 if n else 1):
+        places = (numbers == number).nonzero()[:, 0]
+        first, last = int(places[0]), int(places[-1]) + 1
+        both = (end.clamp_max(last) - start.clamp_min(first)).clamp_min(0)
+        match |= (both >= threshold * (end - start + last - first - both)) & (both > 0)
+    return match
+
+
+def _expected(marked: Bool[Tensor, " item"], k: int, threshold: float) -> tuple[float, float]:
+    n = len(marked)
+    if not k:
+        return torch.nan, 0.0 * _spans(marked)
+    begin, end = _matches(marked, threshold).nonzero(as_tuple=True)
+    length = end - begin + 1
+    share = k / n
+    likely = (length <= k) & (share ** length.double() > NEGLIGIBLE)
+    begin, end, length = begin[likely], end[likely], length[likely]
+    # What lies beyond the items beside the span, which are not chosen; nothing does beyond an end of the text.
+    left, right = (begin - 1).clamp_min(0), (n - end - 2).clamp_min(0)
+    gaps = (begin > 0).double() + (end < n - 1).double()
+    nodes, weights = _gauss(k)
+    # At the last node, 1, runs are not counted: it gives the chance itself.
+    runs = _run_functions(n, k, share, torch.cat([nodes, torch.ones(1, dtype=torch.float64)]))
+    own = share ** length.double() * (1 - share) ** gaps
+    chances = own * _both_sides(runs, left, right, k - length) / _total(runs, n, k)
+    recall = chances[-1].sum() / _spans(marked)
+    return float((weights[:, None] * chances[:-1]).sum()), float(recall)
+
+
+def _gauss(k: int) -> tuple[Float[Tensor, " node"], Float[Tensor, " node"]]:
+    """Nodes and weights on [0, 1] that integrate polynomials of degree k - 1 exactly."""
+    nodes, weights = roots_legendre(k // 2 + 1)
+    return (torch.as_tensor(nodes) + 1) / 2, torch.as_tensor(weights) / 2
+
+
+def _run_functions(n: int, k: int, share: float, nodes: Float[Tensor, " node"]) -> Float[Tensor, "length node chosen"]:
+    """For each length, and each number of chosen items in it: the sum over all draws of chance x node^runs.
+
+    Each item is chosen with chance `share`, independently; that there are k in all is conditioned on later.
+    """
+    ends_without = torch.zeros(len(nodes), k + 1, dtype=torch.float64)
+    ends_without[:, 0] = 1
+    ends_with = torch.zeros_like(ends_without)
+    lengths = [ends_without]
+    for _ in range(n):
+        grown = nodes[:, None] * ends_without + ends_with
+        ends_without = (1 - share) * (ends_without + ends_with)
+        ends_with = share * torch.cat([torch.zeros_like(grown[:, :1]), grown[:, :-1]], 1)
+        lengths.append(ends_without + ends_with)
+    return torch.stack(lengths)
+
+
+def _total(runs: Float[Tensor, "length node chosen"], n: int, k: int) -> Float[Tensor, ""]:
+    """The chance that k of all n items are chosen."""
+    return runs[n, -1, k]
+
+
+def _both_sides(
+    runs: Float[Tensor, "length node chosen"],
+    left: Int[Tensor, " span"],
+    right: Int[Tensor, " span"],
+    others: Int[Tensor, " span"],
+) -> Float[Tensor, "node span"]:
+    """The sum over all draws of so many other items, to the left and the right of each span, of chance x node^runs."""
+    sums = runs.new_zeros(runs.shape[1], len(left))
+    for count in others.unique().tolist():
+        some = (others == count).nonzero()[:, 0]
+        here, there = runs[left[some], :, : count + 1], runs[right[some], :, : count + 1].flip(2)
+        sums[:, some] = (here * there).sum(2).T
+    return sums
+
+
+def _largest(match: Bool[Tensor, "start end"], k: int, price: float) -> tuple[float, float]:
+    """Matched spans and runs of the k items for which matched - price x runs is largest.
+
+    From left to right, for every number of items chosen so far: the best of all draws that end with an item that is not
+    chosen (`closed`, by position) or inside of a run that need not match (`open_run`). A run that matches is one step.
+    """
+    n = len(match)
+    nothing = torch.full((2, k + 1), -torch.inf, dtype=torch.float64)
+    closed = [nothing.clone() for _ in range(n + 2)]
+    closed[0][:, 0] = 0
+    open_run = nothing
+    for place in range(n + 1):
+        before = closed[place]
+        closed[place + 1] = _better(closed[place + 1], _better(before, open_run, price), price)
+        for last in match[place].nonzero()[:, 0].tolist() if place < n else ():
+            grown = _shifted(before, last - place + 1, matched=1.0, runs=1.0)
+            closed[last + 2] = _better(closed[last + 2], grown, price)
+        begun = _shifted(before, 1, matched=0.0, runs=1.0)
+        open_run = _better(_shifted(open_run, 1, matched=0.0, runs=0.0), begun, price)
+    matched, runs = closed[n + 1][:, k].tolist()
+    return matched, runs
+
+
+def _shifted(counts: Float[Tensor, "2 size"], by: int, *, matched: float, runs: float) -> Float[Tensor, "2 size"]:
+    """The counts of matched spans and runs after so many more items were chosen."""
+    shifted = torch.full_like(counts, -torch.inf)
+    if by < counts.shape[1]:
+        shifted[:, by:] = counts[:, :-by] + torch.tensor([[matched], [runs]], dtype=counts.dtype)
+    return shifted
+
+
+def _better(counts: Float[Tensor, "2 size"], other: Float[Tensor, "2 size"], price: float) -> Float[Tensor, "2 size"]:
+    """Whichever counts have the larger matched - price x runs; -inf matched spans are no draw at all."""
+    gain, other_gain = (part[0] - price * part[1].clamp_min(0) for part in (counts, other))
+    return torch.where(other_gain > gain, other, counts)
+
+
+def _largest_share(match: Bool[Tensor, "start end"], k: int, share: float) -> float:
+    """The largest matched / runs of any k items, from a share that some reach, by Dinkelbach's method.
+
+    The share is the price of a run; while some items gain by that price, theirs is larger.
+    """
+    while share < 1:
+        matched, runs = _largest(match, k, share)
+        if matched / runs <= share + CLOSE:
+            break
+        share = matched / runs
+    return share

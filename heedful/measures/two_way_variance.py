@@ -101,6 +101,11 @@ def crossed(first: Cells, second: Cells | None = None) -> Crossed:
     )
 
 
+def defined_texts(cells: Cells) -> int:
+    """Number of texts with a defined cell."""
+    return int((~cells.isnan()).any(0).sum())
+
+
 def _without_empty(
     defined: Bool[Tensor, "seed text"], columns: Float[Tensor, "seed text column"]
 ) -> tuple[Bool[Tensor, "cell_seed cell_text"], Float[Tensor, "cell_seed cell_text column"]]:

@@ -262,26 +262,22 @@ def key_of(run: Run) -> str:
     >>> key_of(first) == key_of(again), key_of(first) == key_of(other)
     (True, False)
     """
-    if not run.data.fingerprint:
-        raise SettingError(
-            f"a run has a key only once its data is known: `data.fingerprint` must be set; it is empty for "
-            f"'{run.data.source}'. Read the data first (`heedful.jobs.work.load_data`)."
-        )
-    if run.network.vectors and not run.network.vectors_fingerprint:
-        raise SettingError(
-            "a run has a key only once its vectors are known: `network.vectors_fingerprint` must be set; it is empty "
-            f"for '{run.network.vectors}'. Read them first (`heedful.jobs.work.load_data`)."
-        )
-    if run.network.encoder.startswith("hf:") and not run.network.encoder_fingerprint:
-        raise SettingError(
-            "a run has a key only once its encoder is known: `network.encoder_fingerprint` must be set; it is empty "
-            f"for '{run.network.encoder}'. Read its files first (`heedful.jobs.work.load_data`)."
-        )
-    if run.finetune is not None and not run.finetune.fingerprint:
-        raise SettingError(
-            "a run has a key only once the model that it starts from is known: `finetune.fingerprint` must be set; it "
-            f"is empty for '{run.finetune.model}'. Read it first (`heedful.jobs.work.load_data`)."
-        )
+    network, finetune = run.network, run.finetune
+    for place, fingerprint, source in (
+        ("data.fingerprint", run.data.fingerprint, run.data.source),
+        ("network.vectors_fingerprint", network.vectors_fingerprint, network.vectors),
+        (
+            "network.encoder_fingerprint",
+            network.encoder_fingerprint,
+            network.encoder.startswith("hf:") and network.encoder,
+        ),
+        ("finetune.fingerprint", finetune and finetune.fingerprint, finetune and finetune.model),
+    ):
+        if source and not fingerprint:
+            raise SettingError(
+                f"a run has a key only once all that it reads is known: `{place}` must be set; it is empty for "
+                f"'{source}'. Read it first (`heedful.jobs.work.load_data`)."
+            )
     content = run.model_dump(mode="json")
     if run.finetune is not None:
         del content["finetune"]["model"]

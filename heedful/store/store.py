@@ -363,7 +363,7 @@ def find_audit(name: str, folder: Path) -> Path:
         return _newest_finished(by_run[name])
     by_key = [place for place in _folders(folder) if name and place.name.startswith(name)]
     if len(by_run) + len(by_key) > 1:
-        keys = _first_audits([*by_run, *(place.name for place in by_key)])
+        keys = _first_of([*by_run, *(place.name for place in by_key)])
         raise StoreError(f"several runs or audits in {folder}/ begin with '{name}': {keys}. Give more of the key.")
     if by_run or by_key:
         return by_key[0] if by_key else _newest_finished(*by_run.values())
@@ -428,10 +428,6 @@ def audited_runs(folder: Path) -> tuple[str, ...]:
     return ()
 
 
-def _first_audits(keys: list[str]) -> str:
-    return ", ".join(keys[:5]) + (" ..." if len(keys) > 5 else "") or "none"
-
-
 class Tables(Protocol):
     """What the folder of an audit holds."""
 
@@ -456,19 +452,12 @@ class Tables(Protocol):
         ...
 
 
-def save_audit(audit: Tables, folder: str | Path, *, rows: pl.LazyFrame | None = None) -> None:
-    """Write the audit's folder, whole or not at all; what is there already stays, unless it is no finished audit.
-
-    Args:
-        rows: all rows, if the audit has only some of them in memory.
-    """
+def save_audit(audit: Tables, folder: str | Path) -> None:
+    """Write the audit's folder, whole or not at all; what is there already stays, unless it is no finished audit."""
     folder = Path(folder)
     is_in_the_way = folder.is_dir() and audit_defect(folder) is not None
     with atomic_folder(folder, replace=is_in_the_way) as part:
-        if rows is None:
-            audit.rows.write_parquet(part / ROWS, row_group_size=ROW_GROUP)
-        else:
-            rows.sink_parquet(part / ROWS, row_group_size=ROW_GROUP)
+        audit.rows.write_parquet(part / ROWS, row_group_size=ROW_GROUP)
         audit.outcomes.write_parquet(part / OUTCOMES)
         audit.examples.write_parquet(part / EXAMPLES)
         write_verdict(audit.verdict, part)

@@ -3,7 +3,7 @@ import torch
 
 from heedful.battery import Context, Evidence
 from heedful.battery.adversarial_attention import adversarial_attention
-from heedful.exact import answer_stands_without_top_bracket, eps_max_js_bracket
+from heedful.exact import eps_max_js_bound, prediction_survives_on_items, without_top
 from heedful.measures import js_divergence, total_variation_distance
 from heedful.models.trace import trace
 from support.by_hand import findings_of
@@ -60,10 +60,10 @@ def test_with_more_classes_each_top_is_answered_as_if_alone(classes):
         values = adversarial_attention(evidence, torch.Generator(), eps=0.05).values
     assert evidence.item_logits is not None
     problem = (evidence.attention, evidence.item_logits, evidence.items)
-    bracket = eps_max_js_bracket(*problem, 0.05)
-    torch.testing.assert_close(values["js_upper"], bracket.upper, equal_nan=True)
+    torch.testing.assert_close(values["js"], eps_max_js_bound(*problem, 0.05).js, equal_nan=True)
     for top in (1, 3):
-        alone = answer_stands_without_top_bracket(*problem, top, 0.05).where(evidence.count > top, torch.nan)
+        rest = without_top(evidence.attention, evidence.items, top)
+        alone = prediction_survives_on_items(*problem, rest, 0.05).where(evidence.count > top, torch.nan)
         decided = ~alone.isnan()
         assert decided.any()
         assert torch.equal(values[f"without_top_{top}"][decided], alone[decided])

@@ -63,7 +63,6 @@ def test_the_numbers_of_a_text_by_hand():
     assert values["token_f1_attention"] == pytest.approx(1 / 2)
     assert values["token_f1_random"] == pytest.approx(1 / 2)
     assert values["token_f1_best"] == pytest.approx(1)
-    assert values["ferret_iou_attention"] == pytest.approx(1 / 3)
     # 1 and 3, each a span, against the span of 1 and 2: one is matched
     assert (values["hatexplain_precision_attention"], values["hatexplain_recall_attention"]) == (0.5, 1.0)
     assert (values["eraser_precision_attention"], values["eraser_recall_attention"]) == (0.5, 1.0)
@@ -81,7 +80,6 @@ def test_uniform_attention_gets_the_floor():
         "token_f1",
         "hatexplain_precision",
         "hatexplain_recall",
-        "ferret_iou",
     ):
         assert values[f"{measure}_attention"] == pytest.approx(values[f"{measure}_random"]), measure
     assert values["eraser_auprc_attention"] > values["eraser_auprc_random"]
@@ -90,7 +88,7 @@ def test_uniform_attention_gets_the_floor():
 def test_attention_on_the_marks_alone_is_best():
     values = by_hand([0.01, 0.4, 0.01, 0.57, 0.01], [[0, 1, 0, 1, 0]], k=2.0)
     assert values["average_precision_attention"] == values["auroc_attention"] == 1
-    for measure in ("token_f1", "hatexplain_precision", "hatexplain_recall", "eraser_precision", "ferret_iou"):
+    for measure in ("token_f1", "hatexplain_precision", "hatexplain_recall", "eraser_precision"):
         assert values[f"{measure}_attention"] == pytest.approx(values[f"{measure}_best"]), measure
 
 
@@ -197,17 +195,9 @@ def test_scores_from_outside_stand_beside_the_others():
     evidence.given = {"shap": scores}
     values = plausibility(evidence, seeded(), by=("attention",)).values
     assert values["average_precision_shap"][0] == 1 and values["token_f1_shap"][0] == values["token_f1_best"][0]
-    for name in ("average_precision", "token_f1", "eraser_precision", "ferret_iou", "hatexplain_recall"):
+    for name in ("average_precision", "token_f1", "eraser_precision", "hatexplain_recall"):
         assert values[f"{name}_shap"][1].isnan(), name  # the text has no scores
     assert "average_precision_weight_gradient" not in values
-
-
-def test_scores_that_are_not_positive_are_no_choice_of_ferrets():
-    evidence = evidence_of_kind("recurrent", marked_batch())
-    evidence.given = {"shap": -torch.arange(1.0, TIME + 1).double().expand(BATCH, TIME)}
-    values = plausibility(evidence, seeded(), by=()).values
-    assert values["ferret_iou_shap"][0] == 0 and values["token_f1_shap"][0] > 0
-    assert values["ferret_iou_first"][0] > 0  # a position has no sign
 
 
 def test_nothing_of_the_trace_is_changed():
@@ -320,7 +310,7 @@ def test_words_of_several_tokens_are_looked_up_by_their_own_numbers():
 # What the verdict asks about people's marks: the floor is the strongest trivial ranking; words are plain.
 
 RANKING, TOP = QUESTIONS
-PARTS = ("hatexplain_precision", "hatexplain_recall", "eraser_precision", "eraser_recall", "ferret_iou")
+PARTS = ("hatexplain_precision", "hatexplain_recall", "eraser_precision", "eraser_recall")
 
 
 def columns(attention=0.8, random=0.4, first=0.3, longest=0.5, rarest=0.45, texts=30, **more):
@@ -394,11 +384,11 @@ def test_another_annotator_is_named_where_there_is_one():
     assert "another annotator's marks have 0.72" in RANKING.sentence(QuestionResult(0.8, 0.5, 1.0, several))
 
 
-def test_details_have_every_ranking_and_iou_by_all_three_definitions():
+def test_details_have_every_ranking_and_iou_by_both_definitions():
     details = RANKING.details(columns(average_precision_shap=0.66))
     assert details["shap"] == pytest.approx(0.66) and details["the longest words first"] == pytest.approx(0.5)
     assert details["AUROC of attention"] == pytest.approx(0.9)
     top = TOP.details(columns(hatexplain_precision_attention=0.5, hatexplain_recall_attention=0.25))
     assert top["IOU F1 as HateXplain has it"] == pytest.approx(1 / 3)
-    assert {"IOU F1 as ERASER has it", "IOU as ferret has it", "IOU as ferret has it, best possible"} <= set(top)
+    assert {"IOU F1 as ERASER has it", "IOU F1 as ERASER has it, best possible"} <= set(top)
     assert not any(value != value for value in {**details, **top}.values())

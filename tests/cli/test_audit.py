@@ -1,18 +1,14 @@
 """`heedful audit` in front of users' files: what is said of the data, finished runs on new data, and documents."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 from typer.testing import CliRunner
 
 from heedful.cli import app
-from heedful.cli.auditing import training_names
 from heedful.errors import SettingError
-from heedful.jobs.planning import PlannedAudit
-from heedful.jobs.running import tasks_of
-from heedful.settings import DataSettings, Run, TrainingSettings, key_of
-from heedful.settings.comparison_models import ComparisonModels
-from heedful.store.store import Store
 
 SMALL = ["--encoder", "average", "--epochs", "1", "--set", "network.embed_size=8", "--set", "network.hidden_size=5"]
 QUICK = ["--tests", "erase_one", "--set", "audit.shown=0"]
@@ -81,17 +77,6 @@ def test_a_script_gets_the_answer_as_one_document(heedful, tmp_path, trained):
     assert quiet.strip() == " ".join(part for part in said if part)
 
 
-def test_everything_that_is_trained_for_an_audit_has_a_name_for_the_reader(tmp_path):
-    data, training = DataSettings(fingerprint="f"), TrainingSettings(method="ensemble", options={"teachers": 2})
-    first, second = (Run(data=data, training=training, seed=seed) for seed in (0, 1))
-    names = training_names([PlannedAudit(first, ComparisonModels(seeds=(second,)))])
-    tasks = tasks_of({key_of(run): run for run in (first, second)}, Store(tmp_path))
-    assert {key for task in tasks.values() for key in task.needs} | {*tasks} == {*names}
-    assert sorted(names.values()) == [
-        f"bilstm, seed {seed}{role}" for seed in (0, 1) for role in ("", *[", teacher"] * 2)
-    ]
-
-
 @pytest.mark.parametrize("examples", ["0", "-3", "some", ""])
 def test_a_number_of_texts_that_is_none_is_refused(tmp_path, examples):
     with pytest.raises(
@@ -116,3 +101,24 @@ def test_what_is_wrong_is_said_before_anything_is_trained(tmp_path, arguments, m
     with pytest.raises(SettingError, match=message):
         CliRunner().invoke(app, ["audit", "mock-1", *arguments, *places], catch_exceptions=False)
     assert not (tmp_path / "runs").exists()
+
+
+def test_the_audit_of_several_seeds_is_found_by_each_of_them_without_torch(heedful, tmp_path):
+    """A second call reads what is there; the page is drawn again only where it differs or is missing."""
+    (tmp_path / "my.csv").write_text("\n".join(rows(60)), encoding="utf-8")
+    command = ["audit", "my.csv", *SMALL, *QUICK, "--seeds", "2"]
+    shown = heedful(*command).stdout
+    page = tmp_path / "report" / "report.html"
+    drawn, audits = page.stat().st_mtime_ns, sorted(path.name for path in (tmp_path / "audits").iterdir())
+    assert len(audits) == 3
+    for key in (path.name for path in (tmp_path / "runs").iterdir()):
+        assert heedful("audit", "--model", key[:8], *QUICK).stdout == shown
+    script = "import sys; from heedful.__main__ import main; sys.argv[0] = 'heedful'\ntry: main()\nfinally: "
+    script += "print('torch' in sys.modules)"
+    ended = subprocess.run([sys.executable, "-c", script, *command], capture_output=True, text=True, check=True)
+    assert ended.stdout == f"{shown}False\n"
+    assert page.stat().st_mtime_ns == drawn
+    assert sorted(path.name for path in (tmp_path / "audits").iterdir()) == audits
+    page.write_text("another page")
+    heedful(*command)
+    assert "another page" not in page.read_text(encoding="utf-8")

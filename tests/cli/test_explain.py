@@ -101,7 +101,7 @@ def test_it_begins_with_the_outcome(heedful, audited):
 
 def test_what_is_printed_is_what_python_gives(heedful, audited, root):
     import heedful as package
-    from heedful.report.pooled import audited_model
+    from heedful.report.audits import audited_model
 
     found = audited_model(root / "audits", audited)
     assert found is not None

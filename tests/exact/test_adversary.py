@@ -139,14 +139,14 @@ def test_two_items_that_disagree_leave_only_a_little_way():
     assert sorted(result.attention[0].tolist()) == pytest.approx([1 - share, share])
 
 
-@pytest.mark.parametrize("size", [40.0, 800.0])
-@pytest.mark.parametrize("eps", [0.0, 0.01])
-def test_a_saturated_prediction_is_no_trouble(size, eps):
-    logits = torch.tensor([[[0.0, size], [0.0, size + 1], [0.0, -size]]]).double()
-    weights = torch.tensor([[0.7, 0.2, 0.1]], dtype=torch.float64)
-    result = eps_max_js(weights, logits, torch.ones(1, 3).bool(), eps)
-    # With some freedom the second item alone gives the answer; with none, two items weighed to the same logit do.
-    assert result.js.item() >= (float(js_of_single(weights[0, 1])) - 1e-12 if eps else 0.1)
+def test_a_saturated_prediction_is_no_trouble():
+    for size in (40.0, 800.0):
+        for eps in (0.0, 0.01):
+            logits = torch.tensor([[[0.0, size], [0.0, size + 1], [0.0, -size]]]).double()
+            weights = torch.tensor([[0.7, 0.2, 0.1]], dtype=torch.float64)
+            result = eps_max_js(weights, logits, torch.ones(1, 3).bool(), eps)
+            # With some freedom the second item alone gives the answer; with none, two items of the same logit do.
+            assert result.js.item() >= (float(js_of_single(weights[0, 1])) - 1e-12 if eps else 0.1)
 
 
 @given(any_rows(), st.integers(1, 3), st.sampled_from([0.01, 0.2]))
@@ -170,10 +170,10 @@ def test_of_equally_attended_items_the_first_is_the_top():
     assert without_top(weights, items, 2).tolist() == [[False, True, False, False]]
 
 
-@pytest.mark.parametrize("eps", [-0.1, 1.0, float("nan")])
-def test_an_impossible_eps_is_refused(eps):
-    with pytest.raises(ValueError, match=f"eps must be at least 0 and below 1; it was {eps}. It bounds"):
-        slab(torch.zeros(2), eps)
+def test_an_impossible_eps_is_refused():
+    for eps in (-0.1, 1.0, float("nan")):
+        with pytest.raises(ValueError, match=f"eps must be at least 0 and below 1; it was {eps}. It bounds"):
+            slab(torch.zeros(2), eps)
 
 
 def test_going_without_no_item_is_refused():
@@ -205,3 +205,11 @@ def test_on_the_authors_models_it_is_further_than_their_search_on_every_text(nam
     assert float(result.js.mean()) == pytest.approx(mean, abs=1e-4)
     assert int(prediction_survives_without_top(*texts.linear(), 1, EPS).sum()) == standing
     assert_close(result.js, js_divergence(texts.attention, result.attention))
+
+
+def test_no_answer_stands_where_nothing_is_left():
+    for count in (1, 2):
+        weights, logits = torch.ones(1, count).double() / count, torch.tensor([[[0.0, 2.0]] * count]).double()
+        for eps in (0.01, 0.5, 0.9):
+            stands = prediction_survives_without_top(weights, logits, torch.ones(1, count).bool(), count, eps)
+            assert stands.tolist() == [False]

@@ -69,10 +69,8 @@ def most_by_search(kind: str, direction: np.ndarray, weight: np.ndarray, radius:
     return -solution.fun * scale
 
 
-@pytest.mark.parametrize("kind", SETS)
-@pytest.mark.parametrize("norm", NORMS)
-@settings(max_examples=25)
-@given(rows=any_rows(max_items=6), radius=RADII)
+@settings(max_examples=120)
+@given(rows=any_rows(max_items=6), radius=RADII, kind=st.sampled_from(SETS), norm=st.sampled_from(NORMS))
 def test_it_is_in_its_set(kind, norm, rows, radius):
     direction = rows.item_logits[..., 1] - rows.item_logits[..., 0]
     perturbation = steepest(kind, direction, rows.attention, rows.items, radius, norm)
@@ -85,10 +83,8 @@ def test_it_is_in_its_set(kind, norm, rows, radius):
         assert (rows.attention + perturbation <= 1 + 1e-12).all()
 
 
-@pytest.mark.parametrize("kind", SETS)
-@pytest.mark.parametrize("norm", ["l1", "linf"])
-@settings(max_examples=25)
-@given(rows=any_rows(max_items=6), radius=RADII)
+@settings(max_examples=100)
+@given(rows=any_rows(max_items=6), radius=RADII, kind=st.sampled_from(SETS), norm=st.sampled_from(["l1", "linf"]))
 def test_it_adds_as_much_as_a_linear_program_finds(kind, norm, rows, radius):
     direction = rows.item_logits[..., 1] - rows.item_logits[..., 0]
     perturbation = steepest(kind, direction, rows.attention, rows.items, radius, norm)
@@ -98,9 +94,8 @@ def test_it_adds_as_much_as_a_linear_program_finds(kind, norm, rows, radius):
         assert ours == pytest.approx(program, abs=1e-7)
 
 
-@pytest.mark.parametrize("kind", SETS)
-@settings(max_examples=15)
-@given(rows=any_rows(max_items=5, min_items=2), radius=st.sampled_from([0.05, 0.4, 3.0]))
+@settings(max_examples=50)
+@given(rows=any_rows(max_items=5, min_items=2), radius=st.sampled_from([0.05, 0.4, 3.0]), kind=st.sampled_from(SETS))
 def test_in_a_round_ball_it_adds_as_much_as_a_general_solver_finds(kind, rows, radius):
     direction = rows.item_logits[..., 1] - rows.item_logits[..., 0]
     perturbation = steepest(kind, direction, rows.attention, rows.items, radius, "l2")
@@ -160,10 +155,8 @@ def test_the_projection_is_nearer_than_any_other_point_of_the_simplex(rows, seed
         assert torch.linalg.vector_norm(projected[row, real] - point[row, real]) <= nearest + 1e-12
 
 
-@pytest.mark.parametrize("kind", SETS)
-@pytest.mark.parametrize("norm", NORMS)
-@settings(max_examples=15)
-@given(rows=any_rows())
+@settings(max_examples=80)
+@given(rows=any_rows(), kind=st.sampled_from(SETS), norm=st.sampled_from(NORMS))
 def test_padding_changes_nothing(kind, norm, rows):
     wide = padded(rows)
     perturbations = [
@@ -173,10 +166,10 @@ def test_padding_changes_nothing(kind, norm, rows):
     assert_close(perturbations[1][:, : rows.items.shape[1]], perturbations[0], atol=1e-9, rtol=0)
 
 
-@pytest.mark.parametrize("radius", [-0.1, float("nan")])
-def test_a_negative_radius_is_refused(radius):
-    with pytest.raises(ValueError, match=f"radius must be 0 or more; it was {radius}. It bounds how far"):
-        steepest_free(torch.ones(1, 2), torch.ones(1, 2).bool(), radius, "l2")
+def test_a_negative_radius_is_refused():
+    for radius in (-0.1, float("nan")):
+        with pytest.raises(ValueError, match=f"radius must be 0 or more; it was {radius}. It bounds how far"):
+            steepest_free(torch.ones(1, 2), torch.ones(1, 2).bool(), radius, "l2")
 
 
 def test_a_projection_stays_on_its_device():

@@ -8,7 +8,6 @@ from torch.testing import assert_close
 import heedful.exact.log_space as log_space
 from heedful.exact import (
     erasure,
-    expectation_over_others,
     first_flip,
     first_flips,
     log_weights,
@@ -176,17 +175,3 @@ def test_a_ranking_that_erases_nothing_before_something_is_refused():
     weight = torch.tensor([[0.5, 0.25, 0.25], [0.0, 0.5, 0.5]])
     with pytest.raises(ValueError, match="ranking must name the positions of items before the others; row 1 does not."):
         first_flip(log_weights(weight), torch.zeros(2, 3, 2), ranking, items)
-
-
-@given(any_rows())
-def test_the_expectation_over_others_is_the_mean_over_each_other_item(rows):
-    n = rows.items.sum(-1)
-    chosen = rows.items.int().argmax(-1)
-    values = torch.arange(rows.items.numel()).reshape(rows.items.shape).double() ** 2
-    result = expectation_over_others(values, chosen, rows.items)
-    for row in range(len(n)):
-        others = [float(values[row, t]) for t in range(values.shape[1]) if rows.items[row, t] and t != chosen[row]]
-        if others:
-            assert float(result[row]) == pytest.approx(sum(others) / len(others))
-        else:
-            assert result[row].isnan()

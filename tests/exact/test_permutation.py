@@ -11,7 +11,6 @@ from heedful.exact import (
     draw_permutations,
     expected_permuted_js,
     logits_of_permutations,
-    permutation_moments,
     permuted_logits,
     some_permutation_flips,
     worst_permutation,
@@ -70,19 +69,6 @@ def test_a_hundred_are_drawn_by_default_and_none_is_refused():
         draw_permutations(rows.items, seeded(), 0)
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-@settings(max_examples=25)
-@given(data=st.data())
-def test_the_moments_are_those_over_all_permutations(classes, data: st.DataObject):
-    rows = data.draw(any_rows(classes, max_items=4))
-    result = permutation_moments(*rows.linear())
-    for row, (weight, logits, _, _) in enumerate(rows.texts()):
-        all_logits = every_permutation(weight) @ logits
-        centred = all_logits - all_logits.mean(0)
-        assert_close(result.mean[row], all_logits.mean(0), atol=1e-12, rtol=1e-12)
-        assert_close(result.covariance[row], centred.T @ centred / len(centred), atol=1e-11, rtol=1e-11)
-
-
 @settings(max_examples=25)
 @given(any_rows(max_items=5))
 def test_for_two_classes_no_permutation_is_worse(rows: LinearBatch):
@@ -118,9 +104,8 @@ def test_for_three_classes_it_is_some_permutation_and_no_claim_is_made(rows: Lin
         assert result.tvd[row] <= moved.max() + 1e-12
 
 
-@pytest.mark.parametrize("classes", [2, 3, 5])
-@settings(max_examples=25)
-@given(data=st.data())
+@settings(max_examples=60)
+@given(data=st.data(), classes=st.sampled_from([2, 3, 5]))
 def test_some_permutation_flips_if_one_of_all_does(classes, data: st.DataObject):
     rows = data.draw(lattice_rows(classes, max_items=5))
     result = some_permutation_flips(*rows.linear())
@@ -135,8 +120,6 @@ def test_padding_changes_no_worst_case(rows: LinearBatch):
     result = worst_permutation(*rows.linear()).tvd
     assert_close(worst_permutation(*wide.linear()).tvd, result, atol=1e-13, rtol=0)
     assert torch.equal(some_permutation_flips(*wide.linear()), some_permutation_flips(*rows.linear()))
-    covariance = permutation_moments(*rows.linear()).covariance
-    assert_close(permutation_moments(*wide.linear()).covariance, covariance, atol=1e-12, rtol=1e-12)
 
 
 @needs_golden
@@ -154,3 +137,16 @@ def test_the_expected_divergence_is_the_mean_over_all_permutations(rows: LinearB
     for value, (weight, *_) in zip(result, rows.texts(), strict=True):
         permuted = every_permutation(weight)
         assert_close(value, js_divergence(permuted, weight.expand_as(permuted)).mean(), atol=1e-12, rtol=0)
+
+
+@given(st.lists(st.tuples(st.floats(-3, 3), st.floats(-3, 3), st.floats(-3, 3)), min_size=1, max_size=7))
+def test_no_permutation_of_uniform_weights_flips(logits):
+    weights = torch.full((1, len(logits)), 1 / len(logits), dtype=torch.float64)
+    items = torch.ones(1, len(logits), dtype=torch.bool)
+    assert not some_permutation_flips(weights, torch.tensor([logits], dtype=torch.float64), items).any()
+
+
+def test_no_permutation_of_uniform_weights_flips_an_exact_tie():
+    weights = torch.full((1, 2), 0.5, dtype=torch.float64)
+    tie = torch.tensor([[[0.0, 1.0], [1.0, 0.0]]], dtype=torch.float64)
+    assert not some_permutation_flips(weights, tie, torch.ones(1, 2, dtype=torch.bool)).any()

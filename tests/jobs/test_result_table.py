@@ -5,7 +5,7 @@ import pytest
 from heedful.jobs.planning import audit_of, unique_runs
 from heedful.jobs.result_table import (
     VERDICT_COLUMNS,
-    expected_seconds,
+    Durations,
     finished_verdict,
     result_table,
     verdict_columns,
@@ -101,6 +101,6 @@ def test_the_estimate_goes_by_runs_that_differ_in_the_seed_alone_then_by_data_an
     first, second = runs.values()
     (described,) = store.listing()[0].values()
     slow = described.model_copy(update={"run": update_settings(second, {"seed": 5}), "seconds": 60.0})
-    assert expected_seconds(second, [described, slow]) == 60.0
-    assert expected_seconds(second, [described]) == described.seconds
-    assert expected_seconds(update_settings(first, {"data.source": "x"}), [slow]) is None
+    assert Durations([described, slow]).of(second) == 60.0
+    assert Durations([described]).of(second) == described.seconds
+    assert Durations([slow]).of(update_settings(first, {"data.source": "x"})) is None

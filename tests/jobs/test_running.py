@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 from collections import deque
-from concurrent.futures import BrokenExecutor, Future
+from concurrent.futures import BrokenExecutor, Future, wait
 from contextlib import suppress
 
 import polars as pl
@@ -31,6 +31,7 @@ from support.cluster import ENVIRONMENT, FILE, GRID, SMALL, cluster, start, stor
 from support.waiting import PATIENCE, wait_until
 
 QUICK = {**SMALL, "training": {"epochs": 1}}
+ENDLESS = {"epochs": 100_000, "patience": 0}
 
 
 class Scripted:
@@ -262,39 +263,37 @@ def trainings(client: Client) -> int:
 
 
 @pytest.mark.cluster
-def test_what_nobody_waits_for_is_given_up(tmp_path, two_workers):
+def test_what_nobody_waits_for_is_given_up(tmp_path, two_workers, monkeypatch):
     """A client stopped in the middle of endless runs leaves workers that are free again."""
     store = Store(tmp_path)
     with Client(two_workers.address, set_as_default=False) as client:
         client.wait_for_workers(2)
 
-        def stop(status, key, error):
-            if status.left == 2 and status.done == 1:
-                wait_until(lambda: trainings(client) == 2, "two runs in training")
-                raise KeyboardInterrupt
+        def stop(*under_way, **how):
+            wait_until(lambda: trainings(client) == 2, "two runs in training")
+            raise KeyboardInterrupt
 
-        endless = {**SMALL, "training": {"epochs": 100_000, "patience": 0}, "grid": {"seed": [0, 1]}}
-        plan = plan_sweep([*expand_grid(endless), *expand_grid(QUICK)], None, store)
+        monkeypatch.setattr(running, "wait", stop)
         with pytest.raises(KeyboardInterrupt):
-            carry_out(plan, store, scheduler=two_workers.address, report=stop)
+            swept({**SMALL, "training": ENDLESS, "grid": {"seed": [0, 1]}}, store, two_workers)
         wait_until(lambda: trainings(client) == 0, "both runs given up")
-    assert swept({**QUICK, "grid": {"seed": [0, 1]}}, store, two_workers)[1] == {}
-    assert len(stored(tmp_path)) == 2
+    monkeypatch.undo()
+    plan, errors = swept({**QUICK, "grid": {"seed": [0, 1]}}, store, two_workers)
+    assert errors == {} and stored(tmp_path) == sorted(plan.runs)
 
 
 @pytest.mark.cluster
-def test_a_lost_scheduler_is_one_clear_error(tmp_path):
+def test_a_lost_scheduler_is_one_clear_error(tmp_path, monkeypatch):
     store = Store(tmp_path / "runs")
-    with (
-        cluster(tmp_path / "scratch", 0) as made,
-        pytest.raises(HeedfulError, match="connection to the scheduler was lost with 1 runs left"),
-    ):
-        swept(
-            {**SMALL, "training": {"epochs": 100_000}},
-            store,
-            made,
-            lambda status, key, error: made.scheduler.kill(),
-        )
+    with cluster(tmp_path / "scratch", 0) as made:
+
+        def lose(*under_way, **how):
+            made.scheduler.kill()
+            return wait(*under_way, **how)
+
+        monkeypatch.setattr(running, "wait", lose)
+        with pytest.raises(HeedfulError, match="connection to the scheduler was lost with 1 runs left"):
+            swept({**SMALL, "training": ENDLESS}, store, made)
     assert not store.folder.exists()
 
 

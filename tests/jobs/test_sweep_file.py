@@ -5,9 +5,8 @@ import time
 import pytest
 
 from heedful.errors import DataError, SettingError, StoreError
-from heedful.jobs import sweep_file
 from heedful.jobs.planning import RunWithBase, resolve, unique_runs
-from heedful.jobs.sweep_file import audit_settings, expand_grid, read_grid, read_sweep
+from heedful.jobs.sweep_file import audit_settings, expand_grid, read_sweep
 from heedful.jobs.work import ensure, load_data
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, key_of
 from heedful.settings.validation import update_settings
@@ -28,7 +27,7 @@ def test_a_grid_is_every_combination_in_the_order_of_the_file(tmp_path):
         training.epochs = [3, 1, 2]
         """
     )
-    runs = [choice.run for choice in read_grid(file)]
+    runs = [choice.run for choice in read_sweep(file).runs]
     assert [(r.network.encoder, r.training.epochs) for r in runs] == [
         ("cnn", 3),
         ("cnn", 1),
@@ -120,9 +119,9 @@ def test_an_error_names_the_file(tmp_path, content):
     file = tmp_path / "study.toml"
     file.write_text(content)
     with pytest.raises(SettingError, match=r"study\.toml"):
-        read_grid(file)
+        read_sweep(file)
     with pytest.raises(SettingError, match=r"nowhere\.toml"):
-        read_grid(tmp_path / "nowhere.toml")
+        read_sweep(tmp_path / "nowhere.toml")
 
 
 def test_a_run_that_needs_a_base_is_preceded_by_it_and_a_shared_base_is_there_once(tmp_path):
@@ -185,7 +184,8 @@ def test_resolved_runs_stay_in_order_with_their_bases():
 
 def test_a_data_set_is_read_once_for_all_runs(monkeypatch):
     reads = []
-    monkeypatch.setattr(sweep_file, "load_data", lambda run: reads.append(run) or load_data(run))
+    monkeypatch.setattr("heedful.jobs.planning.known_fingerprint", lambda digest: None)
+    monkeypatch.setattr("heedful.jobs.work.load_data", lambda run: reads.append(run) or load_data(run))
     run = Run(data=DataSettings(**SMALL))
     resolve([update_settings(run, {"seed": seed}) for seed in range(5)])
     assert len(reads) == 1
@@ -267,7 +267,7 @@ def test_a_file_says_how_its_runs_are_audited(tmp_path):
     file = tmp_path / "study.toml"
     file.write_text("seed = 3\n[audit]\nexamples = 7\n[audit.permutation]\ncount = 5\n")
     asked = read_sweep(file)
-    assert [each.run.seed for each in asked.runs] == [3] == [each.run.seed for each in read_grid(file)]
+    assert [each.run.seed for each in asked.runs] == [3]
     assert asked.audit == AuditSettings(examples=7, options={"permutation": {"count": 5}})
     file.write_text("seed = 3")
     assert read_sweep(file).audit is None

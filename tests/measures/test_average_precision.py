@@ -15,7 +15,6 @@ from heedful.measures.average_precision import (
     average_precision,
     best_token_f1,
     eraser_auprc,
-    eraser_average_precision,
     expected_eraser_auprc,
     token_f1,
     top_k_probabilities,
@@ -24,7 +23,7 @@ from heedful.measures.ranking import ties_within
 from support.marked import golden_posts, marked_scores, needs_golden_posts, orders_of, rows_of, subsets_of
 from support.strategies import padded
 
-MEASURES = [average_precision, auroc, eraser_auprc, eraser_average_precision]
+MEASURES = [average_precision, auroc, eraser_auprc]
 ALL_ORDERS_OF = 5
 """Items of which all orders are listed."""
 
@@ -67,7 +66,6 @@ def test_without_ties_average_precision_is_scikit_learns(drawn):
     scores, marks, mask = drawn
     distinct = scores + 1e4 * torch.arange(scores.shape[1])
     actual = average_precision(distinct, marks, mask)
-    close(eraser_average_precision(distinct, marks, mask), actual)
     for value, (values, flags) in zip(actual, rows_of(distinct, marks, mask), strict=True):
         if any(flags) and not all(flags):
             close(value, average_precision_score(flags, values))
@@ -76,18 +74,17 @@ def test_without_ties_average_precision_is_scikit_learns(drawn):
 @given(marked_scores())
 def test_erasers_variants_and_auroc_are_scikit_learns(drawn):
     scores, marks, mask = drawn
-    parts = [measure(scores, marks, mask) for measure in (eraser_auprc, eraser_average_precision, auroc)]
+    parts = [measure(scores, marks, mask) for measure in (eraser_auprc, auroc)]
     for row, (values, flags) in enumerate(rows_of(scores, marks, mask)):
-        area, precision, separation = (part[row] for part in parts)
+        area, separation = (part[row] for part in parts)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that nothing is marked
             curve = precision_recall_curve(flags, values)
         close(area, auc(curve[1], curve[0]))
         if any(flags) and not all(flags):
-            close(precision, average_precision_score(flags, values))
             close(separation, roc_auc_score(flags, values))
         else:
-            assert precision.isnan() and separation.isnan()
+            assert separation.isnan()
 
 
 @given(marked_scores(), st.integers(1, 12))
@@ -132,7 +129,7 @@ def test_the_best_token_f1_is_the_best_of_all_sets_and_the_marks_reach_it(drawn,
 @given(marked_scores())
 def test_the_marks_themselves_are_best_and_nothing_passes_them(drawn):
     scores, marks, mask = drawn
-    for measure in (average_precision, auroc, eraser_average_precision):
+    for measure in (average_precision, auroc):
         own = measure(marks.double(), marks, mask)
         close(own[~own.isnan()], torch.ones_like(own[~own.isnan()]))
         assert not (measure(scores, marks, mask) > 1 + 1e-12).any()
@@ -208,8 +205,8 @@ def test_the_published_models_scores_are_what_erasers_script_printed():
     soft, hard = official["token_soft_metrics"], official["token_prf"]["instance_macro"]
     assert eraser_auprc(scores, marks, mask).mean().item() == pytest.approx(soft["auprc"], abs=1e-3)
     assert auroc(scores, marks, mask).nanmean().item() == pytest.approx(soft["roc_auc_score"], abs=1e-3)
-    for measure in (average_precision, eraser_average_precision):
-        assert measure(scores, marks, mask).nanmean().item() == pytest.approx(soft["average_precision"], abs=1e-3)
+    precision = average_precision(scores, marks, mask).nanmean().item()
+    assert precision == pytest.approx(soft["average_precision"], abs=1e-3)
     assert token_f1(chosen, marks, mask).mean().item() == pytest.approx(hard["f1"], abs=1e-3)
     close(token_f1(top_k_probabilities(scores, mask, 5), marks, mask), token_f1(chosen, marks, mask))
 

@@ -2,14 +2,14 @@
 
 import polars as pl
 import pytest
-from distributed import Client
 
 from heedful.auditing.audit import audit
 from heedful.cli.reproduce import names_by_key
 from heedful.jobs.planning import RunWithBase, adversary_of
+from heedful.jobs.running import carry_out
 from heedful.jobs.work import ensure, load_data
 from heedful.papers.claim_rule import estimate
-from heedful.papers.pipeline import Prepared, PreparedRun, do_study, gather, prepare_study, shown_words
+from heedful.papers.pipeline import Prepared, PreparedRun, gather, plan_study, prepare_study, shown_words
 from heedful.papers.reproduction import Adversary, Study, StudyRun
 from heedful.papers.study_pages import RAN, summarize, write_study
 from heedful.report.audits import read_audit
@@ -69,11 +69,10 @@ def prepared():
 @pytest.fixture(scope="module")
 def done(prepared, tmp_path_factory):
     folder = tmp_path_factory.mktemp("study")
-    store, audits = Store(folder / "runs"), folder / "audits"
-    with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0") as client:
-        errors = do_study(prepared, store, audits, client)
-        again: list[str | None] = []
-        do_study(prepared, store, audits, client, report=lambda status, key, error: again.append(key))
+    store, audits = Store(folder / "runs", folder / "audits"), folder / "audits"
+    errors = carry_out(plan_study(prepared), store, workers=1)
+    again: list[str | None] = []
+    carry_out(plan_study(prepared), store, workers=1, report=lambda status, key, error: again.append(key))
     return store, audits, errors, again
 
 

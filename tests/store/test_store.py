@@ -16,7 +16,7 @@ from heedful.errors import SettingError, StoreError
 from heedful.settings import key_of
 from heedful.settings.validation import update_settings
 from heedful.store.folders import write_checksums
-from heedful.store.store import AUDIT_FILES, Store, audit_defect, audit_refusal, audited_run, find_audit
+from heedful.store.store import AUDIT_FILES, Store, audit_defect, audit_refusal, audited_runs, find_audit
 from heedful.training.loop import train
 from support.runs import changed, toy
 from support.synthetic_audit import make_audit
@@ -431,9 +431,9 @@ def test_a_run_whose_audits_are_all_broken_is_refused_with_a_cure(folder):
 
 def test_a_run_is_known_from_either_file(folder):
     place = folder / "2222000000000000"
-    assert audited_run(place) == SECOND
+    assert audited_runs(place) == (SECOND,)
     (place / "verdict.json").unlink()
-    assert audited_run(place) == SECOND
+    assert audited_runs(place) == (SECOND,)
     (place / "audit.json").write_text("[1]")
-    assert audited_run(place) is None
+    assert audited_runs(place) == ()
     assert "then `heedful audit` again" in str(audit_refusal(place, "lost"))

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from heedful.exact.corner_search import changes
 from heedful.exact.hull_programs import Programs, moved, programs_of
+from heedful.exact.several_classes import changes
 from support.exact_strategies import random_rows
 
 

@@ -128,7 +128,6 @@ def measure(draw, words, label, attention, scores, gradient):
     stands = rest.min() <= np.log((p + 0.01) / max(1e-9, 0.99 - p)) and rest.max() >= attention @ scores - 0.05
     values["adversarial_attention"] = {
         "js": value,
-        "js_upper": value,
         "cap": js(attention, np.eye(size)[attention.argmin()]),
         "js_search": value * draw.uniform(0.6, 0.95),
         "without_top_1": float(stands),

@@ -33,7 +33,6 @@ KINDS = {
     "adversarial_attention.js": "same answer",
     "adversarial_attention.cap": "any answer (cap)",
     "adversarial_attention.js_search": "same answer, found by search",
-    "adversarial_attention.js_upper": "same answer, at most",
 }
 
 
@@ -65,8 +64,6 @@ def adversarial_attention(texts: Texts) -> Figure | None:
     if not texts.has("adversarial_attention.js"):
         return None
     shown = {column: name for column, name in KINDS.items() if texts.has(column)}
-    if "adversarial_attention.js_upper" in shown and not _is_bracketed(texts):
-        del shown["adversarial_attention.js_upper"]
     values = pl.concat([texts.values(column).with_columns(kind=pl.lit(name)) for column, name in shown.items()])
     drawn = values["value"].to_list()
     low, high = axis_ends(drawn, (0.0, 0.7))
@@ -80,7 +77,8 @@ def adversarial_attention(texts: Texts) -> Figure | None:
         title="The most different attention",
         caption=(
             "How far attention can move from the model's own without changing the answer; 0 is not at all, "
-            f"ln 2 = {math.log(2):.3f}{dashed} is all weight on other words. The cap is how far it could move at all."
+            f"ln 2 = {math.log(2):.3f}{dashed} is all weight on other words. The cap is how far it could move at all. "
+            "With three classes or more, or a head that is not linear, attention can move at least so far."
             + texts.left_out("adversarial_attention.js")
         ),
         source="Jain & Wallace 2019, Figure 7",
@@ -121,12 +119,6 @@ def boxes_by_largest(summary: pl.DataFrame, texts: Texts, column: str, measure: 
     rows = ("quarter", present(summary), "largest weight")
     chart = panels(boxes(summary, rows, ("class", texts.classes), *measure), texts)
     return drawn_or_said(chart, texts.values(column)["value"].to_list(), measure[0], texts.noun, whisker_ends(summary))
-
-
-def _is_bracketed(texts: Texts) -> bool:
-    """Whether the divergence is known between two bounds only, as with three classes or more."""
-    gap = texts.frame["adversarial_attention.js_upper"] - texts.frame["adversarial_attention.js"]
-    return bool((gap > 1e-9).any())
 
 
 def by_largest(texts: Texts, column: str) -> pl.DataFrame:

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from heedful.battery.uniform import uniform
-from heedful.exact import draw_permutations, eps_max_js, eps_max_js_bracket, worst_permutation
+from heedful.exact import draw_permutations, eps_max_js, eps_max_js_bound, worst_permutation
 from heedful.report.explanations import explain
 
 # The most different attention with the same answer, as `heedful.explain` has it.
@@ -33,11 +33,11 @@ def test_it_is_that_of_the_explanation(each, act):
     assert f"{100 * explained.share:.0f} % of the maximum" in answer["sentence"]
 
 
-def test_three_classes_are_bracketed(model, act):
+def test_three_classes_have_a_lower_bound(model, act):
     case = model("three")
     evidence, answer = case.evidence(), act(case, "other_attention")
-    bracket = eps_max_js_bracket(evidence.attention, evidence.item_logits, evidence.items, 0.01)
-    assert answer["solver"] == "bound" and answer["jsd"] == pytest.approx(float(bracket.lower), abs=1e-9)
+    witness = eps_max_js_bound(evidence.attention, evidence.item_logits, evidence.items, 0.01)
+    assert answer["solver"] == "bound" and answer["jsd"] == pytest.approx(float(witness.js), abs=1e-9)
     assert "more different still" in answer["sentence"]
 
 
