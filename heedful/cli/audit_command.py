@@ -74,7 +74,7 @@ class AuditOptions(
     _HowToAudit,
     command_options.TrainingOptions,
     command_options.SiteOptions,
-    command_options.SourceOptions,
+    command_options.ColumnOptions,
 ):
     """The options of `heedful audit`."""
 

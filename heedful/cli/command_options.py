@@ -110,14 +110,20 @@ def parameters_of(kind: type) -> list[inspect.Parameter]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SourceOptions:
-    """Which data, and which of its columns."""
+class ColumnOptions:
+    """Which columns of the data."""
 
-    data: Source
     text: Text = None
     label: Label = None
     query: Query = None
     rationale: Rationale = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceOptions(ColumnOptions):
+    """Which data, and which of its columns."""
+
+    data: Source
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -85,16 +85,13 @@ def output() -> Output:
 def with_output(command: Callable[..., Any]) -> Callable[..., Any]:
     """The command with `--json` and `--quiet`; of a parameter that is a dataclass, each field is an option."""
     own = inspect.signature(command).parameters
-    kinds = {name: each.annotation for name, each in own.items() if is_dataclass(each.annotation)}
+    kinds: dict[str, Any] = {name: each.annotation for name, each in own.items() if is_dataclass(each.annotation)}
 
     @wraps(command)
     def run(**given: Any) -> None:
-        printed, *options = (
-            kind(**{each.name: given.pop(each.name) for each in fields(kind)}) for kind in (Output, *kinds.values())
-        )
-        token = _running.set(printed)
+        token = _running.set(_taken(Output, given))
         try:
-            command(**dict(zip(kinds, options, strict=True)), **given)
+            command(**{name: _taken(kind, given) for name, kind in kinds.items()}, **given)
             sys.stdout.flush()
         except BrokenPipeError:  # `| head` has seen enough
             _close_stdout()
@@ -114,6 +111,11 @@ def with_output(command: Callable[..., Any]) -> Callable[..., Any]:
     run.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportAttributeAccessIssue]
     run.__annotations__ = {each.name: each.annotation for each in parameters}
     return run
+
+
+def _taken(kind: Any, given: dict[str, Any]) -> Any:
+    """Options made of what is given for them, which is taken out."""
+    return kind(**{each.name: given.pop(each.name) for each in fields(kind)})
 
 
 def _close_stdout() -> None:

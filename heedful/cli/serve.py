@@ -62,7 +62,7 @@ def serve(options: ServeOptions) -> None:
         ids = [model.info.id for model in served]
         printed.end({"address": address, "port": chosen, "token": token, "models": ids}, result=address)
         sys.stdout.flush()
-        if opens:
+        if options.opens:
             import webbrowser
 
             webbrowser.open(address)
