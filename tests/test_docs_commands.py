@@ -14,7 +14,7 @@ from heedful.cli import app
 from test_docs import ALL_PAGES, COMMAND, commands, fenced, path_of
 
 NOT_RUN = {
-    r"data fetch \w|hub:|hf:OWNER": "needs the network; tests/data/fetching has a server of its own",
+    r"data fetch \w|hub:|hf:OWNER": "needs the network; tests/data/test_fetch.py has a server of its own",
     r"^heedful serve": "does not end; tests/test_cli_serve.py starts and stops it",
     r"--scheduler|sweep (?!.*--dry-run)": "starts processes; tests/test_cli_sweep.py",
     r"--deep|--seeds|improve|calibrate": "trains several models; tests/test_cli.py, tests/improving, tests/studies",

@@ -1,13 +1,13 @@
 """Data sets by name: built in, kept under HEEDFUL_DATA, the user's own files, or in Hugging Face's format."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from heedful.data.fetching import RECIPES
 from heedful.data.labeled_texts import LabeledTexts, to_dataset, unlabeled_dataset
-from heedful.data.sources import eraser, files, hatexplain_posts, hub, mock, named, planted, reviews
-from heedful.data.sources.named import named_sets
+from heedful.data.public_sets import PUBLIC_SETS
+from heedful.data.sources import eraser, files, hatexplain_posts, hub, mock, planted, reviews
 from heedful.data.sources.records import SUFFIXES, suffix_of
 from heedful.errors import DataError, SettingError, lookup
 from heedful.settings import DataSettings, TextSettings
@@ -82,14 +82,31 @@ def labelled_texts(data: DataSettings, text: TextSettings) -> LabeledTexts:
         if path.exists() or suffix_of(path) in SUFFIXES or len(path.parts) > 1:
             return _published(path)(data)
     problem = data_folder_problem()
-    if data.source in RECIPES and data.source not in known:
+    if data.source in PUBLIC_SETS and data.source not in known:
         where = f": {problem}" if problem else f" ({data_path()})"
         raise DataError(f"{data.source} is not in the data folder{where}. Get it: heedful data fetch {data.source}")
     entry = lookup(f"data set (there is no such file{f', and {problem}' if problem else ''})", data.source, known)
     if not isinstance(entry, BuiltIn):
-        return named.load(data)
+        return files.load_folder(data_path() / data.source, data)
     _check_built_in(data)
     return entry.load(data, text)
+
+
+def named_sets() -> dict[str, str]:
+    """The data sets in the data folder, each with a line on what it is; none where there is no such folder."""
+    try:
+        folders = [] if data_folder_problem() else sorted(data_path().iterdir())
+    except OSError:
+        folders = []
+    return {folder.name: _description(folder / "meta.json") for folder in folders if files.has_set(folder)}
+
+
+def _description(meta: Path) -> str:
+    try:
+        content = json.loads(meta.read_text(encoding="utf-8"))
+        return f"{content['name']}: {content['task']}"
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return ""  # meta.json is optional
 
 
 def _published(path: Path) -> Callable[[DataSettings], LabeledTexts]:

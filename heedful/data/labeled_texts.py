@@ -3,15 +3,14 @@
 import hashlib
 import json
 import re
-from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, chain, combinations
+from itertools import chain, combinations
 from sys import intern
 from typing import get_args
 
-from heedful.data.rationales import marked_tokens
+from heedful.data.rationales import characters_of, marked_tokens
 from heedful.data.sampling import seeded_generator, stratified_order
 from heedful.data.sentences import sentence_starts
 from heedful.data.tokenizer import Span, WordTokenizer
@@ -199,23 +198,6 @@ def fingerprint_of(source: LabeledTexts, labels: Sequence[str]) -> str:
     return digest.hexdigest()
 
 
-def rationale_positions(text: str, rationale: Iterable[Span], spans: Sequence[Span]) -> tuple[int, ...]:
-    """The tokens, given by their character spans, that share a character with a span over `text.split(" ")`.
-
-    >>> rationale_positions("it isn't bad", [(1, 2)], [(0, 2), (3, 6), (6, 7), (7, 8), (9, 12)])
-    (1, 2, 3)
-    """
-    words = text.split(" ")
-    begins = list(accumulate((len(word) + 1 for word in words), initial=0))
-    token_starts, token_ends = [start for start, _ in spans], [end for _, end in spans]
-    positions: set[int] = set()
-    for first, last in rationale:
-        if first < last:
-            end = begins[last - 1] + len(words[last - 1])
-            positions |= {*range(bisect_right(token_ends, begins[first]), bisect_left(token_starts, end))}
-    return tuple(sorted(positions))
-
-
 def _with_labels(source: LabeledTexts, wanted: Sequence[str]) -> LabeledTexts:
     if not wanted:
         return source
@@ -304,7 +286,7 @@ class _Reader:
             return tuple(sorted({*chain.from_iterable(annotators)})), annotators
         if labelled.rationale is None:
             return None, ()
-        positions = rationale_positions(labelled.text, labelled.rationale, spans)
+        positions = marked_tokens(characters_of(labelled.text, labelled.rationale), spans)
         return positions, (positions,) if self.by_people else ()
 
     def _reason_to_drop(self, length: int, query_length: int) -> str:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import ceil
 from statistics import median
 from typing import Any
@@ -26,16 +26,14 @@ class SplitSummary:
 
     Args:
         labels: how many texts each label has, in the order of the labels.
-        median, high, longest: words in a text: half of the texts have no more, 95 % have no more, none has more.
+        words: in a text: half of the texts have no more ("median"), 95 % have no more, none has more ("longest").
         repeated: texts that say what an earlier text of the split says.
         also_in: texts that are in an earlier split, too.
     """
 
     texts: int
     labels: Mapping[str, int]
-    median: float
-    high: int
-    longest: int
+    words: Mapping[str, float]
     repeated: int
     also_in: Mapping[Split, int]
 
@@ -60,16 +58,7 @@ class Summary:
             "task": self.dataset.task,
             "fingerprint": self.dataset.fingerprint,
             "labels": list(self.dataset.labels),
-            "splits": {
-                name: {
-                    "texts": split.texts,
-                    "labels": dict(split.labels),
-                    "words": {"median": split.median, "95 %": split.high, "longest": split.longest},
-                    "repeated": split.repeated,
-                    "also_in": dict(split.also_in),
-                }
-                for name, split in self.splits.items()
-            },
+            "splits": {name: asdict(split) for name, split in self.splits.items()},
             "texts_with_two_labels": self.conflicting,
             "dropped": [{"count": lost.count, "what": lost.what, "from": lost.where} for lost in self.dropped],
             "notes": list(self.dataset.notes),
@@ -93,12 +82,11 @@ def summarize(source: LabeledTexts, data: DataSettings, text: TextSettings) -> S
 def _summarize_split(examples: Sequence[Example], labels: Sequence[str], also_in: Mapping[Split, int]) -> SplitSummary:
     counts = Counter(example.label for example in examples)
     lengths = sorted(len(example.tokens) for example in examples)
+    high = lengths[ceil(0.95 * len(lengths)) - 1]
     return SplitSummary(
         texts=len(examples),
         labels={label: counts[number] for number, label in enumerate(labels)},
-        median=float(median(lengths)),
-        high=lengths[ceil(0.95 * len(lengths)) - 1],
-        longest=lengths[-1],
+        words={"median": float(median(lengths)), "95 %": high, "longest": lengths[-1]},
         repeated=count_repeated(examples),
         also_in=also_in,
     )

@@ -6,9 +6,8 @@ the run must have known the content. To read something else, name it: `heedful a
 
 from pathlib import Path
 
-from heedful.data import DATASETS
+from heedful.data import DATASETS, named_sets
 from heedful.data.sources.hub import PREFIX
-from heedful.data.sources.named import named_sets
 from heedful.settings import Run
 
 OTHER_DATA = "To read other data, give DATA."

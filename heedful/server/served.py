@@ -14,9 +14,8 @@ import torch
 
 from heedful.auditing.explain import described_model
 from heedful.auditing.guidance import guidance_of, settings_of
-from heedful.data import DATASETS
+from heedful.data import DATASETS, named_sets
 from heedful.data import load as load_dataset
-from heedful.data.sources.named import named_sets
 from heedful.errors import HeedfulError, SettingError, StoreError
 from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.report.audits import AuditFiles, audited_model

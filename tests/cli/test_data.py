@@ -1,5 +1,6 @@
 """`heedful data`: what its commands print, for people and for scripts."""
 
+import hashlib
 import json
 import sys
 
@@ -7,8 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from heedful.cli import app, run_command
-from heedful.data.fetching import RECIPES
-from heedful.data.fetching.recipe import Recipe
+from heedful.data.public_sets import PUBLIC_SETS, PublicFile, PublicSet
 from support.file_server import FileServer, serve
 
 runner = CliRunner()
@@ -159,11 +159,9 @@ def server(tmp_path, monkeypatch):
     monkeypatch.setenv("no_proxy", "*")
     content = "".join(f"text {n}\n" for n in range(10)).encode()
     with serve(FileServer({"/letters.txt": content})) as running:
-        files = {"all": f"{running.address}/letters.txt"}
-        recipe = Recipe(
-            "Letters", "binary", files, read_lines, labels=("zero", "one"), terms="free", remark="it is small"
-        )
-        monkeypatch.setitem(RECIPES, "letters", recipe)
+        files = {"all": PublicFile(f"{running.address}/letters.txt", hashlib.sha256(content).hexdigest())}
+        described = {"labels": ("zero", "one"), "terms": "free", "remark": "it is small"}
+        monkeypatch.setitem(PUBLIC_SETS, "letters", PublicSet("Letters", "binary", files, read_lines, **described))
         yield running
 
 
@@ -185,7 +183,7 @@ def test_fetch_lists_what_there_is(server):
     assert max(map(len, lines)) <= 80
     assert [line.split()[0] for line in lines if "Letters" in line and line.rstrip().endswith("yes")] == ["letters"]
     listed = json.loads(heedful("data", "fetch", "--json").stdout)["sets"]
-    assert [entry["name"] for entry in listed] == list(RECIPES)
+    assert [entry["name"] for entry in listed] == list(PUBLIC_SETS)
 
 
 def test_fetch_without_a_network_is_one_line(server, tmp_path, monkeypatch, capsys):

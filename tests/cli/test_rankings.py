@@ -30,7 +30,7 @@ def folder(tmp_path_factory):
         writer.writerow(["id", "text", "label", "why"])
         for n in range(150):
             word, label = (("poor", "bad"), ("fine", "good"))[n % 2]
-            writer.writerow([f"t{n}", f"a {word} film number {n % 7} of all", label, word])
+            writer.writerow([f"t{n}", f"a {word} film number {n % 7} of all", label, "[1]"])
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
         key = json.loads(invoke("train", "marked.csv", "--rationale", "why", *SMALL, "--json").stdout)["key"]
@@ -58,7 +58,7 @@ def write_scores(name, ids, score=lambda place: float(place == 1)):
 
 def test_the_section_is_in_terminal_json_and_page(key):
     output = " ".join(invoke("audit", "--model", key, *QUICK, "--details").output.split())
-    assert "marks are column 'why', read as excerpts of the text" in output
+    assert "marks are column 'why', read as the numbers of words" in output
     assert "Does attention point where people would?" in output
     assert "Plausible: agreement with rationales" in output and "no evidence of how the model decides" in output
     verdict = json.loads(Path("report/verdict.json").read_text(encoding="utf-8"))

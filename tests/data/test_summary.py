@@ -17,8 +17,8 @@ def summary(**changes):
 
 def test_lengths_are_counted_in_words():
     train = summary().splits["train"]
-    assert (train.texts, train.median, train.high, train.longest) == (40, 20.5, 38, 40)
-    assert summary(max_tokens=10).splits["train"].longest == 10
+    assert (train.texts, train.words) == (40, {"median": 20.5, "95 %": 38, "longest": 40})
+    assert summary(max_tokens=10).splits["train"].words["longest"] == 10
 
 
 def test_labels_are_counted_split_by_split():

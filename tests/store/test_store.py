@@ -191,7 +191,7 @@ DAMAGES = {
     "wider head": (wider_head, r"head.linear.bias must be float32 of shape \[1\]; it is float32 of shape \[2\]"),
     "half precision": (half_precision, "must be float32 .*it is float16"),
     "tokenizer": (foreign_tokenizer, "tokenizer.json"),
-    "equal ids": (equal_ids, "tokenizer.json must give each word an id of its own"),
+    "equal ids": (equal_ids, "tokenizer.json must number its words"),
     "history": (spoil_history, "history.parquet cannot be read"),
     "cut history": (cut_history, "history.parquet is cut off"),
     "other history": (other_history, "history.parquet must have the columns epoch, split"),

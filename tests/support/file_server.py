@@ -1,6 +1,5 @@
-"""A web server on loopback that can break off, forget ranges, and change its files."""
+"""A web server on loopback that can break off."""
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,16 +14,12 @@ class FileServer:
     Args:
         files: content by path.
         cut_after: break the connection off after so many bytes of an answer.
-        knows_ranges: whether a part of a file can be asked for.
-        tags: the ETag of each path; empty for none.
-        asked: the path and the Range of each request.
+        asked: the path of each request.
     """
 
     files: dict[str, bytes]
     cut_after: int | None = None
-    knows_ranges: bool = True
-    tags: dict[str, str] = field(default_factory=dict)
-    asked: list[tuple[str, str | None]] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
     address: str = ""
 
 
@@ -34,30 +29,16 @@ def serve(server: FileServer) -> Iterator[FileServer]:
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            wanted = self.headers.get("Range")
-            server.asked.append((self.path, wanted))
+            server.asked.append(self.path)
             content = server.files.get(self.path)
             if content is None:
                 self.send_error(404)
                 return
-            tag, start = server.tags.get(self.path, ""), 0
-            is_same = self.headers.get("If-Range", tag) == tag
-            if wanted and server.knows_ranges and is_same:
-                start = int(re.fullmatch(r"bytes=(\d+)-", wanted)[1])
-                if start >= len(content):
-                    self.send_error(416)
-                    return
-                self.send_response(206)
-                self.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
-            else:
-                self.send_response(200)
-            if tag:
-                self.send_header("ETag", tag)
-            self.send_header("Content-Length", str(len(content) - start))
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
             self.end_headers()
-            self.wfile.write(content[start:][: server.cut_after])
-            if server.cut_after is not None:
-                self.close_connection = True
+            self.wfile.write(content[: server.cut_after])
+            self.close_connection = server.cut_after is not None
 
         def log_message(self, *_: object) -> None:
             pass

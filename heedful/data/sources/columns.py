@@ -3,12 +3,11 @@
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from heedful.data.labeled_texts import LabeledText
 from heedful.data.sources.records import Record, RecordFile
-from heedful.data.tokenizer import Span
 from heedful.errors import DataError, SettingError
 from heedful.settings import DataSettings
 from heedful.types import Task
@@ -32,17 +31,17 @@ class ColumnRoles:
     text: str
     label: str
     query: str | None
-    rationale: str | None
     task: Task
+    rationales: tuple[str, ...] = ()
 
 
 def choose_columns(file: RecordFile, data: DataSettings) -> ColumnRoles:
     """The columns that the settings name, and good guesses for the others.
 
-    A rationale refers to the default text column, so it is ignored where another column is the text.
+    A column `rationale` refers to the default text column, so it is not guessed where another column is the text.
 
     >>> choose_columns(RecordFile("a.csv", ("Review", "stars"), [], []), DataSettings())
-    ColumnRoles(text='Review', label='stars', query=None, rationale=None, task='classification')
+    ColumnRoles(text='Review', label='stars', query=None, task='classification', rationales=())
     """
     _check_named(file, data)
     text, label = _guess(file, data.text, data.label, data.query)
@@ -53,9 +52,11 @@ def choose_columns(file: RecordFile, data: DataSettings) -> ColumnRoles:
             f"{list_columns(file.columns)} (The first line must be the header.)"
         )
     query, task = _query(file, data, (text, label))
+    if data.rationale is not None:
+        return ColumnRoles(text, label, query, task, _named_rationales(file, data.rationale, (text, label, query)))
     is_usual = usual_columns(file)[0] in (text, None)
     has_rationale = is_usual and RATIONALE in file.columns and RATIONALE not in (text, label, query)
-    return ColumnRoles(text, label, query, RATIONALE if has_rationale else None, task)
+    return ColumnRoles(text, label, query, task, (RATIONALE,) if has_rationale else ())
 
 
 def unlabeled_columns(file: RecordFile, data: DataSettings) -> ColumnRoles | None:
@@ -66,13 +67,12 @@ def unlabeled_columns(file: RecordFile, data: DataSettings) -> ColumnRoles | Non
     """
     _check_named(file, data)
     columns = [column for column in file.columns if column.lower() != ID]
-    free = RecordFile(file.name, tuple(columns), file.records, file.places)
-    text, label = _guess(free, data.text, data.label, data.query)
+    text, label = _guess(replace(file, columns=tuple(columns)), data.text, data.label, data.query)
     text = text or (columns[0] if len(columns) == 1 else None)
     if text is None or label is not None:
         return None
     query, task = _query(file, data, (text,))
-    return ColumnRoles(text, text, query, None, task)
+    return ColumnRoles(text, text, query, task)
 
 
 def usual_columns(file: RecordFile) -> tuple[str | None, str | None]:
@@ -84,7 +84,7 @@ def row_ids(file: RecordFile, roles: ColumnRoles) -> Sequence[str | None]:
     """What the column named "id" (in any case) calls each record; None throughout unless all have one of their own.
 
     >>> file = RecordFile("a.csv", ("ID", "text", "label"), [{"ID": 7}, {"ID": "b"}], ["line 2", "line 3"])
-    >>> row_ids(file, ColumnRoles("text", "label", None, None, "classification"))
+    >>> row_ids(file, ColumnRoles("text", "label", None, "classification"))
     ['7', 'b']
     """
     unknown = [None] * len(file.records)
@@ -99,8 +99,9 @@ def row_ids(file: RecordFile, roles: ColumnRoles) -> Sequence[str | None]:
 
 
 def check_columns(file: RecordFile, roles: ColumnRoles) -> None:
-    """Raise where a file lacks a column that has a role."""
-    for role, column in (("text", roles.text), ("label", roles.label), ("query", roles.query)):
+    """Raise where a file lacks a column that has a role; a column `rationale` it need not have."""
+    marks = [("rationale", column) for column in roles.rationales if column != RATIONALE]
+    for role, column in (("text", roles.text), ("label", roles.label), ("query", roles.query), *marks):
         if column is not None and column not in file.columns:
             raise DataError(
                 f"{file.name}: there is no column '{column}' for the {role}. {list_columns(file.columns)} "
@@ -120,9 +121,7 @@ def labelled_text(
     label = label_name(record.get(roles.label), roles.label, place)
     if label is None:
         return None
-    is_marked = roles.rationale is not None and text.strip()
-    rationale = _rationale(record.get(roles.rationale or ""), text, place) if is_marked else None
-    return LabeledText(text, label, query, rationale, row, row_id)
+    return LabeledText(text, label, query, row=row, id=row_id)
 
 
 def label_name(value: object, column: str, place: str) -> str | None:
@@ -160,15 +159,31 @@ def list_columns(columns: Sequence[str], most: int = 30) -> str:
     return f"Its columns are: {', '.join(columns[:most])}{more}."
 
 
+def _check_there(file: RecordFile, role: str, column: str) -> None:
+    if column not in file.columns:
+        near = get_close_matches(column, file.columns, n=1)
+        hint = f" Did you mean {option(role, near[0])}?" if near else ""
+        raise DataError(
+            f"{file.name}: --{role} names column '{column}', which is not there.{hint} {list_columns(file.columns)}"
+        )
+
+
+def _named_rationales(file: RecordFile, wanted: str, taken: Sequence[str | None]) -> tuple[str, ...]:
+    """The columns that --rationale names: one, or several with commas between them."""
+    names = (wanted,) if wanted in file.columns else tuple(name.strip() for name in wanted.split(","))
+    for name in names:
+        _check_there(file, RATIONALE, name)
+        if name in taken:
+            raise SettingError(f"--rationale must name a column of marks; '{name}' holds texts, labels or queries.")
+    if len({*names}) < len(names):
+        raise SettingError(f"--rationale must name each column once; it names {', '.join(names)}.")
+    return names
+
+
 def _check_named(file: RecordFile, data: DataSettings) -> None:
     named = {role: getattr(data, role) for role in ("text", "label", "query") if getattr(data, role) is not None}
     for role, column in named.items():
-        if column not in file.columns:
-            near = get_close_matches(column, file.columns, n=1)
-            hint = f" Did you mean {option(role, near[0])}?" if near else ""
-            raise DataError(
-                f"{file.name}: --{role} names column '{column}', which is not there.{hint} {list_columns(file.columns)}"
-            )
+        _check_there(file, role, column)
     if len(set(named.values())) < len(named):
         raise SettingError(
             f"--text, --label and --query must name different columns; they name {', '.join(named.values())}."
@@ -255,25 +270,3 @@ def _encodable(value: str, column: str, place: str) -> str:
             f"{error.start}. Write whole characters."
         ) from error
     return value
-
-
-def _rationale(value: object, text: str, place: str) -> tuple[Span, ...] | None:
-    if isinstance(value, str):
-        try:
-            value = json.loads(value) if value.strip() else None
-        except (ValueError, RecursionError) as error:
-            raise DataError(f"{place}: column '{RATIONALE}' is not a JSON list: {error}.") from error
-    if value is None:
-        return None
-    words = text.count(" ") + 1
-    spans: list[Span] = []
-    for span in value if isinstance(value, list) else [value]:
-        match span:
-            case [int(start), int(end)] if 0 <= start <= end <= words and not isinstance(start, bool):
-                spans.append((start, end))
-            case _:
-                raise DataError(
-                    f"{place}: column '{RATIONALE}' must be a list of [start, end) spans over the {words} words of the "
-                    f"text; it holds {_shown(span)}."
-                )
-    return tuple(spans)

@@ -1,11 +1,13 @@
 """The user's own texts: one file, or a folder with a file for each split."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from heedful.data.labeled_texts import SPLITS, Dropped, LabeledText, LabeledTexts
+from heedful.data.rationales import read_rationales, word_spans_in
 from heedful.data.sampling import seeded_generator, stratified_order
 from heedful.data.sources.columns import (
     RATIONALE,
@@ -18,7 +20,6 @@ from heedful.data.sources.columns import (
     unlabeled_columns,
     usual_columns,
 )
-from heedful.data.sources.marked_columns import MarkedColumns, choose_marks, read_marks
 from heedful.data.sources.records import SUFFIXES, RecordFile, read_records, suffix_of
 from heedful.errors import DataError, SettingError
 from heedful.settings import DataSettings
@@ -105,6 +106,14 @@ def split_of(path: Path) -> Split | None:
     return SPLIT_NAMES.get(path.name.lower().removesuffix(".gz").removesuffix(suffix))
 
 
+def has_set(folder: Path) -> bool:
+    """Whether a folder holds a data set; not what is none, or cannot be read."""
+    try:
+        return any(split_of(path) == "train" for path in folder.iterdir())
+    except OSError:
+        return False
+
+
 def labelled_texts(
     name: str,
     files: Mapping[Split, RecordFile],
@@ -116,14 +125,13 @@ def labelled_texts(
     Args:
         label_names: for a column that numbers its labels 0, 1, ...: what they are called.
     """
-    roles, marked = choose_marks(files["train"], data, choose_columns(files["train"], data))
+    roles = choose_columns(files["train"], data)
     given: dict[Split, list[LabeledText]] = {}
     dropped: list[Dropped] = []
     remarks: list[str] = []
     for split in SPLITS:
         if split in files:
-            # How marks are written is known from train, which comes first.
-            given[split], lost, marked, own = _texts_of_file(files[split], roles, marked)
+            given[split], lost, own = _texts_of_file(files[split], roles)
             dropped += lost
             remarks += [note if len(files) == 1 else f"{split}: {note}" for note in own]
     names = (label_names or {}).get(roles.label, ())
@@ -137,7 +145,7 @@ def labelled_texts(
         **parts,
         labels=names if is_named else (),
         notes=(
-            _column_note(files["train"], roles, marked),
+            _column_note(files["train"], roles),
             *(note for file in files.values() for note in file.notes),
             *remarks,
             *notes,
@@ -146,25 +154,41 @@ def labelled_texts(
     )
 
 
-def _texts_of_file(
-    file: RecordFile, roles: ColumnRoles, columns: MarkedColumns
-) -> tuple[list[LabeledText], list[Dropped], MarkedColumns, tuple[str, ...]]:
-    """The records that have a label, how many have none, how marks are written, and what to know of them."""
+def _texts_of_file(file: RecordFile, roles: ColumnRoles) -> tuple[list[LabeledText], list[Dropped], list[str]]:
+    """The records that have a label, how many have none, and what to know of their marks."""
     check_columns(file, roles)
     texts: list[LabeledText] = []
     unlabelled: list[str] = []
-    marked = read_marks(file, roles, columns)
-    rows = zip(file.records, file.places, file.rows, row_ids(file, roles), marked.marks, strict=True)
-    for record, place, row, row_id, marks in rows:
+    marks, notes = _marks(file, roles)
+    rows = zip(file.records, file.places, file.rows, row_ids(file, roles), marks, strict=True)
+    for record, place, row, row_id, own in rows:
         text = labelled_text(record, roles, f"{file.name}, {place}", row, row_id)
         if text is None:
             unlabelled.append(place)
         else:
-            texts.append(text if marks is None else replace(text, marks=marks))
+            texts.append(replace(text, **own))
     _check_enough(file, roles, texts, unlabelled)
     dropped = [Dropped(len(unlabelled), "rows without a label", Path(file.name).name)] if unlabelled else []
-    forms = tuple(form or before for form, before in zip(marked.forms, columns.forms, strict=True))
-    return texts, dropped, replace(columns, forms=forms), marked.notes
+    return texts, dropped, notes
+
+
+def _marks(file: RecordFile, roles: ColumnRoles) -> tuple[Sequence[Mapping[str, Any]], list[str]]:
+    """What people marked in each record, as `LabeledText` has it, and what to know of it.
+
+    A record has the marks of the annotators whose cell is not empty.
+    """
+    if not roles.rationales:
+        return [{}] * len(file.records), []
+    texts = [text if isinstance(text := record.get(roles.text), str) else "" for record in file.records]
+    places = [f"{file.name}, {place}" for place in file.places]
+    cells = {name: [record.get(name) for record in file.records] for name in roles.rationales}
+    if roles.rationales == (RATIONALE,):
+        spans = word_spans_in(cells[RATIONALE], texts, places, RATIONALE)
+        if spans is not None:
+            return [{"rationale": own} for own in spans], []
+    columns = [read_rationales(cells[name], texts, places, name) for name in roles.rationales]
+    marked = (tuple(own for own in row if own is not None) for row in zip(*(c.spans for c in columns), strict=True))
+    return [{"marks": own or None} for own in marked], [note for column in columns for note in column.notes]
 
 
 def _check_enough(file: RecordFile, roles: ColumnRoles, texts: list[LabeledText], unlabelled: list[str]) -> None:
@@ -219,9 +243,9 @@ def _with_missing(
     return parts, [f"{count} texts of train taken for {split}" for split, count in counts.items()]
 
 
-def _column_note(file: RecordFile, roles: ColumnRoles, marked: MarkedColumns) -> str:
+def _column_note(file: RecordFile, roles: ColumnRoles) -> str:
     query = f", queries '{roles.query}'" if roles.query is not None else ""
-    is_unread = RATIONALE in file.columns and roles.rationale is None and not marked.names
+    is_unread = RATIONALE in file.columns and not roles.rationales
     unread = f"; '{RATIONALE}' is not read, since it refers to another column" if is_unread else ""
     return f"texts are column '{roles.text}'{query}, labels '{roles.label}'{unread}"
 

@@ -13,6 +13,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from heedful.data.labeled_texts import Dropped, LabeledText, LabeledTexts
+from heedful.data.rationales import characters_of
 from heedful.data.sources.records import decode
 from heedful.data.tokenizer import Span
 from heedful.errors import DataError, SettingError
@@ -46,7 +47,7 @@ class Post:
     def union(self) -> tuple[Span, ...]:
         """What any annotator marked, as HateXplain's evaluation takes it."""
         words = sorted({word for spans in self.annotators for start, end in spans for word in range(start, end)})
-        return tuple(_runs(words))
+        return tuple(runs_of(words))
 
 
 def is_hatexplain(folder: Path) -> bool:
@@ -122,13 +123,13 @@ def _majority(annotators: Sequence[object], place: str) -> str | None:
 def _spans(flags: Sequence[object], starts: Sequence[int]) -> tuple[Span, ...]:
     """The runs of words whose tokens are marked."""
     words = [word for token, flag in enumerate(flags) if flag for word in range(starts[token], starts[token + 1])]
-    return tuple(_runs(words))
+    return tuple(runs_of(words))
 
 
-def _runs(words: Sequence[int]) -> Iterator[Span]:
+def runs_of(words: Sequence[int]) -> Iterator[Span]:
     """[start, end) of each run of consecutive numbers.
 
-    >>> list(_runs([0, 1, 4]))
+    >>> list(runs_of([0, 1, 4]))
     [(0, 2), (4, 5)]
     """
     begin = None
@@ -140,18 +141,8 @@ def _runs(words: Sequence[int]) -> Iterator[Span]:
 
 
 def _labelled(post: Post) -> LabeledText:
-    marks = tuple(_characters(post.text, spans) for spans in post.annotators) or None
+    marks = tuple(characters_of(post.text, spans) for spans in post.annotators) or None
     return LabeledText(post.text, post.label or "", rationale=post.union, id=post.id, marks=marks)
-
-
-def _characters(text: str, spans: Sequence[Span]) -> tuple[Span, ...]:
-    """The characters of spans of words.
-
-    >>> _characters("so very good", [(1, 3)])
-    ((3, 12),)
-    """
-    starts = list(accumulate((len(word) + 1 for word in text.split(" ")), initial=0))
-    return tuple((starts[first], starts[last] - 1) for first, last in spans)
 
 
 def _divisions(path: Path) -> Mapping[str, Sequence[str]]:

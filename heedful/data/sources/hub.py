@@ -2,16 +2,11 @@
 
 import os
 import re
-import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
-from urllib.request import getproxies
 
 import polars
 
@@ -28,8 +23,6 @@ if TYPE_CHECKING:
 
 PREFIX = "hub:"
 NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
-TIMEOUT = 5.0
-"""Seconds that the hub has to answer."""
 MOST_FILES = 10_000
 """In a folder that the library is to look through."""
 
@@ -85,41 +78,11 @@ def _splits(name: str, config: str | None) -> "dict[str, datasets.Dataset]":
     is_saved = any((folder / file).is_file() for file in ("dataset_dict.json", "state.json"))
     if folder.is_dir() and not is_saved:
         _check_size(folder)
-    is_online = folder.is_dir() or can_reach_hub()
-    with _offline_unless(library, is_online):
-        try:
-            content = library.load_from_disk(name) if is_saved else library.load_dataset(name, config)
-        except (OSError, ValueError, KeyError, TypeError, library.exceptions.DatasetsError) as error:
-            network = "" if is_online else " There is no connection to the hub: is there a network?"
-            raise DataError(f"{PREFIX}{name} cannot be loaded: {error}{network}") from error
+    try:
+        content = library.load_from_disk(name) if is_saved else library.load_dataset(name, config)
+    except (OSError, ValueError, KeyError, TypeError, library.exceptions.DatasetsError) as error:
+        raise DataError(f"{PREFIX}{name} cannot be loaded: {error}") from error
     return {str(split): part for split, part in content.items()} if isinstance(content, dict) else {"train": content}
-
-
-def can_reach_hub() -> bool:
-    """Whether the hub answers, or something else is to be asked for it; without a network, a word soon."""
-    endpoint = urlsplit(import_module("huggingface_hub").constants.ENDPOINT)
-    if getproxies():
-        return True
-    port = endpoint.port or (80 if endpoint.scheme == "http" else 443)
-    try:
-        socket.create_connection((endpoint.hostname or "", port), timeout=TIMEOUT).close()
-    except OSError:
-        return False
-    return True
-
-
-@contextmanager
-def _offline_unless(library: ModuleType, is_online: bool) -> Iterator[None]:
-    """Without a network, let the library look into its cache at once, rather than after half a minute of trying."""
-    places = () if is_online else (library.config, import_module("huggingface_hub").constants)
-    before = [place.HF_HUB_OFFLINE for place in places]
-    for place in places:
-        place.HF_HUB_OFFLINE = True
-    try:
-        yield
-    finally:
-        for place, value in zip(places, before, strict=True):
-            place.HF_HUB_OFFLINE = value
 
 
 def _check_size(folder: Path) -> None:

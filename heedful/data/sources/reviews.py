@@ -1,8 +1,10 @@
 """Hotel and restaurant reviews made by a small grammar, in which the words that decide the label are known."""
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import resources
 from typing import TypeVar
 
 import torch
@@ -20,90 +22,28 @@ NUM_OPINIONS = (1, 2, 3, 3)
 NUM_NEUTRAL = (0, 1, 1, 2)
 """Numbers of deciding opinion words and of neutral clauses, each as often as it is listed."""
 
-NEGATORS = ("not", "never", "hardly")
-ADVERBS = ("really", "truly")
+GRAMMAR = tomllib.loads((resources.files("heedful.data") / "words" / "reviews.toml").read_text(encoding="utf-8"))
+NEGATORS: list[str] = GRAMMAR["negators"]
+GENERAL: list[list[str]] = GRAMMAR["general"]
+"""Opinion words about anything: those of each label."""
 
 
 @dataclass(frozen=True)
 class Topic:
     """What is reviewed, and the opinion words about it: those of each label."""
 
-    nouns: tuple[str, ...]
-    words: tuple[tuple[str, ...], tuple[str, ...]]
+    nouns: list[str]
+    words: tuple[list[str], list[str]]
 
 
-GENERAL = (
-    ("bad", "awful", "terrible", "poor", "disappointing"),
-    ("good", "great", "excellent", "wonderful", "perfect"),
-)
-TOPICS = (
-    Topic(
-        ("breakfast", "dinner", "food", "soup", "bread", "dessert", "coffee", "menu"),
-        (("bland", "stale", "salty", "greasy"), ("delicious", "tasty", "fresh", "superb")),
-    ),
-    Topic(
-        ("room", "bed", "bathroom", "hotel", "terrace", "lobby", "garden"),
-        (("dirty", "noisy", "small", "shabby", "cold"), ("clean", "quiet", "spacious", "cozy", "comfortable")),
-    ),
-    Topic(
-        ("staff", "waiter", "owner", "manager", "chef", "service"),
-        (("rude", "slow", "careless", "impatient"), ("friendly", "helpful", "polite", "attentive")),
-    ),
-)
+TOPICS = [Topic(topic["nouns"], (topic["negative"], topic["positive"])) for topic in GRAMMAR["topics"]]
 OPINIONS = {
     word: label
     for label in range(len(LABELS))
-    for words in (GENERAL, *(t.words for t in TOPICS))
+    for words in (GENERAL, *(topic.words for topic in TOPICS))
     for word in words[label]
 }
 """The label that each opinion word supports unless a negator precedes it."""
-
-BY_VERB = ("the {noun} was {opinion}", "the {noun} seemed {opinion}", "i thought the {noun} was {opinion}")
-BY_NOUN = ("we found the {noun} {opinion}", "we remember the {opinion} {noun}", "we wrote about the {opinion} {noun}")
-"""Clauses with an opinion word. A negator fits only in the first ones."""
-
-OPENINGS = (
-    "we stayed in {city} in {month}",
-    "my {person} and i visited {city} in {month}",
-    "we came here on a {day} in {month}",
-    "i had lunch here with my {person} on {day}",
-    "we spent {number} nights in {city}",
-    "my {person} booked a table for {number}",
-    "our group of {number} came by {vehicle} in {month}",
-)
-NEUTRAL = (
-    "the {area} was on the {floor} floor",
-    "the {area} was near the {place}",
-    "we found the {area} near the {place}",
-    "the {meal} was at {number}",
-    "i thought the {meal} was at {number}",
-    "the {meal} was {dish} with {side}",
-    "the {worker} was from {city}",
-    "i thought the {worker} was from {city}",
-    "we remember the {area} near the {place}",
-    "we wrote about the {place}",
-    "we walked to the {place} after lunch",
-    "we took the {vehicle} to the {place}",
-    "my {person} ordered the {dish} and a glass of {drink}",
-    "we paid by card at the desk",
-)
-"""Clauses without an opinion. Many are built as opinions are, so that no neutral word tells where the opinions are."""
-FILLERS = {
-    "area": ("room", "bathroom", "hotel", "terrace", "lobby", "garden"),
-    "meal": ("breakfast", "dinner", "dessert", "coffee"),
-    "worker": ("waiter", "owner", "manager", "chef"),
-    "city": ("lisbon", "rome", "paris", "vienna", "prague", "athens", "dublin", "madrid", "berlin", "oslo"),
-    "month": ("january", "march", "april", "may", "june", "july", "september", "october", "november"),
-    "day": ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
-    "person": ("wife", "husband", "sister", "brother", "mother", "father", "friend", "boss", "cousin", "uncle"),
-    "number": ("two", "three", "four", "five", "six", "seven", "eight", "nine"),
-    "floor": ("first", "second", "third", "fourth", "top"),
-    "place": ("station", "museum", "river", "beach", "harbor", "market", "castle", "park", "bridge", "theater"),
-    "vehicle": ("bus", "train", "tram", "taxi", "car", "boat"),
-    "dish": ("fish", "pasta", "pizza", "steak", "salad", "chicken", "lamb", "curry", "duck", "omelet"),
-    "side": ("rice", "potatoes", "beans", "mushrooms", "spinach", "cheese"),
-    "drink": ("wine", "beer", "water", "juice", "cider", "milk"),
-}
 
 Word = tuple[str, bool]
 """A word, and whether it decides the label."""
@@ -156,10 +96,10 @@ def _draw_text(label: int, is_negated: bool, is_contrasted: bool, generator: tor
         first = [(word, False) for word, _ in opposing] + [("but", False), *first]
     elif opinions and _happens(0.5, generator):
         first = [*first, ("and", False), *opinions.pop()]
-    neutral = _shuffled(NEUTRAL, generator)[: _choose(NUM_NEUTRAL, generator)]
+    neutral = _shuffled(GRAMMAR["neutral"], generator)[: _choose(NUM_NEUTRAL, generator)]
     clauses = _shuffled([first, *opinions, *(_filled(template, generator) for template in neutral)], generator)
     if _happens(WITH_OPENING, generator):
-        clauses = [_filled(_choose(OPENINGS, generator), generator), *clauses]
+        clauses = [_filled(_choose(GRAMMAR["openings"], generator), generator), *clauses]
     return _joined(clauses, label)
 
 
@@ -171,15 +111,17 @@ def _opinion(topic: Topic, label: int, generator: torch.Generator, *, is_negated
     if is_negated:
         opinion = [(_choose(NEGATORS, generator), True), *opinion]
     elif _happens(0.3, generator):
-        opinion = [(_choose(ADVERBS, generator), False), *opinion]
-    template = _choose(BY_VERB if is_negated else BY_VERB + BY_NOUN, generator)
+        opinion = [(_choose(GRAMMAR["adverbs"], generator), False), *opinion]
+    template = _choose(GRAMMAR["by_verb"] + ([] if is_negated else GRAMMAR["by_noun"]), generator)
     parts = {"{noun}": [(_choose(topic.nouns, generator), False)], "{opinion}": opinion}
     return [word for part in template.split() for word in parts.get(part, [(part, False)])]
 
 
 def _filled(template: str, generator: torch.Generator) -> list[Word]:
     """A neutral clause."""
-    words = (_choose(FILLERS[word[1:-1]], generator) if word[0] == "{" else word for word in template.split())
+    words = (
+        _choose(GRAMMAR["fillers"][word[1:-1]], generator) if word[0] == "{" else word for word in template.split()
+    )
     return [(word, False) for word in words]
 
 

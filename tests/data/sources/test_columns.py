@@ -26,9 +26,8 @@ def chosen(columns, records=(), **settings):
     return choose_columns(file, DataSettings(source="a.csv", **settings))
 
 
-@pytest.mark.parametrize(
-    ("columns", "text", "label", "query", "task"),
-    [
+def test_columns_are_guessed_by_their_names():
+    for columns, text, label, query, task in [
         (("text", "label"), "text", "label", None, "classification"),
         (("id", "Sentence", "Class"), "Sentence", "Class", None, "classification"),
         (("review", "sentiment"), "review", "sentiment", None, "classification"),
@@ -40,11 +39,9 @@ def chosen(columns, records=(), **settings):
         (("text", "stars"), "text", "stars", None, "classification"),
         (("remark", "label"), "remark", "label", None, "classification"),
         (("label", "question"), "question", "label", None, "classification"),
-    ],
-)
-def test_columns_are_guessed_by_their_names(columns, text, label, query, task):
-    roles = chosen(columns)
-    assert (roles.text, roles.label, roles.query, roles.task) == (text, label, query, task)
+    ]:
+        roles = chosen(columns)
+        assert (roles.text, roles.label, roles.query, roles.task) == (text, label, query, task)
 
 
 def test_of_two_unknown_columns_the_longer_is_the_text():
@@ -52,13 +49,14 @@ def test_of_two_unknown_columns_the_longer_is_the_text():
     assert (chosen(("p", "q"), records).text, chosen(("q", "p"), records).text) == ("q", "q")
 
 
-@pytest.mark.parametrize(("columns", "role"), [(("id", "label", "date"), "text"), (("id", "text", "date"), "label")])
-def test_an_unclear_column_is_asked_for_with_all_columns(columns, role):
-    names = ", ".join(columns)
-    with pytest.raises(
-        DataError, match=rf"a\.csv: cannot tell which column holds the {role}s. Name it, for example --{role} .*{names}"
-    ):
-        chosen(columns)
+def test_an_unclear_column_is_asked_for_with_all_columns():
+    for columns, role in [(("id", "label", "date"), "text"), (("id", "text", "date"), "label")]:
+        names = ", ".join(columns)
+        with pytest.raises(
+            DataError,
+            match=rf"a\.csv: cannot tell which column holds the {role}s. Name it, for example --{role} .*{names}",
+        ):
+            chosen(columns)
 
 
 def test_the_likeliest_column_is_the_example():
@@ -75,19 +73,12 @@ def test_a_long_list_of_columns_is_cut():
     assert list_columns([f"c{n}" for n in range(33)]).endswith("c28, c29 and 3 more.")
 
 
-@pytest.mark.parametrize("role", ["text", "label", "query"])
-def test_a_named_column_that_is_not_there_is_answered_with_all_columns(role):
-    with pytest.raises(
-        DataError, match=f"--{role} names column 'body', which is not there. Its columns are: text, label"
-    ):
-        chosen(("text", "label"), **{role: "body"})
-
-
-def test_a_misspelt_column_is_answered_with_the_nearest():
-    with pytest.raises(
-        DataError, match=r'--text names column .Post boddy.*Did you mean --text "Post body"\? Its columns'
-    ):
-        chosen(("Post body", "label"), text="Post boddy")
+def test_a_named_column_that_is_not_there_is_answered_with_all_columns():
+    for role in ["text", "label", "query"]:
+        with pytest.raises(
+            DataError, match=f"--{role} names column 'body', which is not there. Its columns are: text, label"
+        ):
+            chosen(("text", "label"), **{role: "body"})
 
 
 def test_named_columns_are_taken():
@@ -112,12 +103,12 @@ def test_classification_has_no_query():
         chosen(("text", "label", "title"), query="title", task="classification")
 
 
-@pytest.mark.parametrize("task", ["nli", "qa"])
-def test_a_task_with_a_query_needs_its_column(task):
-    with pytest.raises(
-        DataError, match=f"data.task={task} needs a query column .*by --query. Its columns are: text, label"
-    ):
-        chosen(("text", "label"), task=task)
+def test_a_task_with_a_query_needs_its_column():
+    for task in ["nli", "qa"]:
+        with pytest.raises(
+            DataError, match=f"data.task={task} needs a query column .*by --query. Its columns are: text, label"
+        ):
+            chosen(("text", "label"), task=task)
 
 
 def test_the_task_asked_for_is_taken():
@@ -126,18 +117,32 @@ def test_the_task_asked_for_is_taken():
 
 def test_a_rationale_is_read_only_with_the_text_it_speaks_of():
     columns = ("context", "question", "answer", "rationale")
-    assert chosen(columns).rationale == "rationale"
-    assert chosen(columns, text="context").rationale == "rationale"
-    assert chosen(columns, text="question").rationale is None
-    assert chosen(("one", "two", "label", "rationale"), text="one").rationale == "rationale"
-    assert chosen(("text", "rationale"), label="rationale").rationale is None
+    assert chosen(columns).rationales == ("rationale",)
+    assert chosen(columns, text="context").rationales == ("rationale",)
+    assert chosen(columns, text="question").rationales == ()
+    assert chosen(("one", "two", "label", "rationale"), text="one").rationales == ("rationale",)
+    assert chosen(("text", "rationale"), label="rationale").rationales == ()
+
+
+def test_columns_of_marks_may_be_named_and_wrong_ones_are_refused():
+    columns = ("text", "label", "why", "ann,ben", "ben")
+    assert chosen(columns, rationale="why, ben").rationales == ("why", "ben")
+    assert chosen(columns, rationale="ann,ben").rationales == ("ann,ben",)
+    for named, error, message in (
+        ("whi", DataError, r"--rationale names column 'whi', which is not there\. Did you mean --rationale why\?"),
+        ("why,nobody", DataError, "--rationale names column 'nobody', which is not there"),
+        ("text", SettingError, "--rationale must name a column of marks; 'text' holds texts"),
+        ("why,why", SettingError, "--rationale must name each column once"),
+    ):
+        with pytest.raises(error, match=message):
+            chosen(columns, rationale=named)
 
 
 def test_usual_columns_may_be_unknown():
     assert usual_columns(RecordFile("a.csv", ("one", "two", "three"), [], [])) == (None, None)
 
 
-ROLES = ColumnRoles("text", "label", None, "rationale", "classification")
+ROLES = ColumnRoles("text", "label", None, "classification", ("why", "rationale"))
 
 
 def read(**record):
@@ -145,112 +150,70 @@ def read(**record):
 
 
 def test_a_record_becomes_a_labelled_text():
-    assert read(rationale=[[0, 1], [2, 3]]) == LabeledText("one two three", "a", "", ((0, 1), (2, 3)))
     assert read() == LabeledText("one two three", "a")
 
 
-@pytest.mark.parametrize("value", [None, "", " "])
-def test_no_rationale_is_unknown(value):
-    assert read(rationale=value).rationale is None
+def test_a_file_that_lacks_a_column_is_named():
+    for role in ["text", "label", "query", "rationale"]:
+        roles = replace(ROLES, query="question")
+        columns = ("text", "label", "question", "why", "id")
+        check_columns(RecordFile("b.csv", columns, [], []), roles)
+        missing = "why" if role == "rationale" else getattr(roles, role)
+        kept = tuple(column for column in columns if column != missing)
+        expected = rf"b\.csv: there is no column '{missing}' for the {role}. Its columns are: {', '.join(kept)}\."
+        with pytest.raises(DataError, match=expected):
+            check_columns(RecordFile("b.csv", kept, [], []), roles)
 
 
-@pytest.mark.parametrize("value", [[], "[]"])
-def test_an_empty_rationale_is_known_to_be_empty(value):
-    assert read(rationale=value).rationale == ()
+def test_a_missing_text_is_an_empty_one():
+    for missing in [{}, {"text": None}, {"text": math.nan}, {"text": ""}]:
+        assert labelled_text({"label": "a", **missing}, ROLES, "a.csv, line 7") == LabeledText("", "a")
 
 
-def test_a_rationale_may_be_written_as_text():
-    assert read(rationale="[[1, 3]]").rationale == ((1, 3),)
-    with pytest.raises(DataError, match=r"a\.csv, line 7: column 'rationale' is not a JSON list"):
-        read(rationale="1 to 3")
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        [[0, 4]],
-        [[2, 1]],
-        [[-1, 2]],
-        [[0, 1, 2]],
-        [[0, 1.5]],
-        [1],
-        "word",
-        {"a": 1},
-        [[True, 2]],
-        3,
-        "[" * 9999,
-        "9" * 5000,
-    ],
-)
-def test_a_rationale_must_be_spans_over_the_words(value):
-    expected = r"rationale' (must be a list of \[start, end\) spans over the 3 words|is not a JSON list)"
-    with pytest.raises(DataError, match=expected):
-        read(rationale=value)
-
-
-@pytest.mark.parametrize("role", ["text", "label", "query"])
-def test_a_file_that_lacks_a_column_is_named(role):
-    roles = replace(ROLES, query="question")
-    columns = ("text", "label", "question", "id")
-    check_columns(RecordFile("b.csv", columns, [], []), roles)
-    kept = tuple(column for column in columns if column != getattr(roles, role))
-    expected = (
-        rf"b\.csv: there is no column '{getattr(roles, role)}' for the {role}. Its columns are: {', '.join(kept)}\."
-    )
-    with pytest.raises(DataError, match=expected):
-        check_columns(RecordFile("b.csv", kept, [], []), roles)
-
-
-@pytest.mark.parametrize("missing", [{}, {"text": None}, {"text": math.nan}, {"text": ""}])
-def test_a_missing_text_is_an_empty_one_whose_rationale_is_not_read(missing):
-    record = {"label": "a", "rationale": [[3, 9]], **missing}
-    assert labelled_text(record, ROLES, "a.csv, line 7") == LabeledText("", "a")
-
-
-@pytest.mark.parametrize("missing", [{}, {"label": None}, {"label": math.nan}, {"label": ""}, {"label": " \t"}])
-def test_a_record_without_a_label_is_none(missing):
-    assert labelled_text({"text": "x", **missing}, ROLES, "a.csv, line 7") is None
+def test_a_record_without_a_label_is_none():
+    for missing in [{}, {"label": None}, {"label": math.nan}, {"label": ""}, {"label": " \t"}]:
+        assert labelled_text({"text": "x", **missing}, ROLES, "a.csv, line 7") is None
 
 
 DEEP = json.loads("[" * 900 + "]" * 900)
 
 
-@pytest.mark.parametrize(("value", "shown"), [(5, "5"), (["a"], r"\[\"a\"\]"), (DEEP, r"\[\[\[|a list")])
-def test_a_text_must_be_a_string(value, shown):
-    with pytest.raises(DataError, match=f"a.csv, line 7: column 'text' must be a string; it is {shown}.*--text"):
-        read(text=value)
+def test_a_text_must_be_a_string():
+    for value, shown in [(5, "5"), (["a"], r"\[\"a\"\]"), (DEEP, r"\[\[\[|a list")]:
+        with pytest.raises(DataError, match=f"a.csv, line 7: column 'text' must be a string; it is {shown}.*--text"):
+            read(text=value)
 
 
 def test_a_query_must_be_a_string_or_missing():
-    roles = ColumnRoles("text", "label", "question", None, "qa")
+    roles = ColumnRoles("text", "label", "question", "qa")
     assert labelled_text({"text": "x", "label": "a", "question": "y"}, roles, "p").query == "y"
     assert labelled_text({"text": "x", "label": "a", "question": None}, roles, "p").query == ""
     with pytest.raises(DataError, match="column 'question' must be a string; it is 7. Name another column by --query"):
         labelled_text({"text": "x", "label": "a", "question": 7}, roles, "p")
 
 
-@pytest.mark.parametrize("role", ["text", "label"])
-def test_half_a_character_is_refused(role):
-    with pytest.raises(DataError, match=rf"column '{role}' holds half of a surrogate pair \(\\ud83d\) at position 1"):
-        read(**{role: "a\ud83d b"})
+def test_half_a_character_is_refused():
+    for role in ["text", "label"]:
+        with pytest.raises(
+            DataError, match=rf"column '{role}' holds half of a surrogate pair \(\\ud83d\) at position 1"
+        ):
+            read(**{role: "a\ud83d b"})
 
 
-@pytest.mark.parametrize(
-    ("value", "name"), [(0, "0"), (-1, "-1"), (2.0, "2"), (True, "true"), (" a b ", "a b"), ("1.0", "1.0")]
-)
-def test_labels_are_names(value, name):
-    assert label_name(value, "label", "line 1") == name
+def test_labels_are_names():
+    for value, name in [(0, "0"), (-1, "-1"), (2.0, "2"), (True, "true"), (" a b ", "a b"), ("1.0", "1.0")]:
+        assert label_name(value, "label", "line 1") == name
 
 
-@pytest.mark.parametrize("value", [None, math.nan, "", " "])
-def test_a_missing_label_has_no_name(value):
-    assert label_name(value, "label", "line 1") is None
+def test_a_missing_label_has_no_name():
+    for value in [None, math.nan, "", " "]:
+        assert label_name(value, "label", "line 1") is None
 
 
-@pytest.mark.parametrize("value", [0.37, math.inf, ["a"], {"a": 1}, DEEP])
-def test_a_label_must_be_a_class(value):
-    with pytest.raises(DataError, match="column 'label' must be a class: a string, an integer or a boolean; it is"):
-        label_name(value, "label", "line 1")
+def test_a_label_must_be_a_class():
+    for value in [0.37, math.inf, ["a"], {"a": 1}, DEEP]:
+        with pytest.raises(DataError, match="column 'label' must be a class: a string, an integer or a boolean; it is"):
+            label_name(value, "label", "line 1")
 
 
 def ids(values, column="id", roles=ROLES):
@@ -262,24 +225,19 @@ def ids(values, column="id", roles=ROLES):
 ABSENT = object()
 
 
-@pytest.mark.parametrize("column", ["id", "ID", "Id"])
-def test_a_column_named_id_gives_the_ids(column):
-    assert ids(["b-1", " b-2 ", 3, 4.0], column) == ["b-1", "b-2", "3", "4"]
+def test_a_column_named_id_gives_the_ids():
+    for column in ["id", "ID", "Id"]:
+        assert ids(["b-1", " b-2 ", 3, 4.0], column) == ["b-1", "b-2", "3", "4"]
 
 
-@pytest.mark.parametrize("column", ["ids", "review_id", "i d", "identifier"])
-def test_no_other_column_gives_ids(column):
-    assert ids(["a", "b"], column) == [None, None]
+def test_an_id_column_that_does_not_tell_all_rows_apart_is_no_error_and_not_used():
+    for last in ["a", " a ", "", None, ABSENT, math.nan, ["b"], {"b": 1}, 0.5, "\ud83d"]:
+        assert ids(["a", last]) == [None, None]
 
 
-@pytest.mark.parametrize("last", ["a", " a ", "", None, ABSENT, math.nan, ["b"], {"b": 1}, 0.5, "\ud83d"])
-def test_an_id_column_that_does_not_tell_all_rows_apart_is_no_error_and_not_used(last):
-    assert ids(["a", last]) == [None, None]
-
-
-@pytest.mark.parametrize("role", ["text", "label", "query"])
-def test_a_column_with_another_role_gives_no_ids(role):
-    assert ids(["a", "b"], roles=replace(ROLES, **{role: "id"})) == [None, None]
+def test_a_column_with_another_role_gives_no_ids():
+    for role in ["text", "label", "query"]:
+        assert ids(["a", "b"], roles=replace(ROLES, **{role: "id"})) == [None, None]
 
 
 def test_a_labelled_text_keeps_its_row_and_id():

@@ -140,11 +140,11 @@ def test_no_document_is_read_outside_of_the_folder(tmp_path, name):
     assert [lost.count for lost in load(data).dropped] == [1]
 
 
-@pytest.mark.parametrize("wrong", [[["pos_1.txt"]], [[{"docid": "pos_1.txt"}]], [3], {"docid": 1}])
-def test_evidences_of_another_shape_are_refused(tmp_path, wrong):
-    splits = usual(train=[annotation("pos_1.txt", evidences=wrong), annotation("neg_1.txt")])
-    with pytest.raises(DataError, match=r"train.jsonl, line 1: 'evidences' must be groups of objects with docid"):
-        load(write(tmp_path, splits))
+def test_evidences_of_another_shape_are_refused(tmp_path):
+    for number, wrong in enumerate([[["pos_1.txt"]], [[{"docid": "pos_1.txt"}]], [3], {"docid": 1}]):
+        splits = usual(train=[annotation("pos_1.txt", evidences=wrong), annotation("neg_1.txt")])
+        with pytest.raises(DataError, match=r"train.jsonl, line 1: 'evidences' must be groups of objects with docid"):
+            load(write(tmp_path / str(number), splits))
 
 
 def test_a_folder_of_another_kind_is_refused_with_what_it_must_have(tmp_path):

@@ -1,3 +1,4 @@
+import csv
 import json
 from collections import Counter
 
@@ -52,11 +53,6 @@ def test_a_label_of_one_row_goes_to_training(tmp_path):
         assert "rare" in texts(dataset(path, split_seed=seed).train)
 
 
-def test_small_files_give_at_least_one_text_to_each_split(tmp_path):
-    loaded = dataset(jsonl(tmp_path / "a.jsonl", rows(4, labels="ab")))
-    assert (len(loaded.train), len(loaded.dev), len(loaded.test)) == (2, 1, 1)
-
-
 def test_too_few_rows_to_split_are_refused(tmp_path):
     with pytest.raises(DataError, match="2 rows are too few to take 1 for dev and 1 for test from"):
         dataset(jsonl(tmp_path / "a.jsonl", rows(2)))
@@ -64,11 +60,11 @@ def test_too_few_rows_to_split_are_refused(tmp_path):
         dataset(jsonl(tmp_path / "a.jsonl", rows(20)), dev_share=0.5, test_share=0.5)
 
 
-@pytest.mark.parametrize("split", ["dev", "test"])
-def test_a_share_of_nothing_is_refused_where_the_split_is_missing(tmp_path, split):
-    path = jsonl(tmp_path / "a.jsonl", rows(30))
-    with pytest.raises(SettingError, match=f"--set data.{split}_share must be above 0"):
-        dataset(path, **{f"{split}_share": 0.0})
+def test_a_share_of_nothing_is_refused_where_the_split_is_missing(tmp_path):
+    for split in ["dev", "test"]:
+        path = jsonl(tmp_path / "a.jsonl", rows(30))
+        with pytest.raises(SettingError, match=f"--set data.{split}_share must be above 0"):
+            dataset(path, **{f"{split}_share": 0.0})
 
 
 def folder_of(path, **splits):
@@ -146,13 +142,11 @@ def test_label_names_of_meta_are_used_for_numbers_of_the_usual_column(tmp_path):
     assert dataset(folder, only_labels=("zero", "absent one")).labels == ("zero", "absent one")
 
 
-@pytest.mark.parametrize(
-    "content", [{"label_names": ["only"]}, {"label_names": ["a", "a"]}, {"label_names": "ab"}, {}, [1]]
-)
-def test_label_names_that_do_not_fit_are_left_aside(tmp_path, content):
+def test_label_names_that_do_not_fit_are_left_aside(tmp_path):
     folder = folder_of(tmp_path / "set", train=[{"text": "x", "label": n % 2} for n in range(30)])
-    meta(folder, content)
-    assert dataset(folder).labels == ("0", "1")
+    for content in [{"label_names": ["only"]}, {"label_names": ["a", "a"]}, {"label_names": "ab"}, {}, [1]]:
+        meta(folder, content)
+        assert dataset(folder).labels == ("0", "1")
 
 
 def test_a_broken_meta_is_named(tmp_path):
@@ -162,18 +156,90 @@ def test_a_broken_meta_is_named(tmp_path):
         dataset(folder)
 
 
-@pytest.mark.parametrize(
-    ("values", "names"), [((True, False), ("false", "true")), ((10, 9), ("9", "10")), ((0.0, 1.0), ("0", "1"))]
-)
-def test_labels_may_be_truth_values_or_numbers(tmp_path, values, names):
-    path = jsonl(tmp_path / "a.jsonl", [{"text": "x", "label": values[n % 2]} for n in range(20)])
-    assert dataset(path).labels == names
-
-
 def test_rationales_reach_the_tokens(tmp_path):
     marked = [{"text": "It isn't good , is it", "label": n % 2, "rationale": [[1, 3]]} for n in range(20)]
     for example in dataset(jsonl(tmp_path / "a.jsonl", marked)).train:
         assert [example.tokens[position] for position in example.rationale] == ["isn", "'", "t", "good"]
+
+
+MARKED = ("Not a bad film, really.", "A dull story", "Good fun for all", "Bad from start to end")
+WHY = ["0 2", "1", "0 1", ""]
+
+
+def marked_csv(path, columns, times=5):
+    """A file of the same four texts over and over, with these columns of marks."""
+    path.parent.mkdir(exist_ok=True)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["text", "label", *columns])
+        for n in range(4 * times):
+            marks = [values[n % 4] for values in columns.values()]
+            writer.writerow([f"{MARKED[n % 4]} {n}", "ab"[n % 2], *marks])
+    return path
+
+
+def marked_words(loaded):
+    """The words that each annotator marked, by the first word of the text."""
+    return {
+        example.tokens[0]: [[example.tokens[place] for place in own] for own in example.annotators]
+        for example in loaded.train + loaded.dev + loaded.test
+    }
+
+
+def test_marks_in_either_form_reach_the_tokens(tmp_path):
+    for values in (["[[0, 3], [6, 9]]", "2-6", "0:8", ""], ["0, 2", "1", "0 1", ""]):
+        loaded = dataset(marked_csv(tmp_path / "own.csv", {"why": values}), rationale="why")
+        assert marked_words(loaded) == {"not": [["not", "bad"]], "a": [["dull"]], "good": [["good", "fun"]], "bad": []}
+        assert next(example for example in loaded.train if example.tokens[0] == "bad").rationale is None
+        assert any(note.startswith("marks are column 'why'") and "15 of 20 texts" in note for note in loaded.notes)
+
+
+def test_several_columns_are_several_annotators(tmp_path):
+    path = marked_csv(tmp_path / "own.csv", {"ann": ["0 2", "1", "0", ""], "ben": ["2", "", "1", ""]})
+    loaded = dataset(path, rationale="ann, ben")
+    assert marked_words(loaded) == {
+        "not": [["not", "bad"], ["bad"]],
+        "a": [["dull"]],
+        "good": [["good"], ["fun"]],
+        "bad": [],
+    }
+    assert next(example for example in loaded.train if example.tokens[0] == "good").rationale == (0, 1)
+
+
+def test_pairs_in_a_column_called_rationale_count_words_whoever_names_it(tmp_path):
+    path = marked_csv(tmp_path / "own.csv", {"rationale": ["[[2, 3]]", "[[1, 2]]", "[[0, 1]]", "[]"]})
+    assert marked_words(dataset(path)) == {"not": [["bad"]], "a": [["dull"]], "good": [["good"]], "bad": [[]]}
+    assert dataset(path) == dataset(path, rationale="rationale")
+    numbers = dataset(marked_csv(tmp_path / "own.csv", {"rationale": ["2 3", "1", "1", ""]}))
+    assert marked_words(numbers)["not"] == [["bad", "film", ","]]
+    characters = dataset(marked_csv(tmp_path / "own.csv", {"rationale": ["6:9", "2:6", "5:8", ""]}))
+    assert marked_words(characters)["not"] == [["bad"]]
+
+
+def test_marks_belong_to_the_content(tmp_path):
+    plain, other = (
+        dataset(marked_csv(tmp_path / "own.csv", {"why": [value, *WHY[1:]]}), rationale="why").fingerprint
+        for value in ("0", "1")
+    )
+    assert len({plain, other, dataset(tmp_path / "own.csv").fingerprint}) == 3
+
+
+def test_marks_outside_of_the_text_are_counted_and_too_many_refused(tmp_path):
+    some = dataset(marked_csv(tmp_path / "own.csv", {"why": ["0, 99", "1", "0", "2"]}), rationale="why")
+    assert any("5 of 25 marks in column 'why' are nowhere in their text" in note for note in some.notes)
+    with pytest.raises(DataError, match=r"15 of 20 marks are nowhere in their text \(first: .*own.csv, line 2\)"):
+        dataset(marked_csv(tmp_path / "own.csv", {"why": ["90", "91", "92", "2"]}), rationale="why")
+
+
+def test_all_files_must_have_the_column_of_marks_unless_nobody_named_it(tmp_path):
+    for name, named in (("why", {"rationale": "why"}), ("rationale", {})):
+        marked_csv(tmp_path / "set" / "train.csv", {name: WHY})
+        marked_csv(tmp_path / "set" / "test.csv", {})
+        if named:
+            with pytest.raises(DataError, match="test.csv: there is no column 'why' for the rationale"):
+                dataset(tmp_path / "set", **named)
+        else:
+            assert {example.rationale for example in dataset(tmp_path / "set").test} == {None}
 
 
 def test_a_rationale_that_is_not_read_is_noted(tmp_path):
@@ -189,22 +255,13 @@ def test_a_bad_row_is_named_by_file_and_line(tmp_path):
         dataset(path)
 
 
-@pytest.mark.parametrize("label", ["", "  ", None])
-def test_rows_without_a_label_are_dropped_and_counted(tmp_path, label):
-    path = jsonl(tmp_path / "a.jsonl", [*rows(30), {"text": "lost", "label": label}, {"text": "also lost"}])
-    loaded = dataset(path)
-    assert sorted(texts(loaded.train + loaded.dev + loaded.test)) == sorted(row["text"] for row in rows(30))
-    assert "2 rows without a label dropped from a.jsonl" in loaded.notes
-    assert loaded.fingerprint == dataset(jsonl(tmp_path / "b.jsonl", rows(30))).fingerprint
-
-
-def test_rows_without_a_text_are_dropped_and_counted(tmp_path):
-    folder = folder_of(
-        tmp_path / "set", train=[*rows(9), {"text": None, "label": "a"}], dev=rows(5, 50), test=rows(7, 90)
-    )
-    loaded = dataset(folder)
-    assert len(loaded.train) == 9
-    assert "1 empty texts dropped from train" in loaded.notes
+def test_rows_without_a_label_are_dropped_and_counted(tmp_path):
+    for label in ["", "  ", None]:
+        path = jsonl(tmp_path / "a.jsonl", [*rows(30), {"text": "lost", "label": label}, {"text": "also lost"}])
+        loaded = dataset(path)
+        assert sorted(texts(loaded.train + loaded.dev + loaded.test)) == sorted(row["text"] for row in rows(30))
+        assert "2 rows without a label dropped from a.jsonl" in loaded.notes
+        assert loaded.fingerprint == dataset(jsonl(tmp_path / "b.jsonl", rows(30))).fingerprint
 
 
 def test_half_of_the_rows_may_be_dropped_and_no_more(tmp_path):
@@ -219,19 +276,6 @@ def test_half_of_the_rows_may_be_dropped_and_no_more(tmp_path):
     )
     with pytest.raises(DataError, match=expected):
         dataset(folder)
-
-
-def test_texts_in_two_splits_are_noted(tmp_path):
-    folder = folder_of(tmp_path / "set", train=rows(9), dev=rows(5, 50), test=[*rows(4), *rows(3, 52)])
-    assert dataset(folder).notes[1:] == (
-        "4 of the 7 texts of test are also in train: scores on test may be too good",
-        "3 of the 7 texts of test are also in dev",
-    )
-
-
-def test_one_label_is_refused(tmp_path):
-    with pytest.raises(DataError, match="the training texts must have at least two labels; they have only 'a'"):
-        dataset(jsonl(tmp_path / "a.jsonl", rows(30, labels="a")))
 
 
 def test_an_unreadable_folder_is_named(tmp_path, monkeypatch):

@@ -1,4 +1,3 @@
-import csv
 import gzip
 import json
 import random
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 from heedful.data.sources import records
 from heedful.data.sources.records import (
     SEPARATORS,
-    RecordFile,
     decode,
     read_delimited,
     read_parquet,
@@ -53,13 +51,13 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("name", FORMS)
-@pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_every_form_gives_the_same_records_with_or_without_a_byte_order_mark(tmp_path, name, mark):
-    file = read_records(written(tmp_path, name, mark + FORMS[name]))
-    assert list(file.records) == ROWS
-    assert file.columns == ("text", "label")
-    assert file.name.endswith(name)
+def test_every_form_gives_the_same_records_with_or_without_a_byte_order_mark(tmp_path):
+    for mark in ["", "\ufeff"]:
+        for name in FORMS:
+            file = read_records(written(tmp_path, name, mark + FORMS[name]))
+            assert list(file.records) == ROWS
+            assert file.columns == ("text", "label")
+            assert file.name.endswith(name)
 
 
 def test_parquet_gives_the_same_records_by_row(tmp_path):
@@ -68,12 +66,6 @@ def test_parquet_gives_the_same_records_by_row(tmp_path):
     file = read_records(path)
     assert list(file.records) == ROWS
     assert file.places == ["row 1", "row 2"]
-
-
-def test_nested_values_of_parquet_are_plain_lists(tmp_path):
-    path = tmp_path / "rows.parquet"
-    polars.DataFrame({"rationale": [[[0, 2]], []]}).write_parquet(path)
-    assert [record["rationale"] for record in read_records(path).records] == [[[0, 2]], []]
 
 
 def test_a_record_knows_the_line_it_begins_on(tmp_path):
@@ -91,22 +83,22 @@ def test_columns_of_jsonl_are_all_that_occur(tmp_path):
     assert read_records(written(tmp_path, "a.jsonl", '{"x": 1}\n{"y": 2, "x": 3}\n')).columns == ("x", "y")
 
 
-@pytest.mark.parametrize("line", ["{", "{'text': 1}", "[" * 100_000, "9" * 5000])
-def test_invalid_json_is_named_by_its_line(tmp_path, line):
-    with pytest.raises(DataError, match=r"a\.jsonl, line 2: not valid JSON: .*one JSON object per line"):
-        read_records(written(tmp_path, "a.jsonl", '{"text": "x"}\n' + line + "\n"))
+def test_invalid_json_is_named_by_its_line(tmp_path):
+    for line in ["{", "{'text': 1}", "[" * 100_000, "9" * 5000]:
+        with pytest.raises(DataError, match=r"a\.jsonl, line 2: not valid JSON: .*one JSON object per line"):
+            read_records(written(tmp_path, "a.jsonl", '{"text": "x"}\n' + line + "\n"))
 
 
-@pytest.mark.parametrize("line", ["[1, 2]", '"text"', "null", "3"])
-def test_a_line_of_json_must_be_an_object(tmp_path, line):
-    with pytest.raises(DataError, match=r"a\.jsonl, line 1: must be a JSON object"):
-        read_records(written(tmp_path, "a.jsonl", line))
+def test_a_line_of_json_must_be_an_object(tmp_path):
+    for line in ["[1, 2]", '"text"', "null", "3"]:
+        with pytest.raises(DataError, match=r"a\.jsonl, line 1: must be a JSON object"):
+            read_records(written(tmp_path, "a.jsonl", line))
 
 
-@pytest.mark.parametrize(("row", "count"), [("1", 1), ("1,2,3", 3)])
-def test_a_ragged_row_is_named_by_its_line(tmp_path, row, count):
-    with pytest.raises(DataError, match=rf"a\.csv, line 3: has {count} fields where the first line has 2 \(x, y\)"):
-        read_records(written(tmp_path, "a.csv", f"x,y\n1,2\n{row}\n"))
+def test_a_ragged_row_is_named_by_its_line(tmp_path):
+    for row, count in [("1", 1), ("1,2,3", 3)]:
+        with pytest.raises(DataError, match=rf"a\.csv, line 3: has {count} fields where the first line has 2 \(x, y\)"):
+            read_records(written(tmp_path, "a.csv", f"x,y\n1,2\n{row}\n"))
 
 
 def test_a_stray_quotation_mark_in_csv_is_named_by_its_line(tmp_path):
@@ -114,6 +106,10 @@ def test_a_stray_quotation_mark_in_csv_is_named_by_its_line(tmp_path):
         read_records(written(tmp_path, "a.csv", 'x,y\n1,2\n"a"b,2\n'))
     with pytest.raises(DataError, match=r"a\.csv, line 2: unexpected end of data"):
         read_records(written(tmp_path, "a.csv", 'x,y\n"a,2\nb,3\n'))
+
+
+def test_a_long_text_in_csv_is_read(tmp_path):
+    assert len(read_records(written(tmp_path, "a.csv", f"x,y\n{'w ' * 200_000},1\n")).records[0]["x"]) == 400_000
 
 
 def test_a_tsv_that_quotes_nothing_is_read_as_it_stands(tmp_path):
@@ -132,27 +128,18 @@ def test_repeated_column_names_are_refused(tmp_path):
         read_records(written(tmp_path, "a.csv", "x, x\n1,2\n"))
 
 
-def test_a_long_text_in_csv_is_read_and_the_limit_of_the_process_is_left_as_it_was(tmp_path):
-    before = 131_072
-    csv.field_size_limit(before)
-    assert len(read_records(written(tmp_path, "a.csv", f"x,y\n{'w ' * 200_000},1\n")).records[0]["x"]) == 400_000
-    with pytest.raises(DataError):
-        read_records(written(tmp_path, "a.csv", "x,y\n1\n"))
-    assert csv.field_size_limit() == before
-
-
 def test_nul_characters_are_read(tmp_path):
     assert read_records(written(tmp_path, "a.csv", "x,y\na\0b,1\n")).records[0]["x"] == "a\0b"
 
 
-@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
-def test_another_encoding_is_named_with_the_byte_and_how_to_convert(tmp_path, mark):
-    content = mark + b"text,label\ncaf\xe9,1\n"
-    offset = content.index(b"\xe9")
-    with pytest.raises(
-        DataError, match=rf"byte 0xe9 at offset {offset} \(line 2\) is not.*iconv -f WINDOWS-1252 -t UTF-8"
-    ):
-        read_records(written(tmp_path, "a.csv", content))
+def test_another_encoding_is_named_with_the_byte_and_how_to_convert(tmp_path):
+    for mark in [b"", b"\xef\xbb\xbf"]:
+        content = mark + b"text,label\ncaf\xe9,1\n"
+        offset = content.index(b"\xe9")
+        with pytest.raises(
+            DataError, match=rf"byte 0xe9 at offset {offset} \(line 2\) is not.*iconv -f WINDOWS-1252 -t UTF-8"
+        ):
+            read_records(written(tmp_path, "a.csv", content))
 
 
 @pytest.mark.parametrize(
@@ -171,18 +158,16 @@ def test_a_folder_in_place_of_a_file_is_named(tmp_path):
         read_records(tmp_path / "a.csv")
 
 
-@pytest.mark.parametrize("name", ["a.txt", "a.json", "a", "a.gz", "a.xlsx"])
-def test_other_suffixes_are_answered_with_the_known(tmp_path, name):
-    with pytest.raises(DataError, match=r"must end in one of \.jsonl, \.csv, \.tsv, \.parquet"):
-        read_records(written(tmp_path, name, "x"))
+def test_other_suffixes_are_answered_with_the_known(tmp_path):
+    for name in ["a.txt", "a.json", "a", "a.gz", "a.xlsx"]:
+        with pytest.raises(DataError, match=r"must end in one of \.jsonl, \.csv, \.tsv, \.parquet"):
+            read_records(written(tmp_path, name, "x"))
 
 
-@pytest.mark.parametrize(
-    ("name", "content"), [("a.csv", ""), ("a.csv", "x,y\n"), ("a.jsonl", "\n\n"), ("a.tsv", "x\ty")]
-)
-def test_a_file_without_rows_is_refused(tmp_path, name, content):
-    with pytest.raises(DataError, match=f"{name} has no rows"):
-        read_records(written(tmp_path, name, content))
+def test_a_file_without_rows_is_refused(tmp_path):
+    for name, content in [("a.csv", ""), ("a.csv", "x,y\n"), ("a.jsonl", "\n\n"), ("a.tsv", "x\ty")]:
+        with pytest.raises(DataError, match=f"{name} has no rows"):
+            read_records(written(tmp_path, name, content))
 
 
 def test_rows_are_counted_as_a_person_does(tmp_path):
@@ -194,12 +179,6 @@ def test_rows_are_counted_as_a_person_does(tmp_path):
     assert list(read_records(tmp_path / "a.parquet").rows) == [1, 2]
 
 
-def test_rows_are_lines_where_a_line_is_a_record_and_otherwise_counted_from_1():
-    records = [{"x": 1}, {"x": 2}]
-    assert list(RecordFile("a.csv", ("x",), records, ["line 2", "line 5"]).rows) == [1, 2]
-    assert list(RecordFile("a.jsonl", ("x",), records, ["line 2", "line 5"], lines=[2, 5]).rows) == [2, 5]
-
-
 TEXT = "text;label\r\ncaf\u00e9 \U0001f4af;\u0434\u0430\n"
 
 
@@ -209,63 +188,37 @@ def written_decoding(folder, content, name="a.csv"):
     return path
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
-@pytest.mark.parametrize("name", ["a.csv", "a.jsonl.gz"])
-def test_an_encoding_with_its_mark_is_read(tmp_path, encoding, name):
-    assert decode(written_decoding(tmp_path, f"\ufeff{TEXT}".encode(encoding), name)) == TEXT
+def test_an_encoding_with_its_mark_is_read(tmp_path):
+    for name in ["a.csv", "a.jsonl.gz"]:
+        for encoding in ["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"]:
+            assert decode(written_decoding(tmp_path, f"\ufeff{TEXT}".encode(encoding), name)) == TEXT
 
 
-def test_utf8_needs_no_mark(tmp_path):
-    assert decode(written_decoding(tmp_path, TEXT.encode())) == TEXT
-    assert decode(written_decoding(tmp_path, b"")) == ""
-    assert decode(written_decoding(tmp_path, b"a\0b,1\n")) == "a\0b,1\n"
+def test_utf16_without_a_mark_is_named_with_how_to_convert(tmp_path):
+    for text in ["text,label\nfine,1\n", "\u0442\u0435\u043a\u0441\u0442,\u0434\u0430\n" * 9]:
+        for encoding in ["UTF-16LE", "UTF-16BE"]:
+            with pytest.raises(
+                DataError, match=rf"seems to be {encoding} without a byte-order mark.*iconv -f {encoding} -t UTF-8"
+            ):
+                decode(written_decoding(tmp_path, text.encode(encoding)))
 
 
-@pytest.mark.parametrize("encoding", ["UTF-16LE", "UTF-16BE"])
-@pytest.mark.parametrize("text", ["text,label\nfine,1\n", "\u0442\u0435\u043a\u0441\u0442,\u0434\u0430\n" * 9])
-def test_utf16_without_a_mark_is_named_with_how_to_convert(tmp_path, encoding, text):
-    with pytest.raises(
-        DataError, match=rf"seems to be {encoding} without a byte-order mark.*iconv -f {encoding} -t UTF-8"
-    ):
-        decode(written_decoding(tmp_path, text.encode(encoding)))
-
-
-@pytest.mark.parametrize("encoding", ["UTF-16LE", "UTF-16BE"])
-def test_utf16_of_wide_characters_without_a_mark_is_named(tmp_path, encoding):
-    text = "\u6587\u672c,\u6807\u7b7e\n\u597d\u770b,\u6b63\n" * 5
-    with pytest.raises(DataError, match=f"must be UTF-8 text.*iconv -f {encoding} -t UTF-8"):
-        decode(written_decoding(tmp_path, text.encode(encoding)))
-
-
-@pytest.mark.parametrize(
-    ("content", "what"),
-    [
+def test_other_formats_are_named(tmp_path):
+    for content, what in [
         (b"PK\x03\x04\x14\x00\x06\x00", "a zip archive or an Excel workbook. Save it as CSV"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1", "an Excel workbook"),
         (gzip.compress(b"text,label\n", mtime=0), "gzipped. Let its name end in .gz"),
         (b"PAR1\x15\x04", "a parquet file. Let its name end in .parquet"),
         (b"%PDF-1.7\n", "a PDF"),
         (b"SQLite format 3\x00\x10\x00", "an SQLite database"),
-    ],
-)
-def test_other_formats_are_named(tmp_path, content, what):
-    with pytest.raises(DataError, match=f"must be text, but it is {what}"):
-        decode(written_decoding(tmp_path, content))
+    ]:
+        with pytest.raises(DataError, match=f"must be text, but it is {what}"):
+            decode(written_decoding(tmp_path, content))
 
 
 def test_control_characters_are_no_text(tmp_path):
     with pytest.raises(DataError, match="most of it is control characters: it is a binary file"):
         decode(written_decoding(tmp_path, bytes(range(1, 9)) * 9))
-
-
-@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
-def test_another_encoding_is_named_with_the_byte_and_how_to_convert_decoding(tmp_path, mark):
-    content = mark + b"text,label\ncaf\xe9,1\n"
-    offset = content.index(b"\xe9")
-    with pytest.raises(
-        DataError, match=rf"byte 0xe9 at offset {offset} \(line 2\) is not.*iconv -f WINDOWS-1252 -t UTF-8"
-    ):
-        decode(written_decoding(tmp_path, content))
 
 
 def test_utf16_cut_in_the_middle_of_a_character_is_named(tmp_path):
@@ -293,20 +246,20 @@ def table(separator, rows=ROWS_DELIMITED):
     return "".join(separator.join(map(quoted, line)) + "\r\n" for line in lines)
 
 
-@pytest.mark.parametrize("usual", [",", "\t"])
-@pytest.mark.parametrize("separator", SEPARATORS)
-def test_every_separator_is_recognised_and_noted_where_unusual(separator, usual):
-    file = read_delimited("a.csv", table(separator), usual)
-    assert (file.columns, list(file.records)) == (("text", "label"), ROWS_DELIMITED)
-    assert file.places == ["line 2", "line 4"]
-    noted = f"a.csv: columns are separated by {SEPARATORS[separator]}"
-    assert file.notes == (() if separator == usual else (noted,))
+def test_every_separator_is_recognised_and_noted_where_unusual():
+    for separator in SEPARATORS:
+        for usual in [",", "\t"]:
+            file = read_delimited("a.csv", table(separator), usual)
+            assert (file.columns, list(file.records)) == (("text", "label"), ROWS_DELIMITED)
+            assert file.places == ["line 2", "line 4"]
+            noted = f"a.csv: columns are separated by {SEPARATORS[separator]}"
+            assert file.notes == (() if separator == usual else (noted,))
 
 
-@pytest.mark.parametrize("line", ["sep=;\n", "SEP=;\r\n", '"sep=;"\r\n'])
-def test_excels_first_line_names_the_separator_and_is_no_header(line):
-    file = read_delimited("a.csv", f"{line}text, long;label\nx,y;1\n", ",")
-    assert (file.columns, file.places, list(file.rows)) == (("text, long", "label"), ["line 3"], [1])
+def test_excels_first_line_names_the_separator_and_is_no_header():
+    for line in ["sep=;\n", "SEP=;\r\n", '"sep=;"\r\n']:
+        file = read_delimited("a.csv", f"{line}text, long;label\nx,y;1\n", ",")
+        assert (file.columns, file.places, list(file.rows)) == (("text, long", "label"), ["line 3"], [1])
 
 
 def test_any_character_may_be_named_as_separator():
@@ -314,9 +267,8 @@ def test_any_character_may_be_named_as_separator():
     assert (file.columns, file.notes) == (("a", "b"), ("a.csv: columns are separated by '^'",))
 
 
-@pytest.mark.parametrize(
-    ("content", "separator"),
-    [
+def test_the_separator_cuts_header_and_rows_alike():
+    for content, separator in [
         ("", ","),
         ("text\nfine; really\n", ","),
         ("text;label\nfine, really;1\n", ";"),
@@ -327,31 +279,13 @@ def test_any_character_may_be_named_as_separator():
         ("text;label\nfine;1\nragged;1;2\n", ";"),
         ("text,label\nfine,1\nragged,1,2\n", ","),
         ('text;label\n"open;1\n', ";"),
-    ],
-)
-def test_the_separator_cuts_header_and_rows_alike(content, separator):
-    assert sniff(content, ",") == separator
-
-
-def test_the_usual_separator_is_taken_where_two_would_do():
-    assert sniff("a,b;c\n1,2;3\n", ",") == ","
-    assert sniff("a,b\tc\n1,2\t3\n", "\t") == "\t"
-
-
-def test_a_ragged_row_is_named_with_the_separator():
-    with pytest.raises(DataError, match=r"a\.csv, line 3: has 3 fields where .* has 2 \(x, y\).* contains a semicolon"):
-        read_delimited("a.csv", "x;y\n1;2\n1;2;3\n", ",")
+    ]:
+        assert sniff(content, ",") == separator
 
 
 def test_columns_without_a_name_are_numbered_where_there_are_several():
     assert read_delimited("a.csv", ",text,label\n1,2,3\n", ",").columns == ("", "text", "label")
     assert read_delimited("a.csv", "text,label,,\n1,2,,\n", ",").columns == ("text", "label", "column 3", "column 4")
-
-
-def test_the_limit_of_the_process_is_left_as_it_was():
-    csv.field_size_limit(131_072)
-    assert len(read_delimited("a.csv", f"x,y\n{'w ' * 200_000},1\n", ",").records[0]["x"]) == 400_000
-    assert csv.field_size_limit() == 131_072
 
 
 fields = st.text(alphabet="ab ,;|\t\"\n'\u00e9", max_size=8)
@@ -384,23 +318,12 @@ def test_a_table_is_read_whatever_its_name(path):
     assert read_parquet(path).equals(FRAME)
 
 
-@pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1 nothing", b"text,label\n", b"PAR1\xff\xff\xff\xffPAR1"])
-def test_what_is_no_parquet_file_is_refused_unread(path, content, monkeypatch):
-    monkeypatch.setattr("subprocess.run", lambda *_, **__: pytest.fail("it was read"))
-    path.write_bytes(content)
-    with pytest.raises(DataError, match=r"parquet cannot be read as parquet: it does not (begin|end) as"):
-        read_parquet(path)
-
-
-def test_a_file_cut_short_is_refused(path):
-    path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(DataError, match="cannot be read as parquet: it does not end .*incomplete. Write or download"):
-        read_parquet(path)
-
-
-def test_a_folder_in_place_of_a_file_is_named_parquet(tmp_path):
-    with pytest.raises(DataError, match="cannot be read: Is a directory"):
-        read_parquet(tmp_path)
+def test_what_is_no_parquet_file_or_not_all_of_one_is_refused(path):
+    whole = path.read_bytes()
+    for content in (b"", b"PAR1", b"PAR1 nothing", b"text,label\n", b"PAR1\xff\xff\xff\xffPAR1", whole[:-20]):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match="parquet cannot be read as parquet: .*Write or download it again"):
+            read_parquet(path)
 
 
 @pytest.mark.parametrize(
@@ -424,14 +347,6 @@ def flip(path, seed):
     content[draw.randrange(len(content) // 2, len(content))] ^= 1 << draw.randrange(8)
     path.with_name("flipped.parquet").write_bytes(content)
     return path.with_name("flipped.parquet")
-
-
-def test_a_flipped_bit_is_refused_or_read(path):
-    for seed in (0, 2, 5):
-        try:
-            assert isinstance(read_parquet(flip(path, seed)), polars.DataFrame)
-        except DataError as error:
-            assert "flipped.parquet cannot be read as parquet" in str(error)
 
 
 MANY = """
