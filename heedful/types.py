@@ -214,32 +214,6 @@ class Model(Protocol):
 
 
 @runtime_checkable
-class MultiHeadModel(Model, Protocol):
-    """A model in which several heads weigh the items: their mean is its attention, and each has its own weights."""
-
-    @property
-    def is_cheap(self) -> bool:
-        """Whether other weights cost less than reading the text again."""
-        ...
-
-    def decode_each(
-        self, encoded: Encoded, attention: Float[Tensor, "batch variant item"]
-    ) -> Float[Tensor, "batch variant classes"]:
-        """Logits of the items weighed by each attention: all heads change in the same proportion, item by item."""
-        ...
-
-    def permute_each(
-        self, encoded: Encoded, permutation: Int[Tensor, "batch variant item"]
-    ) -> Float[Tensor, "batch variant classes"]:
-        """Logits with the items' weights exchanged in every head: item i gets those of item permutation[i]."""
-        ...
-
-    def permuting(self, encoded: Encoded, permutation: Int[Tensor, "batch item"]) -> Encoded:
-        """The same items with their weights so exchanged, as `attend` then shows them."""
-        ...
-
-
-@runtime_checkable
 class LinearModel(Model, Protocol):
     """A model whose logits are sum over items of attention x item_logits, wherever attention sums to 1."""
 

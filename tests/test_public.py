@@ -58,7 +58,16 @@ def things():
     seen = trace(make("bilstm", has_query=True), batch)
     long = heedful.Example(tuple(LONG), 1, text="a very long text " * 500)
     words = WordTokenizer.from_settings(RUN.text)
-    trained = heedful.Trained(RUN, model, words, ("a", "b"), (), 1, {"test": {"accuracy": 0.9}}, 1.0)
+    trained = heedful.Trained(
+        run=RUN,
+        model=model,
+        words=words,
+        labels=("a", "b"),
+        history=(),
+        chosen_epoch=1,
+        scores={"test": {"accuracy": 0.9}},
+        seconds=1.0,
+    )
     explanation = make_explanation(tuple(LONG), attention=(0.1,) * 2000, weights=(0.1,) * 2000)
     return {
         "Batch": batch,

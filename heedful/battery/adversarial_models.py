@@ -13,8 +13,8 @@ from heedful.exact.adversary import js_of_single, loss_of_overlap
 from heedful.exact.frozen import frozen_optimum
 from heedful.exact.linear_form import normalised_attention
 from heedful.measures import js_divergence, total_variation_distance
-from heedful.models.attention_model import AttentionModel
-from heedful.types import LinearModel, Model, Trace
+from heedful.models.abilities import linear, own_parts
+from heedful.types import Model, Trace
 
 # AtteFa, the score of a trained adversary, beside what adversaries reach that explain nothing, and the best of all.
 #
@@ -303,8 +303,9 @@ REACHABLE, TRAINED = "attefa", "adversarial_models"
 
 def reachable(model: Model, base: Trace) -> dict[str, Float[Tensor, " batch"]]:
     """What needs no training, of one batch, as `base_rows` names it."""
-    item_logits = model.item_logits(base.encoded).cpu() if isinstance(model, LinearModel) else None
-    token_wise = isinstance(model, AttentionModel) and getattr(model.encoder, "token_wise", False)
+    head, own = linear(model), own_parts(model)
+    item_logits = None if head is None else head.item_logits(base.encoded).cpu()
+    token_wise = own is not None and getattr(own.encoder, "token_wise", False)
     types = base.batch.tokens.cpu() if token_wise else None  # such a model weighs equal tokens alike
     return base_rows(base.attention.cpu(), base.logits.softmax(-1).cpu(), base.encoded.items.cpu(), item_logits, types)
 

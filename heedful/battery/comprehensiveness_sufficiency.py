@@ -10,7 +10,7 @@ from torch import Tensor
 
 from heedful.attribution import logits_with_zeroed_words
 from heedful.battery.evidence import Evidence, undefined_where
-from heedful.battery.question import BatteryTest, Columns, Question, ValueFloorBest, Values
+from heedful.battery.question import BatteryTest, Columns, Question, ValueFloorBest
 from heedful.errors import lookup
 from heedful.settings import Positive
 from heedful.types import Findings
@@ -134,19 +134,17 @@ def size_name(size: int | float) -> str:
     return f"{size:g}" if size >= 1 else f"{size:.0%}"
 
 
-def _larger_is_better(measure: str, ranking: str) -> Callable[[Columns], Values]:
-    """Comprehensiveness, or 1 - sufficiency, of the top words of a ranking."""
+def _against_random_and_leave_one_out(kind: str) -> Callable[[Columns], ValueFloorBest]:
+    """Comprehensiveness, or 1 - sufficiency, of the top words by attention: the larger, the better."""
 
-    def value(columns: Columns) -> Values:
-        lost = columns[f"comprehensiveness_sufficiency.{measure}_{ranking}"]
-        return lost if measure == "comprehensiveness" else 1 - lost
+    def measured(columns: Columns) -> ValueFloorBest:
+        lost = (
+            columns[f"comprehensiveness_sufficiency.{kind}_{by}"] for by in ("attention", "random", "leave_one_out")
+        )
+        value, floor, best = (part if kind == "comprehensiveness" else 1 - part for part in lost)
+        return value, floor, best
 
-    return value
-
-
-def _between_random_and_leave_one_out(measure: str) -> Callable[[Columns], ValueFloorBest]:
-    value, floor, best = (_larger_is_better(measure, name) for name in ("attention", "random", "leave_one_out"))
-    return lambda columns: (value(columns), floor(columns), best(columns))
+    return measured
 
 
 def probability_drop(lost: float) -> str:
@@ -170,7 +168,7 @@ TEST = BatteryTest(
             group="relevance",
             wording=lambda item: f"Are the top {item}s necessary?",
             needs=("comprehensiveness_sufficiency",),
-            measured=_between_random_and_leave_one_out("comprehensiveness"),
+            measured=_against_random_and_leave_one_out("comprehensiveness"),
             best_kind="yardstick",
             sentence=lambda answer: (
                 f"Without its most attended {answer.item}s the model is {probability_drop(answer.value)} of its "
@@ -184,7 +182,7 @@ TEST = BatteryTest(
             group="relevance",
             wording=lambda item: f"Do the top {item}s suffice?",
             needs=("comprehensiveness_sufficiency",),
-            measured=_between_random_and_leave_one_out("sufficiency"),
+            measured=_against_random_and_leave_one_out("sufficiency"),
             best_kind="yardstick",
             sentence=lambda answer: (
                 f"From its most attended {answer.item}s alone the model is {probability_drop(1 - answer.value)} of "

@@ -11,16 +11,15 @@ from torch.nn.functional import cross_entropy
 
 from heedful.attacks import ascend, ball_of, draw, project
 from heedful.battery.evidence import Context, Evidence, undefined_where
-from heedful.battery.question import BatteryTest, Question, per_100
+from heedful.battery.question import BatteryTest
 from heedful.battery.stability_measures import (
     Radii,
-    against_shuffled,
-    answer_moves,
     moves,
-    relative_to_shuffled,
+    stability_question,
     suffixes,
 )
 from heedful.measures import js_divergence
+from heedful.models.abilities import own_parts
 from heedful.models.attention_model import AttentionModel
 from heedful.models.trace import rerun
 from heedful.settings import Count
@@ -67,9 +66,9 @@ def embedding_attack(
 
 def _for_search(evidence: Evidence) -> tuple[Model, Trace]:
     """The model and the trace that an attack starts from: in single precision where the model is our own."""
-    model, trace = evidence.model, evidence.trace
-    if not isinstance(model, AttentionModel):
-        return model, trace
+    model, trace = own_parts(evidence.model), evidence.trace
+    if model is None:
+        return evidence.model, trace
     embedded, attention, logits = (part.float() for part in (trace.embedded, trace.attention, trace.logits))
     single = evidence.context.once(_single_precision, model)
     return single, replace(trace, embedded=embedded, attention=attention, logits=logits)
@@ -95,20 +94,13 @@ AIMS: dict[str, Aim] = {"answer": _answer, "attention": _attention}
 TEST = BatteryTest(
     embedding_attack,
     (
-        Question(
-            name="embedding_attack",
-            topic="worst embedding noise",
-            group="stability",
-            wording=lambda item: "Is it stable? (the worst embedding noise)",
-            needs=("embedding_attack",),
-            measured=against_shuffled("embedding_attack", "js_attention"),
-            best_kind="ceiling",
-            sentence=lambda answer: (
-                "The worst noise that was found, small on each word but chosen to do harm, moves attention "
-                f"{relative_to_shuffled(answer)}; chosen against the answer, it changes "
-                f"{per_100(answer.details['answers change'])} answers."
-            ),
-            details=answer_moves("embedding_attack", "tvd_answer", "flips_answer"),
+        stability_question(
+            "embedding_attack",
+            "worst embedding noise",
+            "the worst embedding noise",
+            "The worst noise that was found, small on each word but chosen to do harm,",
+            measures=("js_attention", "tvd_answer", "flips_answer"),
+            answers="; chosen against the answer, it changes",
         ),
     ),
     cost="deep",

@@ -6,14 +6,12 @@ from torch import Tensor
 
 from heedful.attribution.items import items_with
 from heedful.battery.evidence import Evidence, undefined_where
-from heedful.battery.question import BatteryTest, Question, per_100
+from heedful.battery.question import BatteryTest
 from heedful.battery.stability_measures import (
     Radii,
-    against_shuffled,
-    answer_moves,
     moves,
-    relative_to_shuffled,
     rerun_perturbed,
+    stability_question,
     suffixes,
 )
 from heedful.types import Findings, Trace
@@ -61,20 +59,11 @@ def noisy_word(
 TEST = BatteryTest(
     embedding_noise,
     (
-        Question(
-            name="embedding_noise",
-            topic="embedding noise",
-            group="stability",
-            wording=lambda item: "Is it stable? (embedding noise)",
-            needs=("embedding_noise",),
-            measured=against_shuffled("embedding_noise"),
-            best_kind="ceiling",
-            sentence=lambda answer: (
-                "A little noise on how the model sees one word moves attention "
-                f"{relative_to_shuffled(answer)}, and changes "
-                f"{per_100(answer.details['answers change'])} answers."
-            ),
-            details=answer_moves("embedding_noise"),
+        stability_question(
+            "embedding_noise",
+            "embedding noise",
+            "embedding noise",
+            "A little noise on how the model sees one word",
         ),
     ),
 )

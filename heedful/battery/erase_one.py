@@ -5,7 +5,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from heedful.battery.evidence import Evidence, undefined_where
-from heedful.battery.question import BatteryTest, Columns, Question, ValueFloorBest, per_100
+from heedful.battery.question import BatteryTest, Question, between, per_100
 from heedful.battery.weight_ranks import mean_over
 from heedful.measures import js_divergence
 from heedful.types import Findings
@@ -62,11 +62,6 @@ def _at(values: Float[Tensor, "batch item"], index: Int[Tensor, " batch"]) -> Fl
     return values.gather(1, index[:, None])[:, 0]
 
 
-def _measured(columns: Columns) -> ValueFloorBest:
-    flips = columns["erase_one.flips_attention"]
-    return flips, columns["erase_one.other_flips_attention"], columns["erase_one.some_item_flips"]
-
-
 TEST = BatteryTest(
     erase_one,
     (
@@ -75,9 +70,9 @@ TEST = BatteryTest(
             topic="top word erased",
             group="relevance",
             wording=lambda item: f"Does the top {item} carry the decision?",
-            needs=("erase_one",),
-            measured=_measured,
-            best_kind="ceiling",
+            measured=between(
+                "erase_one.flips_attention", "erase_one.other_flips_attention", "erase_one.some_item_flips"
+            ),
             unit="share",
             sentence=lambda answer: (
                 f"Erasing the most attended {answer.item} changes {per_100(answer.value)} decisions, any other "

@@ -93,8 +93,8 @@ def _by_ranking(evidence: Evidence, name: str, orders: RandomOrders) -> FirstFli
 def _first_flip(evidence: Evidence, order: Int[Tensor, "batch item"]) -> FirstFlip:
     if evidence.item_logits is not None:
         return first_flip(evidence.log_attention, evidence.item_logits, order, evidence.items)
-    if isinstance(evidence.model, TransformerModel):
-        flip = _by_prefixes(evidence, evidence.model, order[:, None], torch.arange(len(order)))
+    if evidence.heads is not None:
+        flip = _by_prefixes(evidence, evidence.heads, order[:, None], torch.arange(len(order)))
         return FirstFlip(*(getattr(flip, part.name)[:, 0] for part in fields(flip)))
     never = torch.full_like(evidence.count, torch.nan)
     count, mass, keep = never, never, evidence.items
@@ -139,8 +139,8 @@ def _mean_by_running(
     evidence: Evidence, orders: Int[Tensor, "text ranking item"], texts: Int[Tensor, " text"]
 ) -> FirstFlip:
     """The same where the head is not linear: every prefix of every ranking is decoded."""
-    if isinstance(evidence.model, TransformerModel):
-        flip = _missed(_by_prefixes(evidence, evidence.model, orders, texts), evidence.count[texts, None])
+    if evidence.heads is not None:
+        flip = _missed(_by_prefixes(evidence, evidence.heads, orders, texts), evidence.count[texts, None])
         return FirstFlip(*(getattr(flip, part.name).mean(1) for part in fields(flip)))
     flips = []
     for order in orders.unbind(1):
@@ -189,9 +189,7 @@ TEST = BatteryTest(
             topic="words erased until the decision changes",
             group="relevance",
             wording=lambda item: "Does the ranking find what the decision rests on?",
-            needs=("erase_until_flip",),
             measured=_measured,
-            best_kind="ceiling",
             unit="share",
             sentence=lambda answer: (
                 f"Erasing {answer.item}s from the most attended down takes {100 * (1 - answer.value):.0f} % of a text "

@@ -18,7 +18,9 @@ from heedful.attribution.variants import VariantReader, variant_reader
 from heedful.battery.weight_ranks import dense_ranks, log_attention_of, log_weight_ranks, top_ties
 from heedful.exact import draw_permutations, expected_permuted_js, random_orders, single_erasure_logits
 from heedful.measures import rank_descending, total_variation_distance
-from heedful.types import Batch, LinearModel, Model, MultiHeadModel, Solver, Trace
+from heedful.models.abilities import linear, several_heads
+from heedful.models.hugging_face.attention_view import TransformerModel
+from heedful.types import Batch, LinearModel, Model, Solver, Trace
 
 # What a test may need to know of the audit, beyond the batch at hand.
 
@@ -109,6 +111,16 @@ class Evidence:
         self.random_order = random_orders(self.items, generator, 1)[:, 0]
 
     @cached_property
+    def linear(self) -> LinearModel | None:
+        """The model, if all after attention is linear."""
+        return linear(self.model)
+
+    @cached_property
+    def heads(self) -> TransformerModel | None:
+        """The model, if it is a transformer, whose heads each have weights of their own."""
+        return several_heads(self.model)
+
+    @cached_property
     def count(self) -> Float[Tensor, " batch"]:
         """How many items each text has."""
         return self.items.sum(1).double()
@@ -143,8 +155,8 @@ class Evidence:
     def permuted(self) -> "Evidence":
         """The same model on the same texts under the permuted weights, which it predicts by."""
         scores, encoded = self.permuted_log_attention.to(self.trace.attention), self.trace.encoded
-        if isinstance(self.model, MultiHeadModel):
-            encoded = self.model.permuting(encoded, self.permutation.to(scores.device))
+        if self.heads is not None:
+            encoded = self.heads.permuting(encoded, self.permutation.to(scores.device))
         logits = self.model.decode(encoded, scores.exp())
         seen = replace(self.trace, encoded=encoded, attention=scores.exp(), scores=scores, logits=logits)
         return Evidence(self.model, seen, self.context)
@@ -152,7 +164,7 @@ class Evidence:
     @cached_property
     def item_logits(self) -> Float[Tensor, "batch item classes"] | None:
         """What it would predict with all weight on one item; None where the head is not linear."""
-        return self.model.item_logits(self.trace.encoded).cpu() if isinstance(self.model, LinearModel) else None
+        return None if self.linear is None else self.linear.item_logits(self.trace.encoded).cpu()
 
     @cached_property
     def empty_logits(self) -> Float[Tensor, "batch classes"]:
@@ -273,9 +285,21 @@ class Evidence:
     def decode_each(self, weights: Float[Tensor, "batch variant item"]) -> Float[Tensor, "batch variant classes"]:
         """The logits under several other weightings of each text."""
         weights = weights.to(self.trace.attention)
-        if isinstance(self.model, MultiHeadModel):
-            return self.model.decode_each(self.trace.encoded, weights).cpu()
+        if self.heads is not None:
+            return self.heads.decode_each(self.trace.encoded, weights).cpu()
         return torch.stack([self.model.decode(self.trace.encoded, each) for each in weights.unbind(1)], 1).cpu()
+
+    def decode_permuted(self, orders: Int[Tensor, "batch variant item"]) -> Float[Tensor, "batch variant classes"]:
+        """The logits with the weights permuted in each of several ways, in every head where there are several."""
+        if self.heads is not None:
+            return self.heads.permute_each(self.trace.encoded, orders.to(self.trace.attention.device)).cpu()
+        return self.decode_each(self.attention[:, None].expand_as(orders).gather(2, orders))
+
+    def impose(self, weights: Weights) -> Float[Tensor, "batch classes"]:
+        """The logits under any other weights, which every head has alike where there are several."""
+        if self.heads is not None:
+            return self.heads.impose_each(self.trace.encoded, weights.to(self.trace.attention)[:, None])[:, 0].cpu()
+        return self.decode(weights)
 
     def decode_kept(self, keep: Bool[Tensor, "batch item"]) -> Float[Tensor, "batch classes"]:
         """The logits with weight on the kept items alone, renormalised; NaN where none of them has weight."""
@@ -347,5 +371,5 @@ def undefined_where(
 
 def affordable(evidence: Evidence, count: int) -> int:
     """So many random variants of a text, or a tenth of them where the whole of a transformer is run for each."""
-    is_whole = isinstance(evidence.model, MultiHeadModel) and not evidence.model.is_cheap
+    is_whole = evidence.heads is not None and not evidence.heads.is_cheap
     return max(2, count // 10) if is_whole else count

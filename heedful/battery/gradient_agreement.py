@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heedful.battery.evidence import Evidence, Weights
-from heedful.battery.question import BatteryTest, Columns, Question, ValueFloorBest
+from heedful.battery.question import BatteryTest, Question, between
 from heedful.measures import kendall_tau, ties_within
 from heedful.types import Findings
 
@@ -33,11 +33,6 @@ def taus_of(pairs: Sequence[tuple[Weights, Weights]], items: Bool[Tensor, "batch
     return kendall_tau(ties_within(first, each), ties_within(second, each), each)
 
 
-def _measured(columns: Columns) -> ValueFloorBest:
-    best = columns["leave_one_out_agreement.tau_gradient"]
-    return columns["gradient_agreement.tau"], columns["gradient_agreement.tau_permuted"], best
-
-
 TEST = BatteryTest(
     gradient_agreement,
     (
@@ -47,7 +42,11 @@ TEST = BatteryTest(
             group="relevance",
             wording=lambda item: f"Does attention rank {item}s as the gradient does?",
             needs=("gradient_agreement", "leave_one_out_agreement"),
-            measured=_measured,
+            measured=between(
+                "gradient_agreement.tau",
+                "gradient_agreement.tau_permuted",
+                "leave_one_out_agreement.tau_gradient",
+            ),
             best_kind="yardstick",
             sentence=lambda answer: (
                 f"Attention and the gradient order the {answer.item}s with an agreement of {answer.value:.2f} (1: the "

@@ -5,8 +5,7 @@ from math import nan
 import torch
 
 from heedful.battery.evidence import Evidence, undefined_where
-from heedful.battery.question import BatteryTest, Columns, Question, QuestionResult, ValueFloorBest, mean
-from heedful.models.hugging_face.attention_view import TransformerModel
+from heedful.battery.question import BatteryTest, Columns, Question, QuestionResult, ValueFloorBest, means
 from heedful.models.hugging_face.same_mixture import least_weight
 from heedful.types import Findings
 
@@ -22,13 +21,12 @@ def same_mixture(evidence: Evidence, generator: torch.Generator) -> Findings:
     average; 0 for texts with fewer tokens than a head's values have dimensions, as a rule. Nothing for models that are
     no transformers, or where the classifier reads several rows or the site is not in the last layer.
     """
-    model = evidence.model
-    if not isinstance(model, TransformerModel) or model.one_row is None:
+    if evidence.heads is None or evidence.heads.one_row is None:
         return Findings()
     values: dict[str, torch.Tensor] = {}
     for top in TOPS:
         tops = (evidence.items & ~evidence.without_top(top)).to(evidence.trace.attention.device)
-        least = least_weight(model, evidence.trace.encoded, tops)
+        least = least_weight(evidence.heads, evidence.trace.encoded, tops)
         is_part = evidence.count > top
         values[f"weight_{top}"] = least.own.cpu().where(is_part, nan)
         values[f"least_{top}"] = least.weight.cpu().where(is_part, nan)
@@ -67,16 +65,17 @@ TEST = BatteryTest(
             wording=lambda item: f"Does the very same output need the weight of the top {item}?",
             needs=("same_mixture.least_1",),
             measured=_measured,
-            best_kind="ceiling",
             unit="share",
             sentence=_sentence,
-            details=lambda columns: {
-                "free dimensions": mean("same_mixture.freedom")(columns),
-                "weight of the top word": mean("same_mixture.weight_1")(columns),
-                "least weight of the top word": mean("same_mixture.least_1")(columns),
-                "weight of the top three": mean("same_mixture.weight_3")(columns),
-                "least weight of the top three": mean("same_mixture.least_3")(columns),
-            },
+            details=means(
+                {
+                    "free dimensions": "same_mixture.freedom",
+                    "weight of the top word": "same_mixture.weight_1",
+                    "least weight of the top word": "same_mixture.least_1",
+                    "weight of the top three": "same_mixture.weight_3",
+                    "least weight of the top three": "same_mixture.least_3",
+                }
+            ),
         ),
     ),
 )

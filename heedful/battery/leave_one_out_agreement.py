@@ -53,7 +53,6 @@ TEST = BatteryTest(
             topic="agreement with leave-one-out",
             group="relevance",
             wording=lambda item: f"Does it rank {item}s as leaving them out does?",
-            needs=("leave_one_out_agreement",),
             measured=_measured,
             best_kind="yardstick",
             sentence=_sentence,

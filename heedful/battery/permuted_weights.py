@@ -1,15 +1,13 @@
 """Does it matter which words get the weight?"""
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
 from heedful.battery.evidence import Evidence, affordable, undefined_where
-from heedful.battery.question import BatteryTest, Columns, Question, ValueFloorBest, mean, per_100
+from heedful.battery.question import BatteryTest, Question, between, means, per_100
 from heedful.exact import draw_permutations, permuted_logits, some_permutation_flips, worst_permutation
 from heedful.measures import total_variation_distance
 from heedful.settings import Count
-from heedful.types import Findings, MultiHeadModel
+from heedful.types import Findings
 
 
 def permutation(evidence: Evidence, generator: torch.Generator, *, count: Count = 100) -> Findings:
@@ -20,7 +18,8 @@ def permutation(evidence: Evidence, generator: torch.Generator, *, count: Count 
     decision, exact for any number of classes. Where the head is not linear, the last two are over the drawn ones.
     """
     if evidence.item_logits is None:
-        logits, solver = _decoded(evidence, generator, count), "search"
+        orders = draw_permutations(evidence.items, generator, affordable(evidence, count))
+        logits, solver = evidence.decode_permuted(orders), "search"
         worst = flips = None
     else:
         problem = (evidence.attention, evidence.item_logits, evidence.items)
@@ -37,19 +36,6 @@ def permutation(evidence: Evidence, generator: torch.Generator, *, count: Count 
     return Findings(undefined_where(evidence.count < 2, values), solver)
 
 
-def _decoded(evidence: Evidence, generator: torch.Generator, count: int) -> Float[Tensor, "batch count classes"]:
-    orders = draw_permutations(evidence.items, generator, affordable(evidence, count))
-    if isinstance(evidence.model, MultiHeadModel):
-        own = orders.to(evidence.trace.attention.device)
-        return evidence.model.permute_each(evidence.trace.encoded, own).cpu()
-    return evidence.decode_each(evidence.attention[:, None].expand_as(orders).gather(2, orders))
-
-
-def _measured(columns: Columns) -> ValueFloorBest:
-    value = columns["permutation.median_tvd"]
-    return value, torch.zeros_like(value), columns["permutation.worst_tvd"]
-
-
 TEST = BatteryTest(
     permutation,
     (
@@ -58,15 +44,13 @@ TEST = BatteryTest(
             topic="permuted weights",
             group="exclusivity",
             wording=lambda item: f"Does it matter which {item}s get the weight?",
-            needs=("permutation",),
-            measured=_measured,
-            best_kind="ceiling",
+            measured=between("permutation.median_tvd", 0.0, "permutation.worst_tvd"),
             sentence=lambda answer: (
                 f"Permuting the weights at random typically moves the prediction by {answer.value:.2f}; the worst "
                 f"permutation would move it by {answer.best:.2f}. For "
                 f"{per_100(answer.details['some permutation flips'])} texts some permutation changes the answer."
             ),
-            details=lambda columns: {"some permutation flips": mean("permutation.some_flips")(columns)},
+            details=means({"some permutation flips": "permutation.some_flips"}),
             if_inexact="The worst permutation is the worst that was found; a worse one may exist.",
         ),
     ),

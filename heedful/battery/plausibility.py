@@ -1,6 +1,7 @@
 """Does attention point where people point? That is no evidence of how the model decides, and never mixed with it."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float
@@ -52,10 +53,10 @@ def baseline_scores(evidence: Evidence) -> dict[str, Weights]:
         longest = _with_mean(_looked_up(lengths, numbers), evidence.items)
         rarest = -_looked_up(counts, numbers)
         return {"first": -positions, "longest": longest, "rarest": rarest.masked_fill(~evidence.items, 0.0)}
-    tokens = evidence.trace.batch.tokens.cpu()
+    tokens, places = evidence.trace.batch.tokens.cpu(), evidence.trace.batch.attendable_mask.cpu()
     return {
         "first": -positions,
-        "longest": _by_item(evidence, _filled(_looked_up(lengths, tokens), evidence), "sum"),
+        "longest": _by_item(evidence, _with_mean(_looked_up(lengths, tokens), places), "sum"),
         "rarest": -_by_item(evidence, _looked_up(counts, tokens), "amin"),
     }
 
@@ -79,12 +80,8 @@ def _looked_up(table: Float[Tensor, " token"], tokens: Tensor) -> Float[Tensor, 
     return table[tokens.clamp(0, len(table) - 1)].where(known, torch.nan)
 
 
-def _filled(values: Float[Tensor, "batch time"], evidence: Evidence) -> Float[Tensor, "batch time"]:
-    """The same with the mean of the text's known words in place of what is not known."""
-    return _with_mean(values, evidence.trace.batch.attendable_mask.cpu())
-
-
 def _with_mean(values: Float[Tensor, "batch place"], real: Bool[Tensor, "batch place"]) -> Float[Tensor, "batch place"]:
+    """The values with the mean of the text's known words in place of what is not known."""
     mean = values.where(real, torch.nan).nanmean(1, keepdim=True)
     return torch.where(values.isnan(), mean, values)
 
@@ -194,7 +191,6 @@ QUESTIONS = (
         wording=lambda item: f"Does attention rank {item}s as people mark them?",
         needs=("plausibility.average_precision_attention",),
         measured=_between("average_precision", None),
-        best_kind="ceiling",
         sentence=_ranking_sentence,
         details=_ranking_details,
     ),
@@ -205,7 +201,6 @@ QUESTIONS = (
         wording=lambda item: f"Are the top {item}s those that people marked?",
         needs=("plausibility.token_f1_attention",),
         measured=_between("token_f1", "best"),
-        best_kind="ceiling",
         sentence=_top_sentence,
         details=_top_details,
     ),
@@ -249,15 +244,17 @@ def plausibility(
         return Findings(skipped=NO_MARKS)
     items, marked = evidence.items, union_of(marks)
     sizes = top_sizes(evidence.count, (k,))[:, 0].floor()
+    top = _TopItems(marked, items, sizes, longest_exact)
     values: PerText = {"marked": (marked & items).sum(1) / evidence.count}
-    rankings, baselines = _rankings(evidence, by), baseline_scores(evidence)
-    for name, scores in {**rankings, **baselines}.items():
+    rankings = {name: lookup("ranking", name, RANKINGS)(evidence) for name in by}
+    baselines = baseline_scores(evidence)
+    for name, scores in {**rankings, **evidence.given, **baselines}.items():
         ranks = ties_within(scores, items)
         order = evidence.random_order.gather(1, _descending(ranks, evidence))
         chosen = top_items(order, items, sizes[:, None])[:, 0]
-        values |= _named(name, _agreement(ranks, marked, items, sizes, chosen))
-    values |= _named("random", _floors(marked, items, sizes, longest_exact))
-    values |= _named("best", _ceilings(marked, items, sizes, longest_exact))
+        values |= _named(name, top.agreement(ranks, chosen))
+    values |= _named("random", top.floors())
+    values |= _named("best", top.ceilings())
     values["eraser_auprc_constant"] = eraser_auprc(torch.zeros_like(evidence.attention), marked, items)
     values |= _of_annotators(evidence, marks)
     return Findings(undefined_where(~(marked & items).any(1) | (evidence.count < 2), values))
@@ -273,11 +270,6 @@ def item_rationales(evidence: Evidence) -> Marks | None:
     return torch.stack(of_items, 1).cpu().double().masked_fill(absent, torch.nan)
 
 
-def _rankings(evidence: Evidence, by: tuple[str, ...]) -> dict[str, Weights]:
-    own = {name: lookup("ranking", name, RANKINGS)(evidence) for name in by}
-    return {**own, **evidence.given}
-
-
 def _descending(ranks: Weights, evidence: Evidence) -> Tensor:
     """The order of the randomly ordered items from the largest rank down: ties stay in random order."""
     shuffled = ranks.gather(1, evidence.random_order)
@@ -285,69 +277,64 @@ def _descending(ranks: Weights, evidence: Evidence) -> Tensor:
     return shuffled.masked_fill(~real, -1.0).argsort(dim=1, descending=True, stable=True)
 
 
-def _agreement(
-    ranks: Weights,
-    marked: Bool[Tensor, "batch item"],
-    items: Bool[Tensor, "batch item"],
-    sizes: Float[Tensor, " batch"],
-    chosen: Bool[Tensor, "batch item"],
-) -> PerText:
-    """Every measure of one ranking.
+@dataclass(frozen=True)
+class _TopItems:
+    """Texts with marked items, and how many of their top items count.
 
     Args:
-        chosen: its top items, ties in random order.
+        longest: texts with more items get no floor and best of ERASER's spans.
     """
-    chances = top_k_probabilities(ranks, items, sizes)
-    undefined = chances.isnan().any(1)
-    single, runs = hatexplain_iou(chances, marked, items), eraser_iou(chosen, marked, items)
-    return {
-        "average_precision": average_precision(ranks, marked, items),
-        "auroc": auroc(ranks, marked, items),
-        "eraser_auprc": eraser_auprc(ranks, marked, items),
-        "token_f1": token_f1(chances, marked, items),
-        "hatexplain_precision": single[0],
-        "hatexplain_recall": single[1],
-        "eraser_precision": runs[0].masked_fill(undefined, torch.nan),
-        "eraser_recall": runs[1].masked_fill(undefined, torch.nan),
-    }
 
+    marked: Bool[Tensor, "batch item"]
+    items: Bool[Tensor, "batch item"]
+    sizes: Float[Tensor, " batch"]
+    longest: int
 
-def _floors(
-    marked: Bool[Tensor, "batch item"], items: Bool[Tensor, "batch item"], sizes: Float[Tensor, " batch"], longest: int
-) -> PerText:
-    """What a random order gets, in exact expectation."""
-    same = torch.ones(items.shape, dtype=torch.float64)
-    floors = _agreement(same, marked, items, sizes, items)
-    runs = _short_texts(expected_eraser_iou, marked, items, sizes, longest)
-    return {**floors, **runs, "eraser_auprc": expected_eraser_auprc(marked, items)}
+    def agreement(self, ranks: Weights, chosen: Bool[Tensor, "batch item"]) -> PerText:
+        """Every measure of one ranking.
 
+        Args:
+            chosen: its top items, ties in random order.
+        """
+        marked, items = self.marked, self.items
+        chances = top_k_probabilities(ranks, items, self.sizes)
+        undefined = chances.isnan().any(1)
+        single, runs = hatexplain_iou(chances, marked, items), eraser_iou(chosen, marked, items)
+        return {
+            "average_precision": average_precision(ranks, marked, items),
+            "auroc": auroc(ranks, marked, items),
+            "eraser_auprc": eraser_auprc(ranks, marked, items),
+            "token_f1": token_f1(chances, marked, items),
+            "hatexplain_precision": single[0],
+            "hatexplain_recall": single[1],
+            "eraser_precision": runs[0].masked_fill(undefined, torch.nan),
+            "eraser_recall": runs[1].masked_fill(undefined, torch.nan),
+        }
 
-def _ceilings(
-    marked: Bool[Tensor, "batch item"], items: Bool[Tensor, "batch item"], sizes: Float[Tensor, " batch"], longest: int
-) -> PerText:
-    """The best possible of so many items, where that may be less than 1."""
-    single = best_hatexplain_iou(marked, items, sizes)
-    return {
-        "token_f1": best_token_f1(marked, items, sizes),
-        "hatexplain_precision": single[0],
-        "hatexplain_recall": single[1],
-        **_short_texts(best_eraser_iou, marked, items, sizes, longest),
-    }
+    def floors(self) -> PerText:
+        """What a random order gets, in exact expectation."""
+        same = torch.ones(self.items.shape, dtype=torch.float64)
+        expected = {"eraser_auprc": expected_eraser_auprc(self.marked, self.items)}
+        return {**self.agreement(same, self.items), **self._of_short_texts(expected_eraser_iou), **expected}
 
+    def ceilings(self) -> PerText:
+        """The best possible of so many items, where that may be less than 1."""
+        problem = self.marked, self.items, self.sizes
+        single = best_hatexplain_iou(*problem)
+        return {
+            "token_f1": best_token_f1(*problem),
+            "hatexplain_precision": single[0],
+            "hatexplain_recall": single[1],
+            **self._of_short_texts(best_eraser_iou),
+        }
 
-def _short_texts(
-    measure: Callable[..., tuple[Tensor, Tensor]],
-    marked: Bool[Tensor, "batch item"],
-    items: Bool[Tensor, "batch item"],
-    sizes: Float[Tensor, " batch"],
-    longest: int,
-) -> PerText:
-    """Precision and recall of ERASER's spans in texts of at most so many items; NaN in others."""
-    short = (items.sum(1) <= longest) & (marked & items).any(1)
-    values = torch.full((2, len(items)), torch.nan, dtype=torch.float64)
-    if short.any():
-        values[:, short] = torch.stack(measure(marked[short], items[short], sizes[short]))
-    return {"eraser_precision": values[0], "eraser_recall": values[1]}
+    def _of_short_texts(self, measure: Callable[..., tuple[Tensor, Tensor]]) -> PerText:
+        """Precision and recall of ERASER's spans in texts of at most so many items; NaN in others."""
+        short = (self.items.sum(1) <= self.longest) & (self.marked & self.items).any(1)
+        values = torch.full((2, len(self.items)), torch.nan, dtype=torch.float64)
+        if short.any():
+            values[:, short] = torch.stack(measure(self.marked[short], self.items[short], self.sizes[short]))
+        return {"eraser_precision": values[0], "eraser_recall": values[1]}
 
 
 def _of_annotators(evidence: Evidence, marks: Marks) -> PerText:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -45,7 +46,7 @@ class Question:
         group: what kind of evidence it is. Tests explain the answer and do not vote.
         topic: what is asked about, in a few words.
         wording: the question, given what attention weighs ("word" or "sentence").
-        needs: tests, or single measures `test.measure`, without which it is not asked.
+        needs: tests, or single measures `test.measure`, without which it is not asked (the test of its name).
         measured: value, floor and best of each text.
         best_kind: whether the best is a `ceiling`, which nothing can beat, or a `yardstick`.
         sentence: the answer as a reader understands it.
@@ -59,14 +60,17 @@ class Question:
     group: Group
     topic: str
     wording: Callable[[str], str]
-    needs: tuple[str, ...]
     measured: Callable[[Columns], ValueFloorBest]
-    best_kind: Literal["ceiling", "yardstick"]
     sentence: Callable[[QuestionResult], str]
+    needs: tuple[str, ...] = ()
+    best_kind: Literal["ceiling", "yardstick"] = "ceiling"
     details: Callable[[Columns], dict[str, float]] = lambda columns: {}
     unit: Literal["number", "share"] = "number"
     if_inexact: str = ""
     if_searched: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "needs", self.needs or (self.name,))
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,22 @@ class BatteryTest:
 def mean(name: str) -> Callable[[Columns], float]:
     """The mean of one measure over all texts that have it."""
     return lambda columns: columns[name].nanmean().item()
+
+
+def means(columns_by_title: Mapping[str, str]) -> Callable[[Columns], dict[str, float]]:
+    """The means of several measures, by what they are."""
+    return lambda columns: {title: mean(name)(columns) for title, name in columns_by_title.items()}
+
+
+def between(value: str, floor: str | float, best: str | float) -> Callable[[Columns], ValueFloorBest]:
+    """A measure between two bounds, each a measure, too, or one number for all texts."""
+
+    def measured(columns: Columns) -> ValueFloorBest:
+        own = columns[value]
+        low, high = (columns[end] if isinstance(end, str) else torch.full_like(own, end) for end in (floor, best))
+        return own, low, high
+
+    return measured
 
 
 def per_100(share: float) -> str:

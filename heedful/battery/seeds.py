@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import torch
 
-from heedful.battery.question import BatteryTest, Question, per_100
-from heedful.battery.stability_measures import TOP, against_shuffled, answer_moves, relative_to_shuffled
+from heedful.battery.question import BatteryTest
+from heedful.battery.stability_measures import TOP, stability_question
 from heedful.exact import expected_permuted_js
 from heedful.measures import js_divergence, top_k_overlap, total_variation_distance
 from heedful.types import Findings, Trace
@@ -40,20 +40,12 @@ def seeds(trace: Trace, others: Sequence[Trace]) -> Findings:
 TEST = BatteryTest(
     seeds,
     (
-        Question(
-            name="seeds",
-            topic="other seeds",
-            group="stability",
-            wording=lambda item: "Is it stable? (seeds)",
-            needs=("seeds.shuffled_js",),
-            measured=against_shuffled("seeds", "mean_js"),
-            best_kind="ceiling",
-            sentence=lambda answer: (
-                "Training the same model again with a different random seed moves attention "
-                f"{relative_to_shuffled(answer)}, and changes "
-                f"{per_100(answer.details['answers change'])} answers."
-            ),
-            details=answer_moves("seeds", "mean_tvd"),
+        stability_question(
+            "seeds",
+            "other seeds",
+            "seeds",
+            "Training the same model again with a different random seed",
+            measures=("mean_js", "mean_tvd", "flips"),
         ),
     ),
 )

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from heedful.attribution.gradient import log_odds
 from heedful.battery.evidence import RANKINGS, Evidence, undefined_where
-from heedful.battery.question import BatteryTest, Columns, Question, ValueFloorBest, per_100
+from heedful.battery.question import BatteryTest, Question, between, per_100
 from heedful.battery.weight_ranks import mean_over, top_ties
 from heedful.types import Findings
 
@@ -52,10 +52,6 @@ def _fall(evidence: Evidence) -> Float[Tensor, "batch item"]:
     return falls.where(falls.abs() > ROUNDING * (1 + whole.abs().amax(1, keepdim=True)), 0.0)
 
 
-def _measured(columns: Columns) -> ValueFloorBest:
-    return columns["sign.speaks_for"], columns["sign.others_speak_for"], columns["sign.some_speaks_for"]
-
-
 TEST = BatteryTest(
     sign,
     (
@@ -64,9 +60,7 @@ TEST = BatteryTest(
             topic="top word speaks for the decision",
             group="relevance",
             wording=lambda item: f"Does the top {item} speak for the decision, not against it?",
-            needs=("sign",),
-            measured=_measured,
-            best_kind="ceiling",
+            measured=between("sign.speaks_for", "sign.others_speak_for", "sign.some_speaks_for"),
             unit="share",
             sentence=lambda answer: (
                 f"For {per_100(answer.value)} texts deleting the most attended {answer.item} makes the model less sure "

@@ -1,6 +1,6 @@
 """How far attention and answer move when the model reads something a little different."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -10,7 +10,7 @@ from pydantic import Field
 from torch import Tensor
 
 from heedful.battery.evidence import Evidence, Weights
-from heedful.battery.question import Columns, QuestionResult, ValueFloorBest, mean
+from heedful.battery.question import Columns, Question, QuestionResult, ValueFloorBest, means, per_100
 from heedful.measures import js_divergence, top_k_overlap, total_variation_distance
 from heedful.models.trace import rerun
 from heedful.settings import Positive
@@ -77,22 +77,6 @@ def suffixes(radii: Sequence[int | float]) -> dict[str, int | float]:
     return {"" if place == 0 else f"_{radius:g}": radius for place, radius in enumerate(radii)}
 
 
-def against_shuffled(test: str, js: str = "js") -> Callable[[Columns], ValueFloorBest]:
-    """How much less attention diverges than shuffled weights would, between not at all and by all of that."""
-
-    def measured(columns: Columns) -> ValueFloorBest:
-        shuffled = columns[f"{test}.shuffled_js"]
-        return shuffled - columns[f"{test}.{js}"], torch.zeros_like(shuffled), shuffled
-
-    return measured
-
-
-def answer_moves(test: str, tvd: str = "tvd", flips: str = "flips") -> Callable[[Columns], dict[str, float]]:
-    """How far the answer moves, and how often it changes."""
-    measures = {"answer moves by": f"{test}.{tvd}", "answers change": f"{test}.{flips}"}
-    return lambda columns: {name: mean(column)(columns) for name, column in measures.items()}
-
-
 def relative_to_shuffled(answer: QuestionResult) -> str:
     """How far attention moves beside how far permuting the weights at random would move it, in words.
 
@@ -104,3 +88,40 @@ def relative_to_shuffled(answer: QuestionResult) -> str:
     share = 100 * (1 - answer.value / answer.best) if answer.best > 0 else 0.0
     nearly = " (but attention is nearly uniform: there is little to move)" if answer.best < NEARLY_UNIFORM else ""
     return f"{share:.0f} % as far as permuting the weights at random would{nearly}"
+
+
+def stability_question(
+    test: str,
+    topic: str,
+    kind: str,
+    change: str,
+    *,
+    measures: tuple[str, str, str] = ("js", "tvd", "flips"),
+    answers: str = ", and changes",
+) -> Question:
+    """How much less attention diverges than shuffled weights would, between not at all and by all of that.
+
+    Args:
+        kind: what may change, as the question names it; `change` as the sentence does.
+        measures: the columns of the divergence, of how far the answer moves, and of whether it changes.
+        answers: what stands between how far attention moves and how many answers change.
+    """
+    js, tvd, flips = (f"{test}.{measure}" for measure in measures)
+
+    def measured(columns: Columns) -> ValueFloorBest:
+        shuffled = columns[f"{test}.shuffled_js"]
+        return shuffled - columns[js], torch.zeros_like(shuffled), shuffled
+
+    return Question(
+        name=test,
+        topic=topic,
+        group="stability",
+        wording=lambda item: f"Is it stable? ({kind})",
+        needs=(f"{test}.shuffled_js",),
+        measured=measured,
+        sentence=lambda answer: (
+            f"{change} moves attention {relative_to_shuffled(answer)}{answers} "
+            f"{per_100(answer.details['answers change'])} answers."
+        ),
+        details=means({"answer moves by": tvd, "answers change": flips}),
+    )

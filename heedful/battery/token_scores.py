@@ -5,7 +5,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.battery.evidence import Context, Evidence, undefined_where
-from heedful.battery.question import BatteryTest, Columns, Question, ValueFloorBest, mean, per_100
+from heedful.battery.question import BatteryTest, Question, between, means, per_100
 from heedful.measures import auroc_per_item
 from heedful.token_scores.scores import NEUTRAL, OTHER, token_classes
 from heedful.types import Findings
@@ -56,11 +56,6 @@ def _classes(context: Context) -> Int[Tensor, " token"]:
     return token_classes(context.token_counts())
 
 
-def _measured(columns: Columns) -> ValueFloorBest:
-    value = columns["token_scores.own_above_neutral"]
-    return value, torch.full_like(value, 0.5), torch.ones_like(value)
-
-
 TEST = BatteryTest(
     token_scores,
     (
@@ -69,9 +64,7 @@ TEST = BatteryTest(
             topic="label-indicative words",
             group="relevance",
             wording=lambda item: "Do label-indicative words get more attention than neutral ones?",
-            needs=("token_scores",),
-            measured=_measured,
-            best_kind="ceiling",
+            measured=between("token_scores.own_above_neutral", 0.5, 1.0),
             sentence=lambda answer: (
                 f"Compare a word that in {answer.counted_on} mostly occurs under the predicted label with a neutral "
                 f"word, which occurs under all labels alike: in {per_100(answer.value)} such pairs the "
@@ -79,10 +72,12 @@ TEST = BatteryTest(
                 f"{answer.details['weight on label-indicative words']:.1f} times the uniform weight, neutral words "
                 f"{answer.details['weight on neutral words']:.1f} times."
             ),
-            details=lambda columns: {
-                "weight on label-indicative words": mean("token_scores.weight_polar")(columns),
-                "weight on neutral words": mean("token_scores.weight_neutral")(columns),
-            },
+            details=means(
+                {
+                    "weight on label-indicative words": "token_scores.weight_polar",
+                    "weight on neutral words": "token_scores.weight_neutral",
+                }
+            ),
         ),
     ),
 )

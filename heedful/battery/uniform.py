@@ -55,9 +55,7 @@ TEST = BatteryTest(
             topic="uniform weights",
             group="exclusivity",
             wording=lambda item: "Is attention needed at all? (same model)",
-            needs=("uniform",),
             measured=accuracy_lost("uniform.correct_uniform"),
-            best_kind="ceiling",
             unit="share",
             sentence=lambda answer: (
                 f"With the same weight on every {answer.item} this model {accuracy_change_text(answer.value)} "

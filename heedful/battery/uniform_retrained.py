@@ -24,9 +24,7 @@ TEST = BatteryTest(
             topic="uniform weights, retrained",
             group="exclusivity",
             wording=lambda item: "Is attention needed at all? (retrained)",
-            needs=("uniform_retrained",),
             measured=accuracy_lost("uniform_retrained.correct"),
-            best_kind="ceiling",
             unit="share",
             sentence=lambda answer: (
                 f"Trained again with the same weight on every {answer.item}, the model "

@@ -12,14 +12,12 @@ from torch import Tensor, nn
 from heedful.attribution.items import items_are_tokens
 from heedful.auditing.audited_texts import random_order
 from heedful.battery.evidence import Context, Evidence, undefined_where
-from heedful.battery.question import BatteryTest, Question, per_100
+from heedful.battery.question import BatteryTest
 from heedful.battery.stability_measures import (
     PerturbedOutput,
-    against_shuffled,
-    answer_moves,
     moves,
-    relative_to_shuffled,
     rerun_perturbed,
+    stability_question,
     suffixes,
 )
 from heedful.data.batching import collate, encode_split, in_order
@@ -248,20 +246,11 @@ def _pairs(
 TEST = BatteryTest(
     word_substitution,
     (
-        Question(
-            name="word_substitution",
-            topic="synonyms",
-            group="stability",
-            wording=lambda item: "Is it stable? (other words of the same meaning)",
-            needs=("word_substitution",),
-            measured=against_shuffled("word_substitution"),
-            best_kind="ceiling",
-            sentence=lambda answer: (
-                "Putting a synonym in the place of a word moves attention "
-                f"{relative_to_shuffled(answer)}, and changes "
-                f"{per_100(answer.details['answers change'])} answers."
-            ),
-            details=answer_moves("word_substitution"),
+        stability_question(
+            "word_substitution",
+            "synonyms",
+            "other words of the same meaning",
+            "Putting a synonym in the place of a word",
         ),
     ),
 )

@@ -1,6 +1,5 @@
 """The calibration as a page in Markdown."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -148,12 +147,9 @@ def _right(row: Row) -> str:
 
 
 def _answers(tally: Tally) -> str:
-    counts = ", ".join(f"{answer} {_percent(count, tally.total)}" for answer, count in _sorted(tally.answers))
+    given = sorted(tally.answers.items(), key=lambda item: (-item[1], item[0]))
+    counts = ", ".join(f"{answer} {_percent(count, tally.total)}" for answer, count in given)
     return counts if tally.row.moved is None else f"{counts}; moved information {tally.moved:.2f}"
-
-
-def _sorted(answers: Counter[str]) -> list[tuple[str, int]]:
-    return sorted(answers.items(), key=lambda item: (-item[1], item[0]))
 
 
 def _percent(count: int, total: int) -> str:

@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import nan
-from typing import get_args
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 import torch
@@ -25,6 +25,7 @@ OVERALL = None
 """The answer for all texts together; a number is the class that an answer is for."""
 
 Target = int | None
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Row:
     texts: int = TEXTS
     seeds: int = 1
     sd: float = 0.0
-    moved: tuple[float, float] | None = field(default=None)
+    moved: tuple[float, float] | None = None
     has_random_labels: bool = False
 
 
@@ -224,19 +225,19 @@ def calibrate(
         (world, draw, [row for row in rows if ROWS[row].world == world]) for draw in range(draws) for world in worlds
     ]
     results: list[Result] = []
-    for done in _done(jobs, pool):
-        results.extend(done)
+    for made in done(results_of_draw, jobs, pool):
+        results.extend(made)
         if report:
-            report(done)
+            report(made)
     return tallies(results)
 
 
-def _done(jobs: Sequence[tuple[str, int, Sequence[int]]], pool: Executor | None) -> Iterator[list[Result]]:
-    """Results of each job, as they come."""
+def done(function: Callable[..., Made], jobs: Sequence[tuple[Any, ...]], pool: Executor | None) -> Iterator[Made]:
+    """What the function makes of the arguments of each job, as it comes; without a pool one after another, here."""
     if pool is None:
-        yield from (results_of_draw(*job) for job in jobs)
+        yield from (function(*job) for job in jobs)
         return
-    for future in as_completed([pool.submit(results_of_draw, *job) for job in jobs]):
+    for future in as_completed([pool.submit(function, *job) for job in jobs]):
         yield future.result()
 
 
@@ -260,7 +261,9 @@ def result_of_row(number: int, draw: int, texts: Texts, judged: Mapping[str, Jud
 
     points, moved = mixed(first.points, second.points), mixed(first.moved, second.moved)
     answers = answers_of(points, first.luck, first.reason, labels, _is_learned(row, labels, generator))
-    return Result(number, draw, {target: _in_words(answers[target]) for target in row.right}, _mean(moved))
+    defined = moved[~np.isnan(moved)]
+    mean = float(defined.mean()) if len(defined) else nan
+    return Result(number, draw, {target: _in_words(answers[target]) for target in row.right}, mean)
 
 
 def answers_of(
@@ -298,11 +301,6 @@ def _in_words(answer: ClassAnswer) -> str:
         return answer.answer
     reasons = answer.shares.reasons
     return f"{answer.answer} ({max(reasons, key=lambda reason: reasons[reason])})"
-
-
-def _mean(values: Float[ndarray, "seed text"]) -> float:
-    defined = values[~np.isnan(values)]
-    return float(defined.mean()) if len(defined) else nan
 
 
 def tallies(results: Iterable[Result]) -> list[Tally]:

@@ -1,7 +1,7 @@
 """Trained models on sets whose deciding words are known: honest ones, and ones trained to hide these words."""
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, as_completed
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from itertools import groupby
 from math import nan
@@ -11,6 +11,7 @@ import torch
 
 from heedful.auditing.rows import outcomes_alone
 from heedful.auditing.subject import subject_of
+from heedful.calibration.suite import done
 from heedful.data import load
 from heedful.schema import AuditAnswer
 from heedful.settings import AuditSettings, Run
@@ -102,19 +103,12 @@ def calibrate_trained(
         report: called after each seed, in any order.
     """
     results = []
-    for result in _done([(model, seed) for model in models for seed in range(seeds)], pool):
+    jobs = [(model, seed) for model in models for seed in range(seeds)]
+    for result in done(train_and_judge, jobs, pool):
         results.append(result)
         if report:
             report(result)
     return trained_rows(results)
-
-
-def _done(jobs: Sequence[tuple[TrainedModel, int]], pool: Executor | None) -> Iterator[TrainedResult]:
-    if pool is None:
-        yield from (train_and_judge(*job) for job in jobs)
-        return
-    for future in as_completed([pool.submit(train_and_judge, *job) for job in jobs]):
-        yield future.result()
 
 
 def trained_rows(results: Sequence[TrainedResult]) -> list[TrainedRow]:

@@ -172,14 +172,9 @@ def by_default(left: Left, share: Float[ndarray, " set"], label: Int[ndarray, " 
     return np.where((label == 1) | left.any(1), LIKELY, 1 - LIKELY)
 
 
-def first_left(left: Left, share: Float[ndarray, " set"], label: Int[ndarray, " set"]) -> Float[ndarray, " set"]:
-    """The first special word decides."""
-    return np.where(left[:, 0], LIKELY, EVEN)
-
-
-def second_left(left: Left, share: Float[ndarray, " set"], label: Int[ndarray, " set"]) -> Float[ndarray, " set"]:
-    """The second special word decides."""
-    return np.where(left[:, 1], LIKELY, EVEN)
+def word_left(word: int) -> Model:
+    """This special word decides."""
+    return lambda left, share, label: np.where(left[:, word], LIKELY, EVEN)
 
 
 def on(*words: int) -> Attention:
@@ -239,12 +234,6 @@ WORLDS = {
         World("one word decides, luck .35", 1, some_left, HIT_OR_MISS, (5, 6, 6, 6)),
         World("one word decides, luck .45", 1, some_left, HIT_OR_MISS, (4, 5)),
         World("one word decides, luck .2", 1, some_left, HIT_OR_MISS, (10,)),
-        World(
-            "the state at j carries word i",
-            2,
-            first_left,
-            {"on j": on(1), "on i": on(0)},
-            states=second_left,
-        ),
+        World("the state at j carries word i", 2, word_left(0), {"on j": on(1), "on i": on(0)}, states=word_left(1)),
     )
 }

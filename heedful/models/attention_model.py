@@ -72,6 +72,16 @@ class AttentionModel(nn.Module):
         return next(self.parameters()).device
 
     @property
+    def pretrained_words(self) -> PretrainedWords | None:
+        """The pretrained encoder in the place of the embedding, if there is one."""
+        return self.embedding if isinstance(self.embedding, PretrainedWords) else None
+
+    @property
+    def hierarchical(self) -> Hierarchical | None:
+        """The encoder, if it reads words into sentences, which are then the items."""
+        return self.encoder if isinstance(self.encoder, Hierarchical) else None
+
+    @property
     def word_vectors(self) -> Float[Tensor, "token embed"]:
         """The vector of each token of the vocabulary; refused where these depend on the text."""
         if isinstance(self.embedding, PretrainedWords):

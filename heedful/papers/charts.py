@@ -12,14 +12,15 @@ import polars as pl
 from heedful.measures import Estimate
 from heedful.report.drawing import (
     COLORS,
-    INK,
     STRONG,
     Chart,
+    Ends,
     axis_ends,
     boxes,
     color_scale,
     dashed_rule,
     five_numbers,
+    header_of,
     histogram,
     steps,
     x_axis,
@@ -109,8 +110,13 @@ def _grid(chart: alt.LayerChart, frame: pl.DataFrame, labels: Sequence[str]) -> 
         for field, own in names.items()
     )
     return chart.properties(width=width, data=numbered).facet(
-        row=alt.Row(f"{row}_place:O", header=_row_header(y, names[row])),
-        column=alt.Column(f"{column}_place:O", header=_column_header(x, _lines_at(names[column]))),
+        row=alt.Row(
+            f"{row}_place:O", header=header_of(y, labelExpr=_lines_at(names[row]), labelAngle=0, labelAlign="left")
+        ),
+        column=alt.Column(
+            f"{column}_place:O",
+            header=header_of(x, labelExpr=_lines_at(names[column]), titleOrient="bottom", labelOrient="top"),
+        ),
         spacing=SPACING,
     )
 
@@ -140,34 +146,6 @@ def _thin_out(chart: alt.LayerChart, width: int) -> None:
 def _lines_at(names: Sequence[str]) -> str:
     """The name at a panel's place, with each of its parts on a line of its own."""
     return f"split({json.dumps(list(names))}[datum.value], ', ')"
-
-
-def _row_header(title: str | None, names: Sequence[str]) -> alt.Header:
-    return alt.Header(
-        title=title,
-        titleColor=INK,
-        titleFontSize=11,
-        titleFontWeight="normal",
-        labelExpr=_lines_at(names),
-        labelAngle=0,
-        labelAlign="left",
-        labelFontWeight=600,
-        labelColor=STRONG,
-    )
-
-
-def _column_header(title: str | None, lines: str) -> alt.Header:
-    return alt.Header(
-        title=title,
-        titleColor=INK,
-        titleFontSize=11,
-        titleFontWeight="normal",
-        titleOrient="bottom",
-        labelExpr=lines,
-        labelOrient="top",
-        labelFontWeight=600,
-        labelColor=STRONG,
-    )
 
 
 def color_by(series: Sequence[str], field: str, symbol: str = "square") -> alt.Color:
@@ -216,7 +194,7 @@ def _wrapped(chart: alt.LayerChart, frame: pl.DataFrame) -> Chart:
     full = [columns for columns in range(MOST_COLUMNS, 1, -1) if len(panels) % columns == 0]
     columns = full[0] if full else min(len(panels), MOST_COLUMNS - 1)
     width = WIDEST_SINGLE if len(panels) == 1 else min(WIDEST_PANEL, (WIDEST - 80) // columns - 2 * SPACING)
-    facet = alt.Facet("data:N", sort=panels, header=_column_header(None, LINES))
+    facet = alt.Facet("data:N", sort=panels, header=header_of(labelExpr=LINES, labelOrient="top"))
     return chart.properties(width=width).facet(facet=facet, columns=columns)
 
 
@@ -239,13 +217,11 @@ def heat_maps(frame: pl.DataFrame, rows: Sequence[str]) -> Chart:
     )
     width = 68 * frame["place"].n_unique()
     panel = alt.LayerChart(data=frame, layer=[background, words, under]).properties(width=width, height=22 * len(rows))
-    header = alt.Header(title=None, labelFontWeight=600, labelColor=STRONG, labelAnchor="start")
-    return panel.facet(facet=alt.Facet("model:N", sort=models, header=header), columns=1)
+    return panel.facet(facet=alt.Facet("model:N", sort=models, header=header_of(labelAnchor="start")), columns=1)
 
 
 # Numbers with their intervals, and numbers seed by seed, one row per data set or model.
 
-Limits = tuple[float, float]
 Estimates = Mapping[tuple[str, str], Estimate]
 """By row and series."""
 
@@ -256,7 +232,7 @@ MUCH_WIDER = 2.0
 WIDTH, MARGIN = 430, 0.03
 
 
-def interval_limits(estimates: Estimates, mark: float = 0.0) -> Limits:
+def interval_limits(estimates: Estimates, mark: float = 0.0) -> Ends:
     """The ends of an axis on which the intervals can be read: all but outliers that would squeeze the others.
 
     A series that lies elsewhere as a whole is no outlier: its points are shown.
@@ -280,13 +256,13 @@ def _points_by_series(estimates: Estimates) -> dict[str, list[float]]:
     return points
 
 
-def beyond(estimates: Estimates, limits: Limits) -> dict[tuple[str, str], Estimate]:
+def beyond(estimates: Estimates, limits: Ends) -> dict[tuple[str, str], Estimate]:
     """The estimates whose intervals reach beyond the limits."""
     low, high = limits
     return {name: part for name, part in estimates.items() if part.low < low or part.high > high}
 
 
-def intervals(estimates: Estimates, axis: str, limits: Limits, mark: float = 0.0) -> Chart:
+def intervals(estimates: Estimates, axis: str, limits: Ends, mark: float = 0.0) -> Chart:
     """A point and its interval for each (row, series), with a line at the mark.
 
     What lies beyond the limits is cut off, and an arrow at the edge says so.
@@ -322,7 +298,7 @@ def _row_axis(rows: Sequence[str]) -> alt.Y:
     return alt.Y("row:N", sort=list(rows), title="data set", axis=alt.Axis(labelLimit=0))
 
 
-def _interval_frame(estimates: Estimates, edges: Limits) -> pl.DataFrame:
+def _interval_frame(estimates: Estimates, edges: Ends) -> pl.DataFrame:
     """row, series, value, low and high (cut at the edges), and where they were cut.
 
     Rounded to significant digits, since some differences are small but certain.
@@ -343,7 +319,7 @@ def _interval_frame(estimates: Estimates, edges: Limits) -> pl.DataFrame:
     )
 
 
-def strips(frame: pl.DataFrame, x: str, series: Sequence[str], limits: Limits) -> Chart:
+def strips(frame: pl.DataFrame, x: str, series: Sequence[str], limits: Ends) -> Chart:
     """The points `x` of each `row`, colored by `series`, with a tick at their mean.
 
     Args:

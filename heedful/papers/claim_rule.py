@@ -1,11 +1,14 @@
 """From columns of rows to the numbers of tables, and the rule by which claims are judged."""
 
 import json
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
 from math import isnan, nan, sqrt
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import torch
 from jaxtyping import Bool, Float
@@ -90,6 +93,22 @@ def test_claim(claim: Claim, parts: Mapping[str, Part]) -> Claim:
         unadjusted=verdict,
         verdict=verdict,
     )
+
+
+@cache
+def claims_of(paper: str) -> dict[str, Claim]:
+    """The claims of a paper before their test, by id, as its `claims.toml` states them."""
+    file = resources.files("heedful.papers") / paper / "claims.toml"
+    stated: dict[str, dict[str, Any]] = tomllib.loads(file.read_text(encoding="utf-8"))
+    return {
+        name: Claim(**{"id": name, "quote": "", **fields, "excepts": tuple(fields.get("excepts", ()))})
+        for name, fields in stated.items()
+    }
+
+
+def judge_claims(paper: str, parts: Mapping[str, Mapping[str, Part]]) -> list[Claim]:
+    """The claims of a paper, each tested by itself on its parts, which are given by the claim's id."""
+    return [test_claim(claim, parts[name]) for name, claim in claims_of(paper).items()]
 
 
 def decide(claims: Sequence[Claim]) -> list[Claim]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from heedful.jobs.planning import Plan, RunWithBase, adversary_of, resolve, runs_by_key
+from heedful.jobs.planning import Plan, RunWithBase, adversary_of, audit_of, resolve, runs_by_key
 from heedful.jobs.request import AuditRequest
 from heedful.papers.reproduction import Cell, Results, StudyRun
 from heedful.report import AuditFiles, read_audit
@@ -36,59 +36,25 @@ class Prepared:
     """By data and model."""
 
 
-@dataclass(frozen=True)
-class _Resolved:
-    """A run of a study and its companions as they will be stored."""
-
-    planned: StudyRun
-    own: RunWithBase
-    seeds: tuple[RunWithBase, ...]
-    adversaries: tuple[RunWithBase, ...]
-
-
 def prepare_study(study_runs: Sequence[StudyRun]) -> Prepared:
     """Everything that must be done, by key; reads the data that the study needs."""
-    resolved = _resolve(study_runs)
-    comparison_models = [run for each in resolved for run in each.seeds]
-    comparison_models += [run for each in resolved for run in each.adversaries]
+    # All at once, so that each dataset is read once.
+    resolved = resolve([*(each.run for each in study_runs), *(seed for each in study_runs for seed in each.seeds)])
+    others = iter(resolved[len(study_runs) :])
+    attacks: list[RunWithBase] = []
     audits: dict[str, AuditRequest] = {}
     cells: dict[tuple[str, str], list[PreparedRun]] = {}
-    for each in resolved:
-        request = _request(each)
-        audits |= {request.key: request} if request else {}
-        prepared = PreparedRun(each.planned, key_of(each.own.run), request.key if request else None)
-        cells.setdefault((each.planned.data, each.planned.model), []).append(prepared)
-    runs = runs_by_key([*(each.own for each in resolved), *comparison_models])
-    return Prepared(runs, audits, cells)
-
-
-def _resolve(study_runs: Sequence[StudyRun]) -> list[_Resolved]:
-    # All at once, so that each data set is read once.
-    runs = resolve([*(each.run for each in study_runs), *(seed for each in study_runs for seed in each.seeds)])
-    own, seeds = runs[: len(study_runs)], iter(runs[len(study_runs) :])
-    return [
-        _Resolved(planned, run, tuple(next(seeds) for _ in planned.seeds), _adversaries(planned, run.run))
-        for planned, run in zip(study_runs, own, strict=True)
-    ]
-
-
-def _adversaries(planned: StudyRun, base: Run) -> tuple[RunWithBase, ...]:
-    """The runs of the adversaries, which take their reference from a base whose data is known."""
-    return tuple(RunWithBase(adversary_of(base, each.seed, each.changes), base) for each in planned.adversaries)
-
-
-def _request(resolved: _Resolved) -> AuditRequest | None:
-    if resolved.planned.audit is None:
-        return None
-    run = resolved.own.run
-    comparison_models = ComparisonModels(
-        seeds=tuple(key_of(seed.run) for seed in resolved.seeds),
-        adversaries=tuple(key_of(adversary.run) for adversary in resolved.adversaries),
-        reference=run.reference,
-    )
-    return AuditRequest(
-        run=key_of(run), data=run.data.fingerprint, settings=resolved.planned.audit, comparison_models=comparison_models
-    )
+    for planned, own in zip(study_runs, resolved, strict=False):
+        run = own.run
+        seeds = tuple(next(others).run for _ in planned.seeds)
+        adversaries = tuple(adversary_of(run, each.seed, each.changes) for each in planned.adversaries)
+        attacks += [RunWithBase(adversary, run) for adversary in adversaries]
+        audit = None
+        if planned.audit is not None:
+            request = audit_of(run, planned.audit, ComparisonModels(seeds=seeds, adversaries=adversaries))
+            audits[request.key], audit = request, request.key
+        cells.setdefault((planned.data, planned.model), []).append(PreparedRun(planned, key_of(run), audit))
+    return Prepared(runs_by_key([*resolved, *attacks]), audits, cells)
 
 
 def plan_study(prepared: Prepared) -> Plan:

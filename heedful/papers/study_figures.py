@@ -116,16 +116,17 @@ def measures_figure(
     ]
 
 
-def claims_figure(claims: Sequence[Claim], axis: str, heading: Heading) -> list[Figure]:
+def claims_figure(claims: Mapping[str, Claim], ids: Sequence[str], axis: str, heading: Heading) -> list[Figure]:
     """What was measured for these claims, part by part, with intervals."""
+    drawn = [claims[name] for name in ids if name in claims]
     estimates: dict[tuple[str, str], Estimate] = {
-        (name, claim.measured): part for claim in claims for name, part in claim.parts.items()
+        (name, claim.measured): part for claim in drawn for name, part in claim.parts.items()
     }
     if not estimates:
         return []
     described = "; ".join(
         f"{claim.measured}: {', '.join(f'{name} {part.value:.2g}' for name, part in claim.parts.items())}"
-        for claim in claims
+        for claim in drawn
         if claim.parts
     )
     limits = interval_limits(estimates)

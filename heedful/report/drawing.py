@@ -3,6 +3,7 @@
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import altair as alt
 import polars as pl
@@ -43,14 +44,30 @@ def axis_ends(values: Sequence[float], limits: Ends | None = None) -> Ends:
 
 def x_axis(field: str, title: str, ends: Ends, ticks: int = 6) -> alt.X:
     """The field along the horizontal, from end to end."""
-    scale = alt.Scale(domain=list(ends), nice=False)
-    return alt.X(f"{field}:Q", title=_with_unit(title, ends), scale=scale, axis=_numbers(ends, ticks))
+    return alt.X(f"{field}:Q", **_between(title, ends, ticks))
 
 
 def y_axis(field: str, title: str, ends: Ends, ticks: int = 5) -> alt.Y:
     """The field along the vertical, from end to end."""
-    scale = alt.Scale(domain=list(ends), nice=False)
-    return alt.Y(f"{field}:Q", title=_with_unit(title, ends), scale=scale, axis=_numbers(ends, ticks))
+    return alt.Y(f"{field}:Q", **_between(title, ends, ticks))
+
+
+def _between(title: str, ends: Ends, ticks: int) -> dict[str, Any]:
+    """Title, scale and numbers of an axis; where no number reaches SMALL, in a unit that is a power of ten.
+
+    Numbers are at round places, at most so many distances apart: left to itself, the drawing crowds them.
+    """
+    low, high = ends
+    step, decimals = _round_step((high - low) / ticks)
+    places = range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
+    values = [round(place * step, decimals) for place in places]
+    largest = max(map(abs, ends))
+    axis = alt.Axis(values=values, format=f".{decimals}f", labelOverlap=True, labelSeparation=4)
+    if 0 < largest < SMALL:
+        power = math.floor(math.log10(largest))
+        title = f"{title} (× 1e{power})".strip()
+        axis = alt.Axis(values=values, labelExpr=f"format(datum.value * 1e{-power}, '~g')")
+    return {"title": title, "scale": alt.Scale(domain=list(ends), nice=False), "axis": axis}
 
 
 def _rounded(low: float, high: float) -> Ends:
@@ -66,29 +83,6 @@ def _round_step(least: float) -> tuple[float, int]:
     return step, max(0, -math.floor(math.log10(step) + 1e-9))
 
 
-def _power(ends: Ends) -> int:
-    """The power of ten in which the numbers between the ends are written: 0 unless all of them are small."""
-    largest = max(map(abs, ends))
-    return math.floor(math.log10(largest)) if 0 < largest < SMALL else 0
-
-
-def _with_unit(title: str, ends: Ends) -> str:
-    power = _power(ends)
-    return f"{title} (× 1e{power})".strip() if power else title
-
-
-def _numbers(ends: Ends, ticks: int) -> alt.Axis:
-    """Numbers at round places, so many or fewer distances apart: left to itself, the drawing crowds them."""
-    low, high = ends
-    step, decimals = _round_step((high - low) / ticks)
-    places = range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
-    values = [round(place * step, decimals) for place in places]
-    power = _power(ends)
-    if not power:
-        return alt.Axis(values=values, format=f".{decimals}f", labelOverlap=True, labelSeparation=4)
-    return alt.Axis(values=values, labelExpr=f"format(datum.value * 1e{-power}, '~g')")
-
-
 WIDTH = 350
 """A figure's width where nothing scales it: on a phone 390 pixels wide its labels are still 9 pixels high."""
 PLOT = 280
@@ -101,24 +95,9 @@ ALIKE = 0.005
 PAPER, STRONG, INK, GRID = "#ffffff", "#1f2933", "#4b5664", "#e4e7eb"
 COLORS = ("#0a6aa8", "#c9580b", "#1b8469", "#8b559f", "#867009", "#68717d")
 """Distinguishable with any kind of color vision, and by their lightness where two meet; after Okabe and Ito."""
-DARK = dict(
-    zip(
-        (PAPER, STRONG, INK, GRID, *COLORS),
-        (
-            "transparent",
-            "#e8ecf1",
-            "#b3bcc8",
-            "#2c343f",
-            "#6db6ee",
-            "#f3a45f",
-            "#57c7a6",
-            "#cd9fe0",
-            "#d8c150",
-            "#9da7b4",
-        ),
-        strict=True,
-    )
-)
+DARK_COLORS = ("#6db6ee", "#f3a45f", "#57c7a6", "#cd9fe0", "#d8c150", "#9da7b4")
+DARK = {PAPER: "transparent", STRONG: "#e8ecf1", INK: "#b3bcc8", GRID: "#2c343f"}
+DARK |= dict(zip(COLORS, DARK_COLORS, strict=True))
 """What each color becomes on a dark page, where the page's style sheet replaces it."""
 
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
@@ -272,11 +251,17 @@ def panels(chart: alt.LayerChart, texts: Texts, width: int | None = None, height
     sized = sized if height is None else sized.properties(height=height)
     if len(texts.runs) == 1:
         return sized
-    header = alt.Header(title=None, labelOrient="top", labelAnchor="start", labelFontWeight=600, labelColor=STRONG)
+    header = header_of(labelOrient="top", labelAnchor="start")
     if width is None or len(texts.runs) < MANY_PANELS:
         return sized.facet(row=alt.Row("run:N", sort=list(texts.runs), header=header), spacing=18)
     halves = sized.properties(width=(width - 30) // 2)
     return halves.facet(facet=alt.Facet("run:N", sort=list(texts.runs), header=header), columns=2, spacing=18)
+
+
+def header_of(title: str | None = None, **more: Any) -> alt.Header:
+    """The names of panels, in bold, and above them a title in the style of an axis."""
+    styled_title = {"titleColor": INK, "titleFontSize": 11, "titleFontWeight": "normal"} if title else {}
+    return alt.Header(title=title, labelFontWeight=600, labelColor=STRONG, **styled_title, **more)
 
 
 def stacked(charts: Mapping[str, alt.FacetChart] | Mapping[str, alt.Chart | alt.LayerChart]) -> Chart:
@@ -289,8 +274,7 @@ def stacked(charts: Mapping[str, alt.FacetChart] | Mapping[str, alt.Chart | alt.
 def side_by_side(chart: alt.LayerChart | alt.Chart, field: str, order: Sequence[str], height: int) -> alt.FacetChart:
     """The chart in one panel for each value of the field, together as wide as a figure."""
     width = round((PLOT - 22 * (len(order) - 1)) / len(order))
-    header = alt.Header(title=None, labelFontWeight=600, labelColor=STRONG)
-    column = alt.Column(f"{field}:N", sort=list(order), header=header)
+    column = alt.Column(f"{field}:N", sort=list(order), header=header_of())
     return chart.properties(width=width, height=height).facet(column=column, spacing=14)
 
 

@@ -1,7 +1,10 @@
 """One figure of the report: a chart, how to read it, its source, and what it shows in words and numbers."""
 
 import re
+import tomllib
 from dataclasses import dataclass
+from functools import cache
+from importlib import resources
 from typing import Any
 
 import altair as alt
@@ -41,6 +44,30 @@ class Figure:
     chart: Chart
     table: pl.DataFrame | None = None
     columns: int = 3
+
+
+def worded(
+    name: str, chart: Chart, alt: str, *, table: pl.DataFrame | None = None, more: str = "", **values: object
+) -> Figure:
+    """The figure of that name in `figures/words.toml`, which has its title, caption and source.
+
+    Args:
+        more: sentences to follow the caption.
+        values: what the braces in the caption stand for.
+    """
+    words = words_of(name)
+    caption = words.pop("caption").format(**values) + more
+    return Figure(name=name, chart=chart, alt=alt, table=table, caption=caption, **words)
+
+
+def words_of(name: str) -> dict[str, Any]:
+    """The fields of a figure that are the same whatever was audited."""
+    return dict(_words()[name])
+
+
+@cache
+def _words() -> dict[str, dict[str, Any]]:
+    return tomllib.loads((resources.files("heedful.report") / "figures" / "words.toml").read_text(encoding="utf-8"))
 
 
 def to_svg(figure: Figure) -> str:

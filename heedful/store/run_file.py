@@ -17,7 +17,7 @@ from heedful.settings.validation import flatten_settings
 from heedful.store.folders import find_damage, reason
 
 if TYPE_CHECKING:
-    from heedful.training.trained import Trained
+    from heedful.training.trained import Finetuned, Trained
 
 RUN_FILE = "run.json"
 WEIGHTS, WORDS, HISTORY, TOKENS = "model.safetensors", "tokenizer.json", "history.parquet", "tokens.parquet"
@@ -58,25 +58,26 @@ class RunFile(BaseModel):
         return scores
 
 
-def describe_run(trained: "Trained") -> RunFile:
+def describe_run(trained: "Trained | Finetuned") -> RunFile:
     """What run.json of a finished run holds."""
     return RunFile(
         run=trained.run,
         labels=trained.labels,
-        has_query=trained.model.query_encoder is not None,
-        embed_size=trained.model.embedding.embedding_dim,
+        has_query=trained.has_query,
+        embed_size=trained.embed_size,
         chosen_epoch=trained.chosen_epoch,
         scores={s: dict(d) for s, d in trained.scores.items()},
         seconds=trained.seconds,
         notes=trained.notes,
         coverage=trained.coverage,
-        versions=versions(),
+        versions=versions("transformers") if trained.run.finetune else versions(),
     )
 
 
-def versions() -> dict[str, str]:
-    """What a run is made with."""
-    return {"heedful": __version__, "torch": version("torch"), "python": platform.python_version()}
+def versions(*packages: str) -> dict[str, str]:
+    """What a run is made with: Heedful, torch, Python and these packages."""
+    own = {"heedful": __version__, "torch": version("torch"), "python": platform.python_version()}
+    return own | {package: version(package) for package in packages}
 
 
 def names_of_files(run: Run) -> tuple[str, ...]:

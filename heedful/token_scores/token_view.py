@@ -10,6 +10,7 @@ from torch.nn.functional import one_hot
 
 from heedful.data.batching import EncodedSplit, read
 from heedful.errors import SettingError
+from heedful.models.abilities import own_parts
 from heedful.models.attention import Additive, Dot, masked_softmax
 from heedful.models.attention_model import AttentionModel
 from heedful.models.encoders.tokenwise import TokenWise
@@ -69,9 +70,9 @@ def head_alignment(model: Model) -> Float[Tensor, " rows"]:
 
 
 def _attention_model(model: Model) -> AttentionModel:
-    if not isinstance(model, AttentionModel):
+    if (own := own_parts(model)) is None:
         raise SettingError(f"V and W are known of Heedful's own models; this one is a {type(model).__name__}.")
-    return model
+    return own
 
 
 # Minus the gradient of the loss to each token's polarity and attention score, summed over the texts it occurs in.

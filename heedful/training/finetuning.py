@@ -21,7 +21,7 @@ from heedful.models.hugging_face.tokenized_texts import text_of
 from heedful.settings import FinetuneSettings, Run
 from heedful.training.metrics import METRICS, READ_SIZE, metrics
 from heedful.training.start import check_content
-from heedful.training.trained import Finetuned, Progress, Record
+from heedful.training.trained import BestEpoch, Finetuned, Progress, Record
 from heedful.types import Dataset, Example
 
 Report = Callable[[Progress], None]
@@ -46,7 +46,9 @@ def finetune(run: Run, dataset: Dataset, *, device: str = "cpu", report: Report 
     with torch.random.fork_rng([on_device] if on_device.type == "cuda" else []), quiet():
         torch.manual_seed(run.seed)
         module, tokenizer = load_pretrained(run.finetune.model, dataset.labels)
-        longest = _cut_at(tokenizer, module, run.finetune.max_tokens)
+        # The tokenizer, as it will be stored, cuts texts at so many tokens, or at what the model reads if less.
+        most = run.finetune.max_tokens
+        tokenizer.model_max_length = longest = min(most, longest_text(tokenizer, module) or most)
         splits = {name: tokenize(getattr(dataset, name), tokenizer) for name in ("train", "dev", "test")}
         loop = _Loop(run, module.to(on_device), tokenizer, splits)  # pyright: ignore[reportArgumentType]
         history, chosen_epoch = loop.fit(report)
@@ -99,12 +101,6 @@ def tokenize(examples: Sequence[Example], tokenizer: FastTokenizer) -> Tokenized
     return TokenizedSplit(tuple(texts), torch.tensor([example.label for example in examples], dtype=torch.long), cut)
 
 
-def _cut_at(tokenizer: FastTokenizer, module: HuggingFaceModel, most: int) -> int:
-    """Have the tokenizer, as it will be stored, cut texts at so many tokens, or at what the model reads if less."""
-    tokenizer.model_max_length = min(most, longest_text(tokenizer, module) or most)
-    return tokenizer.model_max_length
-
-
 class _Loop:
     """The state of a training run: what its epochs and steps share."""
 
@@ -121,24 +117,20 @@ class _Loop:
         """The history and the best epoch, to which the model is restored; stops after the last epoch or on patience."""
         settings = self.settings
         history: list[Record] = []
-        best, chosen_epoch, state = -math.inf, 0, {}
+        best = BestEpoch(self.module)
         for epoch in range(1, settings.epochs + 1):
             loss = self.epoch(epoch, report)
             scores = self.score("dev")
             history += [Record(epoch, "train", "loss", loss)]
             history += [Record(epoch, "dev", measure, value) for measure, value in scores.items()]
-            value = -math.inf if math.isnan(scores[settings.metric]) else scores[settings.metric]
-            if not state or value > best:
-                best, chosen_epoch = value, epoch
-                state = {name: tensor.clone() for name, tensor in self.module.state_dict().items()}
+            best.offer(epoch, scores[settings.metric])
             if report:
                 shown = {f"dev {measure}": score for measure, score in scores.items()}
                 report(Progress(epoch, settings.epochs, 0, 0, {"loss": loss, **shown}))
-            if settings.patience and epoch - chosen_epoch >= settings.patience:
+            if settings.patience and epoch - best.number >= settings.patience:
                 break
-        self.optimizer.zero_grad()  # a trained model keeps no gradients
-        self.module.load_state_dict(state)
-        return history, chosen_epoch
+        best.restore()
+        return history, best.number
 
     def epoch(self, epoch: int, report: Report | None) -> float:
         """One pass over the training texts; the mean loss, as of each step."""

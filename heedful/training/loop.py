@@ -12,7 +12,6 @@ from torch.optim import Optimizer
 from heedful.data.batching import EncodedSplit, bucketed, collate, encode_split, pad_items, to_device
 from heedful.errors import HeedfulError, lookup
 from heedful.models.attention_model import AttentionModel
-from heedful.models.hugging_face.word_embedding import PretrainedWords
 from heedful.models.trace import trace
 from heedful.settings import Run, TrainingSettings
 from heedful.token_scores.measurements import Recorder
@@ -22,7 +21,7 @@ from heedful.training.methods.vanilla import vanilla
 from heedful.training.metrics import METRICS, Outputs, metrics, outputs
 from heedful.training.start import build_start, check_content, check_reference, examples_by_split, read_in_advance
 from heedful.training.teachers import check_teachers, planned_teachers, reference_outputs
-from heedful.training.trained import Progress, Record, Trained
+from heedful.training.trained import BestEpoch, Progress, Record, Trained
 from heedful.types import Batch, Dataset, Reference, Trace
 
 SPLITS = ("train", "dev", "test")
@@ -69,7 +68,9 @@ def train(
         start = build_start(run, dataset, method, reference, generator)
         model = start.model.to(on_device)
         splits = {name: encode_split(own, start.words) for name, own in examples.items()}
-        notes = read_in_advance(model, splits, report and _reading_reporter(run, report))
+        # The reading of texts by a pretrained transformer is an epoch before the first.
+        reading = report and (lambda done, count: report(Progress(0, run.training.epochs, done, count)))
+        notes = read_in_advance(model, splits, reading)
         recorder = Recorder(model, splits["train"], start.words, dataset.labels, run.training.record_flow)
         deleted = ("train",) if planned_teachers(run.training).leave_one_out else ()
         known = reference_outputs(references, dataset, SPLITS, on_device, with_leave_one_out=deleted)
@@ -92,11 +93,6 @@ def train(
         coverage=start.coverage,
         tokens=recorder.table,
     )
-
-
-def _reading_reporter(run: Run, report: Callable[[Progress], None]) -> Callable[[int, int], None]:
-    """Reports the reading of texts by a pretrained transformer as an epoch before the first."""
-    return lambda done, count: report(Progress(0, run.training.epochs, done, count))
 
 
 class _Loop:
@@ -126,7 +122,7 @@ class _Loop:
         split = "test" if settings.selection == "paper" else "dev"
         plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(self.optimizer, "max", factor=0.5, patience=0, threshold=0)
         history: list[Record] = []
-        best, chosen_epoch, state = -math.inf, 0, {}
+        best = BestEpoch(self.model)
         first, patience = stopping(self.method, settings)
         recorder.record(0)
         for epoch in range(1, settings.epochs + 1):
@@ -139,20 +135,17 @@ class _Loop:
             history += [Record(epoch, split, measure, value) for measure, value in split_scores.items()]
             criteria = train_scores if settings.selection == "train" else split_scores
             value = -criteria["loss"] if "loss" in criteria else criteria[settings.metric]
-            value = -math.inf if math.isnan(value) else value
-            if epoch >= first and (not state or value > best):
-                best, chosen_epoch = value, epoch
-                state = {name: tensor.clone() for name, tensor in self.model.state_dict().items()}
+            if epoch >= first:
+                best.offer(epoch, value)
             if settings.plateau and epoch > self.method.honest_epochs:
-                plateau.step(value)
+                plateau.step(-math.inf if math.isnan(value) else value)
             if report:
                 epoch_scores = train_scores | {f"{split} {measure}": score for measure, score in split_scores.items()}
                 report(Progress(epoch, settings.epochs, 0, 0, epoch_scores))
-            if patience and epoch >= max(first, settings.min_epochs) and epoch - chosen_epoch >= patience:
+            if patience and epoch >= max(first, settings.min_epochs) and epoch - best.number >= patience:
                 break
-        self.optimizer.zero_grad()  # a trained model keeps no gradients
-        self.model.load_state_dict(state)
-        return history, chosen_epoch
+        best.restore()
+        return history, best.number
 
     def epoch(self, epoch: int, report: Callable[[Progress], None] | None) -> dict[str, float]:
         """One pass over the training texts; the mean loss and the means of what the method logs, as of each step."""
@@ -256,10 +249,10 @@ def make_optimizer(model: AttentionModel, settings: TrainingSettings, trains: st
     attention = [p for p in model.attention.parameters() if p.requires_grad]
     others = _parameters_outside_attention(model) if trains == "all" else []
     groups = [{"params": others, "weight_decay": settings.weight_decay}, {"params": attention, "weight_decay": 0.0}]
-    if isinstance(model.embedding, PretrainedWords):
-        tuned = {id(p) for p in model.embedding.parameters()}
+    if (pretrained := model.pretrained_words) is not None:
+        tuned = {id(p) for p in pretrained.parameters()}
         groups[0]["params"] = [p for p in others if id(p) not in tuned]
-        slow = {"weight_decay": settings.weight_decay, "lr": model.embedding.learning_rate}
+        slow = {"weight_decay": settings.weight_decay, "lr": pretrained.learning_rate}
         groups.append({"params": [p for p in others if id(p) in tuned], **slow})
     return lookup("optimizer", settings.optimizer, OPTIMIZERS)([g for g in groups if g["params"]], settings)
 

@@ -62,48 +62,35 @@ def outputs(
     return Outputs(tuple(attention[i] for i in order), torch.stack([logits[i] for i in order]))
 
 
-def _accuracy(labels: np.ndarray, probabilities: np.ndarray) -> float:
-    """Share of the texts whose most likely class is the right one."""
-    return float((labels == probabilities.argmax(1)).mean())
+def _f1(labels: np.ndarray, probabilities: np.ndarray, average: Literal["binary", "macro"]) -> float:
+    from sklearn.metrics import f1_score  # takes longer to import than an audit to be read
 
-
-def _roc_auc(labels: np.ndarray, probabilities: np.ndarray) -> float:
-    """Area under the ROC curve of class 1; for more than two classes, each against the rest, averaged."""
-    from sklearn.metrics import roc_auc_score  # takes longer to import than an audit to be read
-
-    present = np.unique(labels)
-    if len(present) < probabilities.shape[1]:
-        return math.nan  # undefined where a class is missing
-    if probabilities.shape[1] == 2:
-        return float(roc_auc_score(labels, probabilities[:, 1]))
-    return float(roc_auc_score(labels, probabilities, multi_class="ovr", labels=np.arange(probabilities.shape[1])))
-
-
-def _macro_f1(labels: np.ndarray, probabilities: np.ndarray) -> float:
-    """F1 averaged over the classes, each counting the same."""
-    return _f1_score(labels, probabilities.argmax(1), average="macro")
-
-
-def _f1(labels: np.ndarray, probabilities: np.ndarray) -> float:
-    """F1 of class 1; for more than two classes, macro F1."""
-    if probabilities.shape[1] > 2:
-        return _macro_f1(labels, probabilities)
-    return _f1_score(labels, probabilities.argmax(1), average="binary")
-
-
-def _f1_score(labels: np.ndarray, predicted: np.ndarray, average: Literal["binary", "macro"]) -> float:
-    from sklearn.metrics import f1_score
-
+    predicted = probabilities.argmax(1)
     return float(f1_score(labels, predicted, average=average, zero_division=0))  # pyright: ignore[reportArgumentType]
 
 
+def _roc_auc(labels: np.ndarray, probabilities: np.ndarray) -> float:
+    from sklearn.metrics import roc_auc_score
+
+    classes = probabilities.shape[1]
+    if len(np.unique(labels)) < classes:
+        return math.nan  # undefined where a class is missing
+    if classes == 2:
+        return float(roc_auc_score(labels, probabilities[:, 1]))
+    return float(roc_auc_score(labels, probabilities, multi_class="ovr", labels=np.arange(classes)))
+
+
 METRICS: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
-    "accuracy": _accuracy,
-    "f1": _f1,
-    "macro_f1": _macro_f1,
+    "accuracy": lambda labels, probabilities: float((labels == probabilities.argmax(1)).mean()),
+    "f1": lambda labels, probabilities: _f1(labels, probabilities, "macro" if probabilities.shape[1] > 2 else "binary"),
+    "macro_f1": lambda labels, probabilities: _f1(labels, probabilities, "macro"),
     "roc_auc": _roc_auc,
 }
-"""Each takes labels [text] and probabilities [text classes]. f1 is that of class 1 for two classes, macro for more."""
+"""Each takes labels [text] and probabilities [text classes].
+
+f1 is that of class 1 for two classes, macro for more, in which each class counts the same; roc_auc is the area under
+the ROC curve of class 1, for more classes each against the rest, averaged.
+"""
 
 
 def metrics(logits: Float[Tensor, "text classes"], labels: Int[Tensor, " text"]) -> dict[str, float]:

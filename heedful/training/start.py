@@ -16,8 +16,7 @@ from heedful.models.attention_model import AttentionModel, build_model
 from heedful.models.hugging_face.model_files import files_fingerprint, is_pretrained
 from heedful.models.hugging_face.pretrained_modules import encoder_width, tokenizer_of
 from heedful.models.hugging_face.subwords import whole_words
-from heedful.models.hugging_face.word_embedding import PretrainedWords
-from heedful.settings import Run
+from heedful.settings import FinetuneSettings, Run
 from heedful.settings.validation import update_settings
 from heedful.training.methods import Method
 from heedful.training.trained import Trained, network_of
@@ -43,8 +42,8 @@ def pretrained_start(run: Run, dataset: Dataset, *, has_query: bool) -> tuple[Wo
     words = words.learn(chain(texts, known), run.text.min_count)
     network = update_settings(run.network, {"embed_size": encoder_width(run.network.encoder)})
     model = build_model(network, words.words, len(dataset.labels), has_query=has_query)
-    assert isinstance(model.embedding, PretrainedWords)
-    model.embedding.load_pretrained()
+    assert model.pretrained_words is not None
+    model.pretrained_words.load_pretrained()
     return words, model
 
 
@@ -52,14 +51,14 @@ def read_in_advance(
     model: AttentionModel, splits: Mapping[str, EncodedSplit], report: Callable[[int, int], None] | None = None
 ) -> tuple[str, ...]:
     """Notes on texts that are longer than a pretrained transformer reads at once; frozen, it reads all texts now."""
-    if not isinstance(model.embedding, PretrainedWords):
+    if (pretrained := model.pretrained_words) is None:
         return ()
     notes = []
     for name, split in splits.items():
         texts: Sequence[Tensor] = (*split.texts, *split.queries)
-        long = model.embedding.prepare([text.tolist() for text in texts], report)
+        long = pretrained.prepare([text.tolist() for text in texts], report)
         if long:
-            longest = model.embedding.pieces.longest
+            longest = pretrained.pieces.longest
             notes.append(f"{long} texts of {name} are longer than the encoder's {longest} pieces: read in parts")
     return tuple(notes)
 
@@ -93,29 +92,20 @@ def with_fingerprints(run: Run, data: str) -> Run:
 def check_content(run: Run, dataset: Dataset) -> Run:
     """The run with its fingerprints; refused where it names other data or other vectors."""
     known = with_fingerprints(run, dataset.fingerprint)
-    if run.data.fingerprint not in ("", known.data.fingerprint):
-        raise SettingError(
-            f"the run is of data {run.data.fingerprint}, but '{dataset.name}' is {dataset.fingerprint}: "
-            "train on the data that the run was made for, or leave `data.fingerprint` empty."
-        )
-    if run.network.vectors_fingerprint not in ("", known.network.vectors_fingerprint):
-        raise SettingError(
-            f"the run is of vectors {run.network.vectors_fingerprint}, but '{run.network.vectors}' is "
-            f"{known.network.vectors_fingerprint}: use the file that the run was made with, or leave "
-            "`network.vectors_fingerprint` empty."
-        )
-    if run.network.encoder_fingerprint not in ("", known.network.encoder_fingerprint):
-        raise SettingError(
-            f"the run is of an encoder {run.network.encoder_fingerprint[:16]}, but the files of "
-            f"'{run.network.encoder}' are {known.network.encoder_fingerprint[:16]}: use those that the run was made "
-            "with, or leave `network.encoder_fingerprint` empty."
-        )
-    own, files = run.finetune, known.finetune
-    if own is not None and files is not None and own.fingerprint not in ("", files.fingerprint):
-        raise SettingError(
-            f"the run starts from model {own.fingerprint}, but '{own.model}' is {files.fingerprint}: use the files "
-            "that the run was made with, or leave `finetune.fingerprint` empty."
-        )
+    own, files, network = run.finetune or FinetuneSettings(model=""), known.finetune, run.network
+    places = (
+        ("is of data", run.data, known.data, "data.fingerprint", dataset.name),
+        ("is of vectors", network, known.network, "network.vectors_fingerprint", network.vectors),
+        ("is of an encoder", network, known.network, "network.encoder_fingerprint", network.encoder),
+        ("starts from model", own, files or own, "finetune.fingerprint", own.model),
+    )
+    for what, asked, found, setting, name in places:
+        wanted, fingerprint = (getattr(part, setting.partition(".")[2]) for part in (asked, found))
+        if wanted not in ("", fingerprint):
+            raise SettingError(
+                f"the run {what} {wanted[:16]}, but '{name}' is {fingerprint[:16]}: use what the run was made with, or "
+                f"leave `{setting}` empty."
+            )
     return known
 
 
@@ -166,7 +156,13 @@ def examples_by_split(run: Run, method: Method, dataset: Dataset) -> dict[str, t
             )
         for number, example in enumerate(splits[split], start=1):
             _check_unlisted(example, f"text {number} of {split}", run.training.method)
-    return {split: tuple(_with_rationale_as_marks(example) for example in own) for split, own in splits.items()}
+    return {
+        split: tuple(
+            replace(example, annotators=(example.rationale,) if example.rationale is not None else ())
+            for example in own
+        )
+        for split, own in splits.items()
+    }
 
 
 def _check_unlisted(example: Example, place: str, method: str) -> None:
@@ -177,10 +173,6 @@ def _check_unlisted(example: Example, place: str, method: str) -> None:
             f"'{method}', which attends to the rest; that of {place} takes all of '{' '.join(example.tokens):.60}'. "
             "Correct the rationale or drop the text."
         )
-
-
-def _with_rationale_as_marks(example: Example) -> Example:
-    return replace(example, annotators=() if example.rationale is None else (example.rationale,))
 
 
 def check_reference(run: Run, method: Method, reference: Trained | None) -> None:

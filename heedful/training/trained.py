@@ -1,10 +1,10 @@
 """The result of training, its history, and progress reports."""
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePath
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars as pl
@@ -18,9 +18,9 @@ from heedful.data.tokenizer import WordTokenizer
 from heedful.errors import HeedfulError, StoreError
 from heedful.models.attention_model import AttentionModel, build_model
 from heedful.models.hugging_face.model_files import PREFIX, FastTokenizer, HuggingFaceModel, quiet
-from heedful.settings import NetworkSettings, Run, key_of
+from heedful.settings import NetworkSettings, Run
 from heedful.settings.validation import update_settings
-from heedful.store.folders import Files, files_in, find_damage, reason, write_checksums
+from heedful.store.folders import find_damage, reason, write_checksums
 from heedful.store.run_file import (
     HISTORY,
     RUN_FILE,
@@ -32,7 +32,6 @@ from heedful.store.run_file import (
     names_of_files,
     read_scores,
     read_table,
-    versions,
 )
 
 
@@ -64,18 +63,15 @@ class Record:
     value: float
 
 
-@dataclass(frozen=True, repr=False)
-class Trained:
-    """A finished run: the model of the chosen epoch and the history of its training.
+@dataclass(frozen=True, repr=False, kw_only=True)
+class FinishedTraining:
+    """What every training gives beside its model: the history, the chosen epoch, and the scores of that.
 
     Args:
         coverage: share of the vocabulary that has a pretrained vector; None without vectors.
-        tokens: scores and flow of every token at the epochs in `record_flow`; None if that is empty.
     """
 
     run: Run
-    model: AttentionModel
-    words: WordTokenizer
     labels: tuple[str, ...]
     history: tuple[Record, ...]
     chosen_epoch: int
@@ -83,7 +79,29 @@ class Trained:
     seconds: float
     notes: tuple[str, ...] = ()
     coverage: float | None = None
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Trained(FinishedTraining):
+    """A finished run: the model of the chosen epoch and the history of its training.
+
+    Args:
+        tokens: scores and flow of every token at the epochs in `record_flow`; None if that is empty.
+    """
+
+    model: AttentionModel
+    words: WordTokenizer
     tokens: pl.DataFrame | None = None
+
+    @property
+    def has_query(self) -> bool:
+        """Whether it reads pairs of texts."""
+        return self.model.query_encoder is not None
+
+    @property
+    def embed_size(self) -> int:
+        """How many numbers a word's vector has."""
+        return self.model.embedding.embedding_dim
 
     def __repr__(self) -> str:
         run, accuracy = self.run, self.scores.get("test", {}).get("accuracy")
@@ -93,14 +111,35 @@ class Trained:
 
 def network_of(trained: Trained) -> NetworkSettings:
     """The run's network settings with the embedding size of its pretrained vectors, if it has any."""
-    return update_settings(trained.run.network, {"embed_size": trained.model.embedding.embedding_dim})
+    return update_settings(trained.run.network, {"embed_size": trained.embed_size})
+
+
+class BestEpoch:
+    """The epoch with the best value so far, the first of equals, and the module's weights then."""
+
+    def __init__(self, module: nn.Module):
+        self.module = module
+        self.number, self.value = 0, -math.inf
+        self._weights: dict[str, Tensor] = {}
+
+    def offer(self, epoch: int, value: float) -> None:
+        """Keep this epoch if it is the best; one without a number is the worst."""
+        value = -math.inf if math.isnan(value) else value
+        if not self._weights or value > self.value:
+            self.number, self.value = epoch, value
+            self._weights = {name: tensor.clone() for name, tensor in self.module.state_dict().items()}
+
+    def restore(self) -> None:
+        """Give the module its weights of that epoch, and no gradients."""
+        self.module.zero_grad()
+        self.module.load_state_dict(self._weights)
 
 
 # The result of fine-tuning a Hugging Face encoder.
 
 
-@dataclass(frozen=True, repr=False)
-class Finetuned:
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Finetuned(FinishedTraining):
     """A finished run of fine-tuning: the classifier of the chosen epoch and the history of its training.
 
     Args:
@@ -109,16 +148,15 @@ class Finetuned:
         has_query: whether it reads pairs of texts.
     """
 
-    run: Run
     module: HuggingFaceModel
     tokenizer: FastTokenizer
-    labels: tuple[str, ...]
     has_query: bool
-    history: tuple[Record, ...]
-    chosen_epoch: int
-    scores: dict[str, dict[str, float]]
-    seconds: float
-    notes: tuple[str, ...] = ()
+
+    @property
+    def embed_size(self) -> int:
+        """How many numbers a token's vector has."""
+        table: Any = self.module.get_input_embeddings()
+        return table.embedding_dim
 
     def __repr__(self) -> str:
         accuracy = self.scores.get("test", {}).get("accuracy")
@@ -258,48 +296,17 @@ WHOLE = "1TB"
 """Weights are written as one file up to this size."""
 
 
-def describe_finetuned(finetuned: Finetuned) -> RunFile:
-    """What run.json of a fine-tuned model holds."""
-    import transformers
-
-    table: Any = finetuned.module.get_input_embeddings()
-    return RunFile(
-        run=finetuned.run,
-        labels=finetuned.labels,
-        has_query=finetuned.has_query,
-        embed_size=table.embedding_dim,
-        chosen_epoch=finetuned.chosen_epoch,
-        scores={split: dict(scores) for split, scores in finetuned.scores.items()},
-        seconds=finetuned.seconds,
-        notes=finetuned.notes,
-        coverage=None,
-        versions={**versions(), "transformers": transformers.__version__},
-    )
-
-
 def write_finetuned(finetuned: Finetuned, folder: Path) -> None:
     """Write the model's files into a folder, which transformers' `from_pretrained` then loads, and their checksums."""
     with quiet():
         finetuned.module.save_pretrained(folder, max_shard_size=WHOLE)
         finetuned.tokenizer.save_pretrained(folder)
     for path in folder.glob("*.safetensors"):
-        _readable_by_all(path)
-    (folder / RUN_FILE).write_text(describe_finetuned(finetuned).model_dump_json(indent=2) + "\n", encoding="utf-8")
+        # Anew: the library's own way makes a file that nobody else may read.
+        content = path.read_bytes()
+        path.unlink()
+        path.write_bytes(content)
+    described = describe_run(finetuned)
+    (folder / RUN_FILE).write_text(described.model_dump_json(indent=2) + "\n", encoding="utf-8")
     write_history(finetuned.history, folder)
     write_checksums(folder)
-
-
-def pack_finetuned(finetuned: Finetuned) -> Files:
-    """The files that a fine-tuned model is stored as."""
-    with TemporaryDirectory() as parent:
-        folder = Path(parent) / key_of(finetuned.run)
-        folder.mkdir()
-        write_finetuned(finetuned, folder)
-        return files_in(folder)
-
-
-def _readable_by_all(path: Path) -> None:
-    """Write a file anew: the library's own way makes one that nobody else may read."""
-    content = path.read_bytes()
-    path.unlink()
-    path.write_bytes(content)

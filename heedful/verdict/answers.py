@@ -1,7 +1,7 @@
 """From outcomes of texts to an answer, for all texts and for each predicted class. docs/answer.md has the table."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import nan
 from typing import get_args
@@ -25,6 +25,10 @@ WHY: dict[Reason, str] = {
     "any words": "almost any words are enough",
     "default or any words": "it is the model's default, or almost any words are enough",
 }
+
+
+NO_OUTCOME: dict[str, float] = {"predicted": -1, "points": nan, "decided": nan, "luck": nan, "reason": -1}
+"""What stands in each table of `Outcomes` where a text has no outcome."""
 
 
 @dataclass(frozen=True)
@@ -53,25 +57,11 @@ class Outcomes:
 
     def where(self, counts: Bool[Tensor, "seed text"]) -> "Outcomes":
         """The same in some cells, undefined elsewhere."""
-        return replace(
-            self,
-            predicted=self.predicted.where(counts, -1),
-            points=self.points.where(counts, nan),
-            decided=self.decided.where(counts, nan),
-            luck=self.luck.where(counts, nan),
-            reason=self.reason.where(counts, -1),
-        )
+        return replace(self, **{name: getattr(self, name).where(counts, none) for name, none in NO_OUTCOME.items()})
 
     def of_texts(self, texts: Int[Tensor, " some"]) -> "Outcomes":
         """The same of some of the texts."""
-        return replace(
-            self,
-            predicted=self.predicted[:, texts],
-            points=self.points[:, texts],
-            decided=self.decided[:, texts],
-            luck=self.luck[:, texts],
-            reason=self.reason[:, texts],
-        )
+        return replace(self, **{name: getattr(self, name)[:, texts] for name in NO_OUTCOME})
 
 
 def shares_of(outcomes: Outcomes, settings: AnswerSettings, label: str | None = None) -> Shares:
@@ -264,57 +254,42 @@ def outcomes_of(
 
     Texts are the same for every ranking and way of removing: those that have a row in any table.
     """
-    texts = {number: place for place, number in enumerate(texts_of(frames))}
-    cells = [_Cells.of(len(texts)) for _ in frames]
-    for own, frame in zip(cells, frames, strict=True):
-        chosen = frame.filter(
-            (pl.col("ranking") == ranking) & (pl.col("removal") == removal) & pl.col("outcome").is_not_null()
-        )
-        place = torch.tensor([texts[number] for number in chosen["example"].to_list()], dtype=torch.long)
-        own.predicted[place] = _numbers([labels.index(label) for label in chosen["predicted"]])
-        own.points[place] = _values([POINTS.get(outcome, torch.nan) for outcome in chosen["outcome"]])
-        own.decided[place] = _values([float(outcome != "no_small_set") for outcome in chosen["outcome"]])
-        own.luck[place] = _values(chosen["luck"].to_list())
-        own.reason[place] = _numbers([-1 if why is None else REASONS.index(why) for why in chosen["reason"]])
-    names = tuple(frame["run"][0] if len(frame) else "" for frame in frames)
-    stacked = (torch.stack([getattr(own, name) for own in cells]) for name in _Cells.__slots__)
-    return Outcomes(*stacked, runs=names)
+    shape = len(frames), len(_places(frames))
+    kinds = {name: torch.long if none == -1 else torch.float64 for name, none in NO_OUTCOME.items()}
+    cells = {name: torch.full(shape, none, dtype=kinds[name]) for name, none in NO_OUTCOME.items()}
+    for seed, (place, rows) in enumerate(_rows(frames, ranking, removal, "outcome")):
+        values = {
+            "predicted": [labels.index(label) for label in rows["predicted"]],
+            "points": [POINTS.get(outcome, nan) for outcome in rows["outcome"]],
+            "decided": [float(outcome != "no_small_set") for outcome in rows["outcome"]],
+            "luck": rows["luck"].to_list(),
+            "reason": [-1 if why is None else REASONS.index(why) for why in rows["reason"]],
+        }
+        for name, own in values.items():
+            cells[name][seed, place] = torch.tensor(own, dtype=kinds[name])
+    return Outcomes(**cells, runs=tuple(frame["run"][0] if len(frame) else "" for frame in frames))
 
 
 def flags_of(frames: Sequence[pl.DataFrame], column: str) -> Tensor:
     """A column of yes and no of attention if words are deleted, [seed text]: 1, 0, or NaN if there is none."""
-    texts = {number: place for place, number in enumerate(texts_of(frames))}
-    values = torch.full((len(frames), len(texts)), torch.nan, dtype=torch.float64)
-    for own, frame in zip(values, frames, strict=True):
-        chosen = frame.filter(
-            (pl.col("ranking") == "attention") & (pl.col("removal") == "delete") & pl.col(column).is_not_null()
-        )
-        place = torch.tensor([texts[number] for number in chosen["example"].to_list()], dtype=torch.long)
-        own[place] = _values(chosen[column].cast(pl.Float64).to_list())
+    values = torch.full((len(frames), len(_places(frames))), nan, dtype=torch.float64)
+    for own, (place, rows) in zip(values, _rows(frames, "attention", "delete", column), strict=True):
+        own[place] = torch.tensor(rows[column].cast(pl.Float64).to_list(), dtype=torch.float64)
     return values
 
 
-def texts_of(frames: Sequence[pl.DataFrame]) -> list[int]:
-    """The numbers of all texts, ascending."""
-    return sorted({number for frame in frames for number in frame["example"].unique().to_list()})
+def _places(frames: Sequence[pl.DataFrame]) -> dict[int, int]:
+    """The place of each text, in the order of their numbers."""
+    numbers = {number for frame in frames for number in frame["example"].unique().to_list()}
+    return {number: place for place, number in enumerate(sorted(numbers))}
 
 
-class _Cells:
-    """One seed's cells."""
-
-    __slots__ = ("predicted", "points", "decided", "luck", "reason")
-
-    @classmethod
-    def of(cls, count: int) -> "_Cells":
-        own = cls()
-        own.predicted, own.reason = (torch.full((count,), -1, dtype=torch.long) for _ in range(2))
-        own.points, own.decided, own.luck = (torch.full((count,), torch.nan, dtype=torch.float64) for _ in range(3))
-        return own
-
-
-def _numbers(values: Sequence[int]) -> Tensor:
-    return torch.tensor(values, dtype=torch.long)
-
-
-def _values(values: Sequence[float]) -> Tensor:
-    return torch.tensor(values, dtype=torch.float64)
+def _rows(
+    frames: Sequence[pl.DataFrame], ranking: str, removal: Removal, column: str
+) -> Iterator[tuple[Int[Tensor, " row"], pl.DataFrame]]:
+    """Of each seed's table the rows of a ranking that have a value in the column, and the places of their texts."""
+    places = _places(frames)
+    for frame in frames:
+        chosen = (pl.col("ranking") == ranking) & (pl.col("removal") == removal) & pl.col(column).is_not_null()
+        rows = frame.filter(chosen)
+        yield torch.tensor([places[number] for number in rows["example"].to_list()], dtype=torch.long), rows

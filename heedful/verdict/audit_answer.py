@@ -16,7 +16,6 @@ from heedful.schema import (
     Interval,
     RankingShare,
     Removal,
-    Shares,
     ShownText,
 )
 from heedful.schema.rankings import VARIANTS, ranking_title
@@ -126,7 +125,16 @@ def answer_audit(
     headline = headline_of(attention.overall, attention.classes)
     times = milliseconds or {}
     chosen, report, chosen_on = _chosen(test, dev)
-    wrong = _wrong(test)
+    is_wrong = flags_of(test.frames, "is_correct") == 0
+    wrong = shares_of(test.outcomes("attention").where(is_wrong), settings.verdict) if is_wrong.any() else None
+    wrong_sentence = ""
+    if wrong is not None and wrong.texts >= settings.verdict.wrong_texts and wrong.points.n:
+        points = per_100(wrong.points)
+        wrong_sentence = f"Of {wrong.texts} wrong predictions, attention points to the key {item}s in {points}."
+    most_common = None
+    if is_checked:
+        audited_labels = columns["prediction.label"][0]
+        most_common = audited_labels.unique(return_counts=True)[1].max().item() / len(audited_labels)
     names = [outcomes[seed]["run"][0] for seed in left_out if len(outcomes[seed])]
     answered = [each for each in attention.classes if each.answer != "Too few texts"]
     agreed = {each.answer for each in answered} == {headline} or not answered
@@ -149,10 +157,10 @@ def answer_audit(
         moved=_moved(test) if not moved_note else None,
         moved_note=moved_note,
         wrong=wrong,
-        wrong_sentence=_wrong_sentence(wrong, settings.verdict.wrong_texts, item),
+        wrong_sentence=wrong_sentence,
         uncounted=_uncounted(audited),
         left_out=tuple(names),
-        most_common=_most_common(columns) if is_checked else None,
+        most_common=most_common,
         is_checked=is_checked,
         example=next((examples[seed] for seed in counted if seed < len(examples)), None),
     )
@@ -207,26 +215,8 @@ def _moved(test: Judged) -> Interval | None:
     return Interval(value=estimate.value, low=estimate.low, high=estimate.high, n=estimate.n) if estimate.n else None
 
 
-def _wrong(test: Judged) -> Shares | None:
-    """Shares of the texts whose prediction is wrong."""
-    is_wrong = flags_of(test.frames, "is_correct") == 0
-    return shares_of(test.outcomes("attention").where(is_wrong), test.settings.verdict) if is_wrong.any() else None
-
-
-def _wrong_sentence(wrong: Shares | None, least: int, item: str) -> str:
-    if wrong is None or wrong.texts < least or not wrong.points.n:
-        return ""
-    return f"Of {wrong.texts} wrong predictions, attention points to the key {item}s in {per_100(wrong.points)}."
-
-
 def _uncounted(frames: Sequence[pl.DataFrame]) -> dict[str, int]:
     """Number of texts without an outcome, by why; a text counts once, whatever the number of seeds."""
     deleted = pl.concat(frames).filter((pl.col("removal") == "delete") & (pl.col("ranking") == "attention"))
     counts = {why: deleted.filter(pl.col("reason") == why)["example"].n_unique() for why in UNCOUNTED}
     return {why: count for why, count in counts.items() if count}
-
-
-def _most_common(columns: Columns) -> float:
-    """Share of the most common label among the audited texts."""
-    labels = columns["prediction.label"][0]
-    return labels.unique(return_counts=True)[1].max().item() / len(labels)

@@ -45,22 +45,22 @@ OF_TRANSFORMERS = ("same_mixture", "mean_of_heads")
 
 
 @pytest.mark.parametrize("name", BATTERY)
-@pytest.mark.parametrize("kind", KINDS)
-def test_findings_are_one_number_a_text_repeat_and_change_neither_trace_nor_model(name, kind):
-    evidence = evidence_of(kind)
-    seen, model = evidence.trace, evidence.model
-    assert isinstance(model, nn.Module)
-    before = {f.name: getattr(seen, f.name).clone() for f in fields(seen) if torch.is_tensor(getattr(seen, f.name))}
-    weights = {k: v.clone() for k, v in model.state_dict().items()}
-    again = run(name, evidence)
-    assert all(torch.equal(getattr(seen, key), value) for key, value in before.items())
-    assert all(torch.equal(weights[k], v) for k, v in model.state_dict().items())
-    assert all(parameter.grad is None for parameter in model.parameters())
-    assert bool(again.values) == (name not in OF_TRANSFORMERS)
-    for measure, value in found(name, kind).values.items():
-        assert value.shape == (BATCH,) and value.dtype == torch.float64, measure
-        torch.testing.assert_close(value, again.values[measure], atol=0, rtol=0, equal_nan=True)
-        assert not value.isinf().any(), measure
+def test_findings_are_one_number_a_text_repeat_and_change_neither_trace_nor_model(name):
+    for kind in KINDS:
+        evidence = evidence_of(kind)
+        seen, model = evidence.trace, evidence.model
+        assert isinstance(model, nn.Module)
+        before = {f.name: getattr(seen, f.name).clone() for f in fields(seen) if torch.is_tensor(getattr(seen, f.name))}
+        weights = {k: v.clone() for k, v in model.state_dict().items()}
+        again = run(name, evidence)
+        assert all(torch.equal(getattr(seen, key), value) for key, value in before.items())
+        assert all(torch.equal(weights[k], v) for k, v in model.state_dict().items())
+        assert all(parameter.grad is None for parameter in model.parameters())
+        assert bool(again.values) == (name not in OF_TRANSFORMERS)
+        for measure, value in found(name, kind).values.items():
+            assert value.shape == (BATCH,) and value.dtype == torch.float64, measure
+            torch.testing.assert_close(value, again.values[measure], atol=0, rtol=0, equal_nan=True)
+            assert not value.isinf().any(), measure
 
 
 DRAWING = {
@@ -80,23 +80,23 @@ def is_drawn(name: str, measure: str) -> bool:
 
 
 @pytest.mark.parametrize("name", BATTERY)
-@pytest.mark.parametrize("kind", ["token-wise", "query"])
-def test_padding_and_neighbours_change_nothing(name, kind):
+def test_padding_and_neighbours_change_nothing(name):
     """What is drawn at random may differ; all else must not."""
-    together = found(name, kind)
-    batch = make_batch(KINDS[kind].get("has_query", False))
-    for row, length in enumerate(LENGTHS.tolist()):
-        alone = run(name, evidence_of(kind, cut(batch, [row], length)))
-        for measure, value in together.values.items():
-            if not is_drawn(name, measure):
-                torch.testing.assert_close(value[row], alone.values[measure][0], atol=1e-9, rtol=0, equal_nan=True)
+    for kind in ["token-wise", "query"]:
+        together = found(name, kind)
+        batch = make_batch(KINDS[kind].get("has_query", False))
+        for row, length in enumerate(LENGTHS.tolist()):
+            alone = run(name, evidence_of(kind, cut(batch, [row], length)))
+            for measure, value in together.values.items():
+                if not is_drawn(name, measure):
+                    torch.testing.assert_close(value[row], alone.values[measure][0], atol=1e-9, rtol=0, equal_nan=True)
 
 
-@pytest.mark.parametrize("name", [name for name in BATTERY if name not in ("prediction", "uniform")])
-@pytest.mark.parametrize("kind", ["token-wise", "recurrent", "not linear"])
-def test_a_text_of_one_item_is_undefined(name, kind):
-    for value in found(name, kind).values.values():
-        assert value[LENGTHS.tolist().index(1)].isnan()
+def test_a_text_of_one_item_is_undefined():
+    for name in [name for name in BATTERY if name not in ("prediction", "uniform")]:
+        for kind in ["token-wise", "recurrent", "not linear"]:
+            for value in found(name, kind).values.values():
+                assert value[LENGTHS.tolist().index(1)].isnan()
 
 
 def test_a_head_that_is_not_linear_is_answered_by_search():
@@ -107,78 +107,60 @@ def test_a_head_that_is_not_linear_is_answered_by_search():
     assert found("permutation", "five classes").solver == "search"
 
 
-@pytest.mark.parametrize("name", ["permutation", "erase_one", "erase_until_flip", "uniform"])
-@pytest.mark.parametrize("kind", ["token-wise", "five classes"])
-def test_decoding_one_by_one_finds_what_the_exact_forms_find(name, kind):
-    exact = evidence_of(kind)
-    decoded, wanted = run(name, Evidence(FourVerbs(exact.model), exact.trace)).values, found(name, kind)
-    at_most = {"worst_tvd", "some_flips"}  # over the drawn permutations only
-    for measure, value in wanted.values.items():
-        if "minimal" in measure or (
-            measure.startswith(("count", "fraction", "mass")) and decoded[measure].isnan().any()
-        ):
-            continue  # without a linear head the minimum is the best of the rankings
-        if measure in at_most:
-            assert (decoded[measure].nan_to_num() <= value.nan_to_num() + 1e-12).all()
-        else:
-            torch.testing.assert_close(decoded[measure], value, atol=1e-10, rtol=0, equal_nan=True)
+def test_decoding_one_by_one_finds_what_the_exact_forms_find():
+    for name in ["permutation", "erase_one", "erase_until_flip", "uniform"]:
+        for kind in ["token-wise", "five classes"]:
+            exact = evidence_of(kind)
+            decoded, wanted = run(name, Evidence(FourVerbs(exact.model), exact.trace)).values, found(name, kind)
+            at_most = {"worst_tvd", "some_flips"}  # over the drawn permutations only
+            for measure, value in wanted.values.items():
+                if "minimal" in measure or (
+                    measure.startswith(("count", "fraction", "mass")) and decoded[measure].isnan().any()
+                ):
+                    continue  # without a linear head the minimum is the best of the rankings
+                if measure in at_most:
+                    assert (decoded[measure].nan_to_num() <= value.nan_to_num() + 1e-12).all()
+                else:
+                    torch.testing.assert_close(decoded[measure], value, atol=1e-10, rtol=0, equal_nan=True)
 
 
-@pytest.mark.parametrize("kind", ["token-wise", "recurrent", "sentences", "uniform", "frozen"])
-@pytest.mark.parametrize("name", [name for name in BATTERY if name != "uniform"])
-def test_nothing_beats_a_ceiling(name, kind):
+def test_nothing_beats_a_ceiling():
     """Text by text, where two classes and a linear head leave nothing to search for; accuracy is not won so."""
-    columns = {f"{name}.{measure}": value[None] for measure, value in found(name, kind).values.items()}
-    for question in BATTERY[name].questions:
-        if question.best_kind == "ceiling" and columns:
-            value, _, best = question.measured(columns)
-            assert (value <= best + 1e-9)[~(value.isnan() | best.isnan())].all(), question.name
+    for kind in ["token-wise", "recurrent", "sentences", "uniform", "frozen"]:
+        for name in [name for name in BATTERY if name != "uniform"]:
+            columns = {f"{name}.{measure}": value[None] for measure, value in found(name, kind).values.items()}
+            for question in BATTERY[name].questions:
+                if question.best_kind == "ceiling" and columns:
+                    value, _, best = question.measured(columns)
+                    assert (value <= best + 1e-9)[~(value.isnan() | best.isnan())].all(), question.name
 
 
-@pytest.mark.parametrize("name", BATTERY)
-def test_start_and_end_symbols_count_for_nothing(name):
+def test_start_and_end_symbols_count_for_nothing():
     """A token-wise model does not notice them at all."""
-    batch = make_batch()
-    inner = (torch.arange(TIME) < LENGTHS[:, None] - 1) & (torch.arange(TIME) > 0)
-    framed = replace(cut(batch, [0, 1], TIME), attendable_mask=inner[:2])
-    values = run(name, evidence_of("token-wise", framed)).values
-    assert run("prediction", evidence_of("token-wise", framed)).values["items"].tolist() == [5, 2]
-    for row, length in enumerate([5, 2]):
-        bare = cut(batch, [row], TIME)
-        shift = {k: getattr(bare, k)[:, 1 : 1 + length] for k in ("tokens", "mask", "attendable_mask", "sentence")}
-        shift["marks"] = bare.marks[:, :, 1 : 1 + length]
-        alone = run(name, evidence_of("token-wise", replace(bare, **shift)))
-        for measure, value in values.items():
-            if not is_drawn(name, measure):
-                torch.testing.assert_close(value[row], alone.values[measure][0], atol=1e-9, rtol=0, equal_nan=True)
+    for name in BATTERY:
+        batch = make_batch()
+        inner = (torch.arange(TIME) < LENGTHS[:, None] - 1) & (torch.arange(TIME) > 0)
+        framed = replace(cut(batch, [0, 1], TIME), attendable_mask=inner[:2])
+        values = run(name, evidence_of("token-wise", framed)).values
+        assert run("prediction", evidence_of("token-wise", framed)).values["items"].tolist() == [5, 2]
+        for row, length in enumerate([5, 2]):
+            bare = cut(batch, [row], TIME)
+            shift = {k: getattr(bare, k)[:, 1 : 1 + length] for k in ("tokens", "mask", "attendable_mask", "sentence")}
+            shift["marks"] = bare.marks[:, :, 1 : 1 + length]
+            alone = run(name, evidence_of("token-wise", replace(bare, **shift)))
+            for measure, value in values.items():
+                if not is_drawn(name, measure):
+                    torch.testing.assert_close(value[row], alone.values[measure][0], atol=1e-9, rtol=0, equal_nan=True)
 
 
-HELPERS = {
-    "__init__",
-    "adversarial_models",  # its rows come from several models; it has questions, no function of the battery
-    "adversarial_search",
-    "affordable",
-    "attefa_family",
-    "context",
-    "evidence",
-    "places",
-    "plausible_baselines",
-    "plausible_questions",
-    "question",
-    "stability_measures",
-    "witness",
-}
-
-
-def test_every_file_is_listed_by_its_own_name():
-    files = {path.stem for path in Path(heedful.battery.__file__).parent.glob("*.py")} - HELPERS
+def test_every_test_is_listed_by_the_name_of_its_function():
+    modules = [
+        import_module(f"heedful.battery.{path.stem}") for path in Path(heedful.battery.__file__).parent.glob("*.py")
+    ]
+    tests = [module.TEST for module in modules if hasattr(module, "TEST")]
     listed = {**BATTERY, **PAIRS}
-    assert files == set(listed) and not set(BATTERY) & set(PAIRS)
-    for name, test in listed.items():
-        module = import_module(f"heedful.battery.{name}")
-        assert module.TEST is test and test.function is getattr(module, name)
-    for name in HELPERS:
-        assert not hasattr(import_module(f"heedful.battery.{name}"), "TEST"), f"{name} defines a test: list it"
+    assert {test.function.__name__ for test in tests} == set(listed) and not set(BATTERY) & set(PAIRS)
+    assert all(test.function.__name__ == name and test in tests for name, test in listed.items())
 
 
 ALL_OPTIONS = [(name, option) for name, test in BATTERY.items() for option in option_parameters(test.function)]
@@ -188,25 +170,24 @@ def chosen_with(name, option, value):
     return chosen_tests(AuditSettings(tests=(name,), options={name: {option: value}}))[name]
 
 
-@pytest.mark.parametrize(("name", "option"), ALL_OPTIONS)
-def test_an_option_of_the_wrong_type_is_refused(name, option):
-    annotation = option_parameters(BATTERY[name].function)[option].annotation
-    wrong = 1.5 if annotation is str else "nonsense"
-    with pytest.raises(SettingError, match=f"option '{option}' of test '{name}' .*; it was {wrong!r}"):
-        chosen_with(name, option, wrong)
+def test_an_option_of_the_wrong_type_is_refused():
+    for name, option in ALL_OPTIONS:
+        annotation = option_parameters(BATTERY[name].function)[option].annotation
+        wrong = 1.5 if annotation is str else "nonsense"
+        with pytest.raises(SettingError, match=f"option '{option}' of test '{name}' .*; it was {wrong!r}"):
+            chosen_with(name, option, wrong)
 
 
-@pytest.mark.parametrize(("name", "option"), ALL_OPTIONS)
-def test_the_default_of_an_option_can_be_given(name, option):
-    default = option_parameters(BATTERY[name].function)[option].default
-    if default is not None:
-        bound = chosen_with(name, option, default)
-        assert isinstance(bound, partial) and bound.keywords == {option: default}
+def test_the_default_of_an_option_can_be_given():
+    for name, option in ALL_OPTIONS:
+        default = option_parameters(BATTERY[name].function)[option].default
+        if default is not None:
+            bound = chosen_with(name, option, default)
+            assert isinstance(bound, partial) and bound.keywords == {option: default}
 
 
-@pytest.mark.parametrize(
-    ("name", "option", "value"),
-    [
+def test_an_option_beyond_its_bounds_is_refused():
+    for name, option, value in [
         ("permutation", "count", 0),
         ("erase_until_flip", "rankings", 0),
         ("adversarial_attention", "eps", 1.0),
@@ -216,15 +197,13 @@ def test_the_default_of_an_option_can_be_given(name, option):
         ("word_substitution", "counts", (1, 0)),
         ("comprehensiveness_sufficiency", "sizes", (-1.0,)),
         ("sensitivity", "probes", 0),
-    ],
-)
-def test_an_option_beyond_its_bounds_is_refused(name, option, value):
-    with pytest.raises(SettingError, match=f"option '{option}' of test '{name}'"):
-        chosen_with(name, option, value)
+    ]:
+        with pytest.raises(SettingError, match=f"option '{option}' of test '{name}'"):
+            chosen_with(name, option, value)
 
 
-@pytest.mark.parametrize("name", BATTERY)
-def test_an_unknown_option_lists_the_known(name):
-    known = ", ".join(option_parameters(BATTERY[name].function)) or "none"
-    with pytest.raises(SettingError, match=rf"unknown option 'color' of test '{name}'\. Known: {known}\."):
-        chosen_with(name, "color", 1)
+def test_an_unknown_option_lists_the_known():
+    for name in BATTERY:
+        known = ", ".join(option_parameters(BATTERY[name].function)) or "none"
+        with pytest.raises(SettingError, match=rf"unknown option 'color' of test '{name}'\. Known: {known}\."):
+            chosen_with(name, "color", 1)

@@ -69,26 +69,6 @@ def test_what_is_no_attention_or_another_is_refused(change, message):
         check_adversarial_attention(evidence, *change(best.attention, best.js), EPS)
 
 
-def test_weight_where_there_is_no_item_is_refused():
-    evidence = evidence_of_kind("recurrent")  # texts of 7, 4 and 1 items
-    best = solved(evidence)
-    spilt = best.attention.clone()
-    spilt[1, 6] = 0.5
-    with pytest.raises(
-        HeedfulError, match=r"text 1 .*the sizes of all its weights should sum to 1; the number is 1\.5"
-    ):
-        check_adversarial_attention(evidence, spilt, best.js, EPS)
-    alone = best.attention.clone()
-    alone[2] = torch.nan  # a text of one item has no other attention
-    check_adversarial_attention(evidence, alone, best.js, EPS)
-
-
-def test_rounding_is_no_reason_to_refuse():
-    evidence = two_texts()
-    best = solved(evidence)
-    check_adversarial_attention(evidence, best.attention * (1 + 1e-9), best.js - 1e-9, EPS * (1 - 1e-9))
-
-
 def test_a_set_without_which_the_decision_stands_is_refused():
     evidence = two_texts()
     smallest = minimal_flip_set(evidence.log_attention, evidence.item_logits, evidence.items)

@@ -1,13 +1,7 @@
 import pytest
 import torch
 
-from heedful.measures import js_divergence
-from support.by_hand import evidence_by_hand, findings_in, findings_of, sigmoid
-
-
-def js_of(p: float, q: float) -> float:
-    """The divergence of two predictions, each given by the probability of class 1."""
-    return js_divergence(*(torch.tensor([[1 - x, x]]).double() for x in (p, q))).item()
+from support.by_hand import findings_of
 
 
 def test_erasing_the_top_item_flips_and_the_other_does_not():
@@ -26,25 +20,8 @@ def test_where_one_word_has_all_the_weight_nothing_is_defined(weights):
     assert all(torch.tensor(value).isnan() for value in values.values())
 
 
-def test_uniform_attention_is_not_the_first_word():
-    # 4 - 1 - 1 > 0; only without the first is the rest negative: one of three, for the top word as for any other.
-    values = findings_of("erase_one", [4, -1, -1], [1 / 3, 1 / 3, 1 / 3])
-    assert values["flips_attention"] == pytest.approx(1 / 3) == values["other_flips_attention"]
-    assert values["some_item_flips"] == 1
-    assert values["mean_delta_js_attention"] == pytest.approx(0.0)
-
-
 def test_of_words_that_share_the_first_place_the_mean_counts():
     # 4 x .4 - 1 x .4 - 1 x .2 = 1: the top word is the first, which flips, or the second, which does not. The other
     # word is one of the remaining two: if the second is on top it flips in one case of two.
     values = findings_of("erase_one", [4, -1, -1], [0.4, 0.4, 0.2])
     assert values["flips_attention"] == pytest.approx(0.5) and values["other_flips_attention"] == pytest.approx(0.25)
-
-
-def test_a_very_sharp_attention_leaves_a_rest_with_its_shape():
-    # Without the first, scores ln 3 and 0 are weights 3/4 and 1/4: -3 + .5 = -2.5. Without another all stays as it is.
-    scores = [5000.0, torch.tensor(3.0).log().item(), 0.0]
-    values = findings_in("erase_one", evidence_by_hand([1, -4, 2], scores=scores))
-    assert values["flips_attention"] == 1 and values["other_flips_attention"] == 0
-    wanted = js_of(sigmoid(1.0), sigmoid(-2.5))
-    assert values["mean_delta_js_attention"] == pytest.approx(wanted)

@@ -10,12 +10,6 @@ from support.evidence import evidence_of_kind, seeded
 from support.models import make, make_batch
 
 
-def test_leave_one_out_agreement():
-    # Left out, the first token (weight .75) moves the logit from 2 to -4, the second from 2 to 4.
-    values = findings_of("leave_one_out_agreement", [4, -4], [0.75, 0.25])
-    assert values["tau"] == 1.0 and values["tau_gradient"] == 1.0
-
-
 def importance_of(logits, weights):
     """How far the probability moves without each word of a bag."""
     whole = (weights * logits).sum().sigmoid()
@@ -56,11 +50,6 @@ def test_leave_one_out_as_a_ranking_has_a_sign():
     assert evidence.leave_one_out[0].tolist() == pytest.approx(wanted)
     assert evidence.leave_one_out_tvd[0].tolist() == pytest.approx([abs(each) for each in wanted])
     assert evidence.ranking("leave_one_out").tolist() == [[0, 2, 1]]
-
-
-def test_uniform_attention_has_no_order():
-    values = findings_of("leave_one_out_agreement", [1, 3, 9], [1 / 3, 1 / 3, 1 / 3])
-    assert all(torch.tensor(values[name]).isnan() for name in ("tau", "p"))
 
 
 def test_words_whose_deletion_does_nothing_are_tied():

@@ -9,26 +9,20 @@ import torch
 from heedful.battery import Context, Evidence
 from heedful.battery.evidence import RANKINGS
 from heedful.battery.plausibility import (
-    BASELINES,
-    NO_EVIDENCE,
-    NO_MARKS,
     QUESTIONS,
-    TEST,
     baseline_scores,
     item_rationales,
     plausibility,
     strongest_baseline,
 )
 from heedful.battery.question import QuestionResult
-from heedful.errors import SettingError
 from heedful.measures.average_precision import average_precision
 from heedful.measures.span_overlap import eraser_iou
 from heedful.models.trace import trace
-from heedful.settings.validation import bind_options
 from support.by_hand import Bag, batch_of
-from support.evidence import KINDS, evidence_of_kind, make_context, seeded
+from support.evidence import KINDS, evidence_of_kind, seeded
 from support.marked import with_marks
-from support.models import BATCH, LENGTHS, TIME, cut, make, make_batch
+from support.models import BATCH, LENGTHS, TIME, make, make_batch
 
 NAN = torch.nan
 WORDS = ("<pad>", "<unk>", "<start>", "<end>", "a", "film", "was", "wonderful")
@@ -85,20 +79,6 @@ def test_uniform_attention_gets_the_floor():
     assert values["eraser_auprc_attention"] > values["eraser_auprc_random"]
 
 
-def test_attention_on_the_marks_alone_is_best():
-    values = by_hand([0.01, 0.4, 0.01, 0.57, 0.01], [[0, 1, 0, 1, 0]], k=2.0)
-    assert values["average_precision_attention"] == values["auroc_attention"] == 1
-    for measure in ("token_f1", "hatexplain_precision", "hatexplain_recall", "eraser_precision"):
-        assert values[f"{measure}_attention"] == pytest.approx(values[f"{measure}_best"]), measure
-
-
-def test_a_share_of_the_words_may_be_asked_for():
-    share, count = (by_hand([0.1, 0.4, 0.2, 0.3], [[0, 1, 1, 0]], k=k) for k in (0.5, 2.0))
-    assert {name: value for name, value in share.items() if value == value} == {
-        name: value for name, value in count.items() if value == value
-    }
-
-
 def test_several_annotators_are_a_yardstick():
     """Of two who marked 0 and 1, and 1 alone: F1 is 2/3. Attention is held against the one, then against the other."""
     values = by_hand([0.1, 0.4, 0.2, 0.3], [[1, 1, 0, 0], [0, 1, 0, 0]])
@@ -148,30 +128,6 @@ def test_a_sentence_is_marked_if_a_word_of_it_is():
     assert marks is not None and marks[0].tolist() == [[1, 0, 0], [1, 1, 0]] and marks[1, 0].tolist() == [0, 1, 0]
 
 
-def test_padding_and_neighbours_change_nothing():
-    """Of words of the same length, which of them are among the top is drawn, where their spans count."""
-    batch, drawn = marked_batch(), ("eraser_precision_longest", "eraser_recall_longest")
-    drawn += ("eraser_precision_rarest", "eraser_recall_rarest")
-    with torch.no_grad():
-        together = plausibility(evidence_of_kind("recurrent", batch), seeded(), k=2.0).values
-        for row, length in enumerate(LENGTHS.tolist()):
-            alone = with_marks(cut(batch, [row], length), batch.marks[[row], :, :length])
-            values = plausibility(evidence_of_kind("recurrent", alone), seeded(), k=2.0).values
-            for measure, value in together.items():
-                if measure in drawn:
-                    continue
-                torch.testing.assert_close(value[row], values[measure][0], atol=1e-9, rtol=0, equal_nan=True)
-
-
-def test_a_start_and_an_end_symbol_count_for_nothing():
-    inner = (torch.arange(TIME) > 0) & (torch.arange(TIME) < LENGTHS[:2, None] - 1)
-    batch = marked_batch()
-    framed = with_marks(replace(cut(batch, [0, 1], TIME), attendable_mask=inner), batch.marks[:2])
-    values = plausibility(evidence_of_kind("token-wise", framed), seeded(), k=2.0).values
-    assert values["marked"][0] == 3 / 5
-    assert values["marked"][1].isnan()  # its only mark is at its end symbol
-
-
 def test_the_rankings_are_those_of_the_evidence():
     evidence = evidence_of_kind("recurrent", marked_batch())
     marks = item_rationales(evidence)
@@ -200,15 +156,6 @@ def test_scores_from_outside_stand_beside_the_others():
     assert "average_precision_weight_gradient" not in values
 
 
-def test_nothing_of_the_trace_is_changed():
-    evidence = evidence_of_kind("recurrent", marked_batch())
-    batch, attention = evidence.trace.batch, evidence.trace.attention.clone()
-    before = batch.marks.clone()
-    plausibility(evidence, seeded())
-    torch.testing.assert_close(batch.marks, before, equal_nan=True)
-    assert torch.equal(evidence.trace.attention, attention)
-
-
 def test_long_texts_get_no_exact_floor_of_erasers_iou():
     evidence = evidence_of_kind("recurrent", marked_batch())
     values = plausibility(evidence, seeded(), longest_exact=4).values
@@ -221,29 +168,6 @@ def test_a_text_in_which_nothing_is_marked_is_undefined():
     batch = with_marks(make_batch(), torch.zeros(BATCH, 1, TIME))
     values = plausibility(evidence_of_kind("recurrent", batch), seeded()).values
     assert values and all(value.isnan().all() for value in values.values())
-
-
-def test_without_marks_it_is_not_asked():
-    findings = plausibility(evidence_of_kind("recurrent", replace(make_batch(), marks=None)), seeded())
-    assert not findings.values and findings.skipped == NO_MARKS
-
-
-def test_an_unknown_ranking_lists_the_known():
-    with pytest.raises(SettingError, match="unknown ranking 'lime'. .*Known: attention, weight_gradient"):
-        plausibility(evidence_of_kind("recurrent", marked_batch()), seeded(), by=("lime",))
-
-
-@pytest.mark.parametrize(("option", "value"), [("k", 0), ("k", -1.0), ("longest_exact", 0), ("by", 3)])
-def test_an_option_beyond_its_bounds_is_refused(option, value):
-    with pytest.raises(SettingError, match=f"option '{option}' of test 'plausibility'"):
-        bind_options(TEST.function, {option: value}, "test 'plausibility'")
-
-
-def test_the_context_of_all_tests_gives_the_baselines():
-    evidence = evidence_of_kind("recurrent", marked_batch())
-    assert evidence.context.vocabulary == make_context().vocabulary
-    values = plausibility(evidence, seeded(), by=()).values
-    assert not values["average_precision_longest"][:2].isnan().any()
 
 
 # Scores that know nothing of the model.
@@ -263,11 +187,6 @@ def scores_of(tokens, context):
 def test_by_position_length_and_rarity():
     scores = scores_of([4, 6, 5], Context(vocabulary=WORDS_PLAUSIBLE_BASELINES, token_counts=lambda: COUNTS))
     assert scores == {"first": [0, -1, -2], "longest": [1, 9, 4], "rarest": [-18, -1, -3]}
-
-
-def test_a_word_outside_of_the_vocabulary_is_of_mean_length_and_rarest():
-    scores = scores_of([4, 1, 6], Context(vocabulary=WORDS_PLAUSIBLE_BASELINES, token_counts=lambda: COUNTS))
-    assert scores["longest"] == [1, 5, 9] and scores["rarest"] == [-18, 0, -1]
 
 
 def test_what_is_not_known_is_undefined():
@@ -350,29 +269,10 @@ def test_a_text_without_marks_leaves_the_floor_as_it_is():
     assert strongest_baseline(known, "average_precision")[0] == "longest"
 
 
-def test_where_nothing_is_defined_the_floor_is_random():
-    nothing = {name: torch.full_like(values, torch.nan) for name, values in columns().items()}
-    name, values = strongest_baseline(nothing, "average_precision")
-    assert name in BASELINES and values.isnan().all()
-
-
 def test_it_is_asked_only_where_there_are_marks_and_apart_from_relevance():
     for question in QUESTIONS:
         assert question.group == "plausibility" and set(question.needs) <= set(columns())
         assert question.best_kind == "ceiling" and "people" in question.wording("word")
-
-
-def test_the_sentences_say_that_it_is_no_evidence_of_how_the_model_decides():
-    for question in QUESTIONS:
-        details = question.details(columns())
-        sentence = question.sentence(QuestionResult(0.8, 0.5, 1.0, details, "sentence"))
-        assert NO_EVIDENCE in sentence and "0.80" in sentence and "0.50" in sentence and "sentences" in sentence
-
-
-def test_the_strongest_ranking_that_knows_nothing_is_named():
-    for changes, name in (({}, "the longest words first"), ({"first": 0.7}, "the first words first")):
-        details = RANKING.details(columns(**changes))
-        assert f"by {name}, the best of four" in RANKING.sentence(QuestionResult(0.8, 0.5, 1.0, details))
 
 
 def test_another_annotator_is_named_where_there_is_one():

@@ -2,17 +2,22 @@
 
 from typing import get_args
 
-import pytest
 import torch
 
 from heedful.battery import BATTERY, PAIRS, QUESTIONS, adversarial_models
-from heedful.battery.question import Group, Question, QuestionResult, per_100
+from heedful.battery.question import Group, Question, QuestionResult
 from support.columns import EVERYTHING, column
 
 ABOUT_WORDS = {"embedding_noise", "embedding_attack", "word_substitution", "token_scores"}
 """Questions about words, whatever attention weighs."""
 
-every_question = pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
+GROUPS = {
+    "relevance": "gradient_agreement leave_one_out_agreement erase_one erase_until_flip comprehensiveness sufficiency "
+    "token_scores sign",
+    "exclusivity": "permutation without_top adversarial_attention uniform uniform_retrained attefa_frozen attefa",
+    "stability": "seeds embedding_noise embedding_attack word_substitution",
+}
+GROUPS = {name: group for group, names in GROUPS.items() for name in names.split()}
 
 
 class Columns(dict[str, torch.Tensor]):
@@ -38,72 +43,24 @@ def test_every_question_of_every_test_is_asked_once():
     }
 
 
-@every_question
-def test_a_question_needs_tests_that_there_are(question):
+def test_a_question_needs_tests_that_there_are_and_has_a_group():
     known = {*BATTERY, *PAIRS, adversarial_models.REACHABLE, adversarial_models.TRAINED}
-    assert question.needs and {need.split(".")[0] for need in question.needs} <= known
+    for question in QUESTIONS:
+        assert question.needs and {need.split(".")[0] for need in question.needs} <= known, question.name
+        assert question.group in get_args(Group), question.name
+        assert GROUPS.get(question.name, question.group) == question.group, question.name
+    assert {*GROUPS} <= {question.name for question in QUESTIONS}
 
 
-@pytest.mark.parametrize("item", ["word", "sentence"])
-@every_question
-def test_a_question_and_its_answer_are_whole_sentences(question, item):
-    wording, answer = question.wording(item), sentence(question, item)
-    assert wording[0].isupper() and "?" in wording
-    assert answer[0].isupper() and answer.endswith(".")
-    assert "nan" not in answer and "{" not in answer + wording
-
-
-@every_question
-def test_a_question_speaks_of_what_attention_weighs(question):
-    of_words, of_sentences = (f"{question.wording(item)} {sentence(question, item)}" for item in ("word", "sentence"))
-    assert "sentence" not in of_words
-    if question.name in ABOUT_WORDS:
-        assert of_sentences == of_words
-    else:
-        assert of_sentences == of_words.replace("word", "sentence")
-
-
-GROUPS = {
-    "gradient_agreement": "relevance",
-    "leave_one_out_agreement": "relevance",
-    "erase_one": "relevance",
-    "erase_until_flip": "relevance",
-    "comprehensiveness": "relevance",
-    "sufficiency": "relevance",
-    "token_scores": "relevance",
-    "sign": "relevance",
-    "permutation": "exclusivity",
-    "without_top": "exclusivity",
-    "adversarial_attention": "exclusivity",
-    "uniform": "exclusivity",
-    "uniform_retrained": "exclusivity",
-    "attefa_frozen": "exclusivity",
-    "attefa": "exclusivity",
-    "seeds": "stability",
-    "embedding_noise": "stability",
-    "embedding_attack": "stability",
-    "word_substitution": "stability",
-}
-
-
-@pytest.mark.parametrize("name", GROUPS)
-def test_a_question_is_of_its_group(name):
-    (question,) = (question for question in QUESTIONS if question.name == name)
-    assert question.group == GROUPS[name]
-
-
-@every_question
-def test_every_question_has_a_group(question):
-    assert question.group in get_args(Group)
-
-
-def test_questions_name_the_items():
-    wordings = {question.name: question.wording("sentence") for question in QUESTIONS}
-    assert wordings["permutation"] == "Does it matter which sentences get the weight?"
-    assert wordings["erase_one"] == "Does the top sentence carry the decision?"
-    assert wordings["comprehensiveness"] == "Are the top sentences necessary?"
-    assert "(other words of the same meaning)" in wordings["word_substitution"]
-
-
-def test_a_share_that_nothing_has_is_none():
-    assert per_100(float("nan")) == "none"
+def test_a_question_and_its_answer_are_whole_sentences_on_what_attention_weighs():
+    for question in QUESTIONS:
+        said = {}
+        for item in ("word", "sentence"):
+            wording, answer = question.wording(item), sentence(question, item)
+            assert wording[0].isupper() and "?" in wording, question.name
+            assert answer[0].isupper() and answer.endswith("."), question.name
+            assert "nan" not in answer and "{" not in answer + wording, question.name
+            said[item] = f"{wording} {answer}"
+        assert "sentence" not in said["word"]
+        is_of_words = question.name in ABOUT_WORDS
+        assert said["sentence"] == (said["word"] if is_of_words else said["word"].replace("word", "sentence"))

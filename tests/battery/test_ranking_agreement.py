@@ -7,8 +7,6 @@ from scipy.stats import kendalltau
 from heedful.battery import Evidence
 from heedful.battery.evidence import RANKINGS
 from heedful.battery.ranking_agreement import ranking_agreement
-from heedful.errors import SettingError
-from heedful.settings.validation import bind_options
 from support.evidence import evidence_of_kind, seeded
 from support.models import LENGTHS, TIME
 
@@ -32,20 +30,9 @@ def test_every_pair_of_rankings_has_the_tau_of_scipy():
         assert values["tau_gradient_x_input_leave_one_out"][row].item() == pytest.approx(wanted, abs=1e-9)
 
 
-def test_the_same_scores_twice_agree_wholly_and_reversed_ones_not_at_all():
-    own = scores(1)
-    values = ranking_agreement(with_given(mine=own, again=2 * own + 1, other=-own), seeded()).values
-    assert values["tau_mine_again"][:2].tolist() == [1, 1] and values["tau_mine_other"][:2].tolist() == [-1, -1]
-
-
 def test_a_text_without_scores_is_undefined_for_them_alone():
     missing = scores(1)
     missing[0] = torch.nan
     values = ranking_agreement(with_given(mine=missing), seeded()).values
     assert values["tau_attention_mine"][0].isnan() and not values["tau_attention_mine"][1].isnan()
     assert not values["tau_attention_weight_gradient"][0].isnan()
-
-
-def test_an_unknown_ranking_is_refused():
-    with pytest.raises(SettingError, match="unknown ranking 'gradiant'. Did you mean 'weight_gradient'"):
-        bind_options(ranking_agreement, {"by": ("gradiant",)}, "")(evidence_of_kind("recurrent"), seeded())

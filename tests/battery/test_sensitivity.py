@@ -6,7 +6,6 @@ import torch
 from heedful.battery.comprehensiveness_sufficiency import top_items, top_sizes
 from heedful.battery.sensitivity import (
     ChosenWords,
-    area,
     head_slopes,
     held_radius,
     scale_back,
@@ -115,32 +114,6 @@ def test_what_is_reported_is_a_change_of_these_words_that_was_seen_to_change_the
     assert any(radii.item() == pytest.approx(size, rel=1e-12) for size in sizes)
 
 
-@pytest.mark.parametrize("kind", ["five classes", "query"])
-def test_a_tenth_of_what_is_found_changes_no_decision_in_any_direction_tried(kind):
-    evidence = of_kind(kind)
-    words = evidence.trace.batch.attendable_mask
-    radii = flips(evidence, words)[:, 0]
-    assert radii[:2].isfinite().any()
-    for seed in range(20):
-        change = (
-            torch.randn(evidence.trace.embedded.shape, generator=draw(seed), dtype=torch.float64) * words[..., None]
-        )
-        change = change / change.flatten(1).norm(dim=1)[:, None, None] * radii.nan_to_num(0.1)[:, None, None] / 10
-        model = evidence.model
-        with torch.no_grad():
-            encoded = model.encode(evidence.trace.embedded + change, evidence.trace.batch)
-            logits = model.decode(encoded, model.attend(encoded, evidence.trace.batch)[1])
-        assert torch.equal(logits.argmax(-1), evidence.predicted)
-
-
-def test_more_words_need_no_larger_change():
-    evidence = evidence_of(undecided())
-    few = torch.zeros_like(evidence.items)
-    few[:, 0] = True
-    some, every = flips(evidence, few, evidence.items)[:2].unbind(1)
-    assert some.isfinite().all() and (every <= 1.01 * some).all()
-
-
 @pytest.mark.parametrize(("encoder", "attention"), [("bilstm", "additive"), ("hierarchical", "frozen")])
 def test_every_choice_of_words_is_searched_as_if_alone(encoder, attention, monkeypatch):
     """However many are searched at once, and though the longest text may be done with first."""
@@ -153,18 +126,6 @@ def test_every_choice_of_words_is_searched_as_if_alone(encoder, attention, monke
     torch.testing.assert_close(
         flips(evidence, single, mask, mask & ~single), together, rtol=1e-9, atol=0, equal_nan=True
     )
-
-
-def test_without_words_nothing_is_found():
-    evidence = flat()
-    radii = flips(evidence, torch.zeros_like(evidence.items), evidence.items)
-    assert radii[:, 0].isnan().all() and radii[:, 1].isfinite().all()
-
-
-def test_a_decision_that_no_change_touches_has_no_radius():
-    model = make()
-    model.get_parameter("head.linear.weight").data.zero_()
-    assert flips(evidence_of(model), make_batch().mask).isnan().all()
 
 
 def test_a_change_in_a_poor_direction_is_turned_and_shortened():
@@ -221,13 +182,3 @@ def test_each_radius_is_that_of_its_own_ranking_and_size():
 def test_a_head_that_is_not_ours_has_no_exact_form():
     values = sensitivity(of_kind("not linear"), draw(), sizes=(1.0,), by=("attention",), probes=2, steps=2).values
     assert values["held_attention_1"].isnan().all()
-
-
-def test_one_size_has_its_height_for_an_area():
-    assert area(torch.tensor([[3.0]]), torch.tensor([[0.5]])).tolist() == [3.0]
-
-
-def test_the_gradient_of_no_parameter_is_touched():
-    model = make()
-    smallest_flips(model, trace(model, make_batch()), make_batch().attendable_mask[:, None], 2, 2)
-    assert all(parameter.grad is None for parameter in model.parameters())

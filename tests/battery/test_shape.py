@@ -3,7 +3,7 @@ from math import log
 import pytest
 import torch
 
-from heedful.battery import BATTERY, Context, Evidence
+from heedful.battery import Context, Evidence
 from heedful.models.trace import trace
 from support.by_hand import Bag, batch_of, findings_in, findings_of
 
@@ -12,11 +12,6 @@ def test_sharpness_and_evenness_by_hand():
     values = findings_of("shape", [4, 3, -1, 0], [0.5, 0.25, 0.25, 0.0])
     assert values["sharpness"] == pytest.approx(2.0)
     assert values["evenness"] == pytest.approx((0.5 * log(2) + 0.5 * log(4)) / log(4))
-
-
-def test_even_weights_are_even_and_not_sharp():
-    values = findings_of("shape", [4, 3, -1, 0], [0.25] * 4)
-    assert values["sharpness"] == pytest.approx(1.0) and values["evenness"] == pytest.approx(1.0)
 
 
 def test_the_weight_on_punctuation_is_that_of_words_without_letter_or_digit():
@@ -29,15 +24,3 @@ def test_the_weight_on_punctuation_is_that_of_words_without_letter_or_digit():
         weight for token, weight in zip(batch.tokens[0].tolist(), [0.5, 0.3, 0.2], strict=True) if token in marks
     )
     assert values["punctuation"] == pytest.approx(expected) and 0 < expected < 1
-
-
-def test_where_words_are_unknown_nothing_is_said_of_punctuation():
-    assert "punctuation" not in findings_of("shape", [4, 3], [0.5, 0.5])
-
-
-def test_a_text_of_one_word_has_no_shape():
-    assert all(value != value for value in findings_of("shape", [4], [1.0]).values())
-
-
-def test_it_is_asked_only_by_name():
-    assert BATTERY["shape"].cost == "named" and not BATTERY["shape"].questions

@@ -7,15 +7,6 @@ from heedful.models.trace import trace
 from support.models import make, make_batch
 
 
-def test_nothing_moves_where_the_same_is_read():
-    model, batch = make(), make_batch()
-    with torch.no_grad():
-        seen = trace(model, batch)
-        values = moves(Evidence(model, seen), seen)
-    assert values["overlap"].tolist() == [1, 1, 1]
-    assert all(values[name].abs().max() == 0 for name in ("js", "tvd", "flips"))
-
-
 def test_the_four_measures_by_hand():
     model, batch = make(), make_batch()
     with torch.no_grad():

@@ -58,19 +58,6 @@ def test_without_a_pair_there_is_no_value():
     assert values["weight[bad]"] == pytest.approx(3 * 0.375)
 
 
-def test_even_attention_knows_nothing():
-    assert values_of([BAD, GOOD, *NEUTRAL], [0.25] * 4)["polar_above_neutral"] == 0.5
-
-
-def test_many_labels_are_not_distinguished():
-    assert set(values_of([BAD, NEUTRAL[0]], [0.5, 0.5], labels=tuple("abcdef"))) == {
-        "polar_above_neutral",
-        "own_above_neutral",
-        "weight_polar",
-        "weight_neutral",
-    }
-
-
 def test_the_words_are_counted_once_for_all_batches():
     calls = []
     shared = Context(labels=LABELS, token_counts=lambda: calls.append(1) or context().token_counts())

@@ -14,7 +14,7 @@ from heedful.battery.word_substitution import Replacements, drawn_pairs, replace
 from heedful.cli import app
 from heedful.data.synonyms import Synonym, Synonyms
 from heedful.data.tokenizer import WordTokenizer, learn_vocabulary
-from heedful.errors import DataError, HeedfulError
+from heedful.errors import DataError
 from heedful.models.trace import trace
 from heedful.settings import TextSettings
 from heedful.types import Batch, Example
@@ -46,10 +46,6 @@ def batch_of(*texts, width=0):
     return Batch(torch.arange(len(rows)), tokens, tokens > 0, tokens > 0, labels)
 
 
-def text_of(batch, row=0):
-    return " ".join(WORDS[token] for token in batch.tokens[row].tolist() if token)
-
-
 def places_of(batch):
     return replaceable(batch.tokens, batch.attendable_mask, REPLACEMENTS)
 
@@ -76,9 +72,8 @@ def findings_of(evidence, seed=0, **options):
         return word_substitution(evidence, draw(seed), **{"synonyms": "wordnet", **options})
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_articles_and_hyphens_keep_their_words():
+    for text, expected in [
         ("the funny film", "funny film"),
         ("a funny film", "film"),
         ("an amusing movie", "movie"),
@@ -90,12 +85,10 @@ def findings_of(evidence, seed=0, **options):
         ("film - - movie", "film movie"),
         ("- film", ""),
         ("the plot a", ""),
-    ],
-)
-def test_articles_and_hyphens_keep_their_words(text, expected):
-    batch = batch_of(text)
-    chosen = places_of(batch)[0].tolist()
-    assert [word for word, is_chosen in zip(text.split(), chosen, strict=True) if is_chosen] == expected.split()
+    ]:
+        batch = batch_of(text)
+        chosen = places_of(batch)[0].tolist()
+        assert [word for word, is_chosen in zip(text.split(), chosen, strict=True) if is_chosen] == expected.split()
 
 
 def test_an_edge_of_a_text_has_no_neighbour_at_the_other():
@@ -117,11 +110,6 @@ def test_so_many_words_are_replaced_each_among_those_of_the_larger_count():
     assert [where.sum(1).tolist() for where, _ in changed] == [[1, 1, 0], [2, 1, 0], [3, 1, 0]]
     assert [done.tolist() for _, done in changed] == [[True, True, False], [True, False, False], [True, False, False]]
     assert (changed[0][0] <= changed[1][0]).all() and (changed[1][0] <= changed[2][0]).all()
-
-
-def test_a_word_gives_way_to_its_synonym():
-    ((other, _),) = substituted(batch_of(TEXTS[0]), REPLACEMENTS, (4,), draw())
-    assert text_of(other) == "the amusing movie the film plot funny"
 
 
 def test_every_word_with_a_synonym_has_its_turn_about_as_often():
@@ -186,14 +174,6 @@ def test_words_without_an_embedding_are_left_out(folder, zero):
     assert findings.values["js"].isnan().all()
 
 
-def test_padding_changes_nothing(folder):
-    texts = ("film plot the", "the plot amusing")
-    narrow, wide = (findings_of(evidence_of(batch_of(*texts, width=width))).values for width in (0, 9))
-    for name, value in narrow.items():
-        assert value.isfinite().all()
-        torch.testing.assert_close(value, wide[name])
-
-
 def test_a_model_without_a_table_of_embeddings_is_asked_too(folder):
     model = make()
     own = findings_of(evidence_of(batch_of(*TEXTS), FourVerbs(model)))
@@ -238,13 +218,6 @@ def test_where_there_is_nothing_to_take_synonyms_from_the_question_is_not_asked(
     assert findings.values == findings.items == {}
     with pytest.raises(ValueError, match=reason):
         raise ValueError(findings.skipped)
-
-
-def test_without_wordnet_the_question_is_not_asked(folder):
-    (folder / "synonyms" / "wordnet_synonyms.json.gz").unlink()
-    findings = findings_of(evidence_of(batch_of(*TEXTS), vectors=give_vectors(folder)), synonyms="both")
-    assert "put the file synonyms/wordnet_synonyms.json.gz into the folder that HEEDFUL_DATA" in findings.skipped
-    assert "vectors" not in findings.skipped
 
 
 def test_vectors_that_are_named_for_the_purpose_must_be_there(folder):
@@ -320,12 +293,3 @@ def test_kind_and_least_similarity_are_options_of_the_command(reviews):
     assert re.search(r"\[(fine|poor)\] (film|movie)", nearest) and "similarity at least -4." in nearest
     none = listed(*reviews, "--kind", "wordnet", "--min-similarity", "1.1")
     assert "0 of the" in none and "0% of the 12 test texts" in none
-
-
-def test_the_command_says_what_is_missing_and_which_kinds_there_are(reviews):
-    for arguments, message in (
-        ([], "To find synonyms, the audit needs pretrained word vectors"),
-        (["--kind", "wordnets"], "unknown kind 'wordnets'. Did you mean 'wordnet'? Known: both, wordnet, vectors"),
-    ):
-        with pytest.raises(HeedfulError, match=re.escape(message)):
-            CliRunner().invoke(app, ["data", "synonyms", *reviews, *arguments], catch_exceptions=False)

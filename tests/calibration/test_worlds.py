@@ -9,35 +9,35 @@ from heedful.settings.run_and_audit import OutcomeSettings
 ONE, MOVES = "one word decides", "the state at j carries word i"
 
 
-@pytest.mark.parametrize("name", WORLDS)
-def test_texts_depend_on_the_seed_alone_and_have_the_special_words_of_their_world(name):
-    texts, again, other = (draw_texts(WORLDS[name], 40, seed) for seed in (3, 3, 4))
-    assert all(np.array_equal(one, two) for one, two in zip(texts.noise, again.noise, strict=True))
-    assert not np.array_equal(texts.noise[0], other.noise[0])
-    for special, noise in zip(texts.special, texts.noise, strict=True):
-        assert len({*special.tolist()}) == WORLDS[name].special and len(noise) in WORLDS[name].lengths
-    assert texts.labels.mean() == 0.5
+def test_texts_depend_on_the_seed_alone_and_have_the_special_words_of_their_world():
+    for world in WORLDS.values():
+        texts, again, other = (draw_texts(world, 40, seed) for seed in (3, 3, 4))
+        assert all(np.array_equal(one, two) for one, two in zip(texts.noise, again.noise, strict=True))
+        assert not np.array_equal(texts.noise[0], other.noise[0])
+        for special, noise in zip(texts.special, texts.noise, strict=True):
+            assert len({*special.tolist()}) == world.special and len(noise) in world.lengths
+        assert texts.labels.mean() == 0.5
 
 
-@pytest.mark.parametrize(
-    ("name", "left", "expected"),
-    [
-        (ONE, [1], 0.95),
-        (ONE, [0], 0.5),
-        ("two words decide together", [1, 0], 0.5),
-        ("two words decide together", [1, 1], 0.95),
-        ("three words, each enough", [0, 0, 1], 0.95),
-        ("one word supports, a weaker one opposes", [1, 1], 0.85),
-        ("one word supports, a weaker one opposes", [1, 0], 0.95),
-        ("one word supports, a weaker one opposes", [0, 1], 0.3),
-        ("one word supports, a weaker one opposes", [0, 0], 0.5),
-        (MOVES, [1, 0], 0.95),
-        (MOVES, [0, 1], 0.5),
-    ],
-)
-def test_what_a_model_says(name, left, expected):
-    p = WORLDS[name].model(np.array([left], dtype=bool), np.array([0.5]), np.array([0]))
-    assert p.item() == pytest.approx(expected)
+PREDICTED = [
+    (ONE, [1], 0.95),
+    (ONE, [0], 0.5),
+    ("two words decide together", [1, 0], 0.5),
+    ("two words decide together", [1, 1], 0.95),
+    ("three words, each enough", [0, 0, 1], 0.95),
+    ("one word supports, a weaker one opposes", [1, 1], 0.85),
+    ("one word supports, a weaker one opposes", [1, 0], 0.95),
+    ("one word supports, a weaker one opposes", [0, 1], 0.3),
+    ("one word supports, a weaker one opposes", [0, 0], 0.5),
+    (MOVES, [1, 0], 0.95),
+    (MOVES, [0, 1], 0.5),
+]
+
+
+def test_what_a_model_predicts():
+    for name, left, expected in PREDICTED:
+        p = WORLDS[name].model(np.array([left], dtype=bool), np.array([0.5]), np.array([0]))
+        assert p.item() == pytest.approx(expected), (name, left)
 
 
 def test_the_default_class_needs_no_word():
@@ -51,12 +51,12 @@ def test_many_weak_words_say_the_prediction_together():
     assert p == pytest.approx([0.5, 1 / (1 + np.exp(-0.294)), 0.95], abs=1e-3)
 
 
-@pytest.mark.parametrize(("name", "luck"), [(".35", 0.35), (".45", 0.45), (".2", 0.2)])
-def test_short_texts_have_the_luck_that_their_world_names(name, luck):
-    world = WORLDS[f"{ONE}, luck {name}"]
-    judged = judge(world, draw_texts(world, 200, 0), OutcomeSettings())
-    assert judged[ON].luck.mean() == pytest.approx(luck, abs=0.02)
-    assert np.all(judged[ON].points == 1) and np.all(judged[REVERSED].points == 0)
+def test_short_texts_have_the_luck_that_their_world_names():
+    for name in (".35", ".45", ".2"):
+        world = WORLDS[f"{ONE}, luck {name}"]
+        judged = judge(world, draw_texts(world, 200, 0), OutcomeSettings())
+        assert judged[ON].luck.mean() == pytest.approx(float(name), abs=0.02)
+        assert np.all(judged[ON].points == 1) and np.all(judged[REVERSED].points == 0)
 
 
 def test_attention_is_what_its_name_says():

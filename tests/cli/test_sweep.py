@@ -180,12 +180,12 @@ def test_a_dry_run_counts_the_audits(tmp_path):
     assert "2 audits come on top" in invoke(*arguments(tmp_path), "--dry-run").output
 
 
-def test_a_cluster_without_workers_is_said_without_a_terminal(tmp_path, monkeypatch, file):
+def test_a_cluster_without_workers_is_said_without_a_terminal(tmp_path, monkeypatch, file, caplog):
     def stop(*_, **__):
         raise HeedfulError("enough")
 
-    monkeypatch.setattr("heedful.jobs.running.sweep", stop)
+    monkeypatch.setattr("heedful.jobs.running.run", stop)
     options = {"n_workers": 0, "processes": False, "protocol": "tcp", "host": "127.0.0.1"}
     with LocalCluster(dashboard_address="127.0.0.1:0", **options) as made, Client(made):
-        result = invoke(file, "--runs", tmp_path / "runs", "--scheduler", made.scheduler_address)
-    assert "has no worker yet; the sweep waits for one. Start it: dask worker tcp://127" in result.output
+        invoke(file, "--runs", tmp_path / "runs", "--scheduler", made.scheduler_address)
+    assert "has no worker yet and is waited for. Start one: dask worker tcp://127" in caplog.text

@@ -55,21 +55,19 @@ GRIDS = {
 }
 
 
-@pytest.mark.parametrize("draw, titles", GRIDS.values(), ids=GRIDS)
-@pytest.mark.parametrize("sets, models", [(SETS, MODELS), (SETS[:4], MODELS[:1]), (SETS[:1], MODELS[:1])])
-def test_a_grid_fits_the_page_and_has_one_title_for_each_axis(draw, titles, sets, models):
-    drawn = svg_of(draw(grid_frame(sets, models)))
-    assert width_of(drawn) <= WIDEST
-    for title in titles:
-        assert drawn.count(f">{title}</text>") == 1
-    for name in (*sets, *models):
-        assert drawn.count(f">{name}</text>") == 1
+def test_a_grid_fits_the_page_and_has_one_title_for_each_axis():
+    # The widest grid, and panels side by side that would fit more easily.
+    for sets, models in ((SETS, MODELS), (SETS[:4], MODELS[:1])):
+        for draw, titles in GRIDS.values():
+            drawn = svg_of(draw(grid_frame(sets, models)))
+            assert width_of(drawn) <= WIDEST
+            for name in (*titles, *sets, *models):
+                assert drawn.count(f">{name}</text>") == 1
 
 
-@pytest.mark.parametrize("missing", [(0, 2), (1, 0), (2, 1)])
-def test_where_a_panel_is_missing_the_others_keep_their_places(missing):
+def test_where_a_panel_is_missing_the_others_keep_their_places():
     whole = grid_frame(SETS[:3], MODELS[:3])
-    row, column = missing
+    row, column = missing = (1, 0)
     frame = whole.filter((pl.col("data") != SETS[row]) | (pl.col("model") != MODELS[column]))
     drawn = ElementTree.fromstring(svg_of(scatter(frame, "across", "upwards")))
     points = {place: 6 for place in product(range(3), range(3))}
@@ -108,39 +106,25 @@ def series_frame(sets, series):
     return pl.DataFrame(rows, schema=["data", "series", "x", "y"], orient="row")
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 5, 8])
-def test_panels_of_curves_fit_the_page_and_their_axes_have_titles(count):
-    frame = series_frame(SETS[:count], ["first", "second"])
-    for chart in (curves(frame, "across", "upwards", ["first"]), planes(frame, frame, "across", "upwards", ["first"])):
-        drawn = svg_of(chart)
-        assert width_of(drawn) <= WIDEST
-        assert ">across</text>" in drawn and ">upwards</text>" in drawn
+def test_panels_of_curves_fit_the_page_and_their_axes_have_titles():
+    for count in (1, 3, 8):
+        frame = series_frame(SETS[:count], ["first", "second"])
+        for chart in (
+            curves(frame, "across", "upwards", ["first"]),
+            planes(frame, frame, "across", "upwards", ["first"]),
+        ):
+            drawn = svg_of(chart)
+            assert width_of(drawn) <= WIDEST
+            assert ">across</text>" in drawn and ">upwards</text>" in drawn
+    parts = svg_of(curves(series_frame(["sst2, bilstm"], ["first"]), "across", "upwards", ["first"]))
+    assert re.search(r"<tspan>sst2</tspan><tspan[^>]*>bilstm</tspan>", parts)
 
 
-def test_parts_of_a_panel_s_name_have_a_line_each():
-    drawn = svg_of(curves(series_frame(["sst2, bilstm"], ["first"]), "across", "upwards", ["first"]))
-    assert re.search(r"<tspan>sst2</tspan><tspan[^>]*>bilstm</tspan>", drawn)
-
-
-def test_names_in_a_legend_are_never_cut():
-    names = [f"the measure of {'very ' * 12}long names, {end}" for end in ("first", "second")]
-    drawn = svg_of(curves(series_frame(["sst2"], names), "across", "upwards", names))
-    for name in names:
-        assert f">{name}</text>" in drawn
-
-
-def legend_of(series):
-    return json.loads(color_by(series, "series").to_json())["legend"]
-
-
-@pytest.mark.parametrize("length, columns", [(5, WIDEST_LEGEND // 65), (40, 2), (100, 1), (300, 1)])
-def test_a_legend_has_as_many_columns_as_fit(length, columns):
-    legend = legend_of(["a" * length, "b"])
-    assert (legend["columns"], legend["labelLimit"]) == (columns, 0)
-
-
-def test_a_single_series_needs_no_legend():
-    assert legend_of(["a"]) is None
+def test_a_legend_has_as_many_columns_as_fit_and_none_is_needed_for_a_single_series():
+    for length, columns in ((5, WIDEST_LEGEND // 65), (40, 2), (100, 1), (300, 1)):
+        legend = json.loads(color_by(["a" * length, "b"], "series").to_json())["legend"]
+        assert (legend["columns"], legend["labelLimit"]) == (columns, 0)
+    assert json.loads(color_by(["a"], "series").to_json())["legend"] is None
 
 
 # Intervals on an axis that no outlier stretches, and points seed by seed.
@@ -156,45 +140,33 @@ def rows_of(chart):
     return {row["row"]: row for row in rows}
 
 
-def test_the_axis_holds_all_intervals_and_the_mark():
-    assert interval_limits(ALIKE) == pytest.approx((-0.05, 0.55))
+def test_the_axis_holds_all_intervals_and_the_mark_but_no_outlier_that_would_set_the_scale():
+    usual = pytest.approx((-0.05, 0.55))
+    assert interval_limits(ALIKE) == usual and beyond(ALIKE, interval_limits(ALIKE)) == {}
     assert interval_limits(ALIKE, mark=0.7) == pytest.approx((-0.05, 0.7))
-    assert beyond(ALIKE, interval_limits(ALIKE)) == {}
-
-
-def test_an_outlier_does_not_set_the_scale():
     limits = interval_limits({**ALIKE, FAR: OUTLIER})
-    assert limits == pytest.approx((-0.05, 0.55))
-    assert beyond({**ALIKE, FAR: OUTLIER}, limits) == {FAR: OUTLIER}
+    assert limits == usual and beyond({**ALIKE, FAR: OUTLIER}, limits) == {FAR: OUTLIER}
+    assert interval_limits({**ALIKE, FAR: Estimate(1.0, 0.95, 1.05, 9)}) == pytest.approx((-0.05, 1.05))
+    assert interval_limits({FAR: Estimate(0.3, nan, nan, 1)}) == (0.0, 0.3)
 
 
 def test_an_interval_that_is_far_out_on_one_side_only_is_cut_there():
     wide = Estimate(0.3, 0.2, 10.0, 9)
     limits = interval_limits({**ALIKE, FAR: wide})
-    assert limits == pytest.approx((-0.05, 0.55))
     row = rows_of(intervals({**ALIKE, FAR: wide}, "x", limits))["far"]
     assert (row["value"], row["left"], row["right"], row["outside"]) == (0.3, False, True, False)
     assert 0.55 < row["high"] < 0.6
 
 
-def test_an_outlier_that_stretches_the_axis_little_is_kept():
-    near = Estimate(1.0, 0.95, 1.05, 9)
-    assert interval_limits({**ALIKE, FAR: near}) == pytest.approx((-0.05, 1.05))
-
-
-def test_a_single_number_without_an_interval_has_an_axis():
-    assert interval_limits({FAR: Estimate(0.3, nan, nan, 1)}) == (0.0, 0.3)
-
-
-@pytest.mark.parametrize("sign, side", [(1, "right"), (-1, "left")])
-def test_what_is_cut_off_is_an_arrow_and_no_point(sign, side):
-    low, high = sorted((sign * OUTLIER.low, sign * OUTLIER.high))
-    estimates = {**ALIKE, FAR: Estimate(sign * OUTLIER.value, low, high, 9)}
-    chart = intervals(estimates, "x", interval_limits(estimates))
-    row = rows_of(chart)["far"]
-    assert row["outside"] and row[side] and row["left"] != row["right"]
-    drawn = svg_of(chart)
-    assert (len(POINT.findall(drawn)), len(ARROW.findall(drawn))) == (len(ALIKE), 1)
+def test_what_is_cut_off_is_an_arrow_and_no_point():
+    for sign, side in ((1, "right"), (-1, "left")):
+        low, high = sorted((sign * OUTLIER.low, sign * OUTLIER.high))
+        estimates = {**ALIKE, FAR: Estimate(sign * OUTLIER.value, low, high, 9)}
+        chart = intervals(estimates, "x", interval_limits(estimates))
+        row = rows_of(chart)["far"]
+        assert row["outside"] and row[side] and row["left"] != row["right"]
+        drawn = svg_of(chart)
+        assert (len(POINT.findall(drawn)), len(ARROW.findall(drawn))) == (len(ALIKE), 1)
     whole = svg_of(intervals(ALIKE, "x", interval_limits(ALIKE)))
     assert (len(POINT.findall(whole)), len(ARROW.findall(whole))) == (len(ALIKE), 0)
 

@@ -37,47 +37,28 @@ def test_the_summary_counts_every_verdict(claim):
     assert summary_sentence(several) == "Of 5 claims, 2 are confirmed, 2 not confirmed, 1 contradicted."
     untested = [*several, *with_verdicts(claim, "not tested")]
     assert summary_sentence(untested) == "Of 6 claims, 2 are confirmed, 2 not confirmed, 1 contradicted (1 not tested)."
+    single = with_verdicts(claim, "confirmed")
+    assert summary_sentence(single) == "Of 1 claim, 1 is confirmed, 0 not confirmed, 0 contradicted."
 
 
-def test_the_summary_of_a_single_claim_is_a_sentence(claim):
-    (single,) = with_verdicts(claim, "confirmed")
-    assert summary_sentence([single]) == "Of 1 claim, 1 is confirmed, 0 not confirmed, 0 contradicted."
+UNITS = {
+    "nats": ("0.123 (0.100 to 0.150) nats", "confirmed above 0.150, contradicted below 0.050"),
+    "AtteFa": ("0.123 (0.100 to 0.150) in AtteFa", "confirmed above 0.150, contradicted below 0.050"),
+    "share of texts": ("12.3 % (10.0 to 15.0 %) of texts", "confirmed above 15.0 %, contradicted below 5.0 %"),
+    "accuracy": ("12.3 (10.0 to 15.0) percentage points of accuracy", "confirmed above 15.0, contradicted below 5.0"),
+}
 
 
-@pytest.mark.parametrize(
-    "unit, text, bounds",
-    [
-        ("nats", "0.123 (0.100 to 0.150) nats", "confirmed above 0.150, contradicted below 0.050"),
-        ("AtteFa", "0.123 (0.100 to 0.150) in AtteFa", "confirmed above 0.150, contradicted below 0.050"),
-        ("share of texts", "12.3 % (10.0 to 15.0 %) of texts", "confirmed above 15.0 %, contradicted below 5.0 %"),
-        (
-            "fraction of a text's items",
-            "12.3 % (10.0 to 15.0 %) of a text's items",
-            "confirmed above 15.0 %, contradicted below 5.0 %",
-        ),
-        (
-            "accuracy",
-            "12.3 (10.0 to 15.0) percentage points of accuracy",
-            "confirmed above 15.0, contradicted below 5.0",
-        ),
-    ],
-)
-def test_a_claim_s_number_has_its_own_unit(claim, unit, text, bounds):
-    tested = replace(claim, unit=unit, pooled=NUMBER)
-    assert claim_number(tested) == text
-    assert claim_bounds_text(tested) == bounds
-
-
-def test_what_was_not_measured_has_no_number(claim):
+def test_a_claim_s_number_and_its_parts_are_in_its_own_unit(claim):
     assert claim_number(claim) == "not measured"
-
-
-def test_parts_are_in_the_unit_of_their_claim_and_say_which_the_paper_excepts(claim):
+    for unit, texts in UNITS.items():
+        tested = replace(claim, unit=unit, pooled=NUMBER)
+        assert (claim_number(tested), claim_bounds_text(tested)) == texts
     tested = replace(claim, parts={"sst2": NUMBER, "snli": NUMBER}, excepts=("snli",))
-    shares, accuracies = replace(tested, unit="share of texts"), replace(tested, unit="accuracy")
+    shares = replace(tested, unit="fraction of a text's items")
     assert claim_parts(shares)[0] == ("sst2", "12.3 % (10.0 to 15.0 %)")
     assert claim_parts(tested)[1] == ("snli (excepted by the paper)", "0.123 (0.100 to 0.150)")
-    assert (claim_unit(shares), claim_unit(accuracies)) == ("share of texts", "percentage points of accuracy")
+    assert claim_unit(replace(tested, unit="accuracy")) == "percentage points of accuracy"
 
 
 def test_details_say_what_the_verdict_rests_on(claim):
@@ -97,19 +78,11 @@ def test_details_quote_the_paper_and_leave_out_what_does_not_apply(claim):
         "Measured: x - y; confirmed above 0.150, contradicted below 0.050. "
         'The paper, section 1: "so it is". Trained models: 5.'
     )
-
-
-def test_a_claim_with_too_few_models_says_why_it_is_not_tested(claim):
-    few, enough = (replace(claim, trainings=count) for count in (FEWEST_TRAININGS - 1, FEWEST_TRAININGS))
-    assert claim_details(few).endswith("Trained models: 4, too few to test the claim (5 are needed).")
-    assert claim_details(enough).endswith("Trained models: 5.")
-
-
-@pytest.mark.parametrize("low, high, is_small", [(0.06, 0.14, True), (0.04, 0.14, False), (0.06, 0.16, False)])
-def test_only_a_difference_within_both_bounds_is_too_small_to_matter(claim, low, high, is_small):
-    tested = replace(claim, pooled=Estimate(0.1, low, high, 9), verdict="not confirmed")
-    assert claim.bounds == pytest.approx((0.05, 0.15))
-    assert ("too small to matter" in claim_details(tested)) == is_small
+    few = claim_details(replace(claim, trainings=FEWEST_TRAININGS - 1))
+    assert few.endswith("Trained models: 4, too few to test the claim (5 are needed).")
+    for low, high, is_small in ((0.06, 0.14, True), (0.04, 0.14, False), (0.06, 0.16, False)):
+        tested = replace(claim, pooled=Estimate(0.1, low, high, 9), verdict="not confirmed")
+        assert ("too small to matter" in claim_details(tested)) == is_small
 
 
 MARGIN = 0.05
@@ -129,21 +102,14 @@ def judged(*means, claim=CLAIM, seeds=5):
     return claim_rule.test_claim(claim, parts(*means, seeds=seeds))
 
 
-def test_an_effect_is_confirmed_where_it_is_surely_above_the_margin():
-    assert judged(0.2).verdict == "confirmed"
-    assert judged(0.2, 0.25, 0.3).verdict == "confirmed"
-
-
-def test_an_effect_is_contradicted_where_the_opposite_is_surely_above_the_margin():
-    assert judged(-0.2).verdict == "contradicted"
-    assert judged(-0.2, -0.25, -0.3).verdict == "contradicted"
-
-
-@pytest.mark.parametrize("mean", [0.02, -0.02, 0.05, -0.05])
-def test_an_effect_that_is_certain_and_too_small_to_matter_decides_nothing(mean):
-    claim = claim_rule.test_claim(CLAIM, {"set": Part(near(mean, spread=0.001))})
-    assert claim.pooled.low * claim.pooled.high > 0
-    assert claim.verdict == "not confirmed"
+def test_an_effect_is_decided_where_it_is_surely_beyond_the_margin():
+    for sign, verdict in ((1, "confirmed"), (-1, "contradicted")):
+        assert judged(sign * 0.2).verdict == verdict
+        assert judged(sign * 0.2, sign * 0.25, sign * 0.3).verdict == verdict
+    for mean in (0.02, -0.02, 0.05, -0.05):
+        claim = claim_rule.test_claim(CLAIM, {"set": Part(near(mean, spread=0.001))})
+        assert claim.pooled.low * claim.pooled.high > 0
+        assert claim.verdict == "not confirmed"
 
 
 def test_nothing_is_lost_where_the_loss_is_surely_below_the_margin():
@@ -162,20 +128,13 @@ def test_the_margin_is_around_the_baseline():
     assert judged(0.52, claim=above_half).verdict == "not confirmed"
 
 
-def test_sets_that_vary_widen_the_interval():
+def test_sets_that_vary_widen_the_interval_and_one_that_disagrees_is_named_and_is_no_veto():
     assert judged(0.1, 0.1, 0.1).verdict == "confirmed"
     assert judged(-0.1, 0.1, 0.3).verdict == "not confirmed"
-
-
-def test_a_set_that_disagrees_is_named_and_is_no_veto():
-    claim = judged(*[0.5] * 9, -0.1)
-    assert (claim.verdict, claim.exceptions) == ("confirmed", ("set 9",))
-    claim = judged(*[-0.5] * 9, 0.1)
-    assert (claim.verdict, claim.exceptions) == ("contradicted", ("set 9",))
-
-
-def test_where_the_mean_is_beyond_no_bound_there_is_nothing_to_except_from():
-    claim = judged(-0.4, 0.4)
+    for sign, verdict in ((1, "confirmed"), (-1, "contradicted")):
+        claim = judged(*[sign * 0.5] * 9, sign * -0.1)
+        assert (claim.verdict, claim.exceptions) == (verdict, ("set 9",))
+    claim = judged(-0.4, 0.4)  # beyond no bound there is nothing to except from
     assert (claim.exceptions, claim.p) == ((), 1.0)
 
 
@@ -186,41 +145,25 @@ def test_what_the_paper_excepts_is_shown_and_not_counted():
     assert (claim.trainings, claim.exceptions) == (10, ())
 
 
-def test_parts_that_have_not_learnt_are_left_out_and_named():
-    claim = claim_rule.test_claim(CLAIM, {"learnt": Part(near(0.2)), "not": Part(near(-0.9), beats_constant=False)})
+def test_parts_without_values_or_that_have_not_learnt_are_left_out():
+    unknown = Part(torch.full((5, 4), torch.nan), trainings=5)
+    others = {"not": Part(near(-0.9), beats_constant=False), "unknown": unknown}
+    claim = claim_rule.test_claim(CLAIM, {"learnt": Part(near(0.2)), **others})
     assert (claim.verdict, list(claim.parts), claim.left_out) == ("confirmed", ["learnt"], ("not",))
+    empty = claim_rule.test_claim(CLAIM, {"unknown": unknown})
+    assert (judged().verdict, empty.verdict, empty.parts) == ("not tested", "not tested", {})
 
 
-@pytest.mark.parametrize(("seeds", "verdict"), [(4, "not tested"), (5, "confirmed")])
-def test_a_claim_with_fewer_than_five_trainings_is_not_tested(seeds, verdict):
-    claim = judged(0.2, seeds=seeds)
-    assert (claim.trainings, claim.verdict, claim.unadjusted) == (seeds, verdict, verdict)
-    assert claim.pooled.value == pytest.approx(0.2, abs=0.02)
-
-
-def test_trainings_are_counted_over_parts_or_given():
+def test_trainings_are_counted_over_parts_or_given_and_with_fewer_than_five_nothing_is_tested():
+    for seeds, verdict in ((4, "not tested"), (5, "confirmed")):
+        claim = judged(0.2, seeds=seeds)
+        assert (claim.trainings, claim.verdict, claim.unadjusted) == (seeds, verdict, verdict)
+        assert claim.pooled.value == pytest.approx(0.2, abs=0.02)
     assert judged(0.2, 0.2, 0.2, seeds=2).trainings == 6
     assert claim_rule.test_claim(CLAIM, {"set": Part(near(0.2, seeds=1), trainings=9)}).trainings == 9
     undefined = near(0.2)
     undefined[0] = torch.nan
     assert Part(undefined).count == 4
-
-
-def test_a_claim_without_values_is_not_tested():
-    assert judged().verdict == "not tested"
-    empty = claim_rule.test_claim(CLAIM, {"set": Part(torch.full((5, 4), torch.nan), trainings=5)})
-    assert (empty.verdict, empty.parts) == ("not tested", {})
-
-
-def test_a_part_without_values_is_left_aside():
-    claim = claim_rule.test_claim(CLAIM, {"known": Part(near(0.2)), "unknown": Part(torch.full((5, 4), torch.nan))})
-    assert (claim.verdict, list(claim.parts), claim.left_out) == ("confirmed", ["known"], ())
-
-
-def test_each_part_counts_the_same_however_many_texts_it_has():
-    few, many = near(1.0, texts=20, spread=0), near(0.0, texts=500, spread=0)
-    claim = claim_rule.test_claim(CLAIM, {"few": Part(few), "many": Part(many)})
-    assert claim.pooled.value == pytest.approx(0.5)
 
 
 def decided(*p_values):
@@ -243,12 +186,6 @@ def test_claims_that_are_not_tested_do_not_count_and_are_not_changed():
     assert claim_rule.decide([*untested, sure]) == [*untested, sure]
 
 
-def test_the_verdict_before_holm_is_kept():
-    weak = replace(CLAIM, p=0.04, unadjusted="confirmed", verdict="confirmed")
-    first, second = claim_rule.decide([weak, replace(weak, id="other")])
-    assert (first.unadjusted, first.verdict) == (second.unadjusted, second.verdict) == ("confirmed", "not confirmed")
-
-
 def test_the_p_value_agrees_with_the_interval():
     for mean in (0.06, 0.065, 0.07, 0.08, -0.065, -0.08):
         claim = judged(mean, mean + 0.002, mean - 0.002, mean + 0.01)
@@ -260,13 +197,6 @@ def test_a_cell_whose_predictions_were_not_audited_is_not_left_out():
     constant = made_cell("sst2", "bilstm", columns={"prediction.label": share(0.5), "prediction.correct": share(0.5)})
     assert not claim_rule.cell_has_learnt(constant)
     assert not claim_rule.part_of(near(0.2), made_cell("sst2", "bilstm"), constant).beats_constant
-
-
-def test_seeds_that_differ_widen_the_interval():
-    values = torch.cat([near(float(mean), seeds=1, spread=0.01) for mean in range(6)])
-    many, one = claim_rule.estimate(values), claim_rule.estimate(values[:1])
-    assert many.high - many.low > 1.0
-    assert one.high - one.low < 0.1
 
 
 def scored(*accuracies, columns=None):
@@ -301,12 +231,9 @@ def test_differences_are_first_minus_second_for_the_seeds_that_both_have():
     assert difference.mean() == pytest.approx(0.3)
 
 
-def test_values_elsewhere_are_undefined():
+def test_values_elsewhere_are_undefined_and_an_entry_may_be_empty():
     values = claim_rule.only_where(torch.tensor([[1.0, 2.0, 3.0]]), torch.tensor([[True, False, True]]))
-    assert claim_rule.estimate(values).n == 2
-    assert claim_rule.estimate(values).value == 2.0
-
-
-def test_an_entry_of_a_table_may_be_empty():
-    assert claim_rule.entry(None, 0.3).ours is None
-    assert claim_rule.entry(None, 0.3).paper == 0.3
+    estimate = claim_rule.estimate(values)
+    assert (estimate.n, estimate.value) == (2, 2.0)
+    empty = claim_rule.entry(None, 0.3)
+    assert (empty.ours, empty.paper) == (None, 0.3)

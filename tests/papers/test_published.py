@@ -43,26 +43,21 @@ def first_word():
     return pl.col("measure").str.split(" ").list.first()
 
 
-@pytest.mark.parametrize("paper", PAPERS)
-def test_every_number_has_a_place_a_known_measure_and_is_there_once(paper):
-    rows = published(paper)
-    assert len(rows) == ROWS[paper]
-    assert rows.select(KEY).is_duplicated().sum() == 0
-    assert rows.select("item", "data", "measure", "value").null_count().row(0) == (0, 0, 0, 0)
-    assert rows.filter((pl.col("item") == "") | (pl.col("data") == "")).is_empty()
-    assert set(rows.select(first_word()).to_series()) <= set(MEASURES)
-
-
-@pytest.mark.parametrize("paper", PAPERS)
-def test_shares_are_within_0_and_1_and_counts_are_whole(paper):
-    rows = published(paper).with_columns(kind=first_word())
-    assert rows.filter(pl.col("kind").is_in(SHARES)).select(pl.col("value").is_between(0, 1).all()).item()
-    counts = rows.filter(pl.col("kind").is_in(COUNTS))["value"]
-    assert (counts == counts.round()).all() and (counts > 0).all()
-    assert (rows["spread"].drop_nulls() >= 0).all()
+def test_every_number_has_a_place_a_known_measure_and_is_there_once():
+    for paper, count in ROWS.items():
+        rows = published(paper).with_columns(kind=first_word())
+        assert len(rows) == count and rows.select(KEY).is_duplicated().sum() == 0
+        assert rows.select("item", "data", "measure", "value").null_count().row(0) == (0, 0, 0, 0)
+        assert rows.filter((pl.col("item") == "") | (pl.col("data") == "")).is_empty()
+        assert set(rows["kind"]) <= set(MEASURES)
+        assert rows.filter(pl.col("kind").is_in(SHARES)).select(pl.col("value").is_between(0, 1).all()).item()
+        counts = rows.filter(pl.col("kind").is_in(COUNTS))["value"]
+        assert (counts == counts.round()).all() and (counts > 0).all()
+        assert (rows["spread"].drop_nulls() >= 0).all()
 
 
 def test_there_is_a_file_for_each_paper_and_no_other():
+    assert set(ROWS) == set(PAPERS)
     folders = [folder for folder in resources.files("heedful.papers").iterdir() if folder.is_dir()]
     assert {folder.name for folder in folders if (folder / "published.csv").is_file()} == set(PAPERS)
 
@@ -72,115 +67,58 @@ def test_an_unknown_paper_is_answered_with_the_known_ones():
         published("seet")
 
 
-def test_a_number_that_is_not_printed_is_none():
+def test_without_a_model_only_numbers_about_the_data_are_found_and_what_is_not_printed_is_none():
     assert number("jain_wallace", item="Table 2", data="sst2", model="cnn dot", measure="tau_gradient class 0") is None
-
-
-def test_without_a_model_only_numbers_about_the_data_are_found():
     assert number("jain_wallace", item="Table 1", data="sst2", measure="vocabulary") == 16175
     assert number("jain_wallace", item="Table 1", data="sst2", measure="f1") is None
 
 
-@pytest.mark.parametrize(
-    "place, value",
-    {
-        ("jain_wallace", "Table 1", "sst2", "", "train_size class 1"): 3321,
-        ("jain_wallace", "Table 1", "sst2", "bilstm additive", "f1"): 0.81,
-        ("jain_wallace", "Table 1", "snli", "bilstm additive", "accuracy"): 0.78,
-        ("jain_wallace", "Table 1", "babi_task3", "bilstm additive", "accuracy"): 0.62,
-        ("jain_wallace", "Table 2", "sst2", "bilstm additive", "tau_gradient class 1"): 0.38,
-        ("jain_wallace", "Table 2", "sst2", "bilstm additive", "tau_leave_one_out class 0"): 0.34,
-        ("jain_wallace", "Table 2", "sst2", "average additive", "tau_gradient class 0"): 0.69,
-        ("jain_wallace", "Table 2", "newsgroups_sports", "bilstm additive", "significant_gradient class 1"): 0.48,
-        ("jain_wallace", "Table 2", "cnn", "bilstm additive", "tau_gradient"): 0.20,
-        ("jain_wallace", "Table 2", "snli", "bilstm additive", "significant_leave_one_out class 2"): 0.61,
-        ("wiegreffe_pinter", "Table 2 of Amini and Kosseim", "diabetes", "bilstm", "f1"): 0.775,
-        ("wiegreffe_pinter", "Table 2 of Amini and Kosseim", "sst2", "mlp", "f1"): 0.817,
-        ("serrano_smith", "Table 1", "imdb_ratings", "", "train_dev_size"): 122121,
-        ("serrano_smith", "Table 2", "yahoo", "hierarchical rnn", "only_top_flips_attention"): 0.087,
-        ("serrano_smith", "Table 2", "imdb_ratings", "hierarchical rnn", "both_flip_attention"): 0.022,
-        ("serrano_smith", "Table 2", "amazon", "hierarchical rnn", "only_other_flips_attention"): 0.027,
-        ("serrano_smith", "Table 2", "yelp", "hierarchical rnn", "neither_flips_attention"): 0.877,
-        ("serrano_smith", "Table 3", "yahoo", "flat rnn", "accuracy"): 0.755,
-        ("serrano_smith", "Table 3", "amazon", "flat none", "accuracy"): 0.502,
-        ("serrano_smith", "Figure 13", "yelp", "hierarchical none", "only_top_flips_attention_x_gradient"): 0.278,
-        ("serrano_smith", "Figure 6", "amazon", "flat none", "fraction_above_half_random"): 0.124,
-        ("serrano_smith", "section 5.4", "all", "with encoder", "gradient_faster_ratio"): 1.6,
-        ("attefa", "Table 1", "diabetes", "", "train_size class 1"): 1416,
-        ("attefa", "Table 2", "newsgroups_sports", "mlp", "f1"): 0.878,
-        ("attefa", "Table 3", "mock-1", "bilstm", "attefa"): 0.0304,
-        ("attefa", "Table 3", "mock-1", "mlp", "attefa"): 0.8153,
-        ("attefa", "Table 3", "mock-1q", "mlp", "attefa"): 0.2721,
-        ("attefa", "Table 3", "mock-1", "mlp", "adversary_f1"): 0.221,
-        ("attefa", "Table 3", "anemia", "bilstm", "attefa"): 0.1164,
-        ("attefa", "Table 3", "newsgroups_sports", "mlp", "attefa"): 0.4444,
-        ("attefa", "Table 4", "mock-1", "mlp", "attefa seed=12504"): 0.879,
-        ("attefa", "Table 5", "anemia", "mlp", "attefa seed=12504"): 0.206,
-        ("seat", "Table 1", "sst2", "rnn vanilla", "embedding_tvd radius=0.001"): 19.566,
-        ("seat", "Table 1", "sst2", "rnn seat", "embedding_jsd radius=0.001"): 2.75e-7,
-        ("seat", "Table 1", "sst2", "bilstm seat", "embedding_tvd radius=0.001"): 0.777,
-        ("seat", "Table 1", "sst2", "bert vanilla", "f1 radius=0.001"): 0.912,
-        ("seat", "Table 2", "tweeteval_hate", "rnn seat", "comprehensiveness"): 6.558,
-        ("seat", "Table 3", "tweeteval_emotion", "bert vanilla", "word_jsd words=1"): 0.628,
-        ("seat", "Table 6", "sst2", "rnn seat without stability", "embedding_tvd radius=0.01"): 2.997,
-        ("seat", "Table 7", "sst2", "bilstm vanilla", "sensitivity radius=0.01"): 0.098,
-        ("seat", "Table 8", "sst2", "rnn vanilla", "embedding_tvd radius=0.05"): 28.278,
-        ("seat", "Table 8", "rotten_tomatoes", "rnn seat", "embedding_jsd radius=0.005"): -2.87e-10,
-        ("seat", "Table 10", "rotten_tomatoes", "bert vanilla", "word_tvd words=3"): 3.610,
-        ("sun_lu", "Table 1", "newsgroups_topics3", "", "train_size class 2"): 716,
-        ("sun_lu", "Table 1", "sst2", "", "test_size class 1"): 909,
-        ("sun_lu", "Table 2", "sst2", "dp", "accuracy lambda=10"): 0.822,
-        ("sun_lu", "Table 2", "sst2", "dp-l", "accuracy lambda=10"): 0.817,
-        ("sun_lu", "Table 2", "sst2", "ad", "accuracy lambda=0.001"): 0.628,
-        ("sun_lu", "Table 2", "newsgroups_topics3", "dp-a", "accuracy lambda=10"): 0.917,
-        ("sun_lu", "Table 2", "imdb", "dp", "accuracy lambda=50"): 0.898,
-        ("sun_lu", "supplement", "sst2", "", "tokens class 1"): 412,
-        ("sun_lu", "supplement", "newsgroups_topics3", "", "tokens neutral"): 164,
-    }.items(),
-    ids=lambda part: "-".join(part) if isinstance(part, tuple) else str(part),
-)
-def test_well_known_numbers(place, value):
-    paper, item, data, model, measure = place
-    assert number(paper, item=item, data=data, model=model, measure=measure) == value
+NUMBERS = {
+    ("jain_wallace", "Table 1", "sst2", "bilstm additive", "f1"): 0.81,
+    ("jain_wallace", "Table 1", "babi_task3", "bilstm additive", "accuracy"): 0.62,
+    ("jain_wallace", "Table 2", "sst2", "bilstm additive", "tau_gradient class 1"): 0.38,
+    ("jain_wallace", "Table 2", "newsgroups_sports", "bilstm additive", "significant_gradient class 1"): 0.48,
+    ("jain_wallace", "Table 2", "cnn", "bilstm additive", "tau_gradient"): 0.20,
+    ("jain_wallace", "Table 2", "snli", "bilstm additive", "significant_leave_one_out class 2"): 0.61,
+    ("wiegreffe_pinter", "Table 2 of Amini and Kosseim", "diabetes", "bilstm", "f1"): 0.775,
+    ("serrano_smith", "Table 1", "imdb_ratings", "", "train_dev_size"): 122121,
+    ("serrano_smith", "Table 2", "yahoo", "hierarchical rnn", "only_top_flips_attention"): 0.087,
+    ("serrano_smith", "Table 2", "imdb_ratings", "hierarchical rnn", "both_flip_attention"): 0.022,
+    ("serrano_smith", "Table 3", "yahoo", "flat rnn", "accuracy"): 0.755,
+    ("serrano_smith", "Figure 13", "yelp", "hierarchical none", "only_top_flips_attention_x_gradient"): 0.278,
+    ("serrano_smith", "Figure 6", "amazon", "flat none", "fraction_above_half_random"): 0.124,
+    ("serrano_smith", "section 5.4", "all", "with encoder", "gradient_faster_ratio"): 1.6,
+    ("attefa", "Table 2", "newsgroups_sports", "mlp", "f1"): 0.878,
+    ("attefa", "Table 3", "mock-1", "mlp", "attefa"): 0.8153,
+    ("attefa", "Table 3", "mock-1", "mlp", "adversary_f1"): 0.221,
+    ("attefa", "Table 4", "mock-1", "mlp", "attefa seed=12504"): 0.879,
+    ("attefa", "Table 5", "anemia", "mlp", "attefa seed=12504"): 0.206,
+    ("seat", "Table 1", "sst2", "rnn vanilla", "embedding_tvd radius=0.001"): 19.566,
+    ("seat", "Table 1", "sst2", "rnn seat", "embedding_jsd radius=0.001"): 2.75e-7,
+    ("seat", "Table 1", "sst2", "bert vanilla", "f1 radius=0.001"): 0.912,
+    ("seat", "Table 2", "tweeteval_hate", "rnn seat", "comprehensiveness"): 6.558,
+    ("seat", "Table 6", "sst2", "rnn seat without stability", "embedding_tvd radius=0.01"): 2.997,
+    ("seat", "Table 8", "rotten_tomatoes", "rnn seat", "embedding_jsd radius=0.005"): -2.87e-10,
+    ("sun_lu", "Table 1", "newsgroups_topics3", "", "train_size class 2"): 716,
+    ("sun_lu", "Table 2", "sst2", "dp", "accuracy lambda=10"): 0.822,
+    ("sun_lu", "Table 2", "sst2", "ad", "accuracy lambda=0.001"): 0.628,
+    ("sun_lu", "Table 2", "imdb", "dp", "accuracy lambda=50"): 0.898,
+    ("sun_lu", "supplement", "newsgroups_topics3", "", "tokens neutral"): 164,
+}
 
 
-def test_spreads_stand_beside_their_means():
-    rows = published("jain_wallace").filter(item="Table 2", data="imdb", measure="tau_gradient class 1")
-    assert rows.select("model", "value", "spread").rows() == [
-        ("bilstm additive", 0.37, 0.08),
-        ("average additive", 0.66, 0.05),
-    ]
-    assert published("serrano_smith").filter(data="yahoo", measure="average_length")["spread"].to_list() == [114]
+def test_well_known_numbers():
+    for (paper, item, data, model, measure), value in NUMBERS.items():
+        assert number(paper, item=item, data=data, model=model, measure=measure) == value
 
 
-def test_every_cell_of_jain_and_wallace_table_2_is_there():
-    rows = published("jain_wallace").filter(item="Table 2")
-    assert len(rows) == 21 * 6  # seven sets of two classes, four without, one of three; six columns
-    assert rows["data"].n_unique() == 12
-    taus = rows.filter(pl.col("measure").str.starts_with("tau"))
-    assert taus["spread"].null_count() == 0 and len(taus) == 63
-
-
-@pytest.mark.parametrize(
-    "item, ranking, models", [("Table 2", "attention", 1), ("Figure 13", "attention_x_gradient", 6)]
-)
-def test_the_four_cells_of_a_flip_table_make_up_all_texts(item, ranking, models):
-    flips = published("serrano_smith").filter(item=item)
-    assert flips["measure"].str.ends_with(ranking).all()
-    sums = flips.group_by("data", "model").agg(pl.col("value").sum(), pl.len())
-    assert len(sums) == 4 * models and (sums["len"] == 4).all()
-    assert sums.select(pl.col("value").is_between(0.998 - 1e-9, 1.002 + 1e-9).all()).item()  # four roundings of .0005
-
-
-def test_the_top_item_by_product_flips_more_than_that_by_attention_as_the_paper_says():
-    table, figure = values("serrano_smith", "Table 2"), values("serrano_smith", "Figure 13")
-    for data in ("yahoo", "imdb_ratings", "amazon", "yelp"):
-        model = "hierarchical rnn"
-        by_attention = sum(table[data, model, f"{cell}_attention"] for cell in ("both_flip", "only_top_flips"))
-        by_product = sum(
-            figure[data, model, f"{cell}_attention_x_gradient"] for cell in ("both_flip", "only_top_flips")
-        )
-        assert by_product > by_attention
+def test_the_four_cells_of_a_flip_table_make_up_all_texts():
+    for item, ranking, models in (("Table 2", "attention", 1), ("Figure 13", "attention_x_gradient", 6)):
+        flips = published("serrano_smith").filter(item=item)
+        assert flips["measure"].str.ends_with(ranking).all()
+        sums = flips.group_by("data", "model").agg(pl.col("value").sum(), pl.len())
+        assert len(sums) == 4 * models and (sums["len"] == 4).all()
+        assert sums.select(pl.col("value").is_between(0.998 - 1e-9, 1.002 + 1e-9).all()).item()  # four times .0005
 
 
 def ratio_bounds(tvd, jsd):
@@ -188,66 +126,26 @@ def ratio_bounds(tvd, jsd):
     return tuple(min(2 * (tvd + sign * 0.0005) * log(2) / (jsd - sign * 0.0005), 1.0) for sign in (-1, 1))
 
 
-@pytest.mark.parametrize("item, count, rounding", [("Table 3", 28, 5e-5), ("Table 4", 72, 5e-4), ("Table 5", 27, 5e-4)])
-def test_attefa_is_the_ratio_of_its_parts(item, count, rounding):
-    cells, checked = values("attefa", item), 0
-    for (data, model, measure), value in cells.items():
-        parts = [cells.get((data, model, measure.replace("attefa", part))) for part in ("tvd", "jsd")]
-        if measure.startswith("attefa") and None not in parts:
-            low, high = ratio_bounds(*parts)
-            assert low - rounding <= value <= high + rounding, (data, model, measure)
-            checked += 1
-    assert checked == count
+def test_attefa_is_the_ratio_of_its_parts():
+    for item, count, rounding in (("Table 3", 28, 5e-5), ("Table 4", 72, 5e-4), ("Table 5", 27, 5e-4)):
+        cells, checked = values("attefa", item), 0
+        for (data, model, measure), value in cells.items():
+            parts = [cells.get((data, model, measure.replace("attefa", part))) for part in ("tvd", "jsd")]
+            if measure.startswith("attefa") and None not in parts:
+                low, high = ratio_bounds(*parts)
+                assert low - rounding <= value <= high + rounding, (data, model, measure)
+                checked += 1
+        assert checked == count
 
 
-@pytest.mark.parametrize("item", ["Table 4", "Table 5"])
-def test_the_seeds_of_amini_and_kosseim_have_the_mean_and_deviation_of_table_3(item):
+def test_the_seeds_of_amini_and_kosseim_have_the_mean_and_deviation_of_table_3():
     table_3 = published("attefa").filter(item="Table 3").select("data", "model", "measure", "value", "spread")
     summary = {row[:3]: row[3:] for row in table_3.iter_rows()}
-    seeds = published("attefa").filter(item=item).with_columns(kind=first_word())
-    for (data, model, kind), rows in seeds.group_by("data", "model", "kind"):
-        printed_mean, printed_spread = summary[data, model, kind]
+    seeds = published("attefa").filter(pl.col("item").is_in(["Table 4", "Table 5"])).with_columns(kind=first_word())
+    for (_, *place), rows in seeds.group_by("item", "data", "model", "kind"):
+        printed_mean, printed_spread = summary[tuple(place)]
         # Both are rounded: epochs to whole numbers, a seed to three decimals, the summary to three (AtteFa: four).
-        tolerance = 0.5 if kind == "epochs" else 0.00055 if kind == "attefa" else 0.001
+        tolerance = {"epochs": 0.5, "attefa": 0.00055}.get(place[-1], 0.001) + 1e-9
         assert len(rows) == 9
-        assert abs(mean(rows["value"]) - printed_mean) <= tolerance + 1e-9, (data, model, kind)
-        assert abs(pstdev(rows["value"]) - printed_spread) <= tolerance + 1e-9, (data, model, kind)
-
-
-def test_table_2_of_seat_repeats_table_9_at_radius_001_so_its_first_column_is_emotion():
-    table_9 = values("seat", "Table 9")
-    repeated = values("seat", "Table 2")
-    assert len(repeated) == 252
-    for (data, model, measure), value in repeated.items():
-        assert table_9[data, model, f"{measure} radius=0.01"] == value
-
-
-def test_the_word_perturbations_of_seat_repeat_table_8_but_for_vanilla():
-    table_8 = values("seat", "Table 8")
-    for item in ("Table 3", "Table 10"):
-        for (data, model, measure), value in values("seat", item).items():
-            kind = measure.split()[0]
-            if kind != "f1":
-                again = table_8[data, model, f"{kind.replace('word', 'embedding')} radius=0.05"]
-                assert (value == again) == (model != "bert vanilla")
-
-
-def test_the_ablations_of_seat_agree_where_they_overlap():
-    both = values("seat", "Table 6") | values("seat", "Table 7")
-    short = values("seat", "Table 4")
-    assert len(short) == 33  # the F1 of the three full models is cut off in what we read
-    assert short.items() <= both.items()
-
-
-def test_sizes_agree_between_the_papers_that_share_a_split():
-    attefa, sun_lu, seat = values("attefa", "Table 1"), values("sun_lu", "Table 1"), values("seat", "Table 5")
-    for data in ("sst2", "imdb", "newsgroups_sports"):
-        for size in ("train_size class 0", "train_size class 1", "test_size class 0", "test_size class 1"):
-            assert attefa[data, "", size] == sun_lu[data, "", size]
-    assert seat["sst2", "", "train_size class 1"] == sun_lu["sst2", "", "train_size class 1"] == 3610
-
-
-def test_every_accuracy_of_sun_and_lu_is_there():
-    accuracies = values("sun_lu", "Table 2")
-    assert len(accuracies) == 4 * 4 * 7
-    assert min(accuracies, key=lambda place: accuracies[place]) == ("newsgroups_topics3", "dp", "accuracy lambda=0.001")
+        assert abs(mean(rows["value"]) - printed_mean) <= tolerance, place
+        assert abs(pstdev(rows["value"]) - printed_spread) <= tolerance, place

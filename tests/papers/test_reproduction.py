@@ -36,15 +36,13 @@ def test_every_field_narrows_the_selection():
     assert RESULTS.select(data="imdb", encoder="rnn") == []
 
 
-def test_without_a_role_only_the_main_cells_are_selected():
+def test_without_a_role_only_the_main_cells_are_selected_and_those_without_a_column_left_out():
     assert RESULTS.select() == [CELLS[0], CELLS[2], CELLS[3]]
     assert RESULTS.select(role="other seeds") == [CELLS[1]]
     assert RESULTS.select(role=None) == list(CELLS)
-
-
-def test_cells_without_a_column_are_left_out():
     assert RESULTS.select("a.x") == [CELLS[0], CELLS[2]]
     assert RESULTS.select("a.x", "a.y") == [CELLS[0]]
+    assert RESULTS.datasets == ["sst2", "imdb"]
 
 
 def test_at_most_one_cell_is_found():
@@ -52,10 +50,6 @@ def test_at_most_one_cell_is_found():
     assert RESULTS.find("a.y", data="sst2", encoder="rnn") is None
     with pytest.raises(ValueError, match=r"only one cell may match; these do: bilstm, vanilla, rnn, vanilla\."):
         RESULTS.find(data="sst2")
-
-
-def test_data_sets_are_named_once_in_order():
-    assert RESULTS.datasets == ["sst2", "imdb"]
 
 
 def test_an_unknown_scale_is_answered_with_the_known_ones():

@@ -17,16 +17,12 @@ from heedful.papers.reproduction import Results
 from heedful.papers.study_pages import study_notes, table_cells
 from heedful.settings import key_of
 from heedful.settings.validation import bind_options, update_settings
-from support.synthetic_results import results_of
+from support.synthetic_results import drawn, judged_claims, results_of, verdict_of
 
 every_study = pytest.mark.parametrize("study", STUDIES.values(), ids=STUDIES)
 
 WHOLE = {"sun-lu": "medium"}
 """The smallest scale at which every column of a study's tables has a number, where it is not `small`."""
-
-
-WITHOUT_NUMBERS = {"transformers", "heedable"}
-"""Studies of several papers, none of whose numbers is about the same models."""
 
 
 class Recorded(dict):
@@ -49,72 +45,61 @@ class Recorded(dict):
         return super().get(name, default)
 
 
-def by_id(claims):
-    return {claim.id: claim for claim in claims}
+def test_a_study_is_described_and_its_claims_say_what_they_rest_on():
+    """Results are stated by `remarks` and verdicts, which are made from the numbers: not by notes."""
+    for name, study in STUDIES.items():
+        assert set(study.scales) == set(SCALES)
+        assert (study.folder in PAPERS) == (name != "heedable")  # several papers, none about the same models
+        about, differences = study_notes(study)
+        assert len(about) > 200 and differences
+        assert all(paragraph.startswith("**") for paragraph in differences)
+        assert not [word for word in ("confirm", "contradict") if word in " ".join(differences)]
+        claims = judged_claims(study, Results("small", ()))
+        assert len(claims) == len(study.claims(Results("small", ())))
+        for claim in claims.values():
+            assert claim.id.isidentifier() and claim.id.islower() and len(claim.id) <= 45
+            assert claim.margin > 0 and claim.kind in ("more", "no_less")
+            assert claim.statement.endswith(".") and claim.source and claim.measured and claim.unit
+            assert claim.quote or "our reading" in claim.source
+
+
+def test_the_runs_of_a_cell_differ_in_the_seed_alone_and_cells_can_be_told_apart():
+    for study, scale in product(STUDIES.values(), SCALES):
+        planned = study.runs_at(scale)
+        cells, fields, labels = {}, {}, {}
+        for each in planned:
+            place, own = (each.data, each.model), (each.encoder, each.method, each.role)
+            alike = update_settings(each.run.run, {"seed": 0})
+            assert cells.setdefault(place, alike) == alike
+            assert fields.setdefault(place, own) == own
+            assert labels.setdefault((each.data, *own), each.model) == each.model
+        assert len({(each.data, each.model, each.run.run.seed) for each in planned}) == len(planned)
+
+
+def test_recipes_fix_what_defaults_could_change_and_audits_what_the_battery_takes():
+    for (name, study), scale in product(STUDIES.items(), SCALES):
+        planned = study.runs_at(scale)
+        for run in (run for each in planned for run in (each.run.run, each.run.base) if run and not run.finetune):
+            assert run.network.embedding_start == ("uniform" if name == "sun-lu" else "normal")
+            assert run.training.patience is not None and run.training.chosen_from == 1
+            if scale == "small":
+                assert run.data.train_limit <= 2_000
+                assert run.text.max_tokens or run.data.source.startswith(("babi", "mock", "planted"))
+        audits = {each.audit.model_dump_json(): each.audit for each in planned if each.audit is not None}
+        assert audits
+        for settings in audits.values():
+            assert settings.tests and set(settings.options) <= set(settings.tests) <= set(BATTERY)
+            for test, options in settings.options.items():
+                bind_options(BATTERY[test].function, options, f"test '{test}'")
 
 
 @every_study
-def test_a_study_describes_each_scale_and_has_its_paper_s_numbers(study):
-    assert set(study.scales) == set(SCALES)
-    assert (study.folder in PAPERS) == (study.name not in WITHOUT_NUMBERS)
-
-
-@pytest.fixture(scope="module", params=product(STUDIES, SCALES), ids="-".join)
-def planned(request):
-    name, scale = request.param
-    return STUDIES[name].runs_at(scale)
-
-
-def test_runs_of_a_cell_differ_in_the_seed_alone(planned):
-    cells, fields = {}, {}
-    for each in planned:
-        place = (each.data, each.model)
-        alike = update_settings(each.run.run, {"seed": 0})
-        assert cells.setdefault(place, alike) == alike
-        own = (each.encoder, each.method, each.role)
-        assert fields.setdefault(place, own) == own
-    assert len({(each.data, each.model, each.run.run.seed) for each in planned}) == len(planned)
-
-
-def test_recipes_fix_the_start_of_embeddings_and_when_training_stops(planned, request):
-    """So no default of the package changes what a paper's models are."""
-    runs = [run for each in planned for run in (each.run.run, each.run.base) if run and not run.finetune]
-    start = "uniform" if "sun-lu" in request.node.name else "normal"
-    assert {run.network.embedding_start for run in runs} <= {start}
-    assert all(run.training.patience is not None and run.training.chosen_from == 1 for run in runs)
-
-
-def test_cells_can_be_told_apart_by_their_fields(planned):
-    labels = {}
-    for each in planned:
-        place = (each.data, each.encoder, each.method, each.role)
-        assert labels.setdefault(place, each.model) == each.model
-
-
-@every_study
-def test_small_means_two_thousand_texts_and_a_limit_on_their_length(study):
-    for each in study.runs_at("small"):
-        run = each.run.run
-        assert run.data.train_limit <= 2_000
-        cut = run.finetune.max_tokens if run.finetune else run.text.max_tokens
-        assert cut or run.data.source.startswith(("babi", "mock", "planted"))
-
-
-def test_the_tests_that_a_study_asks_for_exist_and_take_its_options(planned):
-    audits = [each.audit for each in planned if each.audit is not None]
-    assert audits or all(each.measurement for each in planned)
-    for settings in audits:
-        assert settings.tests
-        assert set(settings.options) <= set(settings.tests) <= set(BATTERY)
-        for test, options in settings.options.items():
-            bind_options(BATTERY[test].function, options, f"test '{test}'")
-
-
-@every_study
-def test_notes_and_claims_do_not_state_results(study):
-    """Results are stated by `remarks` and verdicts, which are made from the numbers."""
-    _, differences = study_notes(study)
-    assert not [word for word in ("confirm", "contradict") if word in " ".join(differences)]
+def test_every_claim_is_confirmed_where_it_is_true_and_contradicted_where_it_is_false(study):
+    cases = run_path(str(Path(__file__).parent / study.folder / "test_claims.py"))["CLAIM_CASES"]
+    assert set(cases) == set(judged_claims(study, Results("small", ())))
+    for claim, results in cases.items():
+        assert (claim, verdict_of(study, claim, results(True))) == (claim, "confirmed")
+        assert (claim, verdict_of(study, claim, results(False))) == (claim, "contradicted")
 
 
 @every_study
@@ -123,7 +108,7 @@ def test_tables_claims_and_figures_are_whole_and_made_of_what_the_study_measures
     cells = tuple(replace(cell, columns=Recorded(cell.columns, asked)) for cell in results.cells)
     recorded = Results(results.scale, cells)
     tables, claims = study.tables(recorded), study.claims(recorded)
-    study.figures(recorded, by_id(claims))
+    study.figures(recorded, {claim.id: claim for claim in claims})
     study.remarks(recorded)
     measured = {column for cell in results.cells for column in cell.columns}
     assert asked and asked - {FLOOR} <= measured, "a question goes without that floor unless it is measured"
@@ -139,41 +124,16 @@ def test_tables_claims_and_figures_are_whole_and_made_of_what_the_study_measures
 
 
 @every_study
-def test_notes_say_what_the_paper_claims_and_where_we_differ(study):
-    about, differences = study_notes(study)
-    assert len(about) > 200
-    assert differences and all(paragraph.startswith("**") for paragraph in differences)
-
-
-@every_study
 def test_at_the_paper_s_scale_every_claim_has_enough_trainings(study):
     for claim in study.claims(results_of(study, "paper")):
         assert claim.verdict != "not tested", claim.id
 
 
 @every_study
-def test_every_claim_says_what_it_rests_on_and_has_a_name_as_short_as_a_variable_s(study):
-    claims = study.claims(Results("small", ()))
-    assert len(by_id(claims)) == len(claims)
-    for claim in claims:
-        assert claim.id.isidentifier() and claim.id.islower() and len(claim.id) <= 45
-        assert claim.margin > 0
-        assert claim.statement.endswith(".") and claim.source and claim.measured and claim.unit
-        assert claim.quote or "our reading" in claim.source
-
-
-@every_study
-def test_every_claim_has_rows_that_make_it_true_and_rows_that_make_it_false(study):
-    cases = run_path(str(Path(__file__).parent / study.folder / "test_claims.py"))["CLAIM_CASES"]
-    assert set(cases) == {claim.id for claim in study.claims(Results("small", ()))}
-
-
-@every_study
 def test_without_rows_nothing_is_claimed_or_drawn(study):
     empty = Results("small", ())
-    claims = study.claims(empty)
-    assert {claim.verdict for claim in claims} == {"not tested"}
-    assert study.figures(empty, by_id(claims)) == []
+    assert {claim.verdict for claim in study.claims(empty)} == {"not tested"}
+    assert drawn(study, empty) == {}
     assert all(not table_cells(table)[1] for table in study.tables(empty))
 
 

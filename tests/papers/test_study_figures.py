@@ -1,9 +1,7 @@
 """Figures that several studies draw."""
 
 import math
-from dataclasses import replace
 
-import pytest
 import torch
 
 from heedful.papers import claim_rule
@@ -30,14 +28,16 @@ def cell(data="sst2", method="additive", **columns):
     return made_cell(data, "bilstm", method, columns={name.replace("__", "."): v for name, v in columns.items()})
 
 
-def test_a_frame_has_a_row_for_each_text_and_seed():
+def figure_of(*claims):
+    """The figures of these claims."""
+    return claims_figure({claim.id: claim for claim in claims}, [claim.id for claim in claims], "x", HEADING)
+
+
+def test_a_frame_has_a_row_for_each_text_and_seed_with_its_predicted_class():
     frame = text_frame([cell(a__x=near(0.5, seeds=2)), cell(a__y=0.1)], {"a.x": "value"})
     assert len(frame) == 2 * TEXTS
     assert set(frame["model"]) == {"bilstm, additive"} and set(frame["class"]) == {"all"}
     assert text_frame([cell(a__y=0.1)], {"a.x": "value"}).is_empty()
-
-
-def test_texts_are_split_by_predicted_class():
     predicted = (torch.arange(TEXTS) % 2).double().repeat(SEEDS, 1)
     frame = text_frame([cell(a__x=0.5, prediction__predicted=predicted)], {"a.x": "value"})
     assert frame["class"][:2].to_list() == ["class 0", "class 1"]
@@ -48,7 +48,7 @@ def test_nothing_is_drawn_of_what_was_not_measured():
     assert histogram_figure(empty, "a.x", "x", (0.0, 1.0), HEADING) == []
     assert by_largest_figure(empty, "a.x", "x", HEADING) == []
     assert measures_figure(empty, {"a.x": "x"}, "x", HEADING) == []
-    assert claims_figure([CLAIM], "x", HEADING) == []
+    assert figure_of(CLAIM) == []
 
 
 def test_undefined_values_are_not_drawn():
@@ -59,15 +59,12 @@ def test_undefined_values_are_not_drawn():
     assert (figure.name, figure.title, figure.source) == ("figure_1", "A figure", "Nobody 2000, Figure 1")
 
 
-@pytest.mark.parametrize("largest, place", [(0.1, 0), (0.26, 1), (0.7, 2), (1.5, 3)])
-def test_texts_are_put_into_bins_of_their_largest_weight(largest, place):
-    (figure,) = by_largest_figure([cell(a__x=0.25, prediction__max_attention=largest)], "a.x", "x", HEADING)
-    assert f"{BINS[place]}: median 0.25" in figure.alt
-
-
-def test_bins_of_weights_are_described_in_their_order():
-    largest = torch.linspace(0.0, 1.0, TEXTS, dtype=torch.float64).repeat(SEEDS, 1)
-    (figure,) = by_largest_figure([cell(a__x=0.25, prediction__max_attention=largest)], "a.x", "x", HEADING)
+def test_texts_are_put_into_bins_of_their_largest_weight_and_described_in_their_order():
+    for largest, place in ((0.1, 0), (0.26, 1), (0.7, 2), (1.5, 3)):
+        (figure,) = by_largest_figure([cell(a__x=0.25, prediction__max_attention=largest)], "a.x", "x", HEADING)
+        assert f"{BINS[place]}: median 0.25" in figure.alt
+    every = torch.linspace(0.0, 1.0, TEXTS, dtype=torch.float64).repeat(SEEDS, 1)
+    (figure,) = by_largest_figure([cell(a__x=0.25, prediction__max_attention=every)], "a.x", "x", HEADING)
     described = "; ".join(f"{weights}: median 0.25" for weights in BINS)
     assert figure.alt.endswith(f"Over all models: {described}.")
 
@@ -80,25 +77,16 @@ def test_of_many_panels_the_extreme_means_are_described():
 
 def test_a_figure_of_claims_has_a_mark_for_each_part():
     parts = {"sst2": Part(near(0.2)), "imdb": Part(near(0.3))}
-    (figure,) = claims_figure([claim_rule.test_claim(CLAIM, parts)], "difference", HEADING)
+    (figure,) = figure_of(claim_rule.test_claim(CLAIM, parts))
     assert figure.alt == "A figure. x - y: sst2 0.2, imdb 0.3."
 
 
 def test_what_a_figure_of_claims_cuts_off_is_named_in_its_caption():
     alike = {f"set {place}": Part(near(0.2 + 0.01 * place)) for place in range(6)}
-    (whole,) = claims_figure([claim_rule.test_claim(CLAIM, alike)], "difference", HEADING)
+    (whole,) = figure_of(claim_rule.test_claim(CLAIM, alike))
     assert whole.caption == "Means over texts and seeds, with their 95 % intervals."
-    (cut,) = claims_figure([claim_rule.test_claim(CLAIM, {**alike, "imdb": Part(near(30.0))})], "difference", HEADING)
+    (cut,) = figure_of(claim_rule.test_claim(CLAIM, {**alike, "imdb": Part(near(30.0))}))
     assert cut.caption == f"{whole.caption} Arrows: beyond the axis. imdb (x - y): 30.0 (30.0 to 30.0)."
-
-
-def test_claims_that_measure_different_things_have_different_names_in_the_legend():
-    long = [f"tau of gradient and leave-one-out - tau of attention and {other}" for other in ("gradient", "loo")]
-    made = [replace(CLAIM, id=f"claim_{place}", measured=name) for place, name in enumerate(long)]
-    (figure,) = claims_figure([claim_rule.test_claim(claim, {"sst2": Part(near(0.2))}) for claim in made], "x", HEADING)
-    drawn = to_svg(figure)
-    for name in long:
-        assert drawn.count(f">{name}</text>") == 1
 
 
 def test_boxes_say_what_distinguishes_them():

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from heedful.measures import Estimate
-from heedful.papers import STUDIES, claim_rule
-from heedful.papers.claim_rule import Part, claim_parts, summary_sentence
+from heedful.papers import STUDIES
+from heedful.papers.claim_rule import claim_parts
 from heedful.papers.reproduction import Entry, Results, Table
 from heedful.papers.study_figures import Heading, study_figure
 from heedful.papers.study_pages import (
@@ -26,7 +26,7 @@ from heedful.papers.study_pages import (
     write_study,
 )
 from heedful.report.drawing import statement
-from support.synthetic_results import made_cell, made_results, near, results_of, share
+from support.synthetic_results import made_cell, made_results, results_of, share
 
 # A study as Markdown.
 
@@ -65,14 +65,6 @@ def test_a_claim_is_its_verdict_a_sentence_and_a_number_with_the_rest_folded(mak
     ]
 
 
-def test_values_of_single_sets_are_folded(make_report, claim):
-    tested = claim_rule.test_claim(claim, {"sst2": Part(near(0.3)), "imdb": Part(near(0.5))})
-    text = main_page(make_report(claims=lambda results: [tested], tables=lambda results: []))
-    for value in ("| sst2 | 0.300", "| imdb | 0.500"):
-        assert value in text
-        assert value not in FOLDED.sub("", text)
-
-
 def test_a_long_table_has_a_page_of_its_own_and_a_link_to_it(make_report, table):
     pages = markdown_pages(make_report(tables=lambda results: [table, LONG]))
     own = pages["tiny/tables_3_and_10.md"]
@@ -84,23 +76,12 @@ def test_a_long_table_has_a_page_of_its_own_and_a_link_to_it(make_report, table)
     assert "| set 0 |" not in main and "| sst2 | 0.500" in main
 
 
-def test_what_was_run_has_a_page_of_its_own(make_report):
-    pages = markdown_pages(make_report())
-    assert set(pages) == {"tiny.md", f"tiny/{RAN}"}
-    assert "| sst2 | bilstm | 0, 1, 2, 3, 4 |" in pages[f"tiny/{RAN}"]
-    assert f"(tiny/{RAN})" in pages["tiny.md"]
-
-
-def test_a_short_table_stays_on_the_page(make_report):
+def test_what_was_run_has_a_page_of_its_own_and_a_short_table_has_none(make_report):
     short = replace(LONG, rows=LONG.rows[:MOST_ROWS])
     pages = markdown_pages(make_report(tables=lambda results: [short]))
-    assert "tiny/tables_3_and_10.md" not in pages
-    assert f"| set {MOST_ROWS - 1} |" in pages["tiny.md"]
-
-
-def test_remarks_have_a_heading_where_there_are_any(make_report):
-    assert "## What the tables show\n\nTwo models." in main_page(make_report(remarks=lambda results: ["Two models."]))
-    assert "## What the tables show" not in main_page(make_report())
+    assert set(pages) == {"tiny.md", f"tiny/{RAN}"}
+    assert "| sst2 | bilstm | 0, 1, 2, 3, 4 |" in pages[f"tiny/{RAN}"]
+    assert f"(tiny/{RAN})" in pages["tiny.md"] and f"| set {MOST_ROWS - 1} |" in pages["tiny.md"]
 
 
 def test_a_long_description_of_a_figure_ends_with_a_whole_part(make_report):
@@ -115,23 +96,13 @@ def test_a_long_description_of_a_figure_ends_with_a_whole_part(make_report):
     assert len(shown) <= LONGEST_ALT + len("; and so on.")
 
 
-def test_cells_with_bars_do_not_break_a_table(make_report, table):
+def test_cells_with_bars_do_not_break_a_table_and_a_page_needs_no_cells(make_report, table):
     barred = replace(table, head=("a | b",))
-    assert "| a \\| b | score | paper | AUC |" in main_page(make_report(tables=lambda results: [barred]))
-
-
-@pytest.mark.parametrize("cells", [(), (made_cell("sst2", "bilstm"),)])
-def test_a_page_can_be_made_of_any_number_of_cells(make_report, cells):
-    assert "## What was run" in main_page(make_report(Results("small", cells)))
+    page = main_page(make_report(Results("small", ()), tables=lambda results: [barred]))
+    assert "| a \\| b | score | paper | AUC |" in page and "## What was run" in page
 
 
 # A study's results as text.
-
-
-def long_table(rows, columns):
-    entries = (Entry(None),) * columns
-    names = tuple(f"column {place}" for place in range(columns))
-    return Table("Table 2", "Long", "", ("data",), names, tuple(((f"row {row}",), entries) for row in range(rows)))
 
 
 def test_only_columns_with_a_printed_number_have_one_beside_them(table):
@@ -146,11 +117,11 @@ def test_a_number_without_an_interval_stands_alone():
     assert estimate_text(Estimate(math.nan, math.nan, math.nan, 0)) == estimate_text(None) == "–"
 
 
-@pytest.mark.parametrize(
-    "rows, columns, long", [(25, 1, False), (26, 1, True), (12, 5, False), (20, 3, False), (13, 5, True), (0, 9, False)]
-)
-def test_a_table_is_long_by_its_rows_or_its_numbers(rows, columns, long):
-    assert is_long(long_table(rows, columns)) == long
+def test_a_table_is_long_by_its_rows_or_its_numbers():
+    sizes = {(25, 1): False, (26, 1): True, (12, 5): False, (20, 3): False, (13, 5): True, (0, 9): False}
+    for (rows, columns), long in sizes.items():
+        content = ((("row",), (Entry(None),) * columns),) * rows
+        assert is_long(Table("Table 2", "Long", "", ("data",), ("column",) * columns, content)) == long
 
 
 def test_verdicts_allow_for_the_number_of_claims(make_report, claim):
@@ -163,12 +134,6 @@ def test_remarks_name_models_that_have_not_learnt_and_are_made_from_results(make
     constant = made_cell("sst2", "mlp", columns={"prediction.label": share(0.5), "prediction.correct": share(0.5)})
     made = make_report(made_results(made_cell("sst2", "bilstm"), constant), remarks=lambda results: ["Two models."])
     assert made.remarks == ["Not surely better than a constant answer: sst2, mlp.", "Two models."]
-
-
-def test_figures_are_given_the_claims_by_their_ids(make_report):
-    seen = {}
-    make_report(figures=lambda results, claims: seen.update(claims) or [])
-    assert seen["so"].verdict == "confirmed"
 
 
 def test_runs_that_several_cells_share_are_counted_once(make_report):
@@ -184,14 +149,6 @@ def test_json_counts_the_verdicts_and_has_no_undefined_numbers(make_report, clai
     assert content["summary"] == {"confirmed": 0, "not confirmed": 0, "contradicted": 0, "not tested": 1}
 
 
-def test_the_paper_s_number_is_shown_beside_ours():
-    jain_wallace = STUDIES["jain-wallace"]
-    head, rows = table_cells(jain_wallace.tables(results_of(jain_wallace))[1])
-    sst = next(row for row in rows if row[:3] == ["sst2", "bilstm additive", "class 0"])
-    assert dict(zip(head, sst, strict=True))["paper"] == "0.470"  # the last one: share significant by leave-one-out
-    assert sst[head.index("paper")] == "0.400"
-
-
 STUDY = STUDIES["attefa"]
 
 
@@ -201,29 +158,12 @@ def report():
     return summarize(STUDY, Results("small", results.cells, {"abc": "<script>alert(1)</script>"}), "heedful <x>", 2)
 
 
-def test_words_from_data_are_escaped(report):
+def test_the_page_escapes_words_shows_emphasis_and_each_claim_with_its_verdict(report):
     html = render_study(report)
-    assert "<script>" not in html
-    assert "&lt;script&gt;" in html
-    assert "heedful &lt;x&gt;" in html
-
-
-def test_emphasis_in_notes_becomes_elements(report):
-    assert "<b>Mean and best.</b>" in render_study(report)
-    assert "A claim is <em>confirmed</em> if" in render_study(report)
-
-
-def test_each_claim_is_shown_with_its_verdict(report):
-    html = render_study(report)
+    assert "<script>" not in html and "&lt;script&gt;" in html and "heedful &lt;x&gt;" in html
+    assert "<b>Mean and best.</b>" in html and "A claim is <em>confirmed</em> if" in html
     for claim in report.claims:
         assert f'<td class="verdict {claim.verdict}">{claim.verdict}</td>' in html
-
-
-def test_the_page_opens_with_the_finding_page(report):
-    body = render_study(report).split("<h1>")[1]
-    (finding,) = re.findall(r'<p class="finding">(.+?)</p>', body)
-    assert finding == summary_sentence(report.claims)
-    assert body.index(finding) < body.index("<h2>")
 
 
 def test_values_of_single_sets_are_folded_page(report):

@@ -27,44 +27,32 @@ def written(request, tmp_path_factory):
     return report, folder
 
 
-def test_the_pages_hold_all_claims_tables_and_figures(written):
+def test_the_pages_open_with_the_finding_are_short_and_hold_all_claims_and_figures(written):
     report, folder = written
-    name = report.study.name
+    name, finding = report.study.name, summary_sentence(report.claims)
     html, text = (folder / f"{name}.html").read_text(), (folder / f"{name}.md").read_text()
+    assert text.split("\n\n")[1] == f"**{finding}**" and finding in html.split("<h2>")[0]
+    assert len(text.split()) <= MOST_WORDS
     for claim in report.claims:
-        assert claim.statement.split("'")[0] in html
-        assert claim.statement in text
+        assert claim.statement.split("'")[0] in html and claim.statement in text
     assert html.count("<svg ") == len(report.figures) == len(list((folder / name).glob("*.svg")))
     content = json.loads((folder / f"{name}.json").read_text())
     assert [claim["id"] for claim in content["claims"]] == [claim.id for claim in report.claims]
     assert "http://" not in html.replace("http://www.w3.org", "")
 
 
-def test_both_pages_open_with_the_finding_and_are_short(written):
-    report, folder = written
-    name, finding = report.study.name, summary_sentence(report.claims)
-    html, text = (folder / f"{name}.html").read_text(), (folder / f"{name}.md").read_text()
-    assert text.split("\n\n")[1] == f"**{finding}**"
-    assert finding in html.split("<h2>")[0]
-    assert len(text.split()) <= MOST_WORDS
-
-
-def test_every_link_leads_to_a_file_and_every_file_is_linked(written):
+def test_every_link_leads_to_a_file_every_file_is_linked_and_every_long_table_has_one(written):
     report, folder = written
     pages = list(folder.rglob("*.md"))
     linked = {(page.parent / link).resolve() for page in pages for link in LINK.findall(page.read_text())}
     assert not [path for path in linked if not path.is_file()]
     assert linked == {path.resolve() for path in (*pages, *folder.rglob("*.svg"))}
-
-
-def test_every_long_table_has_a_file_of_its_own(written):
-    report, folder = written
     files = [table_file(table) for table in report.tables if is_long(table)]
     assert len({*files, RAN}) == len(files) + 1
     assert {*files, RAN} == {path.name for path in (folder / report.study.name).glob("*.md")}
 
 
-def test_figures_fit_the_page_and_every_name_in_them_is_whole_and_different(written):
+def test_figures_fit_the_page_and_every_name_in_them_is_whole_different_and_an_axis_s_title(written):
     report, folder = written
     for path in (folder / report.study.name).glob("*.svg"):
         drawn = path.read_text(encoding="utf-8")
@@ -72,10 +60,5 @@ def test_figures_fit_the_page_and_every_name_in_them_is_whole_and_different(writ
         assert "…</" not in drawn, path.name
         legend = LEGEND_LABEL.findall(drawn)
         assert len(set(legend)) == len(legend), path.name
-
-
-def test_every_axis_of_a_figure_has_a_title(written):
-    report, folder = written
-    for path in (folder / report.study.name).glob("*.svg"):
-        titles = set(TITLE.findall(path.read_text(encoding="utf-8")))
+        titles = set(TITLE.findall(drawn))
         assert len(titles) == (1 if path.name.startswith("heat_") else 2), (path.name, titles)

@@ -4,13 +4,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.custom_models import BagOfWords, texts
 
 import heedful
 from heedful.errors import DataError, HeedfulError, SettingError, StoreError
 from heedful.settings import AuditSettings, DataSettings, key_of
 from heedful.settings.validation import update_settings
 from heedful.store.store import Store
+from support.custom_models import BagOfWords, texts
 from support.runs import changed
 
 RUN = changed(data__train_limit=40, data__test_limit=10, training__epochs=1)

@@ -11,7 +11,7 @@ from heedful.models.hugging_face.network import Inputs
 from heedful.settings import FinetuneSettings, Run
 from heedful.store.folders import find_damage
 from heedful.training.finetuning import finetune
-from heedful.training.trained import names_of_files, pack_finetuned, read_history, write_finetuned
+from heedful.training.trained import names_of_files, read_history, write_finetuned
 from support.runs import toy
 from support.tiny_transformers import save_tiny_encoder, transformers
 
@@ -60,11 +60,6 @@ def test_transformers_and_heedful_load_what_was_trained(folder, finetuned):
 def test_others_may_read_the_weights(folder):
     own, weights = ((folder / name).stat().st_mode for name in ("run.json", "model.safetensors"))
     assert stat.S_IMODE(own) == stat.S_IMODE(weights)
-
-
-def test_what_travels_is_what_is_stored(folder, finetuned):
-    packed = pack_finetuned(finetuned)
-    assert packed == {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def test_writing_is_quiet(tmp_path, finetuned, capfd):

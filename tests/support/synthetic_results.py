@@ -13,7 +13,8 @@ import torch
 from heedful.auditing.audit import audit
 from heedful.jobs.planning import adversary_of
 from heedful.papers.claim_rule import decide
-from heedful.papers.reproduction import Cell, Results, Study, StudyRun
+from heedful.papers.reproduction import Cell, Claim, Results, Study, StudyRun
+from heedful.report.figure import Figure
 from heedful.settings import AuditSettings, Run
 from heedful.settings.comparison_models import ComparisonModels
 from heedful.settings.validation import update_settings
@@ -208,6 +209,16 @@ def made_results(*cells: Cell) -> Results:
     return Results("small", cells)
 
 
+def judged_claims(study: Study, results: Results) -> dict[str, Claim]:
+    """The claims of the study on these results, by id."""
+    return {claim.id: claim for claim in study.claims(results)}
+
+
+def drawn(study: Study, results: Results) -> dict[str, Figure]:
+    """The figures of the study from these results, by name."""
+    return {figure.name: figure for figure in study.figures(results, judged_claims(study, results))}
+
+
 def verdict_of(study: Study, claim: str, results: Results) -> str:
     """The verdict on the claim of that id, among all claims of the study."""
-    return {tested.id: tested.verdict for tested in decide(study.claims(results))}[claim]
+    return {judged.id: judged.verdict for judged in decide(study.claims(results))}[claim]

@@ -10,7 +10,7 @@ from heedful.models.hugging_face.tokenized_texts import text_of
 from heedful.settings import FinetuneSettings, Run
 from heedful.settings.validation import update_settings
 from heedful.training import finetuning
-from heedful.training.finetuning import finetune, make_optimizer, tokenize, warmup_and_decay
+from heedful.training.finetuning import finetune, tokenize
 from heedful.types import Example
 from support.runs import toy
 from support.tiny_transformers import save_tiny_encoder, tiny_tokenizer
@@ -122,20 +122,6 @@ def test_padding_changes_nothing(finetuned):
         alone = torch.cat([loop.logits(split, [number]) for number in range(len(split.texts))])
     assert len({len(text["input_ids"]) for text in split.texts}) > 1
     torch.testing.assert_close(together, alone, rtol=0, atol=1e-5)
-
-
-def test_the_learning_rate_rises_and_falls():
-    factor = warmup_and_decay(20, 0.25)
-    assert [factor(step) for step in range(5)] == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0])
-    assert factor(5) == 1.0 and factor(19) == pytest.approx(1 / 15) and factor(20) == 0.0
-    assert [warmup_and_decay(1, 0.0)(step) for step in range(2)] == [1.0, 0.0]
-
-
-def test_vectors_are_not_decayed(finetuned):
-    groups = make_optimizer(finetuned.module, FinetuneSettings(model="m", weight_decay=0.3)).param_groups
-    assert [group["weight_decay"] for group in groups] == [0.3, 0.0]
-    assert {parameter.ndim for parameter in groups[0]["params"]} == {2}
-    assert {parameter.ndim for parameter in groups[1]["params"]} == {1}
 
 
 def test_a_loss_that_is_no_number_ends_the_run(run):

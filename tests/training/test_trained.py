@@ -25,7 +25,17 @@ def test_a_model_is_called_by_its_name_or_the_end_of_its_path():
 def test_its_representation_is_short():
     run = Run(data=DataSettings(source="sst2"), finetune=FinetuneSettings(model="owner/name"), seed=3)
     scores = {"dev": {}, "test": {"accuracy": 0.85}}
-    finetuned = Finetuned(run, nn.Identity(), None, ("no", "yes"), False, (), 1, scores, 2.0)
+    finetuned = Finetuned(
+        run=run,
+        module=nn.Identity(),
+        tokenizer=None,
+        labels=("no", "yes"),
+        has_query=False,
+        history=(),
+        chosen_epoch=1,
+        scores=scores,
+        seconds=2.0,
+    )
     assert repr(finetuned) == "Finetuned(owner/name, sst2, seed 3, accuracy 0.850)"
 
 

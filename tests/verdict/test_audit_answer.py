@@ -100,11 +100,6 @@ def test_a_model_that_learned_nothing_has_nothing_to_explain():
     assert answered(table, of=columns(correct=0.5)).headline == "Nothing to explain"
 
 
-def test_without_labels_accuracy_is_not_checked():
-    answer = answered(outcome_table({"attention": GOOD}), of=columns(label=-1, correct=torch.nan))
-    assert answer.headline == "Yes" and not answer.is_checked and answer.most_common is None
-
-
 def test_without_labels_a_model_that_predicts_one_class_has_nothing_to_explain():
     of = columns(label=-1, correct=torch.nan) | {"prediction.predicted": torch.ones(1, 100)}
     answer = answered(outcome_table({"attention": GOOD}), of=of)

@@ -57,15 +57,6 @@ def test_seeds_without_a_partner_count_in_the_value_alone():
     assert side.difference_from_first.value == pytest.approx(0.3, abs=0.05)
 
 
-def test_models_on_other_texts_are_shown_without_a_difference():
-    assert sides(a=[rows(0.2)], b=[rows(0.5, texts=30)])[1].difference_from_first is None
-
-
-def test_a_question_that_a_model_was_not_asked_is_empty():
-    only = rows(0.2).filter(pl.col("test") != "permutation")
-    assert sides(a=[rows(0.2)], b=[only])[1] is None
-
-
 def test_models_that_are_said_to_be_on_other_texts_have_no_difference():
     first, second, third = sides(("b",), a=[rows(0.2)], b=[rows(0.5)], c=[rows(0.5)])
     assert second.difference_from_first is None and second.change == ""
@@ -76,10 +67,6 @@ def test_a_larger_value_is_better_and_what_may_be_chance_is_neither():
     changes = [sides(a=[rows(0.2)], b=[rows(mean, seed=1)])[1].change for mean in (0.5, 0.2, 0.05)]
     assert changes == ["better", "", "worse"]
     assert sides(a=[rows(0.2)], b=[rows(0.2)])[0].change == ""
-
-
-def test_comparisons_know_their_group():
-    assert compare({"a": [rows(0.2)]})[0].group == "exclusivity"
 
 
 def verdict(fingerprint="", limit=None, recorded="", split="test"):

@@ -72,8 +72,3 @@ def test_trainings_that_differ_make_the_answer_less_sure():
         next(line for line in verdict.lines if line.name == "erase_until_flip") for verdict in (same, apart)
     )
     assert wide.score_high - wide.score_low > 3 * (narrow.score_high - narrow.score_low)
-
-
-def test_one_training_says_so_and_has_no_values_apart():
-    verdict = pooled_verdict([described("k", 0)], [rows_of("k")], [judged("k")])
-    assert all(line.by_seed == () for line in verdict.lines) and len(verdict.trainings) == 1

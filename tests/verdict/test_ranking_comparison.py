@@ -33,7 +33,3 @@ def test_scores_lie_between_floor_and_best_by_hand():
     assert mine.plausible_low < mine.plausible < mine.plausible_high
     assert mine.agreement == {"attention": 0.25} and by_name["attention"].agreement == {"mine": 0.25}
     assert by_name["attention_x_gradient"].plausible is None and mine.texts == TEXTS
-
-
-def test_without_rankings_there_is_nothing():
-    assert compare_rankings({"prediction.correct": column(1.0)}) == ()

@@ -3,15 +3,13 @@
 from typing import Protocol, runtime_checkable
 
 from jaxtyping import Bool, Float
-from torch import Tensor
-
-# One vector for a whole text, from the states of its tokens.
+from torch import Tensor, nn
 
 
 def masked_mean(
     hidden: Float[Tensor, "batch time hidden"], mask: Bool[Tensor, "batch time"]
 ) -> Float[Tensor, "batch hidden"]:
-    """The mean of the real states."""
+    """The mean of the real states: one vector for a whole text."""
     real = mask[..., None].to(hidden)
     return (hidden * real).sum(1) / real.sum(1)
 
@@ -35,3 +33,13 @@ class Encoder(Protocol):
     ) -> Float[Tensor, "batch hidden"]:
         """One vector for the whole text: how a query is encoded."""
         ...
+
+
+class MeanOfStates(nn.Module):
+    """An encoder that summarizes a text by the mean of its real states."""
+
+    def summary(
+        self, hidden: Float[Tensor, "batch time hidden"], mask: Bool[Tensor, "batch time"]
+    ) -> Float[Tensor, "batch hidden"]:
+        """One vector for the whole text."""
+        return masked_mean(hidden, mask)

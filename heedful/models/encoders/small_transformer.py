@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from heedful.models.attention import masked_softmax
-from heedful.models.encoders.encoder import masked_mean
+from heedful.models.encoders.encoder import MeanOfStates
 from heedful.settings import NetworkSettings
 
 FEED_FORWARD = 4
@@ -16,7 +16,7 @@ POSITION_START = 0.1
 """What the sinusoids are multiplied by before training: about the size of the projected embeddings."""
 
 
-class Transformer(nn.Module):
+class Transformer(MeanOfStates):
     """A transformer of one to four layers, trained from scratch.
 
     h = norm of what the last layer makes of M e_t + c + s sin_t, with sinusoids sin_t of place t and their learnt scale
@@ -47,12 +47,6 @@ class Transformer(nn.Module):
         for layer in self.layers:
             states = layer(states, mask)
         return self.norm(states)
-
-    def summary(
-        self, hidden: Float[Tensor, "batch time hidden"], mask: Bool[Tensor, "batch time"]
-    ) -> Float[Tensor, "batch hidden"]:
-        """The mean of the text's states."""
-        return masked_mean(hidden, mask)
 
 
 class TransformerLayer(nn.Module):

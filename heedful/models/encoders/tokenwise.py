@@ -3,11 +3,11 @@
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from heedful.models.encoders.encoder import masked_mean
+from heedful.models.encoders.encoder import MeanOfStates
 from heedful.settings import NetworkSettings
 
 
-class TokenWise(nn.Module):
+class TokenWise(MeanOfStates):
     """h_t = f(e_t), for a map f that sees one embedding at a time; the summary of a text is the mean of its states."""
 
     token_wise = True
@@ -22,12 +22,6 @@ class TokenWise(nn.Module):
     ) -> Float[Tensor, "batch time hidden"]:
         """The state of each token."""
         return self.layers(embedded)
-
-    def summary(
-        self, hidden: Float[Tensor, "batch time hidden"], mask: Bool[Tensor, "batch time"]
-    ) -> Float[Tensor, "batch hidden"]:
-        """One vector for the whole text."""
-        return masked_mean(hidden, mask)
 
 
 def identity(embed_size: int, settings: NetworkSettings) -> TokenWise:

@@ -32,11 +32,11 @@ class AttentionHook(Protocol):
 
     def weights(self, call: int, weights: CallWeights) -> CallWeights:
         """The weights that the model should go on with: the same tensor to leave them as they are."""
-        ...
+        return weights
 
     def context(self, call: int, weights: CallWeights, values: CallValues) -> CallContext | None:
         """What the model should go on with in place of weights @ values; None to let it mix them itself."""
-        ...
+        return None
 
 
 @dataclass

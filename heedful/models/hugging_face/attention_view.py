@@ -294,6 +294,11 @@ class TransformerModel:
         change = replace(unchanged(texts.items), permutation=permutation, heads=texts.change.heads)
         return replace(texts, attention=texts.attention.gather(1, permutation), change=change)
 
+    def special_weight(self, encoded: Encoded) -> Float[Tensor, " batch"]:
+        """The share of all weight that falls on special tokens, in the mean over heads."""
+        parts = _texts(encoded).parts
+        return _in_order([part.shown.special.mean(1) for part in parts], parts)
+
     def places(self, reading: Reading) -> InterventionSites:
         """Where other attention is imposed."""
         anatomy = self.classifier.anatomy
@@ -339,7 +344,7 @@ class TransformerModel:
         return _in_order(answers, texts.parts).flatten(0, 1)
 
 
-class _Both:
+class _Both(AttentionHook):
     """Two listeners, neither of which changes anything."""
 
     def __init__(self, *listeners: AttentionHook):

@@ -102,23 +102,10 @@ class Classifier:
         """Raise unless the logits of the first batch are those of the untouched model."""
         if self.is_checked:
             return
-        untouched = self.network.around(self.untouched)
         with torch.no_grad():
             # Without padding, which some models misread by themselves: where it is all that a row may attend to.
-            expected = self._run(untouched, inputs, padding_is_ignored=False)
-            own = self._run(self.network, inputs, padding_is_ignored=self.anatomy.padding_is_ignored)
-        self._compare(expected, own)
-        check_rows(self.network, self.anatomy, Inputs(inputs.tokens[:CHECKED_TEXTS], inputs.mask[:CHECKED_TEXTS]))
-        self.is_checked = True
-
-    @staticmethod
-    def _run(network: Network, inputs: Inputs, *, padding_is_ignored: bool) -> Tensor:
-        together = groups(inputs.mask, padding_is_ignored=padding_is_ignored)
-        texts = Inputs(inputs.tokens, inputs.mask)
-        logits = torch.cat([network.logits(texts.select(rows)) for rows in together])
-        return logits[torch.cat(together).argsort()]
-
-    def _compare(self, expected: Tensor, logits: Tensor) -> None:
+            expected = _logits(self.network.around(self.untouched), inputs, padding_is_ignored=False)
+            logits = _logits(self.network, inputs, padding_is_ignored=self.anatomy.padding_is_ignored)
         tolerance = EXACT if logits.dtype == torch.float64 else COARSE
         off = float((expected - logits).abs().max())
         if not off <= tolerance * max(1.0, float(expected.abs().max())):
@@ -127,6 +114,16 @@ class Classifier:
                 f"by {off:.3g} from those of the untouched model. It cannot be audited; please report it, with the "
                 f"architecture ({type(self.untouched).__name__}) and the version of transformers."
             )
+        check_rows(self.network, self.anatomy, Inputs(inputs.tokens[:CHECKED_TEXTS], inputs.mask[:CHECKED_TEXTS]))
+        self.is_checked = True
+
+
+def _logits(network: Network, inputs: Inputs, *, padding_is_ignored: bool) -> Tensor:
+    """What a network answers to the texts, from their tokens, in their order."""
+    together = groups(inputs.mask, padding_is_ignored=padding_is_ignored)
+    texts = Inputs(inputs.tokens, inputs.mask)
+    logits = torch.cat([network.logits(texts.select(rows)) for rows in together])
+    return logits[torch.cat(together).argsort()]
 
 
 def load_inspected(

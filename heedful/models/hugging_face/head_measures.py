@@ -15,7 +15,7 @@ from heedful.measures import (
     ties_within,
     total_variation_distance,
 )
-from heedful.models.hugging_face.attention_hooks import CallContext, CallValues, CallWeights
+from heedful.models.hugging_face.attention_hooks import AttentionHook, CallWeights
 from heedful.models.hugging_face.attention_view import Decoder, EncodedPart, EncodedTexts, TransformerModel
 from heedful.models.hugging_face.interventions import Intervention, InterventionSites, Reading
 from heedful.types import Trace
@@ -76,7 +76,6 @@ class BestHead:
     """The head that agrees best with leave-one-out on some texts, and how it does on others.
 
     Args:
-        chosen_by: its mean agreement on the texts that it was chosen on: the best of many, so too good to be true.
         agreement: its agreement on the other texts.
         mean_agreement: that of the model's own site on these.
         gain: the former minus the latter, text by text.
@@ -84,7 +83,6 @@ class BestHead:
 
     layer: int
     head: int
-    chosen_by: float
     agreement: Estimate
     mean_agreement: Estimate
     gain: Estimate
@@ -103,7 +101,6 @@ def best_head(dev: HeadMeasures, test: HeadMeasures) -> BestHead:
     return BestHead(
         layer=layer,
         head=head,
-        chosen_by=means[layer, head].item(),
         agreement=mean_interval(own),
         mean_agreement=mean_interval(test.mean_agreement),
         gain=difference_interval(own, test.mean_agreement),
@@ -136,7 +133,7 @@ def head_measures(
     whole, decided = seen.logits.softmax(-1), seen.logits.argmax(-1)
     moved, flips = _moved(deleted, whole), _flips(deleted, decided)
     for part in encoded.parts:
-        own, texts = _Answers(whole[part.texts], decided[part.texts]), part.texts.cpu()
+        own, texts = (whole[part.texts], decided[part.texts]), part.texts.cpu()
         for layer, words in _weights(model, part).items():
             top, items = words.argmax(-1), part.reading.items
             loss = [of[part.texts].gather(1, top) for of in (moved, flips)]
@@ -152,32 +149,7 @@ def head_measures(
     return HeadMeasures(**blank, mean_agreement=mean)
 
 
-@torch.no_grad()
-def head_agreement(model: TransformerModel, seen: Trace, deleted: Float[Tensor, "batch item classes"]) -> PerHead:
-    """The agreement of `head_measures` alone, which costs a single forward pass.
-
-    Args:
-        seen, deleted: as there.
-    """
-    encoded, calls = seen.encoded, model.classifier.anatomy.calls
-    assert isinstance(encoded, EncodedTexts)
-    size = (len(calls), max(call.heads for call in calls), len(encoded.items))
-    agreement = torch.full(size, torch.nan, dtype=torch.float64)
-    moved = _moved(deleted, seen.logits.softmax(-1))
-    for part in encoded.parts:
-        for layer, words in _weights(model, part).items():
-            value = _agreement(words, moved[part.texts], part.reading.items)
-            agreement[layer, : words.shape[1], part.texts.cpu()] = value.T.cpu()
-    return agreement
-
-
-@dataclass(frozen=True)
-class _Answers:
-    whole: Float[Tensor, "some classes"]
-    decided: Int[Tensor, " some"]
-
-
-class _RowsOfAllLayers:
+class _RowsOfAllLayers(AttentionHook):
     """A listener that keeps what the rows that are read give to each word, in every head of every layer."""
 
     def __init__(self, reading: Reading, layers: Sequence[int]):
@@ -188,9 +160,6 @@ class _RowsOfAllLayers:
         if call in self.layers:
             self.words[call] = self.reading.by_word(self.reading.of_rows(weights))
         return weights
-
-    def context(self, call: int, weights: CallWeights, values: CallValues) -> CallContext | None:
-        return None
 
 
 def _weights(model: TransformerModel, part: EncodedPart) -> dict[int, Float[Tensor, "some head item"]]:
@@ -218,9 +187,17 @@ def _tau(
 
 
 def _changes(
-    model: TransformerModel, part: EncodedPart, layer: int, words: Float[Tensor, "some head item"], own: _Answers
+    model: TransformerModel,
+    part: EncodedPart,
+    layer: int,
+    words: Float[Tensor, "some head item"],
+    own: tuple[Float[Tensor, "some classes"], Int[Tensor, " some"]],
 ) -> dict[str, Float[Tensor, "some head"]]:
-    """What erasing each head's top word from it, and making it uniform, does."""
+    """What erasing each head's top word from it, and making it uniform, does.
+
+    Args:
+        own: the model's probabilities, and its decisions.
+    """
     batch, heads, count = words.shape
     items = part.reading.items
     top = torch.nn.functional.one_hot(words.argmax(-1), count).bool()
@@ -238,8 +215,8 @@ def _changes(
     values: dict[str, Float[Tensor, "some head"]] = {}
     for name, change in changes.items():
         logits = decoder.logits(change).unflatten(0, (batch, heads))
-        values[f"{name}_moves"] = _moved(logits, own.whole).masked_fill(undefined[name], torch.nan)
-        values[f"{name}_flips"] = _flips(logits, own.decided).masked_fill(undefined[name], torch.nan)
+        values[f"{name}_moves"] = _moved(logits, own[0]).masked_fill(undefined[name], torch.nan)
+        values[f"{name}_flips"] = _flips(logits, own[1]).masked_fill(undefined[name], torch.nan)
     return values
 
 

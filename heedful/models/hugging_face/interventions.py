@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from heedful.models.hugging_face.attention_hooks import CallContext, CallValues, CallWeights
+from heedful.models.hugging_face.attention_hooks import AttentionHook, CallContext, CallValues, CallWeights
 from heedful.models.hugging_face.sites import Site
 
 # Other weights for the words of a text, in any heads, rows and layers of a transformer at once.
@@ -114,7 +114,7 @@ class InterventionSites:
 
 
 @dataclass(frozen=True)
-class InterventionHook:
+class InterventionHook(AttentionHook):
     """A listener that changes weights where the model computes them.
 
     Args:
@@ -140,10 +140,6 @@ class InterventionHook:
             part = weights.gather(2, index)
         changed = changed_tokens(part.detach() if self.is_held else part, self.word_ids, self.change).to(self.dtype)
         return changed if index is None else weights.scatter(2, index, changed)
-
-    def context(self, call: int, weights: CallWeights, values: CallValues) -> CallContext | None:
-        """Nothing: the model mixes the values itself."""
-        return None
 
 
 def changed_tokens(weights: CallWeights, word_ids: Int[Tensor, "batch time"], change: Intervention) -> CallWeights:
@@ -232,7 +228,7 @@ class Reading:
         return split_words(weights[:, :, None], self.word_ids, self.items.shape[1])[0][:, :, 0]
 
 
-class Recorder:
+class Recorder(AttentionHook):
     """A listener that keeps what a site shows.
 
     Args:

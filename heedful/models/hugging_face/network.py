@@ -1,7 +1,7 @@
 """A Hugging Face classifier as a function of tokens and embeddings, whose attention calls can be heard and changed."""
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from copy import copy, deepcopy
 from dataclasses import dataclass
 from inspect import signature
@@ -67,7 +67,9 @@ class Network:
         self.has_padding = config.pad_token_id is not None
         if not self.has_padding:
             config.pad_token_id = NO_PADDING
-        self.transport: Transport = transport or _transport_of(self.module)
+        # Through the attention interface, if the model file reads from it which attention to use.
+        known: Transport = "interface" if self.module._can_set_attn_implementation() else "softmax"
+        self.transport: Transport = transport or known
         if self.transport == "interface":
             attention_hooks.register()
             self.module.set_attn_implementation(attention_hooks.NAME)
@@ -100,11 +102,6 @@ class Network:
         return self.embedding.weight.device
 
     @property
-    def tables(self) -> list[nn.Embedding]:
-        """The modules that look up token embeddings."""
-        return self._tables
-
-    @property
     def vocabulary(self) -> int:
         """How many token ids there are."""
         return self.embedding.num_embeddings
@@ -118,7 +115,9 @@ class Network:
         arguments = self.arguments(inputs)
         with ExitStack() as stack:
             if inputs.embedded is not None:
-                stack.enter_context(_embedded_as(self._tables, arguments["input_ids"], inputs.embedded))
+                embedded = _embedded_as(arguments["input_ids"], inputs.embedded)
+                for table in self._tables:
+                    stack.enter_context(table.register_forward_hook(embedded))
             if listener is not None:
                 hearing = stack.enter_context(hook_attention(listener))
                 if self.transport == "softmax":
@@ -145,11 +144,6 @@ def shared_copy(module: HuggingFaceModel) -> HuggingFaceModel:
     return deepcopy(module, weights | {id(tensor): tensor for tensor in module.buffers()})
 
 
-def _transport_of(module: HuggingFaceModel) -> Transport:
-    """The attention interface, if the model file reads from it which attention to use."""
-    return "interface" if module._can_set_attn_implementation() else "softmax"
-
-
 def input_embedding(module: HuggingFaceModel) -> nn.Embedding:
     """The table of token embeddings."""
     try:
@@ -164,22 +158,11 @@ def input_embedding(module: HuggingFaceModel) -> nn.Embedding:
     return embedding
 
 
-@contextmanager
 def _embedded_as(
-    tables: list[nn.Embedding], ids: Int[Tensor, "batch time"], embedded: Float[Tensor, "batch time embed"]
-) -> Iterator[None]:
-    """Let the tables return these vectors for these ids, wherever the model looks them up."""
-    handles = [table.register_forward_hook(_replacing(ids, embedded)) for table in tables]
-    try:
-        yield
-    finally:
-        for handle in handles:
-            handle.remove()
-
-
-def _replacing(
     ids: Int[Tensor, "batch time"], embedded: Float[Tensor, "batch time embed"]
 ) -> Callable[[nn.Module, tuple[Any, ...], Tensor], Tensor]:
+    """A hook by which a table returns these vectors for these ids, wherever the model looks them up."""
+
     def replaced(table: nn.Module, arguments: tuple[Any, ...], output: Tensor) -> Tensor:
         (looked_up,) = arguments
         new = embedded.to(output.dtype)
@@ -198,15 +181,12 @@ def _replacing(
 # The output projection of an attention call, found by what it is applied to.
 
 
-class _LastContext:
+class _LastContext(AttentionHook):
     """Keeps what the last call mixes, with the heads of each row side by side."""
 
     def __init__(self, call: int):
         self.call = call
         self.context_of_rows: Tensor | None = None
-
-    def weights(self, call: int, weights: CallWeights) -> CallWeights:
-        return weights
 
     def context(self, call: int, weights: CallWeights, values: CallValues) -> CallContext | None:
         if call == self.call:
@@ -235,12 +215,10 @@ def output_projection(network: Network, text: Inputs, call: int) -> nn.Module:
     layers = [
         part for part in network.module.modules() if isinstance(part, nn.Linear) or type(part).__name__ == "Conv1D"
     ]
-    handles = [part.register_forward_pre_hook(keep) for part in layers]
-    try:
+    with ExitStack() as hooks:
+        for part in layers:
+            hooks.enter_context(part.register_forward_pre_hook(keep))
         network.logits(text, listener)
-    finally:
-        for handle in handles:
-            handle.remove()
     if not applied:
         raise SettingError(
             f"site 'value-norm' needs the projection that follows attention; {type(network.module).__name__} has none "

@@ -1,12 +1,14 @@
 """Hugging Face encoders to start fine-tuning from, with a classifier put on top."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors import SafetensorError
 
-from heedful.errors import SettingError, StoreError
+from heedful.errors import HeedfulError, SettingError, StoreError
 from heedful.models.hugging_face.classifier import Classifier, label_names, load_inspected
 from heedful.models.hugging_face.model_files import (
     PREFIX,
@@ -26,6 +28,7 @@ from heedful.models.hugging_face.subwords import PieceReader
 # Pretrained transformers loaded as encoders: configuration, module, tokenizer.
 
 UNREADABLE = (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError)
+CLASSIFIER = "AutoModelForSequenceClassification"
 
 
 def encoder_width(encoder: str) -> int:
@@ -36,15 +39,9 @@ def encoder_width(encoder: str) -> int:
 def load_config(encoder: str) -> Any:
     """The configuration of an encoder `hf:...`; refused where it does not read a text by itself."""
     require_transformers()
-    from transformers import AutoConfig
-
     source = encoder.removeprefix(PREFIX)
-    folder = model_folder(source)
-    try:
-        with quiet():
-            config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
-    except UNREADABLE as error:
-        raise StoreError(f"the configuration of model {source} cannot be read: {first_line(error)}") from error
+    with quiet(), _refusing(source):
+        config = _auto("AutoConfig").from_pretrained(model_folder(source), trust_remote_code=False)
     if config.is_encoder_decoder or not isinstance(getattr(config, "hidden_size", None), int):
         raise SettingError(
             f"encoder must be a Hugging Face model that gives each token a state; {source} is a {config.model_type}. "
@@ -56,35 +53,58 @@ def load_config(encoder: str) -> Any:
 def untrained_module(encoder: str) -> HuggingFaceModel:
     """The transformer of an encoder `hf:...` before its weights are loaded: nothing but its configuration is read."""
     config = load_config(encoder)
-    from transformers import AutoModel
-
     with quiet():
-        return _without_pooler(AutoModel.from_config(config, trust_remote_code=False))
+        return _without_pooler(_auto("AutoModel").from_config(config, trust_remote_code=False))
 
 
 def pretrained_module(encoder: str) -> HuggingFaceModel:
     """The transformer of an encoder `hf:...` with its weights, in float32 and evaluation mode."""
-    config, source = load_config(encoder), encoder.removeprefix(PREFIX)
-    from transformers import AutoModel
+    source = encoder.removeprefix(PREFIX)
+    config = load_config(encoder)
+    with quiet(), _refusing(source):
+        module, missing = _loaded("AutoModel", model_folder(source), config)
+    _refuse_random(source, [name for name in missing if "pooler" not in name], "Name a model that was trained.")
+    return _without_pooler(module).eval()
 
+
+def _auto(name: str) -> Any:
+    """A class of transformers, which takes seconds to import."""
+    import transformers
+
+    return getattr(transformers, name)
+
+
+@contextmanager
+def _refusing(source: str) -> Iterator[None]:
+    """Say in a line why files cannot be loaded."""
     try:
-        with quiet():
-            module, report = AutoModel.from_pretrained(
-                model_folder(source),
-                config=config,
-                dtype=torch.float32,
-                trust_remote_code=False,
-                use_safetensors=True,
-                output_loading_info=True,
-            )
+        yield
+    except HeedfulError:
+        raise
     except UNREADABLE as error:
         raise StoreError(f"model {source} cannot be loaded: {first_line(error)}") from error
-    if missing := sorted(name for name in report["missing_keys"] if "pooler" not in name):
-        raise SettingError(
-            f"model {source} has no weights for {', '.join(missing[:4])}{' ...' if len(missing) > 4 else ''}, which "
-            "would be random. Name a model that was trained."
-        )
-    return _without_pooler(module).eval()
+
+
+def _loaded(
+    kind: str, source: str | Path, config: Any, dtype: torch.dtype = torch.float32, **options: Any
+) -> tuple[HuggingFaceModel, list[str]]:
+    """A module with its weights, from safetensors alone and without code of the files' own; which weights they lack."""
+    module, report = _auto(kind).from_pretrained(
+        source,
+        config=config,
+        dtype=dtype,
+        trust_remote_code=False,
+        use_safetensors=True,
+        output_loading_info=True,
+        **options,
+    )
+    return module, sorted(report["missing_keys"])
+
+
+def _refuse_random(source: str, missing: Sequence[str], advice: str) -> None:
+    if missing:
+        names = f"{', '.join(missing[:4])}{' ...' if len(missing) > 4 else ''}"
+        raise SettingError(f"model {source} has no weights for {names}, which would be random. {advice}")
 
 
 def piece_reader(encoder: str, module: HuggingFaceModel) -> PieceReader:
@@ -136,32 +156,15 @@ def load_classifier(
     source = name.removeprefix(PREFIX)
     check_files(source)
     with quiet():
-        module = _load_module(source, dtype)
+        with _refusing(source):
+            config = _auto("AutoConfig").from_pretrained(source, trust_remote_code=False)
+            check_kind(source, config)
+            module, missing = _loaded(CLASSIFIER, source, config, dtype)
+        _refuse_random(source, missing, "It is no classifier that was trained: fine-tune it, or name another.")
+        label_names(module)
         tokenizer = load_tokenizer(source)
     module.to(torch.device(device))  # pyright: ignore[reportArgumentType]
     return load_inspected(source, module, tokenizer, longest=longest, transport=transport)
-
-
-def _load_module(source: str, dtype: torch.dtype) -> HuggingFaceModel:
-    from transformers import AutoConfig, AutoModelForSequenceClassification
-
-    try:
-        config = AutoConfig.from_pretrained(source, trust_remote_code=False)
-        check_kind(source, config)
-        module, report = AutoModelForSequenceClassification.from_pretrained(
-            source, config=config, dtype=dtype, trust_remote_code=False, use_safetensors=True, output_loading_info=True
-        )
-    except SettingError:
-        raise
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
-        raise StoreError(f"model {source} cannot be loaded: {first_line(error)}") from error
-    if missing := sorted(report["missing_keys"]):
-        raise SettingError(
-            f"model {source} has no weights for {', '.join(missing[:4])}{' ...' if len(missing) > 4 else ''}, which "
-            "would be random: it is not a classifier that was trained. Fine-tune it first, or name another."
-        )
-    label_names(module)
-    return module
 
 
 def check_kind(source: str, config: Any) -> None:
@@ -186,52 +189,26 @@ def load_pretrained(name: str, labels: Sequence[str]) -> tuple[HuggingFaceModel,
         StoreError: where its files are missing or unfit.
     """
     folder = str(model_folder(name.removeprefix(PREFIX)))
+    names = dict(enumerate(labels))
     with quiet():
         tokenizer = load_tokenizer(folder)
-        module, missing = _load_encoder_module(folder, labels)
+        with _refusing(folder):
+            config = _auto("AutoConfig").from_pretrained(
+                folder,
+                trust_remote_code=False,
+                id2label=names,
+                label2id={label: number for number, label in names.items()},
+                problem_type="single_label_classification",
+            )
+            check_kind(folder, config)
+            module, missing = _loaded(CLASSIFIER, folder, config, ignore_mismatched_sizes=True)
     prefix = f"{module.base_model_prefix}."
-    if lost := sorted(key for key in missing if key.startswith(prefix) and "pooler" not in key):
-        raise SettingError(
-            f"model {name} must have the weights of its encoder; it has none for {', '.join(lost[:3])}"
-            f"{' ...' if len(lost) > 3 else ''}. Is it a model of another kind, saved under this one's config.json?"
-        )
-    _check_padding(name, module, tokenizer)
-    return module, tokenizer
-
-
-def _load_encoder_module(folder: str, labels: Sequence[str]) -> tuple[HuggingFaceModel, list[str]]:
-    from transformers import AutoConfig, AutoModelForSequenceClassification
-
-    names = dict(enumerate(labels))
-    try:
-        config = AutoConfig.from_pretrained(
-            folder,
-            trust_remote_code=False,
-            id2label=names,
-            label2id={label: number for number, label in names.items()},
-            problem_type="single_label_classification",
-        )
-        check_kind(folder, config)
-        module, report = AutoModelForSequenceClassification.from_pretrained(
-            folder,
-            config=config,
-            dtype=torch.float32,
-            trust_remote_code=False,
-            use_safetensors=True,
-            ignore_mismatched_sizes=True,
-            output_loading_info=True,
-        )
-    except SettingError:
-        raise
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
-        raise StoreError(f"model {folder} cannot be loaded for fine-tuning: {first_line(error)}") from error
-    return module, list(report["missing_keys"])
-
-
-def _check_padding(name: str, module: HuggingFaceModel, tokenizer: FastTokenizer) -> None:
-    config: Any = module.config
+    lost = [key for key in missing if key.startswith(prefix) and "pooler" not in key]
+    _refuse_random(name, lost, "Is it a model of another kind, saved under this one's config.json?")
+    config = module.config
     if tokenizer.pad_token_id is None or config.pad_token_id is None:
         raise SettingError(
             f"model {name} must have a padding token, so that texts of different lengths make a batch; it has none. "
             "Set `pad_token` in its tokenizer_config.json and `pad_token_id` in its config.json."
         )
+    return module, tokenizer

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from heedful.errors import SettingError
 from heedful.models.hugging_face.attention_view import EncodedTexts, TransformerModel
-from heedful.models.hugging_face.single_row_decoder import RowState, SingleRowDecoder
+from heedful.models.hugging_face.single_row_decoder import RowState
 from heedful.types import Encoded
 
 RANK = 1e-10
@@ -34,14 +34,12 @@ class LeastWeight:
         weight: the share of the words' weight, on the mean over heads, that those words have at least.
         own: the share that they have.
         freedom: the mean over heads of the number of dimensions in which other weights give the same mixture.
-        off: how far the logits under the weights that were found are from the model's own; rounding alone.
         weights: what was found, of every token.
     """
 
     weight: Float[Tensor, " batch"]
     own: Float[Tensor, " batch"]
     freedom: Float[Tensor, " batch"]
-    off: Float[Tensor, " batch"]
     weights: tuple[Float[Tensor, "head _"], ...]
 
 
@@ -58,7 +56,7 @@ def least_weight(model: TransformerModel, encoded: Encoded, words: Bool[Tensor, 
             f"{model.classifier.name} at site '{model.site}', scope '{model.scope}'."
         )
     batch = len(words)
-    columns = {name: torch.zeros(batch, dtype=torch.float64) for name in ("weight", "own", "freedom", "off")}
+    columns = {name: torch.zeros(batch, dtype=torch.float64) for name in ("weight", "own", "freedom")}
     tokens: list[Float[Tensor, "head _"]] = [torch.empty(0, 0)] * batch
     for part in encoded.parts:
         assert part.state is not None
@@ -69,7 +67,6 @@ def least_weight(model: TransformerModel, encoded: Encoded, words: Bool[Tensor, 
             columns["weight"][text] = _share(least, state, words[text]) / total
             columns["own"][text] = _share(state.weights[0], state, words[text]) / total
             columns["freedom"][text] = freedom
-            columns["off"][text] = _logits_off(model.one_row, state, least)
             tokens[text] = least.cpu()
     return LeastWeight(**columns, weights=tuple(tokens))
 
@@ -81,12 +78,6 @@ def _share(weights: Float[Tensor, "head time"], state: RowState, words: Bool[Ten
 
 def _tokens_of(word_ids: Int[Tensor, " time"], words: Bool[Tensor, " item"]) -> Bool[Tensor, " time"]:
     return words[word_ids.clamp_min(0)] & (word_ids >= 0)
-
-
-def _logits_off(decoder: SingleRowDecoder, state: RowState, weights: Float[Tensor, "head time"]) -> float:
-    contexts = (row[None, :, None] @ state.values for row in (weights, state.weights[0]))
-    other, own = (decoder.logits_of(state, context[:, :, 0]) for context in contexts)
-    return float((other - own).abs().max())
 
 
 def _least_of_text(state: RowState, words: Bool[Tensor, " item"]) -> tuple[Float[Tensor, "head time"], float]:

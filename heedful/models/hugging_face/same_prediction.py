@@ -174,7 +174,11 @@ def most_different(
     tried = sum(part.shape[1] for part in candidates)
     if search is not None:
         own = seen.attention.detach()
-        candidates.append(search(lambda weights: _imposed(model, seen, weights), own, allowed).detach())
+
+        def decode(weights: Float[Tensor, "batch item"]) -> Float[Tensor, "batch classes"]:
+            return model.decode(model.imposing(seen.encoded, weights), weights)
+
+        candidates.append(search(decode, own, allowed).detach())
     return problem.best(torch.cat(candidates, 1), allowed, tried)
 
 
@@ -218,12 +222,6 @@ class _Problem:
             is_found=is_found,
             is_searched=is_found & (which >= tried),
         )
-
-
-def _imposed(
-    model: TransformerModel, seen: Trace, weights: Float[Tensor, "batch item"]
-) -> Float[Tensor, "batch classes"]:
-    return model.decode(model.imposing(seen.encoded, weights), weights)
 
 
 def _log_odds(logits: Float[Tensor, "batch n classes"], decided: Int[Tensor, " batch"]) -> Float[Tensor, "batch n"]:

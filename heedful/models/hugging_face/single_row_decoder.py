@@ -5,8 +5,6 @@ follows (projection, norms, feed-forward, pooler, classifier) acts on that row a
 and the row that enters it are kept, and for each other attention a single token is sent through the last block.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,8 +13,9 @@ from typing import Any
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
-from heedful.models.hugging_face.attention_hooks import CallContext, CallValues, CallWeights
+from heedful.models.hugging_face.attention_hooks import AttentionHook, CallContext, CallValues, CallWeights
 from heedful.models.hugging_face.interventions import Intervention, Reading
 from heedful.models.hugging_face.model_files import HuggingFaceModel
 from heedful.models.hugging_face.network import Inputs, Network, input_embedding, shared_copy
@@ -107,7 +106,7 @@ class RowState:
         return sums.scatter_add(2, self._columns, values)[:, :, :-1]
 
 
-class RowRecorder:
+class RowRecorder(AttentionHook):
     """A listener that keeps the row's state, where it also hears the row enter the last block."""
 
     def __init__(self, anatomy: ModelStructure, reading: Reading):
@@ -117,10 +116,6 @@ class RowRecorder:
         self.earlier: list[Tensor] = []
         self.weights_of_row: Tensor | None = None
         self.values: Tensor | None = None
-
-    def weights(self, call: int, weights: CallWeights) -> CallWeights:
-        """The same weights."""
-        return weights
 
     def context(self, call: int, weights: CallWeights, values: CallValues) -> CallContext | None:
         """Nothing; the weights of the row and the values are kept."""
@@ -147,14 +142,11 @@ class RowRecorder:
         )
 
 
-class _Injecting:
+class _Injecting(AttentionHook):
     """A listener that puts given contexts in the place of what the calls of the last block mix."""
 
     def __init__(self, contexts: tuple[Float[Tensor, "batch _ _"], ...]):
         self.contexts = contexts
-
-    def weights(self, call: int, weights: CallWeights) -> CallWeights:
-        return weights
 
     def context(self, call: int, weights: CallWeights, values: CallValues) -> CallContext | None:
         return self.contexts[call][:, :, None].to(values.dtype)
@@ -171,19 +163,14 @@ class SingleRowDecoder:
         self.dtype, self.network = dtype, network.around(tail)
         (self.tail_block,) = [part for name, part in blocks_of(tail).items() if _list_of(name) == _list_name(anatomy)]
 
-    @contextmanager
-    def hearing_rows(self, recorder: RowRecorder) -> Iterator[None]:
-        """Let the recorder hear what enters the last block of the whole model."""
+    def hearing_rows(self, recorder: RowRecorder) -> RemovableHandle:
+        """Let the recorder hear what enters the last block of the whole model, until the block of code ends."""
 
         def keep(block: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
             entering = arguments[0] if arguments else named["hidden_states"]
             recorder.entering = entering.transpose(0, 1) if self.time_first else entering
 
-        handle = self.block.register_forward_pre_hook(keep, with_kwargs=True)
-        try:
-            yield
-        finally:
-            handle.remove()
+        return self.block.register_forward_pre_hook(keep, with_kwargs=True)
 
     def logits(self, state: RowState, change: Intervention) -> Float[Tensor, "variant classes"]:
         """What the network answers when the weights of the row's words are changed so.
@@ -208,14 +195,9 @@ class SingleRowDecoder:
             return arguments, {**named, "hidden_states": entering}
 
         tokens = state.token.repeat_interleave(several)[:, None]
-        handle = self.tail_block.register_forward_pre_hook(enter, with_kwargs=True)
-        try:
-            answer = self.network.logits(
-                Inputs(tokens, torch.ones_like(tokens, dtype=torch.bool)), _Injecting(contexts)
-            )
-        finally:
-            handle.remove()
-        return answer.double()
+        inputs = Inputs(tokens, torch.ones_like(tokens, dtype=torch.bool))
+        with self.tail_block.register_forward_pre_hook(enter, with_kwargs=True):
+            return self.network.logits(inputs, _Injecting(contexts)).double()
 
 
 class _Blank(nn.Module):

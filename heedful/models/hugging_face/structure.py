@@ -1,7 +1,7 @@
 """What two short texts show of a network: its layers, the rows that its classifier reads, what it makes of padding."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from heedful.errors import SettingError
-from heedful.models.hugging_face.attention_hooks import CallContext, CallValues, CallWeights
+from heedful.models.hugging_face.attention_hooks import AttentionHook, CallWeights
 from heedful.models.hugging_face.network import Inputs, Network
 
 TOO_LOUD = 10.0
@@ -110,7 +110,7 @@ def check_rows(network: Network, anatomy: ModelStructure, inputs: Inputs) -> Non
 
 
 @dataclass
-class _Heard:
+class _Heard(AttentionHook):
     """What each call's weights look like, in which block it is made, and the shape of what entered the last one."""
 
     block: str = ""
@@ -123,13 +123,21 @@ class _Heard:
         self.calls.append((weights.shape, self.block, self.visits, is_distribution))
         return weights
 
-    def context(self, call: int, weights: CallWeights, values: CallValues) -> CallContext | None:
-        return None
-
 
 def _heard(network: Network, text: Inputs) -> _Heard:
     heard = _Heard()
-    with torch.no_grad(), _following(network.module, heard):
+
+    def note(name: str):
+        def hook(block: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+            heard.block, heard.visits = name, heard.visits + 1
+            entering = arguments[0] if arguments else named.get("hidden_states")
+            heard.entering = tuple(entering.shape) if isinstance(entering, Tensor) else (0,)
+
+        return hook
+
+    with torch.no_grad(), ExitStack() as hooks:
+        for name, block in blocks_of(network.module).items():
+            hooks.enter_context(block.register_forward_pre_hook(note(name), with_kwargs=True))
         network.logits(text, heard)
     return heard
 
@@ -165,29 +173,7 @@ def blocks_of(module: nn.Module) -> dict[str, nn.Module]:
     return blocks
 
 
-@contextmanager
-def _following(module: nn.Module, heard: _Heard) -> Iterator[None]:
-    """Let `heard` know which block runs."""
-
-    def note(name: str):
-        def hook(block: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
-            heard.block, heard.visits = name, heard.visits + 1
-            entering = arguments[0] if arguments else named.get("hidden_states")
-            heard.entering = tuple(entering.shape) if isinstance(entering, Tensor) else (0,)
-
-        return hook
-
-    handles = [
-        block.register_forward_pre_hook(note(name), with_kwargs=True) for name, block in blocks_of(module).items()
-    ]
-    try:
-        yield
-    finally:
-        for handle in handles:
-            handle.remove()
-
-
-class _Differentiable:
+class _Differentiable(AttentionHook):
     """Makes the weights of the last call a variable of which the logits are a function."""
 
     def __init__(self, call: int):
@@ -199,9 +185,6 @@ class _Differentiable:
             return weights
         self.variable = weights.detach().requires_grad_()
         return self.variable
-
-    def context(self, call: int, weights: CallWeights, values: CallValues) -> CallContext | None:
-        return None
 
 
 def _read_rows(network: Network, text: Inputs, last: int) -> list[int]:

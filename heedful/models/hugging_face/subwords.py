@@ -16,6 +16,14 @@ WORD_MARKS = ("\u0120", "\u2581")
 """What stands before the first piece of a word: in byte-level vocabularies, and in those of sentencepiece."""
 
 
+def encode(tokenizer: FastTokenizer, text: str, second: str | None = None, most: int | None = None) -> Any:
+    """A text, or a pair of texts, as the tokenizer cuts it: at so many tokens, or nowhere."""
+    cut: dict[str, Any] = (
+        {"truncation": "longest_first", "max_length": most} if most is not None else {"truncation": False}
+    )
+    return tokenizer(text, second, return_offsets_mapping=True, verbose=False, **cut)
+
+
 @dataclass(frozen=True)
 class Window:
     """A stretch of a text as the transformer reads it at once.
@@ -63,13 +71,7 @@ class PieceReader:
         chosen = [words[number] for number in numbers]
         starts = [0, *accumulate(len(word) + 1 for word in chosen)]
         text = " ".join(chosen)
-        encoded: Any = self.tokenizer(
-            text,
-            truncation=is_cut,
-            max_length=self.longest if is_cut else None,
-            return_offsets_mapping=True,
-            verbose=False,
-        )
+        encoded = encode(self.tokenizer, text, None, self.longest if is_cut else None)
         word_ids = [
             # A piece may begin with the space before its word, and be that space alone.
             numbers[bisect_right(starts, end - 1) - 1] if end > start and text[end - 1] != " " else -1
@@ -164,10 +166,10 @@ class TextReader:
 
     def read(self, text: str, second: str | None = None) -> TokenizedText:
         """The text, or the pair of texts, as the model reads it."""
-        encoded = self._encoded(text, second, is_cut=False)
+        encoded = encode(self.tokenizer, text, second)
         is_cut = self.longest is not None and len(encoded["input_ids"]) > self.longest
         if is_cut:
-            encoded = self._encoded(text, second, is_cut=True)
+            encoded = encode(self.tokenizer, text, second, self.longest)
         ids = encoded["input_ids"]
         if ids and max(ids) >= self.vocabulary:
             raise SettingError(
@@ -187,16 +189,6 @@ class TextReader:
             spans=spans,
             second=sum(sequence == 0 for sequence, _ in order),
             is_cut=is_cut,
-        )
-
-    def _encoded(self, text: str, second: str | None, *, is_cut: bool) -> Any:
-        return self.tokenizer(
-            text,
-            second,
-            truncation="longest_first" if is_cut else False,
-            max_length=self.longest if is_cut else None,
-            return_offsets_mapping=True,
-            verbose=False,
         )
 
     def _word_of_each(self, encoded: Any, texts: tuple[str, str]) -> list[tuple[int, int] | None]:

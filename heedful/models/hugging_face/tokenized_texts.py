@@ -185,30 +185,6 @@ def _with_marks(batch: Batch, examples: Sequence[Example]) -> Batch:
 # Texts with other words in the place of some, read anew: a word may have more pieces than the one it replaces.
 
 
-def rewritten(
-    classifier: Classifier, texts: Sequence[Text], batch: Batch, replaced: Sequence[Mapping[int, str]]
-) -> tuple[Batch, Bool[Tensor, " batch"]]:
-    """The batch with words replaced, and the texts in which this could be done.
-
-    A text that is not cut into the same number of words afterwards keeps its own, so that attention before and after
-    is over the same items.
-
-    Args:
-        texts: all that were read, which `batch.index` numbers.
-        replaced: the new word for each position of a word, for each text of the batch; none to leave it as it is.
-    """
-    read: list[TokenizedText] = []
-    done = torch.zeros(len(replaced), dtype=torch.bool, device=batch.tokens.device)
-    numbers: list[int] = batch.index.tolist()
-    for row, (number, new) in enumerate(zip(numbers, replaced, strict=True)):
-        own = read_text(classifier.reader, texts[number], number)
-        other = read_text(classifier.reader, with_words(texts[number], own, new), number)
-        is_kept = len(other.words) == len(own.words) and other.second == own.second
-        read.append(other if is_kept else own)
-        done[row] = is_kept and bool(new)
-    return batch_of(read, numbers, batch.labels.tolist(), batch.tokens.device), done
-
-
 def with_words(text: Text, tokenized: TokenizedText, new: Mapping[int, str]) -> Text:
     """The text with new words written in the place of others, by their positions."""
     parts = [text] if isinstance(text, str) else list(text)
@@ -297,19 +273,33 @@ class TextWords:
         return self.vocabulary.of_items(batch, self.examples)
 
     def rewritten(self, batch: Batch, words: Sequence[Mapping[int, str]]) -> tuple[Batch, Bool[Tensor, " batch"]]:
-        """The batch with new words in the place of others, by position; and the texts in which that could be done."""
-        return rewritten(self.classifier, self.texts, batch, words)
+        """The batch with new words in the place of others, by position; and the texts in which that could be done.
+
+        A text that is not cut into the same number of words afterwards keeps its own, so that attention before and
+        after is over the same items.
+        """
+        numbers: list[int] = batch.index.tolist()
+        read = [self._read(number, new) for number, new in zip(numbers, words, strict=True)]
+        done = [other is not None and bool(new) for (_, other), new in zip(read, words, strict=True)]
+        texts = [own if other is None else other for own, other in read]
+        device = batch.tokens.device
+        return batch_of(texts, numbers, batch.labels.tolist(), device), torch.tensor(done, device=device)
 
     def tokens_of(self, number: int, words: Mapping[int, str]) -> list[tuple[int, ...]] | None:
         """The tokens of each word of a text with new words by position; None if it is then split into other words."""
-        own = read_text(self.classifier.reader, self.texts[number], number)
-        other = read_text(self.classifier.reader, with_words(self.texts[number], own, words), number)
-        if len(other.words) != len(own.words) or other.second != own.second:
+        _, other = self._read(number, words)
+        if other is None:
             return None
         return [
             tuple(token for token, word_ids in zip(other.tokens, other.word_ids, strict=True) if word_ids == word)
             for word in range(len(other.words))
         ]
+
+    def _read(self, number: int, words: Mapping[int, str]) -> tuple[TokenizedText, TokenizedText | None]:
+        """A text, and the same with new words by position; None if it is then split into other words."""
+        own = read_text(self.classifier.reader, self.texts[number], number)
+        other = read_text(self.classifier.reader, with_words(self.texts[number], own, words), number)
+        return own, other if len(other.words) == len(own.words) and other.second == own.second else None
 
 
 # A model's classes and the labels of the data, matched by name.

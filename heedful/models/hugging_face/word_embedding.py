@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from heedful.data.tokenizer import END, PAD, START, UNKNOWN
 from heedful.errors import SettingError
-from heedful.models.encoders.encoder import masked_mean
+from heedful.models.encoders.encoder import MeanOfStates
 from heedful.models.hugging_face.frozen_states import Words, WordStates, frozen_states
 from heedful.models.hugging_face.pretrained_modules import piece_reader, pretrained_module, untrained_module
 from heedful.models.hugging_face.subwords import PieceReader
@@ -97,7 +97,7 @@ def check_vocabulary(vocabulary: int | Sequence[str], encoder: str) -> Sequence[
     return vocabulary
 
 
-class PretrainedStates(nn.Module):
+class PretrainedStates(MeanOfStates):
     """The last states of a Hugging Face model, a folder or a name: frozen, or fine-tuned with the rest.
 
     h_t = e_t, as the model's word vectors are these states. They depend on the whole text already, so a word cannot be
@@ -115,9 +115,3 @@ class PretrainedStates(nn.Module):
     ) -> Float[Tensor, "batch time hidden"]:
         """The state of each token."""
         return embedded
-
-    def summary(
-        self, hidden: Float[Tensor, "batch time hidden"], mask: Bool[Tensor, "batch time"]
-    ) -> Float[Tensor, "batch hidden"]:
-        """The mean of the text's states."""
-        return masked_mean(hidden, mask)

@@ -1,101 +1,109 @@
 """What Amini and Kosseim say about their results, tested on audited rows; and which adversaries gave up."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from math import log
 
+import polars as pl
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from heedful.battery.adversarial_models import Family, families
 from heedful.battery.question import Values
-from heedful.papers.attefa.columns import (
-    BILSTM,
-    DENSE,
-    MLP,
-    MOCKS,
-    SPARSE,
-    attefa_by_adversary,
-    base_cells,
-    best_attefa,
-    distance_between_clusters,
-    divergence_by_adversary,
-    family_of,
-    lambda_cells,
-    paper_cell,
-)
-from heedful.papers.claim_rule import Part, paired, part_of, test_claim
+from heedful.papers.charts import planes, strips
+from heedful.papers.claim_rule import Part, judge_claims, paired, part_of
 from heedful.papers.reproduction import Cell, Claim, Results
+from heedful.papers.study_figures import Heading, study_figure
+from heedful.report.figure import Figure
 
-ATTEFA, MARGIN = "AtteFa", 0.05
-NATS = 0.02
-APART = 0.25
-"""The distance from which on the adversaries of a model form two clusters."""
+NAME = "attefa"
+BILSTM, MLP, TRANSFORMER = "bilstm", "mlp", "transformer"
+BY_LAMBDA, FUTURE, FUTURE_BY_LAMBDA = "by lambda", "future work", "future work, by lambda"
+"""Roles: the base model with one adversary of Wiegreffe and Pinter's per lambda; what the paper leaves to others, as it
+is and by lambda."""
+
+SPARSE, DENSE = ("mock-1", "mock-2", "mock-5", "mock-10"), ("mock-1q", "mock-2q", "mock-3q", "mock-4q")
+"""Mock sets with few informative words, and those in which a quarter of the words or more are; each in order."""
+MOCKS = (*SPARSE, *DENSE)
+
+CAP, TVD, JS = "attefa.cap", "adversarial_models.tvd_{}".format, "adversarial_models.js_{}".format
+NEEDED = (CAP, TVD(1))
+
+
+def family_of(cell: Cell) -> Family:
+    """The family of the cell's base model."""
+    return families(cell.columns)[0]
+
+
+def base_cells(results: Results) -> list[Cell]:
+    """The cells with adversaries trained by AtteFa's loss: the paper's, then the variants it leaves to others."""
+    return [*results.select(*NEEDED), *results.select(*NEEDED, role=FUTURE)]
+
+
+def lambda_cells(results: Results) -> list[Cell]:
+    """The cells with an adversary for each lambda."""
+    return results.select(*NEEDED, role=BY_LAMBDA)
+
+
+def paper_cell(results: Results, data: str, encoder: str) -> Cell | None:
+    """The cell of one of the paper's own models."""
+    return results.find(*NEEDED, data=data, encoder=encoder)
+
+
+def attefa_by_adversary(cell: Cell) -> Float[Tensor, "adversary text"]:
+    """What AtteFa averages, text by text, for each adversary."""
+    return torch.stack([_attefa(cell, number) for number in range(len(family_of(cell).seeds))])
+
+
+def best_attefa(cell: Cell) -> Float[Tensor, "one text"]:
+    """The same for the adversary with the lowest loss."""
+    return _attefa(cell, family_of(cell).best).unsqueeze(0)
+
+
+def distance_between_clusters(cell: Cell) -> Float[Tensor, "adversary text"]:
+    """Twice the distance of each adversary's AtteFa from the mean of all, text by text.
+
+    Of two clusters of equal size the mean is their distance; of two adversaries, the higher AtteFa - the lower.
+    """
+    values = attefa_by_adversary(cell)
+    distances = values - values.mean(0)
+    return 2 * distances.mean(1).sign().unsqueeze(1) * distances
+
+
+def divergence_by_adversary(cell: Cell) -> Float[Tensor, "adversary text"]:
+    """How far each adversary moved attention, text by text."""
+    return torch.stack([_texts(cell, JS(number + 1)) for number in range(len(family_of(cell).seeds))])
+
+
+def _attefa(cell: Cell, number: int) -> Float[Tensor, " text"]:
+    """The TVD of an adversary, over its mean divergence: the mean over texts is its AtteFa (if below 1)."""
+    return _texts(cell, TVD(number + 1)) * log(2) / family_of(cell).seeds[number].js
+
+
+def _texts(cell: Cell, column: str) -> Float[Tensor, " text"]:
+    """The column of the only base model."""
+    return cell.columns[column][0]
+
+
+TWO_CLUSTERS = ("mock-1q", "mock-2q")
+"""Sets on which, by our reading, the adversaries of the MLP form two clusters."""
 BUMP = ("mock-5", "mock-10")
 """Neighbours between which the paper itself sees AtteFa rise."""
-
-LESS_FAITHFUL = Claim(
-    id="context_less_faithful",
-    statement="Attention of an encoder with context is less faithful than that of one without.",
-    quote="significantly less faithful than their counterparts in the models with MLP as their encoder",
-    source="section 6.1, Table 3",
-    measured="AtteFa (mean over adversaries), MLP - BiLSTM",
-    unit=ATTEFA,
-    margin=MARGIN,
-)
-LESS_FAITHFUL_BY_BEST = Claim(
-    id="context_less_faithful_by_best",
-    statement="Attention with context is less faithful by the best adversary, too: by the method's own criterion.",
-    quote="",
-    source="our reading of section 3.3 (the paper reports the mean over adversaries)",
-    measured="AtteFa of the adversary with the lowest loss, MLP - BiLSTM",
-    unit=ATTEFA,
-    margin=MARGIN,
-)
-FALLS = Claim(
-    id="falls_with_informative_words",
-    statement="AtteFa is lower where informative words are frequent than where they are rare (MLP).",
-    quote="general trend towards the reduction of AtteFa as the number of informative tokens increase",
-    source='section 6.2, Table 3 (it names "anomalies", such as the rise from Mock-5 to Mock-10)',
-    measured="AtteFa (mean over adversaries), a mock set with few informative words - one with many",
-    unit=ATTEFA,
-    margin=MARGIN,
-    excepts=(" - ".join(BUMP),),
-)
-TWO_CLUSTERS = {
-    data: Claim(
-        id=f"two_clusters_of_seeds_{data.replace('-', '_')}",
-        statement=f"On {data.capitalize()} the seeds of the MLP's adversaries form two clusters.",
-        quote="",
-        source="our reading of Table 4; the paper does not say so",
-        measured="twice the mean distance of an adversary's AtteFa from the mean of all",
-        unit=ATTEFA,
-        margin=MARGIN,
-        baseline=APART,
-    )
-    for data in ("mock-1q", "mock-2q")
-}
-AS_FAR_AS_LAMBDA = Claim(
-    id="moves_attention_as_far_as_lambda",
-    statement="AtteFa's adversaries move attention as far as those that need a lambda, or farther.",
-    quote="towards the higher-end of the attention JSDs reported by Wiegreffe and Pinter",
-    source="section 6.4, Figure 2 (of LSTM models; ours: of both)",
-    measured="JSD of attention, AtteFa's adversaries - mean over four values of Wiegreffe and Pinter's lambda",
-    unit="nats",
-    margin=NATS,
-    kind="no_less",
-)
 
 
 def claims(results: Results) -> list[Claim]:
     """What the paper says about its results, each tested by itself."""
     mlps = {data: cell for data in MOCKS if (cell := paper_cell(results, data, MLP)) is not None}
-    return [
-        test_claim(LESS_FAITHFUL, _mlp_minus_bilstm(results, attefa_by_adversary)),
-        test_claim(LESS_FAITHFUL_BY_BEST, _mlp_minus_bilstm(results, best_attefa)),
-        test_claim(FALLS, _sparse_minus_dense(mlps)),
-        *(
-            test_claim(
-                claim, {data: part_of(distance_between_clusters(mlps[data]), mlps[data])} if data in mlps else {}
-            )
-            for data, claim in TWO_CLUSTERS.items()
-        ),
-        test_claim(AS_FAR_AS_LAMBDA, _farther_than_lambda(results)),
-    ]
+    parts = {
+        "context_less_faithful": _mlp_minus_bilstm(results, attefa_by_adversary),
+        "context_less_faithful_by_best": _mlp_minus_bilstm(results, best_attefa),
+        "falls_with_informative_words": _sparse_minus_dense(mlps),
+        "moves_attention_as_far_as_lambda": _farther_than_lambda(results),
+    }
+    for data in TWO_CLUSTERS:
+        distances = {data: part_of(distance_between_clusters(mlps[data]), mlps[data])} if data in mlps else {}
+        parts[f"two_clusters_of_seeds_{data.replace('-', '_')}"] = distances
+    return judge_claims(NAME, parts)
 
 
 def _mlp_minus_bilstm(results: Results, measure: Callable[[Cell], Values]) -> dict[str, Part]:
@@ -143,3 +151,78 @@ def remarks(results: Results) -> list[str]:
         if None not in lost:
             gave_up["All" if all(lost) else "Some" if any(lost) else "None"].append(f"{cell.data}, {cell.model}")
     return [f"{share} of the adversaries gave up: {'; '.join(names)}." for share, names in gave_up.items() if names]
+
+
+PAPER = "Amini & Kosseim, {}".format
+OTHER = "other encoder"
+
+
+def figures(results: Results, claims: Mapping[str, Claim]) -> list[Figure]:
+    """Figures 1 and 2, redrawn from our rows."""
+    cells = base_cells(results)
+    if not cells:
+        return []
+    return [
+        _over_seeds(pl.concat([_seeds(cell) for cell in cells])),
+        # A line by lambda has the color of its base model.
+        _plane(
+            _frame([(cell.encoder, cell) for cell in cells if not cell.role]),
+            _frame([(cell.encoder, cell) for cell in lambda_cells(results)]).sort("data", "series", "x"),
+        ),
+    ]
+
+
+def _over_seeds(frame: pl.DataFrame) -> Figure:
+    described = "; ".join(f"{row}, {encoder}: {value:.2f}" for row, encoder, value in frame.rows())
+    return study_figure(
+        Heading("figure_1", "AtteFa over the adversaries' seeds", PAPER("Figure 1")),
+        strips(frame, "AtteFa", [name for name in (BILSTM, MLP, OTHER) if name in frame["series"]], (0.0, 1.0)),
+        caption=(
+            "Each point is an adversary, the tick their mean. Two clusters mean that some adversaries gave up. Rows "
+            "with a model's name are variants that the paper leaves to future work."
+        ),
+        alt=f"AtteFa of every adversary. {described}.",
+    )
+
+
+def _seeds(cell: Cell) -> pl.DataFrame:
+    """A row for each adversary of a model: row (the data; of a variant its name, too), series (encoder), x (AtteFa)."""
+    return pl.DataFrame(
+        {
+            "row": f"{cell.data}: {cell.model}" if cell.role else cell.data,
+            "series": cell.encoder if cell.encoder in (BILSTM, MLP) else OTHER,
+            "x": [member.attefa for member in family_of(cell).seeds],
+        }
+    )
+
+
+def _plane(points: pl.DataFrame, curves: pl.DataFrame) -> Figure:
+    return study_figure(
+        Heading("figure_2", "How far the prediction moved, by how far attention moved", PAPER("Figure 2")),
+        planes(points, curves, "JSD of attention (nats)", "TVD of the prediction", [BILSTM, MLP]),
+        caption=(
+            "Each point is an adversary: further down and to the right is better for it. The lines join adversaries "
+            "trained by Wiegreffe and Pinter's loss, one for each lambda. TVD over one output unit, as printed."
+        ),
+        alt="Mean TVD at mean JSD of every adversary, a panel per data set." + _ends(curves),
+    )
+
+
+def _frame(cells: Sequence[tuple[str, Cell]]) -> pl.DataFrame:
+    """data, series, x (JSD) and y (TVD) of each adversary."""
+    rows = [
+        (cell.data, series, round(member.js, 4), round(member.unit_tvd, 4))
+        for series, cell in cells
+        for member in family_of(cell).seeds
+    ]
+    schema = {"data": pl.String, "series": pl.String, "x": pl.Float64, "y": pl.Float64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _ends(curves: pl.DataFrame) -> str:
+    ends = curves.group_by("data", "series", maintain_order=True).agg(
+        first=pl.format("{} at {}", pl.col("y").first(), pl.col("x").first()),
+        last=pl.format("{} at {}", pl.col("y").last(), pl.col("x").last()),
+    )
+    described = "; ".join(f"{data}, {model}: from {first} to {last}" for data, model, first, last in ends.rows())
+    return f" By lambda: {described}." if described else ""

@@ -1,134 +1,203 @@
 """What is claimed of diverse states, and what we claim of the recipe that dev texts choose."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import nan
 
-from heedful.battery.question import Values
-from heedful.papers.claim_rule import Part, paired, part_of, test_claim
-from heedful.papers.faithful_training.columns import (
-    ATTACK,
-    CONICITY,
-    CORRECT_OF_ALL,
-    DIVERSITY,
-    ERASED,
-    ORTHOGONAL,
-    OTHER_SEEDS,
-    PERMUTED,
-    PUNCTUATION,
-    SHARPNESS,
-    TAU_DELETION,
-    TAU_GRADIENT,
-    VANILLA,
-    chosen_recipes,
-)
+import polars as pl
+
+from heedful import battery
+from heedful.battery.question import Columns, Question, Values
+from heedful.jobs.improving import ALONE
+from heedful.measures import mean_interval
+from heedful.papers.charts import planes
+from heedful.papers.claim_rule import Part, judge_claims, paired, part_of
 from heedful.papers.reproduction import Cell, Claim, Results
+from heedful.papers.study_figures import Heading, claims_figure, study_figure
+from heedful.report.figure import Figure
+from heedful.schema import Line
+from heedful.settings import Option, OptionValue
+from heedful.verdict.scoring import is_asked, verdict_lines
 
-MOHANKUMAR = "Mohankumar et al. (2020), arXiv:2004.14243"
-OURS = "our reading of what such training should do; in none of the papers"
-AGAINST_VANILLA = "text by text"
+NAME = "faithful_training"
+VANILLA, SEAT, SEAT_ALL, SEAT_CODE = "vanilla", "seat", "seat_all", "seat_code"
+DIVERSITY, ORTHOGONAL, GUIDED, CONSISTENT = "diversity", "orthogonal", "guided_by_evidence", "consistency"
+ENSEMBLE = "ensemble"
+DEV = "dev"
+"""The role of audits on dev texts, by which the recipe is chosen."""
+ALL, ALL_DEV = "all texts", "all dev texts"
+"""Roles of audits that ask only what is predicted, of every text: half a point of accuracy is not seen in a few."""
+RECIPES: dict[str, dict[str, Option]] = {
+    "diversity 0.5": {"diversity": 0.5, **ALONE},
+    "diversity 0.5, taught": {"diversity": 0.5},
+    "diversity 1, taught": {"diversity": 1.0},
+}
+"""Options of method `faithful` among which the recipe is chosen, set by set."""
 
-CONICITY_FALLS = Claim(
-    id="conicity_falls",
-    statement="Hidden states point less in one direction where diversity is trained for.",
-    quote="",
-    source=f"our reading of {MOHANKUMAR}",
-    measured=f"conicity, vanilla - diversity or orthogonal, {AGAINST_VANILLA}",
-    unit="conicity",
-    margin=0.1,
+CORRECT, CORRECT_OF_ALL = "prediction.correct", "all texts.correct"
+"""Of the texts that were audited, and of all."""
+CONICITY, SHARPNESS, EVENNESS, PUNCTUATION = (
+    f"shape.{name}" for name in ("conicity", "sharpness", "evenness", "punctuation")
 )
-PERMUTATION_MATTERS = Claim(
-    id="permutation_matters_more",
-    statement="With diverse states, permuted attention changes the prediction more.",
-    quote="",
-    source=f"our reading of {MOHANKUMAR}",
-    measured=f"median TVD under permutation, diversity or orthogonal - vanilla, {AGAINST_VANILLA}",
-    unit="TVD",
-    margin=0.05,
+PERMUTED = "permutation.median_tvd"
+ERASED = "erase_until_flip.fraction_attention"
+TAU_GRADIENT, TAU_DELETION = "gradient_agreement.tau", "leave_one_out_agreement.tau"
+OTHER_SEEDS, ATTACK = "seeds.mean_js", "embedding_attack.js_attention"
+
+# Scores of a training method in this study, which method is chosen by them, and the frontier of accuracy and score.
+
+QUESTIONS = (
+    "gradient_agreement",
+    "leave_one_out_agreement",
+    "erase_until_flip",
+    "comprehensiveness",
+    "sufficiency",
+    "embedding_attack",
+    "seeds",
 )
-FEWER_ERASURES = Claim(
-    id="fewer_erasures",
-    statement="With diverse states, fewer words by attention need be erased until the decision changes.",
-    quote="",
-    source=f"our reading of {MOHANKUMAR}",
-    measured=f"share of a text that is erased, vanilla - diversity or orthogonal, {AGAINST_VANILLA}",
-    unit="share of a text",
-    margin=0.05,
+"""Whose scores make up the mean: whether attention matters to the answer, and whether it would be the same again."""
+ASKED = tuple(question for question in battery.QUESTIONS if question.name in QUESTIONS)
+TESTS = (
+    "gradient_agreement",
+    "leave_one_out_agreement",
+    "erase_until_flip",
+    "comprehensiveness_sufficiency",
+    "embedding_attack",
+    "shape",
 )
-GRADIENTS_AGREE = Claim(
-    id="better_agreement_with_gradients",
-    statement="With diverse states, attention agrees better with gradients.",
-    quote="",
-    source=f"our reading of {MOHANKUMAR}",
-    measured=f"tau-b with the input gradient, diversity or orthogonal - vanilla, {AGAINST_VANILLA}",
-    unit="tau",
-    margin=0.1,
-)
-LESS_PUNCTUATION = Claim(
-    id="less_attention_on_punctuation",
-    statement="With diverse states, less attention falls on punctuation.",
-    quote="",
-    source=f"our reading of {MOHANKUMAR}",
-    measured=f"weight on punctuation, vanilla - diversity or orthogonal, {AGAINST_VANILLA}",
-    unit="weight",
-    margin=0.02,
-)
-NO_ACCURACY_LOST = Claim(
-    id="the_recipe_costs_no_accuracy",
-    statement="The recipe that dev texts choose loses no accuracy.",
-    quote="",
-    source=OURS,
-    measured="accuracy, recipe - vanilla, on test texts",
-    unit="accuracy",
-    margin=0.01,
-    kind="no_less",
-)
-MORE_RELEVANT = Claim(
-    id="the_recipe_is_more_relevant",
-    statement="By the recipe's attention a decision is changed sooner than by vanilla's.",
-    quote="",
-    source=OURS,
-    measured="share of a text that is erased, vanilla - recipe",
-    unit="share of a text",
-    margin=0.05,
-)
-AGREES_MORE = Claim(
-    id="the_recipe_agrees_with_deletions",
-    statement="The recipe's attention agrees better with leave-one-out than vanilla's.",
-    quote="",
-    source=OURS,
-    measured="tau-b with leave-one-out, recipe - vanilla",
-    unit="tau",
-    margin=0.1,
-)
-SEEDS_HALVED = Claim(
-    id="the_recipe_halves_the_share_of_the_seed",
-    statement="Seeds differ at most half as much under the recipe as under vanilla training.",
-    quote="",
-    source=OURS,
-    measured="JSD between seeds, half of vanilla's - the recipe's",
-    unit="nats",
-    margin=0.01,
-    kind="no_less",
-)
-ATTACK_RESISTED = Claim(
-    id="the_recipe_resists_attack",
-    statement="The worst noise on embeddings moves the recipe's attention at most two thirds as far as vanilla's.",
-    quote="",
-    source=OURS,
-    measured="JSD under attack, two thirds of vanilla's - the recipe's",
-    unit="nats",
-    margin=0.01,
-    kind="no_less",
-)
-STAYS_SHARP = Claim(
-    id="the_recipe_stays_sharp",
-    statement="The recipe's attention is at least half as sharp as vanilla's: it is not stable because it is even.",
-    quote="",
-    source=OURS,
-    measured="largest weight relative to even weights, the recipe's - half of vanilla's",
-    unit="times even",
-    margin=0.1,
-    kind="no_less",
-)
+"""The tests that these questions, sharpness and evenness need; other seeds are companions of an audit."""
+OPTIONS: dict[str, dict[str, OptionValue]] = {"embedding_attack": {"radii": (0.05,)}}
+"""Of these tests: noise as large as SEAT's largest."""
+LEAST = 0.01
+"""The smallest distance between floor and best that a score is taken of."""
+MAX_ACCURACY_DROP = 0.005
+"""Accuracy that may be lost: half a point."""
+LEAST_SHARP = 0.5
+"""The share of vanilla's sharpness that must be left: uniform attention is stable, and shows nothing."""
+
+
+@dataclass(frozen=True)
+class RecipeScores:
+    """Scores of a training method, over texts and seeds.
+
+    Args:
+        name: of the method.
+        lost: accuracy lost compared with vanilla training.
+        mean: mean score of the questions, 0 the floor and 1 the best possible.
+        sharpness: the largest weight x the number of words, 1 for uniform weights.
+    """
+
+    name: str
+    accuracy: float
+    lost: float
+    mean: float
+    sharpness: float
+
+
+def score_recipe(name: str, columns: Columns, vanilla: Columns | None = None) -> RecipeScores:
+    """Scores of a training method, from its audits.
+
+    Each question counts from 0 to 1 in the mean, so that none makes up for the others or outweighs them. A question
+    without an answer counts 0: else a method would gain by making it meaningless.
+
+    Args:
+        columns: of all seeds, as `verdict.scoring.columns_of` makes them.
+        vanilla: columns of vanilla training on the same texts, to take the accuracy lost against.
+    """
+    scores = [_score(question, columns) for question in ASKED if is_asked(question, columns)]
+    counted = [min(max(score, 0.0), 1.0) if score == score else 0.0 for score in scores]
+    return RecipeScores(
+        name=name,
+        accuracy=columns[CORRECT].mean().item(),
+        lost=0.0 if vanilla is None else mean_interval(paired(vanilla[CORRECT], columns[CORRECT])).value,
+        mean=sum(counted) / len(counted) if counted else nan,
+        sharpness=mean_interval(columns[SHARPNESS]).value,
+    )
+
+
+def _score(question: Question, columns: Columns) -> float:
+    """(value - floor) / (best - floor), of the means; NaN if best and floor are too close to matter.
+
+    A verdict also checks whether best is significantly above the floor; with two seeds it rarely is, and
+    methods must be ranked all the same.
+    """
+    value, floor, best = question.measured(columns)
+    defined = ~(value + floor + best).isnan()
+    mean, low, high = (part[defined].mean().item() for part in (value, floor, best))
+    return (mean - low) / (high - low) if high - low > LEAST else nan
+
+
+def choose(vanilla: RecipeScores, recipes: Sequence[RecipeScores]) -> RecipeScores:
+    """The recipe of the highest mean score, the first of equals.
+
+    A recipe must keep accuracy and half of the sharpness; if none does and beats vanilla, the best of all is chosen.
+    """
+    kept = [
+        recipe
+        for recipe in recipes
+        if recipe.lost <= MAX_ACCURACY_DROP and recipe.sharpness >= LEAST_SHARP * vanilla.sharpness
+    ]
+    best = max(kept, key=lambda recipe: recipe.mean, default=vanilla)
+    return best if best.mean > vanilla.mean else max(recipes, key=lambda recipe: recipe.mean)
+
+
+def frontier(points: Sequence[RecipeScores]) -> list[RecipeScores]:
+    """The points than which no other has both a higher accuracy and a higher mean score, by accuracy."""
+    return [
+        point
+        for point in sorted(points, key=lambda point: point.accuracy)
+        if not any(
+            other.accuracy >= point.accuracy
+            and other.mean >= point.mean
+            and (other.accuracy, other.mean) != (point.accuracy, point.mean)
+            for other in points
+        )
+    ]
+
+
+def chosen_recipes(results: Results) -> dict[tuple[str, str], tuple[Cell, Cell]]:
+    """For each set and encoder the recipe that dev texts choose and vanilla, both on test texts."""
+    pairs = dict.fromkeys((cell.data, cell.encoder) for cell in results.select(CORRECT, method=VANILLA))
+    chosen = {pair: chosen_recipe(results, *pair) for pair in pairs}
+    return {pair: cells for pair, cells in chosen.items() if cells is not None}
+
+
+def chosen_recipe(results: Results, data: str, encoder: str) -> tuple[Cell, Cell] | None:
+    """The recipe that dev texts choose and vanilla, both on test texts; None where either is missing."""
+    vanilla = results.find(CORRECT, data=data, encoder=encoder, method=VANILLA)
+    points = points_on_dev(results, data, encoder)
+    recipes = [point for name, point in points.items() if name != VANILLA]
+    if vanilla is None or not recipes:
+        return None
+    # The study asks what the recipe does: if no candidate beats vanilla, the best of them is shown all the same.
+    cell = results.find(CORRECT, data=data, encoder=encoder, method=choose(points[VANILLA], recipes).name)
+    return None if cell is None else (on_all_texts(results, cell, ALL), on_all_texts(results, vanilla, ALL))
+
+
+def points_on_dev(results: Results, data: str, encoder: str) -> dict[str, RecipeScores]:
+    """Vanilla and every recipe as dev texts see them, by name; empty where vanilla was not audited on these."""
+    on_dev = results.select(CORRECT, data=data, encoder=encoder, role=DEV)
+    cells = {cell.method: on_all_texts(results, cell, ALL_DEV) for cell in on_dev}
+    if VANILLA not in cells:
+        return {}
+    columns = {name: {**cell.columns, CORRECT: cell.columns[CORRECT_OF_ALL]} for name, cell in cells.items()}
+    own_way = {VANILLA: score_recipe(VANILLA, columns[VANILLA])}
+    return own_way | {name: score_recipe(name, columns[name], columns[VANILLA]) for name in columns if name in RECIPES}
+
+
+def on_all_texts(results: Results, cell: Cell, role: str) -> Cell:
+    """The cell with the predictions of every text in a column of their own; those of the audited where none were asked.
+
+    Not in the place of the audited texts', beside which other columns of these stand.
+    """
+    whole = results.find(CORRECT, data=cell.data, encoder=cell.encoder, method=cell.method, role=role) or cell
+    return replace(cell, columns={**cell.columns, CORRECT_OF_ALL: whole.columns[CORRECT]})
+
+
+def lines_of(cell: Cell) -> dict[str, Line]:
+    """The questions that were asked of a cell, by name."""
+    return {line.name: line for line in verdict_lines(cell.columns)}
+
 
 Difference = Callable[[Cell, Cell], Values]
 Recipes = Mapping[tuple[str, str], tuple[Cell, Cell]]
@@ -137,19 +206,20 @@ Recipes = Mapping[tuple[str, str], tuple[Cell, Cell]]
 def claims(results: Results) -> list[Claim]:
     """Five of diverse states, six of the recipe."""
     recipes = chosen_recipes(results)
-    return [
-        test_claim(CONICITY_FALLS, _diverse(results, _fall(CONICITY), CONICITY)),
-        test_claim(PERMUTATION_MATTERS, _diverse(results, _rise(PERMUTED), PERMUTED)),
-        test_claim(FEWER_ERASURES, _diverse(results, _fall(ERASED), ERASED)),
-        test_claim(GRADIENTS_AGREE, _diverse(results, _rise(TAU_GRADIENT), TAU_GRADIENT)),
-        test_claim(LESS_PUNCTUATION, _diverse(results, _fall(PUNCTUATION), PUNCTUATION)),
-        test_claim(NO_ACCURACY_LOST, _recipe(recipes, _rise(CORRECT_OF_ALL), CORRECT_OF_ALL)),
-        test_claim(MORE_RELEVANT, _recipe(recipes, _fall(ERASED), ERASED)),
-        test_claim(AGREES_MORE, _recipe(recipes, _rise(TAU_DELETION), TAU_DELETION)),
-        test_claim(SEEDS_HALVED, _recipe(recipes, _fall(OTHER_SEEDS, 1 / 2), OTHER_SEEDS)),
-        test_claim(ATTACK_RESISTED, _recipe(recipes, _fall(ATTACK, 2 / 3), ATTACK)),
-        test_claim(STAYS_SHARP, _recipe(recipes, _rise(SHARPNESS, 1 / 2), SHARPNESS)),
-    ]
+    parts = {
+        "conicity_falls": _diverse(results, _fall(CONICITY), CONICITY),
+        "permutation_matters_more": _diverse(results, _rise(PERMUTED), PERMUTED),
+        "fewer_erasures": _diverse(results, _fall(ERASED), ERASED),
+        "better_agreement_with_gradients": _diverse(results, _rise(TAU_GRADIENT), TAU_GRADIENT),
+        "less_attention_on_punctuation": _diverse(results, _fall(PUNCTUATION), PUNCTUATION),
+        "the_recipe_costs_no_accuracy": _recipe(recipes, _rise(CORRECT_OF_ALL), CORRECT_OF_ALL),
+        "the_recipe_is_more_relevant": _recipe(recipes, _fall(ERASED), ERASED),
+        "the_recipe_agrees_with_deletions": _recipe(recipes, _rise(TAU_DELETION), TAU_DELETION),
+        "the_recipe_halves_the_share_of_the_seed": _recipe(recipes, _fall(OTHER_SEEDS, 1 / 2), OTHER_SEEDS),
+        "the_recipe_resists_attack": _recipe(recipes, _fall(ATTACK, 2 / 3), ATTACK),
+        "the_recipe_stays_sharp": _recipe(recipes, _rise(SHARPNESS, 1 / 2), SHARPNESS),
+    }
+    return judge_claims(NAME, parts)
 
 
 def _rise(column: str, share: float = 1.0) -> Difference:
@@ -180,3 +250,71 @@ def _recipe(recipes: Recipes, difference: Difference, column: str) -> dict[str, 
         for (data, encoder), cells in recipes.items()
         if all(column in cell.columns for cell in cells)
     }
+
+
+OURS = "in none of the papers"
+KINDS = ("vanilla", "SEAT and its baselines", "one term", "recipe")
+DIVERSE = (
+    "conicity_falls",
+    "permutation_matters_more",
+    "fewer_erasures",
+    "better_agreement_with_gradients",
+    "less_attention_on_punctuation",
+)
+OF_RECIPE = (
+    "the_recipe_costs_no_accuracy",
+    "the_recipe_is_more_relevant",
+    "the_recipe_agrees_with_deletions",
+    "the_recipe_halves_the_share_of_the_seed",
+    "the_recipe_resists_attack",
+)
+
+
+def figures(results: Results, claims: Mapping[str, Claim]) -> list[Figure]:
+    """The frontier of each set, then the claims."""
+    diverse = Heading("diverse", "What diverse states change", "after Mohankumar et al. (2020), in our measures")
+    recipe = Heading("recipe", "What the recipe changes", OURS)
+    return [
+        *_frontier(results),
+        *claims_figure(claims, DIVERSE, "difference", diverse),
+        *claims_figure(claims, OF_RECIPE, "difference", recipe),
+    ]
+
+
+def _frontier(results: Results) -> list[Figure]:
+    cells = [cell for cell in results.select(CORRECT, SHARPNESS) if cell.encoder == "bilstm"]
+    points = [(cell, score_recipe(cell.method, cell.columns)) for cell in cells]
+    if not points:
+        return []
+    # Vanilla is drawn last: SEAT's points lie where it lies, and would hide it.
+    drawn = sorted(points, key=lambda pair: pair[0].method == VANILLA)
+    frame = pl.DataFrame([_row(cell.data, point, _kind(cell)) for cell, point in drawn])
+    best = [
+        _row(data, point, KINDS[-1])
+        for data in dict.fromkeys(cell.data for cell in cells)
+        for point in frontier([own for cell, own in points if cell.data == data])
+    ]
+    heading = Heading("frontier", "Accuracy and mean score of every way to train", OURS)
+    listed = "; ".join(f"{cell.data}, {point.name} {point.accuracy:.2f} and {point.mean:.2f}" for cell, point in points)
+    return [
+        study_figure(
+            heading,
+            planes(frame, pl.DataFrame(best), "accuracy", "mean score", KINDS),
+            caption="Each point is a way to train, on test texts and over seeds, with the BiLSTM; the line joins those "
+            "than which none has both more accuracy and a higher mean score (0 the floor, 1 the best possible).",
+            alt=f"{heading.title}: {listed}.",
+        )
+    ]
+
+
+def _row(data: str, point: RecipeScores, kind: str) -> dict[str, str | float]:
+    return {"data": data, "x": point.accuracy, "y": point.mean, "series": kind}
+
+
+def _kind(cell: Cell) -> str:
+    if cell.method == VANILLA:
+        return KINDS[0]
+    if cell.method in RECIPES:
+        return KINDS[3]
+    is_seat = cell.method in (SEAT, SEAT_ALL, SEAT_CODE) or cell.method.startswith(("word_", "attention_"))
+    return KINDS[1] if is_seat else KINDS[2]

@@ -1,34 +1,96 @@
 """Jain and Wallace (2019), Attention is not Explanation: agreement, permuted attention, adversarial attention."""
 
+from collections.abc import Callable, Mapping, Sequence
+
+from heedful.battery.question import Values
 from heedful.jobs.planning import RunWithBase
-from heedful.papers.jain_wallace.claims import claims
-from heedful.papers.jain_wallace.columns import (
-    ADDITIVE,
-    AVERAGE,
-    BABI,
-    BILSTM,
-    CNN,
-    DOT,
-    NAME,
-    VECTORS,
-    data_of,
-    text_of,
-)
-from heedful.papers.jain_wallace.figures import figures
-from heedful.papers.jain_wallace.tables import tables
+from heedful.papers.claim_rule import Part, Where, entry, judge_claims, only_where, paired, part_of, score_estimate
+from heedful.papers.published import number
 from heedful.papers.reproduction import (
     ENCODER,
     MINILM,
     NEVER_EARLY,
     NORMAL_START,
+    Cell,
+    Claim,
+    Entry,
     Results,
     Study,
     StudyRun,
+    Table,
     encoders_with_minilm,
     remark_on_minilm,
 )
-from heedful.settings import AuditSettings, NetworkSettings, Run, TrainingSettings
+from heedful.papers.study_figures import LARGEST, Heading, by_largest_figure, claims_figure, histogram_figure
+from heedful.report.figure import Figure
+from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
 from heedful.settings.validation import update_settings
+
+# Texts as Jain and Wallace prepared them, and after them Wiegreffe and Pinter, Amini and Kosseim.
+
+LONGER_THAN = {"sst2": 5, "imdb": 6, "newsgroups_sports": 6}
+"""Their strict lower bounds on the length of a text."""
+
+TRAIN_LIMIT = {"small": 2_000, "medium": 3_000, "paper": None}
+MOST_WORDS = {"small": 100, "medium": 120, "paper": None}
+
+VECTORS = NetworkSettings(vectors="glove_6b_100d", missing="zero", **NORMAL_START)
+"""Words without a vector start at zero, as in their code."""
+
+
+def data_of(source: str, scale: str) -> DataSettings:
+    """The set; below the paper's scale a sample, for IMDB from the small copy, which is faster to read."""
+    full = scale == "paper"
+    name = "imdb_small" if source == "imdb" and not full else source
+    return DataSettings(source=name, train_limit=TRAIN_LIMIT[scale], test_limit=None if full else 1_000)
+
+
+def text_of(source: str, scale: str) -> TextSettings:
+    """Words without punctuation, between a start and an end symbol; long texts are cut below the paper's scale."""
+    return TextSettings(
+        words="alphanumeric",
+        start_end=True,
+        longer_than=LONGER_THAN.get(source),
+        shorter_than=500 if source == "newsgroups_sports" and scale == "paper" else None,
+        max_tokens=MOST_WORDS[scale],
+    )
+
+
+NAME = "jain_wallace"
+BILSTM, AVERAGE, CNN = "bilstm", "average", "cnn"
+ADDITIVE, DOT = "additive", "dot"
+BABI = ("babi_task1", "babi_task2", "babi_task3")
+
+GRADIENT, GRADIENT_P = "gradient_agreement.tau", "gradient_agreement.p"
+LEAVE_ONE_OUT, LEAVE_ONE_OUT_P = "leave_one_out_agreement.tau", "leave_one_out_agreement.p"
+EACH_OTHER = "leave_one_out_agreement.tau_gradient"
+PERMUTED = "permutation.median_tvd"
+ADVERSARIAL, CAP = "adversarial_attention.js", "adversarial_attention.cap"
+WITHOUT_TOP = "adversarial_attention.without_top_1"
+
+HIGH = 0.5
+"""A largest weight that suggests a single word as the explanation."""
+LITTLE = 0.1
+"""A small change of the prediction."""
+NEAR = 0.9
+"""The share of its cap above which a divergence counts as near it."""
+
+
+def little_change_at_high_weight(cell: Cell) -> Values:
+    """1 where permuting changes the prediction by less than LITTLE, else 0; of the texts with a high weight."""
+    return only_where((cell.columns[PERMUTED] < LITTLE).double(), cell.columns[LARGEST] >= HIGH)
+
+
+def near_cap(cell: Cell) -> Values:
+    """1 where some attention with the same answer is nearly as different as any attention can be, else 0."""
+    cap = cell.columns[CAP]
+    return only_where((cell.columns[ADVERSARIAL] >= NEAR * cap).double(), cap > 0)
+
+
+def near_cap_at_high_weight(cell: Cell) -> Values:
+    """The same, of the texts with a high weight."""
+    return only_where(near_cap(cell), cell.columns[LARGEST] >= HIGH)
+
 
 SETS = ("sst2", "imdb", "newsgroups_sports", "ag_news", *BABI, "snli")
 ENCODERS = (BILSTM, AVERAGE, CNN)
@@ -101,6 +163,167 @@ def _training(source: str, scale: str) -> TrainingSettings:
 def remarks(results: Results) -> list[str]:
     """What is missing."""
     return remark_on_minilm(results, "a pretrained transformer beside the paper's encoders")
+
+
+SIGNIFICANT = 0.05
+
+
+def tables(results: Results) -> list[Table]:
+    """Table 1 (performance), Table 2 (agreement), and what Figures 6 to 8 show as numbers."""
+    return [_performance(results), _agreement(results), _counterfactuals(results)]
+
+
+def _performance(results: Results) -> Table:
+    rows = []
+    for cell in results.select():
+        metric = "f1" if cell.classes == 2 else "accuracy"
+        printed = number(NAME, item="Table 1", data=cell.data, model=cell.model, measure=metric)
+        entries = (Entry(score_estimate(cell, metric), printed), Entry(score_estimate(cell, "roc_auc")))
+        rows.append(((cell.data, cell.model, metric), entries))
+    note = "F1 of the positive class for two classes, accuracy for more."
+    return Table(
+        "Table 1", "How well the models predict", note, ("data", "model", "measure"), ("score", "AUC"), tuple(rows)
+    )
+
+
+def _agreement(results: Results) -> Table:
+    rows = [
+        ((cell.data, cell.model, label), _agreement_entries(cell, label, where))
+        for cell in results.select(GRADIENT, LEAVE_ONE_OUT)
+        for label, where in _by_class(cell)
+    ]
+    note = "Kendall's tau-b of attention with each, by predicted class; and the share of texts significant at .05."
+    return Table(
+        "Table 2",
+        "Does attention agree with other importance measures?",
+        note,
+        ("data", "model", "predicted"),
+        ("tau gradient", "significant", "tau leave-one-out", "significant"),
+        tuple(rows),
+    )
+
+
+def _agreement_entries(cell: Cell, label: str, where: Where) -> tuple[Entry, ...]:
+    """Tau and the share that is significant, with the gradient and with leave-one-out."""
+    entries = []
+    for name, tau_column, p_column in (
+        ("gradient", GRADIENT, GRADIENT_P),
+        ("leave_one_out", LEAVE_ONE_OUT, LEAVE_ONE_OUT_P),
+    ):
+        tau, is_significant = cell.columns[tau_column], (cell.columns[p_column] < SIGNIFICANT).double()
+        for kind, values in (("tau", tau), ("significant", is_significant)):
+            measure = f"{kind}_{name}" if label == "all" else f"{kind}_{name} {label}"
+            printed = number(NAME, item="Table 2", data=cell.data, model=cell.model, measure=measure)
+            kept = only_where(values, where & ~tau.isnan())
+            entries.append(entry(kept, printed))
+    return tuple(entries)
+
+
+def _by_class(cell: Cell) -> list[tuple[str, Where]]:
+    """The texts by predicted class as the paper splits them: not at all for question answering."""
+    predicted = cell.columns["prediction.predicted"]
+    if cell.data in BABI:
+        return [("all", predicted >= 0)]
+    return [(f"class {label}", predicted == label) for label in range(cell.classes)]
+
+
+def _counterfactuals(results: Results) -> Table:
+    rows = []
+    for cell in results.select(PERMUTED, ADVERSARIAL, LARGEST):
+        measures = (
+            cell.columns[PERMUTED],
+            little_change_at_high_weight(cell),
+            cell.columns[ADVERSARIAL],
+            near_cap(cell),
+            cell.columns[WITHOUT_TOP],
+        )
+        rows.append(((cell.data, cell.model), tuple(map(entry, measures))))
+    columns = (
+        "median change, permuted",
+        f"share of texts where it is below {LITTLE}, given a largest weight of {HIGH} or more",
+        "eps-max JSD",
+        f"share of texts at {NEAR} of its cap or more",
+        "share of predictions that stay with no weight on the top word",
+    )
+    note = "What Figures 6 to 8 show, as numbers; the paper prints none. For two classes the adversary is exact."
+    return Table("Figures 6 to 8", "Permuted and adversarial attention", note, ("data", "model"), columns, tuple(rows))
+
+
+MODEST = 0.5
+"""The largest agreement that still counts as modest; the paper: "around or below 0.5"."""
+
+
+def claims(results: Results) -> list[Claim]:
+    """What the paper says about its results, each tested by itself."""
+    bilstm = {"encoder": BILSTM, "method": ADDITIVE}
+    agreed = results.select(GRADIENT, LEAVE_ONE_OUT, EACH_OTHER, **bilstm)
+    imposed = results.select(PERMUTED, ADVERSARIAL, **bilstm)
+    parts = {
+        "average_agrees_more_with_gradient": _average_minus_bilstm(results, GRADIENT),
+        "average_agrees_more_with_leave_one_out": _average_minus_bilstm(results, LEAVE_ONE_OUT),
+        "modest_agreement_with_gradient": _by_data(agreed, lambda cell: MODEST - cell.columns[GRADIENT]),
+        "leave_one_out_agrees_more_with_gradient": _by_data(
+            agreed, lambda cell: cell.columns[EACH_OTHER] - cell.columns[LEAVE_ONE_OUT]
+        ),
+        "gradient_agrees_more_with_leave_one_out": _by_data(
+            agreed, lambda cell: cell.columns[EACH_OTHER] - cell.columns[GRADIENT]
+        ),
+        "permuting_changes_little": _by_data(imposed, little_change_at_high_weight),
+        "different_attention_same_prediction": _by_data(imposed, near_cap),
+        "different_attention_at_high_weight": _by_data(imposed, near_cap_at_high_weight),
+    }
+    return judge_claims(NAME, parts)
+
+
+def _by_data(cells: Sequence[Cell], measure: Callable[[Cell], Values]) -> dict[str, Part]:
+    return {cell.data: part_of(measure(cell), cell) for cell in cells}
+
+
+def _average_minus_bilstm(results: Results, column: str) -> dict[str, Part]:
+    parts = {}
+    for bilstm in results.select(column, encoder=BILSTM, method=ADDITIVE):
+        average = results.find(column, data=bilstm.data, encoder=AVERAGE, method=ADDITIVE)
+        if average is not None:
+            difference = paired(average.columns[column], bilstm.columns[column])
+            parts[bilstm.data] = part_of(difference, average, bilstm)
+    return parts
+
+
+PAPER = "Jain & Wallace 2019, {}".format
+WITH_EACH_OTHER = ("leave_one_out_agrees_more_with_gradient", "gradient_agrees_more_with_leave_one_out")
+BY_ENCODER = ("average_agrees_more_with_gradient", "average_agrees_more_with_leave_one_out")
+"""The claims whose parts Figures 3 and 4, and Figure 5, show."""
+
+
+def figures(results: Results, claims: Mapping[str, Claim]) -> list[Figure]:
+    """Figures 2 to 8."""
+    cells = results.select()
+    tau, difference = "Kendall's tau", "difference of Kendall's tau"
+    divergence, by_weight = "eps-max JSD", "Adversarial attention, by the largest weight"
+    change = "median change of the prediction"
+    more_than_attention = "How much more gradient and leave-one-out agree with each other than with attention (BiLSTM)"
+    return [
+        *histogram_figure(
+            cells, GRADIENT, tau, (-1.0, 1.0), Heading("figure_2", "Attention and gradient", PAPER("Figure 2"))
+        ),
+        *claims_figure(
+            claims,
+            WITH_EACH_OTHER,
+            difference,
+            Heading("figure_3_4", more_than_attention, PAPER("Figures 3 and 4")),
+        ),
+        *claims_figure(
+            claims,
+            BY_ENCODER,
+            difference,
+            Heading("figure_5", "Agreement with attention: average - BiLSTM", PAPER("Figure 5")),
+        ),
+        *by_largest_figure(cells, PERMUTED, change, Heading("figure_6", "Permuted attention", PAPER("Figure 6"))),
+        *histogram_figure(
+            cells, ADVERSARIAL, divergence, (0.0, 0.7), Heading("figure_7", "Adversarial attention", PAPER("Figure 7"))
+        ),
+        *by_largest_figure(cells, ADVERSARIAL, divergence, Heading("figure_8", by_weight, PAPER("Figure 8"))),
+    ]
 
 
 STUDY = Study(

@@ -1,20 +1,37 @@
 """Human rationales: HateXplain (Mathew et al. 2021) and ERASER's movie reviews (DeYoung et al. 2020)."""
 
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from math import nan
+
+import polars as pl
+import torch
+
+from heedful.battery.question import Values
 from heedful.jobs.planning import RunWithBase
-from heedful.papers.jain_wallace.columns import VECTORS
-from heedful.papers.rationales.claims import claims
-from heedful.papers.rationales.columns import ATTENTION, GUIDED, GUIDED_CODE, HATEXPLAIN, MOVIES, NAME, NONE
-from heedful.papers.rationales.figures import figures
-from heedful.papers.rationales.tables import tables
+from heedful.measures import Estimate
+from heedful.measures.span_overlap import f1_of_means
+from heedful.papers.claim_rule import Part, entry, judge_claims, paired, part_of, score_estimate
+from heedful.papers.jain_wallace.study import VECTORS
+from heedful.papers.published import number
 from heedful.papers.reproduction import (
     ENCODER,
     MINILM,
     NEVER_EARLY,
     NORMAL_START,
+    Cell,
+    Claim,
+    Entry,
+    Results,
     Study,
     StudyRun,
+    Table,
     encoders_with_minilm,
 )
+from heedful.papers.study_figures import Heading, claims_figure
+from heedful.report.figure import Figure
+from heedful.report.figures.other_figures import faithful_and_plausible
+from heedful.report.texts import Texts
 from heedful.settings import (
     AuditSettings,
     DataSettings,
@@ -25,6 +42,41 @@ from heedful.settings import (
     TrainingSettings,
 )
 from heedful.settings.validation import update_settings
+from heedful.verdict.ranking_comparison import compare_rankings
+
+NAME = "rationales"
+HATEXPLAIN, MOVIES = "hatexplain", "eraser_movies"
+NONE, ATTENTION, GUIDED, GUIDED_CODE = "none", "attention", "guided", "guided as published"
+ATTENDING = (ATTENTION, GUIDED, GUIDED_CODE)
+"""Ways to train a model whose attention is its own."""
+PRINTED_AS = {NONE: "BiRNN", ATTENTION: "BiRNN-Attn", GUIDED: "BiRNN-HateXplain", GUIDED_CODE: "BiRNN-HateXplain"}
+"""What Mathew et al. call the models."""
+GRADIENT = "gradient_x_input"
+"""The gradient beside attention: through the whole model."""
+
+PRECISION, TOKEN_F1 = "plausibility.average_precision_{}".format, "plausibility.token_f1_{}".format
+AUPRC = "plausibility.eraser_auprc_{}".format
+SPAN_PRECISION, SPAN_RECALL = "plausibility.hatexplain_precision_{}".format, "plausibility.hatexplain_recall_{}".format
+COMPREHENSIVENESS = "comprehensiveness_sufficiency.comprehensiveness_{}".format
+SUFFICIENCY = "comprehensiveness_sufficiency.sufficiency_{}".format
+FRACTION = "erase_until_flip.fraction_{}".format
+
+
+def model_name(cell: Cell) -> str:
+    """What a cell's model is called: by how it was trained, and by its encoder where that is not the usual."""
+    return f"MiniLM, {cell.method}" if cell.encoder == MINILM else cell.method
+
+
+def iou_f1(cell: Cell, ranking: str) -> Estimate:
+    """The F1 of mean precision and mean recall over all texts and seeds; as it is no mean, it has no interval."""
+    precision, recall = (cell.columns[column(ranking)] for column in (SPAN_PRECISION, SPAN_RECALL))
+    return Estimate(f1_of_means(precision, recall), nan, nan, int((~precision.isnan()).any(0).sum()))
+
+
+def saved(cell: Cell, ranking: str = "attention") -> Values:
+    """The share of a text that need not be erased in the order of the ranking, and must be in a random order."""
+    return cell.columns[FRACTION("random")] - cell.columns[FRACTION(ranking)]
+
 
 METHODS = {HATEXPLAIN: (NONE, ATTENTION, GUIDED, GUIDED_CODE), MOVIES: (ATTENTION, GUIDED, GUIDED_CODE)}
 OPTIONS = {GUIDED: {"weight": 1.0}, GUIDED_CODE: {"weight": 100.0, "compared": "softmax"}}
@@ -112,6 +164,189 @@ def _run(source: str, encoder: str, method: str, seed: int, scale: str) -> Run:
         training=training,
         seed=seed,
     )
+
+
+RANKINGS = {
+    "attention": "attention",
+    "attention_x_gradient": "attention x gradient",
+    GRADIENT: "gradient x input",
+    "random": "random order",
+}
+TRIVIAL = {"first": "first words", "longest": "longest words", "rarest": "rarest words"}
+SHOWN_TOP = {HATEXPLAIN: "5", MOVIES: "20%"}
+"""At which number of words comprehensiveness and sufficiency are shown, as near to the papers as ours have it."""
+
+
+def tables(results: Results) -> list[Table]:
+    """Performance; explainability; rankings that know nothing of the model; every ranking."""
+    return [_performance(results), _explainability(results), _trivial(results), _rankings(results)]
+
+
+def _printed(cell: Cell, measure: str) -> float | None:
+    if cell.data != HATEXPLAIN or cell.encoder == MINILM:
+        return None
+    return number(NAME, item="results table", data=cell.data, model=PRINTED_AS[cell.method], measure=measure)
+
+
+def _performance(results: Results) -> Table:
+    rows = [
+        (
+            (cell.data, model_name(cell)),
+            (
+                Entry(score_estimate(cell, "accuracy"), _printed(cell, "accuracy")),
+                Entry(score_estimate(cell, "roc_auc"), _printed(cell, "roc_auc")),
+            ),
+        )
+        for cell in results.select()
+    ]
+    note = "Ours tells two classes apart, the paper three (normal, offensive, hate speech): theirs is the harder task."
+    return Table(
+        "Performance", "How well the models predict", note, ("data", "model"), ("accuracy", "AUC"), tuple(rows)
+    )
+
+
+def _explainability(results: Results) -> Table:
+    rows = []
+    for cell in results.select(PRECISION("attention"), FRACTION("attention")):
+        if cell.method == NONE:
+            continue
+        columns, top = cell.columns, SHOWN_TOP[cell.data]
+        entries = (
+            Entry(iou_f1(cell, "attention"), _printed(cell, "iou_f1")),
+            entry(columns[TOKEN_F1("attention")], _printed(cell, "token_f1")),
+            entry(columns[AUPRC("attention")], _printed(cell, "auprc")),
+            entry(columns[PRECISION("attention")]),
+            entry(columns[COMPREHENSIVENESS(f"attention_{top}")], _printed(cell, "comprehensiveness")),
+            entry(columns[SUFFICIENCY(f"attention_{top}")], _printed(cell, "sufficiency")),
+            entry(saved(cell)),
+        )
+        rows.append(((cell.data, model_name(cell)), entries))
+    note = (
+        "Of attention. Plausibility: IOU F1 as HateXplain has it, token F1 (of 5 words; of 31 % on movie reviews), "
+        "ERASER's AUPRC, average precision. Faithfulness: comprehensiveness (larger is better) and sufficiency "
+        "(smaller is better) of 5 words (of a fifth of a review); the share of a text that need not be erased, "
+        "compared with a random order, before the decision changes."
+    )
+    titles = ("IOU F1", "token F1", "AUPRC", "average precision", "comprehensiveness", "sufficiency", "share saved")
+    return Table("Explainability", "How plausible and how faithful", note, ("data", "model"), titles, tuple(rows))
+
+
+def _trivial(results: Results) -> Table:
+    """What needs no model: once for each data set."""
+    rows = []
+    for data in results.datasets:
+        cells = results.select(AUPRC("constant"), PRECISION("first"), data=data)
+        if not cells:
+            continue
+        columns = cells[0].columns
+        entries = [entry(columns[PRECISION(name)]) for name in ("random", *TRIVIAL)]
+        entries += [entry(columns[TOKEN_F1(name)]) for name in ("random", "best")]
+        entries += [entry(columns[AUPRC(name)]) for name in ("random", "constant")]
+        rows.append(((data,), tuple(entries)))
+    titles = (
+        *(f"average precision, {name}" for name in ("random order", *TRIVIAL.values())),
+        "token F1, random order",
+        "token F1, best possible",
+        "AUPRC, random scores",
+        "AUPRC, constant scores",
+    )
+    note = "Rankings that know nothing of any model, on the audited texts; random ones in exact expectation."
+    return Table("Floors", "What ignorance reaches", note, ("data",), titles, tuple(rows))
+
+
+def _rankings(results: Results) -> Table:
+    rows = []
+    for cell in results.select(PRECISION("attention"), FRACTION("attention")):
+        for name, title in RANKINGS.items():
+            shown = COMPREHENSIVENESS(name)
+            values = (PRECISION(name), shown if name in ("attention", GRADIENT, "random") else "", FRACTION(name))
+            entries = tuple(entry(cell.columns[column]) if column else Entry(None) for column in values)
+            rows.append(((cell.data, model_name(cell), title), entries))
+    note = (
+        "Average precision against the marks; comprehensiveness, the mean over 1, 3, 5, 10 words and a fifth of a "
+        "text; the share of a text that is erased before the decision changes (smaller is better)."
+    )
+    titles = ("average precision", "comprehensiveness", "share erased")
+    return Table("Rankings", "Every ranking", note, ("data", "model", "ranking"), titles, tuple(rows))
+
+
+def claims(results: Results) -> list[Claim]:
+    """Guided attention, faithfulness, comprehensiveness, and what ERASER's AUPRC rewards."""
+    attention = COMPREHENSIVENESS("attention")
+    lost = _against_unguided(results, _lost, FRACTION("attention"), FRACTION("random"))
+    parts = {
+        "guided_attention_is_more_plausible": _against_unguided(results, _precision, PRECISION("attention")),
+        "more_plausible_is_not_more_faithful": lost,
+        "attention_beats_random": _of_attending(results, attention, COMPREHENSIVENESS("random")),
+        "attention_does_not_beat_the_gradient": _of_attending(results, COMPREHENSIVENESS(GRADIENT), attention),
+        "auprc_rewards_constant_scores_hatexplain": _constant(results, HATEXPLAIN),
+        "auprc_rewards_constant_scores_movies": _constant(results, MOVIES),
+    }
+    return judge_claims(NAME, parts)
+
+
+def _precision(guided: Cell, plain: Cell) -> Values:
+    return paired(guided.columns[PRECISION("attention")], plain.columns[PRECISION("attention")])
+
+
+def _lost(guided: Cell, plain: Cell) -> Values:
+    return paired(saved(plain), saved(guided))
+
+
+def _against_unguided(results: Results, difference: Callable[[Cell, Cell], Values], *columns: str) -> dict[str, Part]:
+    """Each guided model against the same model that was not guided."""
+    parts = {}
+    for method in (GUIDED, GUIDED_CODE):
+        for cell in results.select(*columns, method=method):
+            plain = results.find(*columns, data=cell.data, encoder=cell.encoder, method=ATTENTION)
+            if plain is not None:
+                parts[f"{cell.data}, {model_name(cell)}"] = part_of(difference(cell, plain), cell, plain)
+    return parts
+
+
+def _of_attending(results: Results, first: str, second: str) -> dict[str, Part]:
+    """The difference of two columns, for each model whose attention is its own."""
+    return {
+        f"{cell.data}, {model_name(cell)}": part_of(cell.columns[first] - cell.columns[second], cell)
+        for cell in results.select(first, second)
+        if cell.method in ATTENDING
+    }
+
+
+def _constant(results: Results, data: str) -> dict[str, Part]:
+    """The difference on the texts that most models of a data set were audited on: no model has a part in it."""
+    cells = results.select(AUPRC("constant"), AUPRC("random"), data=data)
+    if not cells:
+        return {}
+    values = [cell.columns[AUPRC("constant")] - cell.columns[AUPRC("random")] for cell in cells]
+    # A slow model may have been audited on fewer, which are among them.
+    texts = max(each.shape[1] for each in values)
+    return {data: Part(torch.cat([each for each in values if each.shape[1] == texts]))}
+
+
+GUIDANCE = ("guided_attention_is_more_plausible", "more_plausible_is_not_more_faithful")
+TOP_WORDS = ("attention_beats_random", "attention_does_not_beat_the_gradient")
+OURS = "in none of the papers"
+
+
+def figures(results: Results, claims: Mapping[str, Claim]) -> list[Figure]:
+    """Faithful and plausible, a panel a model; and what the claims measure."""
+    guidance = Heading("guidance", "What guidance changes", OURS)
+    top_words = Heading("top_words", "Top words by attention, by gradient and at random", OURS)
+    return [
+        *_faithful_and_plausible(results),
+        *claims_figure(claims, GUIDANCE, "difference", guidance),
+        *claims_figure(claims, TOP_WORDS, "difference", top_words),
+    ]
+
+
+def _faithful_and_plausible(results: Results) -> list[Figure]:
+    cells = [cell for cell in results.select(PRECISION("attention"), FRACTION("attention")) if cell.method in ATTENDING]
+    names = tuple(f"{cell.data}, {model_name(cell)}" for cell in cells)
+    # A copy: which columns there are is asked of each ranking.
+    rankings = tuple(compare_rankings(dict(cell.columns.items())) for cell in cells)
+    figure = faithful_and_plausible(Texts(pl.DataFrame(), names, (), rankings=rankings))
+    return [] if figure is None else [replace(figure, group="Figures", source=OURS, columns=6)]
 
 
 STUDY = Study(

@@ -1,154 +1,103 @@
 """What Hu et al. (2023) say about their method, tested: as the paper defines it and as its code trains it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import polars as pl
+import torch
+from torch.nn.functional import softplus
 
 from heedful.battery.question import Values
-from heedful.papers.claim_rule import Part, paired, part_of, test_claim
+from heedful.battery.stability_measures import suffixes
+from heedful.papers.charts import curves, heat_maps
+from heedful.papers.claim_rule import Part, judge_claims, paired, part_of
 from heedful.papers.reproduction import Cell, Claim, Results
-from heedful.papers.seat.columns import (
-    ATTACK,
-    ATTACK_TVD,
-    COMPREHENSIVENESS,
-    CORRECT,
-    ITEMS,
-    LARGEST,
-    OVERLAP,
-    REPLACED,
-    SEAT,
-    SEAT_ALL,
-    SEAT_CODE,
-    SUFFICIENCY,
-    VANILLA,
-    largest_relative_to_uniform,
-)
+from heedful.papers.study_figures import Heading, by_largest_figure, claims_figure, measures_figure, study_figure
+from heedful.report.figure import Figure
+
+NAME = "seat"
+VANILLA, SEAT, SEAT_ALL, SEAT_CODE = "vanilla", "seat", "seat_all", "seat_code"
+WITHOUT_STABILITY, WITHOUT_TOPK = "seat without stability", "seat without topk"
+OTHER_SEEDS, SENSITIVITY = "other seeds", "sensitivity"
+"""Roles: the model compared with the same from other seeds; its sensitivity, searched on fewer texts than the rest."""
+
+RADII = (0.001, 0.005, 0.01, 0.05)
+WORDS = (1, 2, 3)
+BATCH = 32
+"""Texts per batch, over which the paper's numbers are sums."""
+
+CORRECT, LARGEST, ITEMS = "prediction.correct", "prediction.max_attention", "prediction.items"
+ATTACK, ATTACK_TVD = "embedding_attack.js_answer", "embedding_attack.tvd_answer"
+NOISE, REPLACED = "embedding_noise.js", "word_substitution.js"
+COMPREHENSIVENESS = "comprehensiveness_sufficiency.comprehensiveness_{}".format
+SUFFICIENCY = "comprehensiveness_sufficiency.sufficiency_{}".format
+EMPTIED = "comprehensiveness_sufficiency.emptied"
+SENSITIVITY_AREA = "sensitivity.auc_{}".format
+OVERLAP, TO_COMPANION = "seeds.overlap", "seeds.max_js"
+CERTIFICATE = "certificate.{}_simplex".format
+
+
+def suffix(settings: Sequence[int | float], setting: int | float) -> str:
+    """What follows a measure's name at one of the radii, or numbers of words, that were asked for.
+
+    >>> suffix(RADII, 0.001), suffix(RADII, 0.05)
+    ('', '_0.05')
+    """
+    return next(ending for ending, value in suffixes(settings).items() if value == setting)
+
+
+def printed_tvd(cell: Cell, radius: float) -> Values | None:
+    """What the paper prints as TVD of this model, reconstructed from ours; None where it was not measured.
+
+    For all methods but vanilla, the sum over a batch of |dp| / 2. For vanilla, that of softplus(p') - p p', a
+    cross-entropy that takes the new probability for a logit: 16 for a batch in which nothing moves, if the model is
+    certain of every text and half of them belong to each class.
+    """
+    drop = cell.columns.get(f"embedding_attack.drop_answer{suffix(RADII, radius)}")
+    if drop is None:
+        return None
+    if cell.method != VANILLA:
+        return BATCH * drop.abs() / 2
+    confidence, positive = cell.columns["prediction.probability"], cell.columns["prediction.predicted"] == 1
+    before = torch.where(positive, confidence, 1 - confidence)
+    after = torch.where(positive, before - drop, before + drop)
+    return BATCH * (softplus(after) - before * after)
+
+
+def printed_comprehensiveness(cell: Cell) -> Values | None:
+    """What the paper prints as comprehensiveness: its code empties all words, and sums |dp| / 2 over a batch."""
+    emptied = cell.columns.get(EMPTIED)
+    return None if emptied is None else BATCH * emptied.abs() / 2
+
+
+def largest_relative_to_uniform(cell: Cell) -> Values:
+    """The largest weight of a text over the uniform weight: 1 where all words have the same."""
+    return cell.columns[LARGEST] * cell.columns[ITEMS]
+
 
 LEAST = 1e-12
 """A change below it is rounding."""
-VERSIONS = {SEAT: "as defined", SEAT_CODE: "as the authors' code trains it"}
-TRAINED = {SEAT: "attention alone trained, as defined", SEAT_ALL: "everything trained"}
-STABILITY, INTERPRETABILITY = "Stability Evaluation, {}".format, "Evaluating Interpretability and Utility, {}".format
-POWERS, PROBABILITY = "powers of ten", "probability"
-STEADIER = 0.1
-"""A tenth of a power of ten: a fifth less."""
-
-PREDICTS_AS_WELL = Claim(
-    id="predicts_as_well",
-    statement="SEAT predicts as well as vanilla.",
-    quote="there is almost no accuracy deterioration in SEAT",
-    source=INTERPRETABILITY("Table 1 (of F1; ours: accuracy, text by text)"),
-    measured="accuracy, seat - vanilla",
-    unit="accuracy",
-    margin=0.01,
-    kind="no_less",
-)
-KEEPS_TOP_WORDS = {
-    method: Claim(
-        id=f"keeps_top_words_{method}",
-        statement=f"SEAT keeps the most attended words ({how}).",
-        quote="the vanilla attention should have large overlaps",
-        source='Introduction, property 2 ("large": our reading, .8)',
-        measured="share of the top seven words that are vanilla's top seven, too",
-        unit="share of words",
-        margin=0.05,
-        baseline=0.8,
-    )
-    for method, how in VERSIONS.items()
-}
-STEADIER_ATTENTION = {
-    method: Claim(
-        id=f"steadier_{method}",
-        statement=f"SEAT's attention is steadier under noise on the embeddings ({how}).",
-        quote="SEAT outperforms other baselines with RNN, BiLSTM and BERT under JSD and TVD evaluation metrics",
-        source=STABILITY("Table 1"),
-        measured=f"powers of ten by which {method} lowers vanilla's JSD of attention under the attack on embeddings",
-        unit=POWERS,
-        margin=STEADIER,
-    )
-    for method, how in TRAINED.items()
-}
-STEADIER_BY_MAGNITUDES = {
-    method: Claim(
-        id=f"steadier_by_magnitudes_{method}",
-        statement=f"SEAT's attention is steadier by orders of magnitude ({how}).",
-        quote="the JSD of all our results are almost zero",
-        source=STABILITY("Table 1 (orders of magnitude: our reading of its numbers)"),
-        measured=f"powers of ten by which {method} lowers vanilla's JSD of attention under the attack on embeddings",
-        unit=POWERS,
-        margin=0.5,
-        baseline=1.0,
-    )
-    for method, how in VERSIONS.items()
-}
-SELECTIVE = {
-    method: Claim(
-        id=f"selective_{method}",
-        statement=f"SEAT's attention distinguishes between words ({how}).",
-        quote="",
-        source="our reading: attention that ranks words, as the Motivation asks of it, cannot be uniform",
-        measured="largest weight of a text, relative to uniform",
-        unit="uniform weights",
-        margin=0.25,
-        baseline=1.5,
-    )
-    for method, how in VERSIONS.items()
-}
-STEADIER_PREDICTIONS = Claim(
-    id="steadier_predictions",
-    statement="SEAT's predictions are steadier, too.",
-    quote="the TVD of SEAT is small",
-    source=STABILITY("Table 1"),
-    measured="powers of ten by which seat lowers vanilla's TVD of the prediction under the attack on embeddings",
-    unit=POWERS,
-    margin=STEADIER,
-)
-STEADIER_REPLACED = Claim(
-    id="steadier_replaced_words",
-    statement="SEAT's attention is steadier where words are replaced.",
-    quote="the JSD of SEAT is much smaller than it of the vanilla attention",
-    source=STABILITY("Table 3 (of BERT; ours: of RNN, BiLSTM and, where it is at hand, MiniLM)"),
-    measured="powers of ten by which seat lowers vanilla's JSD of attention with one word replaced",
-    unit=POWERS,
-    margin=STEADIER,
-)
-MORE_NECESSARY = Claim(
-    id="more_necessary_words",
-    statement="SEAT's top words are more necessary.",
-    quote="SEAT outperforms other baselines on all three evaluation metrics",
-    source=INTERPRETABILITY("Table 2"),
-    measured="comprehensiveness, seat - vanilla",
-    unit=PROBABILITY,
-    margin=0.02,
-)
-MORE_SUFFICIENT = Claim(
-    id="more_sufficient_words",
-    statement="SEAT's top words are more sufficient.",
-    quote="SEAT outperforms other baselines on all three evaluation metrics",
-    source=INTERPRETABILITY("Table 2"),
-    measured="sufficiency (lower is better), vanilla - seat",
-    unit=PROBABILITY,
-    margin=0.02,
-)
 
 
 def claims(results: Results) -> list[Claim]:
     """What the paper says about its method, each tested by itself."""
-    return [
-        test_claim(PREDICTS_AS_WELL, _accuracy_kept(results)),
-        *(
-            test_claim(claim, _by_cell(results.select(OVERLAP, method=method), lambda cell: cell.columns[OVERLAP]))
-            for method, claim in KEEPS_TOP_WORDS.items()
-        ),
-        *(test_claim(claim, _lowered(results, method, ATTACK)) for method, claim in STEADIER_ATTENTION.items()),
-        *(test_claim(claim, _lowered(results, method, ATTACK)) for method, claim in STEADIER_BY_MAGNITUDES.items()),
-        *(
-            test_claim(claim, _by_cell(results.select(LARGEST, ITEMS, method=method), largest_relative_to_uniform))
-            for method, claim in SELECTIVE.items()
-        ),
-        test_claim(STEADIER_PREDICTIONS, _lowered(results, SEAT, ATTACK_TVD)),
-        test_claim(STEADIER_REPLACED, _lowered(results, SEAT, REPLACED)),
-        test_claim(MORE_NECESSARY, _compared(results, SEAT, COMPREHENSIVENESS("attention"), _gained)),
-        test_claim(MORE_SUFFICIENT, _compared(results, SEAT, SUFFICIENCY("attention"), paired)),
-    ]
+    parts = {
+        "predicts_as_well": _accuracy_kept(results),
+        "steadier_predictions": _lowered(results, SEAT, ATTACK_TVD),
+        "steadier_replaced_words": _lowered(results, SEAT, REPLACED),
+        "more_necessary_words": _compared(results, SEAT, COMPREHENSIVENESS("attention"), _gained),
+        "more_sufficient_words": _compared(results, SEAT, SUFFICIENCY("attention"), paired),
+    }
+    for method in (SEAT, SEAT_ALL):
+        parts[f"steadier_{method}"] = _lowered(results, method, ATTACK)
+    for method in (SEAT, SEAT_CODE):
+        kept, concentrated = (results.select(*columns, method=method) for columns in ((OVERLAP,), (LARGEST, ITEMS)))
+        parts |= {
+            f"keeps_top_words_{method}": _by_cell(kept, lambda cell: cell.columns[OVERLAP]),
+            f"steadier_by_magnitudes_{method}": _lowered(results, method, ATTACK),
+            f"selective_{method}": _by_cell(concentrated, largest_relative_to_uniform),
+        }
+    return judge_claims(NAME, parts)
 
 
 def _pairs(results: Results, method: str, column: str) -> list[tuple[Cell, Cell]]:
@@ -198,3 +147,194 @@ def _by_cell(cells: Sequence[Cell], measure: Callable[[Cell], Values]) -> dict[s
 
 def _name(cell: Cell) -> str:
     return f"{cell.data}, {cell.encoder}"
+
+
+# Heat maps of texts under three perturbations, after Figures 1, 3 and 4 of Hu et al. (2023).
+
+PAPER = "Hu et al. 2023, {}".format
+READ_AS = {
+    "attention": "none",
+    "noisy_attention": "noise on a word",
+    "replaced_attention": "a similar word",
+    "seed_attention": "another seed",
+}
+DRAWN_ENCODER = "bilstm"
+SHORTEST, LONGEST = 6, 12
+"""Words of a text that is drawn as a heat map."""
+NOT_DRAWN = ("tweeteval_hate",)
+"""Sets whose texts insult people: no page need repeat them."""
+
+
+def heat_map_figures(results: Results) -> list[Figure]:
+    """A text of each data set but hateful ones, the first short enough, as each model reads it when perturbed."""
+    figures = []
+    for data in (name for name in results.datasets if name not in NOT_DRAWN):
+        cells = results.select(data=data, encoder=DRAWN_ENCODER, role=OTHER_SEEDS)
+        cells = [cell for cell in cells if not cell.shown.is_empty()]
+        example = _short_text(cells[0]) if cells else None
+        if example is not None:
+            figures.append(_heat_map(pl.concat([_weights(cell, example) for cell in cells]), data))
+    # One explanation is enough for figures that follow each other.
+    return [*figures[:1], *(replace(figure, caption="As above.") for figure in figures[1:])]
+
+
+def _short_text(cell: Cell) -> int | None:
+    """The first text that is shown word by word, is short, and in which a word was replaced."""
+    texts = (
+        cell.shown.filter(measure="attention")
+        .group_by("example")
+        .agg(words=pl.len(), replaced=(pl.col("word") != pl.col("replaced")).any())
+    )
+    short = texts.filter(pl.col("words").is_between(SHORTEST, LONGEST) & pl.col("replaced"))["example"]
+    return None if short.is_empty() else int(short.sort()[0])
+
+
+def _weights(cell: Cell, example: int) -> pl.DataFrame:
+    """model, read (how the text was read), place, word, weight, and whether the word was perturbed, of one text."""
+    text = cell.shown.filter(pl.col("example") == example)
+    rows = text.filter(pl.col("measure").is_in(list(READ_AS)))
+    is_similar, is_noisy = pl.col("measure") == "replaced_attention", pl.col("measure") == "noisy_attention"
+    noise_on = text.filter(measure="noisy", value=1.0)["item"].to_list()
+    is_replaced = is_similar & (pl.col("word") != pl.col("replaced"))
+    return rows.select(
+        pl.lit(cell.method).alias("model"),
+        pl.col("measure").replace_strict(READ_AS, return_dtype=pl.String).alias("read"),
+        pl.col("item").alias("place"),
+        pl.when(is_similar).then("replaced").otherwise("word").alias("word"),
+        pl.col("value").round(4).alias("weight"),
+        (is_replaced | (is_noisy & pl.col("item").is_in(noise_on))).alias("perturbed"),
+    )
+
+
+def _heat_map(frame: pl.DataFrame, data: str) -> Figure:
+    top = frame.sort("weight", descending=True).group_by("model", "read", maintain_order=True).first()
+    described = "; ".join(f"{model}, {read}: {word} {weight:.2f}" for model, read, _, word, weight, _ in top.rows())
+    title = f"A text under three perturbations, {data}, {DRAWN_ENCODER}"
+    return study_figure(
+        Heading(f"heat_{data}", title, PAPER("Figures 1, 3 and 4")),
+        heat_maps(frame, list(READ_AS.values())),
+        caption=(
+            f"Attention (seed 0) to the first text of {SHORTEST} to {LONGEST} words that the audit shows: as it is; "
+            f"with Gaussian noise of variance {RADII[-1]:g} on a word; with a word replaced by the nearest one by the "
+            "pretrained vectors (GloVe); and from another seed. Color: the weight, from 0 to 1; underlined: the "
+            "perturbed word."
+        ),
+        alt=f"Heat maps. Most attended: {described}.",
+    )
+
+
+DRAWN = (VANILLA, SEAT, SEAT_ALL, SEAT_CODE, "word_at", "attention_at")
+"""As many methods as there are colors."""
+SIDE_BY_SIDE = DRAWN[:5]
+"""As many as fit next to each other."""
+STEADIER = ("steadier_seat", "steadier_seat_all", "steadier_predictions", "steadier_replaced_words")
+"""The claims whose parts are drawn."""
+LOGGED = {"top_k_gap": "surrogate", "top_k_overlap": "top-7 overlap"}
+RADIUS_STEPS = 40
+DESCRIBED_RADIUS = 0.1
+
+
+def figures(results: Results, claims: Mapping[str, Claim]) -> list[Figure]:
+    """Figures 1 to 5, what the tables show of stability, and what is certified."""
+    encoders = dict.fromkeys(cell.encoder for cell in results.cells)
+    steadier = Heading("steadier", "How much steadier attention is than vanilla's", PAPER("Tables 1 and 3"))
+    return [
+        *heat_map_figures(results),
+        *(figure for encoder in encoders for figure in _seeds(results, encoder)),
+        *_training(results),
+        *(figure for encoder in encoders for figure in _noise(results, encoder)),
+        *claims_figure(claims, STEADIER, "powers of ten below vanilla's change", steadier),
+        *_certified(results),
+    ]
+
+
+def _seeds(results: Results, encoder: str) -> list[Figure]:
+    cells = _named_by_method(results.select(encoder=encoder, role=OTHER_SEEDS))
+    heading = Heading(f"figure_2_{encoder}", f"Seeds, {encoder}", PAPER("Figure 2"))
+    return by_largest_figure(cells, TO_COMPANION, "largest JSD to another seed", heading)
+
+
+def _noise(results: Results, encoder: str) -> list[Figure]:
+    cells = [cell for cell in results.select(encoder=encoder) if cell.method in SIDE_BY_SIDE]
+    columns = {f"{ATTACK}{suffix(RADII, radius)}": f"{radius:g}" for radius in RADII}
+    cells = [replace(cell, columns=_powers(cell, columns)) for cell in cells]
+    axis = "JSD of attention under the attack, in powers of ten"
+    heading = Heading(f"noise_{encoder}", f"Noise on embeddings, {encoder}", PAPER("Tables 1 and 8"))
+    return measures_figure(_named_by_method(cells), columns, axis, heading, rows="radius of the attack")
+
+
+def _powers(cell: Cell, columns: Iterable[str]) -> dict[str, Values]:
+    """These columns of the cell in powers of ten: on a linear axis the smaller radii would all be 0."""
+    return {name: cell.columns[name].clamp_min(LEAST).log10() for name in columns if name in cell.columns}
+
+
+def _named_by_method(cells: Sequence[Cell]) -> list[Cell]:
+    """The cells of one encoder, called by the method alone: panels are small."""
+    return [replace(cell, model=cell.method) for cell in cells]
+
+
+def _training(results: Results) -> list[Figure]:
+    """The surrogate and the true overlap, epoch by epoch, of the models trained by the whole loss."""
+    cells = [cell for cell in results.select() if cell.method in (SEAT, SEAT_ALL) and cell.history]
+    if not cells:
+        return []
+    frame = pl.concat([_training_curves(cell) for cell in cells])
+    return [_training_figure(frame, measure, name) for measure, name in LOGGED.items()]
+
+
+def _training_curves(cell: Cell) -> pl.DataFrame:
+    """data, series (method and split), x (epoch), y (mean over seeds) and measure."""
+    rows = pl.concat(cell.history).filter(pl.col("measure").is_in(list(LOGGED)))
+    means = rows.group_by("epoch", "split", "measure", maintain_order=True).agg(y=pl.col("value").mean())
+    return means.select(
+        pl.lit(f"{cell.data}, {cell.encoder}").alias("data"),
+        pl.format("{}, {}", pl.lit(cell.method), "split").alias("series"),
+        pl.col("epoch").alias("x"),
+        "y",
+        "measure",
+    )
+
+
+def _training_figure(frame: pl.DataFrame, measure: str, name: str) -> Figure:
+    own = frame.filter(measure=measure).drop("measure")
+    series = sorted(own["series"].unique())
+    last = own.sort("x").group_by("data", "series", maintain_order=True).last()
+    described = "; ".join(f"{data}, {kind}: {y:.2g} after {x} epochs" for data, kind, x, y in last.rows())
+    return study_figure(
+        Heading(f"figure_5_{measure}", f"The {name} during training", PAPER("Figure 5")),
+        curves(own, "epoch", name, series),
+        caption="Means over texts and seeds: on training texts as they are trained on, on others after the epoch.",
+        alt=f"Curves over epochs. {described}.",
+    )
+
+
+def _certified(results: Results) -> list[Figure]:
+    """The share of texts that are certified up to each radius, model by model."""
+    cells = [cell for cell in results.select(CERTIFICATE("linf")) if cell.method in DRAWN]
+    if not cells:
+        return []
+    frame = pl.concat([_certified_curve(cell, cell.columns[CERTIFICATE("linf")]) for cell in cells])
+    described = "; ".join(
+        f"{data}, {method}: {y:.2f}" for data, method, _, y in frame.filter(x=DESCRIBED_RADIUS).rows()
+    )
+    return [
+        study_figure(
+            Heading("certified", "Certified decisions", "Not in the paper"),
+            curves(frame, "radius (largest change of a weight)", "share of texts certified", DRAWN, dots=False),
+            caption=(
+                "Share of texts in which no other attention changes the decision, as long as no weight differs by "
+                "more than the radius: exact."
+            ),
+            alt=f"Falling curves. Shares at radius {DESCRIBED_RADIUS}: {described}.",
+        )
+    ]
+
+
+def _certified_curve(cell: Cell, radius: Values) -> pl.DataFrame:
+    """data, series (the method), x (radius) and y (the share of texts certified up to it)."""
+    certified = radius[~radius.isnan()]
+    xs = [step / RADIUS_STEPS for step in range(RADIUS_STEPS + 1)]
+    shares = [round(float((certified >= x).double().mean()), 4) for x in xs]
+    return pl.DataFrame({"x": xs, "y": shares}).select(
+        pl.lit(f"{cell.data}, {cell.encoder}").alias("data"), pl.lit(cell.method).alias("series"), "x", "y"
+    )

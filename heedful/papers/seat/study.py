@@ -1,7 +1,7 @@
 """Hu et al. (2023), SEAT: stable attention, its six baselines, stability and interpretability."""
 
 from heedful.jobs.planning import RunWithBase
-from heedful.papers.jain_wallace.columns import MOST_WORDS, TRAIN_LIMIT, VECTORS
+from heedful.papers.jain_wallace.study import MOST_WORDS, TRAIN_LIMIT, VECTORS
 from heedful.papers.reproduction import (
     ENCODER,
     MINILM,
@@ -13,8 +13,7 @@ from heedful.papers.reproduction import (
     encoders_with_minilm,
     remark_on_minilm,
 )
-from heedful.papers.seat.claims import claims
-from heedful.papers.seat.columns import (
+from heedful.papers.seat.claims import (
     NAME,
     OTHER_SEEDS,
     RADII,
@@ -26,8 +25,9 @@ from heedful.papers.seat.columns import (
     WITHOUT_STABILITY,
     WITHOUT_TOPK,
     WORDS,
+    claims,
+    figures,
 )
-from heedful.papers.seat.figures import figures
 from heedful.papers.seat.tables import tables
 from heedful.settings import (
     AuditSettings,

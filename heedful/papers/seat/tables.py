@@ -3,7 +3,7 @@
 from heedful.papers.claim_rule import entry, score_estimate
 from heedful.papers.published import number
 from heedful.papers.reproduction import MINILM, Cell, Entry, Results, Table
-from heedful.papers.seat.columns import (
+from heedful.papers.seat.claims import (
     ATTACK,
     ATTACK_TVD,
     CERTIFICATE,

@@ -1,129 +1,114 @@
 """What Sun and Lu (2020) say about their results, tested on recorded scores and audited weights."""
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
 from heedful.battery.question import Values
-from heedful.papers.claim_rule import Part, paired, part_of, test_claim
+from heedful.papers.charts import box_plots, curves
+from heedful.papers.claim_rule import Part, judge_claims, paired, part_of
 from heedful.papers.reproduction import Cell, Claim, Results
-from heedful.papers.sun_lu.columns import (
-    ABOVE,
-    AD_MODERATE,
-    CORRECT,
-    DP_KEPT_SMALL,
-    DP_LARGE,
-    DP_MODERATE,
-    DP_PLANTED,
-    DP_TINY,
-    LARGE,
-    MODERATE,
-    TINY,
-    ScaledModel,
+from heedful.papers.study_figures import BOXES, Heading, measures_figure, study_figure
+from heedful.papers.sun_lu.token_history import (
+    indicative,
+    model_curves,
+    neutral,
+    score_frame,
+    shares,
+    split_shares,
+    sunken_shares,
+    trajectories,
 )
-from heedful.papers.sun_lu.token_history import indicative, neutral, shares, split_shares, sunken_shares
+from heedful.report.figure import Figure
+
+NAME = "sun_lu"
+DP, DP_L, DP_A, AD = "dp", "dp-l", "dp-a", "ad"
+"""The paper's names: dot attention over embeddings, over an LSTM, over an affine layer; additive attention."""
+TINY, MODERATE, LARGE, HUGE = 0.001, 10.0, 100.0, 10_000.0
+LAMBDAS = (TINY, 1.0, MODERATE, 20.0, 50.0, LARGE, HUGE)
+SETS = ("sst2", "imdb", "newsgroups_sports", "newsgroups_topics3")
+
+KEPT_SMALL, PLANTED = "V.W kept small", "planted"
+"""Roles: trained with |V.W| in the loss; trained on synthetic texts by plain gradient descent."""
+RATIOS = ("planted", "planted-1:2", "planted-1:5", "planted-2:1", "planted-2:5")
+"""Synthetic sets that differ in the ratio of the classes."""
+
+CORRECT, ABOVE = "prediction.correct", "token_scores.polar_above_neutral"
+
+
+@dataclass(frozen=True)
+class ScaledModel:
+    """A model of the paper with a scaling factor lambda.
+
+    >>> ScaledModel(DP, 10.0).label, ScaledModel(DP, 100.0, KEPT_SMALL).label
+    ('dp, lambda 10', 'dp, V.W kept small, lambda 100')
+    """
+
+    encoder: str
+    scaling: float
+    role: str = ""
+
+    @property
+    def method(self) -> str:
+        """What the scaling factor is called."""
+        return f"lambda {self.scaling:g}"
+
+    @property
+    def label(self) -> str:
+        """What tables call the model."""
+        parts = (self.encoder, KEPT_SMALL, self.method) if self.role == KEPT_SMALL else (self.encoder, self.method)
+        return ", ".join(parts)
+
+    def measured(self, results: Results, *columns: str) -> dict[str, Cell]:
+        """The cells of the model in which these columns were measured, by data set."""
+        cells = results.select(*columns, encoder=self.encoder, method=self.method, role=self.role)
+        return {cell.data: cell for cell in cells}
+
+    def recorded(self, results: Results) -> dict[str, Cell]:
+        """The cells of the model whose token scores were recorded, by data set."""
+        return {data: cell for data, cell in self.measured(results).items() if cell.tokens}
+
+
+DP_TINY, DP_MODERATE, DP_LARGE = (ScaledModel(DP, scaling) for scaling in (TINY, MODERATE, LARGE))
+AD_MODERATE = ScaledModel(AD, MODERATE)
+DP_KEPT_SMALL = ScaledModel(DP, LARGE, KEPT_SMALL)
+DP_PLANTED = ScaledModel(DP, MODERATE, PLANTED)
+
 
 CLAIMED_ON = ("planted", "planted-noisy")
 """The synthetic sets that the paper describes."""
-ACCURACY, PROBABILITY = "accuracy", "probability"
-LOST, AUROC_MARGIN, CHANCE = 0.02, 0.05, 0.5
-"""Accuracy whose loss matters; a difference of probabilities that matters; the probability where there is none."""
-AUROC = "probability that a label-indicative word has a larger attention score than a neutral one"
-
-SMALL_SCALING = Claim(
-    id="small_scaling_hurts",
-    statement="A small scaling factor hurts accuracy.",
-    quote="the test set results appear to be worse than the case when λ is set to a larger value",
-    source="section 5, Table 2",
-    measured=f"accuracy, lambda {MODERATE:g} - lambda {TINY:g}",
-    unit=ACCURACY,
-    margin=LOST,
-)
-SCORE_HIGHER = Claim(
-    id="indicative_words_score_higher",
-    statement="With a moderate scaling factor, label-indicative words have larger attention scores than neutral ones.",
-    quote="both the positive and negative tokens generally have larger attention scores than the neutral tokens",
-    source="section 5, Figures 2 to 4",
-    measured=AUROC,
-    unit=PROBABILITY,
-    margin=AUROC_MARGIN,
-    baseline=CHANCE,
-)
-SCORE_HIGHER_PLANTED = Claim(
-    id="indicative_words_score_higher_planted",
-    statement="On synthetic texts, trained by plain gradient descent, label-indicative words score higher, too.",
-    quote="We also conducted analysis on synthetic datasets",
-    source="section 5, note 7 (our reading: that they show the same; the results are in the supplementary material)",
-    measured=AUROC,
-    unit=PROBABILITY,
-    margin=AUROC_MARGIN,
-    baseline=CHANCE,
-)
-WEIGH_MORE = Claim(
-    id="indicative_words_weigh_more",
-    statement="Within a text, label-indicative words have larger weights than neutral ones.",
-    quote="the polarity tokens are more likely to have larger attention weights than the neutral tokens",
-    source="section 5, Figure 5 (of SST; ours: of all sets)",
-    measured="share of pairs of a label-indicative and a neutral word in which the first has the larger weight",
-    unit="share of pairs",
-    margin=AUROC_MARGIN,
-    baseline=CHANCE,
-)
-FAVOURED_LABEL = Claim(
-    id="favoured_label_scores_higher",
-    statement="With a large scaling factor, words of the label that V.W favours score higher than words of the other.",
-    quote="a gap between the final attention scores of the positive tokens and negative tokens",
-    source="section 4.2, Figure 3",
-    measured="probability that a word of the favoured label has the larger score",
-    unit=PROBABILITY,
-    margin=AUROC_MARGIN,
-    baseline=CHANCE,
-)
-OTHER_LABEL = Claim(
-    id="other_label_below_neutral",
-    statement="With a large scaling factor, words of the other label fall below the neutral words.",
-    quote="the resulting attention scores for the positive tokens are smaller than those of the neutral (and negative)",
-    source="section 5, Figure 3 (of SST; ours: of all sets with two labels)",
-    measured="probability that a neutral word has a larger score than a word of the label that V.W disfavours",
-    unit=PROBABILITY,
-    margin=AUROC_MARGIN,
-    baseline=CHANCE,
-)
-LARGE_SCALING = Claim(
-    id="large_scaling_keeps_accuracy",
-    statement="A large scaling factor hardly costs accuracy.",
-    quote="does not seem to have a significant impact on the performance",
-    source="section 5, Table 2",
-    measured=f"accuracy, lambda {LARGE:g} - lambda {MODERATE:g}",
-    unit=ACCURACY,
-    margin=LOST,
-    kind="no_less",
-)
-RESTORES_SCORES = Claim(
-    id="small_alignment_restores_scores",
-    statement="Keeping V.W small in training brings label-indicative words back above the neutral ones.",
-    quote="will generally encourage the attention model to produce more interpretable attention scores",
-    source="section 5",
-    measured=f"{AUROC}, with |V.W| in the loss - without, at lambda {LARGE:g}",
-    unit=PROBABILITY,
-    margin=AUROC_MARGIN,
-)
-KEEPS_ACCURACY = Claim(
-    id="small_alignment_keeps_accuracy",
-    statement="Keeping V.W small costs no accuracy.",
-    quote="we did not observe a significant improvement in test performance",
-    source="section 5 (our reading: nothing is lost, either)",
-    measured="accuracy, with |V.W| in the loss - without",
-    unit=ACCURACY,
-    margin=LOST,
-    kind="no_less",
-)
 
 
 def claims(results: Results) -> list[Claim]:
     """What the paper says about its results, each tested by itself."""
-    return [
-        test_claim(SMALL_SCALING, _gains(results, DP_MODERATE, DP_TINY, reference=DP_MODERATE)),
-        *_moderate_scaling_claims(results),
-        *_large_scaling_claims(results),
-        *_alignment_claims(results),
-    ]
+    moderate, planted = DP_MODERATE.recorded(results), DP_PLANTED.recorded(results)
+    additive = {f"{data}, ad": cell for data, cell in AD_MODERATE.recorded(results).items()}
+    large, kept_small = DP_LARGE.recorded(results), DP_KEPT_SMALL.recorded(results)
+    of_two = {data: cell for data, cell in large.items() if cell.classes == 2}
+    weighed = DP_MODERATE.measured(results, ABOVE)
+    parts = {
+        "small_scaling_hurts": _gains(results, DP_MODERATE, DP_TINY, reference=DP_MODERATE),
+        "indicative_words_score_higher": _by_name(moderate | additive, _auroc),
+        "indicative_words_score_higher_planted": _by_name(
+            {data: planted[data] for data in CLAIMED_ON if data in planted}, _auroc
+        ),
+        "indicative_words_weigh_more": _by_name(weighed, lambda cell: cell.columns[ABOVE]),
+        "favoured_label_scores_higher": _by_name(of_two, split_shares),
+        "other_label_below_neutral": _by_name(of_two, sunken_shares),
+        "large_scaling_keeps_accuracy": _gains(results, DP_LARGE, DP_MODERATE, reference=DP_MODERATE),
+        "small_alignment_restores_scores": {
+            data: part_of(paired(_auroc(cell), _auroc(large[data])), cell, large[data])
+            for data, cell in kept_small.items()
+            if data in large
+        },
+        "small_alignment_keeps_accuracy": _gains(results, DP_KEPT_SMALL, DP_LARGE, reference=DP_LARGE),
+    }
+    return judge_claims(NAME, parts)
+
+
+def _by_name(cells: Mapping[str, Cell], measure: Callable[[Cell], Values]) -> dict[str, Part]:
+    return {name: part_of(measure(cell), cell) for name, cell in cells.items()}
 
 
 def _gains(results: Results, model: ScaledModel, other: ScaledModel, *, reference: ScaledModel) -> dict[str, Part]:
@@ -144,37 +129,131 @@ def _auroc(cell: Cell) -> Values:
     return shares(cell, indicative, neutral)
 
 
-def _moderate_scaling_claims(results: Results) -> list[Claim]:
-    cells, planted = DP_MODERATE.recorded(results), DP_PLANTED.recorded(results)
-    additive = {f"{data}, ad": cell for data, cell in AD_MODERATE.recorded(results).items()}
-    weighed = DP_MODERATE.measured(results, ABOVE)
+PAPER = "Sun & Lu 2020, {}".format
+TRAJECTORIES = {"planted": "planted", "planted-noisy": "planted_noisy"}
+"""The synthetic sets whose trajectories are drawn, and what their figures' names begin with."""
+
+
+def figures(results: Results, claims: Mapping[str, Claim]) -> list[Figure]:
+    """Figures 2 to 5, and the synthetic trajectories of the supplement."""
     return [
-        test_claim(SCORE_HIGHER, {name: part_of(_auroc(cell), cell) for name, cell in (cells | additive).items()}),
-        test_claim(
-            SCORE_HIGHER_PLANTED,
-            {data: part_of(_auroc(planted[data]), planted[data]) for data in CLAIMED_ON if data in planted},
+        *_score_figures(results),
+        *_weights(results),
+        *(figure for data in TRAJECTORIES for figure in _trajectories(results, data)),
+        *_products(results),
+        *_alignment(results),
+    ]
+
+
+def _score_figures(results: Results) -> list[Figure]:
+    moderate, large, additive = (DP_MODERATE,), (DP_KEPT_SMALL, DP_LARGE), (AD_MODERATE,)
+    drawn = [
+        (moderate, "polarity", Heading("polarity", "Polarity scores, moderate scaling", PAPER("Figure 2"))),
+        (moderate, "attention", Heading("attention", "Attention scores, moderate scaling", PAPER("Figures 2 and 3c"))),
+        (large, "polarity", Heading("polarity_large", "Polarity scores, large scaling", PAPER("Figure 3a"))),
+        (
+            large,
+            "attention",
+            Heading("attention_large", "Attention scores, large scaling", PAPER("Figure 3b, supplement 5")),
         ),
-        test_claim(WEIGH_MORE, {data: part_of(cell.columns[ABOVE], cell) for data, cell in weighed.items()}),
+        (additive, "attention", Heading("additive", "Attention scores, additive attention", PAPER("Figure 4"))),
     ]
+    return [figure for models, measure, heading in drawn for figure in _scores(results, models, measure, heading)]
 
 
-def _large_scaling_claims(results: Results) -> list[Claim]:
-    cells = {data: cell for data, cell in DP_LARGE.recorded(results).items() if cell.classes == 2}
+def _scores(results: Results, models: Sequence[ScaledModel], measure: str, heading: Heading) -> list[Figure]:
+    by_model = [model.recorded(results) for model in models]
+    cells = [cells[data] for data in results.datasets for cells in by_model if data in cells]
+    frame = score_frame(cells, measure)
+    if frame.is_empty():
+        return []
+    kinds = [*(kind for kind in dict.fromkeys(frame["class"]) if kind != "neutral"), "neutral"]
+    medians = frame.group_by("data", "model", "class", maintain_order=True).agg(pl.col("value").median().round(2))
+    described = "; ".join(f"{data}, {model}, {kind}: {median}" for data, model, kind, median in medians.rows())
     return [
-        test_claim(FAVOURED_LABEL, {data: part_of(split_shares(cell), cell) for data, cell in cells.items()}),
-        test_claim(OTHER_LABEL, {data: part_of(sunken_shares(cell), cell) for data, cell in cells.items()}),
-        test_claim(LARGE_SCALING, _gains(results, DP_LARGE, DP_MODERATE, reference=DP_MODERATE)),
+        study_figure(
+            heading,
+            box_plots(frame, ("class", kinds, "label that the word indicates"), f"{measure} score of a word"),
+            caption=f"The {measure} score of every word, by the label that the word indicates. {BOXES}",
+            alt=f"Box plots of {measure} scores. Medians: {described}.",
+        )
     ]
 
 
-def _alignment_claims(results: Results) -> list[Claim]:
-    plain, kept_small = DP_LARGE.recorded(results), DP_KEPT_SMALL.recorded(results)
-    restored = {
-        data: part_of(paired(_auroc(cell), _auroc(plain[data])), cell, plain[data])
-        for data, cell in kept_small.items()
-        if data in plain
-    }
+def _weights(results: Results) -> list[Figure]:
+    columns = {f"token_scores.weight[{label}]": label for label in ("negative", "positive")}
+    columns["token_scores.weight_neutral"] = "neutral"
+    by_model = [model.measured(results).get("sst2") for model in (DP_MODERATE, DP_LARGE, AD_MODERATE)]
+    return measures_figure(
+        [cell for cell in by_model if cell is not None],
+        columns,
+        "mean attention weight of the words of a text, relative to uniform",
+        Heading("weights", "Attention weights by kind of word", PAPER("Figure 5")),
+        rows="kind of word",
+    )
+
+
+def _trajectories(results: Results, data: str) -> list[Figure]:
+    cell = DP_PLANTED.recorded(results).get(data)
+    if cell is None:
+        return []
+    # A figure each: attention scores are so much smaller that one axis would hide them.
     return [
-        test_claim(RESTORES_SCORES, restored),
-        test_claim(KEEPS_ACCURACY, _gains(results, DP_KEPT_SMALL, DP_LARGE, reference=DP_LARGE)),
+        _curves(
+            trajectories(cell, {measure: measure}).with_columns(data=pl.lit(data)),
+            f"mean {measure} score",
+            ["positive", "negative", "neutral"],
+            Heading(
+                f"{TRAJECTORIES[data]}_{measure}",
+                f"{measure.capitalize()} scores during training, {data}",
+                PAPER("supplement, Figures 3 and 4"),
+            ),
+            "Means over the words of each kind, by epoch.",
+        )
+        for measure in ("polarity", "attention")
     ]
+
+
+def _products(results: Results) -> list[Figure]:
+    cell = DP_PLANTED.recorded(results).get("planted")
+    if cell is None:
+        return []
+    kinds = ("negative", "positive", "(neutral)")
+    pairs = [(kind, other) for place, kind in enumerate(kinds) for other in kinds[place:]]
+    measures = {f"product[{kind},{other}]": f"{kind} and {other}" for kind, other in pairs}
+    frame = model_curves({"planted": cell}, measures)
+    title = "Dot products of embeddings during training"
+    return [
+        _curves(
+            frame.with_columns(series=pl.col("data"), data=pl.lit("planted")),
+            "mean dot product",
+            list(measures.values()),
+            Heading("products", title, PAPER("supplement, Figures 1, 2 and 6")),
+            "Mean dot product of two different words, by the kinds of the two.",
+        )
+    ]
+
+
+def _alignment(results: Results) -> list[Figure]:
+    planted = DP_PLANTED.recorded(results)
+    cells = {data: planted[data] for data in RATIOS if data in planted}
+    if not cells:
+        return []
+    title = "V.W during training, by the ratio of the classes"
+    return [
+        _curves(
+            model_curves(cells, {"V.W": "planted sets"}),
+            "V.W",
+            list(cells),
+            Heading("alignment", title, PAPER("supplement, Figure 7")),
+            "Mean over seeds; the ratios are positive : negative, and 1 : 1 for planted.",
+        )
+    ]
+
+
+def _curves(frame: pl.DataFrame, axis: str, series: Sequence[str], heading: Heading, caption: str) -> Figure:
+    last = frame.sort("x").group_by("data", "series", maintain_order=True).last()
+    described = "; ".join(f"{data}, {kind}: {y:.2f} after {x} epochs" for data, kind, x, y in last.rows())
+    return study_figure(
+        heading, curves(frame, "epoch", axis, series), caption=caption, alt=f"Curves over epochs. {described}."
+    )

@@ -26,12 +26,12 @@ from heedful.report.drawing import (
     x_axis,
     y_axis,
 )
-from heedful.report.figure import Figure
+from heedful.report.figure import Figure, worded, words_of
 from heedful.report.texts import Texts
 from heedful.schema.rankings import ranking_title, rankings_in
 
-SINGLE, PREFIXES = "erase_one", "erase_until_flip"
-"""The questions that the figures belong to."""
+MORE, LEAD = "erase_one.delta_js_attention", "erase_one.delta_attention_attention"
+"""How much more erasing the top item changes than erasing another, and how much more attention it has."""
 MOST_POINTS = 2000
 RANKINGS = {
     "random": "random order",
@@ -43,65 +43,60 @@ RANKINGS = {
     "minimal": "smallest set",
 }
 """Rankings by the name of their measure, as the reader calls them, in the order of the figures."""
+CELLS = {
+    ("yes", "yes"): "both",
+    ("yes", "no"): "only the top word",
+    ("no", "yes"): "only the other word",
+    ("no", "no"): "neither",
+}
+"""What flips the decision, by whether erasing the top word does, and whether erasing another does."""
 
 
 def erase_one(texts: Texts) -> Figure | None:
     """What erasing the top item changes beyond erasing another, against what attention says of the two."""
-    more, weight = "erase_one.delta_js_attention", "erase_one.delta_attention_attention"
-    if not texts.has(more, weight):
+    if not texts.has(MORE, LEAD):
         return None
-    points = texts.frame.filter(pl.col(more).is_finite() & pl.col(weight).is_finite()).select(
-        "run", pl.col(weight).round_sig_figs(4).alias("x"), pl.col(more).round_sig_figs(4).alias("y")
-    )
-    negative = points.filter(pl.col("y") < 0)
+    points = _top_against_other(texts).with_columns(pl.col("x", "y").round_sig_figs(4))
+    negative, noun = len(points.filter(pl.col("y") < 0)), texts.noun
     # Those below 0 are drawn last, so that no others hide them.
     thin = _thinned(points).sort("y", descending=True, maintain_order=True)
-    noun = texts.noun
-    counted = f" {len(negative):,} of {len(points):,} {noun} lie there." if len(negative) else " No text lies there."
+    counted = f" {negative:,} of {len(points):,} {noun} lie there." if negative else " No text lies there."
     counted += f" Drawn are {len(thin):,} of the {noun}, evenly chosen." if len(thin) < len(points) else ""
-    return Figure(
-        name="erase_one",
-        group=SINGLE,
-        title="The top word against another",
-        caption=(
-            "Each point is a text: to the right the top word has more attention than another word drawn at random, "
-            "upwards erasing it changes the answer more. "
-            "Points below 0 (orange): the word with less attention mattered more." + counted + texts.left_out(more)
-        ),
-        source="Serrano & Smith 2019, Figure 3",
-        alt=f"Scatter plot of {len(thin):,} {noun}; "
-        f"in {len(negative):,} of {len(points):,} the difference in effect is negative.",
-        chart=panels(_scatter(thin), texts, PLOT, 190),
-        columns=2,
+    return worded(
+        "erase_one",
+        panels(_scatter(thin), texts, PLOT, 190),
+        f"Scatter plot of {len(thin):,} {noun}; "
+        f"in {negative:,} of {len(points):,} the difference in effect is negative.",
+        more=counted + texts.left_out(MORE),
     )
 
 
 def erase_one_negative(texts: Texts) -> Figure | None:
     """How far ahead the top item was, in texts where erasing the other one changed the answer more."""
-    more, weight = "erase_one.delta_js_attention", "erase_one.delta_attention_attention"
-    if not texts.has(more, weight):
+    if not texts.has(MORE, LEAD):
         return None
-    known = texts.frame.filter(pl.col(more).is_finite() & pl.col(weight).is_finite())
-    negative = known.filter(pl.col(more) < 0).select("run", pl.col(weight).alias("value"))
+    known = _top_against_other(texts)
+    negative = known.filter(pl.col("y") < 0).rename({"x": "value"})
     if negative.is_empty():
         return None
-    leads = negative["value"].to_list()
+    leads, axis = negative["value"].to_list(), "difference in attention"
     bars = histogram(negative, ["run"], *axis_ends(leads, (0.0, 1.0)), 25)
-    chart = steps(bars, alt.ColorValue(COLORS[1]), "difference in attention")
-    return Figure(
-        name="erase_one_negative",
-        group=SINGLE,
-        title="Where the other word mattered more",
-        caption=(
-            f"The lead of the top word in the {len(negative):,} of {len(known):,} {texts.noun} where erasing the other "
-            "word changed the answer more: near 0 the two were almost tied, far to the right attention misled."
-        ),
-        source="Serrano & Smith 2019, Figure 4",
-        alt=f"Histogram of the difference in attention for {len(negative):,} {texts.noun}; "
+    chart = panels(steps(bars, alt.ColorValue(COLORS[1]), axis), texts, height=160)
+    return worded(
+        "erase_one_negative",
+        drawn_or_said(chart, leads, "Difference in attention", texts.noun),
+        f"Histogram of the {axis} for {len(negative):,} {texts.noun}; "
         f"median {format_number(median(leads))}, largest {format_number(max(leads))}.",
-        chart=drawn_or_said(panels(chart, texts, height=160), leads, "Difference in attention", texts.noun),
-        columns=2,
+        negative=len(negative),
+        known=len(known),
+        noun=texts.noun,
     )
+
+
+def _top_against_other(texts: Texts) -> pl.DataFrame:
+    """run, x (the lead in attention of the top item over another) and y (its lead in effect) of each text."""
+    points = texts.frame.select("run", pl.col(LEAD).alias("x"), pl.col(MORE).alias("y"))
+    return points.filter(pl.col("x").is_finite() & pl.col("y").is_finite())
 
 
 def erase_one_flips(texts: Texts) -> Figure | None:
@@ -112,22 +107,13 @@ def erase_one_flips(texts: Texts) -> Figure | None:
     table = cells.with_columns(pl.format("{} %", pl.col("percent").round(1))).pivot(
         "cell", index=["run", "ranking", "texts"], values="percent"
     )
-    both = cells.filter(pl.col("cell") == "only the top word").select("percent", "ranking", "run").rows()
-    return Figure(
-        name="erase_one_flips",
-        group=SINGLE,
-        title="Which erasures flip the decision",
-        caption=(
-            "Percent of texts in which erasing the top word (rows) and another word (columns; the exact average over "
-            "all others) flips the decision. A good ranking has much in “yes, no” and nothing in “no, yes”."
-        ),
-        source="Serrano & Smith 2019, Table 2 and Figures 9, 12 and 13",
-        alt="Two by two tables. Only the top word flips: "
-        + ", ".join(f"{percent:.1f} % by {ranking} ({run})" for percent, ranking, run in both)
-        + ".",
-        chart=stacked({run: _flip_chart(cells.filter(pl.col("run") == run)) for run in texts.runs}),
+    top = cells.filter(pl.col("cell") == "only the top word").select("percent", "ranking", "run").rows()
+    return worded(
+        "erase_one_flips",
+        stacked({run: _flip_chart(cells.filter(pl.col("run") == run)) for run in texts.runs}),
+        "Two by two tables. Only the top word flips: "
+        f"{', '.join(f'{percent:.1f} % by {ranking} ({run})' for percent, ranking, run in top)}.",
         table=table.rename({"texts": texts.noun}),
-        columns=2,
     )
 
 
@@ -139,55 +125,30 @@ def flip_cells(texts: Texts) -> pl.DataFrame | None:
     """
     parts = []
     for ranking in ("attention", "weight_gradient", "attention_x_gradient"):
-        top, other = f"erase_one.flips_{ranking}", f"erase_one.other_flips_{ranking}"
-        if not texts.has(top, other):
+        flips, others = f"erase_one.flips_{ranking}", f"erase_one.other_flips_{ranking}"
+        if not texts.has(flips, others):
             continue
-        f, e = pl.col(top), pl.col(other)
-        shares = {
-            ("yes", "yes", "both"): f * e,
-            ("yes", "no", "only the top word"): f * (1 - e),
-            ("no", "yes", "only the other word"): (1 - f) * e,
-            ("no", "no", "neither"): (1 - f) * (1 - e),
-        }
-        known = texts.frame.filter(f.is_finite() & e.is_finite())
-        for (is_top, is_other, cell), share in shares.items():
-            parts.append(
-                known.group_by("run", maintain_order=True).agg(
-                    ranking=pl.lit(RANKINGS[ranking]),
-                    top=pl.lit(is_top),
-                    other=pl.lit(is_other),
-                    cell=pl.lit(cell),
-                    percent=100 * share.mean(),
-                    texts=pl.len(),
-                )
-            )
+        f, e = pl.col(flips), pl.col(others)
+        known = texts.frame.filter(f.is_finite() & e.is_finite()).group_by("run", maintain_order=True)
+        for (top, other), cell in CELLS.items():
+            share = (f if top == "yes" else 1 - f) * (e if other == "yes" else 1 - e)
+            named = {"ranking": RANKINGS[ranking], "top": top, "other": other, "cell": cell}
+            literals = [pl.lit(value).alias(name) for name, value in named.items()]
+            parts.append(known.agg(*literals, percent=100 * share.mean(), texts=pl.len()))
     return pl.concat(parts) if parts else None
 
 
 def fraction_erased(texts: Texts) -> Figure | None:
     """The fraction of items that each ranking erases before the decision changes."""
-    return _erased(
-        texts,
-        "fraction",
-        "Fraction of words erased",
-        "Serrano & Smith 2019, Figures 5, 6 and 10; the smallest set is ours",
-        "The share of a text's words that must be erased, in the order of each ranking, before the decision changes: "
-        "further left is better, and nothing can be left of the smallest set.",
-    )
+    return _erased(texts, "fraction")
 
 
 def mass_erased(texts: Texts) -> Figure | None:
     """The attention mass that each ranking erases before the decision changes."""
-    return _erased(
-        texts,
-        "mass",
-        "Attention erased",
-        "Serrano & Smith 2019, Figure 11",
-        "How much of the attention goes with those words. The smallest set has the fewest words, not the least mass.",
-    )
+    return _erased(texts, "mass")
 
 
-def _erased(texts: Texts, measure: str, title: str, source: str, caption: str) -> Figure | None:
+def _erased(texts: Texts, measure: str) -> Figure | None:
     columns = {f"erase_until_flip.{measure}_{name}": ranking for name, ranking in _shown_rankings(texts).items()}
     shown = {column: ranking for column, ranking in columns.items() if texts.has(column)}
     if not shown:
@@ -204,17 +165,16 @@ def _erased(texts: Texts, measure: str, title: str, source: str, caption: str) -
     means = ", ".join(
         f"{mean} by {ranking} ({run})" for run, ranking, mean in table.select("run", "ranking", "mean").rows()
     )
-    chart = boxes(summary, ("ranking", order, ""), ("run", texts.runs), title.lower() + " before the flip", (0.0, 1.0))
+    name = f"{measure}_erased"
+    axis = f"{words_of(name)['title']} before the flip"
+    chart = boxes(summary, ("ranking", order, ""), ("run", texts.runs), axis.lower(), (0.0, 1.0))
     drawn, noun = values["value"].to_list(), "pairs of text and ranking"
-    return Figure(
-        name=f"{measure}_erased",
-        group=PREFIXES,
-        title=title,
-        caption=caption + texts.left_out(next(iter(shown))),
-        source=source,
-        alt=f"Box plots by ranking. Means: {means}.",
-        chart=drawn_or_said(chart, drawn, f"{title} before the flip", noun, whisker_ends(summary)),
+    return worded(
+        name,
+        drawn_or_said(chart, drawn, axis, noun, whisker_ends(summary)),
+        f"Box plots by ranking. Means: {means}.",
         table=table.rename({"texts": texts.noun}),
+        more=texts.left_out(next(iter(shown))),
     )
 
 

@@ -8,10 +8,9 @@ import polars as pl
 from heedful.formatting import format_estimate, format_number
 from heedful.jobs.improving import MethodScores, frontier
 from heedful.report.drawing import INK, PLOT, axis_ends, color_of, x_axis, y_axis
-from heedful.report.figure import Figure
+from heedful.report.figure import Figure, worded
 
 KINDS = ("as it is", "tried", "chosen")
-GROUP = "What does faithful attention cost?"
 
 
 def frontier_figure(
@@ -21,17 +20,10 @@ def frontier_figure(
     ways = (own_way, *others)
     table = pl.DataFrame([_row(way, _kind(way, own_way, chosen)) for way in ways])
     listed = ", ".join(f"{way.name}: {format_number(way.accuracy)} and {format_number(way.points)}" for way in ways)
-    return Figure(
-        name="frontier",
-        group=GROUP,
-        title="Accuracy of every training method, and how often its attention points to the key words",
-        caption=(
-            "Each mark is a training method, on dev texts and over its seeds. The line joins the methods that no other "
-            "one beats in both. Left of the dashed line, the method loses more accuracy than allowed."
-        ),
-        source="Ours",
-        alt=f"Scatter plot of {len(ways)} ways to train; accuracy and share of texts: {listed}.",
-        chart=_chart(ways, own_way, chosen, own_way.accuracy - max_accuracy_drop),
+    return worded(
+        "frontier",
+        _chart(ways, own_way, chosen, own_way.accuracy - max_accuracy_drop),
+        f"Scatter plot of {len(ways)} ways to train; accuracy and share of texts: {listed}.",
         table=table,
     )
 

@@ -6,12 +6,10 @@ import altair as alt
 import polars as pl
 
 from heedful.report.drawing import Ends, axis_ends, color_of, legend_of, side_by_side, stacked, y_axis
-from heedful.report.figure import Figure
-from heedful.report.figures.perturbation_figures import DIVERGENCE, LARGEST, boxes_by_largest, by_largest, medians
+from heedful.report.figure import Figure, worded
+from heedful.report.figures.perturbation_figures import DIVERGENCE, DIVERGENCES, by_largest
 from heedful.report.texts import Texts
 
-STABLE, TOP, CERTIFIED = "stability", "comprehensiveness", "certificate"
-"""What the figures belong to: questions, or groups of figures that have a title of their own."""
 RANKINGS = {"attention": "attention", "random": "random words", "leave_one_out": "leave-one-out"}
 KINDS = {"comprehensiveness": "without them", "sufficiency": "with them alone"}
 NORMS = {"l1": ("l1", 2.0), "l2": ("l2", math.sqrt(2)), "linf": ("l∞", 1.0)}
@@ -24,35 +22,22 @@ POINTS = 60
 
 def seeds_by_largest(texts: Texts) -> Figure | None:
     """The farthest that attention of another seed lies, against the largest attention weight."""
-    return _by_largest(
-        texts,
-        "seeds.max_js",
-        "Other seeds",
-        "How far attention of the same model from another seed lies at most, in texts with a small or large top weight",
-        "Hu et al. 2023, Figure 2; Wiegreffe & Pinter 2019, Figure 3",
-    )
+    return _moved(texts, "seeds.max_js")
 
 
 def noise_by_largest(texts: Texts) -> Figure | None:
     """What noise on one embedding does to attention, against the largest attention weight."""
-    return _by_largest(
-        texts,
-        "embedding_noise.js",
-        "Noise on one word",
-        "How far a little noise on one word's embedding moves attention, in texts with a small or large top weight",
-        "Hu et al. 2023, Table 1, drawn as Figure 2",
-    )
+    return _moved(texts, "embedding_noise.js")
 
 
 def substitution_by_largest(texts: Texts) -> Figure | None:
     """What a similar word does to attention, against the largest attention weight."""
-    return _by_largest(
-        texts,
-        "word_substitution.js",
-        "A similar word",
-        "How far a similar word in the place of another moves attention, in texts with a small or large top weight",
-        "Hu et al. 2023, Table 3, drawn as Figure 2",
-    )
+    return _moved(texts, "word_substitution.js")
+
+
+def _moved(texts: Texts, column: str) -> Figure | None:
+    name, divergence = column.replace(".", "_"), "the divergence of attention"
+    return by_largest(texts, name, column, divergence, DIVERGENCE, DIVERGENCES)
 
 
 def top_word_curves(texts: Texts) -> Figure | None:
@@ -65,21 +50,11 @@ def top_word_curves(texts: Texts) -> Figure | None:
         for run, kind, ranking, size, value, _ in means.filter(pl.col("size") == means["size"][-1]).rows()
     )
     ends = axis_ends(means["value"].to_list())
-    return Figure(
-        name="comprehensiveness_sufficiency",
-        group=TOP,
-        title="The top words gone, and alone",
-        caption=(
-            "How much less sure the model is of its answer (mean over texts) when its top words are gone "
-            "(comprehensiveness, left: high is good) and when only they are left (sufficiency, right: low is good), by "
-            "how many words are taken. Attention should come close to leave-one-out, far from random words. Texts too "
-            "short for a size are left out of it."
-        ),
-        source="Hu et al. 2023, Table 2, after DeYoung et al. 2020",
-        alt=f"Lines by number of top words. At the largest: {listed}.",
-        chart=stacked({run: _curves(means.filter(pl.col("run") == run), ends) for run in texts.runs}),
+    return worded(
+        "comprehensiveness_sufficiency",
+        stacked({run: _curves(means.filter(pl.col("run") == run), ends) for run in texts.runs}),
+        f"Lines by number of top words. At the largest: {listed}.",
         table=means.with_columns(value=pl.format("{}", pl.col("value").round(3))).rename({"texts": texts.noun}),
-        columns=6,
     )
 
 
@@ -110,20 +85,11 @@ def certified_share(texts: Texts) -> Figure | None:
     known = texts.values(CERTIFICATE)
     halves = known.group_by("run", maintain_order=True).agg(pl.col("value").median())
     listed = ", ".join(f"{value:.2f} ({run})" for run, value in halves.rows())
-    return Figure(
-        name="certified_share",
-        group=CERTIFIED,
-        title="Decisions that are certain",
-        caption=(
-            "The share of texts in which no change of the attention weights up to that size, whatever it is, changes "
-            "the decision: exact, nothing was tried out. The size is the sum of all changes (l1), their Euclidean "
-            "length (l2), or the largest (l∞). The farther to the right a curve stays up, the less the decision "
-            "depends on the weights. All that attention can be is a distribution." + texts.left_out(CERTIFICATE)
-        ),
-        source="In none of the papers; the worst case of Hu et al. 2023 turned round",
-        alt=f"Falling curves for three norms. Median radius by the largest single weight, on the simplex: {listed}.",
-        chart=stacked({run: _falling(curves.filter(pl.col("run") == run)) for run in texts.runs}),
-        columns=6,
+    return worded(
+        "certified_share",
+        stacked({run: _falling(curves.filter(pl.col("run") == run)) for run in texts.runs}),
+        f"Falling curves for three norms. Median radius by the largest single weight, on the simplex: {listed}.",
+        more=texts.left_out(CERTIFICATE),
     )
 
 
@@ -147,23 +113,6 @@ def certified_curves(texts: Texts) -> pl.DataFrame:
                     )
                 )
     return pl.concat(parts)
-
-
-def _by_largest(texts: Texts, column: str, title: str, caption: str, source: str) -> Figure | None:
-    if not texts.has(column, LARGEST):
-        return None
-    summary = by_largest(texts, column)
-    return Figure(
-        name=column.replace(".", "_"),
-        group=STABLE,
-        title=title,
-        caption=f"{caption}: boxes at 0 mean that it stays; ln 2 = {math.log(2):.3f} is all weight on other words."
-        + texts.left_out(column),
-        source=source,
-        alt=f"Box plots of the divergence of attention, by largest attention weight. {medians(summary)}",
-        chart=boxes_by_largest(summary, texts, column, ("Jensen-Shannon divergence", DIVERGENCE)),
-        columns=2,
-    )
 
 
 def _curves(means: pl.DataFrame, ends: Ends) -> alt.FacetChart:

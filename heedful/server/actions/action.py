@@ -10,7 +10,6 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heedful.errors import DataError
-from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.server.contract import Action as Name
 from heedful.server.contract import ActionInfo, ActionResult, ActOptions, Solver
 from heedful.server.reading import Reader, ReadText
@@ -107,4 +106,4 @@ def kept_attention(read: ReadText, keep: Bool[Tensor, "1 item"]) -> Float[Tensor
 
 def is_of_one_head(read: ReadText) -> bool:
     """Whether there is a single attention, so that what imposes it elsewhere and the sliders agree."""
-    return not isinstance(read.evidence.model, TransformerModel)
+    return read.evidence.heads is None

@@ -19,7 +19,6 @@ from heedful.server.actions.action import (
 )
 from heedful.server.contract import ActionResult, ActOptions
 from heedful.server.reading import Reader, ReadText
-from heedful.types import MultiHeadModel
 
 # The most different attention with the same answer.
 
@@ -69,7 +68,7 @@ def shuffle(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult
         SHUFFLE,
         read,
         read.evidence.attention.gather(1, permutation[:, 0]),
-        _permuted(read, permutation)[:, 0],
+        read.evidence.decode_permuted(permutation)[:, 0],
         before="With the same weights on other items:",
         is_settable=is_of_one_head(read),
     )
@@ -85,7 +84,7 @@ def worst_permutation(read: ReadText, options: ActOptions, reader: Reader) -> Ac
         solver, attention, logits = worst.solver, worst.attention, evidence.decode(worst.attention)
     else:
         orders = draw_permutations(evidence.items, torch.Generator().manual_seed(0), affordable(evidence, TRIED))
-        tried = _permuted(read, orders)
+        tried = read.evidence.decode_permuted(orders)
         predictions = tried.softmax(-1)
         moved = total_variation_distance(predictions, evidence.probabilities[:, None].expand_as(predictions))
         place = int(moved[0].argmax())
@@ -108,15 +107,6 @@ def uniform(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult
     evidence = read.evidence
     weights = (evidence.items / evidence.count[:, None]).to(evidence.attention)
     return answer_with(UNIFORM, read, weights, evidence.decode(weights), before="With the same weight on every item:")
-
-
-def _permuted(read: ReadText, orders: torch.Tensor) -> torch.Tensor:
-    """The logits under each permutation of the weights, in every head where there are several."""
-    evidence = read.evidence
-    if isinstance(evidence.model, MultiHeadModel):
-        own = orders.to(evidence.trace.attention.device)
-        return evidence.model.permute_each(evidence.trace.encoded, own).cpu()
-    return evidence.decode_each(evidence.attention[:, None].expand_as(orders).gather(2, orders))
 
 
 SHUFFLE = Action(

@@ -11,7 +11,7 @@ from heedful.data.synonyms import Kind, find_synonyms, missing_sources
 from heedful.data.tokenizer import SPECIAL, WordTokenizer
 from heedful.data.word_vectors import nearest_rows, usual_vectors
 from heedful.errors import DataError
-from heedful.models.hugging_face.attention_view import TransformerModel
+from heedful.models.abilities import several_heads
 from heedful.models.hugging_face.subwords import whole_words
 from heedful.server.actions.action import SEAT, Action, predicted
 from heedful.server.contract import ActionResult, ActOptions
@@ -96,9 +96,9 @@ def _synonym(read: ReadText, place: int) -> Similar | None:
 def _synonyms(context: Context, model: Model) -> tuple[dict[str, str], str]:
     """The synonym of each word of the model's vocabulary that has one, and where they come from."""
     vocabulary, vectors = context.vocabulary, context.vectors or usual_vectors()
-    if isinstance(model, TransformerModel):
+    if (heads := several_heads(model)) is not None:
         words = WordTokenizer.from_settings(TextSettings())
-        vocabulary = whole_words(model.classifier.reader.tokenizer, words)
+        vocabulary = whole_words(heads.classifier.reader.tokenizer, words)
     kind: Kind = "both" if vectors else "wordnet"
     if not vocabulary or missing_sources(kind, vectors):
         return {}, ""

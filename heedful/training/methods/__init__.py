@@ -4,8 +4,6 @@ from heedful.training.methods import (
     adversarial_model,
     alignment,
     attention_at,
-    attention_iat,
-    attention_rp,
     consistency,
     deceptive,
     diversity,
@@ -14,10 +12,8 @@ from heedful.training.methods import (
     guided_by_evidence,
     guided_by_rationales,
     seat,
-    seat_code,
     vanilla,
     word_at,
-    word_iat,
 )
 from heedful.training.methods.method import Method, Teachers, bind_logs, bind_loss, bind_teachers, stopping
 
@@ -29,11 +25,11 @@ METHODS: dict[str, Method] = {
     "adversary_kl": adversarial_model.METHOD_KL,
     "alignment": alignment.METHOD,
     "word_at": word_at.METHOD,
-    "word_iat": word_iat.METHOD,
-    "attention_rp": attention_rp.METHOD,
+    "word_iat": word_at.METHOD_IAT,
+    "attention_rp": attention_at.METHOD_RP,
     "attention_at": attention_at.METHOD,
     "attention_at_weights": attention_at.METHOD_WEIGHTS,
-    "attention_iat": attention_iat.METHOD,
+    "attention_iat": attention_at.METHOD_IAT,
     "diversity": diversity.METHOD,
     "guided_by_evidence": guided_by_evidence.METHOD,
     "consistency": consistency.METHOD,
@@ -43,5 +39,5 @@ METHODS: dict[str, Method] = {
     "guided_by_rationales": guided_by_rationales.METHOD,
     "seat": seat.METHOD,
     "seat_all": seat.METHOD_ALL,
-    "seat_code": seat_code.METHOD,
+    "seat_code": seat.METHOD_CODE,
 }

@@ -1,16 +1,15 @@
-"""Adversarial training for attention: also predict the label under adversarial attention scores, or weights."""
+"""Adversarial training for attention: also predict the label under adversarial, or random, scores or weights."""
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
-from torch.nn.functional import cross_entropy
 
 from heedful.attacks import ascend, ball_of, draw, slope, tilt
 from heedful.exact.ball import steepest_free
 from heedful.models.trace import detached
 from heedful.settings import Count, NonNegative
 from heedful.training.methods.method import Method
-from heedful.training.methods.vanilla import vanilla
+from heedful.training.methods.vanilla import label_loss
 from heedful.types import Model, Reference, Trace
 
 
@@ -31,8 +30,7 @@ def attention_at(
     """
     change = steepest_free(score_slope(model, trace), trace.encoded.items, size, "l2")
     logits = model.decode(trace.encoded, tilt(trace.attention, change))
-    at_worst = cross_entropy(logits, trace.batch.labels, reduction="none")
-    return vanilla(model, trace, reference, generator) + weight * at_worst
+    return label_loss(trace.logits, trace) + weight * label_loss(logits, trace)
 
 
 def attention_at_weights(
@@ -51,15 +49,15 @@ def attention_at_weights(
     Attention-AT of Hu et al. (2023), as in their code but without its clamp to [0, 1]: the perturbed weights are not
     renormalised to sum to 1.
     """
-    ball, items, labels = ball_of(radius, norm), trace.encoded.items, trace.batch.labels
+    ball, items = ball_of(radius, norm), trace.encoded.items
     encoded, attention = detached(trace.encoded), trace.attention.detach()
 
     def loss(change: Float[Tensor, "batch item"]) -> Float[Tensor, " batch"]:
-        return cross_entropy(model.decode(encoded, attention + change), labels, reduction="none")
+        return label_loss(model.decode(encoded, attention + change), trace)
 
     change = ascend(loss, draw(items, ball, generator, attention.dtype), items, ball, steps=steps)
     logits = model.decode(trace.encoded, trace.attention + change)
-    return vanilla(model, trace, reference, generator) + weight * cross_entropy(logits, labels, reduction="none")
+    return label_loss(trace.logits, trace) + weight * label_loss(logits, trace)
 
 
 def score_slope(model: Model, trace: Trace) -> Float[Tensor, "batch item"]:
@@ -67,11 +65,73 @@ def score_slope(model: Model, trace: Trace) -> Float[Tensor, "batch item"]:
     encoded, attention = detached(trace.encoded), trace.attention.detach()
 
     def loss(change: Float[Tensor, "batch item"]) -> Float[Tensor, " batch"]:
-        logits = model.decode(encoded, tilt(attention, change))
-        return cross_entropy(logits, trace.batch.labels, reduction="none")
+        return label_loss(model.decode(encoded, tilt(attention, change)), trace)
 
     return slope(loss, torch.zeros_like(attention))
 
 
+def attention_iat(
+    model: Model,
+    trace: Trace,
+    reference: Reference | None,
+    generator: torch.Generator,
+    *,
+    size: NonNegative = 1.0,
+    weight: NonNegative = 1.0,
+) -> Float[Tensor, " batch"]:
+    """-ln p(label), plus weight x the same with scores moved along their differences to the text's other scores.
+
+    Item i's score moves by the sum over items k of c_ik (score_i - score_k); the coefficients of a text are one step
+    up the gradient of its loss, c = size x gradient / |gradient|. So scores that stand out move the most. (If each
+    item's differences were scaled to length 1, this would be exactly `attention_at`.)
+
+    After Kitada and Iyatomi (2021, arXiv:2009.12064). In their code the differences are between texts of a batch and
+    have no effect, being multiplied by coefficients of 0: what is left is `attention_at` with the step reversed.
+    """
+    change = along_differences(trace.scores.detach(), score_slope(model, trace), trace.encoded.items, size)
+    logits = model.decode(trace.encoded, tilt(trace.attention, change))
+    return label_loss(trace.logits, trace) + weight * label_loss(logits, trace)
+
+
+def along_differences(
+    scores: Float[Tensor, "batch item"],
+    gradient: Float[Tensor, "batch item"],
+    items: Bool[Tensor, "batch item"],
+    size: float,
+) -> Float[Tensor, "batch item"]:
+    """The change of the scores whose coefficients, of l2 norm `size` per text, raise the loss the most.
+
+    >>> three = torch.tensor([[True, True, True]])
+    >>> along_differences(torch.tensor([[2.0, 0.0, 0.0]]), torch.tensor([[3.0, 0.0, 0.0]]), three, 1.0)  # sqrt(8)
+    tensor([[2.8284, 0.0000, 0.0000]])
+    """
+    pairs = items.unsqueeze(2) & items.unsqueeze(1)
+    difference = (scores.unsqueeze(2) - scores.unsqueeze(1)).where(pairs, 0.0)
+    along = gradient.unsqueeze(2) * difference
+    step = steepest_free(along.flatten(1), pairs.flatten(1), size, "l2").reshape(along.shape)
+    return (step * difference).sum(-1)
+
+
+def attention_rp(
+    model: Model,
+    trace: Trace,
+    reference: Reference | None,
+    generator: torch.Generator,
+    *,
+    radius: NonNegative = 0.001,
+    norm: str = "linf",
+    weight: NonNegative = 1.0,
+) -> Float[Tensor, " batch"]:
+    """-ln p(label), plus weight x the same with uniform noise from a ball added to the attention weights.
+
+    Attention-RP of Hu et al. (2023), as in their code: the noisy weights are not renormalised to sum to 1.
+    """
+    noise = draw(trace.encoded.items, ball_of(radius, norm), generator, trace.attention.dtype)
+    logits = model.decode(trace.encoded, trace.attention + noise)
+    return label_loss(trace.logits, trace) + weight * label_loss(logits, trace)
+
+
 METHOD = Method(attention_at)
 METHOD_WEIGHTS = Method(attention_at_weights)
+METHOD_IAT = Method(attention_iat)
+METHOD_RP = Method(attention_rp)

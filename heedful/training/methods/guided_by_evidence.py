@@ -8,6 +8,7 @@ from torch import Tensor
 
 from heedful.errors import SettingError
 from heedful.measures import js_divergence, kl_divergence
+from heedful.models.abilities import linear
 from heedful.settings import NonNegative, Seed
 from heedful.training.methods.method import Method, TeacherCount, Teachers, require_reference
 from heedful.training.methods.vanilla import vanilla
@@ -81,12 +82,12 @@ def evidence_of(model: Model, trace: Trace, reference: Reference | None, target:
                 "commands, which compute it."
             )
         return sizes.to(trace.attention)
-    if not isinstance(model, LinearModel):
+    if (head := linear(model)) is None:
         raise SettingError(
             f"target '{target}' needs a model that is linear after attention; this {type(model).__name__} is not. "
             "Choose `network.head` 'linear', or target 'leave_one_out'."
         )
-    margin = item_margins(model, trace)
+    margin = item_margins(head, trace)
     return margin.square() if target == "squared_item_logit" else margin.abs()
 
 

@@ -20,9 +20,12 @@ from heedful.exact import (
 )
 from heedful.exact.ball import steepest_free, steepest_in_box, steepest_on_simplex, steepest_zero_sum
 from heedful.measures import rank_descending, top_k_overlap
-from heedful.models.trace import detached
+from heedful.models.abilities import linear
+from heedful.models.trace import detached, rerun
 from heedful.settings import Count, NonNegative
 from heedful.training.methods.method import Method, require_reference
+from heedful.training.methods.vanilla import label_loss
+from heedful.training.methods.word_at import worst_change
 from heedful.types import LinearModel, Model, Reference, Trace
 
 WORST_CASES: dict[str, Callable[..., WorstCase]] = {
@@ -74,8 +77,8 @@ def seat(
     base = require_reference(reference)
     lookup("weights", weights, WORST_CASES)
     checked_norm = ball_of(radius, norm).norm
-    if isinstance(model, LinearModel) and trace.logits.shape[-1] == 2:
-        moved = worst_move(model, trace, radius, checked_norm, weights)
+    if (head := linear(model)) is not None and trace.logits.shape[-1] == 2:
+        moved = worst_move(head, trace, radius, checked_norm, weights)
     else:
         moved = searched_move(model, trace, radius, checked_norm, weights, steps)
     gap = top_k_gap(trace.attention, base.attention, trace.encoded.items, k)
@@ -153,5 +156,44 @@ def _divergence(
     return kl_div(others.log_softmax(-1), logits.log_softmax(-1), reduction="none", log_target=True).sum(-1)
 
 
+# The published code of SEAT: adversarial training on words that keeps attention on its top words.
+
+
+def seat_code(
+    model: Model,
+    trace: Trace,
+    reference: Reference | None,
+    generator: torch.Generator,
+    *,
+    lambda1: NonNegative = 1.0,
+    lambda2: NonNegative = 1000.0,
+    k: Count = 7,
+    radius: NonNegative = 0.01,
+    steps: Count = 10,
+    clamp: bool = False,
+) -> Float[Tensor, " batch"]:
+    """-ln p(label) + lambda1 x the same on perturbed embeddings + lambda2 x top-k gap of perturbed and own attention.
+
+    The loss in the repository of Hu et al. (2023), which is not that of their paper (`seat`): labels take the place of
+    the reference run, embeddings are perturbed instead of weights, and the model is fresh, trained as a whole and
+    compared with itself. Its attack is that of `word_at`, in an linf ball.
+
+    Args:
+        clamp: also clamp every coordinate of the perturbed embeddings to [0, 1] after each step, as their code does:
+            negative coordinates become 0, however small the radius.
+    """
+    embedded = trace.embedded.detach()
+    real = trace.batch.mask.unsqueeze(-1)
+
+    def keep(change: Tensor) -> Tensor:
+        return ((embedded + change).clamp(0, 1) - embedded).where(real, 0.0) if clamp else change
+
+    change = worst_change(model, trace, ball_of(radius, "linf"), generator, steps, keep)
+    worst = rerun(model, trace, change)
+    gap = top_k_gap(worst.attention, trace.attention, trace.encoded.items, k)
+    return label_loss(trace.logits, trace) + lambda1 * label_loss(worst.logits, trace) + lambda2 * gap
+
+
 METHOD_ALL = Method(seat, start="reference", needs_reference=True, stops_early=False, weighs="nothing", logs=top_k_logs)
 METHOD = replace(METHOD_ALL, trains="attention")
+METHOD_CODE = Method(seat_code, stops_early=False)

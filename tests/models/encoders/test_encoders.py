@@ -30,36 +30,31 @@ def read_to(length):
     return (torch.arange(TIME) < length).expand(BATCH, TIME)
 
 
-@pytest.mark.parametrize("name", FLAT)
-def test_states_have_the_promised_width(name, embedded):
-    encoder = make(name)
-    hidden = encoder(embedded, read_to(TIME))
-    assert hidden.shape == (BATCH, TIME, encoder.output_size)
-    assert encoder.summary(hidden, read_to(TIME)).shape == (BATCH, encoder.output_size)
+def test_states_have_the_promised_width(embedded):
+    for name in FLAT:
+        encoder = make(name)
+        hidden = encoder(embedded, read_to(TIME))
+        assert hidden.shape == (BATCH, TIME, encoder.output_size)
+        assert encoder.summary(hidden, read_to(TIME)).shape == (BATCH, encoder.output_size)
 
 
-@pytest.mark.parametrize("name", FLAT)
-def test_padding_changes_nothing(name, embedded):
-    encoder = make(name)
-    short = encoder(embedded[:, :4], read_to(TIME)[:, :4])
-    padded = encoder(embedded, read_to(4))
-    torch.testing.assert_close(padded[:, :4], short, atol=1e-12, rtol=0)
-    summaries = encoder.summary(padded, read_to(4)), encoder.summary(short, read_to(TIME)[:, :4])
-    torch.testing.assert_close(*summaries, atol=1e-12, rtol=0)
+def test_padding_changes_nothing(embedded):
+    for name in FLAT:
+        encoder = make(name)
+        short = encoder(embedded[:, :4], read_to(TIME)[:, :4])
+        padded = encoder(embedded, read_to(4))
+        torch.testing.assert_close(padded[:, :4], short, atol=1e-12, rtol=0)
+        summaries = encoder.summary(padded, read_to(4)), encoder.summary(short, read_to(TIME)[:, :4])
+        torch.testing.assert_close(*summaries, atol=1e-12, rtol=0)
 
 
-@pytest.mark.parametrize("name", FLAT)
-def test_one_token_is_enough(name, embedded):
-    assert make(name)(embedded[:, :1], read_to(TIME)[:, :1]).isfinite().all()
-
-
-@pytest.mark.parametrize("name", FLAT)
-def test_token_wise_encoders_are_those_that_ignore_neighbours(name, embedded):
-    encoder, other = make(name), embedded.clone()
-    other[:, 3] += 1
-    changed = (encoder(embedded, read_to(TIME)) != encoder(other, read_to(TIME))).any(-1)
-    assert changed[:, 3].all()
-    assert encoder.token_wise == (not changed[:, [0, 1, 2, 4, 5, 6]].any())
+def test_token_wise_encoders_are_those_that_ignore_neighbours(embedded):
+    for name in FLAT:
+        encoder, other = make(name), embedded.clone()
+        other[:, 3] += 1
+        changed = (encoder(embedded, read_to(TIME)) != encoder(other, read_to(TIME))).any(-1)
+        assert changed[:, 3].all()
+        assert encoder.token_wise == (not changed[:, [0, 1, 2, 4, 5, 6]].any())
 
 
 def test_the_backward_direction_reads_from_the_last_real_token(embedded):
@@ -74,25 +69,25 @@ def test_the_backward_direction_reads_from_the_last_real_token(embedded):
     torch.testing.assert_close(encoder(embedded, mask)[mask], wanted[mask], atol=1e-12, rtol=0)
 
 
-@pytest.mark.parametrize("words", FLAT)
-@pytest.mark.parametrize("sentences", ["identity", "bigru", "cnn"])
-def test_a_hierarchical_encoder_reads_each_sentence_alone(words, sentences, embedded):
+def test_a_hierarchical_encoder_reads_each_sentence_alone(embedded):
     """Against a plain loop over sentences."""
-    settings = update_settings(NETWORK, {"encoder": "hierarchical", "words": words, "sentences": sentences})
-    torch.manual_seed(0)
-    encoder = build_encoder(EMBED, settings).double().eval()
-    mask = torch.arange(TIME) < torch.tensor([7, 4])[:, None]
-    sentence = torch.tensor([[0, 0, 0, 1, 2, 2, 2], [0, 1, 1, 1, 0, 0, 0]])
-    hidden, items = encoder(embedded, mask, mask, sentence)
-    assert items.tolist() == [[True, True, True], [True, True, False]]
-    for row, count in enumerate([3, 2]):
-        vectors = []
-        for number in range(count):
-            own = embedded[row][mask[row] & (sentence[row] == number)][None]
-            states = encoder.words(own, torch.ones(own.shape[:2], dtype=torch.bool))
-            vectors.append((encoder.word_attention.of(states).softmax(-1)[..., None] * states).sum(1))
-        wanted = encoder.sentences(torch.stack(vectors, 1), torch.ones(1, count, dtype=torch.bool))[0]
-        torch.testing.assert_close(hidden[row, :count], wanted, atol=1e-12, rtol=0)
+    for words in FLAT:
+        for sentences in ["identity", "bigru", "cnn"]:
+            settings = update_settings(NETWORK, {"encoder": "hierarchical", "words": words, "sentences": sentences})
+            torch.manual_seed(0)
+            encoder = build_encoder(EMBED, settings).double().eval()
+            mask = torch.arange(TIME) < torch.tensor([7, 4])[:, None]
+            sentence = torch.tensor([[0, 0, 0, 1, 2, 2, 2], [0, 1, 1, 1, 0, 0, 0]])
+            hidden, items = encoder(embedded, mask, mask, sentence)
+            assert items.tolist() == [[True, True, True], [True, True, False]]
+            for row, count in enumerate([3, 2]):
+                vectors = []
+                for number in range(count):
+                    own = embedded[row][mask[row] & (sentence[row] == number)][None]
+                    states = encoder.words(own, torch.ones(own.shape[:2], dtype=torch.bool))
+                    vectors.append((encoder.word_attention.of(states).softmax(-1)[..., None] * states).sum(1))
+                wanted = encoder.sentences(torch.stack(vectors, 1), torch.ones(1, count, dtype=torch.bool))[0]
+                torch.testing.assert_close(hidden[row, :count], wanted, atol=1e-12, rtol=0)
 
 
 @pytest.mark.parametrize("kernels", [(2,), (3, 4), ()])
@@ -104,11 +99,6 @@ def test_even_kernels_are_refused(kernels):
 def test_a_hierarchical_encoder_does_not_nest():
     with pytest.raises(SettingError, match="must be flat"):
         build_encoder(EMBED, update_settings(NETWORK, {"encoder": "hierarchical", "words": "hierarchical"}))
-
-
-def test_unknown_encoders_are_answered_with_the_nearest():
-    with pytest.raises(SettingError, match="unknown encoder 'bilsmt'. Did you mean 'bilstm'?"):
-        build_encoder(EMBED, update_settings(NETWORK, {"encoder": "bilsmt"}))
 
 
 def test_every_file_is_listed():

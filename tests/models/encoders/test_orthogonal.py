@@ -4,8 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from heedful.models.encoders.orthogonal import OrthogonalLayer, orthogonal_bilstm, orthogonal_lstm
-from heedful.settings import NetworkSettings
+from heedful.models.encoders.orthogonal import OrthogonalLayer
 
 BATCH, TIME, EMBED, UNITS = 3, 7, 5, 4
 
@@ -62,17 +61,6 @@ def test_every_state_is_orthogonal_to_the_mean_of_those_before_and_the_first_is_
         torch.testing.assert_close(products, torch.zeros(BATCH).double(), atol=1e-12, rtol=0)
     torch.testing.assert_close(states[:, 0], cell_of(network)(inputs[:, 0])[0], atol=1e-12, rtol=0)
     assert (states[:, -1].norm(dim=-1) > 1e-3).all()
-
-
-def test_both_directions_are_orthogonal_each_by_itself():
-    settings = NetworkSettings(hidden_size=UNITS)
-    torch.manual_seed(0)
-    encoder, inputs = orthogonal_bilstm(EMBED, settings).double(), texts()
-    states = encoder(inputs, torch.ones(BATCH, TIME, dtype=torch.bool))
-    torch.testing.assert_close(states[..., :UNITS], step_by_step(encoder.ahead, inputs), atol=1e-12, rtol=0)
-    back = step_by_step(encoder.back, inputs.flip(1)).flip(1)
-    torch.testing.assert_close(states[..., UNITS:], back, atol=1e-12, rtol=0)
-    assert orthogonal_lstm(EMBED, settings).back is None
 
 
 @pytest.mark.parametrize("scale", [0.0, 1e-30, 50.0])

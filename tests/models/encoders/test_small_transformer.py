@@ -50,24 +50,6 @@ def test_there_are_as_many_layers_as_asked_for_and_at_most_four():
         update_settings(NETWORK, {"layers": 5})
 
 
-def test_any_number_of_heads_will_do():
-    encoder = build_encoder(WIDTH, update_settings(NETWORK, {"heads": 4})).double()
-    assert encoder(states(5), torch.ones(2, 5, dtype=torch.bool)).shape == (2, 5, WIDTH)
-
-
-def test_the_order_of_words_matters():
-    encoder = build_encoder(WIDTH, NETWORK).double().eval()
-    read, mask = states(5), torch.ones(2, 5, dtype=torch.bool)
-    assert not torch.allclose(encoder(read.flip(1), mask).flip(1), encoder(read, mask), atol=1e-3)
-
-
-def test_dropout_is_active_in_training_alone():
-    encoder, mask = build_encoder(WIDTH, NETWORK).double(), torch.ones(2, 5, dtype=torch.bool)
-    assert not torch.equal(encoder(states(5), mask), encoder(states(5), mask))
-    encoder.eval()
-    assert torch.equal(encoder(states(5), mask), encoder(states(5), mask))
-
-
 def test_leaving_a_word_out_moves_the_later_ones_up():
     """Against texts that were written without that word in the first place."""
     model, batch = make("transformer"), make_batch()

@@ -3,7 +3,6 @@ import torch
 
 from heedful.errors import HeedfulError
 from heedful.models.hugging_face import TransformerModel, load_inspected, read_texts
-from heedful.models.hugging_face.classifier import groups
 from support.tiny_transformers import TEXTS, tiny_batch, tiny_module, tiny_tokenizer, tokenizer_of
 
 
@@ -17,16 +16,6 @@ def test_the_first_batch_must_be_answered_as_by_the_untouched_model():
     with pytest.raises(HeedfulError, match="its logits differ by 1 from those of the untouched model"):
         model.encode(model.embed(batch), batch)
     assert not classifier.is_checked
-
-
-def test_only_the_first_batch_is_compared():
-    classifier = load_inspected("tiny", tiny_module("bert"), tiny_tokenizer())
-    model = TransformerModel(classifier)
-    batch = tiny_batch(model)
-    model.encode(model.embed(batch), batch)
-    assert classifier.is_checked
-    classifier.untouched = None
-    model.encode(model.embed(batch), batch)
 
 
 def test_a_model_without_a_padding_token_reads_texts_of_one_length_together():
@@ -58,10 +47,3 @@ def test_the_softmax_can_be_listened_to_in_any_model():
         answers = [view.decode(part, other) for view, part in zip(views, encoded, strict=True)]
     torch.testing.assert_close(*answers)
     assert all(view.one_row is not None for view in views)
-
-
-def test_groups():
-    mask = torch.tensor([[1, 1, 0], [1, 1, 1], [1, 1, 0]]).bool()
-    assert [part.tolist() for part in groups(mask, padding_is_ignored=True)] == [[0, 1, 2]]
-    assert [part.tolist() for part in groups(mask, padding_is_ignored=False)] == [[0, 2], [1]]
-    assert [part.tolist() for part in groups(mask[[0, 2]], padding_is_ignored=False)] == [[0, 1]]

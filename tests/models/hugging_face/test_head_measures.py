@@ -7,7 +7,6 @@ from heedful.models.hugging_face.head_measures import (
     DESCRIPTIONS,
     HeadMeasures,
     best_head,
-    head_agreement,
     head_measures,
 )
 from support.tiny_transformers import TEXTS, tiny_model, tiny_trace
@@ -46,13 +45,6 @@ def test_each_head_is_what_its_own_site_says(name):
                 torch.testing.assert_close(getattr(of_heads, f"{kind}_flips")[layer, head], flips)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_agreement_can_be_had_without_the_rest(name):
-    model, seen = tiny_model(name), tiny_trace(name)
-    agreement = head_agreement(model, seen, leave_one_out(model, seen))
-    torch.testing.assert_close(agreement, measures(name).agreement, rtol=0, atol=0, equal_nan=True)
-
-
 def test_the_mean_over_heads_is_beside_them():
     seen, model = tiny_trace("bert"), tiny_model("bert")
     deleted = leave_one_out(model, seen)
@@ -74,13 +66,6 @@ def test_the_best_head_is_chosen_on_some_texts_and_reported_on_others():
     test = made([[[0.9] * 4, [0.2, 0.4, 0.6, nan]], [[0.9] * 4, [0.9] * 4]], [0.1, 0.1, 0.3, 0.2])
     best = best_head(dev, test)
     assert (best.layer, best.head, best.site) == (0, 1, "head:0.1")
-    assert best.chosen_by == pytest.approx(0.7) and best.agreement.value == pytest.approx(0.4)
+    assert best.agreement.value == pytest.approx(0.4)
     assert best.mean_agreement.value == pytest.approx(0.175)
     assert best.gain.value == pytest.approx(0.7 / 3) and best.gain.n == 3
-
-
-def test_parts_are_joined_text_by_text():
-    first, second = made([[[0.1, 0.2]]], [0.5, 0.6]), made([[[0.3]]], [0.7])
-    joined = HeadMeasures.joined([first, second])
-    assert joined.agreement.tolist() == [[[0.1, 0.2, 0.3]]] and joined.mean_agreement.tolist() == [0.5, 0.6, 0.7]
-    assert joined.means("agreement").item() == pytest.approx(0.2)

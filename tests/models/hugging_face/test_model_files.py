@@ -7,34 +7,14 @@ import pytest
 from heedful.errors import StoreError
 from heedful.models.hugging_face import model_files
 from heedful.models.hugging_face.model_files import (
-    check_files,
     files_fingerprint,
-    first_line,
     has_minilm,
-    longest_text,
     minilm_folder,
     model_folder,
     verify_fingerprint,
 )
-from support.tiny_transformers import tiny_module, tiny_tokenizer
 
 # What is refused of a model's folder is tested with classifiers, in tests/models/transformers/test_loading.py.
-
-
-def test_a_name_on_the_hub_is_no_folder():
-    check_files("bert-base-uncased")
-    check_files("someone/some-model")
-
-
-@pytest.mark.parametrize("path", ["./none", "/none", "~/none", "a/b/c"])
-def test_a_path_is_no_name_on_the_hub(path):
-    with pytest.raises(StoreError, match="there is no folder"):
-        check_files(path)
-
-
-def test_an_error_of_another_library_is_one_line():
-    assert first_line(OSError("first\nsecond")) == "first"
-    assert first_line(OSError()) == "OSError"
 
 
 def test_the_fingerprint_is_of_the_content_and_not_of_the_place(encoder, tmp_path):
@@ -109,10 +89,3 @@ def test_a_folder_that_is_not_there_is_named(monkeypatch, tmp_path):
     assert not has_minilm()
     with pytest.raises(StoreError, match="there is no folder"):
         model_folder("minilm")
-
-
-def test_limits_are_those_of_tokenizer_and_model():
-    assert longest_text(tiny_tokenizer(), tiny_module("bert", max_position_embeddings=40)) == 40
-    # RoBERTa counts positions from after that of padding, 0 here.
-    assert longest_text(tiny_tokenizer(), tiny_module("roberta", max_position_embeddings=40)) == 39
-    assert longest_text(tiny_tokenizer(), tiny_module("t5")) is None

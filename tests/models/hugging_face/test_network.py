@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from heedful.errors import SettingError
-from heedful.models.hugging_face.network import NO_PADDING, Inputs, Network, input_embedding, shared_copy
+from heedful.models.hugging_face.network import NO_PADDING, Inputs, Network, input_embedding
 from support.tiny_transformers import tiny_model, tiny_module
 
 TOKENS = torch.tensor([[2, 5, 6, 7, 3], [2, 8, 3, 0, 0]])
@@ -20,14 +20,6 @@ def test_the_given_module_is_left_as_it_is_and_its_weights_are_shared():
     assert own == {parameter.data_ptr() for parameter in network.module.parameters()}
 
 
-def test_a_shared_copy_has_its_own_settings():
-    module = tiny_module("bert")
-    copy = shared_copy(module)
-    copy.config.num_hidden_layers = 7
-    assert module.config.num_hidden_layers == 2
-    assert copy.classifier.weight.data_ptr() == module.classifier.weight.data_ptr()
-
-
 def test_segments_are_part_of_the_tokens_number():
     network = Network(tiny_module("bert"), reads_segments=True)
     tokens = TOKENS + network.vocabulary * (torch.arange(5) > 2)
@@ -36,13 +28,6 @@ def test_segments_are_part_of_the_tokens_number():
     assert arguments["token_type_ids"].tolist() == [[0, 0, 0, 1, 1], [0, 0, 0, 0, 0]]
     assert not torch.equal(network.logits(Inputs(tokens, MASK)), network.logits(Inputs(TOKENS, MASK)))
     torch.testing.assert_close(network.embed(tokens), network.embed(TOKENS))
-
-
-def test_segments_are_not_passed_to_models_trained_without():
-    assert "token_type_ids" not in Network(tiny_module("gpt2"), reads_segments=False).arguments(Inputs(TOKENS, MASK))
-    assert "token_type_ids" not in Network(tiny_module("distilbert"), reads_segments=True).arguments(
-        Inputs(TOKENS, MASK)
-    )
 
 
 def test_what_stands_in_the_place_of_padding_is_not_read():
@@ -61,11 +46,6 @@ def test_given_vectors_take_the_place_of_the_models_own(name):
     swapped = network.logits(Inputs(tokens, mask, network.embed(other)))
     torch.testing.assert_close(swapped, network.logits(Inputs(other, mask)))
     assert (swapped - own).abs().max() > 1e-3
-
-
-def test_selected_rows_lose_the_padding_of_others():
-    part = Inputs(TOKENS, MASK, torch.zeros(2, 5, 4)).select(torch.tensor([1]))
-    assert part.tokens.tolist() == [[2, 8, 3]] and part.mask.all() and part.embedded.shape == (1, 3, 4)
 
 
 def test_a_model_without_token_embeddings_is_refused():

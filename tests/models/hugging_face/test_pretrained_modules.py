@@ -54,19 +54,6 @@ def test_a_missing_pooler_is_none(encoder):
     assert not [name for name, _ in pretrained_module(encoder).named_parameters() if "pooler" in name]
 
 
-def test_broken_weights_are_named(encoder):
-    (Path(encoder.removeprefix("hf:")) / "model.safetensors").write_bytes(b"no tensors")
-    with pytest.raises(StoreError, match="cannot be loaded"):
-        pretrained_module(encoder)
-
-
-def test_code_of_the_model_s_own_is_never_run(encoder):
-    path = Path(encoder.removeprefix("hf:")) / "config.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "auto_map": {"AutoModel": "evil.Model"}}))
-    with pytest.raises(SettingError, match="brings code of its own"):
-        untrained_module(encoder)
-
-
 def save(folder, name="bert", tokenizer=True, **changes):
     names = {"id2label": {0: "bad", 1: "so-so", 2: "good"}, "label2id": {"bad": 0, "so-so": 1, "good": 2}}
     module = tiny_module(name, torch.float32, **(names if "num_labels" not in changes else {}), **changes)
@@ -93,10 +80,6 @@ def test_a_folder_is_loaded_and_answers_as_it_did(folder):
         expected = module(**arguments(Inputs(batch.tokens, batch.mask))).logits
     torch.testing.assert_close(seen.logits, expected.double(), rtol=0, atol=1e-5)
     assert classifier.is_checked
-
-
-def test_the_prefix_of_the_hub_may_be_written_and_precision_chosen(folder):
-    assert load_classifier(f"hf:{folder}", dtype=torch.float64).network.dtype == torch.float64
 
 
 def test_a_wrong_folder_is_named(tmp_path):
@@ -186,11 +169,6 @@ def test_windowed_attention_is_refused_before_weights_are_read(tmp_path):
         load_classifier(str(tmp_path))
 
 
-def test_a_missing_tokenizer_is_named(tmp_path):
-    with pytest.raises(StoreError, match="must have its tokenizer"):
-        load_classifier(save(tmp_path, tokenizer=False))
-
-
 def test_a_broken_tokenizer_is_named(tmp_path):
     save(tmp_path)
     (tmp_path / "tokenizer.json").write_text("{")
@@ -238,28 +216,28 @@ def test_loading_is_quiet(folder, capfd):
 
 
 @pytest.fixture(scope="module")
-def encoder(tmp_path_factory):
+def checkpoint(tmp_path_factory):
     return save_tiny_encoder(tmp_path_factory.mktemp("models") / "tiny")
 
 
 @pytest.fixture
-def copy(tmp_path, encoder):
-    return Path(shutil.copytree(encoder, tmp_path / "copy"))
+def copy(tmp_path, checkpoint):
+    return Path(shutil.copytree(checkpoint, tmp_path / "copy"))
 
 
-def test_an_encoder_gets_a_classifier_that_knows_the_labels(encoder):
+def test_an_encoder_gets_a_classifier_that_knows_the_labels(checkpoint):
     torch.manual_seed(0)
-    module, tokenizer = load_pretrained(encoder, ("bad", "so-so", "good"))
+    module, tokenizer = load_pretrained(checkpoint, ("bad", "so-so", "good"))
     assert module.config.id2label == {0: "bad", 1: "so-so", 2: "good"}
     assert module.config.label2id["good"] == 2 and module.config.num_labels == 3
     assert module.classifier.weight.shape[0] == 3 and module.classifier.weight.dtype == torch.float32
     assert tokenizer.is_fast
 
 
-def test_only_the_classifier_is_drawn_and_that_by_torch_s_generator(encoder):
+def test_only_the_classifier_is_drawn_and_that_by_torch_s_generator(checkpoint):
     def weights(seed):
         torch.manual_seed(seed)
-        return load_pretrained(encoder, ("bad", "good"))[0].state_dict()
+        return load_pretrained(checkpoint, ("bad", "good"))[0].state_dict()
 
     first, again, other = weights(1), weights(1), weights(2)
     assert all(torch.equal(first[name], again[name]) for name in first)
@@ -286,14 +264,7 @@ def test_what_is_no_model_is_refused(tmp_path, copy):
 def test_an_encoder_without_its_weights_is_refused(copy):
     config = json.loads((copy / "config.json").read_text())
     (copy / "config.json").write_text(json.dumps({**config, "num_hidden_layers": 3}))
-    with pytest.raises(SettingError, match=r"must have the weights of its encoder; it has none for bert\.encoder"):
-        load_pretrained(str(copy), ("bad", "good"))
-
-
-def test_code_of_the_model_s_own_is_never_run_pretrained(copy):
-    config = json.loads((copy / "config.json").read_text())
-    (copy / "config.json").write_text(json.dumps({**config, "auto_map": {"AutoModel": "evil.Model"}}))
-    with pytest.raises(SettingError, match="brings code of its own"):
+    with pytest.raises(SettingError, match=r"has no weights for bert\.encoder"):
         load_pretrained(str(copy), ("bad", "good"))
 
 

@@ -122,16 +122,3 @@ def test_a_search_beside_it_can_only_add(two_classes):
     check(model, seen, beside)
     assert (beside.js >= alone.js - 1e-12).all()
     assert torch.equal(beside.is_searched, beside.js > alone.js)
-
-
-@pytest.mark.parametrize("name", ["bert", "modernbert", "bart"])
-def test_with_three_classes_whatever_is_found_holds(name):
-    model, seen = tiny_model(name), tiny_trace(name)
-    check(model, seen, most_different(model, seen, 0.1), 0.1)
-    assert most_different(model, seen, 0.9).is_found.all()
-
-
-def test_words_that_are_ruled_out_altogether_leave_nothing():
-    model, seen = tiny_model("bert"), tiny_trace("bert")
-    other = most_different(model, seen, 0.9, allowed=torch.zeros_like(seen.encoded.items))
-    assert not other.is_found.any() and torch.equal(other.attention, seen.attention)

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from heedful.models.hugging_face.interventions import Intervention, unchanged
+from heedful.models.hugging_face.interventions import unchanged
 from heedful.models.hugging_face.single_row_decoder import RowState, SingleRowDecoder
 from support.tiny_transformers import tiny_model, tiny_trace
 
@@ -33,13 +33,6 @@ def test_unchanged_words_and_special_tokens_mix_as_the_tokens_do(state):
     torch.testing.assert_close(state.context(unchanged(torch.ones(BATCH, 2, dtype=torch.bool))), mixed)
 
 
-def test_several_changes_of_each_text_are_those_of_one_at_a_time(state):
-    factors = torch.rand(BATCH, 7, 2, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    together = state.context(Intervention(factors.flatten(0, 1))).unflatten(0, (BATCH, 7))
-    for variant in range(7):
-        torch.testing.assert_close(together[:, variant], state.context(Intervention(factors[:, variant])))
-
-
 def test_a_word_without_weight_has_the_mean_value_of_its_pieces(state):
     weights = state.weights.clone()
     weights[0, :, 1:3] = 0.0
@@ -56,12 +49,6 @@ def test_held_weights_are_constants_and_values_are_not(state):
     assert slopes[0] is None and slopes[1].abs().sum() > 0
 
 
-def test_selected_texts(state):
-    change = Intervention(torch.tensor([[0.0, 1.0], [1.0, 0.5]], dtype=torch.float64))
-    part = state.select(torch.tensor([1]))
-    torch.testing.assert_close(part.context(change.select(torch.tensor([1]))), state.context(change)[1:])
-
-
 @pytest.mark.parametrize("name", ["bert", "gpt2", "bart", "deberta", "xlnet", "albert"])
 def test_only_the_last_block_and_what_follows_is_kept(name):
     classifier = tiny_model(name).classifier
@@ -72,13 +59,6 @@ def test_only_the_last_block_and_what_follows_is_kept(name):
     )
     assert tail < whole
     assert classifier.one_row.network.module.config.num_labels == 3
-
-
-def test_the_whole_model_is_left_as_it_is():
-    classifier = tiny_model("bert").classifier
-    assert classifier.one_row is not None
-    assert len(classifier.network.module.bert.encoder.layer) == 2
-    assert classifier.network.module.config.num_hidden_layers == 2
 
 
 def test_a_coarse_model_is_followed_by_a_fine_decoder():

@@ -36,11 +36,6 @@ def test_longer_texts_are_read_in_windows_of_whole_words():
     assert all(len(window.pieces) <= 6 for window in windows)
 
 
-def test_a_text_that_just_fits_is_a_single_window():
-    assert len(PieceReader(tiny_tokenizer(), 5).read(["film", "is", "good"])) == 1
-    assert len(PieceReader(tiny_tokenizer(), 4).read(["film", "is", "good"])) == 2
-
-
 def test_a_word_that_is_longer_than_a_window_is_cut():
     windows = PieceReader(tiny_tokenizer(), 4).read(["film", "unlikely"])
     assert [names(window)[1:-1] for window in windows] == [["film"], ["un", "##like"]]
@@ -108,11 +103,6 @@ def test_longer_texts_are_cut():
     assert text.tokens[-1] == VOCABULARY["[SEP]"]
 
 
-@pytest.mark.parametrize("text", ["", "   ", "\n"])
-def test_a_text_without_words_has_none(reader, text):
-    assert reader.read(text).words == () and len(reader.read(text).tokens) == 2
-
-
 def test_a_tokenizer_that_takes_a_text_for_one_word_is_told_apart_by_spaces():
     tokenizer = Tokenizer(models.BPE({"▁": 0, "a": 1, "b": 2, "▁a": 3}, [("▁", "a")]))
     tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
@@ -128,13 +118,6 @@ def test_byte_level_words_are_named_without_their_space():
     fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer)
     text = TextReader.of(fast, tiny_module("gpt2"), vocabulary=SIZE).read("ab ba")
     assert text.words == ("ab", "ba") and text.word_ids == (0, 0, 1, 1, 1)
-
-
-def test_limits_are_those_of_tokenizer_and_model():
-    with pytest.raises(SettingError, match="at most the 40 tokens that the model reads; it was 41"):
-        TextReader.of(tiny_tokenizer(), tiny_module("bert", max_position_embeddings=40), vocabulary=SIZE, longest=41)
-    with pytest.raises(SettingError, match="longest must be at least 1 token; it was 0"):
-        TextReader.of(tiny_tokenizer(), tiny_module("bert"), vocabulary=SIZE, longest=0)
 
 
 def test_a_tokenizer_of_another_model_is_refused():

@@ -7,12 +7,9 @@ import pytest
 import torch
 
 from heedful.attribution import leave_one_out, logits_of_subsets
-from heedful.data.tokenizer import END, SPECIAL, START, UNKNOWN
+from heedful.data.tokenizer import END, SPECIAL, START
 from heedful.errors import SettingError
-from heedful.models.attention_model import LinearAttentionModel, build_model
-from heedful.models.encoders import build_encoder, pick_encoder
-from heedful.models.hugging_face.word_embedding import PretrainedStates
-from heedful.models.linearity import validate_linearity
+from heedful.models.attention_model import build_model
 from heedful.models.trace import trace
 from heedful.settings import NetworkSettings
 from heedful.types import Batch
@@ -60,19 +57,6 @@ def test_our_symbols_are_not_read_and_are_zero(encoder, finetune):
     framed, plain = model.embed(batch_of("not good", framed=True)), model.embed(batch_of("not good"))
     torch.testing.assert_close(framed[:, 1:-1], plain, rtol=0, atol=1e-6)
     assert not framed[:, [0, -1]].any()
-
-
-@torch.no_grad()
-def test_a_word_outside_the_vocabulary_is_read_as_unknown(encoder):
-    embedding = make(encoder).embedding
-    assert embedding.text([ID["good"], UNKNOWN]) == ("good", "[UNK]")
-
-
-def test_the_model_is_linear_in_attention(encoder):
-    model = make(encoder)
-    with torch.no_grad():
-        seen = trace(model, batch_of("the film is good", "bad plot"))
-    assert isinstance(validate_linearity(model, seen), LinearAttentionModel)
 
 
 @either
@@ -129,20 +113,3 @@ def test_texts_that_are_too_long_are_counted(encoder, tmp_path):
 def test_the_words_themselves_are_needed(encoder):
     with pytest.raises(SettingError, match=r"vocabulary must be the words themselves .* it was 7"):
         build_model(NetworkSettings(encoder=encoder, embed_size=16), 7, 2)
-
-
-def test_words_have_no_vectors_by_themselves(encoder):
-    with pytest.raises(SettingError, match="has no vectors of words by themselves"):
-        _ = make(encoder).word_vectors
-
-
-def test_states_are_taken_as_they_are():
-    encoder = build_encoder(5, NetworkSettings(encoder="hf:anything"))
-    states, mask = torch.randn(2, 3, 5), torch.tensor([[True, True, True], [True, False, False]])
-    assert isinstance(encoder, PretrainedStates) and encoder.output_size == 5
-    assert encoder(states, mask) is states
-    torch.testing.assert_close(encoder.summary(states, mask)[1], states[1, 0])
-
-
-def test_they_depend_on_the_whole_text():
-    assert pick_encoder("hf:./somewhere") is PretrainedStates and not PretrainedStates.token_wise

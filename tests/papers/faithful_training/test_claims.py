@@ -2,13 +2,9 @@
 
 from functools import partial
 
-import pytest
+from heedful.papers.faithful_training.claims import RECIPES
+from support.synthetic_results import made_cell, made_results, share
 
-from heedful.papers import STUDIES
-from heedful.papers.faithful_training.columns import RECIPES
-from support.synthetic_results import made_cell, made_results, share, verdict_of
-
-STUDY = STUDIES["heedable"]
 SETS = ("sst2", "rotten_tomatoes", "ag_news")
 RECIPE = next(iter(RECIPES))
 USUAL = {
@@ -58,9 +54,3 @@ def case(claim, true):
 
 
 CLAIM_CASES = {claim: partial(case, claim) for claim in COLUMNS}
-
-
-@pytest.mark.parametrize("claim", CLAIM_CASES)
-def test_a_claim_has_the_right_sign(claim):
-    assert verdict_of(STUDY, claim, CLAIM_CASES[claim](True)) == "confirmed"
-    assert verdict_of(STUDY, claim, CLAIM_CASES[claim](False)) == "contradicted"

@@ -1,7 +1,7 @@
 from heedful.papers import STUDIES, reproduction
-from heedful.papers.jain_wallace.columns import near_cap
+from heedful.papers.jain_wallace.study import near_cap
 from heedful.papers.reproduction import Results
-from support.synthetic_results import made_cell, near, results_of
+from support.synthetic_results import drawn, judged_claims, made_cell, near, results_of
 
 STUDY = STUDIES["jain-wallace"]
 
@@ -50,17 +50,9 @@ def test_a_text_whose_attention_cannot_differ_is_neither_near_its_cap_nor_far():
     assert near_cap(cell)[0, :2].isnan().all() and (near_cap(cell)[0, 2:] == 1).all()
 
 
-def test_every_figure_of_the_paper_is_drawn():
-    results = results_of(STUDY)
-    claims = {claim.id: claim for claim in STUDY.claims(results)}
-    names = [figure.name for figure in STUDY.figures(results, claims)]
-    assert names == ["figure_2", "figure_3_4", "figure_5", "figure_6", "figure_7", "figure_8"]
-
-
-def test_figures_show_the_claims_they_are_about():
-    results = results_of(STUDY)
-    claims = {claim.id: claim for claim in STUDY.claims(results)}
-    figures = {figure.name: figure.chart.to_json() for figure in STUDY.figures(results, claims)}
+def test_every_figure_of_the_paper_is_drawn_from_the_claims_it_is_about():
+    figures = {name: figure.chart.to_json() for name, figure in drawn(STUDY, results_of(STUDY)).items()}
+    assert list(figures) == ["figure_2", "figure_3_4", "figure_5", "figure_6", "figure_7", "figure_8"]
     assert "average - BiLSTM" in figures["figure_5"] and "average - BiLSTM" not in figures["figure_3_4"]
     assert "tau of attention and leave-one-out" in figures["figure_3_4"]
 
@@ -68,6 +60,6 @@ def test_figures_show_the_claims_they_are_about():
 def test_a_part_is_missing_where_only_the_bilstm_was_measured():
     results = results_of(STUDY)
     cells = tuple(cell for cell in results.cells if cell.encoder != "average" or cell.data != "sst2")
-    claims = {claim.id: claim for claim in STUDY.claims(Results("small", cells))}
+    claims = judged_claims(STUDY, Results("small", cells))
     assert "sst2" not in claims["average_agrees_more_with_gradient"].parts
     assert "sst2" in claims["modest_agreement_with_gradient"].parts

@@ -2,8 +2,8 @@ import pytest
 import torch
 
 from heedful.papers import STUDIES
-from heedful.papers.rationales.columns import iou_f1, saved
-from support.synthetic_results import known, made_cell, made_results, results_of
+from heedful.papers.rationales.study import iou_f1
+from support.synthetic_results import drawn, judged_claims, known, made_cell, made_results, results_of
 
 STUDY = STUDIES["rationales"]
 
@@ -37,7 +37,7 @@ def test_a_guided_minilm_is_held_against_the_minilm_that_was_not():
     values = {("bilstm", "attention"): 0.5, ("bilstm", "guided"): 0.6, ("minilm", "attention"): 0.3}
     cells = [made_cell("hatexplain", *name, columns={column: value}) for name, value in values.items()]
     guided = made_cell("hatexplain", "minilm", "guided", columns={column: 0.8})
-    claim = next(each for each in STUDY.claims(made_results(*cells, guided)) if each.id.endswith("more_plausible"))
+    claim = judged_claims(STUDY, made_results(*cells, guided))["guided_attention_is_more_plausible"]
     assert {name: round(part.value, 1) for name, part in claim.parts.items()} == {
         "hatexplain, guided": 0.1,
         "hatexplain, MiniLM, guided": 0.5,
@@ -53,13 +53,6 @@ def test_iou_f1_is_that_of_the_means_by_hand():
     assert value.value == pytest.approx(2 * 0.3 * 0.6 / 0.9) and value.n == 2
 
 
-def test_what_is_saved_is_held_against_a_random_order():
-    columns = {"erase_until_flip.fraction_random": 0.8, "erase_until_flip.fraction_attention": 0.5}
-    assert saved(made_cell("hatexplain", "bilstm", "attention", columns=columns)).mean().item() == pytest.approx(
-        0.3, abs=0.01
-    )
-
-
 def test_printed_numbers_stand_beside_those_of_hatexplain_alone():
     performance = STUDY.tables(results_of(STUDY))[0]
     papers = {name: entries[0].paper for name, entries in performance.rows}
@@ -67,9 +60,7 @@ def test_printed_numbers_stand_beside_those_of_hatexplain_alone():
 
 
 def test_faithful_and_plausible_is_drawn_for_every_model_with_attention():
-    results = results_of(STUDY)
-    claims = {claim.id: claim for claim in STUDY.claims(results)}
-    figures = {figure.name: figure for figure in STUDY.figures(results, claims)}
+    figures = drawn(STUDY, results_of(STUDY))
     assert set(figures) == {"faithful_and_plausible", "guidance", "top_words"}
-    drawn = set(known(figures["faithful_and_plausible"].table)["run"])
-    assert "hatexplain, guided" in drawn and len(drawn) == 6
+    runs = set(known(figures["faithful_and_plausible"].table)["run"])
+    assert "hatexplain, guided" in runs and len(runs) == 6

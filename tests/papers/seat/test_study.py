@@ -1,4 +1,8 @@
+import pytest
+
 from heedful.papers import STUDIES, reproduction
+from heedful.papers.reproduction import Results
+from support import synthetic_results
 from support.synthetic_results import known, results_of
 
 STUDY = STUDIES["seat"]
@@ -10,20 +14,13 @@ def runs_of(method, role="", data="sst2", encoder="bilstm"):
     return [each for each in STUDY.runs_at("small") if (each.method, each.role, each.data, each.encoder) == asked]
 
 
-def test_a_method_that_starts_from_vanilla_does_so_from_the_same_seed():
-    vanilla = [each.run.run for each in runs_of("vanilla")]
-    assert [run.seed for run in vanilla] == [0, 1, 2]
-    assert [each.run.base for each in runs_of("seat without topk")] == vanilla
+def test_methods_start_from_vanilla_s_seed_and_are_compared_with_it_seed_by_seed():
+    vanilla = runs_of("vanilla")
+    runs = [each.run.run for each in vanilla]
+    assert [run.seed for run in runs] == [0, 1, 2] and [each.seeds for each in vanilla] == [(), (), ()]
+    assert [each.run.base for each in runs_of("seat without topk")] == runs
     assert all(each.run.base is None for each in runs_of("word_at"))
-
-
-def test_every_method_is_compared_with_vanilla_seed_by_seed():
-    vanilla = [each.run for each in runs_of("vanilla")]
-    assert [each.seeds for each in runs_of("vanilla")] == [(), (), ()]
-    assert [each.seeds[0] for each in runs_of("attention_at")] == vanilla
-
-
-def test_ablations_are_seat_without_a_term():
+    assert [each.seeds[0] for each in runs_of("attention_at")] == [each.run for each in vanilla]
     (run, *_) = runs_of("seat without stability")
     assert run.model == "bilstm seat without stability"
     assert (run.run.run.training.method, run.run.run.training.options) == ("seat", {"lambda1": 0.0})
@@ -65,20 +62,45 @@ def test_minilm_stands_beside_the_paper_s_bert_and_begins_with_no_vectors():
     assert printed["minilm vanilla"] == 0.912 and printed["minilm seat_code"] == printed["minilm seat"] == 0.907
 
 
-def test_below_the_paper_s_scale_minilm_has_the_methods_that_claims_are_about():
-    for scale, sets, methods in (
-        ("small", {"sst2"}, 4),
-        ("medium", {"sst2"}, 4),
-        ("paper", None, 11),
-    ):
-        cells = [each for each in STUDY.runs_at(scale) if each.encoder == "minilm"]
-        assert {each.data for each in cells} == (sets or {each.data for each in STUDY.runs_at(scale)})
-        assert len({each.method for each in cells}) == methods
-
-
 def test_without_minilm_the_study_says_what_is_missing(monkeypatch):
     assert STUDY.remarks(results_of(STUDY)) == []
     monkeypatch.setattr(reproduction, "has_minilm", lambda: False)
     assert not [each for each in STUDY.runs_at("medium") if each.encoder == "minilm"]
     (remark,) = STUDY.remarks(results_of(STUDY))
     assert remark.startswith("MiniLM was not at hand") and "HEEDFUL_MINILM" in remark
+
+
+# What is drawn, and of which cells.
+
+
+@pytest.fixture(scope="module")
+def results():
+    return results_of(STUDY)
+
+
+def drawn(cells):
+    return synthetic_results.drawn(STUDY, Results("small", tuple(cells)))
+
+
+def test_a_short_text_in_which_a_word_was_replaced_is_drawn_for_each_data_set(results):
+    figures = drawn(results.cells)
+    for data in ("sst2", "rotten_tomatoes"):
+        assert "seat_code, a similar word: <b> 0.12" in figures[f"heat_{data}"].alt
+    others = {
+        "figure_2_bilstm",
+        "figure_2_minilm",
+        "figure_5_top_k_gap",
+        "figure_5_top_k_overlap",
+        "noise_bilstm",
+        "noise_minilm",
+        "steadier",
+        "certified",
+    }
+    assert set(figures) == others | {"heat_sst2", "heat_rotten_tomatoes"}
+
+
+def test_a_model_compared_with_other_seeds_does_not_stand_for_the_model_itself(results):
+    compared = [cell for cell in results.cells if cell.role == "other seeds"]
+    assert set(drawn(compared)) == {"heat_sst2", "heat_rotten_tomatoes", "figure_2_bilstm", "figure_2_minilm"}
+    alone = [cell for cell in results.cells if cell.role != "other seeds"]
+    assert set(drawn(alone)) & {"heat_sst2", "figure_2_bilstm"} == set()

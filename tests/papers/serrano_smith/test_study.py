@@ -27,12 +27,9 @@ def test_models_are_named_by_shape_and_encoder():
     assert networks["flat conv"].encoder == "cnn"
 
 
-def test_only_the_paper_s_rankings_are_measured():
+def test_only_the_paper_s_rankings_are_measured_and_ratings_are_the_labels_of_imdb_alone():
     (options,) = {str(known(each.audit).options) for each in STUDY.runs_at("small")}
     assert options == str({"erase_until_flip": {"by": ("attention", "weight_gradient", "attention_x_gradient")}})
-
-
-def test_ratings_are_the_labels_of_imdb_alone():
     labels = {each.data: each.run.run.data.label for each in STUDY.runs_at("medium")}
     assert labels == {"imdb_ratings": "rating", "dbpedia14_small": None, "newsgroups_20": None}
 
@@ -49,12 +46,9 @@ def test_regret_is_what_a_ranking_erases_beyond_the_minimum_by_hand():
     assert regret["gradient"] == 0 and regret["gradient finds it"] == 1
 
 
-def test_the_four_cases_of_a_flip_make_up_all_texts():
-    single = STUDY.tables(results_of(STUDY))[1]
-    for _, entries in single.rows:
+def test_the_four_cases_of_a_flip_make_up_all_texts_and_every_figure_is_drawn():
+    results = results_of(STUDY)
+    for _, entries in STUDY.tables(results)[1].rows:
         assert sum(known(entry.ours).value for entry in entries) == pytest.approx(1)
-
-
-def test_figures_3_to_8_10_and_11_are_drawn():
-    names = [figure.name for figure in STUDY.figures(results_of(STUDY), {})]
+    names = [figure.name for figure in STUDY.figures(results, {})]
     assert names == ["figure_3_7", "figure_4_8", "figure_5_6_10", "figure_11"]

@@ -1,5 +1,5 @@
 from heedful.papers import STUDIES
-from support.synthetic_results import known, made_cell, made_results, results_of, share
+from support.synthetic_results import drawn, known, made_cell, made_results, results_of, share
 
 STUDY = STUDIES["wiegreffe-pinter"]
 
@@ -21,15 +21,10 @@ def test_the_bilstm_is_compared_with_seeds_that_are_used_for_nothing_else():
 
 
 def test_tables_subtract_what_their_titles_say():
+    correct = {"bilstm own": 0.9, "bilstm uniform": 0.8, "mlp own": 0.6, "mlp uniform": 0.5, "mlp imposed": 0.9}
     cells = [
-        made_cell("sst2", encoder, method, columns={"prediction.correct": share(correct)})
-        for (encoder, method), correct in {
-            ("bilstm", "own"): 0.9,
-            ("bilstm", "uniform"): 0.8,
-            ("mlp", "own"): 0.6,
-            ("mlp", "uniform"): 0.5,
-            ("mlp", "imposed"): 0.9,
-        }.items()
+        made_cell("sst2", *name.split(), columns={"prediction.correct": share(right)})
+        for name, right in correct.items()
     ]
     gains = STUDY.tables(made_results(*cells))[1]
     ((_, entries),) = gains.rows
@@ -43,9 +38,7 @@ def test_tables_subtract_what_their_titles_say():
 
 
 def test_figures_show_seeds_and_gains():
-    results = results_of(STUDY)
-    claims = {claim.id: claim for claim in STUDY.claims(results)}
-    figures = {figure.name: figure for figure in STUDY.figures(results, claims)}
+    figures = drawn(STUDY, results_of(STUDY))
     assert list(figures) == ["seeds", "seeds_histogram", "gains"]
-    assert "uniform weights" in figures["gains"].chart.to_json()
-    assert "same prediction" not in figures["gains"].chart.to_json()
+    chart = figures["gains"].chart.to_json()
+    assert "uniform weights" in chart and "same prediction" not in chart

@@ -5,11 +5,9 @@ import torch
 
 from heedful.errors import SettingError
 from heedful.models.trace import trace
-from heedful.settings import TrainingSettings
 from heedful.token_scores import head_alignment
 from heedful.training.loop import train
-from heedful.training.methods import bind_loss
-from heedful.training.methods.alignment import METHOD, alignment
+from heedful.training.methods.alignment import alignment
 from heedful.training.methods.vanilla import vanilla
 from heedful.training.trained import Trained
 from support.models import BATCH, make, make_batch
@@ -36,21 +34,6 @@ def aligned(classes: int = 2):
 def test_the_size_of_the_product_is_added_to_every_texts_loss():
     penalised, plain = losses(aligned(), strength=0.5)
     torch.testing.assert_close(penalised - plain, torch.full((BATCH,), 1.5).double())
-
-
-def test_more_labels_add_up():
-    penalised, plain = losses(aligned(5), strength=0.5)
-    torch.testing.assert_close(penalised - plain, torch.full((BATCH,), 0.5 * 3 * (1 + 2 + 3 + 4 + 5)).double())
-
-
-def test_the_strength_is_the_codes_unless_given():
-    penalised, plain = losses(aligned())
-    torch.testing.assert_close(penalised - plain, torch.full((BATCH,), 3e-4).double())
-
-
-def test_the_strength_is_an_option_of_the_run():
-    with pytest.raises(SettingError, match="unknown option 'weight' of method 'alignment'. Known: strength"):
-        bind_loss(METHOD, TrainingSettings(method="alignment", options={"weight": 1.0}))
 
 
 def test_the_gradient_pushes_the_product_towards_zero():

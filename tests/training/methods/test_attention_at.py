@@ -6,7 +6,13 @@ import torch
 from heedful.attacks import Ball, draw
 from heedful.models.attention import masked_softmax
 from heedful.models.trace import trace
-from heedful.training.methods.attention_at import attention_at, attention_at_weights, score_slope
+from heedful.training.methods.attention_at import (
+    attention_at,
+    attention_at_weights,
+    attention_iat,
+    attention_rp,
+    score_slope,
+)
 from support.models import make, make_batch
 from support.reference_methods import label_loss, read, texts
 
@@ -61,9 +67,50 @@ def test_the_slope_of_scores_is_that_through_the_softmax():
     torch.testing.assert_close(score_slope(model, seen), wanted, atol=1e-12, rtol=0)
 
 
-def test_the_step_raises_the_loss():
+@pytest.mark.parametrize("kind", [{"encoder": "average"}, {"encoder": "bilstm"}, {"classes": 5}, {"head": "tanh"}])
+def test_the_loss_is_that_of_the_text_and_of_one_step_of_the_coefficients(kind):
+    model, batch = make(**kind), make_batch()
+    losses = attention_iat(model, trace(model, batch), None, torch.Generator(), size=1.5, weight=0.7)
+    for row, length, text in texts(batch):
+        encoded, scores, _, _ = read(model, model.embed(text), text)
+        fixed = scores[0].detach()
+        leaf = torch.zeros(length, length).double().requires_grad_()
+
+        def loss(coefficients, encoded=encoded, scores=scores, fixed=fixed, text=text):
+            change = [
+                sum(coefficients[i, k] * (fixed[i] - fixed[k]) for k in range(len(fixed))) for i in range(len(fixed))
+            ]
+            attention = (scores + torch.stack(change)).softmax(-1)
+            return label_loss(model.decode(encoded, attention), text.labels[0])
+
+        clean = loss(leaf)
+        (gradient,) = torch.autograd.grad(clean, leaf, retain_graph=True)
+        step = 1.5 * gradient / gradient.norm() if length > 1 else torch.zeros_like(gradient)
+        torch.testing.assert_close(losses[row], clean + 0.7 * loss(step), atol=1e-10, rtol=0)
+
+
+def test_differences_of_one_length_would_give_adversarial_training_back():
+    """Why the differences keep their size: two items are equally far from each other, so both methods are the same."""
+    model, batch = make(), make_batch()
+    two = batch.__class__(
+        batch.index[:1], batch.tokens[:1, :2], batch.mask[:1, :2], batch.attendable_mask[:1, :2], batch.labels[:1]
+    )
+    seen = trace(model, two)
+    size = 1.0
+    gap = (seen.scores[0, 0] - seen.scores[0, 1]).abs().item()
+    plain = attention_at(model, seen, None, torch.Generator(), size=size * gap)
+    torch.testing.assert_close(attention_iat(model, seen, None, torch.Generator(), size=size), plain)
+
+
+def test_the_loss_is_that_of_the_text_and_of_its_noisy_weights():
     model, batch = make(), make_batch()
     seen = trace(model, batch)
-    still = attention_at(model, seen, None, torch.Generator(), size=0.0)
-    moved = attention_at(model, seen, None, torch.Generator(), size=0.1)
-    assert (moved[:2] > still[:2]).all() and moved[2] == still[2]  # the third text has one word
+    losses = attention_rp(model, seen, None, torch.Generator().manual_seed(0), radius=0.2, weight=0.7)
+    noise = draw(batch.mask, Ball(0.2, "linf"), torch.Generator().manual_seed(0), torch.float64)
+    for row, length, text in texts(batch):
+        encoded, _, attention, logits = read(model, model.embed(text), text)
+        noisy = attention[0] + noise[row, :length]
+        context = sum(weight * state for weight, state in zip(noisy, encoded.hidden[0], strict=True))
+        perturbed = torch.stack([torch.zeros(1).double(), model.head.linear(context)])
+        wanted = label_loss(logits, text.labels[0]) + 0.7 * label_loss(perturbed, text.labels[0])
+        torch.testing.assert_close(losses[row], wanted, atol=1e-10, rtol=0)

@@ -18,7 +18,7 @@ from heedful.types import Example
 from support.by_hand import Bag, batch_of
 from support.marked import with_marks
 from support.models import BATCH, TIME, make, make_batch
-from support.runs import RUN, changed, same, toy
+from support.runs import changed, same, toy
 
 NOTHING = torch.Generator()
 NAN = torch.nan
@@ -73,11 +73,6 @@ def test_it_is_the_plain_formula(temperature):
     torch.testing.assert_close(listed_logs(seen, None)["listed_attention"], sums)
 
 
-def test_texts_without_a_rationale_are_trained_plainly():
-    model, seen = make(), trace(make(), with_marks(make_batch(), None))
-    assert torch.equal(deceptive(model, seen, None, NOTHING), vanilla(model, seen, None, NOTHING))
-
-
 def test_loss_and_gradient_are_finite_if_the_listed_words_have_all_the_weight():
     """All weight on the listed word but for e^-1000: 1 - the sum is 0, its logarithm -1000."""
     scores = torch.tensor([1000.0, 0.0]).double().requires_grad_()
@@ -100,22 +95,10 @@ def test_the_first_two_epochs_are_plain_training_and_are_never_chosen():
     assert untrained.chosen_epoch == 3 and len(set(dev_losses(untrained).values())) == 1
 
 
-def test_patience_counts_after_the_honest_epochs():
-    still = {"training__method": "deceptive", "training__learning_rate": 1e-30, "training__epochs": 9}
-    for patience, min_epochs, last in ((1, 1, 4), (2, 1, 5), (2, 7, 7)):
-        stopping = {"training__patience": patience, "training__min_epochs": min_epochs}
-        assert max(dev_losses(train(changed(**still, **stopping), toy_with_rationales()))) == last
-
-
 def test_the_epoch_is_chosen_by_the_whole_loss_on_dev():
     trained = train(changed(training__method="deceptive", training__epochs=6), toy_with_rationales())
     losses = {epoch: loss for epoch, loss in dev_losses(trained).items() if epoch > 2}
     assert trained.chosen_epoch == min(losses, key=losses.__getitem__)
-
-
-def test_an_epoch_beyond_the_honest_ones_is_needed():
-    with pytest.raises(SettingError, match="`training.epochs` must be more than 2 for method 'deceptive'.* it was 2"):
-        train(changed(training__method="deceptive", training__epochs=2), toy_with_rationales())
 
 
 @pytest.mark.parametrize("split", ["train", "dev"])
@@ -137,10 +120,6 @@ def test_a_rationale_that_takes_a_whole_text_is_refused_by_name(sentences):
     train(run, replace(data, train=(listing(first, whole[1:]), *data.train[1:])))
     with pytest.raises(SettingError, match=f"must leave a .* text 1 of train takes all of '{text}'"):
         train(run, replace(data, train=(listing(first, whole), *data.train[1:])))
-
-
-def test_other_methods_do_not_see_rationales():
-    assert same(train(RUN, toy()), train(RUN, toy_with_rationales()))
 
 
 def test_a_deceptive_bilstm_predicts_by_polar_words_and_hardly_attends_to_them():

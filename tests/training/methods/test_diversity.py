@@ -3,12 +3,9 @@
 import pytest
 import torch
 
-from heedful.errors import SettingError
 from heedful.models.trace import trace
-from heedful.settings import TrainingSettings
 from heedful.training.loop import train
-from heedful.training.methods import bind_loss
-from heedful.training.methods.diversity import METHOD, conicity, diversity, diversity_logs
+from heedful.training.methods.diversity import conicity, diversity
 from heedful.training.methods.vanilla import vanilla
 from support.models import LENGTHS, make, make_batch
 from support.runs import changed, same, toy
@@ -48,16 +45,6 @@ def test_the_gradient_is_that_of_the_plain_loop():
     assert actual[encoded.items][: LENGTHS[0]].any() and not actual[~encoded.items].any()
 
 
-def test_the_weight_is_a_quarter_unless_given():
-    diverse, plain, encoded = losses(make())
-    torch.testing.assert_close(diverse - plain, conicity(encoded.hidden, encoded.items) / 4)
-
-
-def test_a_single_item_points_where_the_mean_does():
-    hidden, items = torch.tensor([[[-0.3, 0.1], [5.0, 5.0]]]).double(), torch.tensor([[True, False]])
-    torch.testing.assert_close(conicity(hidden, items), torch.ones(1).double())
-
-
 def test_states_that_cancel_out_or_are_zero_have_no_direction_and_a_finite_gradient():
     hidden = torch.tensor([[[1.0, 2.0], [-1.0, -2.0]], [[0.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [3.0, 4.0]]]).double()
     hidden.requires_grad_()
@@ -65,23 +52,6 @@ def test_states_that_cancel_out_or_are_zero_have_no_direction_and_a_finite_gradi
     torch.testing.assert_close(values.detach(), torch.tensor([0.0, 0.0, 0.5]).double())
     (gradient,) = torch.autograd.grad(values.sum(), hidden)
     assert gradient.isfinite().all()
-
-
-def test_the_length_of_states_does_not_matter():
-    encoded = losses(make())[2]
-    wanted = conicity(encoded.hidden, encoded.items)
-    torch.testing.assert_close(conicity(1e-6 * encoded.hidden, encoded.items), wanted, atol=1e-9, rtol=0)
-
-
-def test_what_is_logged_is_the_term_itself():
-    model = make()
-    diverse, plain, _ = losses(model, weight=3.0)
-    torch.testing.assert_close(3 * diversity_logs(trace(model, make_batch()), None)["conicity"], diverse - plain)
-
-
-def test_a_negative_weight_is_refused():
-    with pytest.raises(SettingError, match="option 'weight' of method 'diversity'"):
-        bind_loss(METHOD, TrainingSettings(method="diversity", options={"weight": -0.1}))
 
 
 def test_training_lowers_conicity_and_logs_it_by_epoch():

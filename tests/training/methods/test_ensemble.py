@@ -6,13 +6,11 @@ import pytest
 import torch
 
 from heedful.errors import SettingError
-from heedful.measures import js_divergence
 from heedful.models.trace import trace
 from heedful.settings import TrainingSettings
 from heedful.training.loop import train
 from heedful.training.methods import bind_loss, bind_teachers
-from heedful.training.methods.ensemble import METHOD, attention_gap, ensemble, ensemble_logs, prediction_gap
-from heedful.training.methods.vanilla import vanilla
+from heedful.training.methods.ensemble import METHOD, ensemble
 from heedful.training.teachers import teachers_of
 from heedful.types import Reference
 from support.models import BATCH, LENGTHS, TIME, make, make_batch
@@ -43,32 +41,6 @@ def test_it_is_what_a_plain_loop_over_texts_finds(classes):
         plain = -p[seen.batch.labels[row]].log().item()
         attended = kl(base.attention[row, :length], seen.attention[row, :length])
         assert actual[row].item() == pytest.approx(plain + 0.7 * attended + 0.3 * kl(wanted, p), abs=1e-9)
-
-
-def test_a_model_that_does_as_its_teachers_do_has_no_more_to_learn():
-    model = make()
-    seen = trace(model, make_batch())
-    own = Reference(seen.attention.detach(), seen.logits.detach())
-    difference = ensemble(model, seen, own, NOTHING) - vanilla(model, seen, None, NOTHING)
-    torch.testing.assert_close(difference, torch.zeros(BATCH).double(), atol=1e-12, rtol=0)
-
-
-def test_the_gradient_to_the_scores_is_the_difference_to_the_teachers():
-    """That of KL through a softmax: own weight minus the teachers'."""
-    seen, base = trace(make(), make_batch()), reference()
-    for gap, scores, wanted in (
-        (attention_gap, seen.scores, seen.attention - base.attention),
-        (prediction_gap, seen.logits, seen.logits.softmax(-1) - base.logits.softmax(-1)),
-    ):
-        (gradient,) = torch.autograd.grad(gap(seen, base).sum(), scores, retain_graph=True)
-        torch.testing.assert_close(gradient, wanted, atol=1e-9, rtol=0)
-
-
-def test_its_distances_are_logged():
-    seen, base = trace(make(), make_batch()), reference()
-    logs = ensemble_logs(seen, base)
-    torch.testing.assert_close(logs["teacher_js"], js_divergence(seen.attention, base.attention, seen.encoded.items))
-    torch.testing.assert_close(logs["teacher_kl"], prediction_gap(seen, base))
 
 
 def test_it_has_three_plain_teachers_unless_options_say_otherwise():

@@ -1,7 +1,5 @@
 """The recipe is the sum of its parts, each of which can be switched off, with what it needs."""
 
-from dataclasses import replace
-
 import pytest
 import torch
 
@@ -9,10 +7,10 @@ from heedful.errors import SettingError
 from heedful.models.trace import trace
 from heedful.settings import TrainingSettings
 from heedful.training.loop import train
-from heedful.training.methods import METHODS, bind_loss, bind_teachers, faithful
+from heedful.training.methods import METHODS, bind_loss, bind_teachers
 from heedful.training.methods.diversity import diversity
 from heedful.training.methods.ensemble import ensemble
-from heedful.training.methods.faithful import METHOD, faithful_logs
+from heedful.training.methods.faithful import METHOD
 from heedful.training.methods.guided_by_evidence import guided_by_evidence
 from heedful.training.methods.vanilla import vanilla
 from heedful.training.teachers import teachers_of
@@ -58,14 +56,6 @@ def test_it_is_the_sum_of_its_parts(options):
     assert (actual - plain).abs().amax() > 1e-3
 
 
-def test_with_all_weights_at_zero_it_is_plain_training_and_computes_no_term(monkeypatch):
-    for term in ("conicity", "evidence_gap", "attention_gap", "prediction_gap"):
-        monkeypatch.setattr(faithful, term, lambda *_, **__: pytest.fail("a term was computed"))
-    model = make()
-    seen = trace(model, make_batch())
-    assert torch.equal(METHOD.loss(model, seen, None, NOTHING, **OFF), vanilla(model, seen, None, NOTHING))
-
-
 def planned(**options):
     return bind_teachers(METHOD, TrainingSettings(method="faithful", options=options))
 
@@ -93,16 +83,6 @@ def test_there_are_teachers_only_where_something_is_learnt_from_them():
     by_deletion = planned(attention=0.0, prediction=0.0, evidence=1.0, target="leave_one_out", teachers=2)
     assert (by_deletion.count, by_deletion.leave_one_out) == (2, True)
     assert by_deletion.options["diversity"] == 0.5 and by_deletion.options["evidence"] == 0
-
-
-def test_what_is_logged_does_not_need_teachers():
-    seen = trace(make(), make_batch())
-    assert list(faithful_logs(seen, None)) == ["conicity"]
-    assert list(faithful_logs(seen, replace(reference(), leave_one_out=None))) == [
-        "conicity",
-        "teacher_js",
-        "teacher_kl",
-    ]
 
 
 def test_it_trains_with_every_part():

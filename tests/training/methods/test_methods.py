@@ -54,75 +54,78 @@ def losses(name: str, kind: str, batch: Batch | None = None, model=None):
     return loss(model, seen, reference_for(kind, batch), torch.Generator().manual_seed(0))
 
 
-@pytest.mark.parametrize(("name", "kind"), TAKEN)
-def test_a_loss_is_finite_and_repeats_and_its_gradient_reaches_every_part_that_is_trained(name, kind):
-    model = make(**KINDS[kind])
-    once, again = losses(name, kind, model=model), losses(name, kind)
-    assert once.shape == (BATCH,) and once.isfinite().all()
-    assert torch.equal(once, again)
-    once.sum().backward()
-    parts = {"attention": model.attention, "head": model.head, "encoder": model.encoder, "embedding": model.embedding}
-    for part, module in parts.items():
-        gradients = [p.grad for p in module.parameters() if p.grad is not None]
-        assert all(gradient.isfinite().all() for gradient in gradients)
-        # dot-product attention with a query has no weights of its own
-        if list(module.parameters()) and (part == "attention" or METHODS[name].trains == "all"):
-            assert any(gradient.any() for gradient in gradients), part
+def test_a_loss_is_finite_and_repeats_and_its_gradient_reaches_every_part_that_is_trained():
+    for name, kind in TAKEN:
+        model = make(**KINDS[kind])
+        once, again = losses(name, kind, model=model), losses(name, kind)
+        assert once.shape == (BATCH,) and once.isfinite().all()
+        assert torch.equal(once, again)
+        once.sum().backward()
+        parts = {
+            "attention": model.attention,
+            "head": model.head,
+            "encoder": model.encoder,
+            "embedding": model.embedding,
+        }
+        for part, module in parts.items():
+            gradients = [p.grad for p in module.parameters() if p.grad is not None]
+            assert all(gradient.isfinite().all() for gradient in gradients)
+            # dot-product attention with a query has no weights of its own
+            if list(module.parameters()) and (part == "attention" or METHODS[name].trains == "all"):
+                assert any(gradient.any() for gradient in gradients), part
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"), [(n, k) for n, k in TAKEN if k not in ("sentences", "not linear") and n not in DRAWING]
-)
-def test_padding_and_neighbours_change_nothing(name, kind):
-    together, batch = losses(name, kind), batch_for(kind)
-    for row, length in enumerate(LENGTHS.tolist()):
-        alone = losses(name, kind, cut(batch, [row], length))
-        torch.testing.assert_close(alone[0], together[row], atol=1e-12, rtol=0)
+def test_padding_and_neighbours_change_nothing():
+    for name, kind in [(n, k) for n, k in TAKEN if k not in ("sentences", "not linear") and n not in DRAWING]:
+        together, batch = losses(name, kind), batch_for(kind)
+        for row, length in enumerate(LENGTHS.tolist()):
+            alone = losses(name, kind, cut(batch, [row], length))
+            torch.testing.assert_close(alone[0], together[row], atol=1e-12, rtol=0)
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_nothing_of_the_trace_or_the_reference_is_changed(name):
-    model, batch = make(), make_batch()
-    seen, reference = trace(model, batch), reference_for("recurrent", batch)
-    kept = [(part, f.name, getattr(part, f.name)) for part in (seen, reference) for f in fields(part)]
-    before = [(part, field, tensor.clone()) for part, field, tensor in kept if torch.is_tensor(tensor)]
-    METHODS[name].loss(model, seen, reference, torch.Generator().manual_seed(0))
-    assert all(torch.equal(getattr(part, field), tensor) for part, field, tensor in before)
+def test_nothing_of_the_trace_or_the_reference_is_changed():
+    for name in METHODS:
+        model, batch = make(), make_batch()
+        seen, reference = trace(model, batch), reference_for("recurrent", batch)
+        kept = [(part, f.name, getattr(part, f.name)) for part in (seen, reference) for f in fields(part)]
+        before = [(part, field, tensor.clone()) for part, field, tensor in kept if torch.is_tensor(tensor)]
+        METHODS[name].loss(model, seen, reference, torch.Generator().manual_seed(0))
+        assert all(torch.equal(getattr(part, field), tensor) for part, field, tensor in before)
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_an_attention_weight_that_underflowed_leaves_loss_and_gradient_finite(name):
+def test_an_attention_weight_that_underflowed_leaves_loss_and_gradient_finite():
     """All weight of each text on its first item, in the model, in the reference and in both."""
-    model, batch = make(), batch_for("recurrent")
-    reference = reference_for("recurrent", batch)
-    first = torch.zeros_like(reference.attention)
-    first[:, 0] = 1
-    for underflowed in (False, True):
-        seen = trace(model, batch)
-        weights = (first if underflowed else seen.attention.detach()).clone().requires_grad_()
-        seen = replace(seen, attention=weights, logits=model.decode(seen.encoded, weights))
-        for base in (reference, replace(reference, attention=first)):
-            values = METHODS[name].loss(model, seen, base, torch.Generator().manual_seed(0))
-            (gradient,) = torch.autograd.grad(values.sum(), weights, retain_graph=True)
-            assert values.isfinite().all() and gradient.isfinite().all()
+    for name in METHODS:
+        model, batch = make(), batch_for("recurrent")
+        reference = reference_for("recurrent", batch)
+        first = torch.zeros_like(reference.attention)
+        first[:, 0] = 1
+        for underflowed in (False, True):
+            seen = trace(model, batch)
+            weights = (first if underflowed else seen.attention.detach()).clone().requires_grad_()
+            seen = replace(seen, attention=weights, logits=model.decode(seen.encoded, weights))
+            for base in (reference, replace(reference, attention=first)):
+                values = METHODS[name].loss(model, seen, base, torch.Generator().manual_seed(0))
+                (gradient,) = torch.autograd.grad(values.sum(), weights, retain_graph=True)
+                assert values.isfinite().all() and gradient.isfinite().all()
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_unknown_options_are_refused(name):
-    with pytest.raises(SettingError, match="unknown option 'radus' of method '"):
-        bind_loss(METHODS[name], TrainingSettings(method=name, options={"radus": 1}))
+def test_unknown_options_are_refused():
+    for name in METHODS:
+        with pytest.raises(SettingError, match="unknown option 'radus' of method '"):
+            bind_loss(METHODS[name], TrainingSettings(method=name, options={"radus": 1}))
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if METHODS[name].needs_reference])
-def test_a_method_that_needs_a_reference_says_so(name):
-    model, batch = make(), make_batch()
-    with pytest.raises(SettingError, match="needs a reference run"):
-        METHODS[name].loss(model, trace(model, batch), None, torch.Generator())
+def test_a_method_that_needs_a_reference_says_so():
+    for name in [name for name in METHODS if METHODS[name].needs_reference]:
+        model, batch = make(), make_batch()
+        with pytest.raises(SettingError, match="needs a reference run"):
+            METHODS[name].loss(model, trace(model, batch), None, torch.Generator())
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_a_method_says_what_it_minimises_in_a_line(name):
-    assert (METHODS[name].loss.__doc__ or "").strip()
+def test_a_method_says_what_it_minimises_in_a_line():
+    for name in METHODS:
+        assert (METHODS[name].loss.__doc__ or "").strip()
 
 
 def test_every_file_of_the_folder_is_listed():

@@ -4,10 +4,8 @@ import pytest
 import torch
 
 from heedful.attacks import Ball, draw
-from heedful.errors import SettingError
 from heedful.models.trace import trace
-from heedful.training.methods.vanilla import vanilla
-from heedful.training.methods.word_at import word_at, worst_change
+from heedful.training.methods.word_at import towards_words, word_at, word_iat, worst_change
 from support.models import BATCH, make, make_batch
 from support.reference_methods import label_loss, read, texts, worst_embedding
 
@@ -30,13 +28,6 @@ def test_the_loss_is_that_of_the_text_and_of_its_worst_embeddings(kind):
         torch.testing.assert_close(losses[row], wanted, atol=1e-10, rtol=0)
 
 
-def test_no_radius_is_no_perturbation():
-    model, batch = make(), make_batch()
-    seen = trace(model, batch)
-    losses = word_at(model, seen, None, drawn(), radius=0.0, weight=2.0)
-    torch.testing.assert_close(losses, 3 * vanilla(model, seen, None, drawn()), atol=1e-12, rtol=0)
-
-
 @pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
 def test_the_attack_raises_the_loss_more_than_noise_does_and_stays_in_the_ball(norm):
     model, batch = make(), make_batch()
@@ -50,19 +41,46 @@ def test_the_attack_raises_the_loss_more_than_noise_does_and_stays_in_the_ball(n
     assert attacked.shape == (BATCH,) and (attacked > noisy).all()
 
 
-def test_no_gradient_is_left_by_the_attack():
-    model, batch = make(), make_batch()
-    worst_change(model, trace(model, batch), Ball(0.5, "linf"), drawn(), 3)
-    assert all(parameter.grad is None for parameter in model.parameters())
+def moved(embedded: torch.Tensor, coefficients: torch.Tensor) -> torch.Tensor:
+    """Each word plus its coefficients times the directions of length 1 to the others."""
+    rows = []
+    for i, word in enumerate(embedded):
+        row = word
+        for k, other in enumerate(embedded):
+            length = (other - word).norm()
+            if length > 0:
+                row = row + coefficients[i, k] * (other - word) / length
+        rows.append(row)
+    return torch.stack(rows)
 
 
-def test_a_frozen_embedding_can_be_attacked_too():
-    model, batch = make(trains_embedding=False), make_batch()
-    word_at(model, trace(model, batch), None, drawn()).sum().backward()
-    assert model.embedding.weight.grad is None and model.head.linear.weight.grad.any()
+@pytest.mark.parametrize("kind", [{"encoder": "average"}, {"encoder": "bilstm"}, {"encoder": "cnn", "classes": 5}])
+def test_the_loss_is_that_of_the_text_and_of_one_step_of_the_coefficients(kind):
+    model, batch = make(**kind), make_batch()
+    losses = word_iat(model, trace(model, batch), None, torch.Generator(), size=0.8, weight=0.7)
+    for row, length, text in texts(batch):
+        embedded = model.embed(text).detach()
+        leaf = torch.zeros(length, length).double().requires_grad_()
+
+        def loss(coefficients, embedded=embedded, text=text):
+            return label_loss(read(model, moved(embedded[0], coefficients)[None], text)[3], text.labels[0])
+
+        clean = loss(leaf)
+        (gradient,) = torch.autograd.grad(clean, leaf, allow_unused=True)
+        step = torch.zeros_like(leaf) if gradient is None else 0.8 * gradient / gradient.norm()
+        torch.testing.assert_close(losses[row], clean + 0.7 * loss(step), atol=1e-10, rtol=0)
 
 
-def test_an_unknown_norm_is_refused():
-    model, batch = make(), make_batch()
-    with pytest.raises(SettingError, match="unknown norm 'l3'"):
-        word_at(model, trace(model, batch), None, drawn(), norm="l3")
+def test_a_text_of_one_word_or_of_one_word_repeated_has_nowhere_to_go():
+    embedded = torch.ones(2, 3, 5) * torch.rand(1, 1, 5, generator=torch.Generator().manual_seed(0))
+    mask = torch.tensor([[True, False, False], [True, True, True]])
+    assert not towards_words(embedded, torch.ones(2, 3, 5), mask, 1.0).any()
+
+
+def test_padding_is_no_word_to_move_to():
+    draw = torch.Generator().manual_seed(0)
+    embedded, gradient = (torch.randn(1, 5, 3, generator=draw, dtype=torch.float64) for _ in range(2))
+    mask = torch.tensor([[True, True, True, False, False]])
+    wide = towards_words(embedded, gradient, mask, 1.0)
+    torch.testing.assert_close(wide[:, :3], towards_words(embedded[:, :3], gradient[:, :3], mask[:, :3], 1.0))
+    assert not wide[:, 3:].any()
