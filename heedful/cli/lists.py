@@ -87,13 +87,12 @@ def _tests() -> dict[str, str]:
 
 
 def _rankings() -> dict[str, str]:
-    from heedful.attribution import gradient, methods
-    from heedful.attribution.methods import ATTRIBUTIONS, rollout, value_norm
+    from heedful.attribution import methods
 
-    modules = (methods, gradient, methods, methods)
-    about = {module.__name__.rpartition(".")[2]: module.__doc__ or "" for module in modules}
-    about |= {function.__name__: function.__doc__ or "" for function in (rollout, value_norm)}
-    return {name: about[name].splitlines()[0].rstrip(".") for name in ATTRIBUTIONS}
+    return {
+        name: line.rstrip(".")
+        for name, line in _first_lines({own: getattr(methods, own) for own in methods.ATTRIBUTIONS}).items()
+    }
 
 
 def _encoders() -> dict[str, str]:

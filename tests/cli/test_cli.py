@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from heedful.__main__ import main
+from heedful.attribution.methods import ATTRIBUTIONS
 from heedful.battery import BATTERY
 from heedful.cli import app
 from heedful.cli.audit_command import DEMONSTRATION, demonstration
@@ -99,7 +100,7 @@ def audit(tmp_path, *arguments: str) -> str:
 def test_audit_prints_the_answer_and_writes_its_files(tmp_path, reviews):
     output = audit(tmp_path, str(reviews), "--text", "t", "--label", "y", *SMALL, *QUICK)
     written = sorted(p.name for p in (tmp_path / "out").iterdir())
-    assert written == [".answer.json", "outcomes.parquet", "report.html", "rows.parquet", "verdict.json"]
+    assert written == ["SHA256SUMS", "outcomes.parquet", "report.html", "rows.parquet", "verdict.json"]
     verdict = json.loads((tmp_path / "out/verdict.json").read_text())
     assert verdict["texts"] == 12 and verdict["answer"]["headline"] == "Too few texts"
     printed = " ".join(output.split())
@@ -303,6 +304,7 @@ def test_all_that_decides_the_demonstration_is_pinned():
 
 LISTED = {
     "tests": ["outcome", *BATTERY],
+    "rankings": ATTRIBUTIONS,
     "encoders": [*ENCODERS, "hf:MODEL"],
     "attentions": ATTENTIONS,
     "heads": HEADS,

@@ -131,7 +131,7 @@ def test_seeds_that_were_left_out_are_named_by_their_number():
 
 def test_without_the_answer_the_tests_are_printed(capsys, tmp_path):
     verdict = updated(ANSWERS["Yes"], answer=None, lines=[make_line(question="How far?", group="relevance")])
-    print_answer(Output(), AuditOutput(tmp_path / "report.html", ("model",), (verdict,), None))
+    print_answer(Output(), AuditOutput(tmp_path / "report.html", (tmp_path,), (verdict,)))
     printed = capsys.readouterr().out
     assert "The answer was not asked for" in printed and "How far?" in printed
     assert not re.search("holds|fails|undecided", printed)
@@ -140,7 +140,7 @@ def test_without_the_answer_the_tests_are_printed(capsys, tmp_path):
 @pytest.mark.parametrize("name", ANSWERS)
 def test_the_command_prints_25_lines_and_details_only_on_request(capsys, tmp_path, name):
     verdict = updated(CROWD[name], lines=[make_line(question="How far?", group="stability", floor=0.1, best=0.9)])
-    answer = AuditOutput(tmp_path / "report.html", ("model",), (verdict,), None)
+    answer = AuditOutput(tmp_path / "report.html", (tmp_path,), (verdict,))
     print_answer(Output(), answer)
     printed = capsys.readouterr().out
     assert len(printed.splitlines()) <= 25 and "How far?" not in printed
