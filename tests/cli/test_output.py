@@ -46,10 +46,10 @@ def test_scripts_get_a_document_on_stdout_and_the_rest_on_stderr():
     assert "for people: x" in result.stderr
 
 
-@pytest.mark.parametrize("flag", ["--quiet", "-q"])
-def test_the_quiet_get_the_result_alone(flag):
-    result = invoke(say, flag)
-    assert (result.stdout, result.stderr) == ("result hello\n", "")
+def test_the_quiet_get_the_result_alone():
+    for flag in ("--quiet", "-q"):
+        result = invoke(say, flag)
+        assert (result.stdout, result.stderr) == ("result hello\n", "")
 
 
 def test_every_command_takes_both():
@@ -70,10 +70,10 @@ def test_the_output_of_one_command_is_not_that_of_the_next():
     assert output() == Output()
 
 
-@pytest.mark.parametrize("hostile", ["\x1b[31mred", "bell\x07", "\x9b2J", "back\b\b", "‮drawkcab", "nul\x00", "￾"])
-def test_control_characters_are_shown_and_not_sent(hostile):
-    assert hostile not in invoke(say, "--word", hostile).stdout
-    assert printable(hostile) in invoke(say, "--quiet", "--word", hostile).stdout
+def test_control_characters_are_shown_and_not_sent():
+    for hostile in ("\x1b[31mred", "bell\x07", "\x9b2J", "back\b\b", "‮drawkcab", "nul\x00", "￾"):
+        assert hostile not in invoke(say, "--word", hostile).stdout
+        assert printable(hostile) in invoke(say, "--quiet", "--word", hostile).stdout
 
 
 def test_tables_show_control_characters_too():
@@ -119,20 +119,14 @@ def test_an_ascii_terminal_gets_what_it_can_show(tmp_path):
     assert "there is no setting 'network.na" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("error", "words"),
-    [
+def test_what_the_user_can_change_is_a_sentence_and_our_own_mistakes_are_not():
+    for error, words in (
         (SettingError("this and that"), "this and that"),
         (MemoryError(), "memory does not suffice"),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes"), "memory does not"),
         (OSError(28, "No space left on device", "runs/x"), "runs/x: No space left on device"),
-    ],
-)
-def test_what_the_user_can_change_is_a_sentence(error, words):
-    assert words in (explain_failure(error) or "")
-
-
-def test_our_own_mistakes_are_not():
+    ):
+        assert words in (explain_failure(error) or "")
     assert explain_failure(RuntimeError("shape mismatch")) is None
 
 
