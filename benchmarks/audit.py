@@ -123,7 +123,7 @@ def battery_per_text(trained: Trained, dataset: Dataset, texts: int | None) -> d
     return {name: each / count for name, each in taken.items()}
 
 
-def bound_per_text(trained: Trained, dataset: Dataset, texts: int | None) -> tuple[dict[torch.dtype, float], float]:
+def bound_per_text(trained: Trained, dataset: Dataset, texts: int | None) -> tuple[float, float]:
     """Recurrent steps a text that the battery takes, and the seconds below which no battery gets that takes them.
 
     The texts themselves are read once, and everything else is free.
@@ -131,15 +131,13 @@ def bound_per_text(trained: Trained, dataset: Dataset, texts: int | None) -> tup
     subject = subject_of("bench", trained, dataset, AuditSettings(examples=texts))
     model, count = float64_eval_copy(trained.model), len(subject.texts)
     batches, names = list(subject.batches()), test_names()
-    steps = leave_one_out.steps_by_precision(
+    steps = leave_one_out.steps_taken(
         lambda: [times_of_batch(model, batch, subject.context, names) for batch in batches]
     )
-    models = {torch.float64: model, torch.float32: trained.model.eval()}
     with torch.no_grad():
         reading = min(seconds(lambda: [read(model, batch) for batch in batches]) for _ in range(ROUNDS))
-        step = {kind: min(leave_one_out.step_seconds(models[kind]) for _ in range(ROUNDS)) for kind in steps}
-    whole = sum(steps[kind] * step[kind] for kind in steps) + reading
-    return {kind: number / count for kind, number in steps.items()}, whole / count
+        step = min(leave_one_out.step_seconds(model) for _ in range(ROUNDS))
+    return steps / count, (steps * step + reading) / count
 
 
 def print_battery(name: str, texts: int | None) -> None:
@@ -161,9 +159,8 @@ def print_battery(name: str, texts: int | None) -> None:
     steps, bound = bound_per_text(trained, dataset, texts)
     console.print(
         f"{name}: to read each text once and its variants for the steps of a recurrent network that the tests take "
-        f"({steps.get(torch.float64, 0):.0f} a text in double precision, {steps.get(torch.float32, 0):.0f} in single), "
-        f"at the time of a step among many, is {1e3 * bound:.1f} ms a text, {bound * len(dataset.test) / epoch:.2f} "
-        f"epochs: the battery takes {whole / bound:.1f} times that bound\n"
+        f"({steps:.0f} a text), at the time of a step among many, is {1e3 * bound:.1f} ms a text, "
+        f"{bound * len(dataset.test) / epoch:.2f} epochs: the battery takes {whole / bound:.1f} times that bound\n"
     )
 
 

@@ -20,7 +20,6 @@ texts and on these joined to longer ones.
 import math
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable
 from statistics import median
 
@@ -31,9 +30,9 @@ from rich.table import Table
 from torch import Tensor
 from torch.nn.functional import linear
 
-from heedful.attribution import leave_one_out, leave_one_out_reference
+from heedful.attribution import leave_one_out
+from heedful.attribution.deletion import logits_by_deletion
 from heedful.attribution.recurrent_step import RecurrentStep, recurrent_step
-from heedful.attribution.reuse.recurrent import VARIANTS
 from heedful.auditing.subject import float64_eval_copy
 from heedful.data.batching import collate, encode_split, in_order
 from heedful.data.tokenizer import PAD
@@ -47,11 +46,15 @@ from heedful.store.store import Store
 from heedful.types import Batch, Model, Trace
 
 VOCABULARY = 5000
+TOKENS = 2**13
+"""Run in one batch where every shortened text is run."""
+VARIANTS = 512
+"""Shortened texts that take a step together, in the bound."""
 ROUNDS = 5
 SIZES = {20: 64, 200: 8}
 """Texts of about so many tokens: how many. An audit reads up to 64, or 8,192 tokens, at a time."""
 ENCODERS = ("bilstm", "bigru", "lstm", "gru", "rnn", "cnn", "average")
-AIMS = {("bilstm", 20): 6.0, ("bilstm", 200): 15.0}
+AIMS = {("bilstm", 20): 2.5, ("bilstm", 200): 6.0}
 EXPONENT = 1.4
 ALONE, TOGETHER = (16, 32, 64, 128), (2, 4)
 """Perturbations at once that captum is tried with, on single texts and on the padded batch."""
@@ -83,7 +86,9 @@ def ours(model: AttentionModel, batch: Batch, way: Callable = leave_one_out) -> 
 
 def every_shortened_text(model: AttentionModel, seen: Trace) -> Tensor:
     """The reference implementation, attending to each shortened text."""
-    return leave_one_out_reference(model, seen)[0]
+    items = seen.encoded.items
+    all_but_one = items[:, None] & ~torch.eye(items.shape[1], dtype=torch.bool)
+    return logits_by_deletion(model, seen, all_but_one, items, tokens=TOKENS)
 
 
 def captums(model: AttentionModel, batch: Batch, at_once: int, alone: bool) -> Tensor:
@@ -142,15 +147,10 @@ def race(encoder: str, length: int) -> tuple[str, dict[str, float], float]:
 
 def steps_taken(run: Callable[[], object]) -> int:
     """How many steps all shortened texts together are read."""
-    return sum(steps_by_precision(run).values())
-
-
-def steps_by_precision(run: Callable[[], object]) -> Counter[torch.dtype]:
-    """The same, of single and of double precision."""
-    counted, original = Counter(), RecurrentStep.apply
+    counted, original = [], RecurrentStep.apply
 
     def count(self: RecurrentStep, tokens: Tensor, state: Tensor, memory: Tensor) -> None:
-        counted[state.dtype] += len(tokens)
+        counted.append(len(tokens))
         original(self, tokens, state, memory)
 
     RecurrentStep.apply = count
@@ -158,14 +158,14 @@ def steps_by_precision(run: Callable[[], object]) -> Counter[torch.dtype]:
         run()
     finally:
         RecurrentStep.apply = original
-    return counted
+    return sum(counted)
 
 
 def step_seconds(model: AttentionModel) -> float:
     """The seconds that one step of one shortened text takes among many, the median of several."""
     encoder, attention = model.encoder, model.attention
     assert isinstance(encoder, Recurrent) and isinstance(attention, Additive)
-    vectors = torch.randn(VARIANTS, encoder.ahead.input_size, dtype=encoder.ahead.weight_hh_l0.dtype)
+    vectors = torch.randn(VARIANTS, encoder.ahead.input_size, dtype=attention.hidden.weight.dtype)
     step, state = recurrent_step(encoder.ahead, vectors), vectors.new_zeros(VARIANTS, encoder.ahead.hidden_size)
     memory = step.memory(state, torch.ones(1, VARIANTS, dtype=torch.bool)).contiguous()
     tokens, weight = torch.arange(VARIANTS), attention.hidden.weight[:, : encoder.ahead.hidden_size]
@@ -203,8 +203,8 @@ def against_captum(console: Console) -> None:
             beside = ("", "", "") if math.isnan(bound) else (f"{memory:.0f}", f"{bound:.2f}", f"{over:.2f}")
             table.add_row(encoder, str(length), settings, *times, f"{ratio:.1f}", *beside)
             if aim := AIMS.get((encoder, length)):
-                line = f"{encoder}, {length} tokens: captum takes {ratio:.1f} times as long (aim: {aim:.0f} or more)"
-                reached.append(f"{line}; {over:.2f} times the bound of {bound:.2f} ms (aim, if not the first: 1.5)")
+                line = f"{encoder}, {length} tokens: captum takes {ratio:.1f} times as long (aim: {aim} or more)"
+                reached.append(f"{line}; {over:.2f} times the bound of {bound:.2f} ms")
     console.print(table, *reached, sep="\n")
 
 

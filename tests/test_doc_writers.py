@@ -21,6 +21,11 @@ def writers():
     return names
 
 
+def tokenizer(text, return_offsets_mapping):
+    assert text == TEXT and return_offsets_mapping
+    return {"offset_mapping": [(0, 0), (0, 2), (3, 5), (5, 9), (10, 14), (14, 15), (0, 0)]}
+
+
 def matched(path):
     spans = tuple(word_spans_of(TEXT))
     return match_scores(read_scores(path), [TextWords(0, "7", len(spans), TEXT, spans)]).scores
@@ -40,17 +45,14 @@ class Explanation:
 def test_scores_by_ferret_arrive_at_the_words(tmp_path):
     tokens, values = ["[CLS]", "an", "un", "##real", "film", "!", "[SEP]"], [9.0, 0.5, 1.0, 2.0, -1.0, 0.25, 9.0]
     own = [Explanation(TEXT, tokens, torch.tensor(values).numpy(), name, 1) for name in ("Partition SHAP", "LIME")]
-    writers()["write_ferret"]({"7": own}, tmp_path / "ferret.jsonl")
+    writers()["write_ferret"]({"7": own}, tokenizer, tmp_path / "ferret.jsonl")
     scores = matched(tmp_path / "ferret.jsonl")
     assert set(scores) == {"Partition_SHAP", "LIME"}
     assert scores["LIME"][0].tolist() == [0.5, 3.0, -0.75]
 
 
 def test_scores_by_inseq_arrive_at_the_words(tmp_path):
-    source = [
-        SimpleNamespace(token=token, id=n) for n, token in enumerate(["▁An", "▁un", "real", "▁film", "!", "</s>"])
-    ]
-    attributions = torch.tensor([0.5, 1.0, 2.0, -1.0, 0.25, 9.0])[:, None, None].expand(6, 1, 4) / 4
-    output = SimpleNamespace(sequence_attributions=[SimpleNamespace(source=source, source_attributions=attributions)])
-    writers()["write_inseq"]({"7": output}, tmp_path / "inseq.jsonl", "saliency")
+    attributions = torch.tensor([9.0, 0.5, 1.0, 2.0, -1.0, 0.25, 9.0])[:, None, None].expand(7, 1, 4) / 4
+    output = SimpleNamespace(sequence_attributions=[SimpleNamespace(source_attributions=attributions)])
+    writers()["write_inseq"]({"7": output}, {"7": TEXT}, tokenizer, tmp_path / "inseq.jsonl", "saliency")
     assert matched(tmp_path / "inseq.jsonl")["saliency"][0].tolist() == [0.5, 3.0, -0.75]

@@ -1,55 +1,58 @@
 """Leave-one-out through convolutions: only the states within reach of the gap change."""
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from heedful.attribution.linear_parts import mapped
-from heedful.attribution.reuse.encoder_inputs import EncoderInputs
+from heedful.attribution.linear_parts import mapped, scoring_of
+from heedful.models.attention_model import AttentionModel
 from heedful.models.encoders.cnn import Cnn
+from heedful.types import Trace
 
 
-def contexts(encoder: Cnn, inputs: EncoderInputs) -> Float[Tensor, "way batch item hidden"]:
-    """The weighted sum of states without each item in turn (NaN if nothing is left): by attention, by imposed weights.
+def contexts_without_each(
+    model: AttentionModel, trace: Trace, imposed: Float[Tensor, "batch item"] | None
+) -> Float[Tensor, "batch item hidden"]:
+    """The weighted sum of states without each item in turn; NaN if nothing is left.
 
     A filter of width w sees the gap from w - 1 positions. The output of each of its taps on each token is computed
     once; the state at a position beside the gap is another sum of these outputs.
+
+    Args:
+        imposed: log weights to weigh states by, instead of attention.
     """
-    near = states_beside_gap(encoder, inputs)
-    scores = {offset: _scores(inputs, states) for offset, states in near.items()}
-    ways = [_context(inputs, near, inputs.scores.masked_fill(~inputs.items, -torch.inf), scores)]
-    ways += [_context(inputs, near, weights, dict.fromkeys(near, weights)) for weights in inputs.imposed]
-    return torch.stack(ways)
-
-
-def _context(
-    inputs: EncoderInputs,
-    near: dict[int, Float[Tensor, "batch item hidden"]],
-    scores: Float[Tensor, "batch item"],
-    near_scores: dict[int, Float[Tensor, "batch item"]],
-) -> Float[Tensor, "batch item hidden"]:
-    """One way to weigh items: their scores, and those of the states beside the gap."""
-    grid = scores[:, None].repeat(1, inputs.items.shape[1], 1)
+    assert isinstance(model.encoder, Cnn)
+    items = trace.encoded.items
+    near = states_beside_gap(model.encoder, trace.embedded, trace.batch.mask)
+    whole = trace.scores / model.temperature if imposed is None else imposed
+    grid = whole.masked_fill(~items, -torch.inf)[:, None].repeat(1, items.shape[1], 1)
     grid.diagonal(0, 1, 2).fill_(-torch.inf)
-    for offset, beside in near_scores.items():
-        grid.diagonal(offset, 1, 2).copy_(_within(beside, offset))
+    scoring = scoring_of(model.attention, model.temperature, trace.encoded, trace.scores)
+    text = torch.arange(len(items), device=items.device).repeat_interleave(items.shape[1])
+    for offset, states in near.items():
+        if imposed is None:
+            projected = mapped(scoring.weight, states.flatten(0, 1), text).unflatten(0, items.shape)
+            scores = scoring.readout(projected + scoring.constant).masked_fill(~items, -torch.inf)
+            grid.diagonal(offset, 1, 2).copy_(_within(scores, offset))
     attention = grid.softmax(-1)
     weights = {offset: attention.diagonal(offset, 1, 2).clone() for offset in near}
     for offset in near:
         attention.diagonal(offset, 1, 2).fill_(0.0)
-    context = attention @ inputs.hidden
+    contexts = attention @ trace.encoded.hidden
     for offset, states in near.items():
         first, weight = max(0, -offset), weights[offset]
-        context[:, first : first + weight.shape[1]] += weight[..., None] * _within(states, offset)
-    return context
+        contexts[:, first : first + weight.shape[1]] += weight[..., None] * _within(states, offset)
+    return contexts
 
 
-def states_beside_gap(encoder: Cnn, inputs: EncoderInputs) -> dict[int, Float[Tensor, "batch item hidden"]]:
+def states_beside_gap(
+    encoder: Cnn, vectors: Float[Tensor, "batch item embed"], mask: Bool[Tensor, "batch item"]
+) -> dict[int, Float[Tensor, "batch item hidden"]]:
     """For each offset within reach, the state at every position when the item that far before it is left out.
 
     An offset is the position of the state minus that of the gap, so a negative offset lies before the gap.
     """
-    vectors = inputs.vectors * inputs.mask[..., None].to(inputs.vectors)
+    vectors = vectors * mask[..., None]
     filters = [conv for conv in encoder.filters if isinstance(conv, nn.Conv1d)]
     reach = max(conv.kernel_size[0] for conv in filters) // 2
     taps = [_taps(conv, vectors) for conv in filters]
@@ -82,13 +85,6 @@ def _sum_of_taps(
         begin = reach + 1 + step + past
         total = total + tap[:, begin : begin + length]
     return total
-
-
-def _scores(inputs: EncoderInputs, states: Float[Tensor, "batch item hidden"]) -> Float[Tensor, "batch item"]:
-    """The attention scores of states at the positions of the items; -inf where there is no item."""
-    text = torch.arange(len(states), device=states.device).repeat_interleave(states.shape[1])
-    projected = mapped(inputs.scoring.weight, states.flatten(0, 1), text).unflatten(0, states.shape[:2])
-    return inputs.scoring.readout(projected + inputs.scoring.constant).masked_fill(~inputs.items, -torch.inf)
 
 
 def _within(values: Float[Tensor, "batch item *rest"], offset: int) -> Float[Tensor, "batch within *rest"]:

@@ -1,7 +1,5 @@
 """Texts with the tokens of some items deleted: how they are made, and what any model predicts for them."""
 
-from collections.abc import Sequence
-
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
@@ -24,28 +22,27 @@ def logits_by_deletion(
     chosen: Bool[Tensor, "batch part"],
     *,
     tokens: int,
-    imposed: Sequence[Float[Tensor, "batch item"]] = (),
-) -> Float[Tensor, "way batch part classes"]:
+    imposed: Float[Tensor, "batch item"] | None = None,
+) -> Float[Tensor, "batch part classes"]:
     """Logits of each chosen part of each text, run as a text of its own; NaN for the others.
-
-    First with attention as the model attends to the part, then with each weighting that is imposed on it instead.
 
     Args:
         chosen: parts that keep at least one item.
         tokens: how many are run in one batch, unless a single text is longer.
-        imposed: log weights of the whole text; those of what is kept are renormalized.
+        imposed: log weights of the whole text, instead of attention; those of what is kept are renormalized.
     """
     word_ids = None if callable(getattr(model, "delete", None)) else item_of_token(trace)
-    logits = trace.logits.new_full((1 + len(imposed), *chosen.shape, trace.logits.shape[-1]), torch.nan)
+    logits = trace.logits.new_full((*chosen.shape, trace.logits.shape[-1]), torch.nan)
     text, part = chosen.nonzero(as_tuple=True)
     lengths = keep.sum(2) if word_ids is None else _tokens_left(trace, word_ids, keep)
     for some in of_similar_length(lengths[text, part], tokens):
         kept = keep[text[some], part[some]]
         seen = trace_of(model, left_of(model, trace, word_ids, text[some], kept))
-        logits[0, text[some], part[some]] = seen.logits
-        for way, weights in enumerate(imposed, start=1):
-            left = _left_weights(weights[text[some]], kept, seen.encoded.items)
-            logits[way, text[some], part[some]] = model.decode(seen.encoded, left)
+        if imposed is None:
+            logits[text[some], part[some]] = seen.logits
+        else:
+            left = _left_weights(imposed[text[some]], kept, seen.encoded.items)
+            logits[text[some], part[some]] = model.decode(seen.encoded, left)
     return logits
 
 

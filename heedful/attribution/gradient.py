@@ -7,10 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from heedful.attribution.items import sum_by_item
-from heedful.attribution.reuse.lstm_gradient import gradients_x_input, is_lstm
-from heedful.attribution.variants import VariantReader
 from heedful.data.batching import rows_of_batch
-from heedful.models.attention_model import AttentionModel
 from heedful.types import LinearModel, Model, Trace
 
 
@@ -32,31 +29,20 @@ def signed_input_gradient(model: Model, trace: Trace, classes: Int[Tensor, " bat
     Args:
         classes: the class of each text whose probability is differentiated.
     """
-    # cudnn's recurrent layers can run backward only in training mode.
-    with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
-        embedded = trace.embedded.detach().requires_grad_()
-        logits = model.decode(model.encode(embedded, trace.batch), trace.attention.detach())
-        odds = log_odds(logits, classes)
-        (gradient,) = torch.autograd.grad(odds, embedded, _slope(odds.detach()))
-    return sum_by_item(trace, (gradient * trace.embedded.detach()).sum(-1))
+    return _signed_input_gradients(model, trace, [(trace.attention, classes)])[0]
 
 
 def input_gradients(
-    model: Model,
-    trace: Trace,
-    weightings: Sequence[tuple[Float[Tensor, "batch item"], Int[Tensor, " batch"]]],
-    reader: VariantReader | None = None,
+    model: Model, trace: Trace, weightings: Sequence[tuple[Float[Tensor, "batch item"], Int[Tensor, " batch"]]]
 ) -> list[Float[Tensor, "batch item"]]:
-    """`input_gradient` under several attentions, each with the class that it decides for: texts are encoded once.
+    """`input_gradient` under several attentions, each with the class that it decides for: texts are encoded once."""
+    return [signed.abs() for signed in _signed_input_gradients(model, trace, weightings)]
 
-    Args:
-        reader: of variants of these texts, if there is one: an LSTM is then differentiated from what it has read.
-    """
-    if reader is not None and isinstance(model, AttentionModel) and is_lstm(reader):
-        slopes = torch.stack([_context_slope(model, trace, *weighting) for weighting in weightings])
-        weights = torch.stack([attention.detach() for attention, _ in weightings])
-        gradients = gradients_x_input(reader, trace, weights, slopes)
-        return [own.where(trace.encoded.items, 0.0).abs() for own in gradients]
+
+def _signed_input_gradients(
+    model: Model, trace: Trace, weightings: Sequence[tuple[Float[Tensor, "batch item"], Int[Tensor, " batch"]]]
+) -> list[Float[Tensor, "batch item"]]:
+    # cudnn's recurrent layers can run backward only in training mode.
     with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
         embedded = trace.embedded.detach().requires_grad_()
         encoded = model.encode(embedded, trace.batch)
@@ -65,20 +51,7 @@ def input_gradients(
             torch.autograd.grad(odds, embedded, _slope(odds.detach()), retain_graph=place < len(several) - 1)[0]
             for place, odds in enumerate(several)
         ]
-    products = [(gradient * trace.embedded.detach()).sum(-1) for gradient in gradients]
-    return [sum_by_item(trace, product).abs() for product in products]
-
-
-def _context_slope(
-    model: AttentionModel, trace: Trace, attention: Float[Tensor, "batch item"], classes: Int[Tensor, " batch"]
-) -> Float[Tensor, "batch hidden"]:
-    """The derivative of the probability of that class to the weighted sum of states."""
-    with torch.enable_grad():
-        context = (attention.detach()[:, None] @ trace.encoded.hidden.detach())[:, 0].requires_grad_()
-        query = None if trace.encoded.query is None else trace.encoded.query.detach()
-        odds = log_odds(model.head(context, query), classes)
-        (slope,) = torch.autograd.grad(odds, context, _slope(odds.detach()))
-    return slope
+    return [sum_by_item(trace, (gradient * trace.embedded.detach()).sum(-1)) for gradient in gradients]
 
 
 def weight_gradient(model: Model, trace: Trace) -> Float[Tensor, "batch item"]:

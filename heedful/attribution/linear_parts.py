@@ -3,14 +3,15 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeGuard
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from heedful.models.attention import Additive, Dot, Frozen, Uniform
+from heedful.models.attention_model import AttentionModel, is_own
 from heedful.models.heads import LinearHead, TanhHead, with_both_classes
-from heedful.types import Encoded
+from heedful.types import Encoded, Model
 
 # Attention scores as a linear map of the state and then a function, so that halves of a state can be mapped apart.
 
@@ -105,7 +106,12 @@ SCORINGS: dict[type[nn.Module], Callable[..., Scoring]] = {
 }
 
 
-Finish = Callable[[Float[Tensor, "way batch item size"]], Float[Tensor, "way batch item classes"]]
+def has_own_parts(model: Model) -> TypeGuard[AttentionModel]:
+    """Whether a model is made of Heedful's own parts, of which it is known how they score and decode states."""
+    return is_own(model) and type(model.attention) in SCORINGS
+
+
+Finish = Callable[[Float[Tensor, "batch item size"]], Float[Tensor, "batch item classes"]]
 
 
 @dataclass(frozen=True)
@@ -118,13 +124,6 @@ class Decoding:
 
     weight: Float[Tensor, "size hidden"] | Float[Tensor, "batch size hidden"] | None
     finish: Finish
-
-    def of_sums_in(self, precision: torch.dtype, own: torch.dtype) -> "Decoding":
-        """The same for weighted sums in another precision than the head's own, which logits keep."""
-        if precision == own:
-            return self
-        weight = None if self.weight is None else self.weight.to(precision)
-        return Decoding(weight, lambda sums: self.finish(sums.to(own)))
 
 
 def decoding_of(head: nn.Module, encoded: Encoded) -> Decoding:
@@ -139,7 +138,7 @@ def decoding_of(head: nn.Module, encoded: Encoded) -> Decoding:
 def of_contexts(head: nn.Module, encoded: Encoded) -> Decoding:
     """The head as it is, on weighted sums of whole states."""
 
-    def finish(contexts: Float[Tensor, "way batch item size"]) -> Float[Tensor, "way batch item classes"]:
+    def finish(contexts: Float[Tensor, "batch item size"]) -> Float[Tensor, "batch item classes"]:
         query = None if encoded.query is None else encoded.query[:, None].expand_as(contexts)
         return head(contexts, query)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from types import ModuleType
 from typing import Literal
@@ -49,7 +50,7 @@ def seeded_by(generator: torch.Generator) -> Iterator[None]:
 # Integrated gradients, by captum.
 
 ROWS = 256
-"""Texts run in one batch; each stands in it several times, on its way from the baseline."""
+"""Variants of texts run in one batch."""
 
 
 def integrated_gradients(model: Model, trace: Trace, *, steps: int = 50) -> Float[Tensor, "batch item"]:
@@ -64,7 +65,7 @@ def integrated_gradients(model: Model, trace: Trace, *, steps: int = 50) -> Floa
     Args:
         steps: points at which the integral is taken, by Gauss and Legendre.
     """
-    method = captum_attr().IntegratedGradients(_forward(model, trace))
+    method = captum_attr().IntegratedGradients(partial(odds_at, model, trace))
     embedded = trace.embedded.detach()
     texts = torch.arange(len(embedded), device=embedded.device)
     with torch.backends.cudnn.flags(enabled=False):
@@ -72,13 +73,6 @@ def integrated_gradients(model: Model, trace: Trace, *, steps: int = 50) -> Floa
             embedded, additional_forward_args=(texts,), n_steps=steps, internal_batch_size=max(ROWS, len(embedded))
         )
     return sum_by_item(trace, parts.detach().to(embedded).sum(-1))
-
-
-def _forward(model: Model, trace: Trace) -> Callable[[Tensor, Tensor], Tensor]:
-    def forward(embedded: Float[Tensor, "row time embed"], texts: Int[Tensor, " row"]) -> Float[Tensor, " row"]:
-        return odds_at(model, trace, embedded, texts)
-
-    return forward
 
 
 def captum_attr() -> ModuleType:
@@ -96,7 +90,6 @@ def captum_attr() -> ModuleType:
 
 WIDTH = 0.25
 """Of the exponential kernel over cosine distances, as in LIME's own code for texts."""
-"""Variants of a text that are run in one batch."""
 
 
 def lime(model: Model, trace: Trace, generator: torch.Generator, *, samples: int = 500) -> Float[Tensor, "batch item"]:
@@ -131,9 +124,6 @@ def lime(model: Model, trace: Trace, generator: torch.Generator, *, samples: int
 
 # SHAP: Shapley values of the items, by captum, from sampled orders.
 
-SHAP_ROWS = 512
-"""Variants of texts that are run in one batch."""
-
 
 def shap(model: Model, trace: Trace, generator: torch.Generator, *, orders: int = 25) -> Float[Tensor, "batch item"]:
     """The mean, over random orders, of what each item adds to the decision's log odds when it joins those before it.
@@ -153,7 +143,7 @@ def shap(model: Model, trace: Trace, generator: torch.Generator, *, orders: int 
             additional_forward_args=(texts,),
             feature_mask=torch.arange(items.shape[1], device=items.device)[None],
             n_samples=orders,
-            perturbations_per_eval=max(1, SHAP_ROWS // len(items)),
+            perturbations_per_eval=max(1, 2 * ROWS // len(items)),
         )
     return values.to(trace.attention).masked_fill(~items, 0.0)
 

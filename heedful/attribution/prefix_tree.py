@@ -1,6 +1,5 @@
 """Sequences as a tree, in which those that begin alike share a path: every distinct beginning is a node, once."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy
@@ -10,7 +9,6 @@ from numpy import ndarray
 from torch import Tensor
 
 from heedful.attribution.recurrent_step import RecurrentStep, recurrent_step
-from heedful.attribution.reuse.reading import SETTLED
 
 NOTHING = -1
 """What stands behind the end of a sequence."""
@@ -31,11 +29,6 @@ class PrefixTree:
     parents: Int[ndarray, " node"]
     starts: Int[ndarray, " level_or_end"]
     nodes: Int[ndarray, "sequence place"]
-
-    def levels(self) -> Iterator[slice]:
-        """The nodes of each level, from the first tokens on."""
-        for start, end in zip(self.starts[:-1].tolist(), self.starts[1:].tolist(), strict=True):
-            yield slice(start, end)
 
 
 def prefix_tree(sequences: Int[ndarray, "sequence place"]) -> PrefixTree:
@@ -70,6 +63,8 @@ def _in_order(sequences: Int[ndarray, "sequence place"]) -> Int[ndarray, " seque
 
 # One direction of a recurrent network over many sequences of tokens: every distinct beginning is read once.
 
+SETTLED = {torch.float64: 1e-13, torch.float32: 1e-6}
+"""A sequence has settled when state and memory differ from those of the whole text by no more, in any unit."""
 BLOCK = 4
 """Tokens between two looks at which sequences have settled."""
 NEVER = -2
@@ -97,18 +92,14 @@ class Direction:
     memory: Float[Tensor, "rows memory"]
     backward: bool
 
-    def rows_before(self, tokens: Int[Tensor, " some"]) -> Int[Tensor, " some"]:
-        """The row of the whole text's state and memory with which each token is read."""
-        return torch.from_numpy(self.before).to(tokens.device)[tokens]
-
-    def to(self, precision: torch.dtype) -> "Direction":
-        """The same in another precision."""
-        step, state, memory = (part.to(precision) for part in (self.step, self.state, self.memory))
-        return replace(self, step=step, state=state, memory=memory)
+    @property
+    def count(self) -> int:
+        """How many tokens the whole texts have."""
+        return len(self.state) - 1
 
     def with_tokens(self, vectors: Float[Tensor, "new embed"]) -> "Direction":
         """The same with further tokens that no whole text has."""
-        gates = recurrent_step(self.network, vectors).input_gates.to(self.step.input_gates)
+        gates = recurrent_step(self.network, vectors).input_gates
         number = len(self.step.input_gates) + torch.arange(len(vectors), device=vectors.device)
         return replace(
             self,
@@ -120,81 +111,71 @@ class Direction:
 
 @dataclass(frozen=True)
 class States:
-    """States by row, those of the whole texts first, and the row that each place of the sequences has.
+    """States by row, those of the whole texts' tokens first, and the row that each place of the sequences has.
 
     Args:
-        tokens: the token after which each row is the state; any for the state before all.
+        tokens: the token after which each row is the state.
     """
 
-    states: Float[Tensor, "rows units"]
-    tokens: Int[ndarray, " rows"]
+    states: Float[Tensor, "row units"]
+    tokens: Int[ndarray, " row"]
     rows: Int[ndarray, "sequence place"]
-
-
-@dataclass
-class _Walk:
-    """How far a tree has been read.
-
-    Args:
-        rows: the row of each node's state.
-        state, memory: those of the whole texts first, then those that were computed, with room for one a node.
-        made: how many rows there are so far.
-    """
-
-    rows: Int[ndarray, " node"]
-    state: Float[Tensor, "room units"]
-    memory: Float[Tensor, "room memory"]
-    made: int
 
 
 def read_tree(direction: Direction, sequences: Int[ndarray, "sequence place"]) -> States:
     """The states after every token of every sequence.
 
     A node has the state of the whole text where its parent has and the whole text goes on as it does; and where its own
-    state, once computed, is the same but for `SETTLED`.
+    state, once computed, is the same but for `SETTLED`. All other nodes are read level by level.
     """
     tree = prefix_tree(_reversed(sequences) if direction.backward else sequences)
-    whole = len(direction.state)
-    state, memory = (_with_room(known, len(tree.tokens)) for known in (direction.state, direction.memory))
-    walk = _Walk(numpy.empty(len(tree.tokens), dtype=numpy.int64), state, memory, whole)
-    tokens = [numpy.minimum(numpy.arange(whole), max(0, whole - 2))]
-    for depth, level in enumerate(tree.levels()):
-        tokens.append(_read_level(direction, tree, walk, level, looks=depth % BLOCK == BLOCK - 1))
-    rows = numpy.where(tree.nodes == NOTHING, NOTHING, walk.rows[tree.nodes.clip(0)] if len(tree.tokens) else NOTHING)
+    device = direction.state.device
+    known = numpy.where(tree.parents == NOTHING, direction.count, tree.tokens[tree.parents])
+    departs = direction.before[tree.tokens] != known
+    departures = numpy.diff(departs.nonzero()[0].searchsorted(tree.starts))
+    rows, is_apart, place = tree.tokens.copy(), numpy.zeros_like(departs), numpy.zeros_like(tree.tokens)
+    made, whole = direction.count, direction.state
+    states = whole.new_empty(made + len(rows), whole.shape[1])
+    states[:made] = whole[:made]
+    state, memory, tokens = states[:0], direction.memory[:0], [numpy.arange(made)]
+    for depth, count in enumerate(departures.tolist()):
+        if not count and not len(state):
+            continue
+        level = slice(tree.starts[depth], tree.starts[depth + 1])
+        parents = tree.parents[level]
+        follows = is_apart[parents]
+        on, off = follows.nonzero()[0], (departs[level] & ~follows).nonzero()[0]
+        nodes = numpy.concatenate([on, off]) + level.start
+        read = tree.tokens[nodes]
+        sources = torch.from_numpy(place[parents[on]]).to(device), torch.from_numpy(known[level][off]).to(device)
+        state = _selected((state, whole), sources, states[made : made + len(nodes)])
+        memory = _selected((memory, direction.memory), sources, memory.new_empty(len(nodes), memory.shape[1]))
+        direction.step.apply(direction.kind[torch.from_numpy(read).to(device)], state, memory)
+        tokens.append(read)
+        number = numpy.arange(len(nodes))
+        rows[nodes], place[nodes], is_apart[nodes] = made + number, number, True
+        if depth % BLOCK == BLOCK - 1:
+            settled = nodes[_settled(direction, read, state, memory)]
+            rows[settled], is_apart[settled] = tree.tokens[settled], False
+            state = state if is_apart[nodes].any() else state[:0]
+        made += len(nodes)
+    of_places = numpy.append(rows, NOTHING)[tree.nodes]
     return States(
-        walk.state[: walk.made], numpy.concatenate(tokens), _reversed(rows, sequences) if direction.backward else rows
+        states[:made],
+        numpy.concatenate(tokens),
+        _reversed(of_places, sequences) if direction.backward else of_places,
     )
 
 
-def _with_room(known: Float[Tensor, "rows size"], more: int) -> Float[Tensor, "room size"]:
-    """These rows, and room for more."""
-    result = known.new_empty(len(known) + more, known.shape[1])
-    result[: len(known)] = known
+def _selected(
+    sources: tuple[Float[Tensor, "_ size"], Float[Tensor, "_ size"]],
+    rows: tuple[Int[Tensor, " _"], Int[Tensor, " _"]],
+    result: Float[Tensor, "some size"],
+) -> Float[Tensor, "some size"]:
+    """Rows of the one, and then of the other, written where the result stands."""
+    for source, own, part in zip(sources, rows, result.split([len(rows[0]), len(rows[1])]), strict=True):
+        torch.index_select(source, 0, own, out=part)
     return result
-
-
-def _read_level(
-    direction: Direction, tree: PrefixTree, walk: _Walk, level: slice, *, looks: bool
-) -> Int[ndarray, " new"]:
-    """Read the nodes of a level on from their parents; the tokens of those for which a state was computed."""
-    tokens, whole = tree.tokens[level], len(direction.state)
-    above = walk.rows[tree.parents[level]] if level.start else numpy.full(len(tokens), whole - 1)
-    new = (direction.before[tokens] != above).nonzero()[0]
-    read, above = tokens[new], above[new]
-    device = direction.state.device
-    at = torch.from_numpy(above).to(device)
-    state, memory = walk.state.index_select(0, at), walk.memory.index_select(0, at)
-    own = walk.made + numpy.arange(len(new))
-    if len(new):
-        direction.step.apply(direction.kind[torch.from_numpy(read).to(device)], state, memory)
-        room = slice(walk.made, walk.made + len(new))
-        walk.state[room], walk.memory[room] = state, memory
-        if looks:
-            own = numpy.where(_settled(direction, read, state, memory), read, own)
-    walk.rows[level] = tokens
-    walk.rows[level.start + new] = own
-    walk.made += len(new)
-    return read
 
 
 def _settled(
@@ -204,7 +185,7 @@ def _settled(
     memory: Float[Tensor, "new memory"],
 ) -> Bool[ndarray, " new"]:
     """Whether state and memory are those of the whole text after the same token."""
-    is_own = tokens < len(direction.state) - 1
+    is_own = tokens < direction.count
     at = torch.from_numpy(numpy.where(is_own, tokens, 0)).to(state.device)
     pairs = ((state, direction.state), (memory, direction.memory))
     apart = [(own - whole.index_select(0, at)).abs().amax(1) for own, whole in pairs if own.shape[1]]

@@ -44,10 +44,6 @@ class RecurrentStep:
         """Update every variant's state and memory, in place, by the token that it reads."""
         self.advance(self.input_gates.index_select(0, tokens), self.weight, state, memory)
 
-    def to(self, precision: torch.dtype) -> "RecurrentStep":
-        """The same in another precision."""
-        return replace(self, input_gates=self.input_gates.to(precision), weight=self.weight.to(precision))
-
     def memory(
         self, states: Float[Tensor, "token units"], mask: Bool[Tensor, "batch time"]
     ) -> Float[Tensor, "token memory"]:

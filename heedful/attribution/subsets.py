@@ -1,7 +1,5 @@
 """What the model predicts for parts of a text: some items kept, the tokens of all others deleted."""
 
-from typing import TypeGuard
-
 import numpy
 import torch
 from jaxtyping import Bool, Float, Int
@@ -10,8 +8,7 @@ from torch import Tensor, nn
 
 from heedful.attribution.deletion import Parts, is_kept, logits_by_deletion
 from heedful.attribution.items import item_of_token, maps_tokens
-from heedful.attribution.leave_one_out import weighed_items
-from heedful.attribution.linear_parts import SCORINGS
+from heedful.attribution.linear_parts import has_own_parts
 from heedful.attribution.prefix_tree import NOTHING
 from heedful.attribution.variants import VariantReader, variant_reader
 from heedful.data.batching import rows_of_batch
@@ -28,6 +25,7 @@ def logits_of_subsets(
     model: Model,
     trace: Trace,
     keep: Parts,
+    imposed: Float[Tensor, "batch item"] | None = None,
     *,
     reader: VariantReader | None = None,
 ) -> Float[Tensor, "batch part classes"]:
@@ -40,23 +38,37 @@ def logits_of_subsets(
     each distinct beginning and ending once.
 
     Args:
+        imposed: log weights to impose instead of attending anew; those of what is kept are renormalized.
         reader: of variants of these texts, if there is one already.
     """
     items = trace.encoded.items[:, None]
     keep = keep & items
-    is_left = (keep & weighed_items(trace)[:, None]).any(-1)
-    whole = trace.logits[:, None]
+    is_left = (keep & _weighed_items(trace)[:, None]).any(-1)
     is_shorter = is_left & (keep != items).any(-1)
-    if _is_token_wise(model):
-        logits = _reweighed(model, trace, keep)
+    if imposed is not None:
+        imposed = imposed.masked_fill(~trace.encoded.items, -torch.inf)
+    whole = trace.logits if imposed is None else model.decode(trace.encoded, imposed.softmax(-1))
+    # A hierarchical encoder reads its sentences in context even where it reads its words alone.
+    if has_own_parts(model) and getattr(model.encoder, "token_wise", False):
+        logits = _reweighed(model, trace, keep, trace.scores / model.temperature if imposed is None else imposed)
     elif reader := reader or variant_reader(model, trace):
         sequences = _sequences(reader, trace, keep, is_shorter)
-        logits = reader.logits(sequences).where(is_shorter[..., None], whole)
+        logits = reader.logits(sequences, None if imposed is None else imposed[trace.batch.mask])
     else:
-        (shortened,) = logits_by_deletion(model, trace, keep, is_shorter, tokens=TOKENS)
-        logits = shortened.where(is_shorter[..., None], whole)
+        logits = logits_by_deletion(model, trace, keep, is_shorter, tokens=TOKENS, imposed=imposed)
+    logits = logits.where(is_shorter[..., None], whole[:, None])
     # A head may hold the logit of a class at 0, whatever it is given.
     return logits.where((is_left & ~logits.isnan().any(-1))[..., None], torch.nan)
+
+
+def _weighed_items(trace: Trace) -> Bool[Tensor, "batch item"]:
+    """The items that have, or could have, some weight: all but those to which imposed attention gives none."""
+    items, imposed = trace.encoded.items, trace.batch.imposed_attention
+    if imposed is None or imposed.shape != items.shape:
+        return items
+    weighed = items & (imposed > 0)
+    # A batch may carry weights that this model's attention does not use: then its zeros are elsewhere.
+    return weighed if torch.equal(weighed, items & (trace.attention > 0)) else items
 
 
 def _sequences(
@@ -122,18 +134,11 @@ def _distinct(
     return first.scatter_reduce_(0, same, torch.arange(len(left), device=same.device), "amin"), same
 
 
-def _is_token_wise(model: Model) -> TypeGuard[AttentionModel]:
-    """Whether neither an item's state nor its score depends on another item: known only for Heedful's own models.
-
-    A hierarchical encoder reads its sentences in context even where it reads its words alone.
-    """
-    return is_own(model) and type(model.attention) in SCORINGS and getattr(model.encoder, "token_wise", False)
-
-
-def _reweighed(model: AttentionModel, trace: Trace, keep: Parts) -> Float[Tensor, "batch part classes"]:
+def _reweighed(
+    model: AttentionModel, trace: Trace, keep: Parts, scores: Float[Tensor, "batch item"]
+) -> Float[Tensor, "batch part classes"]:
     """The logits under the softmax of the scores over what is kept; NaN where none of it has weight."""
-    scores = (trace.scores / model.temperature)[:, None]
-    weights = scores.expand(keep.shape).masked_fill(~keep, -torch.inf).softmax(-1)
+    weights = scores[:, None].expand(keep.shape).masked_fill(~keep, -torch.inf).softmax(-1)
     if isinstance(model, LinearModel):
         return weights @ model.item_logits(trace.encoded)
     return torch.stack([model.decode(trace.encoded, part) for part in weights.unbind(1)], 1)

@@ -6,8 +6,7 @@ is read until its state is that of the whole text again.
 """
 
 from dataclasses import dataclass, replace
-from functools import reduce
-from typing import TypeGuard
+from functools import cached_property, reduce
 
 import numpy
 import torch
@@ -17,30 +16,16 @@ from torch import Tensor, nn
 
 from heedful.attribution.deletion import Parts
 from heedful.attribution.items import of_similar_length
-from heedful.attribution.linear_parts import SCORINGS, Decoding, Scoring, decoding_of, mapped, scoring_of
+from heedful.attribution.linear_parts import Decoding, Scoring, decoding_of, has_own_parts, mapped, scoring_of
 from heedful.attribution.prefix_tree import NOTHING, Direction, States, read_tree
 from heedful.attribution.recurrent_step import recurrent_step
-from heedful.models.attention_model import AttentionModel, is_own
 from heedful.models.encoders.recurrent import Recurrent
 from heedful.types import Model, Trace
 
-CELLS = 2**16
-"""Places of variants that are read at a time; all variants of a text are read together."""
+CELLS = 2**18
+"""Places of variants that are read at a time, of states with few values; all variants of a text are read together."""
 SCORED = 2**12
 """Places of variants that are scored at a time, so that what they need stays in the cache."""
-
-
-@dataclass(frozen=True)
-class Weighed:
-    """What attention weighs in variants of texts.
-
-    Args:
-        scores: of which attention is the softmax; -inf where there is no item.
-        values: of which the weighted sum is decoded.
-    """
-
-    scores: Float[Tensor, "variant place"]
-    values: Float[Tensor, "variant place size"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +36,7 @@ class VariantReader:
         first: the number of each text's first token.
         text: the text of each token; after those of the texts stand tokens that may take the places of others.
         items: whether attention weighs it.
-        constant: what the linear part of its score has beside the state's.
+        constant: what the linear part of its score, and then its value, have beside the state's.
         width: how many places for items the texts have.
     """
 
@@ -61,30 +46,28 @@ class VariantReader:
     first: Int[ndarray, " batch"]
     text: Int[Tensor, " token"]
     items: Bool[ndarray, " token"]
-    constant: Float[Tensor, "token size"]
+    constant: Float[Tensor, "token size_and_values"]
     width: int
 
     @torch.no_grad()
-    def logits(self, sequences: Int[ndarray, "batch part place"]) -> Float[Tensor, "batch part classes"]:
+    def logits(
+        self, sequences: Int[ndarray, "batch part place"], imposed: Float[Tensor, " token"] | None = None
+    ) -> Float[Tensor, "batch part classes"]:
         """Logits of variants, each given by its tokens; NaN where nothing is left to weigh.
 
         Args:
             sequences: numbers of tokens, in the order of the text; `NOTHING` behind the end of a variant.
+            imposed: log weights of tokens to weigh by, instead of attention.
         """
-        return self._read(sequences)[1]
+        return self._read(sequences, imposed)[1]
 
     @torch.no_grad()
     def attention_and_logits(
         self, vectors: Float[Tensor, "changed embed"], changed: Bool[Tensor, "batch time"]
     ) -> tuple[Float[Tensor, "batch item"], Float[Tensor, "batch classes"]]:
         """What becomes of the texts where the changed tokens have these vectors."""
-        text, place = (index.cpu().numpy() for index in changed.nonzero(as_tuple=True))
-        replaced = self.first[text] + place
-        lengths = numpy.diff(self.first, append=self.count)
-        places = numpy.arange(self.width)
-        sequences = numpy.where(places < lengths[:, None], self.first[:, None] + places, NOTHING)
-        sequences[text, place] = self.count + numpy.arange(len(text))
-        attention, logits = self._with_tokens(vectors, replaced)._read(sequences[:, None])
+        reader, _, sequences = self._replaced(vectors, changed)
+        attention, logits = reader._read(sequences[:, None])
         return attention[:, 0], logits[:, 0]
 
     @torch.no_grad()
@@ -96,96 +79,103 @@ class VariantReader:
         Args:
             changed: True on the tokens that have a vector; texts without any are not read.
         """
-        text, place = (index.cpu().numpy() for index in changed.nonzero(as_tuple=True))
-        replaced = self.first[text] + place
-        lengths = numpy.diff(self.first, append=self.count)
-        places = numpy.arange(self.width)
-        own = numpy.where(places < lengths[:, None], self.first[:, None] + places, NOTHING)
-        own[~changed.any(1).cpu().numpy()] = NOTHING
-        new = own.copy()
-        new[text, place] = self.count + numpy.arange(len(text))
-        sequences = numpy.where(keep.cpu().numpy(), own[:, None], new[:, None])
-        return self._with_tokens(vectors, replaced).logits(sequences)
+        reader, own, new = self._replaced(vectors, changed)
+        own[~changed.any(1).cpu().numpy()] = new[~changed.any(1).cpu().numpy()] = NOTHING
+        return reader.logits(numpy.where(keep.cpu().numpy(), own[:, None], new[:, None]))
 
-    def _with_tokens(self, vectors: Float[Tensor, "new embed"], replaced: Int[ndarray, " new"]) -> "VariantReader":
-        """The same with further tokens, which may take the places of the given ones."""
-        old = torch.from_numpy(replaced).to(self.text.device)
-        return replace(
+    def _replaced(
+        self, vectors: Float[Tensor, "changed embed"], changed: Bool[Tensor, "batch time"]
+    ) -> tuple["VariantReader", Int[ndarray, "batch place"], Int[ndarray, "batch place"]]:
+        """A reader that knows further tokens, the whole texts, and the texts with these in the changed places."""
+        text, place = (index.cpu().numpy() for index in changed.nonzero(as_tuple=True))
+        replaced, places = self.first[text] + place, numpy.arange(self.width)
+        old, lengths = self._index(replaced), numpy.diff(self.first, append=self.count)
+        reader = replace(
             self,
             directions=tuple(direction.with_tokens(vectors) for direction in self.directions),
             text=torch.cat([self.text, self.text[old]]),
             items=numpy.concatenate([self.items, self.items[replaced]]),
             constant=torch.cat([self.constant, self.constant[old]]),
         )
+        own = numpy.where(places < lengths[:, None], self.first[:, None] + places, NOTHING)
+        new = own.copy()
+        new[text, place] = self.count + numpy.arange(len(text))
+        return reader, own, new
 
     @property
     def count(self) -> int:
         """How many tokens the texts have."""
-        return len(self.directions[0].state) - 1
+        return self.directions[0].count
 
     def _read(
-        self, sequences: Int[ndarray, "batch part place"]
+        self, sequences: Int[ndarray, "batch part place"], imposed: Float[Tensor, " token"] | None = None
     ) -> tuple[Float[Tensor, "batch part place"], Float[Tensor, "batch part classes"]]:
-        """Weights and logits, texts of similar length at a time."""
-        lengths = (sequences != NOTHING).sum(2)
+        """Weights and logits, texts of similar length at a time, and not all variants of a long one."""
+        lengths, size = (sequences != NOTHING).sum(2), self._weight.shape[-2] - self.scoring.weight.shape[-2]
         weights = self.constant.new_zeros(sequences.shape)
-        sums = self.constant.new_full((*sequences.shape[:2], self._value_size()), torch.nan)
-        for some in of_similar_length(torch.from_numpy(lengths.sum(1)), CELLS):
-            chosen = sequences[some.numpy(), :, : max(1, lengths[some.numpy()].max(initial=0))]
-            weighed = self._weighed(chosen)
-            own = weighed.scores.unflatten(0, chosen.shape[:2]).softmax(-1)
-            some = some.to(own.device)
-            weights[some, :, : own.shape[2]] = own
-            sums[some] = (own.flatten(0, 1)[:, None] @ weighed.values)[:, 0].unflatten(0, chosen.shape[:2])
-        return weights, self.decoding.finish(sums[None])[0]
+        sums = self.constant.new_full((*sequences.shape[:2], size), torch.nan)
+        most = 16 * CELLS // (15 + size)
+        for texts in of_similar_length(torch.from_numpy(lengths.sum(1)), most):
+            longest = int(lengths[texts.numpy()].max(initial=1))
+            for parts in torch.arange(sequences.shape[1]).split(max(1, most // (len(texts) * longest))):
+                chosen = sequences[texts.numpy()[:, None], parts.numpy(), :longest]
+                scores, values = self._scores_and_values(chosen.reshape(-1, longest), imposed)
+                own, at = scores.softmax(-1), (texts[:, None].to(sums.device), parts.to(sums.device))
+                weights[(*at, slice(longest))] = own.unflatten(0, chosen.shape[:2])
+                sums[at] = (own[:, None] @ values)[:, 0].unflatten(0, chosen.shape[:2])
+        return weights, self.decoding.finish(sums)
 
-    def _weighed(self, sequences: Int[ndarray, "batch part place"]) -> Weighed:
-        rows = sequences.reshape(-1, sequences.shape[2])
-        read = [read_tree(direction, rows) for direction in self.directions]
-        parts = [self._mapped(direction, states) for direction, states in zip(self.directions, read, strict=True)]
-        cells = ((rows != NOTHING) & self.items[rows.clip(0)]).ravel().nonzero()[0]
-        scores = self.constant.new_full((rows.size,), -torch.inf)
-        values = parts[0][1].new_zeros(rows.size, parts[0][1].shape[1])
+    def _scores_and_values(
+        self, sequences: Int[ndarray, "variant place"], imposed: Float[Tensor, " token"] | None
+    ) -> tuple[Float[Tensor, "variant place"], Float[Tensor, "variant place values"]]:
+        """Of what attention weighs in variants of texts; the score is -inf where there is no item."""
+        tokens, size = sequences.ravel(), self.scoring.weight.shape[-2]
+        read = [read_tree(direction, sequences) for direction in self.directions]
+        parts = [self._mapped(*both) for both in zip(self.directions, read, strict=True)]
+        # Where no direction has a state of its own, all is as in the whole text; behind its end there is nothing.
+        whole = nn.functional.pad(reduce(Tensor.add, (part[: self.count] for part in parts)), (0, 0, 0, 1))
+        scores, values = self.scoring.readout(whole[:, :size].clone()), whole[:, size:]
+        scores[-1], scores[self._index((~self.items[: self.count]).nonzero()[0])] = -torch.inf, -torch.inf
+        known = self._index(numpy.where(tokens < self.count, tokens, NOTHING) % (self.count + 1))
+        scores, values = scores.index_select(0, known), values.index_select(0, known)
+        rows = [states.rows.ravel() for states in read]
+        is_apart = reduce(numpy.logical_or, (own >= self.count for own in rows))
+        cells = (is_apart & self.items[tokens]).nonzero()[0]
         for start in range(0, len(cells), SCORED):
             some = cells[start : start + SCORED]
-            at = torch.from_numpy(some).to(self.text.device)
-            chosen = [torch.from_numpy(states.rows.ravel()[some]).to(self.text.device) for states in read]
-            projected, value = (
-                reduce(Tensor.add_, (part[kind].index_select(0, row) for part, row in zip(parts, chosen, strict=True)))
-                for kind in range(2)
-            )
-            scores[at], values[at] = self.scoring.readout(projected), value
-        return Weighed(scores.view(rows.shape), values.view(*rows.shape, -1))
+            chosen = (part.index_select(0, self._index(own[some])) for part, own in zip(parts, rows, strict=True))
+            both, at = reduce(Tensor.add_, chosen), self._index(some)
+            scores[at], values[at] = self.scoring.readout(both[:, :size]), both[:, size:]
+        if imposed is not None:
+            scores = imposed.index_select(0, self._index(tokens.clip(0))).where(scores > -torch.inf, -torch.inf)
+        return scores.view(sequences.shape), values.view(*sequences.shape, -1)
 
-    def _mapped(
-        self, direction: Direction, read: States
-    ) -> tuple[Float[Tensor, "rows size"], Float[Tensor, "rows values"]]:
-        """What each state adds to the linear part of a score, and to a value; the constant is with the first's."""
-        tokens = torch.from_numpy(read.tokens).to(self.text.device)
-        text, known = self.text[tokens], self.constant[tokens] if direction is self.directions[0] else None
-        score = mapped(self.scoring.weight[..., direction.own], read.states, text, known)
-        if self.decoding.weight is not None:
-            return score, mapped(self.decoding.weight[..., direction.own], read.states, text)
-        return score, nn.functional.pad(read.states, (direction.own.start, self._value_size() - direction.own.stop))
+    @cached_property
+    def _weight(self) -> Float[Tensor, "*batch size_and_values hidden"]:
+        """From a state to the linear part of its score, and then to its value."""
+        score, value = self.scoring.weight, self.decoding.weight
+        value = torch.eye(score.shape[-1], dtype=score.dtype, device=score.device) if value is None else value
+        texts = torch.broadcast_shapes(score.shape[:-2], value.shape[:-2])
+        return torch.cat([weight.expand(*texts, -1, -1) for weight in (score, value)], -2)
 
-    def _value_size(self) -> int:
-        weight = self.decoding.weight
-        return self.directions[-1].own.stop if weight is None else weight.shape[-2]
+    def _mapped(self, direction: Direction, read: States) -> Float[Tensor, "state size_and_values"]:
+        """What each state adds to the linear part of a score and to a value; the constant is with the first's."""
+        at, known = self._index(read.tokens), None
+        if direction is self.directions[0]:
+            known = self.constant[at]
+        return mapped(self._weight[..., direction.own], read.states, self.text[at], known)
 
-
-def has_variant_reader(model: Model) -> TypeGuard[AttentionModel]:
-    """Whether the model is made of Heedful's own recurrent parts, so that variants of texts can be read."""
-    if not is_own(model) or not isinstance(model.embedding, nn.Embedding):
-        return False
-    return type(model.encoder) is Recurrent and type(model.attention) in SCORINGS
+    def _index(self, numbers: Int[ndarray, " some"]) -> Int[Tensor, " some"]:
+        return torch.from_numpy(numbers).to(self.text.device)
 
 
 @torch.no_grad()
 def variant_reader(model: Model, trace: Trace) -> VariantReader | None:
     """A reader of variants of these texts; None where the model is not made of Heedful's own recurrent parts."""
-    if not has_variant_reader(model):
+    if not has_own_parts(model) or not isinstance(model.embedding, nn.Embedding):
         return None
-    assert isinstance(model.encoder, Recurrent)
+    if type(model.encoder) is not Recurrent:
+        return None
     encoder, batch = model.encoder, trace.batch
     mask, device = batch.mask, batch.mask.device
     lengths = mask.sum(1)
@@ -200,27 +190,17 @@ def variant_reader(model: Model, trace: Trace) -> VariantReader | None:
     if encoder.back is not None:
         directions = (ahead, _direction(encoder.back, vectors, kind, hidden, slice(middle, end), mask, backward=True))
     scoring = scoring_of(model.attention, model.temperature, trace.encoded, trace.scores)
+    decoding = decoding_of(model.head, trace.encoded)
+    value_size = encoder.output_size if decoding.weight is None else decoding.weight.shape[-2]
     return VariantReader(
         directions=directions,
         scoring=scoring,
-        decoding=decoding_of(model.head, trace.encoded),
+        decoding=decoding,
         first=first,
         text=text,
         items=trace.encoded.items[mask].cpu().numpy(),
-        constant=scoring.constant[mask],
+        constant=nn.functional.pad(scoring.constant[mask], (0, value_size)),
         width=trace.encoded.items.shape[1],
-    )
-
-
-def in_precision(reader: VariantReader, model: AttentionModel, trace: Trace, precision: torch.dtype) -> VariantReader:
-    """The same reader in another precision; its logits stay in the model's own."""
-    scoring = scoring_of(model.attention, model.temperature, trace.encoded, trace.scores.to(precision))
-    return replace(
-        reader,
-        directions=tuple(direction.to(precision) for direction in reader.directions),
-        scoring=scoring,
-        decoding=reader.decoding.of_sums_in(precision, trace.logits.dtype),
-        constant=scoring.constant[trace.batch.mask],
     )
 
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from heedful.attribution import leave_one_out_imposed
+from heedful.attribution import leave_one_out
 from heedful.auditing.classifier import subject_of_classifier
 from heedful.formatting import format_estimate
 from heedful.measures import Estimate
@@ -65,7 +65,7 @@ def _measured(
     for batch in subject_of_classifier(model, dataset, some).batches():
         with torch.no_grad():
             seen = trace(model, batch)
-        (without,) = leave_one_out_imposed(model, seen, [])
+        without = leave_one_out(model, seen)
         parts.append(head_measures(model, seen, without, what_it_does=what_it_does))
     return HeadMeasures.joined(parts)
 

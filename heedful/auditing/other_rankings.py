@@ -1,7 +1,6 @@
 """Rankings beside attention: by methods that the audit's settings name, and by scores from outside."""
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
 from jaxtyping import Float
 from torch import Tensor
@@ -10,8 +9,6 @@ from heedful.attribution.external_scores import (
     ExternalScores,
     TextWords,
     external_scores_of,
-    match_scores,
-    read_scores,
     words_of_examples,
 )
 from heedful.attribution.methods import ATTRIBUTIONS
@@ -21,7 +18,6 @@ from heedful.battery.evidence import RANKINGS
 from heedful.errors import SettingError, lookup
 from heedful.schema.rankings import BOUNDS, TAKEN
 from heedful.settings import AuditSettings
-from heedful.settings.data_folder import user_path
 from heedful.types import Model, Trace
 
 OfTrace = Callable[[Model, Trace], dict[str, Float[Tensor, "batch item"]]]
@@ -39,20 +35,15 @@ def rankings_beside(subject: Subject, settings: AuditSettings, shard: int = 0) -
     return scores
 
 
-def match_external_scores(
-    scores: Mapping[str, object] | str | Path | None, subject: Subject, settings: AuditSettings
-) -> ExternalScores:
+def match_external_scores(scores: object, subject: Subject, settings: AuditSettings) -> ExternalScores:
     """Scores from outside, laid over the words of the subject's texts.
 
     Args:
-        scores: by name, as `external_scores_of` takes them; or a file, which may hold scores of several names.
+        scores: as `external_scores_of` takes them; None: there are none.
     """
     if scores is None:
         return ExternalScores()
-    texts, taken = text_words(subject), taken_names(settings)
-    if isinstance(scores, str | Path):
-        return match_scores(read_scores(user_path(str(scores), "--scores")), texts, taken=taken)
-    return external_scores_of(scores, texts, taken=taken)
+    return external_scores_of(scores, text_words(subject), taken=taken_names(settings))
 
 
 def taken_names(settings: AuditSettings) -> Sequence[str]:

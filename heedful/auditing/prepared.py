@@ -6,6 +6,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TypeVar
 
+import polars as pl
+
 from heedful.auditing.classifier import check_same_words, subject_of_classifier
 from heedful.auditing.other_rankings import match_external_scores
 from heedful.auditing.subject import Subject, subject_of, subject_of_batches
@@ -19,8 +21,8 @@ from heedful.settings.comparison_models import ComparisonModels
 from heedful.training.trained import Trained
 from heedful.types import Batch, Dataset, Model
 
-Scores = Mapping[str, object] | str | Path
-"""Scores from outside: by name a path, a data frame, a dict by text or a row a text; or a file of any names."""
+Scores = Mapping[str, Mapping[str, object]] | pl.DataFrame | str | Path
+"""Scores from outside: a table as a path or a data frame, or a dict by name and then by text."""
 Checked = TypeVar("Checked")
 
 

@@ -46,11 +46,11 @@ class Replacements:
     def _has_reader(self) -> bool:
         evidence = self.evidence
         embedding = getattr(evidence.model, "embedding", None)
-        return evidence.quick_reader is not None and isinstance(embedding, nn.Embedding)
+        return evidence.variant_reader is not None and isinstance(embedding, nn.Embedding)
 
     def _by_reader(self, requests: dict[int, Sets]) -> Float[ndarray, "variant classes"]:
         """Through a recurrent network, at the cost of what changes."""
-        evidence, reader = self.evidence, self.evidence.quick_reader
+        evidence, reader = self.evidence, self.evidence.variant_reader
         embedding = getattr(evidence.model, "embedding", None)
         assert reader is not None and isinstance(embedding, nn.Embedding)
         items, most = evidence.trace.encoded.items, max(map(len, requests.values()))

@@ -9,10 +9,9 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
-from heedful.attribution import input_gradients, weight_gradient
+from heedful.attribution import input_gradients, leave_one_out, weight_gradient
 from heedful.attribution.gradient import gradient_x_input
 from heedful.attribution.items import items_are_tokens
-from heedful.attribution.mixed_precision import leave_one_out_to_rank, quick_reader
 from heedful.attribution.subset_reader import Logits, SubsetReader
 from heedful.attribution.variants import VariantReader, variant_reader
 from heedful.battery.weight_ranks import dense_ranks, log_attention_of, log_weight_ranks, top_ties
@@ -195,7 +194,7 @@ class Evidence:
 
     def _input_gradients_under(self, several: "list[Evidence]") -> list[Weights]:
         weightings = [(each.trace.attention, each.predicted.to(each.trace.logits.device)) for each in several]
-        return [each.cpu() for each in input_gradients(self.model, self.trace, weightings, self.variant_reader)]
+        return [each.cpu() for each in input_gradients(self.model, self.trace, weightings)]
 
     @cached_property
     def weight_gradient(self) -> Weights:
@@ -210,8 +209,7 @@ class Evidence:
     @cached_property
     def deletion_logits(self) -> Float[Tensor, "batch item classes"]:
         """Logits without each item in turn, the rest encoded and attended to anew."""
-        whole = self.probabilities[None].to(self.trace.logits)
-        return leave_one_out_to_rank(self.model, self.trace, (), whole)[0].cpu()
+        return leave_one_out(self.model, self.trace, reader=self.variant_reader).cpu()
 
     @cached_property
     def variant_reader(self) -> VariantReader | None:
@@ -219,16 +217,11 @@ class Evidence:
         return variant_reader(self.model, self.trace)
 
     @cached_property
-    def quick_reader(self) -> VariantReader | None:
-        """The same for what no rank, tie or decision is made of: in single precision where that pays."""
-        return quick_reader(self.model, self.trace, self.variant_reader)
-
-    @cached_property
     def subsets(self) -> SubsetReader:
         """Predictions for sets of items, each read once; a text of one word depends on nothing but its tokens."""
         batch = self.trace.batch
         depends = batch.query_tokens is not None or batch.imposed_attention is not None or self._has_sentences
-        reader = SubsetReader(self.model, self.trace, self.quick_reader, None if depends else self.single)
+        reader = SubsetReader(self.model, self.trace, self.variant_reader, None if depends else self.single)
         reader.remember_leave_one_out(self.deletion_logits)
         return reader
 
@@ -252,10 +245,9 @@ class Evidence:
     @cached_property
     def permuted_leave_one_out_tvd(self) -> Weights:
         """The same under the permuted weights, which are imposed on every shortened text."""
-        whole = torch.stack([self.probabilities, self.permuted.probabilities])
-        imposed = (self.permuted_log_attention.to(self.trace.attention),)
-        _, without = leave_one_out_to_rank(self.model, self.trace, imposed, whole.to(self.trace.logits)).cpu()
-        return self._moved(without, whole[1])
+        imposed = self.permuted_log_attention.to(self.trace.attention)
+        without = leave_one_out(self.model, self.trace, imposed, reader=self.variant_reader).cpu()
+        return self._moved(without, self.permuted.probabilities)
 
     def _moved(self, logits: Float[Tensor, "batch item classes"], whole: Float[Tensor, "batch classes"]) -> Weights:
         without = logits.softmax(-1)

@@ -4,7 +4,12 @@ import os
 import secrets
 import socket
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from heedful.cli import command_options
@@ -14,14 +19,14 @@ from heedful.cli.output import output
 from heedful.errors import SettingError
 
 if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
     from heedful.cli.output import Output
     from heedful.store.store import Store
 
 HOST = "127.0.0.1"
 BACKLOG = 128
 """Connections that wait until they are taken."""
-GRACE = 2
-"""Seconds that requests under way have to end when the server is stopped."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +59,7 @@ def serve(options: ServeOptions) -> None:
         address = f"http://{HOST}:{chosen}/?token={token}"
         for model in served:
             printed.say(f"{model.info.id}  {model.info.name}")
-            if model.info.audit is None:
+            if model.info.guidance is None:
                 printed.note(
                     "this model has no audit: `heedful audit` tells how often its attention points to key words."
                 )
@@ -62,13 +67,32 @@ def serve(options: ServeOptions) -> None:
         ids = [model.info.id for model in served]
         printed.end({"address": address, "port": chosen, "token": token, "models": ids}, result=address)
         sys.stdout.flush()
-        if options.opens:
-            import webbrowser
-
-            webbrowser.open(address)
         from heedful.server.app import create_app
 
-        run_server(create_app(served, token, chosen), listening)
+        application = create_app(served, token, chosen)
+        with opened_in_browser(address) if options.opens else nullcontext():
+            run_server(application, listening)
+
+
+@contextmanager
+def opened_in_browser(address: str) -> Iterator[None]:
+    """Open the address in the browser, by a page that only this user can read and that is deleted at the end.
+
+    The arguments of a process can be read by every user of the machine, and the address has the token.
+    """
+    import webbrowser
+
+    with TemporaryDirectory(prefix="heedful-") as folder:
+        page = Path(folder) / "open.html"
+        page.touch(mode=0o600)
+        page.write_text(
+            '<!DOCTYPE html>\n<meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>Heedful</title>'
+            f'<meta http-equiv="refresh" content="0; url={escape(address)}">\n'
+            f'<p><a href="{escape(address)}">Open the live page.</a></p>\n',
+            encoding="utf-8",
+        )
+        webbrowser.open(page.as_uri())
+        yield
 
 
 def listen(port: int) -> socket.socket:
@@ -89,22 +113,12 @@ def listen(port: int) -> socket.socket:
         ) from error
 
 
-def run_server(app: object, listening: socket.socket) -> None:
-    """Serve until Ctrl-C. Nothing is logged of requests: they carry texts and the token."""
-    import uvicorn
+def run_server(app: "ASGIApp", listening: socket.socket) -> None:
+    """Serve until Ctrl-C."""
+    from heedful.server.connections import server_of
 
-    config = uvicorn.Config(
-        app,  # pyright: ignore[reportArgumentType]
-        access_log=False,
-        log_level="warning",
-        lifespan="off",
-        ws="none",
-        proxy_headers=False,
-        server_header=False,
-        timeout_graceful_shutdown=GRACE,
-    )
     try:
-        uvicorn.Server(config).run(sockets=[listening])
+        server_of(app).run(sockets=[listening])
     except KeyboardInterrupt:
         output().console.print("stopped.")
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from heedful.errors import SettingError
 from heedful.report.audits import AuditFiles, read_audit, without_texts
+from heedful.store.folders import write_file
 
 if TYPE_CHECKING:
     from heedful.report.figure import Figure
@@ -19,13 +20,12 @@ FORMATS = ("svg", "png")
 
 
 def write_report(audits: Sequence[AuditFiles], path: str | Path, *, figures: "Sequence[Figure]" = ()) -> Path:
-    """Write one HTML file about one audit, or several side by side; the path that was written.
+    """Write one HTML file about one audit, or several side by side, whole or not at all; its path.
 
     Args:
         figures: further ones, which come before those of the audits.
     """
     from heedful.report.page import render_page
-    from heedful.store.folders import write_file
 
     _check_some(audits)
     return write_file(Path(path), render_page(audits, figures))

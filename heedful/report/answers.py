@@ -1,19 +1,12 @@
-"""The answer as page and notebook show it: sentences, a bar for all texts and for each class, and the rankings."""
+"""The answer as page and notebook show it: which classes and rankings are listed, and a bar of outcomes."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from heedful.formatting import format_number
-from heedful.report.audits import AuditFiles
-from heedful.schema import ClassAnswer, Interval, RankingShare, Shares, Verdict
-from heedful.verdict.answer_text import recommendation_text, remarks, share_text
-
-NOT_ASKED = "This audit has no answer: its tests leave out `outcome`."
-NO_ADVICE = "Audit again without `--tests`."
+from heedful.schema import AuditAnswer, ClassAnswer, RankingShare, Verdict
 
 
 @dataclass(frozen=True)
-class Bar:
+class ShareBar:
     """Outcomes as widths in percent, and as whole numbers of 100 texts.
 
     Args:
@@ -27,106 +20,32 @@ class Bar:
     numbers: tuple[tuple[str, str, str], ...]
 
 
-@dataclass(frozen=True)
-class ShownClass:
-    """The answer for all texts or for one predicted class."""
-
-    title: str
-    answer: str
-    sentence: str
-    texts: int
-    bar: Bar | None
-
-
-@dataclass(frozen=True)
-class ShownAnswer:
-    """The answer of one audit, in the order in which it is read."""
-
-    headline: str
-    sentence: str
-    classes: tuple[ShownClass, ...]
-    recommendation: str
-    remarks: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class ShownRanking:
-    """One ranking next to the others."""
-
-    title: str
-    points: str
-    replaced: str
-    answer: str
-    price: str
-    milliseconds: str
-    is_recommended: bool
-
-
-def shown_answer(verdict: Verdict) -> ShownAnswer:
-    """The answer, or that there is none."""
-    answer, item = verdict.answer, verdict.item
-    if answer is None:
-        return ShownAnswer(NOT_ASKED, "", (), NO_ADVICE, ())
-    overall = _shown_class(answer.overall, item)
-    return ShownAnswer(
-        answer.headline,
-        answer.sentence,
-        (overall, *(_shown_class(each, item) for each in answer.classes if each.shares.texts)),
-        recommendation_text(answer),
-        remarks(verdict),
-    )
-
-
-def _shown_class(own: ClassAnswer, item: str) -> ShownClass:
-    title = "All texts" if own.shares.label is None else own.shares.label
-    bar = None if own.answer == "Nothing to explain" else _bar(own.shares, item)
-    return ShownClass(title, own.answer, own.sentence, own.shares.texts, bar)
-
-
-def _bar(shares: Shares, item: str) -> Bar | None:
-    if shares.no_small_set.value is None:
+def share_bar(own: ClassAnswer, item: str) -> ShareBar | None:
+    """The bar of all texts or of one class; None if there is nothing to show."""
+    points, luck, none = own.shares.points.value, own.shares.luck, own.shares.no_small_set.value
+    if own.answer == "Nothing to explain" or none is None:
         return None
-    points, luck, none = shares.points.value, shares.luck, shares.no_small_set.value
-    numbers = [("no-small-set", f"no small set of {item}s decides", _of_100(none))]
+    parts = [("no-small-set", f"no small set of {item}s decides", none)]
     if points is not None:
-        numbers = [("points", "points", _of_100(points)), ("misses", "misses", _of_100(1 - points)), *numbers]
-    if points is not None and luck is not None:
-        numbers.insert(2, ("luck", "luck", _of_100(luck)))
-    return Bar(
+        lucky = [("luck", "luck", luck)] if luck is not None else []
+        parts = [("points", "points", points), ("misses", "misses", 1 - points), *lucky, *parts]
+    return ShareBar(
         decided=round(100 * (1 - none), 2),
         points=round(100 * (points or 0.0), 2),
         luck=None if luck is None or points is None else round(100 * luck, 2),
-        numbers=tuple(numbers),
+        numbers=tuple((kind, name, str(round(100 * share))) for kind, name, share in parts),
     )
 
 
-def _of_100(share: float) -> str:
-    return str(round(100 * share))
+def shown_classes(answer: AuditAnswer | None) -> list[ClassAnswer]:
+    """The answer for all texts, and for each class that is predicted."""
+    return [] if answer is None else [answer.overall, *(each for each in answer.classes if each.shares.texts)]
 
 
-def ranking_rows(audits: Sequence[AuditFiles]) -> list[tuple[ShownRanking, ...]]:
-    """The rankings of each audit: attention, then the others by their share; empty if there is no answer."""
-    return [_rankings(audit.verdict) for audit in audits]
-
-
-def _rankings(verdict: Verdict) -> tuple[ShownRanking, ...]:
-    if verdict.answer is None:
-        return ()
-    shown = recommended_ranking(verdict)
-    ordered = sorted(verdict.answer.rankings, key=lambda own: (own.name != "attention", -(own.points.value or 0.0)))
-    return tuple(_shown_ranking(each, is_recommended=each.name == shown) for each in ordered)
-
-
-def _shown_ranking(own: RankingShare, *, is_recommended: bool) -> ShownRanking:
-    return ShownRanking(
-        title=own.title,
-        points=share_text(own.points),
-        replaced=share_text(own.replaced or Interval()),
-        answer=own.answer,
-        price=own.price or "–",
-        milliseconds="–" if own.milliseconds is None else format_number(own.milliseconds, decimals=1),
-        is_recommended=is_recommended,
-    )
+def ordered_rankings(verdict: Verdict) -> list[RankingShare]:
+    """Attention, then the other rankings by their share; empty if there is no answer."""
+    known = verdict.answer.rankings if verdict.answer else ()
+    return sorted(known, key=lambda own: (own.name != "attention", -(own.points.value or 0.0)))
 
 
 def recommended_ranking(verdict: Verdict) -> str:

@@ -1,6 +1,7 @@
 """An audit's files, read and checked. They may come from strangers: nothing in them is executed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
@@ -127,10 +128,8 @@ def read_audit(folder: str | Path, name: str = "", *, most: int | None = None) -
         raise StoreError(
             f"{folder} must be the folder of an audit; there is no such folder. Run `heedful audit` first."
         )
-    try:
+    with _refused(folder):
         return _read(folder, name, most)
-    except StoreError as error:
-        raise audit_refusal(folder, str(error)) from error
 
 
 def audited_model(folder: Path, run: str) -> AuditFiles | None:
@@ -150,9 +149,16 @@ def by_training(rows: pl.DataFrame) -> list[pl.DataFrame]:
 
 
 def read_verdict(folder: Path) -> Verdict:
-    """What was audited and what it came to."""
-    try:
+    """What was audited, and the answer."""
+    with _refused(folder):
         return _read_verdict(folder)
+
+
+@contextmanager
+def _refused(folder: Path) -> Iterator[None]:
+    """Let an error say which folder to delete and how to audit again."""
+    try:
+        yield
     except StoreError as error:
         raise audit_refusal(folder, str(error)) from error
 
@@ -245,20 +251,17 @@ def _read_parquet(path: Path, schema: Columns, only: pl.Expr | None = None, uniq
     missing = [column for column in schema if column not in (*frame.columns, *OPTIONAL)]
     if missing:
         raise StoreError(f"{path.name} must have the columns {', '.join(schema)}; it lacks {', '.join(missing)}")
-    absent = {column: pl.lit(None, kind) for column, kind in schema.items() if column not in frame.columns}
-    return _cast(frame.with_columns(**absent), schema, path.name)
-
-
-def _cast(frame: pl.DataFrame, schema: Columns, name: str) -> pl.DataFrame:
     for column, kind in schema.items():
+        if column not in frame.columns:
+            frame = frame.with_columns(pl.lit(None, kind).alias(column))
         try:
             frame = frame.with_columns(pl.col(column).cast(kind))
         except pl.exceptions.PolarsError as error:
             was = frame.schema[column]
-            raise StoreError(f"{name}: column {column} must hold {kind}; it holds {was} that is not") from error
+            raise StoreError(f"{path.name}: column {column} must hold {kind}; it holds {was} that is not") from error
         empty = frame[column].null_count()
         if empty and column not in NULLABLE:
-            raise StoreError(f"{name}: column {column} must have no empty cells; it has {empty}")
+            raise StoreError(f"{path.name}: column {column} must have no empty cells; it has {empty}")
     return frame.select(list(schema))
 
 

@@ -1,19 +1,19 @@
 """Explanations of single predictions: as one self-contained page, in the terminal, as JSON. Needs no torch."""
 
+import json
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from math import isfinite, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from unicodedata import category
 
-from pydantic import BaseModel
+from pydantic_core import to_json
 
 from heedful.auditing.explanation import Explanation, Guidance, Show
 from heedful.errors import SettingError
-from heedful.report.heat_map import PALE
-from heedful.report.page import HERE, templates
+from heedful.report.heat_map import HeatMap, cut, named, printable, quoted
+from heedful.report.page import templates
 from heedful.store.folders import write_file
 from heedful.verdict.outcome_text import BADGES, outcome_sentence, outcome_sentences
 
@@ -27,11 +27,9 @@ if TYPE_CHECKING:
     from heedful.training.trained import Trained
     from heedful.types import Model
 
-# What every view of an explanation shows: rows of weighted words, and sentences.
+# What every view of an explanation shows: heat maps and sentences.
 
 OTHER = "Adversarial attention"
-FAINT = 0.05
-"""Negative weights below this share of full color are not marked as opposing the prediction."""
 MOST_LISTED = 10
 """Items of the smallest set that are listed."""
 MOST_LABELS = 5
@@ -47,69 +45,44 @@ NOTES: dict[Show, tuple[str, str]] = {
 }
 """Notes on the ranking that is shown and on attention, by the recommendation."""
 
-# A text may come from anywhere: control characters could move the cursor, and marks of direction reorder the line.
-UNSAFE = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
-UNSAFE |= {code: "" for code in (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 
-
-@dataclass(frozen=True)
-class Token:
-    """An item and its color.
-
-    Args:
-        before: what stands between the previous item and this one.
-        strength: of the color, from 0 to 1.
-        value: the weight in words.
-        against: whether it opposes the prediction.
-        is_key: whether it is one of the words with the largest effect.
-        is_top: whether it is one of the top words of the ranking, which were judged.
-    """
-
-    before: str
-    text: str
-    strength: float
-    value: str
-    against: bool
-    is_key: bool
-    is_top: bool
-
-
-@dataclass(frozen=True)
-class Row:
-    """One ranking over a text.
-
-    Args:
-        rest: what stands after the last item.
-        heaviest: the items of the largest weights, in words.
-    """
-
-    name: str
-    note: str
-    tokens: tuple[Token, ...]
-    rest: str
-    heaviest: str
-
-    @property
-    def description(self) -> str:
-        """Every item with its weight, for those who do not see colors."""
-        return f"{self.name}. " + "; ".join(f"{token.text}: {token.value}" for token in self.tokens)
-
-
-def rows_of(explanation: Explanation) -> list[Row]:
+def heat_maps_of(explanation: Explanation) -> list[HeatMap]:
     """The ranking to show, attention if it is another one, and adversarial attention."""
+    gaps, key = _gaps(explanation.text, explanation.items), frozenset(explanation.outcome.key_words)
+
+    def heat_map(title: str, note: str, weights: Sequence[float], top: Sequence[int] = ()) -> HeatMap:
+        marks = {"key": key, "loose": key if is_loose(explanation) else frozenset(), "top": frozenset(top)}
+        return HeatMap(title, note, list(map(named, explanation.items)), weights, gaps, marks)
+
     note, own = NOTES[explanation.guidance.show]
-    top = explanation.shown_outcome.top_words
-    rows = [_row(explanation, _capital(explanation.guidance.name), note, explanation.weights, top)]
+    shown = explanation.guidance.name
+    maps = [heat_map(f"{shown[0].upper()}{shown[1:]}", note, explanation.weights, explanation.shown_outcome.top_words)]
     if explanation.ranking != "attention":
-        rows.append(_row(explanation, "Attention", own, explanation.attention, explanation.outcome.top_words))
+        maps.append(heat_map("Attention", own, explanation.attention, explanation.outcome.top_words))
     if other := explanation.other_attention:
         probability = format_probability(other.probability)
         same = f"predicts {explanation.predicted} with {probability}"
         # If the prediction was closer than eps, other attention may tip it.
         tips = f"gives {explanation.predicted} {probability}, just below another label"
-        note = same if other.predicted == explanation.predicted else tips
-        rows.append(_row(explanation, OTHER, note, other.weights))
-    return rows
+        maps.append(heat_map(OTHER, same if other.predicted == explanation.predicted else tips, other.weights))
+    return maps
+
+
+def _gaps(text: str, items: Sequence[str]) -> list[str]:
+    """Text before each item, and after the last one; spaces if the items are not in it.
+
+    >>> _gaps("It isn't BAD!", ["It", "isn", "'", "t", "BAD"])
+    ['', ' ', '', '', ' ', '!']
+    """
+    gaps, end = [], 0
+    for item in items:
+        start = text.find(item, end)
+        if start < 0:
+            return ["", *[" "] * (len(items) - 1), ""]
+        gaps.append(text[end:start])
+        end = start + len(item)
+    first, *gaps, rest = (re.sub(r"\s+", " ", gap) for gap in (*gaps, text[end:]))
+    return [printable(gap) for gap in (first.lstrip(), *gaps, cut(rest.rstrip(), MOST_UNREAD))]
 
 
 def badge(explanation: Explanation) -> str:
@@ -117,18 +90,23 @@ def badge(explanation: Explanation) -> str:
     return BADGES[explanation.outcome.outcome]
 
 
-def key_mark(explanation: Explanation, item: str) -> str:
-    """What the marked items are; empty if none are marked."""
-    if not explanation.outcome.key_words:
-        return ""
-    is_loose = explanation.outcome.outcome == "no_small_set"
-    return f"{item}s with the largest effect (no small set decides)" if is_loose else f"key {item}s"
+def is_loose(explanation: Explanation) -> bool:
+    """Whether no small set decides, so that the marked words are only those with the largest effect."""
+    return explanation.outcome.outcome == "no_small_set"
+
+
+def key_marks(explanations: Sequence[Explanation]) -> list[tuple[str, bool]]:
+    """What the marked items are, and whether they are only those with the largest effect; each once."""
+    item = explanations[0].item
+    names = {False: f"key {item}s", True: f"{item}s with the largest effect (no small set decides)"}
+    loose = dict.fromkeys(is_loose(each) for each in explanations if each.outcome.key_words)
+    return [(names[each], each) for each in loose]
 
 
 def outcome_lines(explanation: Explanation) -> tuple[str, ...]:
     """What is said about the outcome: of attention, and of another ranking if that is shown."""
     item, shown = explanation.item, explanation.shown_outcome
-    sentences = outcome_sentences(explanation.outcome, [_named(each) for each in explanation.items], item)
+    sentences = outcome_sentences(explanation.outcome, [named(each) for each in explanation.items], item)
     is_other = shown.ranking != explanation.outcome.ranking and shown.outcome in ("points", "misses")
     return (*sentences, outcome_sentence(shown, item)) if is_other else sentences
 
@@ -160,13 +138,6 @@ def audit_sentences(explanations: Sequence[Explanation]) -> tuple[str, ...]:
     return explanations[0].guidance.sentences([each.predicted for each in explanations])
 
 
-def sentences_of(explanation: Explanation) -> list[str]:
-    """What erasure changes the prediction, and how different attention could be."""
-    if len(explanation.items) < 2:
-        return []
-    return [_smallest(explanation), _other(explanation)]
-
-
 def definitions(explanations: Sequence[Explanation]) -> str:
     """What the sentences mean by erasing and by adversarial attention."""
     item = explanations[0].item
@@ -185,13 +156,18 @@ def is_signed(explanations: Sequence[Explanation]) -> bool:
     return any(explanation.is_signed for explanation in explanations)
 
 
+def sentences_of(explanation: Explanation) -> list[str]:
+    """What erasure changes the prediction, and how different attention could be."""
+    return [_smallest(explanation), _other(explanation)] if len(explanation.items) > 1 else []
+
+
 def _smallest(explanation: Explanation) -> str:
     smallest, is_exact = explanation.smallest_set, explanation.solver == "exact"
     if smallest is None:
         if is_exact:
             return f"Erasing attention weights changes the prediction for no set of {explanation.item}s."
         return f"No set of {explanation.item}s was found whose erased attention weights change the prediction."
-    listed = ", ".join(_quoted(explanation.items[place]) for place in smallest.positions[:MOST_LISTED])
+    listed = ", ".join(quoted(explanation.items[place]) for place in smallest.positions[:MOST_LISTED])
     more = len(smallest.positions) - MOST_LISTED
     listed += f" and {more} more" if more > 0 else ""
     count = f"{len(smallest.positions)} of {len(explanation.items)} {explanation.item}s"
@@ -213,95 +189,6 @@ def _other(explanation: Explanation) -> str:
         label = f"{explanation.predicted} {probability}, just below another label"
         kept = f"moves the prediction by at most {other.eps:g} ({label})"
     return f"{which} {kept} and {reaches} {100 * other.share:.0f} % of the maximum divergence (JSD {other.js:.2f})."
-
-
-def _row(explanation: Explanation, name: str, note: str, weights: Sequence[float], top: Sequence[int] = ()) -> Row:
-    sizes = [abs(weight) if isfinite(weight) else 0.0 for weight in weights]
-    full = max(max(sizes), PALE * sum(sizes) / len(sizes))
-    key = set(explanation.outcome.key_words)
-    gaps, rest = _between(explanation.text, explanation.items)
-    tokens = tuple(
-        Token(
-            before=printable(before),
-            text=_named(item),
-            strength=round(size / full, 3) if full > 0 else 0.0,
-            value=_written(weight),
-            against=weight < -FAINT * full,
-            is_key=place in key,
-            is_top=place in top,
-        )
-        for place, (before, item, weight, size) in enumerate(zip(gaps, explanation.items, weights, sizes, strict=True))
-    )
-    return Row(name, note, tokens, printable(rest), _heaviest(explanation, weights, sizes))
-
-
-def _heaviest(explanation: Explanation, weights: Sequence[float], sizes: Sequence[float]) -> str:
-    order = sorted((place for place, size in enumerate(sizes) if size > 0), key=lambda place: -sizes[place])[:3]
-    if not order:
-        return "undefined" if all(map(isnan, weights)) else f"0 for every {explanation.item}"
-    listed = (f"{_quoted(explanation.items[place])}\N{NO-BREAK SPACE}{_written(weights[place])}" for place in order)
-    return f"most: {', '.join(listed)}"
-
-
-def _written(weight: float) -> str:
-    return f"{weight:.2g}" if isfinite(weight) else "undefined"
-
-
-def printable(text: str) -> str:
-    r"""The text without the characters that control a terminal or reorder a line.
-
-    >>> printable("red\x1b[0m \u202eeulb")
-    'red [0m eulb'
-    """
-    return text.translate(UNSAFE)
-
-
-def _named(item: str) -> str:
-    """The item as it can be printed; by the codes of its characters if nothing of it can."""
-    return printable(item) if printable(item).strip() else _numbered(item)
-
-
-def _quoted(item: str) -> str:
-    """The item in quotation marks, not too long; by the codes of its characters if none can be seen alone."""
-    is_visible = any(category(character)[0] not in "CMZ" for character in item)
-    return f"“{_cut(printable(item) if is_visible else _numbered(item), 40)}”"
-
-
-def _numbered(item: str) -> str:
-    return " ".join(f"U+{ord(character):04X}" for character in item)
-
-
-def _between(text: str, items: Sequence[str]) -> tuple[list[str], str]:
-    """What stands before each item in the text, and after the last; spaces if the items are not in it.
-
-    >>> _between("It isn't BAD!", ["It", "isn", "'", "t", "BAD"])
-    (['', ' ', '', '', ' '], '!')
-    """
-    places = list(_places(text, items))
-    if len(places) < len(items):
-        return ["", *[" "] * (len(items) - 1)], ""
-    ends = [0, *(start + len(item) for start, item in zip(places, items, strict=True))]
-    gaps = [re.sub(r"\s+", " ", text[end:start]) for end, start in zip(ends, places, strict=False)]
-    return [gaps[0].lstrip(), *gaps[1:]], _cut(re.sub(r"\s+", " ", text[ends[-1] :]).rstrip(), MOST_UNREAD)
-
-
-def _places(text: str, items: Sequence[str]) -> Iterator[int]:
-    """Where each item stands in the text, in order, up to the first that does not."""
-    end = 0
-    for item in items:
-        start = text.find(item, end)
-        if start < 0:
-            return
-        yield start
-        end = start + len(item)
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-def _capital(name: str) -> str:
-    return name[0].upper() + name[1:]
 
 
 MOST_NAMED = 5
@@ -357,19 +244,7 @@ class Explanations:
 
     def html(self) -> str:
         """The whole page. Every word that comes from a text is escaped; nothing in it runs, and it loads nothing."""
-        environment = templates(HERE)
-        environment.filters["printable"] = printable
-        item, signed = self.decisions[0].item, is_signed(self.decisions)
-        return environment.get_template("explanation.html").render(
-            facts=list(self.facts.items()),
-            readings=[_Reading.of(each) for each in self.decisions],
-            audit=audit_sentences(self.decisions),
-            signed=signed,
-            marks=sorted({(key_mark(each, item), _is_loose(each)) for each in self.decisions if key_mark(each, item)}),
-            item=item,
-            definitions=definitions(self.decisions),
-            notes=self.notes,
-        )
+        return rendered("explanation.html", self.decisions, facts=self.facts.items(), notes=self.notes)
 
     def save(self, path: str | Path) -> Path:
         """Write the page, whole or not at all; its path."""
@@ -384,37 +259,15 @@ class Explanations:
         for text in texts:
             del text["guidance"]
         guidance = {**asdict(self.guidance), "sentences": audit_sentences(self.decisions)}
-        return _plain({"facts": self.facts, "guidance": guidance, "notes": self.notes, "texts": texts})
+        whole = {"facts": self.facts, "guidance": guidance, "notes": self.notes, "texts": texts}
+        return json.loads(to_json(whole, inf_nan_mode="null"))
 
 
-@dataclass(frozen=True)
-class _Reading:
-    """A text as the page shows it."""
-
-    explanation: Explanation
-    outcome: tuple[str, ...]
-    badge: str
-    is_loose: bool
-    prediction: str
-    rows: list[Row]
-    sentences: list[str]
-
-    @classmethod
-    def of(cls, explanation: Explanation) -> "_Reading":
-        return cls(
-            explanation=explanation,
-            outcome=outcome_lines(explanation),
-            badge=badge(explanation),
-            is_loose=_is_loose(explanation),
-            prediction=prediction(explanation),
-            rows=rows_of(explanation),
-            sentences=sentences_of(explanation),
-        )
-
-
-def _is_loose(explanation: Explanation) -> bool:
-    """Whether no small set decides, so that the marked words are only those with the largest effect."""
-    return explanation.outcome.outcome == "no_small_set"
+def rendered(template: str, explanations: Sequence[Explanation], **parts: Any) -> str:
+    """The template, which calls the functions of this module to show the explanations."""
+    environment = templates()
+    environment.filters["printable"] = printable
+    return environment.get_template(template).render(view=sys.modules[__name__], explanations=explanations, **parts)
 
 
 def explain(
@@ -442,14 +295,3 @@ def explain(
 
     decisions = explain_texts(model, texts, audit=audit, words=words, labels=labels, reference=reference, device=device)
     return Explanations(decisions, described_model(model, audit))
-
-
-def _plain(value: Any) -> Any:
-    """The value with lists for tuples, and None for undefined numbers."""
-    if isinstance(value, BaseModel):
-        return _plain(value.model_dump())
-    if isinstance(value, Mapping):
-        return {name: _plain(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    return None if isinstance(value, float) and not isfinite(value) else value

@@ -1,317 +1,144 @@
-"""Example texts as heat maps: what the page needs to draw them, small enough to be carried inside it."""
+"""One text as a heat map: its words, and the weight of each. Every view draws this."""
 
-import json
-import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from math import isfinite
+from unicodedata import category
 
-import polars as pl
-from markupsafe import Markup
+from heedful.formatting import printable as drawable
 
-from heedful.report.audits import AuditFiles, printable
-from heedful.schema import TextOutcome
-from heedful.verdict.outcome_text import BADGES, outcome_sentences
-
-MAPS = {
-    "attention": "Attention",
-    "adversarial_attention": "Same prediction, other attention",
-    "attention_x_gradient": "Attention x gradient",
-    "gradient_x_input": "Gradient x input",
-    "weight_gradient": "Weight gradient",
-    "leave_one_out": "Leaving the word out",
-    "noisy_attention": "Noise on a word",
-    "replaced_attention": "A similar word",
-    "seed_attention": "Another seed",
-}
-"""The rows of a heat map by the name of their measure; the first two are shown from the start."""
-PRODUCT = ("attention", "weight_gradient")
-"""Measures whose product is a map of its own."""
-SETS = {"minimal_set": "flip", "rationale": "rationale", "noisy": "noisy"}
-MOST_EXAMPLES = 200
-MOST_CHARACTERS = 1_500_000
-STEPS = 1000
-"""A weight is carried as so many parts of the largest one in its text."""
-
-UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
-
-
-def example_data(audits: Sequence[AuditFiles], names: Sequence[str]) -> dict[str, Any]:
-    """The texts that have item rows, with each run's weights, as plain data; evenly thinned if there are too many."""
-    titles = map_titles(audits)
-    maps = [_maps(audit, titles) for audit in audits]
-    texts = [_texts(audit) for audit in audits]
-    known = sorted({example for by_example in maps for example in by_example})
-    examples = [_example(number, maps, texts, titles) for number in _evenly(known, MOST_EXAMPLES)]
-    length = sum(len(json.dumps(example, ensure_ascii=False)) for example in examples)
-    if length > MOST_CHARACTERS:
-        examples = _evenly(examples, max(1, len(examples) * MOST_CHARACTERS // length))
-    drawn = {key for example in examples for run in example["runs"] if run for key in run["maps"]}
-    return {
-        "runs": list(names),
-        "maps": [{"key": key, "name": name} for key, name in titles.items() if key in drawn],
-        "steps": STEPS,
-        "examples": examples,
-        "known": len(known),
-    }
-
-
-def embedded_json(data: Any) -> Markup:
-    r"""The data as JSON that can stand inside a script element: nothing in it can end the element or begin markup.
-
-    >>> embedded_json({"text": "</script><b>"})
-    Markup('{"text":"\\u003c/script\\u003e\\u003cb\\u003e"}')
-    """
-    written = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Markup(written.translate(UNSAFE))
-
-
-def map_titles(audits: Sequence[AuditFiles]) -> dict[str, str]:
-    """The rows of a heat map: those of every audit, and rankings that somebody asked for or gave."""
-    others = {ranking.name: ranking.title for audit in audits for ranking in audit.verdict.rankings}
-    named = {name: printable(title or name) for name, title in others.items() if name not in (*MAPS, *SETS)}
-    return {**MAPS, **named}
-
-
-def _maps(audit: AuditFiles, titles: Mapping[str, str]) -> dict[int, dict[str, list[float]]]:
-    """The item-level values of each example by measure, in the order of the items."""
-    maps: dict[int, dict[str, list[float]]] = {}
-    known = [*titles, *SETS, *PRODUCT]
-    wanted = audit.rows.filter(pl.col("item").is_not_null() & pl.col("measure").is_in(known))
-    grouped = wanted.sort("example", "measure", "item").group_by("example", "measure", maintain_order=True)
-    for example, measure, items, values in grouped.agg("item", "value").iter_rows():
-        row = dict(zip(items, values, strict=True))
-        maps.setdefault(example, {})[measure] = [row.get(place, math.nan) for place in range(max(row) + 1)]
-    for own in maps.values():
-        if "attention_x_gradient" not in own and own.keys() >= set(PRODUCT):
-            factors = zip(*(own[name] for name in PRODUCT), strict=True)
-            own["attention_x_gradient"] = [weight * gradient for weight, gradient in factors]
-    return maps
-
-
-def _texts(audit: AuditFiles) -> dict[int, dict[str, Any]]:
-    outcomes, item = text_outcomes(audit), audit.verdict.item
-    return {
-        row["example"]: row | _said(outcomes.get(row["example"]), row["items"], item)
-        for row in audit.examples.iter_rows(named=True)
-    }
-
-
-def text_outcomes(audit: AuditFiles, *, shown: bool = True) -> dict[int, TextOutcome]:
-    """The outcome of attention for each audited text of the run whose texts are shown, if words are deleted.
-
-    Args:
-        shown: only of the texts that are shown word by word.
-    """
-    own = audit.outcomes.filter(ranking="attention", removal="delete", split=audit.verdict.split)
-    key = ["run", "example"] if shown else ["run"]
-    known = own.join(audit.examples.select(key).unique(), on=key, how="semi")
-    return {row["example"]: TextOutcome.model_validate(row) for row in known.iter_rows(named=True)}
-
-
-def _said(outcome: TextOutcome | None, items: Sequence[str], item: str) -> dict[str, Any]:
-    """What is marked in a text and said about it; empty if it was not judged."""
-    if outcome is None:
-        return {}
-    sentences = outcome_sentences(outcome, items, item)
-    marked = {"key": outcome.key_words, "top": outcome.top_words, "sentences": sentences}
-    return {"outcome": {"name": outcome.outcome or "", "badge": BADGES[outcome.outcome], **marked}}
-
-
-def _example(number: int, maps: Sequence[dict], texts: Sequence[dict], titles: Mapping[str, str]) -> dict[str, Any]:
-    first = next(by_example[number] for by_example in texts if number in by_example)
-    runs = [
-        _run(own_texts[number], own_maps[number], first, titles) if number in own_maps else None
-        for own_texts, own_maps in zip(texts, maps, strict=True)
-    ]
-    return {
-        "index": number,
-        "row": first["row"],
-        "id": first["id"],
-        "text": first["text"] or " ".join(first["items"]),
-        "query": first["query"] or "",
-        "label": first["label"],
-        "items": first["items"],
-        "runs": runs,
-    }
-
-
-def _run(
-    text: dict[str, Any], values: dict[str, list[float]], first: dict[str, Any], titles: Mapping[str, str]
-) -> dict[str, Any]:
-    data = {
-        "predicted": text["predicted"],
-        "right": text["predicted"] == text["label"] if text["label"] else None,
-        "probability": _rounded(text["probability"]),
-        "adversary": _rounded(text["adversarial_probability"]),
-        "maps": {key: _scaled(values[key]) for key in titles if key in values and _peak(values[key]) > 0},
-    }
-    data |= {
-        name: [at for at, value in enumerate(values[key]) if value == 1] for key, name in SETS.items() if key in values
-    }
-    if "outcome" in text:
-        data["outcome"] = text["outcome"]
-    if text["replaced"] and len(text["replaced"]) == len(text["items"]):
-        places = enumerate(zip(text["items"], text["replaced"], strict=True))
-        data["replaced"] = {at: new for at, (old, new) in places if old != new}
-    # A sentence model has other items than a word model on the same text.
-    return data if text["items"] == first["items"] else {**data, "items": text["items"]}
-
-
-def _peak(values: Sequence[float]) -> float:
-    return max((abs(value) for value in values if math.isfinite(value)), default=0.0)
-
-
-def _scaled(values: Sequence[float]) -> dict[str, Any]:
-    """Each value as parts of the largest; null where undefined."""
-    peak = _peak(values)
-    return {
-        "max": float(f"{peak:.3g}"),
-        "weights": [round(value / peak * STEPS) if math.isfinite(value) else None for value in values],
-    }
-
-
-def _rounded(number: float | None) -> float | None:
-    return None if number is None or not math.isfinite(number) else round(number, 3)
-
-
-def _evenly(things: Sequence[Any], most: int) -> list[Any]:
-    """At most so many, evenly spaced, the first and last among them.
-
-    >>> _evenly([0, 1, 2, 3, 4, 5, 6], 3)
-    [0, 3, 6]
-    """
-    if len(things) <= most:
-        return list(things)
-    if most == 1:
-        return [things[0]]
-    return [things[round(place * (len(things) - 1) / (most - 1))] for place in range(most)]
-
-
-# Example texts of each outcome: attention as a heat map, the key words outlined, and what is said about the text.
-
-PER_OUTCOME = 3
-"""Texts of each outcome."""
-MOST_ITEMS = 60
-"""Longer texts are chosen only if there are no others."""
 PALE = 3.0
-"""Full color is the largest weight, but so many times the average at least: attention spread evenly stays pale."""
-OUTCOMES = ("points", "misses", "no_small_set")
+"""Full color is the largest weight, but this many times the mean at least: uniform attention stays pale."""
+FAINT = 0.05
+"""Negative weights below this share of full color are not marked as opposing the prediction."""
+
+# A text may come from anywhere: control characters could move the cursor, and marks of direction reorder the line.
+UNSAFE = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
+UNSAFE |= {code: "" for code in (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 
 
 @dataclass(frozen=True)
-class Token:
-    """A word (or sentence), how strong its color is, and whether it is a key word or a top word."""
-
-    text: str
-    weight: float
-    value: str
-    is_key: bool
-    is_top: bool
-
-
-@dataclass(frozen=True)
-class Reading:
-    """A text as one model reads it.
+class HeatMap:
+    """A text and the weight of each of its words, whoever draws it.
 
     Args:
-        is_decided: whether a small set of words decides; if not, the outlined words are only those with the largest
-            effect.
+        words: as to be shown; sentences if the model attends to these.
+        weights: of each word; None or NaN if undefined.
+        gaps: text before each word, and after the last one; spaces if empty.
+        marks: positions of words by kind ("key", "loose", "top"), which is their class on a page.
     """
 
-    name: str
+    title: str
     note: str
-    badge: str
-    is_decided: bool
-    tokens: tuple[Token, ...]
-    sentences: tuple[str, ...]
+    words: Sequence[str]
+    weights: Sequence[float | None]
+    gaps: Sequence[str] = ()
+    marks: Mapping[str, frozenset[int]] = field(default_factory=dict)
+
+    @cached_property
+    def sizes(self) -> list[float]:
+        """The absolute weight of each word; 0 if undefined."""
+        return [abs(weight) if weight is not None and isfinite(weight) else 0.0 for weight in self.weights]
+
+    @property
+    def full(self) -> float:
+        """The weight of full color."""
+        return max(max(self.sizes, default=0.0), PALE * sum(self.sizes) / max(1, len(self.sizes)))
+
+    def strength(self, place: int) -> float:
+        """The color of a word, from 0 to 1."""
+        return round(self.sizes[place] / self.full, 3) if self.full > 0 else 0.0
+
+    def value(self, place: int) -> str:
+        """The weight of a word, as text."""
+        weight = self.weights[place]
+        return f"{weight:.2g}" if weight is not None and isfinite(weight) else "undefined"
+
+    def gap(self, place: int) -> str:
+        """The text before a word; after the last one, if the place is the number of words."""
+        return self.gaps[place] if self.gaps else " " * (0 < place < len(self.words))
+
+    def kinds(self, place: int) -> list[str]:
+        """What a word is marked as."""
+        opposes = (self.weights[place] or 0.0) < -FAINT * self.full
+        return ["against"] * opposes + [kind for kind, places in self.marks.items() if place in places]
+
+    @property
+    def description(self) -> str:
+        """Every word with its weight, for those who do not see colors."""
+        listed = (f"{word}: {self.value(place)}" for place, word in enumerate(self.words))
+        return f"{self.title}. {'; '.join(listed)}"
+
+    def heaviest(self, item: str = "word") -> str:
+        """The three words with the largest weights."""
+        order = sorted((place for place, size in enumerate(self.sizes) if size > 0), key=lambda at: -self.sizes[at])
+        if not order:
+            is_defined = any(self.value(place) != "undefined" for place in range(len(self.words)))
+            return f"0 for every {item}" if is_defined else "undefined"
+        listed = (f"{quoted(self.words[place])}\N{NO-BREAK SPACE}{self.value(place)}" for place in order[:3])
+        return f"most: {', '.join(listed)}"
 
 
-@dataclass(frozen=True)
-class Example:
-    """A text, and each model's reading of it."""
+def printable(text: str) -> str:
+    r"""The text without the characters that control a terminal or reorder a line.
 
-    title: str
-    readings: tuple[Reading, ...]
-
-
-@dataclass(frozen=True)
-class Group:
-    """Texts of one outcome."""
-
-    title: str
-    examples: tuple[Example, ...]
-
-
-def chosen_examples(audits: Sequence[AuditFiles], data: Mapping[str, Any]) -> list[Group]:
-    """A few texts of each outcome that attention has in the first audit.
-
-    Args:
-        data: what `heatmap.example_data` makes of the audits.
+    >>> printable("red\x1b[0m \u202eeulb")
+    'red [0m eulb'
     """
-    counts = Counter(outcome.outcome for outcome in text_outcomes(audits[0], shown=False).values())
-    name = f" ({data['runs'][0]})" if len(audits) > 1 else ""
-    answer = audits[0].verdict.answer
-    first = answer.example.example if answer and answer.example else None
-    groups = []
-    for outcome in OUTCOMES:
-        if chosen := _chosen(data["examples"], outcome, first):
-            title = f"{BADGES[outcome].capitalize()}{name}: {counts[outcome]:,} of {counts.total():,} texts"
-            groups.append(Group(title, tuple(_chosen_example(each, data) for each in chosen)))
-    return groups
+    return text.translate(UNSAFE)
 
 
-def _chosen(examples: Sequence[Mapping[str, Any]], outcome: str, first: int | None) -> list[Mapping[str, Any]]:
-    """Texts of about the lower quartile, median and upper quartile of length; the audit's own example before these."""
-    own = [each for each in examples if each["runs"][0] and each["runs"][0].get("outcome", {}).get("name") == outcome]
-    short = [each for each in own if len(each["items"]) <= MOST_ITEMS] or own
-    ordered = sorted(short, key=lambda each: (len(each["items"]), each["index"]))
-    quartiles = [ordered[place * (len(ordered) - 1) // 4] for place in (2, 1, 3)] if ordered else []
-    named = [each for each in own if each["index"] == first]
-    distinct = {each["index"]: each for each in (*named, *quartiles, *ordered)}
-    return list(distinct.values())[:PER_OUTCOME]
+def named(word: str) -> str:
+    """The word as it can be printed; its code points if nothing of it can be seen."""
+    return printable(word) if printable(word).strip() else _numbered(word)
 
 
-def _chosen_example(example: Mapping[str, Any], data: Mapping[str, Any]) -> Example:
-    row = f", row {example['row']}" if example["row"] is not None else ""
-    readings = tuple(
-        _reading(example, run, name)
-        for run, name in zip(example["runs"], data["runs"], strict=True)
-        if run is not None and "attention" in run["maps"]
-    )
-    return Example(f"Text {example['index']}{row}", readings)
+def quoted(word: str) -> str:
+    """The word in quotation marks, not too long; its code points if nothing of it can be seen alone."""
+    is_visible = any(category(character)[0] not in "CMZ" for character in word)
+    return f"“{cut(printable(word) if is_visible else _numbered(word), 40)}”"
 
 
-def _reading(example: Mapping[str, Any], run: Mapping[str, Any], name: str) -> Reading:
-    outcome = run.get("outcome", {"name": "", "badge": "", "key": [], "top": [], "sentences": []})
-    return Reading(
-        name,
-        _note(example, run),
-        outcome["badge"],
-        outcome["name"] != "no_small_set",
-        _tokens(run.get("items", example["items"]), run["maps"]["attention"], set(outcome["key"]), set(outcome["top"])),
-        tuple(outcome["sentences"]),
-    )
+def cut(text: str, most: int) -> str:
+    """The text, shortened to a number of characters."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def _note(example: Mapping[str, Any], run: Mapping[str, Any]) -> str:
-    probability = "" if run["probability"] is None else f" {run['probability']:.2f}"
-    label = f"; label {example['label']}" if example["label"] else ""
-    return f"predicted {run['predicted']}{probability}{label}"
+def _numbered(word: str) -> str:
+    return " ".join(f"U+{ord(character):04X}" for character in word)
 
 
-def _tokens(items: Sequence[str], drawn: Mapping[str, Any], key: set[int], top: set[int]) -> tuple[Token, ...]:
-    weights = drawn["weights"]
-    sizes = [abs(weight or 0) for weight in weights]
-    full = max(STEPS, PALE * sum(sizes) / max(1, len(sizes)))
-    return tuple(
-        Token(
-            text=item,
-            weight=round(size / full, 3),
-            value="undefined" if weight is None else f"{weight / STEPS * drawn['max']:.2g}",
-            is_key=place in key,
-            is_top=place in top,
+# As a file.
+
+WIDTH, TOP = 640, 24
+LETTER, GAP, LINE = 7.4, 12.0, 26.0
+"""Mean width of a letter, room next to each word, and height of a line."""
+MOST_WORDS, MOST_LETTERS = 400, 40
+"""Words of a text, and letters of a word, that are drawn."""
+INK, PAPER, FOR, AGAINST = "#1f2933", "#ffffff", "#c9580b", "#0a6aa8"
+
+
+def draw_svg(heat_map: HeatMap) -> str:
+    """The heat map as an SVG file: as many words on a line as fit, each on a background as strong as its weight."""
+    drawn, left, top = [], 0.0, float(TOP)
+    more = ["…"] if len(heat_map.words) > MOST_WORDS else []
+    for place, word in enumerate([*heat_map.words[:MOST_WORDS], *more]):
+        text = cut(drawable(word), MOST_LETTERS)
+        width = len(text) * LETTER + GAP
+        if left > 0 and left + width > WIDTH - 12:
+            left, top = 0.0, top + LINE
+        color = AGAINST if "against" in heat_map.kinds(place) else FOR
+        drawn.append(
+            f'<rect x="{left:.1f}" y="{top:g}" width="{width - 2:.1f}" height="{LINE - 3:g}" rx="3" fill="{color}" '
+            f'fill-opacity="{0.6 * (0.0 if place == MOST_WORDS else heat_map.strength(place)):.3f}"/>'
+            f'<text x="{left + width / 2 - 1:.1f}" y="{top + 16:g}" text-anchor="middle">{escape(text)}</text>'
         )
-        for place, (item, weight, size) in enumerate(zip(items, weights, sizes, strict=True))
+        left += width
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{top + LINE:g}" viewBox="-6 0 {WIDTH} '
+        f'{top + LINE:g}" fill="{INK}" font-family="sans-serif" font-size="13"><rect x="-6" width="100%" height="100%" '
+        f'fill="{PAPER}"/><text y="15" font-weight="bold">{escape(drawable(heat_map.title))}</text>'
+        f"{''.join(drawn)}</svg>"
     )

@@ -1,27 +1,26 @@
-"""The report as one HTML page that needs nothing but itself."""
+"""The report as one HTML page that needs nothing but itself, and what all pages share."""
 
 import base64
 import hashlib
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import polars as pl
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from heedful import __version__
-from heedful.formatting import UNDEFINED
-from heedful.report.answers import ranking_rows, recommended_ranking, shown_answer
+from heedful import __version__, formatting
+from heedful.report import answers, battery_lines
 from heedful.report.audits import AuditFiles, shown_settings
-from heedful.report.battery_lines import group_headings, question_rows
 from heedful.report.drawing import DARK
+from heedful.report.example_texts import chosen_texts, embedded_json, example_data
 from heedful.report.figure import Figure, inline_svg
 from heedful.report.figures import draw_figures
-from heedful.report.heat_map import chosen_examples, embedded_json, example_data
 from heedful.report.texts import gather_texts
-from heedful.schema import Substitution, Verdict, Word, Words
-from heedful.verdict.answer_text import QUESTION, accuracy_text
+from heedful.schema import Verdict
+from heedful.verdict import answer_text
 from heedful.verdict.outcome_text import BADGES
 
 HERE = Path(__file__).parent
@@ -34,63 +33,70 @@ TITLES = {
 """Titles of groups of figures that belong to no single question."""
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """A figure as the page shows it: its words and its drawing."""
-
-    figure: Figure
-    svg: Markup
-
-
 def render_page(audits: Sequence[AuditFiles], figures: Sequence[Figure] = ()) -> str:
     """The whole page. Every word that comes from the files is escaped; the page asks for nothing from any network.
 
     Args:
         figures: further ones, which come before those of the audits.
     """
-    texts = gather_texts(audits)
-    script = (HERE / "page.js").read_text(encoding="utf-8")
+    texts, verdicts = gather_texts(audits), [audit.verdict for audit in audits]
     examples = example_data(audits, texts.runs)
-    page = templates(HERE).get_template("page.html")
+    payload = embedded_json(examples)
+    page = templates().get_template("page.html")
     return page.render(
-        question=QUESTION,
-        audits=list(zip(texts.runs, (audit.verdict for audit in audits), strict=True)),
-        answers=[(name, shown_answer(audit.verdict)) for audit, name in zip(audits, texts.runs, strict=True)],
-        rankings=[pair for pair in zip(texts.runs, ranking_rows(audits), strict=True) if pair[1]],
-        rows=question_rows(audits),
-        headings=group_headings(audits, texts.runs),
-        groups=_grouped([Drawn(figure, inline_svg(figure)) for figure in (*figures, *draw_figures(texts))], audits),
-        words=_words(audits, texts.runs),
-        chosen=chosen_examples(audits, examples) if examples["examples"] else [],
-        recommended={recommended_ranking(audit.verdict) for audit in audits},
-        pooled=any(len(audit.verdict.trainings) > 1 for audit in audits),
-        item=audits[0].verdict.item,
+        question=answer_text.QUESTION,
+        audits=list(zip(texts.runs, verdicts, strict=True)),
+        rows=battery_lines.question_rows(audits),
+        headings=battery_lines.group_headings(audits, texts.runs),
+        inline_svg=inline_svg,
+        groups=_grouped([*figures, *draw_figures(texts)], verdicts),
+        chosen=chosen_texts(audits, examples) if examples["examples"] else {},
+        recommended={answers.recommended_ranking(verdict) for verdict in verdicts},
+        item=verdicts[0].item,
         badges=BADGES,
-        skipped=_not_asked(audits),
-        synonyms=_synonyms(audits, texts.runs),
-        about=_about(audits, texts.runs),
-        notes=list(dict.fromkeys(note for audit in audits for note in audit.verdict.notes)),
-        made=_made([audit.verdict for audit in audits], texts.runs),
-        facts=_facts([audit.verdict for audit in audits], texts.runs),
-        commands=[command for command in dict.fromkeys(audit.verdict.command for audit in audits) if command],
-        settings=_settings(audits),
+        skipped={name: reason for verdict in verdicts for name, reason in verdict.skipped.items()},
+        notes=list(dict.fromkeys(note for verdict in verdicts for note in verdict.notes)),
+        made=_made(verdicts, texts.runs),
+        facts=_facts(verdicts, texts.runs),
+        commands=[command for command in dict.fromkeys(verdict.command for verdict in verdicts) if command],
+        settings=_settings(verdicts),
         solvers=[_solvers(audit) for audit in audits],
         proven=all(set(audit.rows.filter(test="adversarial_attention")["solver"]) <= {"exact"} for audit in audits),
         examples=examples,
-        payload=embedded_json(examples),
-        script=Markup(script),
-        # Only the script whose hash is named here may run, so not one that a text smuggled in.
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        payload=payload,
+        nonce=content_nonce(payload),
+        scripts=import_map(HERE),
     )
 
 
-def templates(folder: Path) -> Environment:
-    """The templates of a folder, and the frame that all of them fill; every word put into them is escaped."""
-    environment = Environment(loader=FileSystemLoader([folder, HERE]), autoescape=True, undefined=StrictUndefined)
+@cache
+def import_map(*folders: Path) -> Markup:
+    """The JavaScript modules of these folders, so that a page needs no other file to import `heedful/NAME.js`."""
+    modules = sorted(path for folder in folders for path in folder.glob("*.js"))
+    encoded = {f"heedful/{path.name}": base64.b64encode(path.read_bytes()).decode() for path in modules}
+    addresses = {name: f"data:text/javascript;base64,{content}" for name, content in encoded.items()}
+    return Markup(json.dumps({"imports": addresses}))
+
+
+def content_nonce(content: str) -> str:
+    """What the scripts of a page must carry to run: no text in it can, since it would have to contain its own hash."""
+    return hashlib.sha256(content.encode()).hexdigest()[:32]
+
+
+def templates(*folders: Path) -> Environment:
+    """The templates of the report and of these folders; every word put into them is escaped."""
+    environment = Environment(loader=FileSystemLoader([*folders, HERE]), autoescape=True, undefined=StrictUndefined)
     environment.trim_blocks = environment.lstrip_blocks = True
     style = Markup((HERE / "page.css").read_text(encoding="utf-8"))
     shares = Markup((HERE / "shares.css").read_text(encoding="utf-8"))
     environment.globals |= {"style": style, "shares_style": shares, "dark": DARK, "version": __version__}
+    environment.globals |= {
+        "answers": answers,
+        "answer_text": answer_text,
+        "tests": battery_lines,
+        "formatting": formatting,
+    }
+    environment.filters["printable"] = formatting.printable
     return environment
 
 
@@ -103,90 +109,46 @@ def _facts(verdicts: Sequence[Verdict], names: Sequence[str]) -> list[tuple[str,
         "Data": [verdict.data for verdict in verdicts],
         "Texts": [f"{verdict.texts:,} ({verdict.split})" for verdict in verdicts],
         "Seeds": [str(len(verdict.trainings) or 1) for verdict in verdicts],
-        "Accuracy": [accuracy_text(verdict) for verdict in verdicts],
+        "Accuracy": [answer_text.accuracy_text(verdict) for verdict in verdicts],
         "Classes": [", ".join(labels[:MOST_LABELS]) + more],
     }
     return [(name, " · ".join(dict.fromkeys(values))) for name, values in facts.items() if any(values)]
 
 
-def _grouped(drawn: Sequence[Drawn], audits: Sequence[AuditFiles]) -> dict[str, list[Drawn]]:
+def _grouped(figures: Sequence[Figure], verdicts: Sequence[Verdict]) -> dict[str, list[Figure]]:
     """The figures by the question that they belong to, in the words of the verdict."""
-    questions = {line.name: line.question for audit in audits for line in audit.verdict.lines}
-    groups: dict[str, list[Drawn]] = {}
-    for each in drawn:
-        title = questions.get(each.figure.group) or TITLES.get(each.figure.group, each.figure.group)
-        groups.setdefault(title, []).append(each)
+    titles = TITLES | {line.name: line.question for verdict in verdicts for line in verdict.lines}
+    groups: dict[str, list[Figure]] = {}
+    for figure in figures:
+        groups.setdefault(titles.get(figure.group, figure.group), []).append(figure)
     return groups
 
 
-def _not_asked(audits: Sequence[AuditFiles]) -> list[tuple[str, str]]:
-    """Each question that some audit could not ask, and why."""
-    reasons = {name: reason for audit in audits for name, reason in audit.verdict.skipped.items()}
-    return [(name.replace("_", " "), reason) for name, reason in reasons.items()]
-
-
-def _about(audits: Sequence[AuditFiles], names: Sequence[str]) -> list[tuple[str, list[str]]]:
-    """For each audit of a transformer: its name, and what is to be known of the attention that was audited."""
-    known = zip(names, (audit.verdict for audit in audits), strict=True)
-    return [
-        (name, [*verdict.about, *([verdict.heads.sentence] if verdict.heads else [])])
-        for name, verdict in known
-        if verdict.about
-    ]
-
-
-def _synonyms(audits: Sequence[AuditFiles], names: Sequence[str]) -> list[tuple[str, str, tuple[Substitution, ...]]]:
-    """For each audit that replaced words: its name, where the synonyms come from, and the pairs."""
-    known = [(name, audit.verdict) for name, audit in zip(names, audits, strict=True)]
-    return [
-        (name, verdict.synonym_source, verdict.substitutions)
-        for name, verdict in known
-        if verdict.synonym_source and verdict.substitutions
-    ]
-
-
 def _made(verdicts: Sequence[Verdict], names: Sequence[str]) -> list[tuple[str, str]]:
-    """When the audits were made, and of which trainings."""
+    """When the audits were made, and of which trained models."""
     dates = sorted({verdict.date for verdict in verdicts if verdict.date})
     facts = [("Date", " to ".join(dict.fromkeys((dates[0], dates[-1]))))] if dates else []
     for name, verdict in zip(names, verdicts, strict=True):
-        trainings = [
-            f"{training.run}"
-            + (f", seed {training.seed}" if training.seed is not None else "")
-            + (
-                f", accuracy {100 * accuracy:.1f} %"
-                if (accuracy := training.scores.get("accuracy")) is not None
-                else ""
-            )
-            for training in verdict.trainings
-        ]
-        label = "Run" if len(trainings) == 1 else "Runs"
-        if trainings:
-            facts.append((f"{label}, {name}" if len(verdicts) > 1 else label, "; ".join(trainings)))
+        models = []
+        for training in verdict.trainings:
+            seed = "" if training.seed is None else f", seed {training.seed}"
+            accuracy = training.scores.get("accuracy")
+            models.append(training.run + seed + ("" if accuracy is None else f", accuracy {100 * accuracy:.1f} %"))
+        label = "Run" if len(models) == 1 else "Runs"
+        if models:
+            facts.append((f"{label}, {name}" if len(verdicts) > 1 else label, "; ".join(models)))
     return facts
 
 
-def _words(audits: Sequence[AuditFiles], names: Sequence[str]) -> list[tuple[str, Words, list[tuple[Word, ...]], str]]:
-    """For each audit that has them: its name, its words, most and least attended ones side by side, where counted."""
-    verdicts = [(name, audit.verdict) for audit, name in zip(audits, names, strict=True)]
-    return [
-        (name, verdict.words, list(zip(verdict.words.most, verdict.words.least, strict=False)), verdict.counted_on)
-        for name, verdict in verdicts
-        if verdict.words is not None
-    ]
-
-
-def _settings(audits: Sequence[AuditFiles]) -> list[tuple[str, list[str]]]:
-    """Every setting of some audit, and what each says of it."""
-    flat = [shown_settings(audit.verdict.settings) for audit in audits]
+def _settings(verdicts: Sequence[Verdict]) -> list[tuple[str, list[str]]]:
+    """Every setting of some audit, and its value in each."""
+    flat = [shown_settings(verdict.settings) for verdict in verdicts]
     keys = dict.fromkeys(key for settings in flat for key in settings)
-    return [(key, [settings.get(key, UNDEFINED) for settings in flat]) for key in keys]
+    return [(key, [settings.get(key, formatting.UNDEFINED) for settings in flat]) for key in keys]
 
 
 def _solvers(audit: AuditFiles) -> str:
     """Which tests were solved exactly, which by bounds or by search."""
-    pairs = audit.rows.filter(pl.col("item").is_null()).select("solver", "test").unique().sort("solver", "test").rows()
-    tests: dict[str, list[str]] = {}
-    for solver, test in pairs:
-        tests.setdefault(solver, []).append(test)
-    return "; ".join(f"{solver}: {', '.join(names)}" for solver, names in tests.items())
+    whole = audit.rows.filter(pl.col("item").is_null()).select("solver", "test").unique().sort("solver", "test")
+    tests = whole.group_by("solver", maintain_order=True).agg("test")
+    return "; ".join(f"{solver}: {', '.join(names)}" for solver, names in tests.iter_rows())

@@ -7,73 +7,58 @@ from rich.padding import Padding
 from rich.text import Text
 
 from heedful.auditing.explanation import Explanation
-from heedful.report.explanations import (
-    Row,
-    Token,
-    audit_sentences,
-    definitions,
-    is_signed,
-    key_mark,
-    outcome_lines,
-    prediction,
-    printable,
-    rows_of,
-    sentences_of,
-)
+from heedful.report import explanations as view
+from heedful.report.heat_map import HeatMap, printable
 
 INK = "#1f2933"
 SHADES = {False: ((255, 246, 232), (255, 166, 48)), True: ((234, 244, 252), (109, 176, 232))}
-"""From the palest to the strongest color: supporting and opposing the prediction. They carry their own ink, so they
-can be read on any background."""
-FAINT = 0.04
+"""The palest and the strongest color of words that support and that oppose the prediction. They have their own ink, so
+they can be read on any background."""
+PALEST = 0.04
 """Weaker colors are left out."""
+MARKS = {"top": "bold", "key": "underline", "against": "italic"}
 STYLES = {"points": "bold", "misses": "bold red", "no_small_set": "bold yellow", None: "bold yellow"}
 """Of the first sentence, by outcome."""
 
 
 def show(explanations: Sequence[Explanation], notes: Sequence[str], console: Console) -> None:
-    """Print each of them, what the audit says of such texts, how to read all this, and what was left out."""
+    """Print each explanation, what the audit says of such texts, how to read all this, and what was left out."""
+    has_colors = console.color_system is not None and not console.no_color
     for number, explanation in enumerate(explanations, start=1):
         if number > 1:
             console.print()
-        _print(explanation, f"Text {number}: " if len(explanations) > 1 else "", console)
+        _print(explanation, f"Text {number}: " if len(explanations) > 1 else "", console, has_colors)
     console.print()
-    for sentence in audit_sentences(explanations):
+    for sentence in view.audit_sentences(explanations):
         console.print(_text(sentence))
     console.print()
-    if legend := _legend(explanations, has_colors=_has_colors(console)):
+    if legend := _legend(explanations, has_colors):
         console.print(legend)
-    console.print(_text(definitions(explanations), "dim"))
+    console.print(_text(view.definitions(explanations), "dim"))
     for note in notes:
         console.print(_text(note))
 
 
-def _has_colors(console: Console) -> bool:
-    return console.color_system is not None and not console.no_color
-
-
-def _print(explanation: Explanation, heading: str, console: Console) -> None:
-    first, *others = outcome_lines(explanation)
+def _print(explanation: Explanation, heading: str, console: Console, has_colors: bool) -> None:
+    first, *others = view.outcome_lines(explanation)
     console.print(Text(heading).append_text(_text(first, STYLES[explanation.outcome.outcome])))
-    predicted = Text("The model predicts ")
-    predicted.append_text(_text(explanation.predicted, "bold")).append_text(_text(f" {prediction(explanation)}."))
-    console.print(predicted)
-    if explanation.query:
-        console.print(_text(f"Question or hypothesis: {explanation.query}"))
-    for sentence in others:
+    predicted = Text("The model predicts ").append_text(_text(explanation.predicted, "bold"))
+    console.print(predicted.append_text(_text(f" {view.prediction(explanation)}.")))
+    query = [f"Question or hypothesis: {explanation.query}"] if explanation.query else []
+    for sentence in (*query, *others):
         console.print(_text(sentence))
-    rows, has_colors = rows_of(explanation), _has_colors(console)
+    maps = view.heat_maps_of(explanation)
     if not has_colors:
-        # All rows would look alike, so the text stands here once.
+        # All maps would look alike, so the text stands here once.
         console.print()
-        console.print(_indented(_map(rows[0], has_colors=False)))
-    for row in rows:
+        console.print(_indented(_words(maps[0], has_colors=False)))
+    for heat_map in maps:
         console.print()
-        console.print(_text(row.name, "bold").append_text(_text(f" ({row.note})" if row.note else "", "dim")))
+        console.print(_text(heat_map.title, "bold").append_text(_text(heat_map.note and f" ({heat_map.note})", "dim")))
         if has_colors:
-            console.print(_indented(_map(row, has_colors=True)))
-        console.print(_indented(_text(row.heaviest, "dim")))
-    sentences = sentences_of(explanation)
+            console.print(_indented(_words(heat_map, has_colors=True)))
+        console.print(_indented(_text(heat_map.heaviest(explanation.item), "dim")))
+    sentences = view.sentences_of(explanation)
     if sentences or explanation.notes:
         console.print()
     for sentence in sentences:
@@ -86,39 +71,37 @@ def _indented(written: Text) -> Padding:
     return Padding(written, (0, 0, 0, 2))
 
 
-def _map(row: Row, *, has_colors: bool) -> Text:
+def _words(heat_map: HeatMap, *, has_colors: bool) -> Text:
     written = Text()
-    for token in row.tokens:
-        named = token.text if has_colors or not token.is_key else f"[{token.text}]"
-        written.append_text(_text(token.before)).append_text(_text(named, _style(token)))
-    return written.append_text(_text(row.rest, "dim"))
+    for place, word in enumerate(heat_map.words):
+        kinds = heat_map.kinds(place)
+        shown = word if has_colors or "key" not in kinds else f"[{word}]"
+        written.append_text(_text(heat_map.gap(place)))
+        written.append_text(_text(shown, _style(heat_map.strength(place), kinds)))
+    return written.append_text(_text(heat_map.gap(len(heat_map.words)), "dim"))
 
 
-def _style(token: Token) -> str:
-    marks = f"{'bold ' if token.is_top else ''}{'underline' if token.is_key else ''}".strip()
-    if token.strength < FAINT:
+def _style(strength: float, kinds: Sequence[str] = ()) -> str:
+    marks = " ".join(style for kind, style in MARKS.items() if kind in kinds)
+    if strength < PALEST:
         return marks
-    pale, strong = SHADES[token.against]
-    mixed = [round(low + (high - low) * token.strength) for low, high in zip(pale, strong, strict=True)]
-    background = "#" + "".join(f"{part:02x}" for part in mixed)
-    return f"{INK} on {background} {marks} {'italic' if token.against else ''}".strip()
+    pale, strong = SHADES["against" in kinds]
+    mixed = [round(low + (high - low) * strength) for low, high in zip(pale, strong, strict=True)]
+    return f"{INK} on #{bytes(mixed).hex()} {marks}"
 
 
-def _legend(explanations: Sequence[Explanation], *, has_colors: bool) -> Text:
+def _legend(explanations: Sequence[Explanation], has_colors: bool) -> Text:
     """What colors, underlines and brackets mean."""
-    item, signed = explanations[0].item, is_signed(explanations)
-    marks = dict.fromkeys(key_mark(each, item) for each in explanations if key_mark(each, item))
-    key = [" or ".join(marks)] if marks else []
+    item, signed = explanations[0].item, view.is_signed(explanations)
+    mark = " or ".join(name for name, _ in view.key_marks(explanations))
     if not has_colors:
-        return _text("".join(f"[{item}] {mark}" for mark in key), "dim")
-    for_it = Token("", item, 1.0, "", against=False, is_key=False, is_top=False)
-    against = Token("", item, 1.0, "", against=True, is_key=False, is_top=False)
-    legend = _text(item, _style(for_it)).append(" supports the prediction" if signed else " large weight", "dim")
-    if signed:
-        legend.append("  ").append(item, _style(against)).append(" opposes it", "dim")
-    for mark in key:
-        legend.append("  ").append(item, "underline").append(f" {mark}", "dim")
-        legend.append("  ").append(item, "bold").append(f" top {item}s of a row", "dim")
+        return _text(mark and f"[{item}] {mark}", "dim")
+    parts = [(_style(1.0), "supports the prediction" if signed else "large weight")]
+    parts += [(_style(1.0, ["against"]), "opposes it")] if signed else []
+    parts += [("underline", mark), ("bold", f"top {item}s of a row")] if mark else []
+    legend = Text()
+    for place, (style, meaning) in enumerate(parts):
+        legend.append("  " if place else "").append(item, style).append(f" {meaning}", "dim")
     return legend
 
 

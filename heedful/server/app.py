@@ -2,9 +2,9 @@
 
 import logging
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
+import vl_convert
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, TypeAdapter
@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, Response
 
 from heedful.auditing.validation import first_line
 from heedful.errors import HeedfulError
+from heedful.report.heat_map import draw_svg
 from heedful.server.actions import ACTIONS
 from heedful.server.contract import (
     ActRequest,
@@ -23,29 +24,23 @@ from heedful.server.contract import (
     SaveRequest,
     TextRequest,
 )
-from heedful.server.picture import draw_picture
+from heedful.server.live_page import live_page, save_page
 from heedful.server.reading import ReadText
-from heedful.server.saved_page import STATIC, save_page
 from heedful.server.security import REPORT_POLICY, Guard, refused
 from heedful.server.served import ModelGone, ServedModel
-from heedful.server.text_state import decode, state_of
+from heedful.server.text_state import decode, heat_map_of, state_of
 
 log = logging.getLogger(__name__)
 
-KINDS = {
-    ".html": "text/html; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".svg": "image/svg+xml",
-    ".png": "image/png",
-}
-"""Files of the page by how their names end."""
 PICTURES = {"svg": "image/svg+xml", "png": "image/png"}
 _MODELS = TypeAdapter(list[ModelInfo])
 
 
 class UnknownModel(HeedfulError):
     """A request names a model that is not served."""
+
+
+STATUSES: dict[type[HeedfulError], int] = {UnknownModel: 404, ModelGone: 410}
 
 
 def create_app(models: Sequence[ServedModel], token: str, port: int) -> FastAPI:
@@ -57,33 +52,14 @@ def create_app(models: Sequence[ServedModel], token: str, port: int) -> FastAPI:
     """
     app = FastAPI(title="Heedful", docs_url=None, redoc_url=None, openapi_url=None)
     served = {model.info.id: model for model in models}
-    _add_files(app)
-    _add_models(app, served)
-    _add_texts(app, served)
-    _add_exports(app, served)
-    app.add_exception_handler(HTTPException, _refuse_path)
-    app.add_exception_handler(RequestValidationError, _refuse_fields)
-    app.add_middleware(Guard, token=token, port=port)
-    return app
-
-
-def _add_files(app: FastAPI) -> None:
-    """The page and what it loads."""
 
     @app.get("/")
     def page() -> Response:
-        return _file("page.html")
-
-    @app.get("/static/{name}")
-    def static(name: str) -> Response:
-        return _file(name)
-
-
-def _add_models(app: FastAPI, served: dict[str, ServedModel]) -> None:
-    """What models there are, and their reports."""
+        content, policy = live_page()
+        return HTMLResponse(content, headers={"content-security-policy": policy})
 
     @app.get("/api/models")
-    def models() -> Response:
+    def listed() -> Response:
         content = _MODELS.dump_json([model.info for model in served.values()])
         return Response(content, media_type="application/json")
 
@@ -93,9 +69,15 @@ def _add_models(app: FastAPI, served: dict[str, ServedModel]) -> None:
             lambda: HTMLResponse(_find(served, name).report(), headers={"content-security-policy": REPORT_POLICY})
         )
 
+    _add_texts(app, served)
+    app.add_exception_handler(HTTPException, _refuse_path)
+    app.add_exception_handler(RequestValidationError, _refuse_fields)
+    app.add_middleware(Guard, token=token, port=port)
+    return app
+
 
 def _add_texts(app: FastAPI, served: dict[str, ServedModel]) -> None:
-    """What is asked of a model about a text."""
+    """What is asked of a model about a text, and what of a text can be taken along."""
 
     @app.post("/api/read")
     def read(request: ReadRequest) -> Response:
@@ -113,32 +95,22 @@ def _add_texts(app: FastAPI, served: dict[str, ServedModel]) -> None:
         action = ACTIONS[request.action]
         return _ask(served, request, lambda model, read: _json(action.function(read, request.options, model.read)))
 
-
-def _add_exports(app: FastAPI, served: dict[str, ServedModel]) -> None:
-    """What of a text can be taken along."""
-
     @app.post("/api/save")
     def save(request: SaveRequest) -> Response:
-        return _ask(
-            served,
-            request,
-            lambda model, read: HTMLResponse(
-                save_page(read, model.info, model.settings, request.attention), headers=_attached("heedful.html")
-            ),
-        )
+        def answer(model: ServedModel, read: ReadText) -> Response:
+            page = save_page(read, model.info, model.settings, request.attention)
+            return HTMLResponse(page, headers=_attached("heedful.html"))
+
+        return _ask(served, request, answer)
 
     @app.post("/api/picture")
     def picture(request: PictureRequest) -> Response:
-        kind = request.format
-        return _ask(
-            served,
-            request,
-            lambda _, read: Response(
-                draw_picture(read, request.attention, kind),
-                media_type=PICTURES[kind],
-                headers=_attached(f"attention.{kind}"),
-            ),
-        )
+        def answer(_: ServedModel, read: ReadText) -> Response:
+            kind, drawn = request.format, draw_svg(heat_map_of(read, request.attention))
+            content = vl_convert.svg_to_png(drawn, scale=2.0) if kind == "png" else drawn
+            return Response(content, media_type=PICTURES[kind], headers=_attached(f"attention.{kind}"))
+
+        return _ask(served, request, answer)
 
 
 def _ask(
@@ -158,12 +130,8 @@ def answered(answer: Callable[[], Response]) -> Response:
     """The answer; or, where there is none, a sentence that says why. Texts are never logged."""
     try:
         return answer()
-    except UnknownModel as error:
-        return refused(404, str(error))
-    except ModelGone as error:
-        return refused(410, str(error))
     except HeedfulError as error:
-        return refused(400, str(error))
+        return refused(STATUSES.get(type(error), 400), str(error))
     except Exception as error:  # a model that fails must not take the server with it, whatever it raises
         log.debug("a request failed: %s", type(error).__name__)
         return refused(422, f"the model failed on this text: {type(error).__name__}: {first_line(error):.200}")
@@ -173,14 +141,6 @@ def _find(served: dict[str, ServedModel], name: str) -> ServedModel:
     if name not in served:
         raise UnknownModel(f"model must be one of {', '.join(served)}; it was {name!r:.60}. Load the page again.")
     return served[name]
-
-
-def _file(name: str) -> Response:
-    """A file of the page; no path leads out of its folder."""
-    path = STATIC / name
-    if Path(name).name != name or path.suffix not in KINDS or not path.is_file():
-        raise HTTPException(404)
-    return Response(path.read_bytes(), media_type=KINDS[path.suffix])
 
 
 def _json(content: BaseModel) -> Response:

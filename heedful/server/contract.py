@@ -3,9 +3,10 @@
 Rules that hold throughout:
 
 - Every POST has a JSON body; an unknown field is refused. Every answer but a file is JSON.
-- An error is `Refusal`, {"error": "a sentence"}, with a status of 4xx: 400 what was asked cannot be done, 403 no right
-  token, Host or Origin, 404 no such model or path, 410 the run was deleted, 413 too much, 415 not JSON, 422 a field is
-  not what it must be, or the model failed on this text.
+- An error is {"error": "a sentence"}: which field, what it must be, what it was, what to do. Its status is 400 if what
+  was asked cannot be done, 403 without the right token, Host or Origin, 404 for no such model or path, 410 if the run
+  was deleted, 413 for too much, 415 for anything but JSON, 422 if a field is not what it must be, or the model failed
+  on this text.
 - Probabilities and logits are lists in the order of `ModelInfo.labels`; `predicted` is a place in it.
 - Weights are lists over `TextState.items`, in their order; they sum to 1 where they are attention.
 - What is undefined is null, never NaN.
@@ -13,19 +14,14 @@ Rules that hold throughout:
 - `solver` says how sure an answer is: "exact"; "bound", where this much is proven and more may be possible; "search",
   where it is the best that was tried.
 - `start` and `end` of a word count UTF-16 code units, as JavaScript's `slice` does.
-
-`static/saved.html` is a Jinja template (autoescape on) of the saved page. It is given: `title`; `style`, the content of
-page.css; `module`, a function from the name of a file in static/ to its content, without lines that begin with `import`
-and without `export ` before a declaration, so that several can stand in one inline script of type module; `payload`,
-the JSON of `SavedPage`, escaped for a script element of type application/json; `version`. It carries its own
-Content-Security-Policy in a meta element.
 """
 
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
-from heedful.schema import Outcome
+from heedful.auditing.explanation import Guidance, Solver
+from heedful.schema import Line, TextOutcome
 
 # What the page may ask of the server: the bodies of its requests. The rules are those of `contract`.
 
@@ -143,15 +139,6 @@ class PictureRequest(TextRequest):
     format: PictureFormat = "svg"
 
 
-Solver = Literal["exact", "bound", "search"]
-
-
-class Refusal(BaseModel):
-    """Why something was not done: which field, what it must be, what it was, what to do."""
-
-    error: str
-
-
 class WordInfo(BaseModel):
     """A word of the text, where it stands in it, and whether the model knows it.
 
@@ -204,18 +191,14 @@ class LargestChange(BaseModel):
     attention: list[float]
 
 
-class ShownOutcome(BaseModel):
+class ShownOutcome(TextOutcome):
     """The outcome of the text, under the model's own attention.
 
     Args:
-        outcome: of attention; None if the text has none.
         sentences: what every view says about it; the first is the outcome.
-        key_words: items with the largest effect: the key words if a small set decides.
     """
 
-    outcome: Outcome | None
     sentences: list[str]
-    key_words: list[int]
 
 
 class TextState(BaseModel):
@@ -251,52 +234,71 @@ class TextState(BaseModel):
     notes: list[str]
 
 
-class Decoded(BaseModel):
-    """The answer to POST /api/decode; `tvd` and `jsd` are the distances of prediction and attention from the own.
+class Prediction(BaseModel):
+    """A prediction under other attention or for another text, compared with that of the text as it is.
 
     Args:
-        item_logits: under the given `word_attention`, for dragging to go on; None where none was given, or the head is
-            not linear.
+        label: the predicted label.
+        tvd: how far the prediction moved.
+        is_changed: whether the predicted label differs.
     """
 
     logits: list[float]
     probabilities: list[float]
     predicted: int
+    label: str
     tvd: float
+    is_changed: bool
+
+    @property
+    def answer(self) -> str:
+        """The label and its probability, in words."""
+        return f"{self.label} ({self.probabilities[self.predicted]:.2f})"
+
+    @property
+    def move(self) -> str:
+        """How far the prediction moved, in words that follow a colon."""
+        changed = f"changes to {self.answer}" if self.is_changed else f"stays {self.answer}"
+        return f"the prediction moves by {self.tvd:.2f} and the answer {changed}."
+
+
+class Decoded(Prediction):
+    """The answer to POST /api/decode.
+
+    Args:
+        jsd: how far attention moved from the model's own.
+        item_logits: under the given `word_attention`, for dragging to go on; None if none was given, or the head is not
+            linear.
+    """
+
     jsd: float
     item_logits: list[list[float]] | None = None
 
 
-class ErasureStep(BaseModel):
-    """What the model says after this item is erased too, and the weights of the rest are renormalised."""
+class ErasureStep(Prediction):
+    """The prediction after this item is erased too, and the weights of the rest are renormalized."""
 
     item: int
-    probabilities: list[float]
-    predicted: int
-    tvd: float
 
 
-class ActionResult(BaseModel):
-    """The answer to POST /api/act.
+class ActionResult(Prediction):
+    """The answer to POST /api/act: the prediction under the attention that the action ends with, or of another text.
 
     Args:
-        sentence: what came out, to be shown beside the button.
+        sentence: what came out, to be shown next to the button.
         paper: whose question it is.
-        attention: that the action ends with; None where the text has other items then, or nothing came out.
+        attention: that the action ends with; None if the text has other items then, or nothing came out.
         is_settable: whether the sliders can be set to that attention: /api/decode then gives these probabilities.
-        probabilities, logits, predicted: under that attention, or of the changed text.
-        tvd: how far the prediction moved from that of the text as it is.
-        jsd: how far attention moved from the model's own; None where the items are others.
-        is_changed: whether the decision is another.
+        jsd: how far attention moved from the model's own; None if the items are others.
         items: remove_top, smallest_set: the erased items; embedding_noise: the noisy one; replace_word: the replaced
             one; worst_permutation and others: None.
         steps: erase_ranking: every prefix of the ranking that leaves some weight, shortest first.
-        flips_at: erase_ranking: the number of steps at which the decision first changes; None where it never does.
-        radius: worst_perturbation: the certified radius in that norm, within which no attention changes the decision;
-            None where there is none, because no attention does, or the head is not linear.
+        flips_at: erase_ranking: the number of steps at which the prediction first changes; None if it never does.
+        radius: worst_perturbation: the certified radius in that norm, within which no attention changes the
+            prediction; None if no attention does, or the head is not linear.
         most_radius: worst_perturbation: how far apart two attentions can be at all in that norm: the axis ends here.
         text: replace_word: the text with the word replaced.
-        replaced: replace_word: the word and what stands in its place.
+        replaced: replace_word: the word and its replacement.
     """
 
     action: Action
@@ -305,12 +307,7 @@ class ActionResult(BaseModel):
     paper: str
     attention: list[float] | None = None
     is_settable: bool = False
-    logits: list[float] | None = None
-    probabilities: list[float]
-    predicted: int
-    tvd: float
     jsd: float | None = None
-    is_changed: bool
     items: list[int] | None = None
     steps: list[ErasureStep] | None = None
     flips_at: int | None = None
@@ -335,33 +332,6 @@ class ExampleText(BaseModel):
     query: str = ""
     label: str = ""
     marks: list[int] | None = None
-
-
-class BatteryLine(BaseModel):
-    """A test of the audit, which explains the answer."""
-
-    name: str
-    question: str
-    sentence: str = ""
-
-
-class AuditStrip(BaseModel):
-    """What the model's audit says.
-
-    Args:
-        show: what it recommends to show; "not audited" if it has no answer.
-        question: that the headline answers; empty if the audit has no answer.
-        headline: the answer in one line.
-        sentences: its numbers: for all texts, or for each predicted class if the answers differ.
-        recommendation: what to do.
-    """
-
-    show: Literal["attention", "ranking", "key words", "nothing", "not audited"]
-    question: str
-    headline: str
-    sentences: list[str]
-    recommendation: str
-    lines: list[BatteryLine]
 
 
 class ActionInfo(BaseModel):
@@ -394,8 +364,8 @@ class ModelInfo(BaseModel):
         is_linear: whether `TextState.item_logits` is given, so that dragging needs no server.
         is_hierarchical: whether items are sentences.
         solver: how most actions are answered.
-        audit: None if the model has none.
-        report: whether GET /report/ID has a page.
+        guidance: what its audit says; None if it has no audit.
+        lines: the tests of its audit, which explain the answer; with an audit, GET /report/ID is its report.
     """
 
     id: str
@@ -409,8 +379,8 @@ class ModelInfo(BaseModel):
     solver: Solver
     examples: list[ExampleText]
     actions: list[ActionInfo]
-    audit: AuditStrip | None = None
-    report: bool = False
+    guidance: Guidance | None = None
+    lines: tuple[Line, ...] = ()
 
 
 class SavedPage(BaseModel):

@@ -6,24 +6,21 @@ every request but the first must carry the cookie that the right token sets.
 """
 
 import hmac
-from collections.abc import Iterable
-from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qs
 
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from heedful.server.contract import MOST_BYTES
 
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
-    "font-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
+POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+"""Of every response but the pages, which have their own."""
 REPORT_POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+    "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'"
 )
-"""Of the audit's report, whose own policy, in the page, allows its one script by its hash."""
+"""Of the audit's report, whose own policy, in the page, allows its scripts alone by their nonce."""
 HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
@@ -65,7 +62,9 @@ class Guard:
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message = {**message, "headers": with_headers(message.get("headers", []))}
+                own = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    own.setdefault(name, value)
             await send(message)
 
         refusal = self._refusal(scope) or self._welcome(scope) or self._unknown(scope)
@@ -81,50 +80,42 @@ class Guard:
         """Why the request is not answered, whoever sent it."""
         if scope["method"] not in METHODS:
             return refused(405, f"the method must be one of {', '.join(METHODS)}; it was {scope['method']:.20}.")
-        hosts, origins = _values(scope, b"host"), _values(scope, b"origin")
+        headers = Headers(scope=scope)
+        hosts, origins = headers.getlist("host"), headers.getlist("origin")
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
             return refused(403, "Host must be the loopback address that `heedful serve` printed; it was another.")
         if any(origin.lower() not in self._origins for origin in origins):
             return refused(403, "Origin must be the page that `heedful serve` printed; it was another.")
-        if any(site in ("cross-site", "same-site") for site in _values(scope, b"sec-fetch-site")):
+        if any(site in ("cross-site", "same-site") for site in headers.getlist("sec-fetch-site")):
             is_link = scope["method"] == "GET" and scope["path"] == "/"
             if not is_link:
                 return refused(403, "the request must come from the page itself; it came from another site.")
         if scope["method"] == "POST":
-            return _check_body(scope)
+            return _check_body(headers)
         return None
 
     def _welcome(self, scope: Scope) -> Response | None:
         """The way in: the right token in the address becomes a cookie, and leaves the address."""
         if scope["path"] != "/" or scope["method"] == "POST":
             return None
-        try:
-            given = parse_qs(scope.get("query_string", b"").decode("latin-1"), max_num_fields=16).get("token", [])
-        except ValueError:
-            return refused(400, "the address must have no more than 16 fields; it has more.")
+        given = HTTPConnection(scope).query_params.get("token")
         if not given:
             return None
-        if not self._is_token(given[0]):
+        if not self._is_token(given):
             return PlainTextResponse(WITHOUT_TOKEN, 403)
         response = Response(status_code=303, headers={"location": "/"})
+        # A strict cookie would not go with the next request: `--open` comes here from a page of another origin.
         token = self._token.decode()
-        response.set_cookie(self._cookie, token, path="/", httponly=True, samesite="strict")
+        response.set_cookie(self._cookie, token, path="/", httponly=True, samesite="lax")
         return response
 
     def _unknown(self, scope: Scope) -> Response | None:
         """A refusal where neither cookie nor header carries the token."""
-        for header in _values(scope, b"authorization"):
-            kind, _, given = header.partition(" ")
-            if kind.lower() == "token" and self._is_token(given.strip()):
-                return None
-        for header in _values(scope, b"cookie"):
-            cookies: SimpleCookie = SimpleCookie()
-            try:
-                cookies.load(header)
-            except CookieError:
-                continue
-            if (own := cookies.get(self._cookie)) is not None and self._is_token(own.value):
-                return None
+        request = HTTPConnection(scope)
+        kind, _, given = request.headers.get("authorization", "").partition(" ")
+        tokens = [request.cookies.get(self._cookie, ""), given.strip() if kind.lower() == "token" else ""]
+        if any(map(self._is_token, tokens)):
+            return None
         is_page = scope["path"] == "/" and scope["method"] != "POST"
         return PlainTextResponse(WITHOUT_TOKEN, 403) if is_page else refused(403, WITHOUT_TOKEN)
 
@@ -135,14 +126,6 @@ class Guard:
 def refused(status: int, sentence: str) -> JSONResponse:
     """A refusal, as every error is."""
     return JSONResponse({"error": sentence}, status)
-
-
-def with_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """The headers of a response and the security headers that it does not set itself."""
-    own = list(headers)
-    known = {name.lower() for name, _ in own}
-    missing = {name.encode(): value.encode() for name, value in HEADERS.items()}
-    return own + [(name, value) for name, value in missing.items() if name not in known]
 
 
 async def read_body(receive: Receive) -> bytes | None:
@@ -170,12 +153,12 @@ def _replayed(body: bytes) -> Receive:
     return receive
 
 
-def _check_body(scope: Scope) -> Response | None:
+def _check_body(headers: Headers) -> Response | None:
     """Refuse what says of itself that it is too large, or is no JSON."""
-    kinds = [value.partition(";")[0].strip().lower() for value in _values(scope, b"content-type")]
+    kinds = [value.partition(";")[0].strip().lower() for value in headers.getlist("content-type")]
     if kinds != ["application/json"]:
         return refused(415, "Content-Type must be application/json; it was another.")
-    for length in _values(scope, b"content-length"):
+    for length in headers.getlist("content-length"):
         if not length.isascii() or not length.isdigit():
             return refused(400, "Content-Length must be a number; it was another.")
         if len(length) > 12 or int(length) > MOST_BYTES:
@@ -185,7 +168,3 @@ def _check_body(scope: Scope) -> Response | None:
 
 def _too_large() -> str:
     return f"the body must have at most {MOST_BYTES:,} bytes; it has more. Send a shorter text."
-
-
-def _values(scope: Scope, name: bytes) -> list[str]:
-    return [value.decode("latin-1") for key, value in scope["headers"] if key.lower() == name]

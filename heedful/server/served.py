@@ -7,12 +7,12 @@ from dataclasses import replace
 from itertools import chain, zip_longest
 from pathlib import Path
 from threading import Lock, RLock
-from typing import Any
 
 import polars as pl
 import torch
 
 from heedful.auditing.explain import described_model
+from heedful.auditing.explanation import Solver
 from heedful.auditing.guidance import guidance_of, settings_of
 from heedful.data import DATASETS, named_sets
 from heedful.data import load as load_dataset
@@ -20,35 +20,16 @@ from heedful.errors import HeedfulError, SettingError, StoreError
 from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.report.audits import AuditFiles, audited_model
 from heedful.runs.classifiers import CONFIGURATION, is_classifier, load_view, run_of
-from heedful.schema import Verdict
 from heedful.server.actions import ACTIONS
 from heedful.server.classifier_reader import ClassifierReader
-from heedful.server.contract import AuditStrip, BatteryLine, ExampleText, ModelInfo
+from heedful.server.contract import ExampleText, ModelInfo
 from heedful.server.reading import Reader, ReadText, written
 from heedful.server.run_reader import RunReader
 from heedful.settings import Run, key_of
 from heedful.store.run_file import RUN_FILE
 from heedful.store.store import Store, find_finetuned, is_finetuned
 from heedful.training.trained import Trained
-from heedful.types import Dataset, Example, LinearModel
-from heedful.verdict.answer_text import QUESTION
-
-# What a model's audit says, as a strip on the page.
-
-
-def audit_strip(verdict: Verdict) -> AuditStrip:
-    """The answer with its numbers, the recommendation, and each test that explains it."""
-    guidance = guidance_of(verdict, "`heedful audit` without `--tests`")
-    by_class = [f"{label}: {own.answer}. {own.sentence}" for label, own in guidance.classes.items()]
-    return AuditStrip(
-        show=guidance.show,
-        question=QUESTION if guidance.overall else "",
-        headline=guidance.headline,
-        sentences=[guidance.sentence] if guidance.sentence else by_class,
-        recommendation=guidance.recommendation,
-        lines=[BatteryLine(name=line.name, question=line.question, sentence=line.sentence) for line in verdict.lines],
-    )
-
+from heedful.types import LinearModel
 
 # Texts to begin with: of a model's audit, or of the data that it was trained on.
 
@@ -61,16 +42,15 @@ def examples_of_audit(audit: AuditFiles) -> list[ExampleText]:
     """The texts that the audit shows word by word, with what people marked in them."""
     marked = audit.rows.filter(pl.col("item").is_not_null(), pl.col("measure") == "rationale")
     marks = {
-        int(number): sorted(items)
-        for number, items in marked.filter(pl.col("value") == 1).group_by("example").agg("item").iter_rows()
+        number: sorted(item for item, value in zip(items, values, strict=True) if value == 1)
+        for number, items, values in marked.group_by("example").agg("item", "value").iter_rows()
     }
-    known = set(marked["example"].unique().to_list())
     texts = [
         ExampleText(
             text=row["text"] or " ".join(row["items"]),
             query=row["query"] or "",
             label=row["label"],
-            marks=marks.get(row["example"], []) if row["example"] in known else None,
+            marks=marks.get(row["example"]),
         )
         for row in audit.examples.sort("example").iter_rows(named=True)
     ]
@@ -78,32 +58,27 @@ def examples_of_audit(audit: AuditFiles) -> list[ExampleText]:
 
 
 def examples_of_data(run: Run) -> list[ExampleText]:
-    """Texts of the run's test split; none where the data is not at hand, or changed.
+    """Texts of the run's test split; none if the data is not available, or changed.
 
     Only what Heedful generates, or has under a name, is read: a run may come from strangers, and what it names with it.
     """
-    dataset = _own_data(run)
-    return [] if dataset is None else _chosen(_texts(dataset.test, dataset.labels))
-
-
-def _own_data(run: Run) -> Dataset | None:
     if run.data.source not in DATASETS and run.data.source not in named_sets():
-        return None
+        return []
     try:
         dataset = load_dataset(run.data, run.text, sentences=run.reads_sentences)
     except (HeedfulError, OSError):
-        return None
-    return dataset if run.data.fingerprint in ("", dataset.fingerprint) else None
-
-
-def _texts(examples: Sequence[Example], labels: Sequence[str]) -> Iterable[ExampleText]:
-    for example in examples:
-        yield ExampleText(
+        return []
+    if run.data.fingerprint not in ("", dataset.fingerprint):
+        return []
+    return _chosen(
+        ExampleText(
             text=example.text or " ".join(example.tokens),
             query=example.query_text or " ".join(example.query),
-            label=labels[example.label],
+            label=dataset.labels[example.label],
             marks=None if example.rationale is None else sorted(example.rationale),
         )
+        for example in dataset.test
+    )
 
 
 def _chosen(texts: Iterable[ExampleText]) -> list[ExampleText]:
@@ -121,9 +96,6 @@ MOST_TEXTS = 64
 """Texts that are kept for each model, the last that were read."""
 MOST_WORDS_KEPT = 20_000
 """Words of all of these together."""
-
-Marks = Mapping[tuple[str, str], tuple[int, ...]]
-"""What people marked, by text and query."""
 
 
 class ModelGone(StoreError):
@@ -145,13 +117,14 @@ class ServedModel:
         reader: Reader,
         *,
         audit: AuditFiles | None = None,
-        marks: Marks | None = None,
         problem: Callable[[], str] = lambda: "",
         most_texts: int = MOST_TEXTS,
     ):
         self.info, self.audit = info, audit
         self.settings = settings_of(None if audit is None else audit.verdict)
-        self._reader, self._marks, self._problem, self._most = reader, marks or {}, problem, most_texts
+        self._reader, self._problem, self._most = reader, problem, most_texts
+        marked = (each for each in info.examples if each.marks is not None)
+        self._marks = {(each.text, each.query): tuple(each.marks or ()) for each in marked}
         self._turn, self._report_turn = RLock(), Lock()
         self._texts: OrderedDict[tuple[str, str], ReadText] = OrderedDict()
         self._report = ""
@@ -217,7 +190,12 @@ def load_served(
         served.append(_load(name, store, Path(audits), device))
         if served[-1].info.id in {other.info.id for other in served[:-1]}:
             raise SettingError(f"MODEL must name each model once; '{name}' is named twice.")
-    return _with_own_names(served)
+    shown = [model.info.name for model in served]
+    for model in served:
+        if shown.count(model.info.name) > 1:
+            apart = ", ".join(part for part in (model.info.about.get("Data", ""), model.info.id[:6]) if part)
+            model.info = ModelInfo.model_validate({**dict(model.info), "name": f"{model.info.name} ({apart})"})
+    return served
 
 
 def _load(name: str, store: Store, audits: Path, device: str) -> ServedModel:
@@ -253,22 +231,19 @@ def serve_run(
     reader, key = RunReader(trained, device=device, reference=reference), key_of(trained.run)
     audit = None if audits is None else audited_model(audits, key)
     is_linear = isinstance(reader.model, LinearModel)
-    traits = {
-        "id": key,
-        "labels": trained.labels,
-        "is_linear": is_linear,
-        "is_hierarchical": trained.run.network.encoder == "hierarchical",
-        "has_query": reader.has_query,
-        "solver": ("exact" if len(trained.labels) == 2 else "bound") if is_linear else "search",
-    }
-    examples = _examples(audit, trained.run)
-    return ServedModel(
-        _info(described_model(trained), traits, audit, examples),
-        reader,
-        audit=audit,
-        marks=_marks(examples),
-        problem=lambda: _missing(folder, RUN_FILE, "run"),
+    solver = ("exact" if len(trained.labels) == 2 else "bound") if is_linear else "search"
+    info = _info(
+        key,
+        described_model(trained),
+        trained.labels,
+        audit,
+        trained.run,
+        is_linear=is_linear,
+        is_hierarchical=trained.run.network.encoder == "hierarchical",
+        has_query=reader.has_query,
+        solver=solver,
     )
+    return ServedModel(info, reader, audit=audit, problem=lambda: _missing(folder, RUN_FILE, "run"))
 
 
 def serve_classifier(name: str, *, audits: Path | None = None, device: str = "cpu") -> ServedModel:
@@ -290,59 +265,45 @@ def serve_view(
     audit = None if audits is None else audited_model(audits, model.key)
     labels = model.classifier.labels if audit is None else audit.verdict.labels
     has_query = run is not None and run.data.query is not None
-    traits = {
-        "id": model.key,
-        "labels": labels,
-        "is_linear": False,
-        "is_hierarchical": False,
-        "has_query": has_query,
-        "solver": "search",
-    }
-    examples = _examples(audit, run)
+    info = _info(model.key, described_model(model), labels, audit, run, has_query=has_query)
     return ServedModel(
-        _info(described_model(model), traits, audit, examples),
+        info,
         ClassifierReader(model, tuple(labels), has_query=has_query),
         audit=audit,
-        marks=_marks(examples),
         problem=lambda: _missing(folder, CONFIGURATION, "model"),
         most_texts=TRANSFORMER_TEXTS,
     )
 
 
 def _info(
-    about: dict[str, str], traits: dict[str, Any], audit: AuditFiles | None, examples: list[ExampleText]
+    key: str,
+    about: Mapping[str, str],
+    labels: Sequence[str],
+    audit: AuditFiles | None,
+    run: Run | None,
+    *,
+    is_linear: bool = False,
+    is_hierarchical: bool = False,
+    has_query: bool = False,
+    solver: Solver = "search",
 ) -> ModelInfo:
-    """What the page knows of the model; its name may be made longer where another has the same."""
-    named = Path(about["Model"]).name if "/" in about["Model"] else about["Model"]
+    """What the page knows of the model; its name may be made longer if another has the same."""
+    examples = ([] if audit is None else examples_of_audit(audit)) or ([] if run is None else examples_of_data(run))
     return ModelInfo(
-        name=written(named),
+        id=key,
+        name=written(Path(about["Model"]).name if "/" in about["Model"] else about["Model"]),
         about={name: written(value) for name, value in about.items()},
-        item="sentence" if traits["is_hierarchical"] else "word",
+        labels=[written(label) for label in labels],
+        item="sentence" if is_hierarchical else "word",
+        is_linear=is_linear,
+        is_hierarchical=is_hierarchical,
+        has_query=has_query,
+        solver=solver,
         examples=examples,
         actions=[action.info for action in ACTIONS.values()],
-        audit=None if audit is None else audit_strip(audit.verdict),
-        report=audit is not None,
-        **{**traits, "labels": [written(label) for label in traits["labels"]]},
+        guidance=None if audit is None else guidance_of(audit.verdict, "`heedful audit` without `--tests`"),
+        lines=() if audit is None else audit.verdict.lines,
     )
-
-
-def _with_own_names(served: list[ServedModel]) -> list[ServedModel]:
-    """The models, those of one name distinguished by their data and keys."""
-    names = [model.info.name for model in served]
-    for model in served:
-        if names.count(model.info.name) > 1:
-            apart = ", ".join(part for part in (model.info.about.get("Data", ""), model.info.id[:6]) if part)
-            model.info = ModelInfo.model_validate({**dict(model.info), "name": f"{model.info.name} ({apart})"})
-    return served
-
-
-def _examples(audit: AuditFiles | None, run: Run | None) -> list[ExampleText]:
-    examples = [] if audit is None else examples_of_audit(audit)
-    return examples or ([] if run is None else examples_of_data(run))
-
-
-def _marks(examples: Sequence[ExampleText]) -> dict[tuple[str, str], tuple[int, ...]]:
-    return {(each.text, each.query): tuple(each.marks) for each in examples if each.marks is not None}
 
 
 def _missing(folder: Path | None, name: str, kind: str) -> str:

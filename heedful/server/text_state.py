@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import accumulate
 
 import torch
 from jaxtyping import Float
@@ -15,15 +16,16 @@ from heedful.battery.evidence import RANKINGS
 from heedful.errors import SettingError
 from heedful.measures import js_divergence, total_variation_distance
 from heedful.models.attention import masked_softmax
-from heedful.models.attention_model import AttentionModel
 from heedful.models.encoders import Hierarchical
 from heedful.models.hugging_face.attention_view import TransformerModel
+from heedful.report.heat_map import HeatMap
 from heedful.schema import TextOutcome
 from heedful.schema.rankings import ranking_title
 from heedful.server.contract import (
     Decoded,
     ItemInfo,
     LargestChange,
+    Prediction,
     RankedItems,
     ShownOutcome,
     Solver,
@@ -40,8 +42,7 @@ from heedful.verdict.outcome_text import BADGES, outcome_sentences
 
 def is_hierarchical(read: ReadText) -> bool:
     """Whether the model attends to sentences, and within them to words."""
-    model = read.evidence.model
-    return isinstance(model, AttentionModel) and isinstance(model.encoder, Hierarchical)
+    return isinstance(getattr(read.evidence.model, "encoder", None), Hierarchical)
 
 
 def word_attention(read: ReadText) -> list[float]:
@@ -74,10 +75,10 @@ def encode_words(read: ReadText, given: Sequence[float]) -> Encoded:
 
 
 def _encoder(read: ReadText) -> Hierarchical:
-    model = read.evidence.model
-    if not isinstance(model, AttentionModel) or not isinstance(model.encoder, Hierarchical):
+    encoder = getattr(read.evidence.model, "encoder", None)
+    if not isinstance(encoder, Hierarchical):
         raise SettingError("word_attention must be left out: this model attends to words alone, not to sentences.")
-    return model.encoder
+    return encoder
 
 
 def _states(read: ReadText, sentence: int) -> tuple[Float[Tensor, "word hidden"], Float[Tensor, " word"]]:
@@ -95,48 +96,15 @@ def _states(read: ReadText, sentence: int) -> tuple[Float[Tensor, "word hidden"]
 # Predictions under modified attention, compared with the model's own.
 
 
-@dataclass(frozen=True)
-class PredictionChange:
-    """A prediction, and how far it is from that of the text as it is.
-
-    Args:
-        label: the predicted label.
-        probability: of that label.
-        is_changed: whether the decision is another.
-    """
-
-    logits: list[float]
-    probabilities: list[float]
-    predicted: int
-    tvd: float
-    label: str
-    probability: float
-    is_changed: bool
-
-    @property
-    def answer(self) -> str:
-        """The label and its probability, in words."""
-        return f"{self.label} ({self.probability:.2f})"
-
-    @property
-    def move(self) -> str:
-        """How far the prediction moved, and whether the decision is another, in words that follow a colon."""
-        changed = f"changes to {self.answer}" if self.is_changed else f"stays {self.answer}"
-        return f"the prediction moves by {self.tvd:.2f} and the answer {changed}."
-
-
-def prediction_change(read: ReadText, logits: Float[Tensor, "1 classes"]) -> PredictionChange:
-    """What these logits say, beside those of the text as it is."""
-    evidence = read.evidence
-    probabilities = logits.softmax(-1)
-    predicted = int(logits[0].argmax())
-    return PredictionChange(
+def prediction_change(read: ReadText, logits: Float[Tensor, "1 classes"]) -> Prediction:
+    """The prediction of these logits, compared with that of the text as it is."""
+    evidence, probabilities, predicted = read.evidence, logits.softmax(-1), int(logits[0].argmax())
+    return Prediction(
         logits=logits[0].tolist(),
         probabilities=probabilities[0].tolist(),
         predicted=predicted,
-        tvd=float(total_variation_distance(probabilities, evidence.probabilities)[0]),
         label=evidence.context.labels[predicted],
-        probability=float(probabilities[0, predicted]),
+        tvd=float(total_variation_distance(probabilities, evidence.probabilities)[0]),
         is_changed=predicted != int(evidence.predicted[0]),
     )
 
@@ -164,15 +132,21 @@ def decode(read: ReadText, attention: Sequence[float], word_attention: Sequence[
         logits = evidence.model.decode(encoded, weights.to(evidence.trace.attention)).cpu()
         if isinstance(evidence.model, LinearModel):
             item_logits = evidence.model.item_logits(encoded)[0].cpu()[read.real].tolist()
-    decoded = prediction_change(read, logits)
-    return Decoded(
-        logits=decoded.logits,
-        probabilities=decoded.probabilities,
-        predicted=decoded.predicted,
-        tvd=decoded.tvd,
-        jsd=divergence(read, weights),
-        item_logits=item_logits,
-    )
+    moved = divergence(read, weights)
+    return Decoded(**dict(prediction_change(read, logits)), jsd=moved, item_logits=item_logits)
+
+
+def heat_map_of(read: ReadText, attention: Sequence[float] | None = None) -> HeatMap:
+    """The words of the text with the weights of their items, and the prediction under these as its title.
+
+    Args:
+        attention: the weights; None: the model's own.
+    """
+    weights = read.evidence.attention if attention is None else read.weights(attention)
+    own = read.evidence.trace.logits.cpu()
+    reached = prediction_change(read, own if attention is None else read.evidence.decode(weights))
+    of_word = {place: weight for words, weight in zip(read.items, read.listed(weights), strict=True) for place in words}
+    return HeatMap(reached.answer, "", read.words, [of_word.get(place, 0.0) for place in range(len(read.words))])
 
 
 # The outcome of a text, as the live page shows it: the same as in an audit.
@@ -186,21 +160,10 @@ def outcomes_of(read: ReadText, settings: AuditSettings) -> Mapping[str, TextOut
 
 
 def shown_outcome(read: ReadText, settings: AuditSettings) -> ShownOutcome:
-    """Attention's outcome: what every view says about it, and its key words."""
+    """Attention's outcome, and what every view says about it."""
     outcome = outcomes_of(read, settings)["attention"]
-    return ShownOutcome(
-        outcome=outcome.outcome,
-        sentences=list(outcome_sentences(outcome, read.labels, "sentence" if is_hierarchical(read) else "word")),
-        key_words=list(outcome.key_words),
-    )
-
-
-def weights_by_word(read: ReadText, settings: AuditSettings) -> dict[str, tuple[float, ...]]:
-    """Scores of the rankings that single words give; empty if the text has no outcome."""
-    outcome = outcomes_of(read, settings)["attention"]
-    if outcome.outcome is None:
-        return {}
-    return {name: ranking_weights(read.evidence, 0, name, outcome, settings) for name in BY_WORD}
+    item = "sentence" if is_hierarchical(read) else "word"
+    return ShownOutcome(**dict(outcome), sentences=list(outcome_sentences(outcome, read.labels, item)))
 
 
 # The most that any attention can move a prediction.
@@ -269,42 +232,31 @@ def rankings_of(read: ReadText, settings: AuditSettings, *, is_quick: bool = Fal
         settings: by which the text is judged.
         is_quick: whether to leave out costly rankings and outcomes, whatever the text.
     """
-    evidence, is_whole = read.evidence, not is_quick and is_affordable(read)
-    is_judged = not is_quick and can_be_judged(read)
+    evidence = read.evidence
+    is_whole, is_judged = not is_quick and is_affordable(read), not is_quick and can_be_judged(read)
     weights = {
         name: read.listed(evidence.attention if name == "attention" else RANKINGS[name](evidence))
         for name in RANKINGS
         if name not in COSTLY or is_whole
     }
     outcomes = outcomes_of(read, settings) if is_judged else {}
-    if is_judged:
-        weights |= {name: list(own) for name, own in weights_by_word(read, settings).items()}
+    if outcomes and outcomes["attention"].outcome is not None:
+        judged = outcomes["attention"]
+        weights |= {name: list(ranking_weights(evidence, 0, name, judged, settings)) for name in BY_WORD}
     ranked = [
         RankedItems(
             name=name,
             title=ranking_title(name),
             is_signed=name in SIGNED,
-            weights=_defined(own),
+            weights=[weight if math.isfinite(weight) else None for weight in own],
             badge=BADGES[outcomes[name].outcome] if name in outcomes else "",
         )
         for name, own in weights.items()
     ]
-    marks = _marks(read)
-    if marks is not None:
-        ranked.append(RankedItems(name="rationale", title=MARKED, is_signed=False, weights=marks))
+    if read.marks is not None:
+        marked: list[float | None] = [sum(place in read.marks for place in words) / len(words) for words in read.items]
+        ranked.append(RankedItems(name="rationale", title=MARKED, is_signed=False, weights=marked))
     return ranked
-
-
-def _marks(read: ReadText) -> list[float | None] | None:
-    """The share of each item's words that people marked; None where nobody marked any."""
-    if read.marks is None:
-        return None
-    marked = set(read.marks)
-    return [sum(place in marked for place in words) / len(words) for words in read.items]
-
-
-def _defined(values: list[float]) -> list[float | None]:
-    return [value if math.isfinite(value) else None for value in values]
 
 
 COSTLY_ITEMS = "Leave-one-out and gradient x input are left out: the text is too long to compute them while you wait."
@@ -319,10 +271,9 @@ def state_of(read: ReadText, model: str, settings: AuditSettings, *, is_quick: b
         settings: by which the text is judged: those of the model's audit.
         is_quick: whether to leave out what takes passes through the encoder.
     """
-    evidence = read.evidence
-    is_linear = evidence.item_logits is not None
-    notes = [*read.notes, *([] if can_be_judged(read) else [UNJUDGED])]
-    notes += [] if is_affordable(read) else [COSTLY_ITEMS]
+    evidence, is_judged = read.evidence, can_be_judged(read)
+    notes = [*read.notes, *([] if is_judged else [UNJUDGED]), *([] if is_affordable(read) else [COSTLY_ITEMS])]
+    item_logits = evidence.item_logits
     return TextState(
         model=model,
         text=read.text,
@@ -334,32 +285,29 @@ def state_of(read: ReadText, model: str, settings: AuditSettings, *, is_quick: b
         logits=evidence.trace.logits[0].tolist(),
         probabilities=evidence.probabilities[0].tolist(),
         predicted=int(evidence.predicted[0]),
-        item_logits=evidence.item_logits[0, read.real].tolist() if evidence.item_logits is not None else None,
-        empty_logits=evidence.empty_logits[0].tolist() if is_linear else None,
+        item_logits=None if item_logits is None else item_logits[0, read.real].tolist(),
+        empty_logits=None if item_logits is None else evidence.empty_logits[0].tolist(),
         widest=widest_move(read),
         rankings=rankings_of(read, settings, is_quick=is_quick),
-        outcome=shown_outcome(read, settings) if can_be_judged(read) and not is_quick else None,
+        outcome=shown_outcome(read, settings) if is_judged and not is_quick else None,
         notes=notes,
     )
 
 
 def _words(read: ReadText) -> list[WordInfo]:
+    offsets = {False: utf16_offsets(read.text), True: utf16_offsets(read.query)}
     words = []
-    units = {False: utf16_offsets(read.text), True: utf16_offsets(read.query)}
     for place, (word, (start, end), is_known) in enumerate(zip(read.words, read.spans, read.known, strict=True)):
         in_query = place >= read.second
-        of = units[in_query]
-        words.append(WordInfo(text=word, start=of[start], end=of[end], is_known=is_known, in_query=in_query))
+        start, end = offsets[in_query][start], offsets[in_query][end]
+        words.append(WordInfo(text=word, start=start, end=end, is_known=is_known, in_query=in_query))
     return words
 
 
 def utf16_offsets(text: str) -> list[int]:
-    """How many UTF-16 code units stand before each character, and before the end.
+    """The number of UTF-16 code units before each character, and before the end.
 
     >>> utf16_offsets("a\N{GRINNING FACE}b")
     [0, 1, 3, 4]
     """
-    offsets = [0]
-    for character in text:
-        offsets.append(offsets[-1] + (2 if ord(character) > 0xFFFF else 1))
-    return offsets
+    return [0, *accumulate(1 + (ord(character) > 0xFFFF) for character in text)]

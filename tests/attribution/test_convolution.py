@@ -2,8 +2,6 @@ import pytest
 import torch
 
 from heedful.attribution.convolution import states_beside_gap
-from heedful.attribution.linear_parts import scoring_of
-from heedful.attribution.reuse.encoder_inputs import EncoderInputs
 from heedful.models.encoders.cnn import Cnn
 from heedful.models.trace import trace
 from support.models import LENGTHS, TIME, make, make_batch
@@ -13,10 +11,8 @@ from support.models import LENGTHS, TIME, make, make_batch
 def test_states_beside_a_gap_are_those_of_the_shortened_text(kernels):
     model, batch = make("cnn", kernels=kernels), make_batch()
     seen = trace(model, batch)
-    scoring = scoring_of(model.attention, 1.0, seen.encoded, seen.scores)
-    inputs = EncoderInputs(seen.embedded, batch.mask, batch.attendable_mask, seen.encoded.hidden, seen.scores, scoring)
     assert isinstance(model.encoder, Cnn)
-    near = states_beside_gap(model.encoder, inputs)
+    near = states_beside_gap(model.encoder, seen.embedded, batch.mask)
     reach = max(kernels) // 2
     assert sorted(near) == [offset for offset in range(-reach, reach + 1) if offset]
     for row, length in enumerate(LENGTHS.tolist()):

@@ -85,20 +85,19 @@ def test_only_what_was_chosen_is_run():
     chosen[0, 3] = chosen[1, 0] = True
     assert keep[chosen].any(-1).all()
     imposed = torch.zeros(BATCH, TIME).double()
-    actual = logits_by_deletion(model, seen, keep, chosen, tokens=17, imposed=[imposed])
-    assert actual.shape == (2, BATCH, 5, 2)
+    actual = logits_by_deletion(model, seen, keep, chosen, tokens=17, imposed=imposed)
+    assert actual.shape == (BATCH, 5, 2)
     assert (actual.isnan().all(-1) == ~chosen).all()
 
 
-@pytest.mark.parametrize("encoder", ["bilstm", "hierarchical"])
-@pytest.mark.parametrize("tokens", [1, 17])
+@pytest.mark.parametrize(("encoder", "tokens"), [("bilstm", 1), ("hierarchical", 17)])
 def test_chunks_of_any_size_give_the_same(encoder, tokens):
     model = make(encoder)
     seen = trace(model, make_batch())
     items = seen.encoded.items[:, None]
     keep = some_parts()[..., : items.shape[-1]] & items
     chosen = keep.any(-1)
-    imposed = [torch.randn(*items.shape[::2], generator=torch.Generator().manual_seed(1)).double()]
+    imposed = torch.randn(*items.shape[::2], generator=torch.Generator().manual_seed(1)).double()
     wanted = logits_by_deletion(model, seen, keep, chosen, tokens=10**6, imposed=imposed)
     actual = logits_by_deletion(model, seen, keep, chosen, tokens=tokens, imposed=imposed)
     torch.testing.assert_close(actual, wanted, atol=1e-12, rtol=0, equal_nan=True)

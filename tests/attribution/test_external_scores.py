@@ -1,6 +1,5 @@
 """Scores from outside arrive at the right words; what does not match is counted or refused."""
 
-import json
 from dataclasses import replace
 
 import numpy
@@ -15,9 +14,7 @@ from heedful.attribution.external_scores import (
     TextScores,
     TextWords,
     external_scores_of,
-    find_strings,
     match_scores,
-    numbered_words,
     overlapping,
     read_scores,
     words_of_examples,
@@ -30,109 +27,144 @@ from heedful.settings import TextSettings
 from heedful.types import Example
 from support.models import BATCH, LENGTHS, TIME, cut, make, make_batch
 
-# Scores given in Python: all kinds of values say the same.
-
-EXAMPLES = [
-    Example(("not", "bad", "at", "all"), 1, text="not bad at all", id="a"),
-    Example(("dull",), 0, text="dull", id="b"),
-]
-TEXTS = words_of_examples(EXAMPLES, range(2))
+WORDS = WordTokenizer.from_settings(TextSettings())
 ROWS = {"a": [0.5, 2.0, 0.0, -1.0], "b": [3.0]}
-RECORDS = [{"id": text, "word": word, "score": score} for text, row in ROWS.items() for word, score in enumerate(row)]
+LONG = [
+    {"id": "a", "word": 0, "score": 0.5, "name": "shap"},
+    {"id": "a", "word": 2, "score": -1.0, "name": "shap"},
+    {"id": "b", "word": 0, "score": 2, "name": "shap"},
+    {"id": "a", "word": 1, "score": 3.5, "name": "lime"},
+]
+WANTED = [("shap", "a", (0.5, -1.0), (0, 2)), ("shap", "b", (2.0,), (0,)), ("lime", "a", (3.5,), (1,))]
+
+
+def example(text, name=None, row=None):
+    return Example(WORDS.split(text)[0], 0, text=text, id=name, row=row)
+
+
+TEXTS = words_of_examples([example("not bad at all", "a"), example("dull", "b")], range(2))
+EXAMPLES_GIVEN = [example("It isn't so BAD!", "a"), example("dull , dull", "b"), example("fine", "c")]
+TEXTS_GIVEN = words_of_examples(EXAMPLES_GIVEN, range(3))
 
 
 def content(value, name="shap"):
-    return {number: own.tolist() for number, own in external_scores_of({name: value}, TEXTS).scores[name].items()}
+    return {number: own.tolist() for number, own in external_scores_of(value, TEXTS).scores[name].items()}
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        ROWS,
-        {name: torch.tensor(row, requires_grad=True) for name, row in ROWS.items()},
-        {name: tuple(row) for name, row in ROWS.items()},
-        list(ROWS.values()),
-        [numpy.array(row) for row in ROWS.values()],
-        torch.tensor([ROWS["a"], [3.0, 0, 0, 0]]),
-        torch.tensor([ROWS["a"], [3.0, *[torch.nan] * 3]]),
-        numpy.array([ROWS["a"], [3.0, 0, 0, 0]]),
-        polars.DataFrame(RECORDS),
-        polars.DataFrame([{**record, "method": "SHAP"} for record in RECORDS]),
-    ],
-)
-def test_every_kind_of_value_says_the_same(value):
-    assert content(value) == {0: ROWS["a"], 1: ROWS["b"]}
+def write(path, rows):
+    frame = polars.DataFrame(rows)
+    if path.suffix == ".parquet":
+        frame.write_parquet(path)
+    elif path.suffix == ".jsonl":
+        frame.write_ndjson(path)
+    else:
+        frame.write_csv(path, separator="\t" if path.suffix == ".tsv" else ",")
+    return path
 
 
-def test_a_path_is_read_and_called_as_python_says(tmp_path):
-    path = tmp_path / "other.jsonl"
-    path.write_text("\n".join(map(json.dumps, RECORDS)), encoding="utf-8")
-    assert content(path) == content(str(path)) == {0: ROWS["a"], 1: ROWS["b"]}
+# A table and a dict say the same.
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".jsonl", ".csv", ".tsv"])
+def test_a_table_has_a_row_for_each_word(tmp_path, suffix):
+    read = read_scores(write(tmp_path / f"mine{suffix}", LONG))
+    assert [(scored.name, scored.text, scored.scores, scored.where) for scored in read] == WANTED
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv"])
+def test_characters_instead_of_words_and_the_files_name_instead_of_a_column(tmp_path, suffix):
+    rows = [{"id": 7, "start": 3, "end": 5, "score": 1.5}, {"id": 7, "start": 0, "end": 2, "score": 0}]
+    (scored,) = read_scores(write(tmp_path / f"gradient{suffix}", rows))
+    assert (scored.name, scored.text, scored.scores, scored.where) == ("gradient", "7", (1.5, 0.0), ((3, 5), (0, 2)))
+
+
+def test_characters_count_where_words_are_named_as_well(tmp_path):
+    (scored,) = read_scores(write(tmp_path / "a.csv", [{"id": 1, "word": "no", "start": 3, "end": 5, "score": 1}]))
+    assert scored.where == ((3, 5),)
+
+
+def test_every_kind_of_value_says_the_same(tmp_path):
+    rows = [
+        {"id": text, "word": word, "score": score, "name": "shap"}
+        for text, own in ROWS.items()
+        for word, score in enumerate(own)
+    ]
+    path = write(tmp_path / "other.jsonl", rows)
+    for value in (
+        {"shap": ROWS},
+        {"shap": {name: torch.tensor(row, requires_grad=True) for name, row in ROWS.items()}},
+        {"shap": {name: numpy.array(row) for name, row in ROWS.items()}},
+        {"shap": {name: tuple(row) for name, row in ROWS.items()}},
+        polars.DataFrame(rows),
+        path,
+        str(path),
+    ):
+        assert content(value) == {0: ROWS["a"], 1: ROWS["b"]}
 
 
 def test_captums_scores_come_back_from_a_file_and_from_python(tmp_path):
     """Integrated gradients of two texts, written word by word with their characters."""
     model, batch = make("average"), cut(make_batch(), [0, 1], 7)
     seen = trace(model, batch)
-    examples = [Example(tuple(f"w{n}" for n in range(size)), 0, text=" ".join(f"w{n}" for n in range(size)), id=name)
-                for name, size in (("x", 7), ("y", 4))]  # fmt: skip
+    examples = [example(" ".join(f"w{n}" for n in range(size)), name) for name, size in (("x", 7), ("y", 4))]
     texts = words_of_examples(examples, range(2))
     scores = integrated_gradients(model, seen)
-    records = [
+    rows = [
         {"id": text.id, "start": span[0], "end": span[1], "score": scores[row, word].item(), "name": "ig"}
         for row, text in enumerate(texts)
         for word, span in enumerate(text.spans or ())
     ]
-    path = tmp_path / "scores.parquet"
-    polars.DataFrame(records).write_parquet(path)
-    from_file = match_scores(read_scores(path), texts).of_items(seen)["ig"]
-    from_python = external_scores_of({"ig": scores}, texts).of_items(seen)["ig"]
+    from_file = match_scores(read_scores(write(tmp_path / "scores.parquet", rows)), texts).of_items(seen)["ig"]
+    by_text = {text.id: scores[row, : text.count] for row, text in enumerate(texts)}
+    from_python = external_scores_of({"ig": by_text}, texts).of_items(seen)["ig"]
     assert torch.equal(from_file, scores) and torch.equal(from_python, scores)
 
 
-def test_a_dict_may_leave_texts_out():
-    assert content({"b": [3.0]}) == {1: [3.0]}
-
-
-def test_several_names_are_several_rankings():
-    given = external_scores_of({"shap": ROWS, "lime": {"b": [1.0]}}, TEXTS)
-    assert [*given.scores] == ["shap", "lime"] and len(given.notes) == 2
+def test_a_dict_may_leave_texts_out_and_have_several_names():
+    assert content({"shap": {"b": [3.0]}}) == {1: [3.0]}
+    both = external_scores_of({"shap": ROWS, "lime": {"b": [1.0]}}, TEXTS)
+    assert [*both.scores] == ["shap", "lime"] and len(both.notes) == 2
     assert external_scores_of({}, TEXTS).scores == {}
 
 
-def test_rows_must_be_as_many_as_texts():
-    with pytest.raises(DataError, match=r"scores\['shap'\] must have a row for each of the 2 audited texts; it has 1"):
-        content([ROWS["a"]])
+@pytest.mark.parametrize("score", [torch.nan, torch.inf, "high", None, True])
+def test_a_score_that_is_no_finite_number_is_refused_with_its_place(score):
+    with pytest.raises(
+        DataError, match=r"scores\['shap'\], text 'b': a score must be a finite number; it is .*Leave out"
+    ):
+        content({"shap": {"b": [score]}})
+    if score is not None and not isinstance(score, str):
+        rows = [{"id": 1, "word": 0, "score": 1}, {"id": 1, "word": 1, "score": score}]
+        with pytest.raises(DataError, match="scores, row 2: column 'score' must be a finite number"):
+            external_scores_of(polars.DataFrame(rows, schema_overrides={"score": polars.Object}), TEXTS)
 
 
-def test_scores_beyond_the_last_word_that_are_not_padding_are_no_scores_of_the_text():
-    with pytest.raises(DataError, match="3 of 5 fall on no word"):
-        content({"b": [3.0, 1.0, 1.0, 1.0], "a": [1.0]})
-    with pytest.raises(DataError, match="3 of 5 fall on no word"):
-        content([[1.0], [3.0, 1.0, 1.0, 1.0]])
-
-
-@pytest.mark.parametrize("score", [torch.nan, torch.inf, "high", None])
-def test_a_score_that_is_no_finite_number_is_refused(score):
-    with pytest.raises(DataError, match=r"scores\['shap'\], text 'b': column 'scores' must be a finite number"):
-        content({"b": [score]})
-
-
-@pytest.mark.parametrize("value", [3, None, {"b": 3.0}, {"b": "high"}, "high"])
+@pytest.mark.parametrize("value", [3, None, [ROWS], {"shap": [[1.0]]}, {"shap": {"b": 3.0}}, {"shap": {"b": "high"}}])
 def test_other_values_are_refused(value):
-    with pytest.raises((SettingError, DataError), match="scores|high"):
+    with pytest.raises(SettingError, match="scores must be"):
         content(value)
 
 
-def test_what_is_no_dict_is_refused():
-    with pytest.raises(SettingError, match="scores must be a dict from a name to a path, a polars data frame"):
-        external_scores_of([ROWS], TEXTS)
-
-
-def test_a_file_of_several_names_is_refused_under_one(tmp_path):
-    frame = polars.DataFrame([{**record, "name": record["id"]} for record in RECORDS])
-    with pytest.raises(DataError, match="must hold scores of one name; it holds a, b"):
-        content(frame)
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (
+            {"word": 0, "score": 1},
+            "a table of scores must have a row for each word: 'id' .*Its columns are: word, score",
+        ),
+        ({"id": 1, "word": 0}, "a table of scores must have"),
+        ({"id": 1, "score": 1}, "a table of scores must have"),
+        ({"id": 1, "start": 1, "score": 1}, "a table of scores must have"),
+        ({"id": " ", "word": 0, "score": 1}, "line 1: column 'id' must not be empty"),
+        ({"id": 1, "word": 0, "score": 1, "name": ""}, "line 1: column 'name' must not be empty"),
+        ({"id": 1, "word": 1.5, "score": 1}, "line 1: there must be whole numbers as .* there is {'word': 1.5}"),
+        ({"id": 1, "word": "good", "score": 1}, "line 1: there must be whole numbers as .* there is {'word': 'good'}"),
+        ({"id": 1, "start": "x", "end": 3, "score": 1}, "line 1: there must be whole numbers as 'start' and 'end'"),
+    ],
+)
+def test_what_a_table_lacks_is_said(tmp_path, row, message):
+    with pytest.raises(DataError, match=message):
+        read_scores(write(tmp_path / "a.jsonl", [row]))
 
 
 # Which words a score is of.
@@ -148,157 +180,19 @@ def test_a_span_falls_on_the_words_that_share_a_character_with_it(sizes, start, 
     assert list(overlapping((start, end), words)) == wanted
 
 
-def test_pieces_of_words_are_found_one_after_the_other():
-    text = "The the THE end"
-    assert find_strings(["the", "the", "Ġthe", "##end"], text) == [(0, 3), (4, 7), (8, 11), (12, 15)]
-    assert find_strings(["<s>", "end", "the", "</s>"], text) == [(0, 0), (12, 15), None, (15, 15)]
-
-
-def test_a_letter_that_grows_in_lower_case_moves_nothing():
-    text = "İyi film"
-    assert find_strings(["İyi", "film"], text) == [(0, 3), (4, 8)]
-
-
-def test_numbers_count_words_at_spaces_or_as_ours():
-    assert numbered_words([0, 1, 2], 3, "it isn't so", 5) == 1
-    assert numbered_words([4, 2], 2, "it isn't so", 5) == -1
-    assert numbered_words([0], 1, "it isn't so", 5) == 0
-    assert numbered_words(None, 3, "it is so", 3) == 0
-    assert numbered_words([(0, 3)], 1, "it is so", 3) == numbered_words(["it"], 1, "it", 1) == 0
-
-
-# Files of scores in every format and shape; what is wrong with them is said with its place.
-
-LONG = [
-    {"id": "a", "word": 0, "score": 0.5, "name": "shap"},
-    {"id": "a", "word": 2, "score": -1.0, "name": "shap"},
-    {"id": "b", "word": 0, "score": 2, "name": "shap"},
-    {"id": "a", "word": 1, "score": 3.5, "name": "lime"},
-]
-WANTED = [("shap", "a", (0.5, -1.0), (0, 2)), ("shap", "b", (2.0,), (0,)), ("lime", "a", (3.5,), (1,))]
-
-
-def write(path, records):
-    if path.suffix == ".parquet":
-        polars.DataFrame(records).write_parquet(path)
-    elif path.suffix == ".jsonl":
-        path.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
-    else:
-        polars.DataFrame(records).write_csv(path, separator="\t" if path.suffix == ".tsv" else ",")
-    return path
-
-
-def content_score_records(given: list[TextScores]):
-    return [(scored.name, scored.text, scored.scores, scored.where) for scored in given]
-
-
-@pytest.mark.parametrize("suffix", [".parquet", ".jsonl", ".csv", ".tsv"])
-def test_a_row_for_each_word(tmp_path, suffix):
-    assert content_score_records(read_scores(write(tmp_path / f"mine{suffix}", LONG))) == WANTED
-
-
-@pytest.mark.parametrize("suffix", [".jsonl", ".csv"])
-def test_characters_instead_of_words(tmp_path, suffix):
-    records = [{"text_id": 7, "start": 3, "end": 5, "value": 1.5}, {"text_id": 7, "start": 0, "end": 2, "value": 0}]
-    given = read_scores(write(tmp_path / f"gradient{suffix}", records))
-    assert content_score_records(given) == [("gradient", "7", (1.5, 0.0), ((3, 5), (0, 2)))]
-
-
-@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
-def test_a_row_for_each_text(tmp_path, suffix):
-    records = [
-        {"id": 1, "scores": [0.5, 2.0], "offsets": [[0, 2], [3, 5]]},
-        {"id": 2, "scores": [1.0], "offsets": [[0, 1]]},
-    ]
-    given = read_scores(write(tmp_path / f"ig{suffix}", records))
-    assert content_score_records(given) == [("ig", "1", (0.5, 2.0), ((0, 2), (3, 5))), ("ig", "2", (1.0,), ((0, 1),))]
-
-
-def test_lists_in_a_csv_file_are_json(tmp_path):
-    path = tmp_path / "ig.csv"
-    path.write_text('id,tokens,scores\nx,"[""a"", ""2012""]","[1, 2.5]"\n', encoding="utf-8")
-    assert content_score_records(read_scores(path)) == [("ig", "x", (1.0, 2.5), ("a", "2012"))]
-
-
-def test_words_as_they_are_written_stay_words_though_some_are_numbers(tmp_path):
-    records = [{"id": 1, "word": "in", "score": 1}, {"id": 1, "word": "2012", "score": 2}]
-    assert read_scores(write(tmp_path / "a.csv", records))[0].where == ("in", "2012")
-
-
-def test_scores_without_words_are_of_the_words_in_order(tmp_path):
-    assert read_scores(write(tmp_path / "a.jsonl", [{"id": 1, "scores": [1, 2]}]))[0].where is None
-
-
-@pytest.mark.parametrize("score", ["NaN", "Infinity", "-Infinity", '"high"', "null", "true", "[[1]]", "1e999"])
-def test_a_score_that_is_no_finite_number_is_refused_with_its_place(tmp_path, score):
-    path = tmp_path / "a.jsonl"
-    path.write_text(f'{{"id": 1, "word": 0, "score": 1}}\n{{"id": 1, "word": 1, "score": {score}}}\n', encoding="utf-8")
-    with pytest.raises(DataError, match=r"a.jsonl, line 2: column 'score' must be a finite number; it is .*Leave out"):
-        read_scores(path)
-
-
-@pytest.mark.parametrize(
-    ("record", "message"),
-    [
-        ({"word": 0, "score": 1}, "there is no column for the id .*Its columns are: word, score"),
-        ({"id": 1, "word": 0}, "there is no column for the score"),
-        ({"id": 1, "score": 1}, "line 1: nothing says what the score is of"),
-        ({"id": None, "word": 0, "score": 1}, "line 1: column 'id' must not be empty"),
-        ({"id": 1, "word": 0, "score": 1, "name": ""}, "line 1: column 'name' must not be empty"),
-        ({"id": 1, "word": 1.5, "score": 1}, "line 1: column 'word' must be a word or the number of one; it is 1.5"),
-        ({"id": 1, "start": "x", "end": 3, "score": 1}, r"line 1: column 'start' must name \[start, end\) characters"),
-        ({"id": 1, "offsets": [[1]], "scores": [1]}, "line 1: column 'offsets' must name"),
-        ({"id": 1, "offsets": [[0, 1]], "scores": [1, 2]}, "as many scores as words; there are 2 and 1"),
-        ({"id": 1, "words": [0, 1, 2], "scores": [1, 2]}, "as many scores as words; there are 2 and 3"),
-    ],
-)
-def test_what_a_record_lacks_is_said(tmp_path, record, message):
-    with pytest.raises(DataError, match=message):
-        read_scores(write(tmp_path / "a.jsonl", [record]))
-
-
-def test_a_text_that_stands_twice_is_refused(tmp_path):
-    records = [{"id": 1, "scores": [1, 2]}, {"id": 2, "scores": [1]}, {"id": 1, "scores": [3, 4]}]
-    with pytest.raises(
-        DataError, match=r"line 3: the scores of 'a' in text '1' must stand once; they also stand at .*line 1"
-    ):
-        read_scores(write(tmp_path / "a.jsonl", records))
-
-
-WORDS = WordTokenizer.from_settings(TextSettings())
-
-
-def example(text, name=None, row=None):
-    return Example(WORDS.split(text)[0], 0, text=text, id=name, row=row)
-
-
-EXAMPLES_GIVEN = [example("It isn't so BAD!", "a"), example("dull , dull", "b"), example("fine", "c")]
-TEXTS_GIVEN = words_of_examples(EXAMPLES_GIVEN, range(3))
-
-
 def scored(text, scores, where=None, name="shap"):
-    return TextScores(
-        name, text, tuple(map(float, scores)), None if where is None else tuple(where), f"s.csv, text {text}"
-    )
+    where = range(len(scores)) if where is None else where
+    return TextScores(name, text, tuple(map(float, scores)), tuple(where), f"s.csv, text {text}")
 
 
-def values(*external_scores_of, texts=TEXTS_GIVEN):
-    matched = match_scores(external_scores_of, texts)
-    return {number: own.tolist() for number, own in matched.scores["shap"].items()}
+def values(*given, texts=TEXTS_GIVEN):
+    return {number: own.tolist() for number, own in match_scores(given, texts).scores["shap"].items()}
 
 
 def test_characters_fall_on_the_words_that_share_them():
     """isn't is three words, each of which gets its score; BA and D! add up, with the mark getting D!'s as well."""
-    external_scores_of = scored("a", [1.0, 2.0, 3.0, 5.0], [(0, 2), (3, 8), (12, 14), (14, 16)])
-    assert values(external_scores_of) == {0: [1, 2, 2, 2, 0, 8, 5]}
-
-
-def test_the_pieces_of_a_word_add_up():
-    assert values(scored("c", [1.0, -3.0], ["fi", "##ne"]))[2] == [-2.0]
-
-
-def test_equal_words_are_told_apart_by_their_order():
-    assert values(scored("b", [1.0, 2.0], ["dull", "dull"]))[1] == [1.0, 0.0, 2.0]
+    given = scored("a", [1.0, 2.0, 3.0, 5.0], [(0, 2), (3, 8), (12, 14), (14, 16)])
+    assert values(given) == {0: [1, 2, 2, 2, 0, 8, 5]}
 
 
 def test_numbers_are_of_our_words_unless_they_fit_those_at_spaces():
@@ -327,12 +221,9 @@ def test_texts_without_scores_and_words_without_them_are_counted():
 
 def test_scores_of_other_texts_are_counted_and_of_none_but_others_refused():
     known, other = scored("b", [1, 2, 3]), scored("z", [1])
-    assert (
-        match_scores([known, other], TEXTS_GIVEN).notes[-1] == "1 texts that scores name are not among the audited ones"
-    )
-    with pytest.raises(
-        DataError, match=r"name the audited texts by their ids; none does. They name 'z' .*are 'a', 'b', 'c'"
-    ):
+    notes = match_scores([known, other], TEXTS_GIVEN).notes
+    assert notes[-1] == "1 texts that scores name are not among the audited ones"
+    with pytest.raises(DataError, match=r"by their ids; none does. They name 'z' .*are 'a', 'b', 'c'"):
         match_scores([other], TEXTS_GIVEN)
 
 
@@ -343,15 +234,13 @@ def test_scores_that_fall_on_no_word_are_counted_and_where_most_do_refused():
         match_scores([replace(outside, where=((0, 2), (90, 92), (93, 95), (-4, -2)))], TEXTS_GIVEN)
     with pytest.raises(DataError, match="2 of 3 fall on no word"):
         match_scores([scored("c", [1, 1, 1], [0, 5, -1])], TEXTS_GIVEN)
-    with pytest.raises(DataError, match="2 of 3 fall on no word"):
-        match_scores([scored("c", [1, 1, 1], ["fine", "not", "here"])], TEXTS_GIVEN)
+    with pytest.raises(DataError, match="3 of 5 fall on no word"):
+        content({"shap": {"b": [3.0, 1.0, 1.0, 1.0], "a": [1.0]}})
 
 
 def test_symbols_and_spaces_fall_on_no_word_and_nobody_minds():
-    symbols = scored("c", [9.0, 1.0, 9.0], ["[CLS]", "fine", "[SEP]"])
-    assert values(symbols)[2] == [1.0] and len(match_scores([symbols], TEXTS_GIVEN).notes) == 1
     offsets = scored("b", [9.0, 1.0, 9.0], [(0, 0), (0, 4), (4, 5)])
-    assert values(offsets)[1] == [1.0, 0.0, 0.0]
+    assert values(offsets)[1] == [1.0, 0.0, 0.0] and len(match_scores([offsets], TEXTS_GIVEN).notes) == 1
 
 
 def test_a_text_is_called_by_its_id_its_row_or_its_number():
@@ -361,13 +250,10 @@ def test_a_text_is_called_by_its_id_its_row_or_its_number():
     assert [text.number for text in words_of_examples(EXAMPLES_GIVEN, [2, 0])] == [2, 0]
 
 
-@pytest.mark.parametrize("name", ["", "9lives", "my shap", "a" * 41, "../x", "naïve"])
-def test_a_name_must_be_usable(name):
-    with pytest.raises(SettingError, match="the name of scores must begin with a letter"):
-        match_scores([scored("a", range(7), name=name)], TEXTS_GIVEN)
-
-
-def test_a_name_may_not_be_that_of_another_ranking():
+def test_a_name_must_be_usable_and_not_that_of_another_ranking():
+    for name in ("", "9lives", "my shap", "a" * 41, "../x", "naïve"):
+        with pytest.raises(SettingError, match="the name of scores must begin with a letter"):
+            match_scores([scored("a", range(7), name=name)], TEXTS_GIVEN)
     with pytest.raises(SettingError, match="scores cannot be called 'shap': Heedful has a ranking of that name"):
         match_scores([scored("a", range(7))], TEXTS_GIVEN, taken=("attention", "shap"))
 
@@ -377,6 +263,9 @@ def test_characters_of_a_text_that_is_not_known_are_refused():
     with pytest.raises(DataError, match="s.csv, text a: scores of characters need the text"):
         match_scores([scored("a", [1.0], [(0, 2)])], unknown)
     assert values(scored("a", [1.0, 3.0]), texts=unknown) == {0: [1.0, 3.0]}
+
+
+# Scores at the items of a batch.
 
 
 def given_of(*rows):
@@ -408,7 +297,5 @@ def test_a_sentence_has_the_sum_of_its_words_scores_or_one_of_its_own():
 
 def test_another_number_of_scores_than_words_is_refused():
     seen = trace(make("average"), make_batch())
-    with pytest.raises(
-        DataError, match="a score for each word of text 1; there are 3 scores, and attention weighs 4 items"
-    ):
+    with pytest.raises(DataError, match="each word of text 1; there are 3 scores, and attention weighs 4 items"):
         given_of([1.0] * 7, [1.0, 2, 3], [1.0]).of_items(seen)

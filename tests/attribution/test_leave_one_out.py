@@ -1,12 +1,14 @@
-import sys
+"""Leave-one-out against every shortened text written out: attended to anew, or under imposed weights."""
+
 from dataclasses import fields, replace
+from itertools import product
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from heedful.attribution import leave_one_out, leave_one_out_reference
+from heedful.attribution import leave_one_out, recurrent_step
 from heedful.models.attention_model import LinearAttentionModel, build_model
 from heedful.models.encoders import ENCODERS, FLAT
 from heedful.models.trace import trace
@@ -28,6 +30,7 @@ from support.models import (
     make,
     make_batch,
 )
+from support.pairwise import pairwise
 
 
 @pytest.fixture
@@ -35,8 +38,7 @@ def no_reference(monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("a shortened text was run")
 
-    # The package's attribute of this name is the function.
-    monkeypatch.setattr(sys.modules["heedful.attribution.leave_one_out"], "logits_by_deletion", refuse)
+    monkeypatch.setattr("heedful.attribution.subsets.logits_by_deletion", refuse)
 
 
 def framed(batch: Batch) -> Batch:
@@ -45,10 +47,9 @@ def framed(batch: Batch) -> Batch:
     return replace(both, attendable_mask=(torch.arange(TIME) > 0) & (torch.arange(TIME) < LENGTHS[:2, None] - 1))
 
 
-def reference(model, seen):
-    """Every shortened text run, the model attending to it."""
-    (attending,) = leave_one_out_reference(model, seen)
-    return attending
+def reference(model, seen, imposed=None):
+    """Every shortened text run, as it is for a model that is not known to be ours."""
+    return leave_one_out(FourVerbs(model), seen, imposed)
 
 
 def assert_same(actual, wanted, atol=1e-10):
@@ -83,8 +84,7 @@ def test_every_fast_path_equals_running_every_shortened_text(encoder, attention,
     assert (actual[several] != seen.logits[several.nonzero()[:, 0]]).any(-1).all()
 
 
-@pytest.mark.parametrize("encoder", FLAT)
-@pytest.mark.parametrize("has_query", [False, True])
+@pytest.mark.parametrize(("encoder", "has_query"), [(name, bool(n % 2)) for n, name in enumerate(FLAT)])
 def test_start_and_end_symbols_stay(encoder, has_query):
     model = make(encoder, has_query=has_query)
     batch = make_batch(has_query)
@@ -101,16 +101,15 @@ def test_start_and_end_symbols_stay(encoder, has_query):
     torch.testing.assert_close(actual[0, 2], trace(model, shorter).logits[0], atol=1e-12, rtol=0)
 
 
-@pytest.mark.parametrize("encoder", [encoder for encoder in ENCODERS if encoder != "transformer"])
-@pytest.mark.parametrize("attention", ["additive", "frozen"])
-def test_models_of_ours_are_not_run_again(encoder, attention, no_reference):
+@pytest.mark.parametrize("encoder", [encoder for encoder in FLAT if encoder != "transformer"])
+def test_models_of_ours_are_not_run_again(encoder, no_reference):
     """But for a transformer: every state depends on every other, so that nothing can be used again."""
-    model = make(encoder, attention)
-    leave_one_out(model, trace(model, give_attention(make_batch(), encoder == "hierarchical")))
+    for attention in ("additive", "frozen"):
+        model = make(encoder, attention)
+        leave_one_out(model, trace(model, give_attention(make_batch(), hierarchical=False)))
 
 
-@pytest.mark.parametrize("words", ["identity", "bilstm"])
-@pytest.mark.parametrize("sentences", FLAT)
+@pytest.mark.parametrize(("words", "sentences"), [("identity", "gru"), ("bilstm", "average"), ("bilstm", "cnn")])
 def test_a_hierarchical_model_loses_whole_sentences(words, sentences):
     """Against the model on texts written without that sentence, with sentences of unlike lengths and a start symbol."""
     model = make("hierarchical", words=words, sentences=sentences)
@@ -130,8 +129,7 @@ def test_a_hierarchical_model_loses_whole_sentences(words, sentences):
         torch.testing.assert_close(actual[row, item], wanted, atol=1e-12, rtol=0)
 
 
-@pytest.mark.parametrize("encoder", ENCODERS)
-@pytest.mark.parametrize("head", ["linear", "tanh"])
+@pytest.mark.parametrize(("encoder", "head"), [(name, ("linear", "tanh")[n % 2]) for n, name in enumerate(ENCODERS)])
 def test_without_its_only_item_a_text_is_undefined(encoder, head):
     """Not the model's answer to nothing, even where it has one."""
     model = make(encoder, classes=5, head=head)
@@ -172,10 +170,8 @@ def test_weight_imposed_on_padding_hides_nothing(encoder):
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)
-@pytest.mark.parametrize("has_query", [False, True])
-def test_padding_batch_size_and_order_change_nothing(encoder, has_query):
-    if has_query and encoder == "hierarchical":
-        pytest.skip("a hierarchical encoder takes no query")
+def test_padding_batch_size_and_order_change_nothing(encoder):
+    has_query = encoder in ("bilstm", "cnn", "average")
     model, batch = make(encoder, has_query=has_query), make_batch(has_query)
     for compute in (leave_one_out, reference):
         together = compute(model, trace(model, batch))
@@ -186,7 +182,7 @@ def test_padding_batch_size_and_order_change_nothing(encoder, has_query):
             assert together[row, len(alone) :].isnan().all()
 
 
-@pytest.mark.parametrize("encoder", ENCODERS)
+@pytest.mark.parametrize("encoder", ["average", "bilstm", "gru", "cnn"])
 def test_single_precision_is_near_double(encoder):
     model, batch = make(encoder), make_batch()
     exact = leave_one_out(model, trace(model, batch))
@@ -196,7 +192,7 @@ def test_single_precision_is_near_double(encoder):
     assert_same(rough.double(), exact, atol=1e-6)
 
 
-@pytest.mark.parametrize("encoder", ENCODERS)
+@pytest.mark.parametrize("encoder", ["average", "bilstm", "cnn", "transformer"])
 def test_nothing_is_left_behind(encoder):
     """The trace, the weights and their gradients are as they were, and what comes back hangs on no graph."""
     model, batch = make(encoder), give_attention(make_batch(), encoder == "hierarchical")
@@ -207,18 +203,12 @@ def test_nothing_is_left_behind(encoder):
     before = [tensor.detach().clone() for tensor in tensors]
     for parameter in model.parameters():
         parameter.grad = torch.full_like(parameter, 3.0)
-    for compute in (leave_one_out, reference):
-        assert not compute(model, seen).requires_grad
+    imposed = torch.randn(seen.encoded.items.shape).double()
+    tensors, before = [*tensors, imposed], [*before, imposed.clone()]
+    assert not leave_one_out(model, seen).requires_grad and not leave_one_out(model, seen, imposed).requires_grad
     for now, then in zip(tensors, before, strict=True):
         torch.testing.assert_close(now.detach(), then, rtol=0, atol=0, equal_nan=True)
     assert all((parameter.grad == 3).all() and parameter.requires_grad for parameter in model.parameters())
-
-
-@pytest.mark.parametrize("encoder", ["bilstm", "hierarchical"])
-def test_any_object_with_the_four_verbs_will_do(encoder):
-    model = make(encoder)
-    seen = trace(model, make_batch())
-    assert_same(leave_one_out(FourVerbs(model), seen), leave_one_out(model, seen))
 
 
 def test_words_in_pieces_are_left_out_whole():
@@ -246,7 +236,7 @@ def test_words_in_pieces_are_left_out_whole():
     torch.testing.assert_close(actual, torch.stack([embedded[3], embedded[1] + embedded[2]])[None])
 
 
-def test_a_model_that_does_something_else_is_not_taken_for_ours():
+def test_models_with_parts_that_are_not_ours_are_run_by_the_reference():
     class Doubling(LinearAttentionModel):
         def encode(self, embedded, batch):
             encoded = super().encode(embedded, batch)
@@ -257,8 +247,6 @@ def test_a_model_that_does_something_else_is_not_taken_for_ours():
     seen = trace(model, make_batch())
     assert_same(leave_one_out(model, seen), reference(model, seen))
 
-
-def test_attention_that_is_not_ours_is_run_by_the_reference():
     class Largest(nn.Module):
         """A score that depends on the other items."""
 
@@ -272,9 +260,9 @@ def test_attention_that_is_not_ours_is_run_by_the_reference():
     assert_same(leave_one_out(model, seen), reference(model, seen))
 
 
-@pytest.mark.parametrize("encoder", ["rnn", "bilstm", "cnn", "average"])
+@pytest.mark.parametrize("encoder", ["bilstm", "cnn", "average"])
 def test_a_long_text_fits(encoder):
-    """More items than are read side by side, so in groups."""
+    """More places than are read at a time, so in groups."""
     settings = NetworkSettings(encoder=encoder, embed_size=3, hidden_size=HIDDEN, kernels=(3,))
     torch.manual_seed(0)
     model = build_model(settings, VOCABULARY, 2).double().eval()
@@ -286,3 +274,125 @@ def test_a_long_text_fits(encoder):
         shorter = torch.cat([tokens[:, :item], tokens[:, item + 1 :]], 1)
         short = replace(batch, tokens=shorter, mask=read[:, 1:], attendable_mask=read[:, 1:])
         torch.testing.assert_close(actual[0, item], trace(model, short).logits[0], atol=1e-12, rtol=0)
+
+
+# Under imposed weights.
+
+
+def draw_log_weights(seen, seed=0):
+    """Normal numbers at every position: at padding, too, where nothing may be read from them."""
+    return torch.randn(seen.encoded.items.shape, generator=torch.Generator().manual_seed(seed)).double()
+
+
+def without(batch: Batch, row: int, kept: list[int]) -> Batch:
+    """One text with the tokens at these places alone."""
+    read = torch.ones(1, len(kept), dtype=torch.bool)
+    left = Batch(batch.index[:1], batch.tokens[row, kept][None], read, read, batch.labels[:1])
+    if batch.query_tokens is None or batch.query_mask is None:
+        return left
+    return replace(left, query_tokens=batch.query_tokens[row : row + 1], query_mask=batch.query_mask[row : row + 1])
+
+
+def written_out(model, seen, log_weights):
+    """Delete the token, encode anew, decode with the other tokens' weights divided by their sum; NaN without any."""
+    wanted = torch.full((*seen.encoded.items.shape, seen.logits.shape[-1]), torch.nan, dtype=torch.float64)
+    for row, length in enumerate(LENGTHS.tolist()):
+        for item in range(length):
+            kept = [place for place in range(length) if place != item]
+            if kept:
+                shorter = without(seen.batch, row, kept)
+                encoded = model.encode(model.embed(shorter), shorter)
+                weights = log_weights[row, kept].exp()
+                wanted[row, item] = model.decode(encoded, (weights / weights.sum())[None])[0]
+    return wanted
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(
+    ("encoder", "head", "attention", "has_query"),
+    pairwise((*row, row[2] == "dot") for row in product(FLAT, ("linear", "tanh"), ("additive", "dot"))),
+)
+def test_it_is_deleting_encoding_anew_and_imposing_what_is_left(encoder, head, attention, has_query):
+    model = make(encoder, attention, classes=5, has_query=has_query, head=head, temperature=0.5)
+    seen = trace(model, make_batch(has_query))
+    weights = draw_log_weights(seen)
+    for compute in (leave_one_out, reference):
+        assert_same(compute(model, seen, weights), written_out(model, seen, weights))
+
+
+@torch.no_grad()
+def test_a_hierarchical_model_loses_whole_sentences_under_imposed_weights():
+    model, batch = make("hierarchical", sentences="gru"), make_batch()
+    seen = trace(model, batch)
+    weights = draw_log_weights(seen)
+    actual = leave_one_out(model, seen, weights)
+    assert batch.sentence is not None
+    for row, item in ((0, 0), (0, 1), (0, 2), (1, 0), (1, 1)):
+        kept = (batch.mask[row] & (batch.sentence[row] != item)).nonzero()[:, 0].tolist()
+        left = batch.sentence[row, kept]
+        shorter = replace(without(batch, row, kept), sentence=(left - (left > item).long())[None])
+        encoded = model.encode(model.embed(shorter), shorter)
+        others = [other for other in range(3 if row == 0 else 2) if other != item]
+        assert_same(actual[row, item], model.decode(encoded, weights[row, others].softmax(-1)[None])[0])
+
+
+@torch.no_grad()
+def test_own_weights_imposed_are_attending_anew_only_where_no_state_depends_on_another():
+    for encoder, is_same in (("identity", True), ("average", True), ("bilstm", False), ("cnn", False)):
+        model = make(encoder)
+        seen = trace(model, make_batch())
+        apart = leave_one_out(model, seen, seen.attention.log()) - leave_one_out(model, seen)
+        assert (apart[0].abs().amax(-1) < 1e-10).all() if is_same else (apart[0].abs().amax(-1) > 1e-6).all()
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("encoder", ["average", "bilstm", "cnn", "transformer"])
+def test_imposed_weights_may_be_very_sharp_or_none(encoder):
+    """Log weights thousands apart: without the top item it is as if that had never had any weight."""
+    model = make(encoder)
+    seen = trace(model, make_batch())
+    mild, one_hot = draw_log_weights(seen), torch.full(seen.encoded.items.shape, -torch.inf).double()
+    sharp = mild.clone()
+    sharp[:, 1] += 5000.0
+    one_hot[:, 0] = 0.0
+    actual = leave_one_out(model, seen, sharp)
+    assert_same(actual[:, 1], leave_one_out(model, seen, mild)[:, 1])
+    assert actual[seen.encoded.items & (seen.encoded.items.sum(1, keepdim=True) > 1)].isfinite().all()
+    imposed = leave_one_out(model, seen, one_hot)
+    assert imposed[:, 0].isnan().all() and imposed[:, 1:][seen.encoded.items[:, 1:]].isfinite().all()
+
+
+class Counting(FourVerbs):
+    """Counts the texts that it encodes."""
+
+    encoded = 0
+
+    def encode(self, embedded, batch):
+        Counting.encoded += len(embedded)
+        return super().encode(embedded, batch)
+
+
+def test_every_shortened_text_is_encoded_once():
+    model = Counting(make("bilstm"))
+    seen = trace(model, make_batch())
+    for imposed in (None, draw_log_weights(seen)):
+        Counting.encoded = 0
+        leave_one_out(model, seen, imposed)
+        assert Counting.encoded == 7 + 4  # one for each token, but for the text that has no other
+
+
+def test_a_text_is_read_on_from_the_gap_until_it_has_settled(monkeypatch):
+    """The steps of a text that is ten times as long are not a hundred times as many."""
+    steps, original = [], recurrent_step.RecurrentStep.apply
+    monkeypatch.setattr(
+        recurrent_step.RecurrentStep, "apply", lambda *given: steps.append(len(given[1])) or original(*given)
+    )
+    model, taken = make("bilstm"), []
+    for length in (60, 600):
+        tokens = torch.randint(1, VOCABULARY, (1, length), generator=torch.Generator().manual_seed(0))
+        read = torch.ones_like(tokens, dtype=torch.bool)
+        seen = trace(model, Batch(torch.tensor([0]), tokens, read, read, torch.tensor([0])))
+        steps.clear()
+        leave_one_out(model, seen)
+        taken.append(sum(steps))
+    assert 0 < taken[1] < 40 * taken[0]

@@ -1,3 +1,5 @@
+from itertools import product
+
 import pytest
 import torch
 from torch import nn
@@ -7,14 +9,13 @@ from heedful.models.attention import ATTENTIONS
 from heedful.models.heads import HEADS
 from heedful.models.trace import trace
 from support.models import BATCH, HIDDEN, TIME, give_attention, make, make_batch
+from support.pairwise import pairwise
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
 @pytest.mark.parametrize("has_query", [False, True])
-@pytest.mark.parametrize("temperature", [1.0, 0.3])
-def test_halves_of_a_state_add_up_to_its_score(attention, has_query, temperature):
-    if attention == "frozen" and temperature != 1:
-        pytest.skip("frozen attention has no temperature")
+def test_halves_of_a_state_add_up_to_its_score(attention, has_query):
+    temperature = 1.0 if attention == "frozen" else 0.3
     model = make("bilstm", attention, has_query=has_query, temperature=temperature)
     seen = trace(model, give_attention(make_batch(has_query), hierarchical=False))
     scoring = scoring_of(model.attention, model.temperature, seen.encoded, seen.scores)
@@ -39,9 +40,7 @@ class Squares(nn.Module):
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("head", [*HEADS, "own"])
-@pytest.mark.parametrize("classes", [2, 5])
-@pytest.mark.parametrize("has_query", [False, True])
+@pytest.mark.parametrize(("head", "classes", "has_query"), pairwise(product([*HEADS, "own"], (2, 5), (False, True))))
 def test_weighted_sums_of_mapped_states_give_the_heads_logits(head, classes, has_query):
     model = make("bilstm", classes=classes, has_query=has_query, head="linear" if head == "own" else head)
     if head == "own":
@@ -51,8 +50,8 @@ def test_weighted_sums_of_mapped_states_give_the_heads_logits(head, classes, has
     assert (decoding.weight is None) == (head == "own")
     hidden = seen.encoded.hidden
     values = hidden if decoding.weight is None else hidden @ decoding.weight.transpose(-1, -2)
-    sums = (seen.attention[:, None] @ values)[None]
-    torch.testing.assert_close(decoding.finish(sums)[0, :, 0], seen.logits, atol=1e-14, rtol=0)
+    sums = seen.attention[:, None] @ values
+    torch.testing.assert_close(decoding.finish(sums)[:, 0], seen.logits, atol=1e-14, rtol=0)
 
 
 @torch.no_grad()
@@ -62,5 +61,5 @@ def test_heads_may_lack_a_bias(head):
     seen = trace(model, make_batch())
     decoding = decoding_of(model.head, seen.encoded)
     assert decoding.weight is not None
-    sums = (seen.attention[:, None] @ seen.encoded.hidden @ decoding.weight.T)[None]
-    torch.testing.assert_close(decoding.finish(sums)[0, :, 0], seen.logits, atol=1e-14, rtol=0)
+    sums = seen.attention[:, None] @ seen.encoded.hidden @ decoding.weight.T
+    torch.testing.assert_close(decoding.finish(sums)[:, 0], seen.logits, atol=1e-14, rtol=0)

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 import torch
 
-from heedful.attribution import deletion, leave_one_out, logits_of_subsets, logits_with_zeroed_words
+from heedful.attribution import deletion, logits_of_subsets, logits_with_zeroed_words
 from heedful.data.batching import rows_of_batch
 from heedful.models.trace import trace
 from heedful.types import Batch
 from support.four_verbs import FourVerbs
-from support.models import BATCH, LENGTHS, TIME, cases, give_attention, make, make_batch
+from support.models import BATCH, LENGTHS, TIME, give_attention, make, make_batch
 
 
 def seen_by(model, batch):
@@ -30,22 +30,12 @@ def of_case(encoder, attention, classes, has_query, head="linear"):
     return model, seen_by(model, batch)
 
 
-@pytest.mark.parametrize(("encoder", "attention", "classes", "has_query"), cases())
-def test_all_items_but_one_are_what_leaving_it_out_leaves(encoder, attention, classes, has_query):
-    model, seen = of_case(encoder, attention, classes, has_query)
-    items = seen.encoded.items
-    keep = items[:, None] & ~torch.eye(items.shape[1], dtype=torch.bool)
-    actual = logits_of_subsets(model, seen, keep)
-    close(actual.masked_fill(~items[..., None], torch.nan), leave_one_out(model, seen))
-
-
 @pytest.mark.parametrize("encoder", ["average", "bilstm", "cnn"])
-@pytest.mark.parametrize("seed", range(3))
-def test_a_part_is_read_as_a_text_of_its_own(encoder, seed):
+def test_a_part_is_read_as_a_text_of_its_own(encoder):
     model = make(encoder, classes=5)
     batch = make_batch()
     seen = seen_by(model, batch)
-    keep = torch.rand(BATCH, 5, TIME, generator=torch.Generator().manual_seed(seed)) < 0.5
+    keep = torch.rand(BATCH, 5, TIME, generator=torch.Generator().manual_seed(0)) < 0.5
     actual = logits_of_subsets(model, seen, keep)
     for row in range(BATCH):
         for part in range(5):

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 import torch
-from support.custom_models import CLASSES, VOCABULARY, BagOfWords, Linear, knowing, texts, words_of
 
 from heedful.auditing.audit import audit
 from heedful.errors import HeedfulError, SettingError
@@ -19,6 +18,7 @@ from heedful.training.loop import train
 from heedful.types import Dataset, Example
 from heedful.verdict.scoring import lines_across
 from support.audits import QUICK, line_of
+from support.custom_models import CLASSES, VOCABULARY, BagOfWords, Linear, knowing, texts, words_of
 from support.four_verbs import Relu
 from support.models import make, make_batch
 from support.runs import changed, toy

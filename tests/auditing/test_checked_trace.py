@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 import torch
-from support.custom_models import BagOfWords, texts
 
 from heedful.auditing.checked_trace import checked_trace, validate_gradient, validate_trace, validate_unchanged
 from heedful.errors import HeedfulError, SettingError
 from heedful.models.trace import trace
+from support.custom_models import BagOfWords, texts
 from support.models import make, make_batch
 
 

@@ -1,6 +1,6 @@
 import torch
 
-from heedful.attribution import leave_one_out_imposed
+from heedful.attribution import leave_one_out
 from heedful.auditing import heads
 from heedful.auditing.classifier import subject_of_classifier
 from heedful.auditing.heads import asks_of_heads, heads_of
@@ -16,7 +16,7 @@ def measures_on(model, dataset, split):
     for batch in subject.batches():
         with torch.no_grad():
             seen = trace(model, batch)
-        parts.append(head_measures(model, seen, leave_one_out_imposed(model, seen, [])[0]))
+        parts.append(head_measures(model, seen, leave_one_out(model, seen)))
     return HeadMeasures.joined(parts)
 
 

@@ -1,6 +1,5 @@
 """Rankings beside attention: scores from outside through Python and files, and methods by name."""
 
-import json
 from dataclasses import replace
 
 import polars as pl
@@ -83,12 +82,15 @@ def test_plausibility_has_lines_of_its_own_group(given):
 
 
 def test_a_file_gives_what_python_gives(trained, given, tmp_path):
-    path = tmp_path / "oracle.jsonl"
-    path.write_text("".join(json.dumps({"id": text, "scores": own}) + "\n" for text, own in perfect(toy()).items()))
-    again = audit(trained, marked(), ASKED, scores=path)
-    assert again.rows.equals(given.rows)
-    frame = pl.DataFrame({"id": list(perfect(toy())), "scores": list(perfect(toy()).values())})
-    assert audit(trained, marked(), ASKED, scores={"oracle": frame}).rows.equals(given.rows)
+    frame = pl.DataFrame(
+        [(text, word, score) for text, own in perfect(toy()).items() for word, score in enumerate(own)],
+        schema=["id", "word", "score"],
+        orient="row",
+    )
+    frame.write_ndjson(tmp_path / "oracle.jsonl")
+    assert audit(trained, marked(), ASKED, scores=tmp_path / "oracle.jsonl").rows.equals(given.rows)
+    named = frame.with_columns(name=pl.lit("oracle"))
+    assert audit(trained, marked(), ASKED, scores=named).rows.equals(given.rows)
 
 
 def test_texts_without_scores_are_counted_and_undefined_for_them_alone(trained):
@@ -110,7 +112,7 @@ def test_texts_without_scores_are_counted_and_undefined_for_them_alone(trained):
         ({"attention_3": {"0": [1.0]}}, SettingError, "cannot be called 'attention_3'"),
         ({"minimal": {"0": [1.0]}}, SettingError, "cannot be called 'minimal'"),
         ({"a b": {"0": [1.0]}}, SettingError, "must begin with a letter"),
-        ({"mine": [[1.0]]}, DataError, "must have a row for each of the 12 audited texts; it has 1"),
+        ({"mine": [[1.0]]}, SettingError, "or a dict from a name to a dict from the id of a text to its scores"),
         ("nowhere.csv", DataError, "nowhere.csv"),
     ],
 )
@@ -150,7 +152,8 @@ def test_texts_are_called_by_id_or_row_or_number(trained):
 def test_a_model_of_the_user_s_own_takes_scores_of_its_words():
     batch = replace(make_batch(), marks=None)
     scores = torch.rand(3, 7, generator=torch.Generator().manual_seed(0)) * batch.mask
-    finished = heedful.audit(make("average"), [batch], ASKED, scores={"mine": scores})
+    given = {str(row): own[: int(own.count_nonzero())] for row, own in enumerate(scores)}
+    finished = heedful.audit(make("average"), [batch], ASKED, scores={"mine": given})
     assert "erase_until_flip.fraction_mine" in measured(finished, "mine")
     assert not any(line.group == "plausibility" for line in finished.lines)
     known = subject_of_batches("", make("average"), [batch], words={n: f"w{n}" for n in range(11)})

@@ -100,7 +100,7 @@ def test_a_recurrent_network_reads_replaced_words_as_if_each_text_were_run(recur
             judge = Judge(subject, AuditSettings(outcome=OutcomeSettings(swaps=0)))
             fast = judge.rows(quick).filter(pl.col("removal") == "replace")
             plain = Evidence(copy, subject.trace(copy, batch), subject.context)
-            vars(plain)["quick_reader"] = None
+            vars(plain)["variant_reader"] = None
             slow = judge.rows(plain).filter(pl.col("removal") == "replace")
         for column in ("chance", "best", "effect", "top_alone", "key_without"):
             np.testing.assert_allclose(fast[column].to_numpy(), slow[column].to_numpy(), atol=1e-5)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from support.custom_models import texts
 
 from heedful.auditing.validation import class_names, named, validate_batches, validate_device, validate_labels
 from heedful.errors import SettingError
+from support.custom_models import texts
 
 SCRIPT = Path(__file__).parents[1] / "support" / "wrong_inputs.py"
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 import torch
-from support.custom_models import VOCABULARY, texts, words_of
 
 from heedful.auditing.words import resolve_words
 from heedful.errors import SettingError
+from support.custom_models import VOCABULARY, texts, words_of
 
 BATCHES = [texts(4), texts(3, first=4)]
 BY_TEXT = [words_of(number) for number in range(7)]

@@ -2,7 +2,7 @@ import pytest
 import torch
 from scipy.stats import kendalltau
 
-from heedful.attribution import leave_one_out_imposed
+from heedful.attribution import leave_one_out
 from heedful.battery import BATTERY, Evidence
 from heedful.models.trace import trace
 from support.by_hand import evidence_by_hand, findings_of, sigmoid
@@ -63,11 +63,11 @@ def test_deletions_are_encoded_once_for_all_tests(monkeypatch):
     evidence = Evidence(model, trace(model, make_batch()))
     calls = []
 
-    def counted(*given):
+    def counted(*given, **named):
         calls.append(1)
-        return leave_one_out_imposed(*given)
+        return leave_one_out(*given, **named)
 
-    monkeypatch.setattr("heedful.attribution.mixed_precision.leave_one_out_imposed", counted)
+    monkeypatch.setattr("heedful.battery.evidence.leave_one_out", counted)
     for name in ("leave_one_out_agreement", "sign", "redundancy", "comprehensiveness_sufficiency"):
         BATTERY[name].function(evidence, torch.Generator().manual_seed(0))
     assert calls == [1]

@@ -86,12 +86,12 @@ def test_two_texts_show_what_changed(opened, live):
 def test_the_audit_has_a_strip_with_links(opened, live):
     page, info = opened(), live.models["average"].info
     strip = page.page.locator("#audit")
-    assert strip.locator(".lead").inner_text() == info.audit.headline
-    assert strip.locator(".do").inner_text() == info.audit.recommendation
-    assert strip.locator(".answer > p").all_inner_texts()[2:-1] == info.audit.sentences
-    assert strip.locator(".question").inner_text() == info.audit.question
+    assert strip.locator(".lead").inner_text() == info.guidance.headline
+    assert strip.locator(".do").inner_text() == info.guidance.recommendation
+    assert strip.locator(".answer > p").all_inner_texts()[2:-1] == [info.guidance.sentence]
+    assert strip.locator(".question").inner_text() == "Can attention be shown as an explanation?"
     strip.locator("summary").click()
-    assert strip.locator(".line").count() == len(info.audit.lines)
+    assert strip.locator(".line").count() == len(info.lines)
     assert strip.locator(".line a").first.get_attribute("href") == f"/report/{info.id}#verdict"
     assert strip.locator("a", has_text="The whole report").get_attribute("href") == f"/report/{info.id}"
 

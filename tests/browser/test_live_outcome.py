@@ -2,8 +2,7 @@
 
 import pytest
 
-from heedful.verdict.outcome_text import BADGES, outcome_sentences
-from support.explanations import OUTCOMES
+from heedful.verdict.outcome_text import BADGES
 from support.live import TEXT
 
 pytestmark = pytest.mark.browser
@@ -64,28 +63,6 @@ def test_each_ranking_has_its_outcome(opened, live):
         if ranking["name"] != "rationale":
             row = page.page.locator(f"#rankings [data-ranking={ranking['name']}] th")
             assert ranking["badge"] in BADGES.values() and ranking["badge"] in row.inner_text()
-
-
-@pytest.mark.parametrize("name", OUTCOMES)
-def test_every_outcome_is_shown_in_the_words_of_every_view(opened, live, name):
-    text, model = f"the film was {name.replace(' ', '-')}", live.models["average"]
-    with model.reading(text) as read:
-        read.outcomes.update({"attention": OUTCOMES[name], "leave_one_out": OUTCOMES[name]})
-    page = opened().write(text)
-    with model.reading(text) as read:
-        assert sentences(page) == list(outcome_sentences(OUTCOMES[name], read.labels))
-    assert outlined(page) == list(OUTCOMES[name].key_words)
-
-
-def test_markup_in_key_words_is_shown_as_text(opened, live):
-    text, model = "<b>good</b> <img> bad", live.models["average"]
-    with model.reading(text) as read:
-        marked = OUTCOMES["points"].model_copy(update={"key_words": tuple(range(len(read.words)))})
-        read.outcomes.update({"attention": marked})
-    page = opened().write(text)
-    assert (
-        page.page.locator("#outcome b, #outcome img").count() == 0 and "<" in page.page.locator("#outcome").inner_text()
-    )
 
 
 def test_the_saved_page_has_the_outcome(opened, live, tmp_path):

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from heedful.report import read_audit, without_texts, write_report
+from heedful.report import read_audit, write_report
 from heedful.report.figures import FIGURES
-from support.synthetic_audit import POLARITY, make_audit
+from support.synthetic_audit import make_audit
 
 SCRIPT = "<script>alert(1)</script>"
 
@@ -41,13 +41,6 @@ def page(browser, report):
 
 def shown(page):
     return page.locator("#shown").inner_text()
-
-
-def test_the_page_shows_its_verdict_and_figures(page):
-    assert page.locator("h1").inner_text() == "Can attention be shown as an explanation?"
-    assert page.locator("figure svg").count() == len(FIGURES)
-    assert page.locator(".verdict tbody tr:not(.group)").count() == 9
-    assert page.locator(".verdict .bar").count() == 16
 
 
 def test_a_text_is_chosen_by_its_number(page):
@@ -157,34 +150,34 @@ CUT = """() => [...document.querySelectorAll("figure svg")].filter(drawing => {
 """Figures of which a label is cut off."""
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
-def test_the_page_fits_and_can_be_read(browser, report, scheme, width):
-    context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 800})
-    page = context.new_page()
-    page.goto(report)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.evaluate(BEYOND, width) == [] and page.evaluate(CUT) == []
-    lightness = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)"
-    assert (sum(page.evaluate(lightness)) < 200) == (scheme == "dark")
-    label = page.locator("figure svg text").first.evaluate("text => getComputedStyle(text).fill")
-    assert label == ("rgb(179, 188, 200)" if scheme == "dark" else "rgb(75, 86, 100)")
-    context.close()
+def test_the_page_fits_and_can_be_read(browser, report):
+    for width in [390, 1280]:
+        for scheme in ["light", "dark"]:
+            context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 800})
+            page = context.new_page()
+            page.goto(report)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert page.evaluate(BEYOND, width) == [] and page.evaluate(CUT) == []
+            lightness = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)"
+            assert (sum(page.evaluate(lightness)) < 200) == (scheme == "dark")
+            label = page.locator("figure svg text").first.evaluate("text => getComputedStyle(text).fill")
+            assert label == ("rgb(179, 188, 200)" if scheme == "dark" else "rgb(75, 86, 100)")
+            context.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_on_paper_the_page_is_light_whole_and_without_controls(browser, report, scheme):
-    width = 794  # A4 at 96 pixels an inch
-    context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 1123})
-    page = context.new_page()
-    page.goto(report)
-    page.emulate_media(media="print")
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.evaluate(BEYOND, width) == [] and page.evaluate(CUT) == []
-    assert not page.locator("nav").is_visible() and not page.locator("#chooser").is_visible()
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    assert page.pdf(format="A4").startswith(b"%PDF")
-    context.close()
+def test_on_paper_the_page_is_light_whole_and_without_controls(browser, report):
+    for scheme in ["light", "dark"]:
+        width = 794  # A4 at 96 pixels an inch
+        context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 1123})
+        page = context.new_page()
+        page.goto(report)
+        page.emulate_media(media="print")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate(BEYOND, width) == [] and page.evaluate(CUT) == []
+        assert not page.locator("nav").is_visible() and not page.locator("#chooser").is_visible()
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        assert page.pdf(format="A4").startswith(b"%PDF")
+        context.close()
 
 
 def test_the_answer_comes_first_then_examples_rankings_and_tests(page):
@@ -212,27 +205,6 @@ def test_bars_are_as_wide_as_their_numbers_and_outlines_need_no_color(page):
         )
     ]
     assert styles == ["solid", "dotted", "none"]
-
-
-def test_numbers_of_a_question_unfold(page):
-    assert "floor" in page.locator("#verdict td").first.inner_text()
-    numbers = page.locator("#verdict details.more").first
-    assert not numbers.locator(".numbers").first.is_visible()
-    numbers.locator("summary").click()
-    assert "texts" in numbers.inner_text()
-
-
-def test_a_report_without_texts_holds_none(browser, tmp_path):
-    folder = make_audit(tmp_path / "average", texts=40, encoder="average", shown=11)
-    audit = read_audit(folder)
-    written = write_report([without_texts(audit)], tmp_path / "report.html")
-    content = written.read_text(encoding="utf-8")
-    assert not any(word in content for items in audit.examples["items"] for word in items if word in POLARITY)
-    page = browser.new_context().new_page()
-    page.goto(written.as_uri())
-    assert "This report holds no texts." in page.locator("#texts").inner_text()
-    assert page.locator("#chosen").count() == 0 and page.locator(".token").count() == 0
-    page.context.close()
 
 
 def test_without_scripts_the_verdict_is_still_there(browser, report):

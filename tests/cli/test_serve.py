@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import urllib.request
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -68,13 +69,22 @@ def test_each_start_has_a_token_of_its_own(key, served):
     assert first != second
 
 
-def test_open_opens_the_page(key, served, monkeypatch):
+def test_open_opens_a_page_of_this_user_alone_that_leads_to_the_address(key, served, monkeypatch):
+    """Every user of the machine can read the arguments of a process, so the token is not among them."""
     opened = []
-    monkeypatch.setattr("webbrowser.open", opened.append)
+
+    def browse(address):
+        page = Path(address.removeprefix("file://"))
+        opened.append((address, page, page.stat().st_mode & 0o777, page.read_text(encoding="utf-8")))
+
+    monkeypatch.setattr("webbrowser.open", browse)
     invoke(key)
     assert not opened
-    invoke(key, "--open")
-    assert opened[0].startswith("http://127.0.0.1:") and "token=" in opened[0]
+    document = json.loads(invoke(key, "--open", "--json").stdout)
+    ((address, page, mode, content),) = opened
+    assert mode == 0o600 and document["token"] not in address
+    assert f'http-equiv="refresh" content="0; url={document["address"]}"' in content
+    assert not page.exists() and not page.parent.exists(), "it is deleted when the server ends"
 
 
 def test_without_a_model_the_demonstration_is_trained(root, served, monkeypatch, tmp_path):

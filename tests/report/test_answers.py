@@ -2,7 +2,7 @@
 
 import pytest
 
-from heedful.report.answers import ranking_rows, recommended_ranking, shown_answer
+from heedful.report.answers import ordered_rankings, recommended_ranking, share_bar, shown_classes
 from heedful.schema import ClassAnswer, Interval, Shares, updated
 from heedful.verdict.answer_text import accuracy_text, remarks
 
@@ -24,17 +24,13 @@ def verdict_of(audits):
 
 
 def test_all_texts_come_first_then_each_class_that_is_predicted(verdict_of):
-    classes = [class_answer("Yes", "a"), class_answer("Too few texts", "b", texts=0)]
-    shown = shown_answer(verdict_of(overall=class_answer(), classes=classes, headline="Yes", sentence="It does."))
-    assert (shown.headline, shown.sentence) == ("Yes", "It does.")
-    assert [(own.title, own.answer, own.sentence) for own in shown.classes] == [
-        ("All texts", "Yes", "Sentence of None."),
-        ("a", "Yes", "Sentence of a."),
-    ]
+    overall, one, none = class_answer(), class_answer("Yes", "a"), class_answer("Too few texts", "b", texts=0)
+    assert shown_classes(verdict_of(overall=overall, classes=[one, none]).answer) == [overall, one]
+    assert shown_classes(None) == []
 
 
-def test_a_bar_has_the_numbers_of_the_sentence(verdict_of):
-    bar = shown_answer(verdict_of(overall=class_answer(points=0.8, none=0.25, luck=0.2))).classes[0].bar
+def test_a_bar_has_the_numbers_of_the_sentence():
+    bar = share_bar(class_answer(points=0.8, none=0.25, luck=0.2), "word")
     assert (bar.decided, bar.points, bar.luck) == (75, 80, 20)
     assert [(name, number) for _, name, number in bar.numbers] == [
         ("points", "80"),
@@ -44,32 +40,25 @@ def test_a_bar_has_the_numbers_of_the_sentence(verdict_of):
     ]
 
 
-def test_without_a_small_set_a_bar_has_one_part_and_nothing_to_explain_has_no_bar(verdict_of):
-    bar = shown_answer(verdict_of(overall=class_answer(points=None, none=1.0, luck=None))).classes[0].bar
+def test_without_a_small_set_a_bar_has_one_part_and_nothing_to_explain_has_no_bar():
+    bar = share_bar(class_answer(points=None, none=1.0, luck=None), "word")
     assert (bar.decided, bar.points, bar.luck) == (0, 0, None) and len(bar.numbers) == 1
-    assert shown_answer(verdict_of(overall=class_answer("Nothing to explain"))).classes[0].bar is None
+    assert share_bar(class_answer("Nothing to explain"), "word") is None
 
 
-def test_the_recommendation_and_what_it_was_chosen_on(verdict_of):
-    advice = {"show": "ranking", "ranking": "alone", "sentence": "Show it.", "chosen_on": "dev texts"}
-    assert shown_answer(verdict_of(recommendation=advice)).recommendation == "Show it. Chosen on dev texts."
+def test_only_a_ranking_that_can_be_shown_is_recommended(verdict_of):
+    advice = {"show": "ranking", "ranking": "alone", "sentence": "Show it."}
     assert recommended_ranking(verdict_of(recommendation=advice)) == "alone"
     assert recommended_ranking(verdict_of(recommendation={**advice, "show": "key words"})) == ""
-
-
-def test_an_audit_without_an_answer_says_so(audits):
-    shown = shown_answer(updated(audits[0].verdict, answer=None))
-    assert "no answer" in shown.headline and shown.classes == ()
-    assert recommended_ranking(updated(audits[0].verdict, answer=None)) == ""
+    assert recommended_ranking(updated(verdict_of(), answer=None)) == ""
 
 
 def test_rankings_are_attention_and_then_the_others_by_their_share(audits):
-    (rows,) = ranking_rows(audits[1:])
-    assert rows[0].title == "attention" and {row.title for row in rows[1:]} > {"leave-one-out", "gradient x input"}
-    shares = [int(row.points.split()[0]) for row in rows[1:]]
+    first, *others = ordered_rankings(audits[1].verdict)
+    assert first.name == "attention" and {each.name for each in others} > {"leave_one_out", "gradient_x_input"}
+    shares = [each.points.value for each in others]
     assert shares == sorted(shares, reverse=True)
-    (one,) = (row for row in rows if row.title == "leave-one-out")
-    assert (one.price, one.milliseconds) == ("n", "12.5") and "to" in one.points and "to" in one.replaced
+    assert ordered_rankings(updated(audits[1].verdict, answer=None)) == []
 
 
 def test_accuracy_stands_next_to_the_most_common_class(verdict_of):

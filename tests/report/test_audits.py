@@ -1,5 +1,6 @@
 import json
 import shutil
+from contextlib import contextmanager
 
 import polars as pl
 import pytest
@@ -21,38 +22,33 @@ from heedful.store.folders import write_checksums
 from support.synthetic_audit import make_audit
 
 
-def test_runs_with_names_of_their_own_keep_them():
+def test_runs_of_one_name_are_distinguished_by_what_differs_or_numbered():
     assert distinct_names(["average", "bilstm"], [{"seed": 0}, {"seed": 1}]) == ("average", "bilstm")
-
-
-def test_runs_of_one_name_are_distinguished_by_what_differs():
     settings = [{"run": {"seed": 0, "method": "seat", "fingerprint": "a"}}, {"run": {"seed": 3, "method": "vanilla"}}]
     assert distinct_names(["cnn", "cnn"], settings) == ("cnn, seat, seed 0", "cnn, vanilla, seed 3")
-
-
-def test_the_same_run_twice_is_numbered():
     assert distinct_names(["cnn", "cnn", "gru"], [{}, {}, {}]) == ("cnn (1)", "cnn (2)", "gru")
 
 
-def test_a_model_of_the_users_own_goes_by_its_name():
+def test_a_model_is_called_by_its_encoder_or_its_own_name():
     assert short_name({"audit": {"seed": 1}, "run": None}, "MyModel") == "MyModel"
-
-
-def test_a_seed_of_0_is_not_said():
     assert short_name({"run": {"encoder": "cnn", "seed": 0}}, "key") == "cnn"
+    assert printable("a\x00b\nc") == "a b c"
 
 
 def test_one_and_true_are_not_confused():
-    assert shown_settings({"count": 1, "search": True, "none": [], "zero": 0}) == {
-        "count": "1",
-        "search": "yes",
-        "none": "none",
-        "zero": "0",
-    }
+    settings = {"count": 1, "search": True, "none": [], "zero": 0}
+    assert shown_settings(settings) == {"count": "1", "search": "yes", "none": "none", "zero": "0"}
 
 
-def test_control_characters_are_dropped_from_names():
-    assert printable("a\x00b\nc") == "a b c"
+FILES = ("rows.parquet", "examples.parquet", "outcomes.parquet", "verdict.json")
+
+
+@contextmanager
+def damaged(path):
+    """A file that is as it was when the block ends."""
+    content = path.read_bytes()
+    yield content
+    path.write_bytes(content)
 
 
 @pytest.fixture
@@ -77,11 +73,7 @@ def test_a_whole_audit_is_read(folder):
     assert audit.verdict.texts == 40
     assert audit.examples.height == 11
     assert audit.rows.filter(pl.col("item").is_null())["example"].n_unique() == 40
-    assert audit.name == "average"
-
-
-def test_a_given_name_is_kept(folder):
-    assert read_audit(folder, "ours").name == "ours"
+    assert audit.name == "average" and read_audit(folder, "ours").name == "ours"
 
 
 def test_an_audit_that_shows_no_text_is_read(tmp_path):
@@ -93,19 +85,16 @@ def test_a_missing_folder_is_named(tmp_path):
         read_audit(tmp_path / "nowhere")
 
 
-@pytest.mark.parametrize("name", ["rows.parquet", "examples.parquet", "outcomes.parquet", "verdict.json"])
-def test_a_missing_file_is_named(folder, name):
-    (folder / name).unlink()
-    with pytest.raises(StoreError, match=f"{name} is missing"):
-        read_audit(folder)
-
-
-@pytest.mark.parametrize("name", ["rows.parquet", "examples.parquet", "outcomes.parquet", "verdict.json"])
-@pytest.mark.parametrize("content", [b"", b"PAR1", b"\xff\xfe not a file", b"[1, 2]", b"\x80" * 100])
-def test_a_file_of_something_else_is_named(folder, name, content):
-    (folder / name).write_bytes(content)
-    with pytest.raises(StoreError, match=name):
-        read_audit(folder)
+def test_a_file_that_is_missing_or_something_else_is_named(folder):
+    for name in FILES:
+        with damaged(folder / name):
+            for content in (b"", b"PAR1", b"\xff\xfe not a file", b"[1, 2]", b"\x80" * 100):
+                (folder / name).write_bytes(content)
+                with pytest.raises(StoreError, match=name):
+                    read_audit(folder)
+            (folder / name).unlink()
+            with pytest.raises(StoreError, match=f"{name} is missing"):
+                read_audit(folder)
 
 
 @given(place=st.floats(0, 1, exclude_max=True), byte=st.integers(0, 255), cut=st.booleans())
@@ -131,35 +120,12 @@ def test_a_panic_inside_polars_is_an_error_of_the_file(folder, monkeypatch):
         read_audit(folder)
 
 
-@pytest.mark.parametrize("column", ["example", "item", "measure", "value"])
-def test_a_missing_column_is_named(folder, column):
-    change_rows(folder, lambda rows: rows.drop(column))
-    with pytest.raises(StoreError, match=f"rows.parquet must have the columns .* it lacks {column}"):
-        read_audit(folder)
-
-
-def test_a_column_of_the_wrong_kind_is_named(folder):
-    change_rows(folder, lambda rows: rows.with_columns(value=pl.lit("much")))
-    with pytest.raises(StoreError, match=r"rows.parquet: column value must hold Float64; it holds String"):
-        read_audit(folder)
-
-
-def test_empty_cells_are_counted(folder):
-    change_rows(folder, lambda rows: rows.with_columns(test=pl.when(pl.col("example") > 0).then("test")))
-    with pytest.raises(StoreError, match=r"column test must have no empty cells; it has \d+"):
-        read_audit(folder)
-
-
-def test_a_row_that_stands_twice_is_refused(folder):
-    change_rows(folder, lambda rows: pl.concat([rows, rows.head(1)]))
-    with pytest.raises(StoreError, match="must name each split, example, item, test, measure once"):
-        read_audit(folder)
-
-
-def test_an_item_beyond_the_words_is_refused(folder):
-    change_rows(folder, lambda rows: rows.with_columns(item=pl.col("item") + 1))
-    with pytest.raises(StoreError, match=r"rows.parquet speaks of item \d+ of example 0"):
-        read_audit(folder)
+def test_a_missing_column_is_named(folder):
+    for column in ("example", "item", "measure", "value"):
+        with damaged(folder / "rows.parquet"):
+            change_rows(folder, lambda rows, column=column: rows.drop(column))
+            with pytest.raises(StoreError, match=f"rows.parquet must have the columns .* it lacks {column}"):
+                read_audit(folder)
 
 
 def thinned(rows):
@@ -170,23 +136,23 @@ def shorter(rows):
     return rows.filter(pl.col("example") != 3)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
+def test_rows_that_are_none_or_not_of_every_text_are_refused(folder):
+    for change, message in (
         (thinned, "must have 40 rows of prediction.probability, one a text; it has 39"),
         (shorter, "must have rows of 40 texts; it has rows of 39"),
         (lambda rows: rows.clear(), "must have rows of the split 'test'; it has none"),
         (lambda rows: rows.with_columns(measure=pl.lit(None)), "column measure must have no empty cells"),
-        (lambda rows: rows.with_columns(example=pl.lit(None)), "column example must have no empty cells"),
-    ],
-)
-def test_rows_that_are_not_of_every_text_are_refused(folder, change, message):
-    change_rows(folder, change)
-    with pytest.raises(StoreError, match=f"rows.parquet.*{message}"):
-        read_audit(folder)
+        (lambda rows: rows.with_columns(value=pl.lit("much")), "column value must hold Float64; it holds String"),
+        (lambda rows: pl.concat([rows, rows.head(1)]), "must name each run, split, example, item, test, measure once"),
+        (lambda rows: rows.with_columns(item=pl.col("item") + 1), r"speaks of item \d+ of example 0"),
+    ):
+        with damaged(folder / "rows.parquet"):
+            change_rows(folder, change)
+            with pytest.raises(StoreError, match=f"rows.parquet.*{message}"):
+                read_audit(folder)
 
 
-@pytest.mark.parametrize("name", ["rows.parquet", "examples.parquet", "outcomes.parquet", "verdict.json"])
+@pytest.mark.parametrize("name", ["rows.parquet", "verdict.json"])
 def test_a_changed_byte_is_seen_before_the_file_is_parsed(folder, name, monkeypatch):
     write_checksums(folder)
     read_audit(folder)
@@ -230,9 +196,9 @@ def test_an_audit_that_was_not_asked_for_the_answer_is_read(folder):
     assert read_audit(folder).verdict.answer is None
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
+def test_outcomes_that_are_none_are_refused(folder):
+    refusal = r"outcomes.parquet must hold an outcome of each text, .*of example 0 it does"
+    for changes in (
         {"outcome": pl.lit("holds")},
         {"reason": pl.lit("<b>")},
         {"reason": pl.lit("one word")},
@@ -241,13 +207,12 @@ def test_an_audit_that_was_not_asked_for_the_answer_is_read(folder):
         {"words": pl.lit(None, pl.Int32)},
         {"words": pl.col("words") + 1},
         {"predicted": pl.lit("neither")},
-    ],
-)
-def test_outcomes_that_are_none_are_refused(folder, changes):
-    outcomes = pl.read_parquet(folder / "outcomes.parquet")
-    outcomes.with_columns(**changes).write_parquet(folder / "outcomes.parquet")
-    with pytest.raises(StoreError, match=r"outcomes.parquet must hold an outcome of each text, .*of example 0 it does"):
-        read_audit(folder)
+    ):
+        path = folder / "outcomes.parquet"
+        with damaged(path):
+            pl.read_parquet(path).with_columns(**changes).write_parquet(path)
+            with pytest.raises(StoreError, match=refusal):
+                read_audit(folder)
 
 
 def test_an_answer_without_outcomes_is_refused(folder):
@@ -267,34 +232,28 @@ def test_a_split_without_rows_is_refused(folder):
         read_audit(folder)
 
 
-@pytest.mark.parametrize("written", ["NaN", "Infinity", "-Infinity", "null"])
-def test_an_undefined_number_is_none_however_it_was_written(folder, written):
+def test_an_undefined_number_is_none_however_it_was_written(folder):
     path = folder / "verdict.json"
     content = json.loads(path.read_text(encoding="utf-8"))
     content["lines"][0]["score"] = 424242
-    path.write_text(json.dumps(content).replace("424242", written), encoding="utf-8")
-    assert read_audit(folder).verdict.lines[0].score is None
+    for written in ("NaN", "Infinity", "-Infinity", "null"):
+        path.write_text(json.dumps(content).replace("424242", written), encoding="utf-8")
+        assert read_audit(folder).verdict.lines[0].score is None
 
 
-@pytest.mark.parametrize(
-    ("changes", "where"),
-    [({"lines": [{"name": "a"}]}, "lines.0.question"), ({"texts": -1}, "texts"), ({"labels": "ab"}, "labels")],
-)
-def test_a_wrong_verdict_says_where(folder, changes, where):
-    change_verdict(folder, **changes)
-    with pytest.raises(StoreError, match=f"verdict.json is not a verdict: {where}"):
-        read_audit(folder)
-
-
-def test_a_verdict_that_could_not_be_written_again_is_refused(folder):
-    change_verdict(folder, data="\ud800")
-    with pytest.raises(StoreError, match=r"verdict.json cannot be read"):
-        read_audit(folder)
-
-
-def test_endless_nesting_is_refused(folder):
+def test_a_wrong_verdict_says_where(folder):
+    for changes, said in (
+        ({"lines": [{"name": "a"}]}, "is not a verdict: lines.0.question"),
+        ({"texts": -1}, "is not a verdict: texts"),
+        ({"labels": "ab"}, "is not a verdict: labels"),
+        ({"data": "\ud800"}, "cannot be read"),
+    ):
+        with damaged(folder / "verdict.json"):
+            change_verdict(folder, **changes)
+            with pytest.raises(StoreError, match=f"verdict.json {said}"):
+                read_audit(folder)
     (folder / "verdict.json").write_text("[" * 100_000, encoding="utf-8")
-    with pytest.raises(StoreError, match=r"verdict.json cannot be read"):
+    with pytest.raises(StoreError, match="verdict.json cannot be read"):
         read_audit(folder)
 
 

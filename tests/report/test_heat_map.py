@@ -1,179 +1,96 @@
-import json
-import math
-from dataclasses import replace
+"""One text as a heat map: its colors, its words, and as a file."""
 
-import polars as pl
+import re
+from math import nan
+from xml.etree import ElementTree
+
 import pytest
+import vl_convert
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.report import heat_map
-from heedful.report.heat_map import PER_OUTCOME, STEPS, chosen_examples, embedded_json, example_data
-from support.synthetic_audit import SIMILAR
-
-# Texts of each outcome, with attention as a heat map and the key words marked.
-
-NAMES = ["average", "bilstm"]
+from heedful.report.heat_map import MOST_WORDS, UNSAFE, WIDTH, HeatMap, draw_svg, named, printable
+from heedful.report.page import templates
 
 
-def chosen_from(*audits):
-    return chosen_examples(audits, example_data(audits, NAMES[: len(audits)]))
+def heat_map(weights, **parts) -> HeatMap:
+    return HeatMap("Title", "note", [f"w{place}" for place in range(len(weights))], weights, **parts)
 
 
-def with_outcomes(audit, outcomes):
-    """The audit with these outcomes of attention, by text."""
-    changed = [pl.when(pl.col("example") == number).then(pl.lit(outcome)) for number, outcome in outcomes.items()]
-    table = audit.outcomes.filter(pl.col("outcome").is_not_null()).with_columns(
-        outcome=pl.coalesce(*changed, "outcome")
+def strengths(weights) -> list[float]:
+    own = heat_map(weights)
+    return [own.strength(place) for place in range(len(weights))]
+
+
+def test_full_color_is_the_largest_weight_or_three_times_the_mean():
+    assert strengths([1 / 3] * 3) == [0.333] * 3, "uniform weights are pale"
+    assert strengths([0.4, *[0.06] * 10]) == [1.0] + [0.15] * 10
+    assert strengths([0.01, 0.4, -0.2]) == [0.016, 0.656, 0.328]
+    assert strengths([nan, None, 0.0]) == [0.0] * 3
+
+
+def test_weights_are_written_and_the_heaviest_named():
+    own = heat_map([0.01, 0.4, -0.2, nan, None])
+    assert [own.value(place) for place in range(5)] == ["0.01", "0.4", "-0.2", "undefined", "undefined"]
+    assert own.heaviest().replace("\N{NO-BREAK SPACE}", " ") == "most: “w1” 0.4, “w2” -0.2, “w0” 0.01"
+    assert own.description == "Title. w0: 0.01; w1: 0.4; w2: -0.2; w3: undefined; w4: undefined"
+    assert heat_map([0.0, nan]).heaviest("sentence") == "0 for every sentence"
+    assert heat_map([nan, None]).heaviest() == "undefined"
+
+
+def test_words_are_marked_and_nearly_nothing_does_not_oppose():
+    own = heat_map([-0.004, 0.1, -0.006], marks={"key": frozenset({1}), "top": frozenset({1, 2})})
+    assert [own.kinds(place) for place in range(3)] == [[], ["key", "top"], ["against", "top"]]
+
+
+def test_the_macro_writes_the_gaps_and_the_words_and_escapes_both():
+    own = HeatMap("t", "", ["<b>", "x\x1b"], [0.5, -0.5], ["“", " & ", "!"], {"key": frozenset({0})})
+    macro = templates().get_template("heat_map.html").module.heat_map
+    assert re.sub(r" (style|title)=\"[^\"]*\"", "", str(macro(own))).strip() == (
+        '“<span class="token key">&lt;b&gt;</span> &amp; <span class="token against">x\\x1b</span>'
+        '<span class="soft">!</span>'
     )
-    return replace(audit, outcomes=table.filter(pl.col("example").is_in(list(outcomes))))
+    assert 'style="--weight:0.333" title="&lt;b&gt;: 0.5"' in macro(own)
+    assert str(macro(heat_map([0.1] * 5), 2)).count("token") == 2 and "and 3 more" in macro(heat_map([0.1] * 5), 2)
 
 
-def test_each_outcome_has_a_few_texts_and_its_count(audits):
-    outcomes = dict(zip(range(11), ["points"] * 5 + ["misses"] * 4 + ["no_small_set"], strict=False))
-    groups = chosen_from(with_outcomes(audits[1], outcomes))
-    assert [group.title for group in groups] == [
-        "Points: 5 of 10 texts",
-        "Misses: 4 of 10 texts",
-        "No small set: 1 of 10 texts",
-    ]
-    assert [len(group.examples) for group in groups] == [PER_OUTCOME, PER_OUTCOME, 1]
-    for group in groups:
-        for example in group.examples:
-            assert group.title.lower().startswith(example.readings[0].badge)
+@given(st.text(max_size=20))
+def test_printable_text_is_as_long_or_shorter_and_stays_so(text):
+    assert len(printable(text)) <= len(text) and printable(printable(text)) == printable(text)
+    assert not set(map(ord, named(text))) & set(UNSAFE)
 
 
-def test_the_example_of_the_answer_comes_first(audits):
-    answer = audits[1].verdict.answer
-    shown = answer.model_copy(update={"example": None})
-    numbers = [example.title for group in chosen_from(audits[1]) for example in group.examples]
-    other = next(f"Text {number}" for number in audits[1].examples["example"] if f"Text {number}" not in numbers)
-    outcome = {"predicted": "negative", "outcome": "points"}
-    example = {"example": int(other.split()[1]), "items": ["a"], "outcome": outcome}
-    verdict = audits[1].verdict.model_dump() | {"answer": shown.model_dump() | {"example": example}}
-    groups = chosen_from(replace(audits[1], verdict=type(audits[1].verdict).model_validate(verdict)))
-    assert other in [group.examples[0].title for group in groups]
+def drawn(own: HeatMap) -> tuple[list, list]:
+    """The boxes and the words of the drawing."""
+    root = ElementTree.fromstring(draw_svg(own))
+    return [root.findall(f"{{http://www.w3.org/2000/svg}}{tag}")[1:] for tag in ("rect", "text")]
 
 
-def test_each_model_reads_the_text_with_its_own_outcome(audits):
-    for group in chosen_from(*audits):
-        for example in group.examples:
-            assert [reading.name for reading in example.readings] == NAMES
-    assert chosen_from(*audits)[0].title.startswith("Points (average): ")
+@given(st.lists(st.tuples(st.text(max_size=60), st.floats(-1, 1)), min_size=1, max_size=40))
+def test_any_words_are_drawn_without_overlap(pairs):
+    words, weights = zip(*pairs, strict=True)
+    boxes, _ = drawn(HeatMap("<title>\x00", "", words, weights))
+    assert len(boxes) == len(words)
+    ends = [(float(box.get("y")), float(box.get("x")), float(box.get("width"))) for box in boxes]
+    assert all(left + width <= WIDTH for _, left, width in ends)
+    for (above, left, width), (below, right, _) in zip(ends, ends[1:], strict=False):
+        assert below > above or left + width < right
 
 
-def test_key_words_and_top_words_are_marked(audits):
-    data = (
-        audits[1].outcomes.filter(ranking="attention", removal="delete").rows_by_key("example", named=True, unique=True)
-    )
-    for group in chosen_from(audits[1]):
-        for example in group.examples:
-            (reading,) = example.readings
-            own = data[int(example.title.split()[1])]
-            assert [i for i, token in enumerate(reading.tokens) if token.is_key] == sorted(own["key_words"])
-            assert [i for i, token in enumerate(reading.tokens) if token.is_top] == sorted(own["top_words"])
-            assert reading.is_decided == (own["outcome"] != "no_small_set")
+def test_a_drawing_has_the_colors_of_its_weights_and_becomes_a_picture():
+    boxes, texts = drawn(heat_map([0.1, 0.4, -0.2]))
+    assert [text.text for text in texts] == ["w0", "w1", "w2"]
+    first, second, third = boxes
+    assert float(first.get("fill-opacity")) < float(third.get("fill-opacity")) < float(second.get("fill-opacity"))
+    assert first.get("fill") == second.get("fill") != third.get("fill")
+    assert vl_convert.svg_to_png(draw_svg(heat_map([0.5, 0.5]))).startswith(b"\x89PNG")
 
 
-def test_colors_say_the_share_of_the_largest_weight_and_words_its_value(audits):
-    tokens = chosen_from(audits[0])[0].examples[0].readings[0].tokens
-    assert max(token.weight for token in tokens) <= 1 and min(token.weight for token in tokens) >= 0
-    heaviest = max(tokens, key=lambda token: token.weight)
-    assert float(heaviest.value) == max(float(token.value) for token in tokens)
-    assert sum(float(token.value) for token in tokens) == pytest.approx(1, abs=0.15)
+def test_a_long_text_is_cut():
+    _, texts = drawn(heat_map([0.1] * (MOST_WORDS + 50)))
+    assert len(texts) == MOST_WORDS + 1 and texts[-1].text == "…"
 
 
-def test_the_note_says_the_prediction_and_the_label_if_there_is_one(audits):
-    note = chosen_from(audits[0])[0].examples[0].readings[0].note
-    assert note.startswith("predicted ") and "; label " in note
-    unlabeled = replace(audits[0], examples=audits[0].examples.with_columns(label=pl.lit("")))
-    assert "label" not in chosen_from(unlabeled)[0].examples[0].readings[0].note
-
-
-def test_without_outcomes_there_are_no_examples(audits):
-    assert chosen_from(replace(audits[0], outcomes=audits[0].outcomes.clear())) == []
-
-
-def test_the_shown_texts_are_carried_with_each_runs_weights(audits):
-    data = example_data(audits, NAMES)
-    assert [example["index"] for example in data["examples"]] == list(range(11))
-    example = data["examples"][3]
-    rows = audits[1].rows.filter(
-        (pl.col("example") == 3) & (pl.col("measure") == "attention"), pl.col("item").is_not_null()
-    )
-    carried = example["runs"][1]["maps"]["attention"]
-    weights = [weight / STEPS * carried["max"] for weight in carried["weights"]]
-    assert weights == pytest.approx(rows.sort("item")["value"].to_list(), abs=0.01)
-    assert max(carried["weights"]) == STEPS
-    assert example["items"] == audits[0].examples.filter(example=3)["items"].item().to_list()
-
-
-def test_marks_are_places_of_words(audits):
-    example = example_data(audits, NAMES)["examples"][3]
-    rows = audits[0].rows.filter((pl.col("example") == 3) & (pl.col("measure") == "rationale") & (pl.col("value") == 1))
-    assert example["runs"][0]["rationale"] == sorted(rows["item"].to_list())
-
-
-def test_what_was_done_to_a_text_is_carried(audits):
-    example = example_data(audits, NAMES)["examples"][3]
-    assert example["runs"][0]["noisy"] == [0]
-    assert example["runs"][0]["replaced"] == {len(example["items"]) - 1: SIMILAR}
-
-
-def test_where_a_text_is_in_its_file_is_carried_if_known(audits):
-    assert {(example["row"], example["id"]) for example in example_data(audits, NAMES)["examples"]} == {(None, None)}
-    placed = audits[0].examples.with_columns(row=pl.col("example") + 213, id=pl.lit("</script><b>"))
-    example = example_data([replace(audits[0], examples=placed)], NAMES[:1])["examples"][3]
-    assert (example["index"], example["row"], example["id"]) == (3, 216, "</script><b>")
-    assert "</script>" not in embedded_json(example)
-
-
-def test_only_rows_that_some_text_has_can_be_chosen(audits):
-    assert [row["key"] for row in example_data(audits, NAMES)["maps"]] == list(heat_map.MAPS)
-    alone = [replace(audit, rows=audit.rows.filter(pl.col("measure") != "seed_attention")) for audit in audits]
-    assert "seed_attention" not in [row["key"] for row in example_data(alone, NAMES)["maps"]]
-
-
-def test_a_run_with_other_items_brings_its_own(audits):
-    other = audits[1].examples.with_columns(items=pl.col("items").list.eval(pl.element().str.to_uppercase()))
-    example = example_data([audits[0], replace(audits[1], examples=other)], NAMES)["examples"][0]
-    assert "items" not in example["runs"][0]
-    assert example["runs"][1]["items"] == [item.upper() for item in example["items"]]
-
-
-def test_a_text_that_one_run_does_not_show_is_still_there(audits):
-    fewer = replace(audits[1], rows=audits[1].rows.filter(pl.col("item").is_null() | (pl.col("example") > 0)))
-    example = example_data([audits[0], fewer], NAMES)["examples"][0]
-    assert example["runs"][0] is not None
-    assert example["runs"][1] is None
-
-
-def test_undefined_weights_are_null_and_an_undefined_map_is_left_out(audits):
-    here = pl.col("item").is_not_null() & (pl.col("example") == 0)
-    first = here & (pl.col("measure") == "gradient_x_input") & (pl.col("item") == 0)
-    whole = here & (pl.col("measure") == "adversarial_attention")
-    rows = audits[0].rows.with_columns(value=pl.when(first | whole).then(math.nan).otherwise("value"))
-    maps = example_data([replace(audits[0], rows=rows)], NAMES[:1])["examples"][0]["runs"][0]["maps"]
-    assert maps["gradient_x_input"]["weights"][0] is None
-    assert "adversarial_attention" not in maps
-
-
-def test_too_many_texts_are_thinned_evenly_and_counted(audits, monkeypatch):
-    monkeypatch.setattr(heat_map, "MOST_EXAMPLES", 3)
-    data = example_data(audits, NAMES)
-    assert [example["index"] for example in data["examples"]] == [0, 5, 10]
-    assert data["known"] == 11
-
-
-def test_too_long_texts_are_thinned(audits, monkeypatch):
-    monkeypatch.setattr(heat_map, "MOST_CHARACTERS", 4000)
-    data = example_data(audits, NAMES)
-    assert 1 <= len(data["examples"]) < 11
-    assert len(json.dumps(data["examples"])) < 8000
-
-
-@given(st.recursive(st.text() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
-def test_embedded_data_cannot_leave_its_element_and_reads_the_same(data):
-    written = embedded_json(data)
-    assert not set(written) & set("<>&\u2028\u2029")
-    assert json.loads(written) == data
+@pytest.mark.parametrize("weights", [[], [0.0]])
+def test_a_text_without_weights_is_no_failure(weights):
+    assert heat_map(weights).full == 0 and draw_svg(heat_map(weights)).endswith("</svg>")

@@ -11,13 +11,11 @@ import pytest
 
 from heedful.auditing.audit import Audit
 from heedful.report import read_audit
-from heedful.report.heat_map import chosen_examples, example_data
+from heedful.report.example_texts import chosen_texts, example_data
 from heedful.report.page import render_page
 from heedful.schema import TextOutcome
 from heedful.verdict.outcome_text import BADGES, outcome_sentences
 from support.synthetic_audit import make_audit
-
-STATUS = ("holds", "fails", "undecided", "not counted", "in part", "may be shown", "questions of relevance")
 
 
 @pytest.fixture(scope="module")
@@ -70,13 +68,13 @@ def test_the_page_says_of_each_text_what_its_outcome_says(page, texts):
 
 
 def test_page_and_notebook_show_examples_with_these_sentences_alone(audit, page, notebook, texts):
-    groups = chosen_examples([audit], example_data([audit], ["bilstm"]))
-    assert len(groups) == 3
+    chosen = chosen_texts([audit], example_data([audit], ["bilstm"]))
+    assert len(chosen) == 3
     own = page.partition('id="rankings"')[0].partition('id="chosen"')[2]
     said = [html.unescape(sentence) for sentence in re.findall(r"<li>(.*?)</li>", own)]
     numbers = [int(number) for number in re.findall(r">Text (\d+)", own)]
     wanted = [outcome_sentences(*texts[number]) for number in numbers]
-    assert said == list(chain(*wanted)) and len(numbers) == sum(len(group.examples) for group in groups)
+    assert said == list(chain(*wanted)) and len(numbers) == sum(map(len, chosen.values()))
     assert [int(number) for number in re.findall(r">Text (\d+)", notebook)] == numbers
     for sentences in wanted:
         assert "<br>".join(sentences) in html.unescape(notebook)
@@ -89,9 +87,3 @@ def test_page_and_notebook_say_the_answer_in_its_own_sentences(audit, page, note
             assert own.sentence in html.unescape(view)
     for sentence in (answer.headline, answer.recommendation.sentence):
         assert sentence in html.unescape(page) and sentence in html.unescape(notebook)
-
-
-def test_no_view_has_a_word_of_the_old_vote(page_of_both, page, notebook):
-    for view in (page_of_both, page, notebook):
-        shown = re.sub(r"<(style|script)\b.*?</\1>", " ", view, flags=re.DOTALL)
-        assert [word for word in STATUS if re.search(rf"\b{word}\b", shown)] == []

@@ -5,7 +5,6 @@ from dataclasses import replace
 from io import StringIO
 from typing import Literal
 
-import pytest
 from rich.console import Console
 
 from heedful.report.terminal import show
@@ -64,15 +63,6 @@ def test_the_whole_text_without_colors():
     )
 
 
-@pytest.mark.parametrize("name", OUTCOMES)
-def test_the_outcome_comes_first_in_the_words_of_every_view(name):
-    outcome = OUTCOMES[name]
-    lines = plain(make_explanation(show="attention", outcome=outcome, shown_outcome=outcome)).splitlines()
-    first, *others = outcome_sentences(outcome, ("A", "great", "film"))
-    assert lines[0] == first and lines[1].startswith("The model predicts good")
-    assert lines[2 : 3 + len(others)] == [*others, ""]
-
-
 def test_with_colors_every_row_shows_the_text():
     output = printed(make_explanation())
     words = ESCAPE.sub("", output)
@@ -90,19 +80,21 @@ def test_colors_grow_with_the_weight_and_tell_support_from_opposition():
     assert re.search(r"(^|\s)A ", ESCAPE.sub("", row)) and "mA" not in row
 
 
-@pytest.mark.parametrize("options", [{"colors": None}, {"no_color": True}])
-def test_without_colors_the_text_stands_once_with_brackets_around_key_words(options):
-    words = ESCAPE.sub("", printed(make_explanation(), **options))
-    assert words.count("A [great] film") == 1 and "supports" not in words and "most: “great”" in words
+def test_without_colors_the_text_stands_once_with_brackets_around_key_words():
+    for options in [{"colors": None}, {"no_color": True}]:
+        words = ESCAPE.sub("", printed(make_explanation(), **options))
+        assert words.count("A [great] film") == 1 and "supports" not in words and "most: “great”" in words
 
 
-@pytest.mark.parametrize(
-    ("name", "style"),
-    [("points", "\x1b[1m"), ("misses", "\x1b[1;31m"), ("any words", "\x1b[1;33m"), ("one word", "\x1b[1;33m")],
-)
-def test_the_color_of_the_first_sentence_tells_the_outcome(name, style):
-    (first, *_) = outcome_sentences(OUTCOMES[name], ("A", "great", "film"))
-    assert printed(make_explanation(outcome=OUTCOMES[name])).startswith(f"{style}{first}")
+def test_the_color_of_the_first_sentence_tells_the_outcome():
+    for name, style in [
+        ("points", "\x1b[1m"),
+        ("misses", "\x1b[1;31m"),
+        ("any words", "\x1b[1;33m"),
+        ("one word", "\x1b[1;33m"),
+    ]:
+        (first, *_) = outcome_sentences(OUTCOMES[name], ("A", "great", "film"))
+        assert printed(make_explanation(outcome=OUTCOMES[name])).startswith(f"{style}{first}")
 
 
 def test_the_legend_speaks_of_what_is_there():
@@ -126,18 +118,13 @@ def test_notes_and_the_query_are_told():
     assert "Question or hypothesis: Why [bold]so[/bold]?" in words
 
 
-@pytest.mark.parametrize("colors", [None, "truecolor"])
-def test_a_text_cannot_write_to_the_terminal(colors):
-    evil = "\x1b[2J\x1b]0;title\x07[red]\u202e\x9b31m\r\x08"
-    made = make_explanation(
-        (evil, "[bold]", "[/]"), text=f"{evil} [bold] [/]", query=evil, notes=(evil,), predicted=evil,
-        probabilities={evil: 0.9, "b": 0.1}, other_attention=replace(OTHER, predicted=evil),
-    )  # fmt: skip
-    words = ESCAPE.sub("", printed(made, notes=[evil], colors=colors))
-    assert not set(words) & set("\x1b\x07\u202e\x9b\r\x08")
-    assert ("[bold] [/]" if colors else "[[bold]] [/]") in words and "[red]" in words
-
-
-def test_a_narrow_terminal_wraps_the_text():
-    words = plain(make_explanation(), width=30)
-    assert max(map(len, words.splitlines())) <= 30
+def test_a_text_cannot_write_to_the_terminal():
+    for colors in [None, "truecolor"]:
+        evil = "\x1b[2J\x1b]0;title\x07[red]\u202e\x9b31m\r\x08"
+        made = make_explanation(
+            (evil, "[bold]", "[/]"), text=f"{evil} [bold] [/]", query=evil, notes=(evil,), predicted=evil,
+            probabilities={evil: 0.9, "b": 0.1}, other_attention=replace(OTHER, predicted=evil),
+        )  # fmt: skip
+        words = ESCAPE.sub("", printed(made, notes=[evil], colors=colors))
+        assert not set(words) & set("\x1b\x07\u202e\x9b\r\x08")
+        assert ("[bold] [/]" if colors else "[[bold]] [/]") in words and "[red]" in words

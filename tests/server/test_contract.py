@@ -25,7 +25,9 @@ from heedful.server.contract import (
 def test_what_is_undefined_is_null():
     ranked = RankedItems(name="a", title="a", is_signed=False, weights=[nan, 1.0, None])
     assert json.loads(ranked.model_dump_json())["weights"] == [None, 1.0, None]
-    decoded = Decoded(logits=[-inf, 0.0], probabilities=[0.0, 1.0], predicted=1, tvd=nan, jsd=0.0)
+    decoded = Decoded(
+        logits=[-inf, 0.0], probabilities=[0.0, 1.0], predicted=1, label="a", tvd=nan, is_changed=False, jsd=0.0
+    )
     assert json.loads(decoded.model_dump_json())["logits"] == [None, 0.0]
 
 
@@ -34,28 +36,31 @@ def test_what_is_undefined_is_null():
 RIGHT = {"model": "m", "text": "good"}
 
 
-@pytest.mark.parametrize("text", ["", "a" * MOST_CHARACTERS])
-def test_texts_up_to_the_limit_are_taken(text):
-    assert TextRequest(model="m", text=text).text == text
+def test_texts_up_to_the_limit_are_taken():
+    for text in ["", "a" * MOST_CHARACTERS]:
+        assert TextRequest(model="m", text=text).text == text
 
 
-@pytest.mark.parametrize(
-    "changes", [{"text": "a" * (MOST_CHARACTERS + 1)}, {"text": None}, {"model": ""}, {"model": "m" * 201}, {"more": 1}]
-)
-def test_others_are_refused(changes):
-    with pytest.raises(ValidationError):
-        TextRequest.model_validate({**RIGHT, **changes})
+def test_others_are_refused():
+    for changes in [
+        {"text": "a" * (MOST_CHARACTERS + 1)},
+        {"text": None},
+        {"model": ""},
+        {"model": "m" * 201},
+        {"more": 1},
+    ]:
+        with pytest.raises(ValidationError):
+            TextRequest.model_validate({**RIGHT, **changes})
 
 
-@pytest.mark.parametrize("weights", [[-0.1], [1.1], [float("nan")], [float("inf")], [0.0] * (MOST_WORDS + 1), ["a"]])
-def test_weights_are_between_0_and_1(weights):
-    with pytest.raises(ValidationError):
-        DecodeRequest.model_validate({**RIGHT, "attention": weights})
+def test_weights_are_between_0_and_1():
+    for weights in [[-0.1], [1.1], [float("nan")], [float("inf")], [0.0] * (MOST_WORDS + 1), ["a"]]:
+        with pytest.raises(ValidationError):
+            DecodeRequest.model_validate({**RIGHT, "attention": weights})
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
+def test_options_have_limits():
+    for options in [
         {"seed": -1},
         {"seed": MOST_SEED + 1},
         {"radius": -0.1},
@@ -63,11 +68,9 @@ def test_weights_are_between_0_and_1(weights):
         {"norm": "l3"},
         {"scale": -1},
         {"item": -1},
-    ],
-)
-def test_options_have_limits(options):
-    with pytest.raises(ValidationError):
-        ActOptions.model_validate(options)
+    ]:
+        with pytest.raises(ValidationError):
+            ActOptions.model_validate(options)
 
 
 def test_options_at_their_limits_are_taken():

@@ -13,28 +13,15 @@ from heedful.errors import SettingError, StoreError
 from heedful.report import page
 from heedful.report.audits import AuditFiles
 from heedful.report.explanations import explain
-from heedful.schema import (
-    EXAMPLES,
-    ROWS,
-    Answer,
-    AuditAnswer,
-    ClassAnswer,
-    Line,
-    Recommendation,
-    Shares,
-    TextOutcome,
-    Verdict,
-    updated,
-)
+from heedful.schema import EXAMPLES, ROWS, TextOutcome
 from heedful.server import served
 from heedful.server.app import create_app
+from heedful.server.contract import ExampleText
 from heedful.server.served import (
     MOST,
     MOST_TEXTS,
     MOST_WORDS_KEPT,
-    ModelGone,
     ServedModel,
-    audit_strip,
     examples_of_audit,
     examples_of_data,
     load_served,
@@ -56,7 +43,8 @@ def counted(model):
         read.append(text)
         return case.served._reader(text, query)
 
-    return ServedModel(case.served.info, reader, marks={("good film", ""): (0, 7)}), read
+    examples = [ExampleText(text="good film", marks=[0, 7])]
+    return ServedModel(case.served.info.model_copy(update={"examples": examples}), reader), read
 
 
 def test_a_text_is_read_once(counted):
@@ -110,51 +98,6 @@ def test_threads_take_turns(counted):
     for thread in threads:
         thread.join()
     assert max(most) == 1 and len(most) == 8
-
-
-def test_a_model_that_is_gone_is_refused(model):
-    case = model("average")
-    served = ServedModel(case.served.info, case.served._reader, problem=lambda: "it is gone.")
-    with pytest.raises(ModelGone, match="it is gone"), served.reading("good"):
-        pass
-
-
-# The answer of the audit as a strip.
-
-ANSWERS: dict[str, Answer] = {"a": "Yes", "b": "No"}
-CLASSES = tuple(
-    ClassAnswer(answer=answer, sentence=f"Numbers of {label}.", shares=Shares(label=label))
-    for label, answer in ANSWERS.items()
-)
-ANSWER = AuditAnswer(
-    headline="It depends on the class: a: Yes, b: No",
-    overall=ClassAnswer(answer="For some texts", sentence="Numbers of all.", shares=Shares()),
-    classes=CLASSES,
-    recommendation=Recommendation(show="key words", ranking="effect", sentence="Do this."),
-)
-LINE = Line(name="erase_one", question="Does it?", group="relevance", sentence="It does.")
-VERDICT = Verdict(run="r", data="d", texts=100, labels=("a", "b"), lines=(LINE,), answer=ANSWER)
-
-
-@pytest.mark.parametrize(
-    ("sentence", "sentences"),
-    [("", ["a: Yes. Numbers of a.", "b: No. Numbers of b."]), ("Its numbers.", ["Its numbers."])],
-)
-def test_it_has_the_answer_its_numbers_and_the_recommendation(sentence, sentences):
-    strip = audit_strip(updated(VERDICT, answer=updated(ANSWER, sentence=sentence)))
-    assert (strip.show, strip.headline, strip.recommendation) == ("key words", ANSWER.headline, "Do this.")
-    assert strip.sentences == sentences and strip.question == "Can attention be shown as an explanation?"
-    (line,) = strip.lines
-    assert (line.name, line.question, line.sentence) == ("erase_one", "Does it?", "It does.")
-
-
-def test_an_audit_without_an_answer_says_so():
-    strip = audit_strip(updated(VERDICT, answer=None))
-    assert (
-        strip.show == "not audited"
-        and "did not judge texts" in strip.headline
-        and (strip.question, strip.sentences) == ("", [])
-    )
 
 
 # Texts to begin with.
@@ -236,8 +179,10 @@ def test_runs_are_found_by_the_beginning_of_their_keys(load, keys):
 
 def test_the_answer_stands_in_a_strip(load, keys):
     audited, other = load(*keys)
-    assert other.info.audit is None and not other.info.report
-    assert audited.info.report and audited.info.audit == audit_strip(audited.audit.verdict)
+    verdict, guidance = audited.audit.verdict, audited.info.guidance
+    assert other.info.guidance is None and other.info.lines == ()
+    assert audited.info.lines == verdict.lines and guidance.headline == verdict.answer.headline
+    assert guidance.overall == verdict.answer.overall and list(guidance.classes) == ["bad", "good"]
 
 
 def test_examples_come_from_the_audit(load, keys):

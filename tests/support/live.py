@@ -5,11 +5,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-import uvicorn
-
 from heedful.auditing.audit import audit
 from heedful.cli.serve import listen
 from heedful.server.app import create_app
+from heedful.server.connections import server_of
 from heedful.server.contract import ExampleText, ModelInfo
 from heedful.server.served import ServedModel, serve_run
 from heedful.server.text_state import state_of
@@ -80,10 +79,7 @@ def serving(models: Sequence[ServedModel], token: str = TOKEN) -> Iterator[str]:
     """The address at which the models are served until the block ends."""
     with listen(0) as listening:
         port = listening.getsockname()[1]
-        config = uvicorn.Config(
-            create_app(models, token, port), access_log=False, log_level="error", lifespan="off", ws="none"
-        )
-        server = uvicorn.Server(config)
+        server = server_of(create_app(models, token, port), "error")
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         try:

@@ -7,11 +7,11 @@ import json
 from collections.abc import Callable
 
 import torch
-from support.custom_models import BagOfWords, Linear, changed, texts
 from torch import nn
 
 import heedful
 from heedful import AuditSettings, Batch, Encoded
+from support.custom_models import BagOfWords, Linear, changed, texts
 
 ONLY = AuditSettings(tests=("permutation",), options={"permutation": {"count": 2}}, shown=0)
 BATCH = texts(6)

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from itertools import product
 
 import pytest
 import torch
@@ -27,6 +28,7 @@ from heedful.token_scores import (
 )
 from heedful.token_scores.scores import FEWEST, SHOWN, rank_words
 from support.models import TIME, VOCABULARY, cut, make, make_batch
+from support.pairwise import pairwise
 
 BATCH = make_batch()
 
@@ -50,9 +52,7 @@ def read_one(model, tokens: list[int], place: int) -> tuple[list[float], float]:
     return polarity.tolist(), seen.scores[0, place].item()
 
 
-@pytest.mark.parametrize("encoder", FLAT)
-@pytest.mark.parametrize("attention", ["dot", "additive"])
-@pytest.mark.parametrize("classes", [2, 5])
+@pytest.mark.parametrize(("encoder", "attention", "classes"), pairwise(product(FLAT, ("dot", "additive"), (2, 5))))
 def test_global_scores_are_those_of_the_token_read_alone(encoder, attention, classes):
     model = make(encoder, attention, classes)
     actual = global_scores(model, VOCABULARY)

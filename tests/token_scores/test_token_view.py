@@ -1,3 +1,5 @@
+from itertools import product
+
 import pytest
 import torch
 from hypothesis import given
@@ -10,6 +12,7 @@ from heedful.token_scores.token_view import affine_matrix, item_gradients, token
 from heedful.types import Batch
 from support.four_verbs import FourVerbs
 from support.models import HIDDEN, VOCABULARY, make
+from support.pairwise import pairwise
 from support.strategies import distributions, masks, padded
 
 
@@ -19,9 +22,9 @@ def every_token() -> Batch:
     return Batch(tokens[:, 0], tokens, real, real, tokens[:, 0])
 
 
-@pytest.mark.parametrize("encoder", ["identity", "affine"])
-@pytest.mark.parametrize("attention", ["dot", "additive"])
-@pytest.mark.parametrize("classes", [2, 5])
+@pytest.mark.parametrize(
+    ("encoder", "attention", "classes"), pairwise(product(("identity", "affine"), ("dot", "additive"), (2, 5)))
+)
 def test_it_sees_what_the_model_makes_of_each_token(encoder, attention, classes):
     model = make(encoder, attention, classes, scale=1.7)
     seen, view = trace(model, every_token()), token_view(model)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import torch
 from jaxtyping import Bool, Float
@@ -13,12 +13,16 @@ from heedful.errors import DataError
 from heedful.server.contract import Action as Name
 from heedful.server.contract import ActionInfo, ActionResult, ActOptions, Solver
 from heedful.server.reading import Reader, ReadText
-from heedful.server.text_state import PredictionChange, divergence, prediction_change
+from heedful.server.text_state import divergence, prediction_change
 
 JAIN_WALLACE = "Jain & Wallace 2019, Attention is not Explanation"
 SERRANO_SMITH = "Serrano & Smith 2019, Is Attention Interpretable?"
 WIEGREFFE_PINTER = "Wiegreffe & Pinter 2019, Attention is not not Explanation"
 SEAT = "Hu et al. 2023, SEAT: Stable and Explainable Attention"
+
+
+Function = Callable[[ReadText, ActOptions, Reader], ActionResult]
+"""From the text, the options, and what reads another text with the same model, to the answer."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,6 @@ class Action:
     Args:
         title: what is written on it.
         question: what it asks.
-        function: from the text, the options, and what reads another text with the same model, to the answer.
         options: the names of the options that it uses.
     """
 
@@ -36,7 +39,7 @@ class Action:
     title: str
     question: str
     paper: str
-    function: Callable[[ReadText, ActOptions, Reader], ActionResult]
+    function: Function
     options: tuple[str, ...] = ()
 
     @property
@@ -45,6 +48,11 @@ class Action:
         return ActionInfo(
             name=self.name, title=self.title, sentence=self.question, paper=self.paper, options=list(self.options)
         )
+
+
+def button(title: str, question: str, paper: str, options: tuple[str, ...] = ()) -> Callable[[Function], Action]:
+    """Make a button of the function that answers it."""
+    return lambda function: Action(cast(Name, function.__name__), title, question, paper, function, options)
 
 
 def check_several(read: ReadText) -> None:
@@ -85,18 +93,7 @@ def answer_with(
         "is_settable": is_settable,
         "jsd": divergence(read, attention),
     }
-    return ActionResult(**{**fields, **predicted(reached), **more})
-
-
-def predicted(reached: PredictionChange) -> dict[str, Any]:
-    """What an answer says of the prediction."""
-    return {
-        "logits": reached.logits,
-        "probabilities": reached.probabilities,
-        "predicted": reached.predicted,
-        "tvd": reached.tvd,
-        "is_changed": reached.is_changed,
-    }
+    return ActionResult(**dict(reached), **fields, **more)
 
 
 def kept_attention(read: ReadText, keep: Bool[Tensor, "1 item"]) -> Float[Tensor, "1 item"]:

@@ -8,7 +8,7 @@ from heedful.auditing.decision import smallest_sets
 from heedful.errors import DataError
 from heedful.exact import first_flip, prefix_logits
 from heedful.schema.rankings import ranking_title
-from heedful.server.actions.action import SERRANO_SMITH, Action, answer_with, check_several, kept_attention
+from heedful.server.actions.action import SERRANO_SMITH, answer_with, button, check_several, kept_attention
 from heedful.server.contract import ActionResult, ActOptions, ErasureStep
 from heedful.server.reading import Reader, ReadText
 from heedful.server.text_state import COSTLY, is_affordable, prediction_change
@@ -16,6 +16,11 @@ from heedful.server.text_state import COSTLY, is_affordable, prediction_change
 SMALLER = {"exact": "No smaller set does it.", "search": "A smaller set may do it."}
 
 
+@button(
+    "Remove the top word",
+    "Does the most attended word carry the decision? Its weight goes to the others, in proportion.",
+    SERRANO_SMITH,
+)
 def remove_top(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
     """The most attended item erased; of equally attended ones the first."""
     _check_weighed(read)
@@ -24,9 +29,15 @@ def remove_top(read: ReadText, options: ActOptions, reader: Reader) -> ActionRes
     logits = read.evidence.erased_logits[:, int(top)]
     item = _items(read, top[0])[0]
     before = f"Without “{read.labels[item]:.60}”:"
-    return answer_with(REMOVE_TOP, read, kept_attention(read, keep), logits, before=before, more={"items": [item]})
+    return answer_with(remove_top, read, kept_attention(read, keep), logits, before=before, more={"items": [item]})
 
 
+@button(
+    "Erase down the ranking",
+    "How many words, from the most important down, must go before the decision changes?",
+    SERRANO_SMITH,
+    ("ranking",),
+)
 def erase_ranking(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
     """Every prefix of a ranking erased in turn, as far as some weight is left."""
     _check_weighed(read)
@@ -38,10 +49,9 @@ def erase_ranking(read: ReadText, options: ActOptions, reader: Reader) -> Action
     order = _order(read, options.ranking)
     logits = _prefixes(read, order)
     steps = [
-        ErasureStep(item=item, probabilities=reached.probabilities, predicted=reached.predicted, tvd=reached.tvd)
+        ErasureStep(item=item, **dict(prediction_change(read, row[None])))
         for item, row in zip(_items(read, order[0]), logits, strict=True)
         if bool(row.isfinite().all())
-        for reached in [prediction_change(read, row[None])]
     ]
     flips_at = _flips_at(read, order, steps)
     erased = (flips_at or len(steps)) if steps else 0
@@ -54,9 +64,14 @@ def erase_ranking(read: ReadText, options: ActOptions, reader: Reader) -> Action
     )
     more = {"steps": steps, "flips_at": flips_at, "items": [step.item for step in steps[:erased]]}
     attention = kept_attention(read, keep)
-    return answer_with(ERASE_RANKING, read, attention, logits[erased - 1][None], before=before, more=more)
+    return answer_with(erase_ranking, read, attention, logits[erased - 1][None], before=before, more=more)
 
 
+@button(
+    "Smallest set that changes the decision",
+    "What is the fewest words without which the decision is another?",
+    f"{SERRANO_SMITH}, who call the search over subsets prohibitive; here it is solved",
+)
 def smallest_set(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
     """As `heedful explain` has it: exact where the head is linear, else the smallest that was found."""
     _check_weighed(read)
@@ -75,7 +90,7 @@ def smallest_set(read: ReadText, options: ActOptions, reader: Reader) -> ActionR
         before = f"Without {'this item' if len(erased) == 1 else f'these {len(erased)} items'}:"
         logits, attention = evidence.decode_kept(keep), kept_attention(read, keep)
     return answer_with(
-        SMALLEST_SET,
+        smallest_set,
         read,
         attention,
         logits,
@@ -125,27 +140,3 @@ def _flips_at(read: ReadText, order: Int[Tensor, "1 item"], steps: list[ErasureS
         return next((number for number, step in enumerate(steps, start=1) if step.predicted != own), None)
     count = float(first_flip(evidence.log_attention, evidence.item_logits, order, evidence.items).count[0])
     return None if count != count else int(count)
-
-
-REMOVE_TOP = Action(
-    "remove_top",
-    "Remove the top word",
-    "Does the most attended word carry the decision? Its weight goes to the others, in proportion.",
-    SERRANO_SMITH,
-    remove_top,
-)
-ERASE_RANKING = Action(
-    "erase_ranking",
-    "Erase down the ranking",
-    "How many words, from the most important down, must go before the decision changes?",
-    SERRANO_SMITH,
-    erase_ranking,
-    ("ranking",),
-)
-SMALLEST_SET = Action(
-    "smallest_set",
-    "Smallest set that changes the decision",
-    "What is the fewest words without which the decision is another?",
-    f"{SERRANO_SMITH}, who call the search over subsets prohibitive; here it is solved",
-    smallest_set,
-)

@@ -12,8 +12,8 @@ from heedful.measures import total_variation_distance
 from heedful.server.actions.action import (
     JAIN_WALLACE,
     WIEGREFFE_PINTER,
-    Action,
     answer_with,
+    button,
     check_several,
     is_of_one_head,
 )
@@ -23,6 +23,11 @@ from heedful.server.reading import Reader, ReadText
 # The most different attention with the same answer.
 
 
+@button(
+    "Most different attention, same answer",
+    "How different can attention be while the model says the same?",
+    JAIN_WALLACE,
+)
 def other_attention(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
     """As `heedful explain` has it: exact for two classes and a linear head, else as different as is proven or found."""
     check_several(read)
@@ -35,7 +40,7 @@ def other_attention(read: ReadText, options: ActOptions, reader: Reader) -> Acti
         f"{other.eps:g}:"
     )
     return answer_with(
-        ACTION,
+        other_attention,
         read,
         weights,
         under(read.evidence, weights),
@@ -46,26 +51,23 @@ def other_attention(read: ReadText, options: ActOptions, reader: Reader) -> Acti
     )
 
 
-ACTION = Action(
-    "other_attention",
-    "Most different attention, same answer",
-    "How different can attention be while the model says the same?",
-    JAIN_WALLACE,
-    other_attention,
-)
-
-
 TRIED = 100
 """Permutations that are tried where the head is not linear."""
 
 
+@button(
+    "Shuffle the weights",
+    "Does it matter which words get the weight?",
+    JAIN_WALLACE,
+    ("seed",),
+)
 def shuffle(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
     """The weights permuted at random, as the seed draws."""
     check_several(read)
     generator = torch.Generator().manual_seed(options.seed)
     permutation = draw_permutations(read.evidence.items, generator, 1)
     return answer_with(
-        SHUFFLE,
+        shuffle,
         read,
         read.evidence.attention.gather(1, permutation[:, 0]),
         read.evidence.decode_permuted(permutation)[:, 0],
@@ -74,6 +76,11 @@ def shuffle(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult
     )
 
 
+@button(
+    "Worst permutation",
+    "How far can the same weights on other words move the prediction?",
+    f"{JAIN_WALLACE}, who draw 100 at random",
+)
 def worst_permutation(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
     """The permutation that moves the prediction furthest: exact for two classes, else the worst that was found."""
     check_several(read)
@@ -92,7 +99,7 @@ def worst_permutation(read: ReadText, options: ActOptions, reader: Reader) -> Ac
     if solver != "exact":
         sentence = "The worst permutation that was found; a worse one may exist:"
     return answer_with(
-        WORST_PERMUTATION,
+        worst_permutation,
         read,
         attention,
         logits,
@@ -102,32 +109,13 @@ def worst_permutation(read: ReadText, options: ActOptions, reader: Reader) -> Ac
     )
 
 
+@button(
+    "Uniform weights",
+    "Is attention needed at all? The same weight on every word.",
+    f"{WIEGREFFE_PINTER}, who retrain so",
+)
 def uniform(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
     """The same weight on every item."""
     evidence = read.evidence
     weights = (evidence.items / evidence.count[:, None]).to(evidence.attention)
-    return answer_with(UNIFORM, read, weights, evidence.decode(weights), before="With the same weight on every item:")
-
-
-SHUFFLE = Action(
-    "shuffle",
-    "Shuffle the weights",
-    "Does it matter which words get the weight?",
-    JAIN_WALLACE,
-    shuffle,
-    ("seed",),
-)
-WORST_PERMUTATION = Action(
-    "worst_permutation",
-    "Worst permutation",
-    "How far can the same weights on other words move the prediction?",
-    f"{JAIN_WALLACE}, who draw 100 at random",
-    worst_permutation,
-)
-UNIFORM = Action(
-    "uniform",
-    "Uniform weights",
-    "Is attention needed at all? The same weight on every word.",
-    f"{WIEGREFFE_PINTER}, who retrain so",
-    uniform,
-)
+    return answer_with(uniform, read, weights, evidence.decode(weights), before="With the same weight on every item:")

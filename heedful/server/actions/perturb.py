@@ -14,13 +14,19 @@ from heedful.exact import certified_radius_on_simplex, worst_case_on_simplex
 from heedful.exact.ball import project_on_simplex, steepest_on_simplex
 from heedful.measures import total_variation_distance
 from heedful.models.trace import rerun
-from heedful.server.actions.action import SEAT, Action, answer_with, check_several
+from heedful.server.actions.action import SEAT, answer_with, button, check_several
 from heedful.server.contract import ActionResult, ActOptions, Norm, Solver
 from heedful.server.reading import Reader, ReadText
 
 # Noise on the embedding of a word.
 
 
+@button(
+    "Noise on a word",
+    "Do attention and prediction stay when a word's embedding is a little noisy?",
+    SEAT,
+    ("scale", "seed"),
+)
 def embedding_noise(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
     """Gaussian noise of that variance on the embedding of a word, both drawn by the seed; the text is read anew."""
     trace, generator = read.evidence.trace, torch.Generator().manual_seed(options.seed)
@@ -29,7 +35,7 @@ def embedding_noise(read: ReadText, options: ActOptions, reader: Reader) -> Acti
     noisy = items_with(trace, (noise != 0).any(-1)).cpu()[0, read.real].nonzero()[:, 0].tolist()
     named = f" on “{read.labels[noisy[0]]:.60}”" if noisy else ""
     return answer_with(
-        EMBEDDING_NOISE,
+        embedding_noise,
         read,
         other.attention.cpu(),
         other.logits.cpu(),
@@ -39,37 +45,44 @@ def embedding_noise(read: ReadText, options: ActOptions, reader: Reader) -> Acti
     )
 
 
-EMBEDDING_NOISE = Action(
-    "embedding_noise",
-    "Noise on a word",
-    "Do attention and prediction stay when a word's embedding is a little noisy?",
-    SEAT,
-    embedding_noise,
-    ("scale", "seed"),
-)
-
-
 ORDERS = {"l1": 1.0, "l2": 2.0, "linf": torch.inf}
 MOST_RIVALS = 32
 """Classes that are moved towards, the likeliest first, where there are more than two."""
 
 
+@button(
+    "Worst perturbation",
+    "How far can weights that are a little off move the prediction, and how far off must they be to change it?",
+    f"{SEAT}, who search by gradient; the certified radius is Heedful's",
+    ("radius", "norm"),
+)
 def worst_perturbation(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
     """The worst distribution over the items within the radius of attention: exact for two classes and a linear head."""
     check_several(read)
     radius, norm = options.radius, options.norm
     attention, solver = _worst(read, radius, norm)
-    certified = _certified(read, norm)
-    is_finite = certified is not None and isfinite(certified)
+    evidence, radius_of, after = read.evidence, None, ""
+    if evidence.item_logits is not None:
+        problem = (evidence.attention, evidence.item_logits, evidence.empty_logits, evidence.items)
+        certified = float(certified_radius_on_simplex(*problem, norm)[0])
+        radius_of = certified if isfinite(certified) else None
+        after = (
+            "No attention at all changes the decision."
+            if radius_of is None
+            else f"No attention nearer than {certified:.3g} ({norm}) changes the decision; some beyond it does."
+        )
+    within = f"within {radius:g} ({norm}) of the model's own"
     return answer_with(
-        WORST_PERTURBATION,
+        worst_perturbation,
         read,
         attention,
-        read.evidence.decode(attention),
+        evidence.decode(attention),
         solver=solver,
-        before=_intro(radius, norm, solver),
-        after=_certificate(certified, norm),
-        more={"radius": certified if is_finite else None, "most_radius": APART[norm]},
+        before=f"The worst attention {within}:"
+        if solver == "exact"
+        else f"The worst attention that was found {within}; a worse one may exist:",
+        after=after,
+        more={"radius": radius_of, "most_radius": APART[norm]},
     )
 
 
@@ -121,36 +134,3 @@ def _climbed(read: ReadText, radius: float, norm: Norm) -> Float[Tensor, "1 item
         return moved * (radius / size.where(size > 0, 1.0)).clamp_max(1.0)
 
     return own + ascend(lead, torch.zeros_like(own), items, Ball(radius, norm), keep=keep)
-
-
-def _certified(read: ReadText, norm: Norm) -> float | None:
-    """The certified radius; infinite where no attention changes the decision; None where the head is not linear."""
-    evidence = read.evidence
-    if evidence.item_logits is None:
-        return None
-    problem = (evidence.attention, evidence.item_logits, evidence.empty_logits, evidence.items)
-    return float(certified_radius_on_simplex(*problem, norm)[0])
-
-
-def _intro(radius: float, norm: Norm, solver: Solver) -> str:
-    if solver == "exact":
-        return f"The worst attention within {radius:g} ({norm}) of the model's own:"
-    return f"The worst attention that was found within {radius:g} ({norm}) of the model's own; a worse one may exist:"
-
-
-def _certificate(certified: float | None, norm: Norm) -> str:
-    if certified is None:
-        return ""
-    if not isfinite(certified):
-        return "No attention at all changes the decision."
-    return f"No attention nearer than {certified:.3g} ({norm}) changes the decision; some beyond it does."
-
-
-WORST_PERTURBATION = Action(
-    "worst_perturbation",
-    "Worst perturbation",
-    "How far can weights that are a little off move the prediction, and how far off must they be to change it?",
-    f"{SEAT}, who search by gradient; the certified radius is Heedful's",
-    worst_perturbation,
-    ("radius", "norm"),
-)

@@ -1,7 +1,6 @@
 """A word replaced by a similar one: a synonym, or the nearest by the model's own embeddings."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import torch
 from torch import nn
@@ -13,7 +12,7 @@ from heedful.data.word_vectors import nearest_rows, usual_vectors
 from heedful.errors import DataError
 from heedful.models.abilities import several_heads
 from heedful.models.hugging_face.subwords import whole_words
-from heedful.server.actions.action import SEAT, Action, predicted
+from heedful.server.actions.action import SEAT, button
 from heedful.server.contract import ActionResult, ActOptions
 from heedful.server.reading import Reader, ReadText
 from heedful.server.text_state import divergence, prediction_change
@@ -24,19 +23,21 @@ NEAREST = 20
 """So many nearest words are searched for one that is a word."""
 
 
-@dataclass(frozen=True)
-class Similar:
-    """A word that may stand for another, and where it comes from, as part of a sentence."""
-
-    word: str
-    source: str
+Similar = tuple[str, str]
+"""A word that may stand for another, and its source, as part of a sentence."""
 
 
+@button(
+    "Replace a word by a similar one",
+    "Do attention and prediction stay when a word gives way to one of the same meaning?",
+    SEAT,
+    ("item",),
+)
 def replace_word(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
     """The text with a word replaced, read anew: the word asked for, or the most attended that has a similar one."""
-    place, similar = _chosen(read, options.item)
+    place, (word, source) = _chosen(read, options.item)
     start, end = read.spans[place]
-    written = _cased(similar.word, read.words[place])
+    written = _cased(word, read.words[place])
     space = read.text[start:end][: len(read.text[start:end]) - len(read.text[start:end].lstrip())]
     text = read.text[:start] + space + written + read.text[end:]
     other = reader(text, read.query)
@@ -44,16 +45,16 @@ def replace_word(read: ReadText, options: ActOptions, reader: Reader) -> ActionR
     is_same = other.count == read.count and torch.equal(other.evidence.items, read.evidence.items)
     item = next((number for number, words in enumerate(read.items) if place in words), None)
     return ActionResult(
-        action=REPLACE_WORD.name,
+        **dict(reached),
+        action=replace_word.name,
         solver="exact",
-        sentence=f"With “{written:.60}” for “{read.words[place]:.60}”, {similar.source}: {reached.move}",
-        paper=REPLACE_WORD.paper,
+        sentence=f"With “{written:.60}” for “{read.words[place]:.60}”, {source}: {reached.move}",
+        paper=replace_word.paper,
         attention=read.listed(other.evidence.attention) if is_same else None,
         jsd=divergence(read, other.evidence.attention) if is_same else None,
         items=None if item is None else [item],
         text=text,
         replaced=(read.words[place], written),
-        **predicted(reached),
     )
 
 
@@ -90,7 +91,7 @@ def _synonym(read: ReadText, place: int) -> Similar | None:
     """A synonym of the word that the model knows; None where none is known."""
     word = read.words[place].casefold()
     synonyms, source = read.evidence.context.once(_synonyms, read.evidence.model)
-    return Similar(synonyms[word], source) if word in synonyms else None
+    return (synonyms[word], source) if word in synonyms else None
 
 
 def _synonyms(context: Context, model: Model) -> tuple[dict[str, str], str]:
@@ -120,7 +121,7 @@ def _nearest(read: ReadText, place: int) -> Similar | None:
     _, rows = nearest_rows(matrix, torch.tensor([token]), NEAREST)
     near = (int(row) for row in rows[0] if int(row) >= len(SPECIAL) and bool(matrix[int(row)].any()))
     nearest = next(near, None)
-    return None if nearest is None else Similar(vocabulary[nearest], "the nearest word by the model's own embeddings")
+    return None if nearest is None else (vocabulary[nearest], "the nearest word by the model's own embeddings")
 
 
 def _cased(word: str, like: str) -> str:
@@ -132,13 +133,3 @@ def _cased(word: str, like: str) -> str:
     if like.isupper() and len(like) > 1:
         return word.upper()
     return word[:1].upper() + word[1:] if like[:1].isupper() else word
-
-
-REPLACE_WORD = Action(
-    "replace_word",
-    "Replace a word by a similar one",
-    "Do attention and prediction stay when a word gives way to one of the same meaning?",
-    SEAT,
-    replace_word,
-    ("item",),
-)

@@ -1,9 +1,10 @@
 // The papers' buttons: what each asks, its answer with a badge and the paper, and a slider where it has one.
-import { debounced, isSuperseded, post } from "./api.js";
-import { argmax, without } from "./core.js";
-import { badge, button, make } from "./dom.js";
-import { capital, percent, quoted, share } from "./format.js";
-import { MOST_FADERS, running } from "./words.js";
+import { debounced, isSuperseded, post } from "heedful/api.js";
+import { argmax, without } from "heedful/core.js";
+import { badge, button, make } from "heedful/dom.js";
+import { capital, percent, quoted, share } from "heedful/format.js";
+import { heatMap } from "heedful/heat_map.js";
+import { MOST_FADERS } from "heedful/words.js";
 
 const GROUPS = [
   ["Other weights", ["other_attention", "uniform", "shuffle", "worst_permutation"]],
@@ -108,8 +109,8 @@ export class Actions {
   }
 
   #bars(acted) {
-    const items = acted.attention.map((_, at) => at), text = running(items.map((at) => this.page.labelOf(at)), items);
-    text.show(acted.attention, Math.max(...acted.attention, ...this.page.reading.attention), { [ERASES.has(acted.action) ? "erased" : "changed"]: new Set(acted.items ?? []) });
+    const text = heatMap(acted.attention.map((_, at) => this.page.labelOf(at))), full = Math.max(...acted.attention, ...this.page.reading.attention);
+    text.show(acted.attention, full, { [ERASES.has(acted.action) ? "erased" : "changed"]: new Set(acted.items ?? []) }, share);
     return text.element;
   }
 

@@ -1,29 +1,33 @@
 // The answer of the model's audit as a strip.
-import { find, make } from "./dom.js";
-import { counted } from "./format.js";
+import { find, make } from "heedful/dom.js";
+import { counted } from "heedful/format.js";
 
 function line(each, report) {
-  const name = make(report ? "a" : "span", { textContent: each.name.replaceAll("_", " ") });
-  if (report) name.href = report + "#verdict";
+  const name = make("a", { href: report + "#verdict", textContent: each.name.replaceAll("_", " ") });
   return make("li", { className: "line", title: each.question }, name, make("span", { className: "soft", textContent: " " + each.sentence }));
 }
 
-const paragraphs = (sentences) => sentences.map((sentence) => make("p", { textContent: sentence }));
-
 /** The strip: the answer with its numbers, what to do, and each test that explains it. */
 export function showAudit(model) {
-  const root = find("audit"), { audit } = model, report = model.report ? "/report/" + encodeURIComponent(model.id) : null;
+  const root = find("audit"), { guidance, lines } = model;
   const facts = make("dl", { className: "facts small" }, ...Object.entries(model.about).map(([name, value]) => make("div", {}, make("dt", { textContent: name }), make("dd", { textContent: value }))));
-  if (!audit) {
+  if (!guidance) {
     root.replaceChildren(make("p", { className: "soft", textContent: "This model has no audit: heedful audit makes one." }), facts);
     return;
   }
-  const link = report ? make("a", { href: report, textContent: "The whole report" }) : null;
-  const lines = make("details", {}, make("summary", { textContent: counted(audit.lines.length, "test") + " that explain the answer" }), make("ul", { className: "lines" }, ...audit.lines.map((each) => line(each, report))));
-  const question = make("p", { className: "soft question", textContent: audit.question });
-  const lead = make("p", { className: "lead", textContent: audit.headline }), advice = make("p", { className: "do", textContent: audit.recommendation });
+  const report = "/report/" + encodeURIComponent(model.id), { overall, sentence, classes } = guidance;
+  const byClass = Object.entries(classes).map(([label, own]) => label + ": " + own.answer + ". " + own.sentence);
+  const tests = make("details", {}, make("summary", { textContent: counted(lines.length, "test") + " that explain the answer" }), make("ul", { className: "lines" }, ...lines.map((each) => line(each, report))));
   root.replaceChildren(
-    make("div", { className: "answer " + audit.show.replaceAll(" ", "-") }, audit.question ? question : null, lead, ...paragraphs(audit.sentences), advice, make("div", { className: "more" }, audit.lines.length ? lines : null, link)),
+    make(
+      "div",
+      { className: "answer " + guidance.show.replaceAll(" ", "-") },
+      overall ? make("p", { className: "soft question", textContent: root.dataset.question }) : null,
+      make("p", { className: "lead", textContent: guidance.headline }),
+      ...(sentence ? [sentence] : byClass).map((textContent) => make("p", { textContent })),
+      make("p", { className: "do", textContent: guidance.recommendation }),
+      make("div", { className: "more" }, lines.length ? tests : null, make("a", { href: report, textContent: "The whole report" })),
+    ),
     facts,
   );
 }

@@ -1,9 +1,9 @@
 // Beside each other: rankings of the same text, two models on it, and two texts.
-import { debounced, isSuperseded, post } from "./api.js";
-import { mixture, softmax, totalVariation } from "./core.js";
-import { find, make } from "./dom.js";
-import { alignment, quoted, share } from "./format.js";
-import { answered, linked, mapRow, rankingsTable, table } from "./maps.js";
+import { debounced, isSuperseded, post } from "heedful/api.js";
+import { mixture, softmax, totalVariation } from "heedful/core.js";
+import { find, make } from "heedful/dom.js";
+import { alignment, quoted, share } from "heedful/format.js";
+import { answered, linked, mapRow, rankingsTable, table } from "heedful/maps.js";
 
 export class Compare {
   /** `page` offers: models, model, reading, attention, state, request(), fail(error), change(changes). */

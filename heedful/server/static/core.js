@@ -72,8 +72,3 @@ export function without(attention, items) {
   const total = sum(kept);
   return total > 0 ? kept.map((weight) => weight / total) : null;
 }
-
-export const uniform = (count) => Array.from({ length: count }, () => 1 / count);
-
-/** The items from the largest weight to the smallest; of equal ones the first. */
-export const ranked = (weights) => weights.map((_, at) => at).sort((a, b) => weights[b] - weights[a] || a - b);

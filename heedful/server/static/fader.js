@@ -1,6 +1,6 @@
 // A weight that one can take hold of: a slider for mouse, touch and keys. Upright under a word, flat beside a sentence.
-import { make } from "./dom.js";
-import { share } from "./format.js";
+import { make } from "heedful/dom.js";
+import { share } from "heedful/format.js";
 
 const STEP = 0.01;
 const PAGE = 0.1;

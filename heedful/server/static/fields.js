@@ -1,7 +1,7 @@
 // What is asked: the model, the text, the question, and examples to start from.
-import { find, make } from "./dom.js";
-import { cut } from "./format.js";
-import { UNMOVED } from "./state.js";
+import { find, make } from "heedful/dom.js";
+import { cut } from "heedful/format.js";
+import { UNMOVED } from "heedful/state.js";
 
 const option = (value, title) => make("option", { value, textContent: title });
 

@@ -1,9 +1,10 @@
 // Rows of words with a small bar under each: rankings, models and texts, one below the other.
-import { argmax, ranked } from "./core.js";
-import { make } from "./dom.js";
-import { capital, cut, percent, quoted, share } from "./format.js";
-import { outcomeMarks } from "./outcome.js";
-import { MOST_FADERS, running } from "./words.js";
+import { argmax } from "heedful/core.js";
+import { make } from "heedful/dom.js";
+import { capital, percent, share } from "heedful/format.js";
+import { fullWeight, heatMap, heaviest, ranked } from "heedful/heat_map.js";
+import { outcomeMarks } from "heedful/outcome.js";
+import { MOST_FADERS } from "heedful/words.js";
 
 const TOP = 12;
 
@@ -12,17 +13,13 @@ export const answered = (labels, probabilities) => labels[argmax(probabilities)]
 /** A row: a name, what it answers, and the words with their weights as bars. Of a long text, the top words alone. */
 export function mapRow(title, note, labels, weights, marks = {}, links = null) {
   const places = labels.length > MOST_FADERS ? ranked(weights.map((weight) => Math.abs(weight ?? 0))).slice(0, TOP) : labels.map((_, at) => at);
-  const text = running(places.map((at) => labels[at]), places);
-  const sizes = weights.map((weight) => Math.abs(weight ?? 0));
-  // A full bar is the largest weight, but three times the average at least: weights that are all alike stay low.
-  const full = Math.max(...sizes, (3 * sizes.reduce((a, b) => a + b, 0)) / sizes.length, 1e-12);
-  text.show(places.map((at) => weights[at]), full, marks);
+  const text = heatMap(places.map((at) => labels[at]), places);
+  text.show(places.map((at) => weights[at]), fullWeight(weights), marks, share);
   const tokens = text.element.querySelectorAll(".token");
   places.forEach((at, place) => (tokens[place].dataset.link = links ? links[at] ?? "" : at));
   const more = places.length < labels.length ? "the top " + TOP + " of " + labels.length : "";
-  const heaviest = ranked(sizes).slice(0, 3).filter((at) => sizes[at] > 0);
-  const most = heaviest.length ? "most: " + heaviest.map((at) => quoted(cut(labels[at], 18)) + " " + share(weights[at])).join(", ") : "all 0";
-  const head = make("th", { scope: "row" }, title, ...[note, more || most].filter(Boolean).map((line) => make("small", { textContent: line })));
+  const lines = [note, more || heaviest(labels, weights, share, 18)].filter(Boolean);
+  const head = make("th", { scope: "row" }, title, ...lines.map((line) => make("small", { textContent: line })));
   return make("tr", {}, head, make("td", {}, text.element));
 }
 

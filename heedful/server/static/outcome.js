@@ -1,5 +1,5 @@
 // The outcome of the text: what every view says about it, and the words with the largest effect.
-import { make } from "./dom.js";
+import { make } from "heedful/dom.js";
 
 /** Shows the outcome; null while it is computed, or if the text is too long for that. */
 export function showOutcome(root, outcome, isPending = false) {

@@ -1,7 +1,8 @@
 // What the model says, how far it moved, and the most that any attention can move it: the last two on one axis.
-import { argmax, ranked, totalVariation } from "./core.js";
-import { badge, make } from "./dom.js";
-import { percent, scaleEnd, share } from "./format.js";
+import { argmax, totalVariation } from "heedful/core.js";
+import { badge, make } from "heedful/dom.js";
+import { percent, scaleEnd, share } from "heedful/format.js";
+import { ranked } from "heedful/heat_map.js";
 
 const TOP_CLASSES = 5;
 

@@ -1,12 +1,12 @@
 // The saved page: one text of a linear model, its bars and what follows from them. It needs no server.
-import { mixture, renormalise, softmax } from "./core.js";
-import { find, make } from "./dom.js";
-import { linked, markedItems, rankingsTable } from "./maps.js";
-import { outcomeMarks, showOutcome } from "./outcome.js";
-import { Prediction } from "./prediction.js";
-import { History, initial } from "./state.js";
-import { wireTheme } from "./theme.js";
-import { scaleNote, Words } from "./words.js";
+import { mixture, renormalise, softmax } from "heedful/core.js";
+import { find, make } from "heedful/dom.js";
+import { linked, markedItems, rankingsTable } from "heedful/maps.js";
+import { outcomeMarks, showOutcome } from "heedful/outcome.js";
+import { Prediction } from "heedful/prediction.js";
+import { History, initial } from "heedful/state.js";
+import { wireTheme } from "heedful/theme.js";
+import { scaleNote, Words } from "heedful/words.js";
 
 const saved = JSON.parse(find("payload").textContent);
 const { reading } = saved;

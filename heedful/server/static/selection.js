@@ -1,6 +1,6 @@
 // The word that was touched last: what it weighs, and what can be done with it.
-import { find } from "./dom.js";
-import { cut, quoted, share } from "./format.js";
+import { find } from "heedful/dom.js";
+import { cut, quoted, share } from "heedful/format.js";
 
 export class Selection {
   #items = null;

@@ -1,6 +1,6 @@
 // Taking it along: the link, one file that works offline, and pictures.
-import { post } from "./api.js";
-import { find } from "./dom.js";
+import { post } from "heedful/api.js";
+import { find } from "heedful/dom.js";
 
 function download(blob, name) {
   const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: name });

@@ -1,5 +1,5 @@
 // Light or dark: as the system says, until the switch says otherwise.
-import { find } from "./dom.js";
+import { find } from "heedful/dom.js";
 
 const KEY = "heedful-theme";
 

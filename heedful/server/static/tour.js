@@ -1,5 +1,5 @@
 // Three steps for those who are here for the first time; they can be skipped, and asked for again.
-import { button, find, make } from "./dom.js";
+import { button, find, make } from "heedful/dom.js";
 
 const SEEN = "heedful-tour-seen";
 const STEPS = [

@@ -1,8 +1,9 @@
 // The text as words with bars that can be dragged; long texts and sentences of hierarchical models as rows that open.
-import { sum } from "./core.js";
-import { button, make } from "./dom.js";
-import { Fader } from "./fader.js";
-import { cut, scaleEnd, sentences, share } from "./format.js";
+import { sum } from "heedful/core.js";
+import { button, make } from "heedful/dom.js";
+import { Fader } from "heedful/fader.js";
+import { cut, scaleEnd, sentences, share } from "heedful/format.js";
+import { heatMap } from "heedful/heat_map.js";
 
 export const MOST_FADERS = 150;
 const MARKS = { key: "key", largest: "largest effect", erased: "erased", set: "in the set", rationale: "marked by people", changed: "changed" };
@@ -26,28 +27,12 @@ function upright(view, item, label, isKnown) {
   return { element, show };
 }
 
-/** Words as running text, with a small bar under each. */
-export function running(labels, places) {
-  const tokens = labels.map((label, at) => make("span", { className: "token", textContent: label, dataset: { item: places[at] } }));
-  const element = make("p", { className: "running", dir: "auto" });
-  tokens.forEach((token) => element.append(token, " "));
-  const show = (weights, full, marks = {}) =>
-    tokens.forEach((token, at) => {
-      const weight = weights[at];
-      token.style.setProperty("--weight", weight === null ? 0 : Math.min(Math.abs(weight) / full, 1));
-      token.classList.toggle("against", weight !== null && weight < 0);
-      for (const kind of Object.keys(MARKS)) token.classList.toggle(kind, Boolean(marks[kind]?.has(places[at])));
-      token.title = labels[at] + ": " + share(weight);
-    });
-  return { element, show };
-}
-
 /** A sentence: its sum as a flat bar, its words as running text, and unfolded with an upright bar each. */
 function row(view, number, { items, label, words, places, weightsOf, unfold }) {
   const fader = new Fader("Sentence " + number + ": " + cut(label, 60), { isFlat: true, events: view.eventsOf(items) });
   const value = make("span", { className: "value", aria: { hidden: true } });
   const note = make("span", { className: "note", aria: { hidden: true } });
-  const text = running(words, places);
+  const text = heatMap(words, places);
   const inside = make("div", { className: "inside", hidden: true, id: "inside-" + view.id + "-" + number });
   let opened = null, last = null;
   const toggle = button("Words", () => open(inside.hidden), { className: "quiet", aria: { expanded: false, controls: inside.id } });
@@ -73,7 +58,7 @@ function row(view, number, { items, label, words, places, weightsOf, unfold }) {
     element.className = ["sentence", ...kinds].join(" ");
     note.textContent = [items.every((at) => drawing.pinned.has(at)) ? "pinned" : "", ...kinds.map((kind) => MARKS[kind])].filter(Boolean).join(", ");
     if (!view.isVisible(element)) return;
-    if (inside.hidden) text.show(...weightsOf(drawing), items.length === 1 ? {} : drawing.marks);
+    if (inside.hidden) text.show(...weightsOf(drawing), items.length === 1 ? {} : drawing.marks, share);
     else opened.forEach((each) => each.show(drawing));
   }
   return { element, show, open, redraw: () => last && show(last) };

@@ -11,27 +11,29 @@ def in_order(evidence):
     return torch.arange(evidence.items.shape[1])[None]
 
 
-def test_the_top_item_is_erased_as_the_exact_form_erases_it(linear, act):
-    evidence, answer = linear.evidence(), act(linear, "remove_top")
-    top = int(evidence.ranked("attention", in_order(evidence))[0, 0])
-    logits = single_erasure_logits(evidence.log_attention, evidence.item_logits)[0, top]
-    assert answer["logits"] == pytest.approx(logits.tolist(), abs=1e-12)
-    assert answer["attention"][answer["items"][0]] == 0 and sum(answer["attention"]) == pytest.approx(1)
-    assert answer["solver"] == "exact"
+def test_the_top_item_is_erased_as_the_exact_form_erases_it(every_linear, act):
+    for linear in every_linear:
+        evidence, answer = linear.evidence(), act(linear, "remove_top")
+        top = int(evidence.ranked("attention", in_order(evidence))[0, 0])
+        logits = single_erasure_logits(evidence.log_attention, evidence.item_logits)[0, top]
+        assert answer["logits"] == pytest.approx(logits.tolist(), abs=1e-12)
+        assert answer["attention"][answer["items"][0]] == 0 and sum(answer["attention"]) == pytest.approx(1)
+        assert answer["solver"] == "exact"
 
 
-def test_every_prefix_is_that_of_the_exact_form(linear, act):
-    evidence = linear.evidence()
-    for ranking in ("attention", "weight_gradient", "attention_x_gradient", "gradient_x_input", "leave_one_out"):
-        answer = act(linear, "erase_ranking", ranking=ranking)
-        order = evidence.ranked(ranking, in_order(evidence))
-        logits = prefix_logits(evidence.log_attention, evidence.item_logits, order)[0]
-        assert len(answer["steps"]) == int(evidence.items.sum()) - 1
-        for step, row in zip(answer["steps"], logits, strict=False):
-            assert step["probabilities"] == pytest.approx(row.softmax(-1).tolist(), abs=1e-12)
-            assert step["predicted"] == int(row.argmax())
-        flip = float(first_flip(evidence.log_attention, evidence.item_logits, order, evidence.items).count[0])
-        assert answer["flips_at"] == (None if flip != flip else int(flip))
+def test_every_prefix_is_that_of_the_exact_form(every_linear, act):
+    for linear in every_linear:
+        evidence = linear.evidence()
+        for ranking in ("attention", "weight_gradient", "attention_x_gradient", "gradient_x_input", "leave_one_out"):
+            answer = act(linear, "erase_ranking", ranking=ranking)
+            order = evidence.ranked(ranking, in_order(evidence))
+            logits = prefix_logits(evidence.log_attention, evidence.item_logits, order)[0]
+            assert len(answer["steps"]) == int(evidence.items.sum()) - 1
+            for step, row in zip(answer["steps"], logits, strict=False):
+                assert step["probabilities"] == pytest.approx(row.softmax(-1).tolist(), abs=1e-12)
+                assert step["predicted"] == int(row.argmax())
+            flip = float(first_flip(evidence.log_attention, evidence.item_logits, order, evidence.items).count[0])
+            assert answer["flips_at"] == (None if flip != flip else int(flip))
 
 
 def test_prefixes_of_a_head_that_is_not_linear_are_decoded(model, act):
@@ -46,31 +48,34 @@ def test_prefixes_of_a_head_that_is_not_linear_are_decoded(model, act):
     assert answer["flips_at"] == (changed.index(True) + 1 if any(changed) else None)
 
 
-def test_the_sliders_can_be_set_to_what_is_left(each, act, post):
-    for action in ("remove_top", "erase_ranking", "smallest_set"):
-        answer = act(each, action)
-        decoded = post("decode", {**each.request, "attention": answer["attention"]})
-        assert answer["is_settable"]
-        assert decoded["probabilities"] == pytest.approx(answer["probabilities"], abs=1e-9), action
+def test_the_sliders_can_be_set_to_what_is_left(every, act, post):
+    for each in every:
+        for action in ("remove_top", "erase_ranking", "smallest_set"):
+            answer = act(each, action)
+            decoded = post("decode", {**each.request, "attention": answer["attention"]})
+            assert answer["is_settable"]
+            assert decoded["probabilities"] == pytest.approx(answer["probabilities"], abs=1e-9), action
 
 
-def test_the_smallest_set_is_that_of_the_exact_form(linear, act):
-    evidence, answer = linear.evidence(), act(linear, "smallest_set")
-    smallest = minimal_flip_set(evidence.log_attention, evidence.item_logits, evidence.items)
-    size = float(smallest.size[0])
-    assert len(answer["items"]) == (0 if size != size else int(size))
-    assert answer["items"] == smallest.erased[0, evidence.items[0]].nonzero()[:, 0].tolist()
-    assert answer["is_changed"] == bool(answer["items"])
-    assert ("No smaller set" in answer["sentence"]) == bool(answer["items"])
+def test_the_smallest_set_is_that_of_the_exact_form(every_linear, act):
+    for linear in every_linear:
+        evidence, answer = linear.evidence(), act(linear, "smallest_set")
+        smallest = minimal_flip_set(evidence.log_attention, evidence.item_logits, evidence.items)
+        size = float(smallest.size[0])
+        assert len(answer["items"]) == (0 if size != size else int(size))
+        assert answer["items"] == smallest.erased[0, evidence.items[0]].nonzero()[:, 0].tolist()
+        assert answer["is_changed"] == bool(answer["items"])
+        assert ("No smaller set" in answer["sentence"]) == bool(answer["items"])
 
 
-def test_the_smallest_set_is_that_of_the_explanation(each, act):
-    explained = explain(each.trained, (each.text, each.query) if each.query else each.text)[0].smallest_set
-    answer = act(each, "smallest_set")
-    assert tuple(answer["items"]) == (() if explained is None else explained.positions)
-    if explained is not None:
-        assert each.served.info.labels[answer["predicted"]] == explained.becomes
-        assert max(answer["probabilities"]) == pytest.approx(explained.probability, abs=1e-12)
+def test_the_smallest_set_is_that_of_the_explanation(every, act):
+    for each in every:
+        explained = explain(each.trained, (each.text, each.query) if each.query else each.text)[0].smallest_set
+        answer = act(each, "smallest_set")
+        assert tuple(answer["items"]) == (() if explained is None else explained.positions)
+        if explained is not None:
+            assert each.served.info.labels[answer["predicted"]] == explained.becomes
+            assert max(answer["probabilities"]) == pytest.approx(explained.probability, abs=1e-12)
 
 
 def test_a_decision_that_no_set_changes(model, act):
@@ -86,7 +91,7 @@ def test_a_costly_ranking_of_a_long_text_is_refused(client, model):
     assert response.status_code == 400 and "options.ranking" in response.json()["error"]
 
 
-@pytest.mark.parametrize("action", ["remove_top", "erase_ranking", "smallest_set", "other_attention", "shuffle"])
-def test_a_single_item_is_refused(client, model, action):
-    response = client.post("/api/act", json={**model("average").request, "text": "good", "action": action})
-    assert response.status_code == 400 and "two items" in response.json()["error"]
+def test_a_single_item_is_refused(client, model):
+    for action in ["remove_top", "erase_ranking", "smallest_set", "other_attention", "shuffle"]:
+        response = client.post("/api/act", json={**model("average").request, "text": "good", "action": action})
+        assert response.status_code == 400 and "two items" in response.json()["error"]

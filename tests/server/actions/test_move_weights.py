@@ -24,13 +24,14 @@ def test_it_is_that_of_the_exact_form(model, act):
         assert answer["tvd"] <= 0.01 + 1e-9
 
 
-def test_it_is_that_of_the_explanation(each, act):
-    explained = explain(each.trained, (each.text, each.query) if each.query else each.text)[0].other_attention
-    answer = act(each, "other_attention")
-    assert answer["attention"] == pytest.approx(explained.weights, abs=1e-9)
-    assert answer["jsd"] == pytest.approx(explained.js, abs=1e-9)
-    assert answer["solver"] == explained.solver
-    assert f"{100 * explained.share:.0f} % of the maximum" in answer["sentence"]
+def test_it_is_that_of_the_explanation(every, act):
+    for each in every:
+        explained = explain(each.trained, (each.text, each.query) if each.query else each.text)[0].other_attention
+        answer = act(each, "other_attention")
+        assert answer["attention"] == pytest.approx(explained.weights, abs=1e-9)
+        assert answer["jsd"] == pytest.approx(explained.js, abs=1e-9)
+        assert answer["solver"] == explained.solver
+        assert f"{100 * explained.share:.0f} % of the maximum" in answer["sentence"]
 
 
 def test_three_classes_have_a_lower_bound(model, act):
@@ -47,14 +48,15 @@ def test_a_head_that_is_not_linear_is_searched(model, act):
     assert torch.tensor(answer["attention"]).sum().item() == pytest.approx(1)
 
 
-def test_a_shuffle_is_drawn_by_its_seed(each, act):
-    evidence = each.evidence()
-    order = draw_permutations(evidence.items, torch.Generator().manual_seed(5), 1)[:, 0]
-    shuffled = evidence.attention.gather(1, order)
-    answer = act(each, "shuffle", seed=5)
-    assert answer["attention"] == each.real(shuffled)
-    assert answer["logits"] == pytest.approx(evidence.decode(shuffled)[0].tolist(), abs=1e-12)
-    assert answer == act(each, "shuffle", seed=5)
+def test_a_shuffle_is_drawn_by_its_seed(every, act):
+    for each in every:
+        evidence = each.evidence()
+        order = draw_permutations(evidence.items, torch.Generator().manual_seed(5), 1)[:, 0]
+        shuffled = evidence.attention.gather(1, order)
+        answer = act(each, "shuffle", seed=5)
+        assert answer["attention"] == each.real(shuffled)
+        assert answer["logits"] == pytest.approx(evidence.decode(shuffled)[0].tolist(), abs=1e-12)
+        assert answer == act(each, "shuffle", seed=5)
 
 
 def test_seeds_differ(model, act):
@@ -62,12 +64,13 @@ def test_seeds_differ(model, act):
     assert len(drawn) > 1
 
 
-def test_the_worst_permutation_is_that_of_the_exact_form(linear, act):
-    evidence, answer = linear.evidence(), act(linear, "worst_permutation")
-    worst = worst_permutation(evidence.attention, evidence.item_logits, evidence.items)
-    assert answer["tvd"] == pytest.approx(float(worst.tvd), abs=1e-12)
-    assert answer["attention"] == pytest.approx(linear.real(worst.attention), abs=1e-12)
-    assert answer["solver"] == worst.solver
+def test_the_worst_permutation_is_that_of_the_exact_form(every_linear, act):
+    for linear in every_linear:
+        evidence, answer = linear.evidence(), act(linear, "worst_permutation")
+        worst = worst_permutation(evidence.attention, evidence.item_logits, evidence.items)
+        assert answer["tvd"] == pytest.approx(float(worst.tvd), abs=1e-12)
+        assert answer["attention"] == pytest.approx(linear.real(worst.attention), abs=1e-12)
+        assert answer["solver"] == worst.solver
 
 
 def test_the_worst_of_a_head_that_is_not_linear_is_searched(model, act):
@@ -79,9 +82,10 @@ def test_the_worst_of_a_head_that_is_not_linear_is_searched(model, act):
     assert answer["tvd"] >= sorted(shuffled)[2]
 
 
-def test_uniform_weights_are_those_of_the_audit(each, act):
-    evidence, answer = each.evidence(), act(each, "uniform")
-    findings = uniform(evidence, torch.Generator())
-    assert answer["tvd"] == pytest.approx(float(findings.values["tvd_uniform"]), abs=1e-12)
-    assert answer["is_changed"] == bool(findings.values["flips_uniform"])
-    assert answer["attention"] == pytest.approx([1 / len(answer["attention"])] * len(answer["attention"]))
+def test_uniform_weights_are_those_of_the_audit(every, act):
+    for each in every:
+        evidence, answer = each.evidence(), act(each, "uniform")
+        findings = uniform(evidence, torch.Generator())
+        assert answer["tvd"] == pytest.approx(float(findings.values["tvd_uniform"]), abs=1e-12)
+        assert answer["is_changed"] == bool(findings.values["flips_uniform"])
+        assert answer["attention"] == pytest.approx([1 / len(answer["attention"])] * len(answer["attention"]))

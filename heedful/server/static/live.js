@@ -1,21 +1,21 @@
 // The page: what is typed is read, what is dragged is decoded, and everything shown follows from the state.
-import { Actions } from "./actions.js";
-import { abort, debounced, isSuperseded, models as fetchModels, post } from "./api.js";
-import { showAudit } from "./audit.js";
-import { Compare } from "./compare.js";
-import { mixture, renormalise, softmax } from "./core.js";
-import { button, find, make } from "./dom.js";
-import { Fields } from "./fields.js";
-import { quoted } from "./format.js";
-import { markedItems } from "./maps.js";
-import { outcomeMarks, showOutcome } from "./outcome.js";
-import { Prediction } from "./prediction.js";
-import { Selection } from "./selection.js";
-import { showShare, wireShare } from "./share.js";
-import { fromFragment, History, initial, toFragment, UNMOVED } from "./state.js";
-import { wireTheme } from "./theme.js";
-import { Tour } from "./tour.js";
-import { scaleNote, Words } from "./words.js";
+import { Actions } from "heedful/actions.js";
+import { abort, debounced, isSuperseded, models as fetchModels, post } from "heedful/api.js";
+import { showAudit } from "heedful/audit.js";
+import { Compare } from "heedful/compare.js";
+import { mixture, renormalise, softmax } from "heedful/core.js";
+import { button, find, make } from "heedful/dom.js";
+import { Fields } from "heedful/fields.js";
+import { quoted } from "heedful/format.js";
+import { markedItems } from "heedful/maps.js";
+import { outcomeMarks, showOutcome } from "heedful/outcome.js";
+import { Prediction } from "heedful/prediction.js";
+import { Selection } from "heedful/selection.js";
+import { showShare, wireShare } from "heedful/share.js";
+import { fromFragment, History, initial, toFragment, UNMOVED } from "heedful/state.js";
+import { wireTheme } from "heedful/theme.js";
+import { Tour } from "heedful/tour.js";
+import { scaleNote, Words } from "heedful/words.js";
 
 class Page {
   reading = null;

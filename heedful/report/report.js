@@ -1,19 +1,15 @@
-"use strict";
 // Draws one text at a time from the data in this page. Words enter the page as text, never as markup.
-(function () {
-  const source = document.getElementById("examples");
-  if (!source) return;
-  const data = JSON.parse(source.textContent);
-  const find = (id) => document.getElementById(id);
+import { find, make } from "heedful/dom.js";
+import { cut, quoted } from "heedful/format.js";
+import { fullWeight, heatMap, heaviest } from "heedful/heat_map.js";
+
+const source = find("examples");
+if (source) drawTexts(JSON.parse(source.textContent));
+
+function drawTexts(data) {
   const number = find("number"), search = find("search"), outcomes = find("outcomes"), predictions = find("predictions"), status = find("status"), shown = find("shown");
   const boxes = [...document.querySelectorAll("input[name=map]")];
   let current = data.examples[0];
-
-  function make(tag, properties, ...children) {
-    const element = Object.assign(document.createElement(tag), properties);
-    element.append(...children);
-    return element;
-  }
 
   function matches(example) {
     const runs = example.runs.filter(Boolean), wanted = search.value.trim().toLowerCase();
@@ -25,36 +21,13 @@
 
   const chosen = () => data.examples.filter(matches);
 
-  function written(weight, map) {
-    return weight === null ? "undefined" : (weight / data.steps * map.max).toPrecision(2);
-  }
+  const written = (weight) => (weight === null ? "undefined" : weight.toPrecision(2));
 
-  function heaviest(items, map) {
-    const order = map.weights.map((weight, at) => [Math.abs(weight ?? 0), at]).sort((a, b) => b[0] - a[0] || a[1] - b[1]);
-    const top = order.slice(0, 3).filter(([weight]) => weight > 0);
-    return "most: " + top.map(([, at]) => "“" + cut(items[at]) + "” " + written(map.weights[at], map)).join(", ");
-  }
-
-  const cut = (word) => (word.length > 30 ? word.slice(0, 29) + "…" : word);
-
-  function words(items, map, run, isAttention) {
-    // Full color is the largest weight, but three times the average at least: attention spread evenly stays pale.
-    const sizes = map.weights.map((weight) => Math.abs(weight ?? 0));
-    const full = Math.max(data.steps, (3 * sizes.reduce((sum, size) => sum + size, 0)) / sizes.length);
-    const cell = make("td", {});
-    items.forEach((item, at) => {
-      const weight = map.weights[at] ?? null;
-      const word = make("span", { className: "token", textContent: item, title: item + ": " + written(weight, map) });
-      word.style.setProperty("--weight", (sizes[at] ?? 0) / full);
-      if ((weight ?? 0) < 0) word.classList.add("against");
-      if (run.flip && run.flip.includes(at)) word.classList.add("flip");
-      if (run.outcome && run.outcome.key.includes(at)) word.classList.add("key");
-      if (run.outcome && run.outcome.name === "no_small_set") word.classList.add("loose");
-      if (isAttention && run.outcome && run.outcome.top.includes(at)) word.classList.add("top");
-      if (run.rationale && run.rationale.includes(at)) word.classList.add("rationale");
-      cell.append(word, " ");
-    });
-    return cell;
+  // What is marked in a text: sets of places by kind.
+  function marksOf({ flip, rationale, outcome }, isAttention) {
+    const isLoose = outcome && outcome.name === "no_small_set";
+    const places = { flip, key: outcome && outcome.key, loose: isLoose && outcome.key, top: isAttention && outcome && outcome.top, rationale };
+    return Object.fromEntries(Object.entries(places).map(([kind, own]) => [kind, new Set(own || [])]));
   }
 
   function predicted(run, key) {
@@ -64,7 +37,6 @@
 
   // What was done to the text before attention was read again.
   function done(items, run, key) {
-    const quoted = (word) => "“" + cut(word) + "”";
     if (key === "noisy_attention" && run.noisy) return "noise on " + run.noisy.map((at) => quoted(items[at])).join(", ");
     if (key !== "replaced_attention" || !run.replaced) return "";
     return Object.entries(run.replaced).map(([at, word]) => quoted(items[at]) + " became " + quoted(word)).join(", ");
@@ -77,8 +49,10 @@
     const what = done(items, run, kind.key);
     if (what) head.append(make("small", { textContent: what }));
     const read = kind.key === "replaced_attention" && run.replaced ? items.map((item, at) => run.replaced[at] ?? item) : items;
-    head.append(make("small", { textContent: heaviest(read, map) }));
-    return make("tr", {}, head, words(read, map, run, kind.key === "attention"));
+    const weights = map.weights.map((part) => (part === null ? null : part / data.steps * map.max)), cell = heatMap(read, undefined, "td", "");
+    head.append(make("small", { textContent: heaviest(read, weights, written) }));
+    cell.show(weights, fullWeight(weights), marksOf(run, kind.key === "attention"), written);
+    return make("tr", {}, head, cell.element);
   }
 
   function reading(example, run, name) {
@@ -150,4 +124,4 @@
   find("chooser").hidden = find("legend").hidden = false;
   find("legend-rationale").hidden = !data.examples.some((example) => example.runs.some((run) => run && run.rationale));
   draw();
-})();
+}
