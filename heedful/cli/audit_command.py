@@ -8,7 +8,7 @@ import typer
 
 from heedful.cli import command_options
 from heedful.cli.classifiers import classifiers_among, data_for, own_among
-from heedful.cli.command_options import make_run, option, split_audit, use_threads
+from heedful.cli.command_options import make_run, open_store, option, split_audit, use_threads
 from heedful.cli.output import output
 from heedful.errors import SettingError
 from heedful.settings import AuditSettings, Run
@@ -130,16 +130,12 @@ def audit(options: AuditOptions) -> None:
     of_run, of_audit = split_audit(options.settings)
     _check_describes(options, of_run)
     from heedful.cli.auditing import make_audits, print_answer, write_answer
-    from heedful.store.folders import check_writable
-    from heedful.store.store import Store
 
     others = {"rankings": [name.strip() for name in options.rankings.split(",")]} if options.rankings else {}
     others |= {"outcome.replace_with": options.replace_with} if options.replace_with is not None else {}
     others |= {"deep": options.deep and not options.tests, "details": options.details}
     how = audit_settings(options.tests, options.examples, options.search, {**others, **of_audit})
-    for place in ("runs", "audits", "out"):
-        check_writable(getattr(options, place), f"--{place}")
-    printed, store = output(), Store(options.runs, options.audits)
+    printed, store = output(), open_store(options, "runs", "audits", "out")
     device, threads, scheduler = options.device, options.threads, options.scheduler
     workers = workers_of(options.workers, scheduler, device, threads)
     plan = _plan_of_named(options, of_run, how, store) or _plan_of_runs(options, of_run, how, store)

@@ -8,13 +8,16 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from heedful.errors import SettingError
 from heedful.settings import Run
 from heedful.settings.validation import nest_settings, validate_settings
+
+if TYPE_CHECKING:
+    from heedful.store.store import Store
 
 Offer = list[tuple[str, str]]
 """What the shell offers to complete: names, each with what it is."""
@@ -228,6 +231,16 @@ def _parse(setting: str) -> tuple[str, Any]:
         raise SettingError(
             f"--set {place} must be a value that can be read; '{value:.40}...' is not: {error}"
         ) from None
+
+
+def open_store(options: Any, *places: str) -> "Store":
+    """The store of a command, once it is sure that these of its folders can be written: "runs", "out"."""
+    from heedful.store.folders import check_writable
+    from heedful.store.store import Store
+
+    for place in places:
+        check_writable(getattr(options, place), f"--{place}")
+    return Store(options.runs, getattr(options, "audits", "audits"))
 
 
 def use_threads(count: int, device: str) -> None:

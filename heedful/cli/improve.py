@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heedful.cli import command_options
-from heedful.cli.command_options import argument, option
+from heedful.cli.command_options import argument, open_store, option
 from heedful.cli.output import make_table, output, without_nan
 from heedful.errors import SettingError
 from heedful.formatting import format_estimate, format_interval, format_number
@@ -48,12 +48,8 @@ def improve(options: ImproveOptions) -> None:
     """
     from heedful.jobs.improving import improve as search
     from heedful.runs.sources import recorded_source
-    from heedful.store.folders import check_writable
-    from heedful.store.store import Store
 
-    printed, store = output(), Store(options.runs, options.audits)
-    for place in ("runs", "audits", "out"):
-        check_writable(getattr(options, place), f"--{place}")
+    printed, store = output(), open_store(options, "runs", "audits", "out")
     run = _improvable(store, options.key)
     if note := recorded_source(run, OWN_DATA):
         printed.note(note)

@@ -2,11 +2,14 @@
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import floor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from rich.cells import cell_len
+from rich.text import Text
 
 from heedful.cli.output import make_table
 from heedful.formatting import UNDEFINED, format_estimate, format_interval, format_number, printable
@@ -25,7 +28,6 @@ from heedful.verdict.outcome_text import outcome_sentences
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.text import Text
 
     from heedful.report import AuditFiles
     from heedful.schema import AuditAnswer, ClassAnswer, Outcome, ShownText, Verdict
@@ -194,10 +196,8 @@ def print_models(console: "Console", compared: ComparedModels) -> None:
     console.print(COMPARISON_LEGEND, style="dim", markup=False)
 
 
-def _side(side: "Side") -> "Text":
+def _side(side: "Side") -> Text:
     """The value, its interval, and the difference from the first model, a line each."""
-    from rich.text import Text
-
     lines = [Text(format_number(side.value.value))]
     if interval := format_interval(side.value.low, side.value.high):
         lines.append(Text(interval, "dim"))
@@ -208,11 +208,10 @@ def _side(side: "Side") -> "Text":
     return Text("\n").join(lines)
 
 
-def _answer_cells(answer: "AuditAnswer") -> "dict[str, str | Text | None]":
+def _answer_cells(answer: "AuditAnswer") -> dict[str, str | Text | None]:
     """What is printed of a model's answer."""
-    from rich.text import Text
 
-    def per_100(share: "Interval | None") -> "Text | None":
+    def per_100(share: "Interval | None") -> Text | None:
         if share is None or share.value is None:
             return None
         value, low, high = (f"{100 * (end or 0.0):.0f}" for end in (share.value, share.low, share.high))
@@ -261,9 +260,10 @@ LABEL, BAR = 16, (8, 24)
 """Largest width of a class, smallest and largest width of a bar."""
 LONGEST_NAME, LONGEST_ITEM = 60, 40
 """Characters of a model's name, and of a word or sentence; longer ones are cut."""
+Name = TypeVar("Name", bound=str)
 BLOCKS: "dict[Outcome, str]" = {"points": "█", "misses": "▒", "no_small_set": "·"}
 ASCII_BLOCKS: "dict[Outcome, str]" = {"points": "#", "misses": "x", "no_small_set": "."}
-COLORS: dict[str, str] = {"points": "green", "misses": "red", "no_small_set": "dim"}
+COLORS: "dict[Outcome, str]" = {"points": "green", "misses": "red", "no_small_set": "dim"}
 NO_BARS = ("Too few texts", "Nothing to explain")
 
 
@@ -297,24 +297,18 @@ SHAPES = (
 
 
 def print_verdict(console: "Console", verdict: "Verdict", name: str) -> None:
-    """What was audited, the answer, what to do, and an example.
+    """What was audited, the answer, what to do, and an example, as roomy as fits.
 
     Args:
         name: of the model.
     """
-    for line in verdict_lines(console, verdict, name):
-        console.print(line)
-
-
-def verdict_lines(console: "Console", verdict: "Verdict", name: str) -> "list[Text]":
-    """The lines of the answer, as roomy as fits."""
-    width = min(COLUMNS, console.width)
     lines: list[Text] = []
     for shape in SHAPES:
-        lines = list(_Drawing(console, verdict, name, shape, width).lines())
+        lines = list(_Drawing(console, verdict, name, shape, min(COLUMNS, console.width)).lines())
         if len(lines) <= LINES:
             break
-    return lines
+    for line in lines:
+        console.print(line)
 
 
 def cut_text(items: Sequence[str], marked: Sequence[int], context: int) -> "list[int | None]":
@@ -332,7 +326,7 @@ def cut_text(items: Sequence[str], marked: Sequence[int], context: int) -> "list
     return cut if not kept or kept[-1] == len(items) - 1 else [*cut, None]
 
 
-def bar_widths(shares: dict[str, float], width: int) -> dict[str, int]:
+def bar_widths(shares: Mapping[Name, float], width: int) -> dict[Name, int]:
     """The width of each block of a bar, by largest remainders.
 
     >>> bar_widths({"points": 0.5, "misses": 0.3, "no_small_set": 0.2}, 8)
@@ -351,9 +345,7 @@ class _Drawing:
     def __init__(self, console: "Console", verdict: "Verdict", name: str, shape: Shape, width: int):
         self.console, self.verdict, self.name, self.shape, self.width = console, verdict, name, shape, width
 
-    def lines(self) -> "Iterator[Text]":
-        from rich.text import Text
-
+    def lines(self) -> Iterator[Text]:
         for number, part in enumerate(filter(None, map(list, self._parts()))):
             if number and self.shape.is_spaced:
                 yield Text()
@@ -361,7 +353,7 @@ class _Drawing:
                 line.rstrip()
                 yield line
 
-    def _parts(self) -> "Iterator[Iterator[Text]]":
+    def _parts(self) -> Iterator[Iterator[Text]]:
         yield self._subject()
         if (answer := self.verdict.answer) is None:
             yield self._wrapped("The answer was not asked for: `--tests` leaves `outcome` out.")
@@ -372,7 +364,7 @@ class _Drawing:
         if answer.example is not None and answer.headline not in NO_BARS:
             yield self._example(answer.example)
 
-    def _subject(self) -> "Iterator[Text]":
+    def _subject(self) -> Iterator[Text]:
         verdict = self.verdict
         seeds = [str(training.seed) for training in verdict.trainings if training.seed is not None]
         named = f"{len(seeds)} seeds" if len(seeds) > MOST_SEEDS else f"seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}"
@@ -384,7 +376,7 @@ class _Drawing:
         if accuracy := accuracy_text(verdict):
             yield from self._wrapped(f"Accuracy {accuracy}.")
 
-    def _answer(self, answer: "AuditAnswer") -> "Iterator[Text]":
+    def _answer(self, answer: "AuditAnswer") -> Iterator[Text]:
         headline = f"{QUESTION} {answer.headline}"
         if len(headline) > 2 * self.width:
             headline = f"{QUESTION} {answer.headline.partition(':')[0]}:"
@@ -393,21 +385,24 @@ class _Drawing:
         if answer.headline not in NO_BARS:
             yield from self._bars(answer)
 
-    def _bars(self, answer: "AuditAnswer") -> "Iterator[Text]":
-        from rich.cells import cell_len
-        from rich.text import Text
+    def _bars(self, answer: "AuditAnswer") -> Iterator[Text]:
 
         answered = answered_classes(answer) or [answer.overall]
         most = sorted(answered, key=lambda each: -each.shares.texts)[: self.shape.bars]
         shown = [each for each in answered if each in most]
         names = [_clean(each.shares.label or "all texts") for each in shown]
-        cells = [_line_numbers(each) for each in shown]
+        cells = []
+        for each in shown:
+            shares = (each.shares.luck, each.replaced and each.replaced.points.value)
+            luck, replaced = (UNDEFINED if share is None else f"{100 * share:.0f}" for share in shares)
+            cells.append((each.answer, share_text(each.shares.points), luck, replaced))
         headings = ("answer", "points", "luck", "replaced")
         widths = [max(map(len, column)) for column in zip(headings, *cells, strict=True)]
         label = min(LABEL, max(cell_len(name) for name in ("predicted", *names)))
         room = self.width - label - sum(widths) - 2 * (len(widths) + 1)
         bar = min(BAR[1], max(BAR[0], room))
-        rows = [Text(" " * bar), *(self._bar(each, bar) for each in shown)]
+        blocks = BLOCKS if self.console.encoding.lower().startswith("utf") else ASCII_BLOCKS
+        rows = [Text(" " * bar), *(self._bar(each, bar, blocks) for each in shown)]
         lines = zip(("predicted", *names), rows, (headings, *cells), strict=True)
         for number, (name, drawn, own) in enumerate(lines):
             numbers = [own[0].ljust(widths[0]), *(text.rjust(w) for text, w in zip(own[1:], widths[1:], strict=True))]
@@ -421,25 +416,16 @@ class _Drawing:
         if rest := Counter(each.answer for each in answered if each not in shown):
             counted = ", ".join(f"{count} {name}" for name, count in rest.items())
             yield from self._wrapped(f"and {sum(rest.values())} other classes: {counted}")
-        blocks = self._blocks()
         legend = f"{blocks['points']} points {blocks['misses']} misses {blocks['no_small_set']} no small set"
         yield from self._wrapped(f"{legend}. Numbers: per 100 texts with a small set.", "dim")
         yield from self._wrapped(too_few_sentence(answer))
 
-    def _blocks(self) -> dict[str, str]:
-        return {**BLOCKS} if self.console.encoding.lower().startswith("utf") else {**ASCII_BLOCKS}
+    def _bar(self, each: "ClassAnswer", width: int, blocks: "Mapping[Outcome, str]") -> Text:
+        shares: dict[Outcome, float] = {name: each.shares.outcomes.get(name) or 0.0 for name in blocks}
+        parts = bar_widths(shares, width).items()
+        return Text.assemble(*((blocks[name] * count, COLORS[name]) for name, count in parts))
 
-    def _bar(self, each: "ClassAnswer", width: int) -> "Text":
-        from rich.text import Text
-
-        shares: dict[str, float] = {name: each.shares.outcomes.get(name) or 0.0 for name in BLOCKS}
-        return Text.assemble(
-            *((self._blocks()[name] * count, COLORS[name]) for name, count in bar_widths(shares, width).items())
-        )
-
-    def _example(self, example: "ShownText") -> "Iterator[Text]":
-        from rich.text import Text
-
+    def _example(self, example: "ShownText") -> Iterator[Text]:
         outcome, item = example.outcome, self.verdict.item
         items = [_clean(own)[:LONGEST_ITEM] for own in example.items]
         key, top = {*outcome.key_words}, {*outcome.top_words}
@@ -460,10 +446,8 @@ class _Drawing:
         yield from drawn(widest)[:most]
         yield from self._wrapped(" ".join(outcome_sentences(outcome, items, item)))
 
-    def _wrapped(self, sentence: str, style: str = "", most: int | None = None) -> "Iterator[Text]":
+    def _wrapped(self, sentence: str, style: str = "", most: int | None = None) -> Iterator[Text]:
         """The lines of a sentence; the last that there is room for ends in "…" if there are more."""
-        from rich.text import Text
-
         if not sentence:
             return
         lines = list(Text(_clean(sentence), style).wrap(self.console, self.width))
@@ -475,16 +459,8 @@ class _Drawing:
         yield from lines
 
 
-def _line_numbers(each: "ClassAnswer") -> tuple[str, str, str, str]:
-    shares = (each.shares.luck, each.replaced and each.replaced.points.value)
-    luck, replaced = (UNDEFINED if share is None else f"{100 * share:.0f}" for share in shares)
-    return each.answer, share_text(each.shares.points), luck, replaced
-
-
-def _marked(word: str, is_key: bool, is_top: bool) -> "Text":
+def _marked(word: str, is_key: bool, is_top: bool) -> Text:
     """A word with its marks: brackets for key words, asterisks for top words."""
-    from rich.text import Text
-
     shown = f"[{word}]" if is_key else word
     style = " ".join(("bold",) * is_key + ("underline",) * is_top)
     return Text(f"*{shown}*" if is_top else shown, style)

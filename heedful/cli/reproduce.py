@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from heedful.cli import command_options
-from heedful.cli.command_options import argument, option
+from heedful.cli.command_options import argument, open_store, option
 from heedful.cli.output import make_table, output
 from heedful.errors import HeedfulError, lookup
 
@@ -49,10 +49,8 @@ def reproduce(options: ReproduceOptions) -> None:
     from heedful.papers import STUDIES
     from heedful.papers.pipeline import gather, plan_study, prepare_study
     from heedful.papers.study_pages import as_json, summarize, write_study
-    from heedful.store.folders import check_writable
-    from heedful.store.store import Store
 
-    printed, store = output(), Store(options.runs, options.audits)
+    printed, store = output(), open_store(options)
     console, processes = printed.console, options.workers or cores()
     if not console.is_terminal:  # a file or pipe has no width: tables need not be squeezed
         console.width = WIDE
@@ -73,8 +71,7 @@ def reproduce(options: ReproduceOptions) -> None:
     if options.dry_run:
         _end_dry_run(printed, prepared, store, len(missing), processes)
         return
-    for place in ("runs", "audits", "out"):
-        check_writable(getattr(options, place), f"--{place}")
+    open_store(options, "runs", "audits", "out")
     errors: dict[str, str] = {}
     if missing:
         names = names_by_key(prepared)

@@ -14,15 +14,12 @@ from typing import TYPE_CHECKING
 
 from heedful.cli import command_options
 from heedful.cli.audit_command import demonstration
-from heedful.cli.command_options import argument, option, use_threads
+from heedful.cli.command_options import argument, open_store, option, use_threads
 from heedful.cli.output import output
 from heedful.errors import SettingError
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
-
-    from heedful.cli.output import Output
-    from heedful.store.store import Store
 
 HOST = "127.0.0.1"
 BACKLOG = 128
@@ -48,11 +45,10 @@ def serve(options: ServeOptions) -> None:
     """Serve a local page: type a text, drag the weights of its words, and watch the prediction (not) move."""
     use_threads(1, options.device)
     from heedful.server.served import load_served
-    from heedful.store.store import Store
 
     printed, listening = output(), listen(options.port)
     with listening:
-        names = options.models or _trained_demonstration(printed, Store(options.runs), options.device)
+        names = options.models or _trained_demonstration(options)
         served = load_served(names, runs=options.runs, audits=options.audits, device=options.device)
         chosen = listening.getsockname()[1]
         token = secrets.token_urlsafe(24)
@@ -123,16 +119,14 @@ def run_server(app: "ASGIApp", listening: socket.socket) -> None:
         output().console.print("stopped.")
 
 
-def _trained_demonstration(printed: "Output", store: "Store", device: str) -> list[str]:
+def _trained_demonstration(options: ServeOptions) -> list[str]:
     """The keys of the models that `heedful audit` demonstrates; trained now where they are not there."""
     from heedful.cli.progress import Bars, training_reporter
     from heedful.jobs.work import ensure
-    from heedful.store.folders import check_writable
 
-    check_writable(store.folder, "--runs")
-    keys = []
-    with Bars(printed.progress) as bar:
+    store, keys = open_store(options, "runs"), []
+    with Bars(output().progress) as bars:
         for run in demonstration(0):
-            report = training_reporter(bar, f"{run.network.encoder}: ")
-            keys.append(ensure(run, store, device=device, report=report)[0])
+            report = training_reporter(bars, f"{run.network.encoder}: ")
+            keys.append(ensure(run, store, device=options.device, report=report)[0])
     return keys

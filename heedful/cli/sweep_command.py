@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from heedful.cli import command_options
-from heedful.cli.command_options import argument, option
+from heedful.cli.command_options import argument, open_store, option
 from heedful.cli.lists import SHORT_KEY
 from heedful.cli.output import make_table, output
 from heedful.errors import SettingError
@@ -49,12 +49,11 @@ def sweep(options: SweepOptions) -> None:
     from heedful.jobs.planning import plan_sweep
     from heedful.jobs.running import carry_out
     from heedful.jobs.sweep_file import read_sweep
-    from heedful.store.folders import check_file_writable, check_writable
-    from heedful.store.store import Store
+    from heedful.store.folders import check_file_writable
 
     if out is not None:
         check_file_writable(out, "--out")
-    asked, store = read_sweep(options.file), Store(options.runs, options.audits)
+    asked, store = read_sweep(options.file), open_store(options)
     plan = plan_sweep(asked.runs, asked.audit, store)
     missing = tuple(plan.missing(store))
     if options.dry_run or not missing:
@@ -63,9 +62,7 @@ def sweep(options: SweepOptions) -> None:
             expected = f"{expected} {audits} audits come on top."
         _finish(plan, store, missing, {}, out, expected)
         return
-    check_writable(options.runs, "--runs")
-    if plan.audits:
-        check_writable(options.audits, "--audits")
+    open_store(options, "runs", *(["audits"] if plan.audits else []))
     errors: dict[str, str] = {}
 
     def describe(key: str) -> str:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from heedful.cli import command_options
-from heedful.cli.command_options import make_run, option, use_threads
+from heedful.cli.command_options import make_run, open_store, option, use_threads
 from heedful.cli.output import make_table, output
 
 
@@ -30,12 +30,9 @@ def train(options: TrainOptions) -> None:
     use_threads(options.threads, options.device)
     from heedful.cli.progress import Bars, training_reporter
     from heedful.jobs.work import ensure, ensure_finetuned
-    from heedful.store.folders import check_writable
-    from heedful.store.store import Store
     from heedful.training.trained import pretrained_name
 
-    check_writable(options.runs, "--runs")
-    printed, store, more = output(), Store(options.runs), list[str]()
+    printed, store, more = output(), open_store(options, "runs"), list[str]()
     with Bars(printed.progress) as bars:
         how = {"device": options.device, "report": training_reporter(bars)}
         if run.finetune is not None:
