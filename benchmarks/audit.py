@@ -19,13 +19,14 @@ from rich.console import Console
 from rich.table import Table
 from timing import seconds, test_names, times_of_batch, times_of_tests
 
-from heedful.auditing.subject import float64_eval_copy, subject_of
 from heedful.battery import BATTERY, Evidence
 from heedful.data.batching import collate, encode_split, in_order
 from heedful.jobs.work import ensure_on, load_data
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
 from heedful.settings.validation import update_settings
 from heedful.store.store import Store
+from heedful.subjects.finished_run import FinishedRun
+from heedful.subjects.subject import float64_eval_copy
 from heedful.training.trained import Trained
 from heedful.types import Dataset, Trace
 from training import ours
@@ -118,7 +119,7 @@ def epoch_seconds(run: Run, dataset: Dataset) -> float:
 
 def battery_per_text(trained: Trained, dataset: Dataset, texts: int | None) -> dict[str, float]:
     """Seconds a text of each part of the default battery."""
-    subject = subject_of("bench", trained, dataset, AuditSettings(examples=texts))
+    subject = FinishedRun(trained).texts(dataset, AuditSettings(examples=texts))
     taken, count = times_of_tests(float64_eval_copy(trained.model), subject.batches(), subject.context, test_names())
     return {name: each / count for name, each in taken.items()}
 
@@ -128,8 +129,8 @@ def bound_per_text(trained: Trained, dataset: Dataset, texts: int | None) -> tup
 
     The texts themselves are read once, and everything else is free.
     """
-    subject = subject_of("bench", trained, dataset, AuditSettings(examples=texts))
-    model, count = float64_eval_copy(trained.model), len(subject.texts)
+    subject = FinishedRun(trained).texts(dataset, AuditSettings(examples=texts))
+    model, count = float64_eval_copy(trained.model), len(subject.numbers)
     batches, names = list(subject.batches()), test_names()
     steps = leave_one_out.steps_taken(
         lambda: [times_of_batch(model, batch, subject.context, names) for batch in batches]

@@ -20,7 +20,6 @@ from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 
-from heedful.auditing.subject import float64_eval_copy
 from heedful.battery import BATTERY, Evidence
 from heedful.data import load
 from heedful.data.batching import collate, encode_split, in_order
@@ -33,6 +32,7 @@ from heedful.exact import (
 )
 from heedful.models.trace import trace
 from heedful.settings import DataSettings, NetworkSettings, Run, TrainingSettings
+from heedful.subjects.subject import float64_eval_copy
 from heedful.training.loop import train
 from heedful.types import Dataset
 

@@ -33,7 +33,6 @@ from torch.nn.functional import linear
 from heedful.attribution import leave_one_out
 from heedful.attribution.deletion import logits_by_deletion
 from heedful.attribution.recurrent_step import RecurrentStep, recurrent_step
-from heedful.auditing.subject import float64_eval_copy
 from heedful.data.batching import collate, encode_split, in_order
 from heedful.data.tokenizer import PAD
 from heedful.jobs.work import ensure_on, load_data
@@ -43,6 +42,7 @@ from heedful.models.encoders.recurrent import Recurrent
 from heedful.models.trace import trace
 from heedful.settings import NetworkSettings, Run
 from heedful.store.store import Store
+from heedful.subjects.subject import float64_eval_copy
 from heedful.types import Batch, Model, Trace
 
 VOCABULARY = 5000

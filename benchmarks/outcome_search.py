@@ -17,13 +17,14 @@ from rich.console import Console
 from rich.table import Table
 
 from heedful.auditing.outcomes import Judge
-from heedful.auditing.subject import float64_eval_copy, subject_of
 from heedful.battery import Evidence
 from heedful.jobs.work import ensure_on, load_data
 from heedful.measures.outcome import JudgedText
 from heedful.settings import AuditSettings, DataSettings, Run
 from heedful.settings.validation import update_settings
 from heedful.store.store import Store
+from heedful.subjects.finished_run import FinishedRun
+from heedful.subjects.subject import float64_eval_copy
 
 TEXTS = {"sst2": 100, "imdb_small": 30}
 BUDGETS = (1, 2, 10)
@@ -35,7 +36,7 @@ def searched(source: str) -> tuple[dict[int, list[JudgedText]], float]:
     run, dataset = load_data(Run(data=DataSettings(source=source)))
     _, trained, _ = ensure_on(run, dataset, Store("runs"))
     settings = AuditSettings(examples=TEXTS[source])
-    subject = subject_of("run", trained, dataset, settings)
+    subject = FinishedRun(trained).texts(dataset, settings)
     model = float64_eval_copy(subject.model)
     found: dict[int, list[JudgedText]] = {budget: [] for budget in BUDGETS}
     lengths: list[float] = []

@@ -20,12 +20,12 @@ from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 
-from heedful.auditing.audit import Audit, audit
+from heedful.auditing.audit import Audit
 from heedful.jobs.work import ensure_on
 from heedful.jobs.work import load_data as load_run_data
 from heedful.measures.mean_moments import t_quantile
 from heedful.models.hugging_face.attention_view import TransformerModel
-from heedful.report.loading import load, load_data
+from heedful.report.loading import audit, load, load_data
 from heedful.schema import Verdict
 from heedful.settings import AuditSettings, DataSettings, OutcomeSettings, Run
 from heedful.settings.validation import update_settings

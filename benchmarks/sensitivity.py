@@ -20,7 +20,6 @@ from torch import Tensor
 
 from heedful.attacks import Ball, ascend, slope
 from heedful.attribution.items import item_of_token
-from heedful.auditing.subject import float64_eval_copy
 from heedful.battery import Evidence
 from heedful.battery.comprehensiveness_sufficiency import SIZES, top_items, top_sizes
 from heedful.battery.sensitivity import sensitivity, smallest_flips
@@ -28,6 +27,7 @@ from heedful.data import load
 from heedful.data.batching import collate, encode_split, in_order
 from heedful.models.trace import rerun, trace
 from heedful.settings import DataSettings, NetworkSettings, Run, TrainingSettings
+from heedful.subjects.subject import float64_eval_copy
 from heedful.training.loop import train
 from heedful.types import Batch, Model, Trace
 

@@ -17,16 +17,16 @@ from made_texts import write_texts
 from rich.console import Console
 from rich.table import Table
 
-from heedful.auditing.prepared import PreparedAudit, prepare_audit
+from heedful.auditing.audit import PreparedAudit, prepare_audit
 from heedful.jobs.audit_parts import AuditParts, make_audit, request_of
 from heedful.jobs.executors import connected
 from heedful.jobs.request import AuditSource
 from heedful.jobs.running import SplitAudit, check_done, sweep
 from heedful.jobs.work import ensure
-from heedful.runs.other_data import load_for
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TrainingSettings
-from heedful.settings.comparison_models import ComparisonModels
 from heedful.store.store import Store
+from heedful.subjects.finished_run import FinishedRun
+from heedful.subjects.opening import load_texts
 
 MOST_RATIO = 0.6
 WORDS, SPREAD = 19, 15
@@ -45,9 +45,10 @@ class Bench:
         # One text in ten is kept for dev.
         audited = write_texts(folder / "audited.csv", round(texts / 0.9), WORDS, spread=SPREAD)
         self.source = AuditSource(data=DataSettings(source=str(audited)))
-        dataset = load_for(trained, DataSettings(source=str(audited)))
-        self.request = request_of(trained, dataset, AuditSettings(), ComparisonModels())
-        self.prepared: PreparedAudit = prepare_audit(trained, dataset, AuditSettings())
+        subject = FinishedRun(trained)
+        dataset = load_texts(subject, DataSettings(source=str(audited)))
+        self.request = request_of(subject, dataset, AuditSettings())
+        self.prepared: PreparedAudit = prepare_audit(subject, dataset, AuditSettings())
 
     def parts(self, name: str) -> AuditParts:
         """The parts of an audit of that name, of which none is done."""
@@ -99,7 +100,7 @@ def main() -> None:
         one_worker, two_workers = (tuple(map(min, zip(*times, strict=True))) for times in zip(*rounds, strict=True))
         names = ["here", *(f"{count} workers, {turn}" for count in (1, 2) for turn in range(asked.rounds))]
         same = all(bench.content(name) == bench.content("here") for name in names)
-        texts, shards = len(bench.prepared.subject.texts), len(bench.prepared.shards)
+        texts, shards = len(bench.prepared.texts.numbers), len(bench.prepared.shards)
     ratio, path = (two_workers[place] / one_worker[place] for place in (0, 1))
     table = Table("measured", "value", "at most", "", title=f"{asked.encoder}, {texts:,} texts in {shards} shards")
     table.add_row("this process", f"{here:.1f} s", "", "")

@@ -20,15 +20,15 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from heedful.auditing.classifier import subject_of_classifier
 from heedful.auditing.heads import heads_of
 from heedful.auditing.rows import audit_rows
 from heedful.battery import BATTERY, Evidence
 from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.models.hugging_face.network import Inputs
 from heedful.models.trace import trace
-from heedful.runs.classifiers import load_texts, load_view
 from heedful.settings import AuditSettings, DataSettings
+from heedful.subjects.hugging_face_subject import HuggingFaceSubject
+from heedful.subjects.opening import load_texts, open_subject
 from heedful.types import Batch, Dataset
 
 LONG = 100
@@ -53,7 +53,7 @@ def forward(model: TransformerModel, batches: list[Batch]) -> None:
 
 def shares(model: TransformerModel, dataset: Dataset, texts: int) -> tuple[dict[str, float], float]:
     """Seconds of each test of the default battery on so many texts, and of one forward pass of them."""
-    subject = subject_of_classifier(model, dataset, AuditSettings(examples=texts))
+    subject = HuggingFaceSubject(model).texts(dataset, AuditSettings(examples=texts))
     batches = list(subject.batches())
     forward(model, batches[:1])
     passing = min(seconds(lambda: forward(model, batches)) for _ in range(3))
@@ -87,7 +87,7 @@ def print_shares(times: dict[str, float], passing: float, texts: int) -> None:
 
 def peers(model: TransformerModel, dataset: Dataset, texts: int) -> Iterator[tuple[str, str, float, float]]:
     """Question, rival, seconds of ours and of the rival's, on the same texts."""
-    subject = subject_of_classifier(model, dataset, AuditSettings(examples=texts))
+    subject = HuggingFaceSubject(model).texts(dataset, AuditSettings(examples=texts))
     batches = list(subject.batches())
     with torch.no_grad():
         seen = [trace(model, batch) for batch in batches]
@@ -175,7 +175,7 @@ def interpreto_occlusion(model: TransformerModel, subject) -> Callable[[], objec
     except ImportError:
         return None
     classifier = model.classifier
-    texts = [subject.examples[number].text for number in subject.texts]
+    texts = [subject.examples[number].text for number in subject.numbers]
     explainer = Occlusion(classifier.untouched, classifier.reader.tokenizer, granularity=Granularity.WORD)
     return lambda: [explainer(text) for text in texts]
 
@@ -203,23 +203,24 @@ def main() -> None:
         sys.exit(
             "Name the folder of a Hugging Face classifier: python benchmarks/transformers.py FOLDER [DATA] [TEXTS]"
         )
-    model, dataset, count = load_view(folder), load_texts(DataSettings(source=source)), int(texts)
+    subject, count = open_subject(folder), int(texts)
+    model, dataset = subject.opened, load_texts(subject, DataSettings(source=source))
     times, passing = shares(model, dataset, count)
     print_shares(times, passing, count)
-    heads = seconds(lambda: heads_of(model, dataset, AuditSettings()))
+    heads = seconds(lambda: heads_of(subject, dataset, AuditSettings()))
     console.print(f"The picture of all heads: {heads:.0f} s, {heads * count / passing:,.0f} forward passes of a text.")
     table = Table("question", "beside", "ours, s", "theirs, s", "ratio", title=f"{min(count, 20)} texts")
     for question, rival, own, other in peers(model, dataset, min(count, 20)):
         table.add_row(question, rival, f"{own:.2f}", f"{other:.2f}", f"{other / own:.1f}")
     console.print(table)
     one = long_text(dataset)
-    alone = subject_of_classifier(model, one, AuditSettings())
+    alone = HuggingFaceSubject(model).texts(one, AuditSettings())
     taken = seconds(lambda: audit_rows(alone, AuditSettings(shown=0)))
     tokens = next(alone.batches()).tokens.shape[1]
     console.print(f"The whole battery on one text of {tokens} tokens: {taken:.1f} s.")
     before = peak_memory()
     quick = AuditSettings(tests=("erase_until_flip", "adversarial_attention"), shown=0, examples=4 * count)
-    audit_rows(subject_of_classifier(model, dataset, quick), quick)
+    audit_rows(HuggingFaceSubject(model).texts(dataset, quick), quick)
     console.print(f"Peak memory: {before:,.0f} MB after {count} texts, {peak_memory():,.0f} MB after {5 * count}.")
 
 

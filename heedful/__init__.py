@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from heedful.auditing.audit import Audit
-    from heedful.auditing.explanation import Explanation
     from heedful.errors import HeedfulError
+    from heedful.explaining.explanation import Explanation
     from heedful.report.explanations import Explanations, explain
     from heedful.report.loading import audit, load, load_data
     from heedful.settings import AuditSettings, DataSettings, Run
@@ -52,7 +52,7 @@ __all__ = [
 _HOMES = {
     "auditing.audit": ("Audit",),
     "settings.comparison_models": ("ComparisonModels",),
-    "auditing.explanation": ("Explanation",),
+    "explaining.explanation": ("Explanation",),
     "errors": ("HeedfulError",),
     "report.explanations": ("Explanations", "explain"),
     "report.loading": ("audit", "load", "load_data"),

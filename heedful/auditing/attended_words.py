@@ -4,14 +4,14 @@ from dataclasses import asdict
 
 import torch
 
-from heedful.auditing.subject import Subject, float64_eval_copy
 from heedful.schema import Words
 from heedful.settings import AuditSettings
+from heedful.subjects.subject import SubjectTexts, float64_eval_copy
 from heedful.token_scores import attended_words, token_classes
 from heedful.types import LinearModel
 
 
-def words_of(subject: Subject, settings: AuditSettings) -> Words | None:
+def words_of(subject: SubjectTexts, settings: AuditSettings) -> Words | None:
     """The most and the least attended words, where their scores were asked for and words are what is attended to."""
     if not _asks_of_words(subject, settings) or not isinstance(subject.model, LinearModel):
         return None
@@ -22,7 +22,7 @@ def words_of(subject: Subject, settings: AuditSettings) -> Words | None:
     return Words.model_validate(asdict(words))
 
 
-def indicative_words(subject: Subject, settings: AuditSettings) -> int | None:
+def indicative_words(subject: SubjectTexts, settings: AuditSettings) -> int | None:
     """How many label-indicative words the texts have; None where they were not asked for."""
     if not _asks_of_words(subject, settings):
         return None
@@ -34,5 +34,5 @@ def indicative_words(subject: Subject, settings: AuditSettings) -> int | None:
     return int((indicates & occurs).sum())
 
 
-def _asks_of_words(subject: Subject, settings: AuditSettings) -> bool:
+def _asks_of_words(subject: SubjectTexts, settings: AuditSettings) -> bool:
     return subject.item == "word" and (not settings.tests or "token_scores" in settings.tests)

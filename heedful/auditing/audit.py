@@ -1,26 +1,28 @@
 """An audit, whole: rows, the texts they speak of, and the verdict."""
 
+import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import polars as pl
+import torch
 
 import heedful
-from heedful.auditing.about import about_attention
 from heedful.auditing.attended_words import indicative_words, words_of
 from heedful.auditing.comparison_rows import adversary_rows, companion_rows, join_shards
-from heedful.auditing.description import describe
 from heedful.auditing.heads import asks_of_heads, heads_of
+from heedful.auditing.other_rankings import match_external_scores
 from heedful.auditing.outcomes import can_impose
-from heedful.auditing.prepared import CustomModel, PreparedAudit, Scores, prepare_audit
 from heedful.auditing.rows import names_of, outcomes_alone, shard_rows
 from heedful.auditing.shards import Shard, ShardInfo
-from heedful.auditing.subject import Subject
-from heedful.auditing.words import OwnWords
-from heedful.models.hugging_face.attention_view import TransformerModel
+from heedful.battery.question import Columns
+from heedful.data.batching import shards_of
+from heedful.errors import SettingError
 from heedful.schema import (
     OUTCOMES,
     AuditAnswer,
@@ -30,20 +32,24 @@ from heedful.schema import (
     Shares,
     ShownText,
     TextOutcome,
+    Training,
     Verdict,
     Words,
 )
 from heedful.settings import AuditSettings
 from heedful.settings.comparison_models import ComparisonModels
 from heedful.settings.validation import update_settings
-from heedful.training.trained import Trained
-from heedful.types import Batch, Dataset, Model
+from heedful.subjects.checks import named
+from heedful.subjects.subject import Subject, SubjectTexts
+from heedful.types import Batch, Dataset
 from heedful.verdict.pooling import pooled_verdict
 from heedful.verdict.scoring import columns_of
 
 NOT_IMPOSED = "Attention at this site and scope is not imposed on the row that the classifier reads alone."
 
 Report = Callable[[int, int], None]
+Scores = Mapping[str, Mapping[str, object]] | pl.DataFrame | str | Path
+"""Scores from outside: a table as a path or a data frame, or a dict by name and then by text."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,41 +112,29 @@ class Audit:
         return f"Audit({verdict.model or verdict.run}{on}, {texts}: {answer})"
 
 
-def audit(
-    model: Trained | Model,
-    data: Dataset | Sequence[Batch],
-    settings: AuditSettings | None = None,
-    comparison_models: ComparisonModels[Trained | Model] = ComparisonModels(),  # noqa: B008 (frozen)
-    *,
-    words: OwnWords | None = None,
-    name: str = "",
-    labels: Sequence[str] = (),
-    scores: Scores | None = None,
-    device: str | None = None,
-    report: Report | None = None,
-) -> Audit:
-    """Put every test to a model: one of ours with its data set, or any object with the protocol's verbs.
+@dataclass(frozen=True)
+class PreparedAudit:
+    """An audit that is ready to be made, shard by shard in any order.
 
     Args:
-        words: the words of a model of the user's own: a list for each text, in the order of the texts, with a word for
-            each item that attention weighs; or a dict or function from the number of a token to its word.
-        name: what a model of the user's own is called; empty: by its class.
-        labels: what its classes are called, in the order of its logits; empty: by their numbers.
-        scores: scores of words from outside, by name: rankings to be tested beside attention.
-        device: where it is measured; None: our models on the processor, others where they are.
-        report: called with (texts done, texts in all) after every batch.
+        texts: what is audited.
+        comparison_models: models beside it, on the same texts.
     """
-    own = CustomModel(words, name, labels)
-    prepared = prepare_audit(model, data, settings, comparison_models, own=own, scores=scores, device=device)
-    shards: list[Shard] = []
-    for number in range(len(prepared.shards)):
-        done = sum(shard.facts.texts for shard in shards)
-        shards.append(
-            audit_shard(prepared, number, report and partial(_from, done, len(prepared.subject.texts), report))
-        )
-    rest, whole = audit_extras(prepared), join_shards(shards)
-    outcomes = pl.concat([whole.outcomes, rest.outcomes])
-    return Audit(whole.rows, whole.examples, verdict_of(prepared, whole.rows, outcomes, whole.facts, rest), outcomes)
+
+    subject: Subject
+    data: Dataset | Sequence[Batch]
+    settings: AuditSettings
+    texts: SubjectTexts
+    comparison_models: ComparisonModels[SubjectTexts]
+
+    @cached_property
+    def shards(self) -> list[range]:
+        """The batches of each shard."""
+        return shards_of(self.texts.batches.words)
+
+    def texts_of(self, shard: int) -> int:
+        """How many texts the shard of that number has."""
+        return sum(self.texts.batches.texts[batch] for batch in self.shards[shard])
 
 
 @dataclass(frozen=True)
@@ -162,8 +156,77 @@ class AuditExtras:
     seconds: float = 0.0
 
 
-def _from(before: int, total: int, report: Report, done: int) -> None:
-    report(before + done, total)
+def audit_subject(
+    subject: Subject,
+    data: Dataset | Sequence[Batch],
+    settings: AuditSettings | None = None,
+    comparison_models: ComparisonModels[Subject] = ComparisonModels(),  # noqa: B008 (frozen)
+    *,
+    scores: Scores | None = None,
+    report: Report | None = None,
+) -> Audit:
+    """Put every test to a subject on a data set, or on the batches of a model of the user's own.
+
+    Args:
+        scores: scores of words from outside, by name: rankings to be tested beside attention.
+        report: called with (texts done, texts in all) after every batch.
+    """
+    prepared = prepare_audit(subject, data, settings, comparison_models, scores=scores)
+    shards: list[Shard] = []
+    done, total = 0, len(prepared.texts.numbers)
+    for number in range(len(prepared.shards)):
+        shards.append(
+            audit_shard(prepared, number, report and (lambda more, before=done: report(before + more, total)))
+        )
+        done += shards[-1].facts.texts
+    rest, whole = audit_extras(prepared), join_shards(shards)
+    outcomes = pl.concat([whole.outcomes, rest.outcomes])
+    return Audit(whole.rows, whole.examples, verdict_of(prepared, whole.rows, outcomes, whole.facts, rest), outcomes)
+
+
+def prepare_audit(
+    subject: Subject,
+    data: Dataset | Sequence[Batch],
+    settings: AuditSettings | None = None,
+    comparison_models: ComparisonModels[Subject] = ComparisonModels(),  # noqa: B008 (frozen)
+    *,
+    scores: Scores | None = None,
+) -> PreparedAudit:
+    """The audit of a subject, with its texts at hand.
+
+    Args:
+        scores: scores of words from outside, by name: rankings to be tested beside attention.
+    """
+    settings = settings or AuditSettings()
+    for value, kind, name in (
+        (settings, AuditSettings, "settings"),
+        (comparison_models, ComparisonModels, "comparison_models"),
+    ):
+        if not isinstance(value, kind):
+            raise SettingError(f"{name} must be heedful.{kind.__name__}(...); it is {named(value)}.")
+    texts = subject.texts(data, settings)
+    texts = replace(texts, given=match_external_scores(scores, texts, settings))
+    others = replace(comparison_models, reference=None)
+    beside = others.map(lambda other: _same_classes(texts, other.texts(data, settings)))
+    return PreparedAudit(subject, data, settings, texts, beside)
+
+
+def _same_classes(texts: SubjectTexts, other: SubjectTexts) -> SubjectTexts:
+    """The other model's texts, if it tells the same classes apart, and a transformer the same words."""
+    if len(texts.labels) != len(other.labels):
+        raise SettingError(
+            f"comparison_models must tell the same {len(texts.labels)} classes apart as the model; one has "
+            f"{len(other.labels)}."
+        )
+    for number in texts.numbers if texts.site is not None else ():
+        own, compared = texts.examples[number].tokens, other.examples[number].tokens
+        if own != compared:
+            raise SettingError(
+                "models that are audited together must cut texts into the same words; text "
+                f"{number} has {len(own)} words for one and {len(compared)} for another: their tokenizers differ. "
+                "Audit them one by one."
+            )
+    return other
 
 
 def audit_shard(prepared: PreparedAudit, number: int, report: Callable[[int], None] | None = None) -> Shard:
@@ -173,27 +236,29 @@ def audit_shard(prepared: PreparedAudit, number: int, report: Callable[[int], No
         report: called with the number of its texts done after every batch.
     """
     began, chosen, settings = time.perf_counter(), prepared.shards[number], prepared.settings
-    subject, comparison_models = (
-        prepared.subject.part(chosen),
-        prepared.comparison_models.map(lambda other: other.part(chosen)),
-    )
-    shard = shard_rows(subject, settings, number, report)
-    shard = replace(shard, rows=pl.concat([shard.rows, *companion_rows(subject, comparison_models, settings)]))
-    if comparison_models.adversaries:
-        adversaries, predictions = adversary_rows(subject, comparison_models.adversaries)
+    texts, others = prepared.texts.part(chosen), prepared.comparison_models.map(lambda other: other.part(chosen))
+    shard = shard_rows(texts, settings, number, report)
+    shard = replace(shard, rows=pl.concat([shard.rows, *companion_rows(texts, others, settings)]))
+    if others.adversaries:
+        adversaries, predictions = adversary_rows(texts, others.adversaries)
         shard = replace(shard, adversaries=adversaries, predictions=predictions)
     return replace(shard, facts=replace(shard.facts, seconds=time.perf_counter() - began))
 
 
 def audit_extras(prepared: PreparedAudit) -> AuditExtras:
     """What is measured of the model beside the shards of its texts."""
-    began, subject, settings = time.perf_counter(), prepared.subject, prepared.settings
-    model, data = prepared.model, prepared.data
-    dev = _dev_outcomes(model, data, settings, prepared.subject_for)
-    words, heads = words_of(subject, settings), None
-    if isinstance(model, TransformerModel) and isinstance(data, Dataset) and asks_of_heads(settings):
-        heads = heads_of(model, data, settings)
-    indicative = words.polar if words else indicative_words(subject, settings)
+    began, subject, settings, data = time.perf_counter(), prepared.subject, prepared.settings, prepared.data
+    dev, heads = pl.DataFrame(schema=OUTCOMES), None
+    if isinstance(data, Dataset):
+        # Dev texts choose the ranking to show.
+        if data.dev and settings.has_answer and settings.outcome.dev_texts > 0 and settings.split != "dev":
+            changes = {"split": "dev", "examples": settings.outcome.dev_texts, "details": False}
+            on_dev = update_settings(settings, changes)
+            dev = outcomes_alone(subject.texts(data, on_dev), on_dev)
+        view = subject.usual_view() if asks_of_heads(settings) else None
+        heads = None if view is None else heads_of(view, data, settings)
+    words = words_of(prepared.texts, settings)
+    indicative = words.polar if words else indicative_words(prepared.texts, settings)
     return AuditExtras(dev, words, indicative, heads, time.perf_counter() - began)
 
 
@@ -205,34 +270,64 @@ def verdict_of(
     rest: AuditExtras,
 ) -> Verdict:
     """The verdict, from the rows and outcomes of all texts and the rest."""
-    subject, model, data = prepared.subject, prepared.model, prepared.data
+    subject, texts, data = prepared.subject, prepared.texts, prepared.data
     columns = columns_of([rows])
-    about = about_attention(model, columns) if isinstance(model, TransformerModel) else ()
     verdict = Verdict(
-        **describe(prepared, columns),
+        **_described(prepared, columns),
         lines=(),
         words=rest.words,
         indicative_words=rest.indicative_words,
-        counted_on=subject.counted_on,
-        about=about,
+        counted_on=texts.counted_on,
+        about=subject.about(columns),
         heads=rest.heads,
-        notes=(*(data.notes if isinstance(data, Dataset) else ()), *subject.notes, *subject.given.notes),
+        notes=(*(data.notes if isinstance(data, Dataset) else ()), *texts.notes, *texts.given.notes),
         skipped=dict(facts.skipped),
         substitutions=facts.substitutions,
         synonym_source=" ".join(facts.synonym_sources),
         milliseconds={name: 1_000 * own / max(1, facts.texts) for name, own in facts.ranking_seconds.items()},
         passes=dict(facts.passes),
         moved_note="" if can_impose(subject.model) else NOT_IMPOSED,
-        example=example_of(subject, outcomes),
+        example=example_of(texts, outcomes),
         seconds=facts.seconds + rest.seconds,
     )
     return pooled_verdict([verdict], [rows], [outcomes])
 
 
-def example_of(subject: Subject, outcomes: pl.DataFrame) -> ShownText | None:
+def _described(prepared: PreparedAudit, columns: Columns) -> dict[str, Any]:
+    """What was audited and how, as a verdict says it.
+
+    Args:
+        columns: what was measured, of which the scores of prediction are taken.
+    """
+    subject, texts = prepared.subject, prepared.texts
+    dataset = prepared.data if isinstance(prepared.data, Dataset) else None
+    stored = subject.scores_on(dataset, texts.split) if dataset else None
+    scores = stored
+    if scores is None:  # how well it predicts the labels of the audited texts, if they have any
+        is_labeled = not bool((columns["prediction.label"] < 0).any())
+        scores = {"accuracy": columns["prediction.correct"][0].numpy().mean().item()} if is_labeled else {}
+    run = None if subject.settings["run"] is None else subject.run
+    return {
+        "run": texts.name,
+        "model": subject.title,
+        "data": run.data.source if run and stored is not None else dataset.name if dataset else "",
+        "fingerprint": dataset.fingerprint if dataset else "",
+        "split": texts.split,
+        "texts": len(texts.numbers),
+        "labels": texts.labels,
+        "item": texts.item,
+        "scores": scores,
+        "trainings": (Training(run=texts.name, seed=run.seed if run else None, scores={**scores}),),
+        "date": datetime.now(UTC).date().isoformat(),
+        "settings": {"audit": prepared.settings.model_dump(mode="json"), **subject.settings},
+        "versions": {"heedful": heedful.__version__, "torch": torch.__version__, "python": platform.python_version()},
+    }
+
+
+def example_of(texts: SubjectTexts, outcomes: pl.DataFrame) -> ShownText | None:
     """The text of lower median length among those of attention's most frequent outcome; None if none has an outcome."""
     own = outcomes.filter(
-        (pl.col("split") == subject.split)
+        (pl.col("split") == texts.split)
         & (pl.col("ranking") == "attention")
         & (pl.col("removal") == "delete")
         & pl.col("outcome").is_not_null()
@@ -243,17 +338,5 @@ def example_of(subject: Subject, outcomes: pl.DataFrame) -> ShownText | None:
     chosen = own.filter(pl.col("outcome") == most).sort("words", "example")
     median = chosen["words"][(len(chosen) - 1) // 2]
     row = chosen.filter(pl.col("words") == median).row(0, named=True)
-    names = names_of(subject, row["example"], row["words"])
+    names = names_of(texts, row["example"], row["words"])
     return ShownText(example=row["example"], items=tuple(names), outcome=TextOutcome.model_validate(row))
-
-
-def _dev_outcomes(
-    model: Trained | Model, data: Dataset | Sequence[Batch], settings: AuditSettings, prepare: Callable[..., Subject]
-) -> pl.DataFrame:
-    """Outcomes of dev texts, on which the ranking to show is chosen; empty if there are none, or they are audited."""
-    has_dev = isinstance(model, Trained | TransformerModel) and isinstance(data, Dataset) and bool(data.dev)
-    is_asked = settings.has_answer and settings.outcome.dev_texts > 0
-    if not has_dev or not is_asked or settings.split == "dev":
-        return pl.DataFrame(schema=OUTCOMES)
-    on_dev = update_settings(settings, {"split": "dev", "examples": settings.outcome.dev_texts, "details": False})
-    return outcomes_alone(prepare(model, settings=on_dev), on_dev)

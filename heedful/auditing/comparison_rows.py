@@ -8,18 +8,18 @@ from torch import Tensor
 
 from heedful.auditing.rows import ORDER, batch_rows, item_rows, shown_texts
 from heedful.auditing.shards import Shard, join_facts, sorted_examples, sorted_outcomes
-from heedful.auditing.subject import Subject, float64_eval_copy
 from heedful.battery import PAIRS
 from heedful.battery.adversarial_models import REACHABLE, TRAINED, distance_from_constant, reachable, reached
 from heedful.errors import lookup
 from heedful.schema import ROWS
 from heedful.settings import AuditSettings
 from heedful.settings.comparison_models import ComparisonModels
+from heedful.subjects.subject import SubjectTexts, float64_eval_copy
 from heedful.types import Batch, Findings, Model, Trace
 
 
 def companion_rows(
-    subject: Subject, comparison_models: ComparisonModels[Subject], settings: AuditSettings
+    subject: SubjectTexts, comparison_models: ComparisonModels[SubjectTexts], settings: AuditSettings
 ) -> list[pl.DataFrame]:
     """The rows of every test that compares the audited model with others of its kind on the same texts."""
     parts = []
@@ -30,7 +30,9 @@ def companion_rows(
     return parts
 
 
-def pair_rows(test: str, subject: Subject, others: Sequence[Subject], settings: AuditSettings) -> pl.DataFrame:
+def pair_rows(
+    test: str, subject: SubjectTexts, others: Sequence[SubjectTexts], settings: AuditSettings
+) -> pl.DataFrame:
     """The rows of a test that compares a model with others on the same texts."""
     compare = lookup("test of several models", test, PAIRS).function
     shown = shown_texts(subject, settings)
@@ -44,7 +46,7 @@ def pair_rows(test: str, subject: Subject, others: Sequence[Subject], settings: 
     return pl.concat(parts).sort(ORDER, nulls_last=False)
 
 
-def adversary_rows(subject: Subject, adversaries: Sequence[Subject]) -> tuple[pl.DataFrame, pl.DataFrame]:
+def adversary_rows(subject: SubjectTexts, adversaries: Sequence[SubjectTexts]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """What an adversary could reach, and what each trained one did, numbered from 1; and what all of them predict.
 
     As `attefa_family.base_rows` and `adversary_rows` name them, from which `attefa_family.family` is made again. What
@@ -111,7 +113,7 @@ def constant_distances(predictions: Sequence[pl.DataFrame]) -> list[pl.DataFrame
     ]
 
 
-def _traces(subjects: Sequence[Subject]) -> Iterator[list[Trace]]:
+def _traces(subjects: Sequence[SubjectTexts]) -> Iterator[list[Trace]]:
     """Batch by batch, what each model makes of the same texts."""
     models: list[Model] = [float64_eval_copy(subject.model) for subject in subjects]
     for batches in zip(*(subject.batches() for subject in subjects), strict=True):

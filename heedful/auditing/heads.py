@@ -3,10 +3,8 @@
 import torch
 
 from heedful.attribution import leave_one_out
-from heedful.auditing.classifier import subject_of_classifier
 from heedful.formatting import format_estimate
 from heedful.measures import Estimate
-from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.models.hugging_face.head_measures import (
     DESCRIPTIONS,
     DOES,
@@ -19,6 +17,7 @@ from heedful.models.trace import trace
 from heedful.schema import Heads, Interval
 from heedful.settings import AuditSettings
 from heedful.settings.validation import update_settings
+from heedful.subjects.hugging_face_subject import HuggingFaceSubject
 from heedful.types import Dataset, Split
 
 SHOWN, CHANGED = 100, 25
@@ -31,13 +30,17 @@ def asks_of_heads(settings: AuditSettings) -> bool:
     return not settings.tests or NEEDS in settings.tests
 
 
-def heads_of(model: TransformerModel, dataset: Dataset, settings: AuditSettings) -> Heads:
-    """What each head shows and does, and the best of them: chosen on dev texts, or else on half of the audited."""
-    model, split = model.at("last", "row"), settings.split
-    does = _measured(model, dataset, settings, split, CHANGED, what_it_does=True)
-    shows = _measured(model, dataset, settings, split, SHOWN, what_it_does=False)
+def heads_of(subject: HuggingFaceSubject, dataset: Dataset, settings: AuditSettings) -> Heads:
+    """What each head shows and does, and the best of them: chosen on dev texts, or else on half of the audited.
+
+    Args:
+        subject: at the last layer and in the scope of the row that the classifier reads.
+    """
+    split = settings.split
+    does = _measured(subject, dataset, settings, split, CHANGED, what_it_does=True)
+    shows = _measured(subject, dataset, settings, split, SHOWN, what_it_does=False)
     if dataset.dev and split != "dev":
-        choice, test = _measured(model, dataset, settings, "dev", SHOWN, what_it_does=False), shows
+        choice, test = _measured(subject, dataset, settings, "dev", SHOWN, what_it_does=False), shows
         chosen_on = "dev texts"
     else:
         half = len(shows.mean_agreement) // 2
@@ -57,12 +60,18 @@ def heads_of(model: TransformerModel, dataset: Dataset, settings: AuditSettings)
 
 
 def _measured(
-    model: TransformerModel, dataset: Dataset, settings: AuditSettings, split: Split, most: int, *, what_it_does: bool
+    subject: HuggingFaceSubject,
+    dataset: Dataset,
+    settings: AuditSettings,
+    split: Split,
+    most: int,
+    *,
+    what_it_does: bool,
 ) -> HeadMeasures:
     """The measures of so many texts of a split."""
     some = update_settings(settings, {"examples": min(most, settings.examples or most), "split": split})
-    parts = []
-    for batch in subject_of_classifier(model, dataset, some).batches():
+    model, parts = subject.view, []
+    for batch in subject.texts(dataset, some).batches():
         with torch.no_grad():
             seen = trace(model, batch)
         without = leave_one_out(model, seen)

@@ -13,17 +13,17 @@ from heedful.attribution.external_scores import (
 )
 from heedful.attribution.methods import ATTRIBUTIONS
 from heedful.auditing.shards import shard_generator
-from heedful.auditing.subject import Subject
 from heedful.battery.evidence import RANKINGS
 from heedful.errors import SettingError, lookup
 from heedful.schema.rankings import BOUNDS, TAKEN
 from heedful.settings import AuditSettings
+from heedful.subjects.subject import SubjectTexts
 from heedful.types import Model, Trace
 
 OfTrace = Callable[[Model, Trace], dict[str, Float[Tensor, "batch item"]]]
 
 
-def rankings_beside(subject: Subject, settings: AuditSettings, shard: int = 0) -> OfTrace:
+def rankings_beside(subject: SubjectTexts, settings: AuditSettings, shard: int = 0) -> OfTrace:
     """From a model and what it made of a batch to the scores of its items by name, NaN in texts that have none."""
     methods = {name: lookup("ranking", name, ATTRIBUTIONS) for name in settings.rankings}
     generators = {name: shard_generator(settings.seed, f"ranking {name}", shard) for name in methods}
@@ -35,7 +35,7 @@ def rankings_beside(subject: Subject, settings: AuditSettings, shard: int = 0) -
     return scores
 
 
-def match_external_scores(scores: object, subject: Subject, settings: AuditSettings) -> ExternalScores:
+def match_external_scores(scores: object, subject: SubjectTexts, settings: AuditSettings) -> ExternalScores:
     """Scores from outside, laid over the words of the subject's texts.
 
     Args:
@@ -51,10 +51,10 @@ def taken_names(settings: AuditSettings) -> Sequence[str]:
     return (*RANKINGS, *settings.rankings, *BOUNDS, *TAKEN)
 
 
-def text_words(subject: Subject) -> list[TextWords]:
+def text_words(subject: SubjectTexts) -> list[TextWords]:
     """The words of the subject's texts: of a model of the user's own as far as they are known."""
     if subject.examples:
-        return words_of_examples(subject.examples, subject.texts)
+        return words_of_examples(subject.examples, subject.numbers)
     texts = []
     for batch in subject.batches():
         by_word = subject.item == "word"

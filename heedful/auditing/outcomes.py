@@ -20,16 +20,16 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from heedful.auditing.audited_texts import random_order
 from heedful.auditing.replacing import draw_replacements
-from heedful.auditing.subject import Subject
 from heedful.battery.evidence import Evidence
+from heedful.data.sampling import random_order
 from heedful.measures.outcome import JudgedText, TextToJudge, effect_of, is_moved, judge_texts
+from heedful.models.abilities import several_heads
 from heedful.models.attention_model import is_own
-from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.schema import OUTCOMES, Removal, TextOutcome, updated
 from heedful.settings import AuditSettings, OutcomeSettings
 from heedful.settings.validation import update_settings
+from heedful.subjects.subject import SubjectTexts
 from heedful.types import LinearModel
 
 BY_WORD = ("leave_one_out", "alone", "effect")
@@ -66,11 +66,11 @@ class Judge:
         replaced: texts whose words are also replaced; None: those that the settings choose.
     """
 
-    def __init__(self, subject: Subject, settings: AuditSettings, *, replaced: Collection[int] | None = None):
+    def __init__(self, subject: SubjectTexts, settings: AuditSettings, *, replaced: Collection[int] | None = None):
         self.subject, self.settings, self.costs = subject, settings, Costs()
         if replaced is None:
-            drawn = random_order(len(subject.texts), settings.seed, settings.outcome.replaced_texts)
-            replaced = {subject.texts[place] for place in drawn}
+            drawn = random_order(len(subject.numbers), settings.seed, settings.outcome.replaced_texts)
+            replaced = {subject.numbers[place] for place in drawn}
         self.replaced = replaced
 
     def rows(self, evidence: Evidence) -> pl.DataFrame:
@@ -285,7 +285,8 @@ def text_outcomes(
 
 def can_impose(model: object) -> bool:
     """Whether other attention can be imposed on just what the classifier reads."""
-    return not isinstance(model, TransformerModel) or model.is_cheap
+    heads = several_heads(model)
+    return heads is None or heads.is_cheap
 
 
 @torch.no_grad()
@@ -310,8 +311,8 @@ def moved_information(evidence: Evidence, judged: Judged, settings: OutcomeSetti
 def empty_probabilities(evidence: Evidence) -> Float[ndarray, "batch classes"]:
     """What the model predicts with no words left; NaN if it has no such prediction."""
     model, trace = evidence.model, evidence.trace
-    if isinstance(model, TransformerModel):
-        logits = model.wordless_logits(trace.batch)
+    if (heads := several_heads(model)) is not None:
+        logits = heads.wordless_logits(trace.batch)
     elif isinstance(model, LinearModel):
         logits = model.empty_logits(trace.encoded)
     elif is_own(model):

@@ -15,7 +15,7 @@ from heedful.attribution.subset_reader import Sets, softmax
 from heedful.battery.evidence import Evidence
 from heedful.data.batching import rows_of_batch
 from heedful.errors import SettingError
-from heedful.models.hugging_face.attention_view import TransformerModel
+from heedful.models.abilities import several_heads
 from heedful.models.trace import trace as trace_of
 
 TOKENS = 2**13
@@ -236,8 +236,8 @@ def _other_words(evidence: Evidence, generators: dict[int, np.random.Generator])
 
 def _masks(evidence: Evidence, row: int) -> Segments:
     """The mask token, as often as each word has tokens."""
-    model = evidence.model
-    if not isinstance(model, TransformerModel):
+    model = several_heads(evidence.model)
+    if model is None:
         raise SettingError("outcome.replace_with must be 'word': only Hugging Face models have a mask token.")
     mask = model.classifier.reader.tokenizer.mask_token_id
     if not isinstance(mask, int):

@@ -14,8 +14,6 @@ from torch import Tensor
 
 from heedful.attribution.methods import ATTRIBUTIONS
 from heedful.attribution.subset_reader import Logits
-from heedful.auditing.audited_texts import random_order
-from heedful.auditing.checked_trace import validate_unchanged
 from heedful.auditing.other_rankings import rankings_beside
 from heedful.auditing.outcomes import Costs, Judge
 from heedful.auditing.shards import (
@@ -27,16 +25,17 @@ from heedful.auditing.shards import (
     sorted_outcomes,
     substitutions_of,
 )
-from heedful.auditing.subject import Subject, float64_eval_copy
-from heedful.auditing.words import check_count
 from heedful.battery import BATTERY, Evidence
 from heedful.data.batching import rows_of_batch
-from heedful.data.tokenizer import spans_in
+from heedful.data.sampling import random_order
 from heedful.errors import SettingError, lookup
 from heedful.models.linearity import validate_linearity
 from heedful.schema import EXAMPLES, ROWS
 from heedful.settings import AuditSettings
 from heedful.settings.validation import bind_options
+from heedful.subjects.checks import validate_unchanged
+from heedful.subjects.custom_words import check_count
+from heedful.subjects.subject import SubjectTexts, float64_eval_copy, item_names
 from heedful.types import Batch, Example, Findings, Solver, Trace
 
 ORDER = ["example", "test", "measure", "item"]
@@ -47,7 +46,7 @@ IMPORTANCES = ("weight_gradient", "gradient_x_input", "leave_one_out")
 """What is shown of an item beside its attention."""
 
 
-def outcomes_alone(subject: Subject, settings: AuditSettings) -> pl.DataFrame:
+def outcomes_alone(subject: SubjectTexts, settings: AuditSettings) -> pl.DataFrame:
     """Outcomes of texts that choose a ranking: words are deleted, not replaced, and no test is run."""
     model, given = float64_eval_copy(subject.model), rankings_beside(subject, settings)
     judge, single = Judge(subject, settings, replaced=()), None if subject.is_own else {}
@@ -60,7 +59,7 @@ def outcomes_alone(subject: Subject, settings: AuditSettings) -> pl.DataFrame:
 
 
 def shard_rows(
-    subject: Subject, settings: AuditSettings, number: int = 0, report: Callable[[int], None] | None = None
+    subject: SubjectTexts, settings: AuditSettings, number: int = 0, report: Callable[[int], None] | None = None
 ) -> Shard:
     """What every test finds in the texts of one shard.
 
@@ -122,9 +121,9 @@ def _facts(test: str, findings: Findings, settings: AuditSettings) -> ShardInfo:
     )
 
 
-def shown_texts(subject: Subject, settings: AuditSettings) -> set[int]:
+def shown_texts(subject: SubjectTexts, settings: AuditSettings) -> set[int]:
     """The texts whose items get rows of their own."""
-    return {subject.texts[i] for i in random_order(len(subject.texts), settings.seed + 1, settings.shown)}
+    return {subject.numbers[i] for i in random_order(len(subject.numbers), settings.seed + 1, settings.shown)}
 
 
 def check_names(settings: AuditSettings) -> None:
@@ -150,7 +149,7 @@ def chosen_tests(settings: AuditSettings) -> dict[str, Callable[..., Findings]]:
     }
 
 
-def batch_rows(subject: Subject, batch: Batch, findings: Mapping[str, Findings]) -> pl.DataFrame:
+def batch_rows(subject: SubjectTexts, batch: Batch, findings: Mapping[str, Findings]) -> pl.DataFrame:
     """What the tests found of one batch, a row a text and measure."""
     examples = batch.index.cpu().numpy()
     columns = [
@@ -165,7 +164,7 @@ def batch_rows(subject: Subject, batch: Batch, findings: Mapping[str, Findings])
 
 
 def item_rows(
-    subject: Subject,
+    subject: SubjectTexts,
     trace: Trace,
     values: Mapping[str, Float[Tensor, "batch item"]],
     shown: set[int],
@@ -184,7 +183,7 @@ def item_rows(
 
 
 def _shown_rows(
-    subject: Subject, evidence: Evidence, shown: set[int], findings: Mapping[str, Findings]
+    subject: SubjectTexts, evidence: Evidence, shown: set[int], findings: Mapping[str, Findings]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Rows for each item of the shown texts, and those texts."""
     index = evidence.trace.batch.index.tolist()
@@ -203,7 +202,9 @@ def _shown_rows(
     return pl.concat([rows, marked.drop_nans("value")]), pl.DataFrame(texts, schema=EXAMPLES)
 
 
-def _importances(subject: Subject, evidence: Evidence, places: list[int]) -> dict[str, Float[Tensor, "batch item"]]:
+def _importances(
+    subject: SubjectTexts, evidence: Evidence, places: list[int]
+) -> dict[str, Float[Tensor, "batch item"]]:
     """What the items of the shown texts matter by each of IMPORTANCES.
 
     One that no test has asked for is computed of these texts alone, and NaN in the others.
@@ -220,7 +221,7 @@ def _importances(subject: Subject, evidence: Evidence, places: list[int]) -> dic
     return {name: known[name] for name in IMPORTANCES}
 
 
-def _rationales(subject: Subject, evidence: Evidence) -> dict[str, Float[Tensor, "batch item"]]:
+def _rationales(subject: SubjectTexts, evidence: Evidence) -> dict[str, Float[Tensor, "batch item"]]:
     """1 at the words that a person says the label rests on, 0 at the others; NaN in texts without marks."""
     marks = torch.full(evidence.items.shape, torch.nan, dtype=torch.float64)
     for row, example in enumerate(evidence.trace.batch.index.tolist()):
@@ -237,7 +238,7 @@ def _is_by_word(example: Example, count: int) -> bool:
 
 
 def _text(
-    subject: Subject,
+    subject: SubjectTexts,
     evidence: Evidence,
     place: int,
     adversarial: Float[Tensor, "batch classes"] | None,
@@ -270,7 +271,7 @@ def _text(
     }
 
 
-def names_of(subject: Subject, number: int, count: int) -> list[str]:
+def names_of(subject: SubjectTexts, number: int, count: int) -> list[str]:
     """Names of the items of a text: its words as they are written, or else numbers."""
     if subject.examples:
         return item_names(subject.examples[number])
@@ -280,7 +281,7 @@ def names_of(subject: Subject, number: int, count: int) -> list[str]:
     return list(subject.words[number])
 
 
-def _replaced(subject: Subject, names: list[str], replacement: Float[Tensor, " item"]) -> list[str] | None:
+def _replaced(subject: SubjectTexts, names: list[str], replacement: Float[Tensor, " item"]) -> list[str] | None:
     """The words of a text after others were put in the place of some; None where words are not known."""
     vocabulary = subject.context.vocabulary
     if not vocabulary or len(names) != len(replacement):
@@ -291,25 +292,7 @@ def _replaced(subject: Subject, names: list[str], replacement: Float[Tensor, " i
     ]
 
 
-def item_names(example: Example) -> list[str]:
-    """What the items of a text are called: its words, or its sentences where it has boundaries.
-
-    As they are written in the text, where the tokens were cut from it; otherwise as the model reads them.
-
-    >>> item_names(Example(("so", "good", ".", "yes"), 1, sentences=(0, 3), text="So GOOD. Yes!"))
-    ['So GOOD.', 'Yes']
-    >>> item_names(Example(("so", "good", ".", "yes"), 1, sentences=(0, 3)))
-    ['so good .', 'yes']
-    """
-    starts = example.sentences or range(len(example.tokens))
-    ends = (*starts[1:], len(example.tokens))
-    spans = spans_in(example.text, example.tokens)
-    if spans is None:
-        return [" ".join(example.tokens[start:end]) for start, end in zip(starts, ends, strict=True)]
-    return [example.text[spans[start][0] : spans[end - 1][1]] for start, end in zip(starts, ends, strict=True)]
-
-
-def _framed(rows: pl.DataFrame, subject: Subject) -> pl.DataFrame:
+def _framed(rows: pl.DataFrame, subject: SubjectTexts) -> pl.DataFrame:
     """The rows with all columns, in their order and of their types."""
     constants = {"run": subject.name, "split": subject.split, "site": subject.site, "scope": subject.scope}
     constants |= {} if "item" in rows.columns else {"item": None}

@@ -10,7 +10,6 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from heedful.attribution.items import items_are_tokens
-from heedful.auditing.audited_texts import random_order
 from heedful.battery.evidence import Context, Evidence, undefined_where
 from heedful.battery.question import BatteryTest
 from heedful.battery.stability_measures import (
@@ -21,7 +20,7 @@ from heedful.battery.stability_measures import (
     suffixes,
 )
 from heedful.data.batching import collate, encode_split, in_order
-from heedful.data.sampling import seeded_generator
+from heedful.data.sampling import random_order, seeded_generator
 from heedful.data.synonyms import Kind, Synonym, Synonyms, find_synonyms, missing_sources
 from heedful.data.tokenizer import WordTokenizer
 from heedful.data.word_vectors import find_vectors

@@ -10,12 +10,12 @@ import polars as pl
 import torch
 
 from heedful.auditing.rows import outcomes_alone
-from heedful.auditing.subject import subject_of
 from heedful.calibration.suite import done
 from heedful.data import load
 from heedful.schema import AuditAnswer
 from heedful.settings import AuditSettings, Run
 from heedful.settings.validation import update_settings
+from heedful.subjects.finished_run import FinishedRun
 from heedful.training.loop import train
 from heedful.verdict.audit_answer import answer_audit
 
@@ -78,7 +78,7 @@ def train_and_judge(model: TrainedModel, seed: int) -> TrainedResult:
     """The outcomes of one seed on the test texts; they depend on the arguments alone."""
     run = model.run(seed)
     dataset = load(run.data, run.text)
-    subject = subject_of(f"seed {seed}", train(run, dataset), dataset, AuditSettings())
+    subject = FinishedRun(train(run, dataset)).texts(dataset, AuditSettings())
     outcomes = of_attention(outcomes_alone(subject, AuditSettings()))
     labels = tuple(dataset.test[number].label for number in outcomes["example"])
     return TrainedResult(model, seed, outcomes, labels, dataset.labels)

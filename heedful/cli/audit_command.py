@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from heedful.cli import command_options
-from heedful.cli.classifiers import classifiers_among, data_for, own_among
 from heedful.cli.command_options import make_run, open_store, option, split_audit, use_threads
 from heedful.cli.output import output
 from heedful.errors import SettingError
@@ -17,6 +16,7 @@ from heedful.settings.validation import nest_settings, validate_settings
 if TYPE_CHECKING:
     from heedful.jobs.planning import Plan
     from heedful.store.store import Store
+    from heedful.subjects.opening import NamedModel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,12 +138,19 @@ def audit(options: AuditOptions) -> None:
     printed, store = output(), open_store(options, "runs", "audits", "out")
     device, threads, scheduler = options.device, options.threads, options.scheduler
     workers = workers_of(options.workers, scheduler, device, threads)
-    plan = _plan_of_named(options, of_run, how, store) or _plan_of_runs(options, of_run, how, store)
-    if plan.missing(store):
-        if options.model and plan.runs:
-            from heedful.runs.sources import recorded_source
+    named = _models_named(options, store)
+    run = named[0].name if named and named[0].kind == "run" else None
+    if run is not None:
+        from heedful.store.store import Store
+        from heedful.subjects.opening import store_of
 
-            if note := recorded_source(store.read(store.find(options.model[0])).run):
+        store = Store(store_of(named[0]).folder, options.audits)
+    plan = _plan_of_named(options, of_run, how, store, named) or _plan_of_runs(options, of_run, how, store, run)
+    if plan.missing(store):
+        if run is not None and plan.runs:
+            from heedful.subjects.opening import recorded_source
+
+            if note := recorded_source(store.read(run).run):
                 printed.note(note)
         use_threads(threads, device)
         make_audits(printed.progress, plan, store, device=device, workers=workers, scheduler=scheduler)
@@ -160,49 +167,73 @@ def workers_of(workers: int | None, scheduler: str | None, device: str, threads:
     return 1 if threads > 1 or (device != "cpu" and not asked) else workers
 
 
-def _plan_of_named(options: AuditOptions, settings: list[str], how: AuditSettings, store: "Store") -> "Plan | None":
-    """The audit of models that --model names and that are opened for it; None if it is of runs on their own data."""
-    models, data, scores = options.model or [], options.data, options.scores
-    site, scope, device = options.site, options.scope, options.device
-    if data is None and scores is None and site is None and scope is None and _is_run(models, store):
-        return None  # without torch: its audit may be there
-    own = own_among(vars(options)) if models else ""
-    named = classifiers_among(models, store, site, scope) if (models or site or scope) and not own else []
-    if not own and not named and (not models or (data is None and scores is None)):
+def _models_named(options: AuditOptions, store: "Store") -> "list[NamedModel]":
+    """What --model names: a finished run, a model of the user's own, or checkpoints of a Hugging Face classifier."""
+    from heedful.subjects.opening import find_model, store_of
+
+    given, site, scope = options.model or [], options.site, options.scope
+    named = [find_model(name, store) for name in given]
+    others = [name for name, model in zip(given, named, strict=True) if model.kind != "classifier"]
+    if site or scope:
+        from heedful.models.hugging_face.sites import parse_scope, parse_site
+
+        parse_site(site or "last")
+        parse_scope(scope or "row")
+    if any(model.kind == "custom" for model in named):
+        alone = ("scores", "seeds", "deep", "uniform", "site", "scope")
+        left_out = [f"--{name}" for name in alone if getattr(options, name)]
+        left_out += ["DATA"] if options.data is not None else []
+        left_out += ["another --model"] if len(named) > 1 else []
+        if left_out:
+            raise SettingError(
+                f"{left_out[0]} must be left out with --model {others[0]}: it is audited alone, on its own batches."
+            )
+    elif others and len(named) > 1:
+        other = next(name for name in given if name != others[0])
+        raise SettingError(
+            f"--model must be given once for a finished run; it names {others[0]} and {other}. `--seeds` audits "
+            "several seeds of a run; `heedful compare` compares audits."
+        )
+    elif (site or scope) and (others or not named):
+        option = "--site" if site else "--scope"
+        raise SettingError(f"{option} must be left out: it is for Hugging Face models, and --model names none.")
+    if len({model.name for model in named}) < len(named):
+        raise SettingError("--model must name different checkpoints; some are named twice.")
+    if named and named[0].kind == "run":
+        store_of(named[0]).check(named[0].name)
+    return named
+
+
+def _plan_of_named(
+    options: AuditOptions, settings: list[str], how: AuditSettings, store: "Store", named: "list[NamedModel]"
+) -> "Plan | None":
+    """The audit of models that are opened for it; None if it is of runs on their own data, which needs no torch."""
+    data, scores = options.data, options.scores
+    if not named or (named[0].kind == "run" and data is None and scores is None):
         return None
-    use_threads(options.threads, device)
-    from heedful.jobs.named_models import plan_classifiers, plan_custom, plan_other_data
+    use_threads(options.threads, options.device)
+    from heedful.jobs.named_models import plan_named
 
-    if own:
-        return plan_custom(own, how, device=device)
     given = make_run({name: getattr(options, name) for name in OTHER_DATA}, settings).data if data is not None else None
-    if not named:
-        return plan_other_data(models[0], given, how, store, device=device, scores=scores)
-    view = {"site": site or "last", "scope": scope or "row", "device": device, "scores": scores}
-    return plan_classifiers(named, data_for(named, given), how, **view)
+    view = {"site": options.site or "", "scope": options.scope or "", "device": options.device}
+    return plan_named(named, given, how, store, **view, scores=scores)
 
 
-def _is_run(models: list[str], store: "Store") -> bool:
-    """Whether a run of our own is named, and nothing else; or nothing at all."""
-    from heedful.store.store import is_finetuned
-
-    return not models or (len(models) == 1 and store.has_prefix(models[0]) and not is_finetuned(store, models[0]))
-
-
-def _plan_of_runs(options: AuditOptions, settings: list[str], how: AuditSettings, store: "Store") -> "Plan":
+def _plan_of_runs(
+    options: AuditOptions, settings: list[str], how: AuditSettings, store: "Store", named: str | None
+) -> "Plan":
     """The runs to train and audit: those of DATA, the one that --model names, or the demonstration."""
     from heedful.jobs.planning import Plan, audit_with_other_seeds, plan_audits
     from heedful.schema.rankings import OF_TRANSFORMERS
 
     if refused := [name for name in how.rankings if name in OF_TRANSFORMERS]:
         raise SettingError(f"--rankings {refused[0]} is for Hugging Face models, named by --model; leave it out.")
-    model, uniform = options.model, options.uniform
-    if model:
-        key = store.find(model[0])
+    uniform = options.uniform
+    if named is not None:
         is_alone = not (options.seeds or options.deep or options.uniform)
-        if is_alone and (found := audit_with_other_seeds(key, how, store)) is not None:
+        if is_alone and (found := audit_with_other_seeds(named, how, store)) is not None:
             return Plan((found,))
-        chosen = [store.read(key).run]
+        chosen = [store.read(named).run]
     else:
         described = options.data is not None
         chosen = [make_run(vars(options), settings)] if described else demonstration(options.seed)
@@ -210,7 +241,7 @@ def _plan_of_runs(options: AuditOptions, settings: list[str], how: AuditSettings
         chosen,
         how,
         store,
-        seeds=options.seeds or (1 if model else SEEDS),
+        seeds=options.seeds or (1 if named else SEEDS),
         deep=options.deep,
         adversaries=options.adversaries,
         retrained=None if uniform is None else store.read(store.find(uniform)).run,

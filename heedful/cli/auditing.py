@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import heedful
 from heedful.cli import command_options
-from heedful.cli.classifiers import explained_by
 from heedful.cli.progress import show_jobs
 from heedful.report.audits import distinct_names
 from heedful.schema import Verdict, updated
@@ -129,7 +129,7 @@ def print_answer(printed: "Output", answer: AuditOutput, *, with_details: bool =
             print_details(console, verdict)
         if with_details or asks_for_rankings(verdict):
             print_rankings(console, verdict)
-        if named := explained_by(verdict):
+        if named := _explained_by(verdict):
             console.print(f'Explain a text: heedful explain "TEXT" --model {named}', markup=False, soft_wrap=True)
     if with_details and len(answer.verdicts) > 1:
         print_models(console, compare_models(answer.audits()))
@@ -144,6 +144,16 @@ def _result(verdict: Verdict) -> str:
         return f"{len(verdict.lines)} tests, no answer"
     shown = answer.recommendation.sentence if answer.recommendation else ""
     return " ".join(part for part in (f"{answer.headline}.", answer.sentence, shown) if part)
+
+
+def _explained_by(verdict: Verdict) -> str:
+    """The options that name the audited model to `heedful explain`; empty for one of the user's own."""
+    if "classifier" not in verdict.settings:
+        return verdict.run if verdict.settings.get("run") else ""
+    options = [quote(str(verdict.settings.get("model", "")).split(", ")[0])]
+    usual = {"site": "last", "scope": "row"}
+    options += [f"--{name} {verdict.settings[name]}" for name in usual if verdict.settings.get(name) != usual[name]]
+    return " ".join(options)
 
 
 def _write_files(answer: AuditOutput, made_of: str, with_texts: bool) -> None:

@@ -2,92 +2,18 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heedful.cli import command_options
-from heedful.cli.classifiers import classifiers_among
-from heedful.cli.command_options import argument, option, use_threads
+from heedful.cli.command_options import argument, open_store, option, use_threads
 from heedful.cli.output import output
 from heedful.errors import DataError, SettingError
 
 if TYPE_CHECKING:
     from heedful.data.sources.records import RecordFile
-    from heedful.report.explanations import Explanations
-    from heedful.schema import Verdict
-    from heedful.store.store import Store
-
-# What `heedful explain` needs to know of a model: a finished run, or a Hugging Face classifier.
-
-
-@dataclass(frozen=True)
-class ExplainedModel:
-    """A model that texts are explained for.
-
-    Args:
-        key: by which its audit is known.
-        has_query: whether it reads a query with each text.
-        text, query: the columns of the data that it was trained on, where these are known.
-        has_words: whether it finds a word in a text.
-        reference: the run whose attention it imposes.
-    """
-
-    model: Any
-    key: str
-    has_query: bool
-    has_words: Callable[[str], bool]
-    text: str | None = None
-    query: str | None = None
-    reference: Any = None
-
-    def audited_by(self, folder: Path) -> "Verdict | None":
-        """What its newest audit says, together with those of its other seeds; None where there is none."""
-        from heedful.report.audits import audited_model
-
-        audit = audited_model(folder, self.key)
-        return None if audit is None else audit.verdict
-
-
-def explained_run(store: "Store", key: str) -> ExplainedModel:
-    """A finished run."""
-    from heedful.settings import key_of
-
-    trained = store.load(store.find(key))
-    run = trained.run
-    imposes = run.network.attention == "frozen" and run.reference is not None
-    return ExplainedModel(
-        model=trained,
-        key=key_of(run),
-        has_query=trained.model.query_encoder is not None,
-        has_words=lambda text: bool(trained.words.split(text)[0]),
-        text=run.data.text,
-        query=run.data.query,
-        reference=store.load(run.reference) if imposes and run.reference else None,
-    )
-
-
-def explained_classifier(name: str, query: str | None, site: str, scope: str, device: str) -> ExplainedModel:
-    """A Hugging Face classifier, which reads pairs of texts where it is given a query."""
-    from heedful.runs.classifiers import load_view
-
-    model = load_view(name, site, scope, device)
-    reader = model.classifier.reader
-    return ExplainedModel(
-        model=model,
-        key=model.key,
-        has_query=query is not None,
-        has_words=lambda text: bool(reader.read(text).words),
-    )
-
-
-def check_query(model: ExplainedModel, query: str | None, *, has_columns: bool) -> None:
-    """Refuse a query that the model does not read, and the lack of one that it does."""
-    if not model.has_query and query is not None:
-        raise SettingError("--query must be left out: this model reads texts without a question or hypothesis.")
-    if model.has_query and query is None and not has_columns:
-        raise SettingError("--query must be given: this model reads a question or hypothesis with each text.")
+    from heedful.subjects.subject import Subject
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,30 +55,34 @@ def explain(options: ExplainOptions) -> None:
     """Show which words decide the prediction for a text, and whether attention points to them."""
     text_or_file, text, query, out = options.text_or_file, options.text, options.query, options.out
     use_threads(1, options.device)
+    from heedful.report.audits import audited_model
     from heedful.report.explanations import audit_sentences, badge, outcome_lines
-    from heedful.store.store import Store
+    from heedful.report.explanations import explain as explain_texts
+    from heedful.subjects.opening import open_subject
 
     _check_given(text_or_file, text, out)
-    printed, store = output(), Store(options.runs)
-    if named := classifiers_among([options.model], store, options.site, options.scope):
-        explained = explained_classifier(
-            named[0], query, options.site or "last", options.scope or "row", options.device
-        )
-    else:
-        explained = explained_run(store, options.model)
+    printed, site, scope = output(), options.site or "", options.scope or ""
+    subject = open_subject(options.model, open_store(options), site=site, scope=scope, device=options.device)
     is_file = os.path.isfile(text_or_file)
-    check_query(explained, query, has_columns=is_file and Path(text_or_file).suffix.lower() != ".txt")
+    # A Hugging Face classifier reads pairs of texts where it is given a query.
+    has_query = query is not None if subject.may_read_query else subject.reads_query
+    if not has_query and query is not None:
+        raise SettingError("--query must be left out: this model reads texts without a question or hypothesis.")
+    if has_query and query is None and (not is_file or Path(text_or_file).suffix.lower() == ".txt"):
+        raise SettingError("--query must be given: this model reads a question or hypothesis with each text.")
     if is_file:
-        pairs, notes = read_texts(Path(text_or_file), explained, text, query)
+        pairs, notes = read_texts(Path(text_or_file), subject, text, query, has_query=has_query)
     else:
         pairs, notes = [(text_or_file, query or "")], []
     most = options.limit or (ON_PAGE if out else len(pairs) if printed.as_json else IN_TERMINAL)
     if len(pairs) > most:
         notes.append(f"Showing the first {most} of {len(pairs):,} texts. Use --limit to change this.")
-    verdict = explained.audited_by(Path(options.audits))
-    if verdict is None:
+    audit = audited_model(Path(options.audits), subject.key)
+    if audit is None:
         notes.append(f"{options.audits}/ has no audit of this model.")
-    explanations = replace(_explained(explained, pairs[:most], verdict, options.device), notes=tuple(notes))
+    texts = pairs[:most] if has_query else [given for given, _ in pairs[:most]]
+    explanations = explain_texts(subject, texts, audit=None if audit is None else audit.verdict)
+    explanations = replace(explanations, notes=tuple(notes))
     page = explanations.save(out) if out else None
     if printed.as_json or printed.is_quiet:
         outcomes = "\n".join(outcome_lines(each)[0] for each in explanations)
@@ -185,27 +115,23 @@ def _check_given(given: str, column: str | None, out: str | None) -> None:
         )
 
 
-def _explained(explained: ExplainedModel, pairs: Pairs, verdict: "Verdict | None", device: str) -> "Explanations":
-    from heedful.report.explanations import explain as explain_decisions
-
-    texts = pairs if explained.has_query else [text for text, _ in pairs]
-    return explain_decisions(explained.model, texts, audit=verdict, reference=explained.reference, device=device)
-
-
-def read_texts(path: Path, model: ExplainedModel, text: str | None, query: str | None) -> tuple[Pairs, list[str]]:
+def read_texts(
+    path: Path, subject: "Subject", text: str | None, query: str | None, *, has_query: bool
+) -> tuple[Pairs, list[str]]:
     """The texts of a file that have words, with their queries; and notes on what was left out.
 
     Args:
         text: the column of the texts; None: that of the run's data, or the usual one.
         query: the column of the queries; of a .txt file, the query of every line.
+        has_query: whether a query is read with each text.
     """
     if path.suffix.lower() == ".txt":
         if text is not None:
             raise SettingError(f"--text must be left out with {path}: a .txt file has no columns.")
         places, pairs = _read_lines(path, query or "")
     else:
-        places, pairs = _read_columns(path, model, text, query)
-    has_words = [all(map(model.has_words, pair if model.has_query else pair[:1])) for pair in pairs]
+        places, pairs = _read_columns(path, subject, text, query, has_query=has_query)
+    has_words = [all(map(subject.spans, pair if has_query else pair[:1])) for pair in pairs]
     if not any(has_words):
         raise DataError(f"{path} must have a text with words in it; it has none.")
     left_out = [place for place, is_kept in zip(places, has_words, strict=True) if not is_kept]
@@ -228,7 +154,9 @@ def _read_lines(path: Path, query: str) -> tuple[list[str], Pairs]:
     return [f"line {number}" for number, _ in lines], [(line, query) for _, line in lines]
 
 
-def _read_columns(path: Path, model: ExplainedModel, text: str | None, query: str | None) -> tuple[list[str], Pairs]:
+def _read_columns(
+    path: Path, subject: "Subject", text: str | None, query: str | None, *, has_query: bool
+) -> tuple[list[str], Pairs]:
     """Where each record stands, and its text with its query."""
     from heedful.data.sources.columns import QUERIES, usual_columns
     from heedful.data.sources.records import SUFFIXES, read_records, suffix_of
@@ -237,11 +165,12 @@ def _read_columns(path: Path, model: ExplainedModel, text: str | None, query: st
         raise DataError(f"{path}: the file must end in .txt or in one of {', '.join(SUFFIXES)}.")
     file = read_records(path)
     single = file.columns[0] if len(file.columns) == 1 else None
-    text_column = _column(file, "text", text, (model.text, usual_columns(file)[0], single))
+    own = subject.own_data
+    text_column = _column(file, "text", text, (own and own.text, usual_columns(file)[0], single))
     query_column = None
-    if model.has_query:
+    if has_query:
         usual = next((column for column in file.columns if column.lower() in QUERIES and column != text_column), None)
-        query_column = _column(file, "query", query, (model.query, usual))
+        query_column = _column(file, "query", query, (own and own.query, usual))
     wanted = (text_column, query_column) if query_column else (text_column,)
     pairs = []
     for record, place in zip(file.records, file.places, strict=True):

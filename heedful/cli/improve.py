@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from heedful.cli.output import Output
     from heedful.jobs.improving import Improvement, MethodScores
     from heedful.jobs.planning import Plan
-    from heedful.settings import Run
-    from heedful.store.store import Store
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,10 +45,18 @@ def improve(options: ImproveOptions) -> None:
     choice. Finished work is stored: the same command continues after an interruption.
     """
     from heedful.jobs.improving import improve as search
-    from heedful.runs.sources import recorded_source
+    from heedful.subjects.opening import find_model, recorded_source, store_of
 
-    printed, store = output(), open_store(options, "runs", "audits", "out")
-    run = _improvable(store, options.key)
+    printed, store, key = output(), open_store(options, "runs", "audits", "out"), options.key
+    known = find_model(key, store)
+    if known.kind == "classifier":
+        raise SettingError(
+            f"KEY must name a finished run; '{key}' is a Hugging Face model, whose own attention the recipe does not "
+            f"train. Train an attention of ours over its encoder: heedful train DATA --encoder hf:{key}."
+        )
+    if known.kind == "custom":
+        raise SettingError(f"KEY must name a finished run; '{key}' is a model of your own, which you train.")
+    run = store_of(known).read(known.name).run
     if note := recorded_source(run, OWN_DATA):
         printed.note(note)
 
@@ -63,17 +69,6 @@ def improve(options: ImproveOptions) -> None:
     most_lost = options.max_accuracy_drop / 100
     reached = search(run, store, carry_out, max_accuracy_drop=most_lost, texts=options.examples)
     _print(printed, reached, Path(options.out), most_lost)
-
-
-def _improvable(store: "Store", key: str) -> "Run":
-    from heedful.runs.classifiers import is_classifier
-
-    if not store.has_prefix(key) and is_classifier(key):
-        raise SettingError(
-            f"KEY must name a finished run; '{key}' is a Hugging Face model, whose own attention the recipe does not "
-            f"train. Train an attention of ours over its encoder: heedful train DATA --encoder hf:{key}."
-        )
-    return store.read(store.find(key)).run
 
 
 def _print(printed: "Output", reached: "Improvement", folder: Path, max_accuracy_drop: float) -> None:

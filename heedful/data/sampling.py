@@ -18,6 +18,11 @@ def seeded_generator(*parts: str | int) -> torch.Generator:
     return torch.Generator().manual_seed(int.from_bytes(digest[:8]))
 
 
+def random_order(count: int, seed: int, most: int | None = None) -> list[int]:
+    """So many numbers from 0 on, or the first of them, in an order that the seed decides."""
+    return torch.randperm(count, generator=torch.Generator().manual_seed(seed))[:most].tolist()
+
+
 def labels_in_blocks(ratio: Sequence[int], count: int, generator: torch.Generator) -> list[int]:
     """`count` class numbers in the given ratio: every block of sum(ratio) labels has it exactly, in random order.
 

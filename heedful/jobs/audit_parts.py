@@ -11,7 +11,7 @@ next call does those that are missing. Once the audit is whole the folder is gon
 import json
 import logging
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -20,15 +20,13 @@ from tempfile import TemporaryDirectory
 import polars as pl
 from pydantic import TypeAdapter
 
-from heedful.auditing.audit import AuditExtras, Report, audit_extras, audit_shard, verdict_of
+from heedful.auditing.audit import AuditExtras, PreparedAudit, Report, audit_extras, audit_shard, verdict_of
 from heedful.auditing.comparison_rows import constant_distances, with_constants
-from heedful.auditing.prepared import PreparedAudit
 from heedful.auditing.shards import Shard, ShardInfo, join_facts, sorted_examples, sorted_outcomes
 from heedful.errors import DataError, HeedfulError
 from heedful.jobs.request import AuditRequest
-from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.schema import Heads, Words
-from heedful.settings import AuditSettings, key_of
+from heedful.settings import AuditSettings
 from heedful.settings.comparison_models import ComparisonModels
 from heedful.store.folders import atomic_folder, write_checksums
 from heedful.store.store import (
@@ -44,8 +42,9 @@ from heedful.store.store import (
     parts_folder,
     write_verdict,
 )
-from heedful.training.trained import Trained
-from heedful.types import Dataset
+from heedful.subjects.custom_model import fingerprint_of
+from heedful.subjects.subject import Subject
+from heedful.types import Batch, Dataset
 
 ADVERSARIES, PREDICTIONS = "adversaries.parquet", "predictions.parquet"
 
@@ -186,28 +185,24 @@ log = logging.getLogger(__name__)
 
 
 def request_of(
-    model: Trained | TransformerModel,
-    dataset: Dataset,
+    subject: Subject,
+    data: Dataset | Sequence[Batch],
     settings: AuditSettings,
-    comparison_models: ComparisonModels[Trained | TransformerModel],
+    comparison_models: ComparisonModels[Subject] = ComparisonModels(),  # noqa: B008 (frozen)
     scores: Path | None = None,
 ) -> AuditRequest:
-    """The audit of a finished run, or of a Hugging Face classifier, beside others, as it is called on disk.
+    """The audit of a subject beside others, as it is called on disk.
 
     Args:
         scores: a file of scores from outside.
     """
     return AuditRequest(
-        run=_key(model),
-        data=dataset.fingerprint,
+        run=subject.key,
+        data=data.fingerprint if isinstance(data, Dataset) else fingerprint_of(data),
         settings=settings,
-        comparison_models=comparison_models.map(_key),
+        comparison_models=comparison_models.map(lambda other: other.key),
         scores="" if scores is None else scores_fingerprint(scores),
     )
-
-
-def _key(model: Trained | TransformerModel) -> str:
-    return key_of(model.run) if isinstance(model, Trained) else model.key
 
 
 def ensure_prepared(
@@ -244,7 +239,7 @@ def ensure_prepared(
 
 def _make_audit(prepared: PreparedAudit, parts: AuditParts, report: Report | None) -> None:
     """Do what is missing of an audit, in this process, and write its folder."""
-    total, missing = len(prepared.subject.texts), parts.missing()
+    total, missing = len(prepared.texts.numbers), parts.missing()
     done = sum(parts.texts(name) for name in parts.names if name not in missing)
     for name in missing:
         if audit_defect(parts.place) is None:  # another process was quicker

@@ -11,20 +11,14 @@ from functools import lru_cache
 from pathlib import Path
 
 from heedful import __version__
-from heedful.auditing.audited_texts import batches_by_length, chosen_texts
-from heedful.auditing.prepared import PreparedAudit, prepare_audit
+from heedful.auditing.audit import PreparedAudit, prepare_audit
 from heedful.auditing.rows import check_names
 from heedful.data import load as load_dataset
 from heedful.errors import DataError, SettingError
-from heedful.jobs.audit_parts import ensure_prepared, make_part, scores_fingerprint
+from heedful.jobs.audit_parts import ensure_prepared, make_part, request_of, scores_fingerprint
 from heedful.jobs.pooling import write_pooled
 from heedful.jobs.request import AuditRequest, AuditSource, AuditWork, Job
-from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.models.hugging_face.model_files import is_pretrained
-from heedful.models.hugging_face.pretrained_modules import load_classifier
-from heedful.runs.classifiers import load_texts, load_view
-from heedful.runs.custom_models import load_custom
-from heedful.runs.other_data import load_for
 from heedful.settings import AuditSettings, DataSettings, Run, TextSettings, key_of
 from heedful.settings.validation import update_settings
 from heedful.store.fingerprints import reading_digest, remember_fingerprint
@@ -38,6 +32,9 @@ from heedful.store.store import (
     run_defect,
     save_finetuned,
 )
+from heedful.subjects.finished_run import batches_by_length
+from heedful.subjects.opening import load_texts, open_subject
+from heedful.subjects.subject import Subject, chosen_texts
 from heedful.training.finetuning import finetune
 from heedful.training.loop import train
 from heedful.training.start import with_fingerprints
@@ -193,7 +190,7 @@ def words_of_audit(work: AuditWork, store: Store, runs: Mapping[str, Job]) -> Se
     """
     for key, ready in _READY.items():
         if key.startswith(work.audit.key):
-            return ready.subject.batches.words
+            return ready.texts.batches.words
     job = runs.get(work.audit.run)
     dataset = dataset_of(Run.model_validate_json(job.settings) if job else store.read(work.audit.run).run)
     examples = getattr(dataset, work.audit.settings.split)
@@ -247,53 +244,37 @@ def prepared_for(asked: AuditRequest, source: AuditSource, store: Store, device:
         return ready
     _READY.clear()
     if source.own:
-        return keep_ready(asked, device, _own(asked, source.own, device))
-    models = {key: _model(key, store, source, device) for key in asked.needs}
-    model, scores = models[asked.run], Path(source.scores) if source.scores else None
+        subject = open_subject(source.own, store, device=device)
+        batches = load_texts(subject)
+        if request_of(subject, batches, asked.settings).key != asked.key:
+            raise SettingError(
+                f"{source.own} returns something else on the worker than where the audit was started: give both the "
+                "same files, and let the function draw nothing at random without a seed."
+            )
+        return keep_ready(asked, device, prepare_audit(subject, batches, asked.settings))
+    subjects = {key: _subject(key, store, source, device) for key in asked.needs}
+    subject, scores = subjects[asked.run], Path(source.scores) if source.scores else None
     if scores is not None and scores_fingerprint(scores) != asked.scores:
         raise SettingError(f"{scores} has other content on the worker than where the audit was started: give both one.")
-    prepared = prepare_audit(
-        model,
-        _dataset(asked, source, model, store),
-        asked.settings,
-        asked.comparison_models.map(models.__getitem__),
-        scores=scores,
-        device=device,
-    )
-    return keep_ready(asked, device, prepared)
+    if source.data is None:
+        dataset = dataset_of(store.read(asked.run).run)
+    else:
+        dataset = load_texts(subject, source.data, list(subjects.values()))
+        assert isinstance(dataset, Dataset)
+        _check_content(source.data, dataset, asked.data)
+    beside = asked.comparison_models.map(subjects.__getitem__)
+    return keep_ready(asked, device, prepare_audit(subject, dataset, asked.settings, beside, scores=scores))
 
 
-def _own(asked: AuditRequest, name: str, device: str) -> PreparedAudit:
-    loaded = load_custom(name)
-    if loaded.request(asked.settings).key != asked.key:
-        raise SettingError(
-            f"{name} returns something else on the worker than where the audit was started: give both the same files, "
-            "and let the function draw nothing at random without a seed."
-        )
-    return loaded.prepare(asked.settings, device)
-
-
-def _model(key: str, store: Store, source: AuditSource, device: str) -> Trained | TransformerModel:
+def _subject(key: str, store: Store, source: AuditSource, device: str) -> Subject:
     """The model of that key: a Hugging Face model that the source names, or a finished run."""
     if (name := source.classifiers.get(key)) is not None:
-        view = load_view(name, source.site, source.scope, device)
-        if view.key != key:
+        subject = open_subject(name, store, site=source.site, scope=source.scope, device=device)
+        if subject.key != key:
             raise SettingError(
                 f"{name} is another model on the worker than where the audit was started: give both the same files, by "
                 "a shared disk or a copy."
             )
-        return view
-    if store.read(key).run.finetune is None:
-        return store.load(key)
-    return TransformerModel(replace(load_classifier(str(store.folder / key), device=device), name=key))
-
-
-def _dataset(asked: AuditRequest, source: AuditSource, model: Trained | TransformerModel, store: Store) -> Dataset:
-    if source.data is None:
-        return dataset_of(store.read(asked.run).run)
-    if isinstance(model, Trained):
-        dataset = load_for(model, source.data)
-    else:
-        dataset = load_texts(source.data, list(source.classifiers.values()))
-    _check_content(source.data, dataset, asked.data)
-    return dataset
+        return subject
+    subject = open_subject(key, store, device=device)
+    return subject.named(key)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
 
-from heedful.auditing.explanation import Explanation, Guidance, Show
 from heedful.errors import SettingError
+from heedful.explaining.explanation import Explanation, Guidance, Show
 from heedful.report.heat_map import HeatMap, cut, named, printable, quoted
 from heedful.report.page import templates
 from heedful.store.folders import write_file
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from heedful.auditing.audit import Audit
-    from heedful.auditing.explain import Texts
-    from heedful.auditing.words import OwnWords
     from heedful.schema import Verdict
+    from heedful.subjects.custom_words import CustomWords
+    from heedful.subjects.subject import Subject, Texts
     from heedful.training.trained import Trained
     from heedful.types import Model
 
@@ -271,11 +271,11 @@ def rendered(template: str, explanations: Sequence[Explanation], **parts: Any) -
 
 
 def explain(
-    model: "Trained | Model",
+    model: "Trained | Model | Subject | Path | str",
     texts: "Texts",
     *,
     audit: "Audit | Verdict | None" = None,
-    words: "OwnWords | None" = None,
+    words: "CustomWords | None" = None,
     labels: Sequence[str] = (),
     reference: "Trained | None" = None,
     device: str | None = None,
@@ -283,7 +283,7 @@ def explain(
     """The model's predictions for texts, explained: `.show()`, `.save("page.html")`, or take `[0]`.
 
     Args:
-        model: a finished run, or any object with the protocol's verbs.
+        model: a finished run or a Hugging Face classifier, also by name; or any object with the protocol's verbs.
         texts: a text or a list of them for a finished run, (text, query) if it reads a query; a `Batch` or a list of
             them for a model of the user's own.
         audit: the model's audit, by whose settings texts are judged and which recommends the ranking to show.
@@ -291,7 +291,17 @@ def explain(
         labels: names of its classes, if the audit has none.
         reference: the run whose attention a run with frozen attention imposes.
     """
-    from heedful.auditing.explain import described_model, explain_texts
+    from heedful.auditing.audit import Audit
+    from heedful.explaining.explain import explain_texts
+    from heedful.schema import Verdict
+    from heedful.subjects.custom_model import CustomModel
+    from heedful.subjects.opening import open_subject
 
-    decisions = explain_texts(model, texts, audit=audit, words=words, labels=labels, reference=reference, device=device)
-    return Explanations(decisions, described_model(model, audit))
+    own = CustomModel(words, labels=labels)
+    subject = open_subject(model, own=own, reference=reference, device=device)
+    verdict = audit.verdict if isinstance(audit, Audit) else audit
+    if not isinstance(verdict, Verdict | None):
+        raise SettingError(f"audit must be what `heedful.audit` returns, or its verdict; it is {audit!r:.60}.")
+    decisions = explain_texts(subject, texts, verdict)
+    facts = subject.facts if subject.reads_text or verdict is None else {"Model": verdict.model}
+    return Explanations(decisions, dict(facts))

@@ -17,7 +17,7 @@ from heedful.verdict.answer_text import accuracy_text
 
 if TYPE_CHECKING:
     from heedful.auditing.audit import Audit
-    from heedful.auditing.explanation import Explanation
+    from heedful.explaining.explanation import Explanation
 
 MOST_WORDS = 150
 """Words of a text that are shown; a page has all."""

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from heedful.auditing.explanation import Explanation
+from heedful.explaining.explanation import Explanation
 from heedful.report import explanations as view
 from heedful.report.heat_map import HeatMap, printable
 

@@ -11,7 +11,6 @@ from pydantic import BaseModel, TypeAdapter
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, Response
 
-from heedful.auditing.validation import first_line
 from heedful.errors import HeedfulError
 from heedful.report.heat_map import draw_svg
 from heedful.server.actions import ACTIONS
@@ -25,10 +24,11 @@ from heedful.server.contract import (
     TextRequest,
 )
 from heedful.server.live_page import live_page, save_page
-from heedful.server.reading import ReadText
 from heedful.server.security import REPORT_POLICY, Guard, refused
 from heedful.server.served import ModelGone, ServedModel
 from heedful.server.text_state import decode, heat_map_of, state_of
+from heedful.subjects.checks import first_line
+from heedful.subjects.read_text import ReadText
 
 log = logging.getLogger(__name__)
 

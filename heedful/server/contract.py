@@ -20,7 +20,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
-from heedful.auditing.explanation import Guidance, Solver
+from heedful.explaining.explanation import Guidance, Solver
 from heedful.schema import Line, TextOutcome
 
 # What the page may ask of the server: the bodies of its requests. The rules are those of `contract`.

@@ -11,9 +11,9 @@ from heedful.errors import DataError
 from heedful.report.example_texts import embedded_json
 from heedful.report.page import HERE, content_nonce, import_map, templates
 from heedful.server.contract import ModelInfo, SavedPage
-from heedful.server.reading import ReadText
 from heedful.server.text_state import state_of
 from heedful.settings import AuditSettings
+from heedful.subjects.read_text import ReadText
 from heedful.verdict.answer_text import QUESTION
 
 STATIC = Path(__file__).parent / "static"

@@ -1,9 +1,10 @@
 """A model that is served: read one text at a time, the last texts kept."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import chain, zip_longest
 from pathlib import Path
 from threading import Lock, RLock
@@ -11,25 +12,18 @@ from threading import Lock, RLock
 import polars as pl
 import torch
 
-from heedful.auditing.explain import described_model
-from heedful.auditing.explanation import Solver
-from heedful.auditing.guidance import guidance_of, settings_of
 from heedful.data import DATASETS, named_sets
-from heedful.data import load as load_dataset
 from heedful.errors import HeedfulError, SettingError, StoreError
-from heedful.models.hugging_face.attention_view import TransformerModel
+from heedful.explaining.guidance import guidance_of, settings_of
+from heedful.models.abilities import linear
 from heedful.report.audits import AuditFiles, audited_model
-from heedful.runs.classifiers import CONFIGURATION, is_classifier, load_view, run_of
 from heedful.server.actions import ACTIONS
-from heedful.server.classifier_reader import ClassifierReader
-from heedful.server.contract import ExampleText, ModelInfo
-from heedful.server.reading import Reader, ReadText, written
-from heedful.server.run_reader import RunReader
-from heedful.settings import Run, key_of
-from heedful.store.run_file import RUN_FILE
-from heedful.store.store import Store, find_finetuned, is_finetuned
-from heedful.training.trained import Trained
-from heedful.types import LinearModel
+from heedful.server.contract import MOST_WORDS, ExampleText, ModelInfo
+from heedful.store.store import Store
+from heedful.subjects.opening import load_texts, open_subject
+from heedful.subjects.read_text import Reader, ReadText, written
+from heedful.subjects.subject import Subject
+from heedful.types import Dataset
 
 # Texts to begin with: of a model's audit, or of the data that it was trained on.
 
@@ -57,19 +51,19 @@ def examples_of_audit(audit: AuditFiles) -> list[ExampleText]:
     return _chosen(texts)
 
 
-def examples_of_data(run: Run) -> list[ExampleText]:
-    """Texts of the run's test split; none if the data is not available, or changed.
+def examples_of_data(subject: Subject) -> list[ExampleText]:
+    """Texts of the test split that the model was trained with; none if the data is not available, or changed.
 
     Only what Heedful generates, or has under a name, is read: a run may come from strangers, and what it names with it.
     """
-    if run.data.source not in DATASETS and run.data.source not in named_sets():
+    data = subject.own_data
+    if data is None or (data.source not in DATASETS and data.source not in named_sets()):
         return []
     try:
-        dataset = load_dataset(run.data, run.text, sentences=run.reads_sentences)
+        dataset = load_texts(subject)
     except (HeedfulError, OSError):
         return []
-    if run.data.fingerprint not in ("", dataset.fingerprint):
-        return []
+    assert isinstance(dataset, Dataset)
     return _chosen(
         ExampleText(
             text=example.text or " ".join(example.tokens),
@@ -185,9 +179,7 @@ def load_served(
     """
     store, served = Store(runs), []
     for name in names:
-        if not name.strip():
-            raise SettingError(f"MODEL must be the key of a finished run or a Hugging Face model; it was '{name}'.")
-        served.append(_load(name, store, Path(audits), device))
+        served.append(serve_subject(open_subject(name, store, device=device), Path(audits)))
         if served[-1].info.id in {other.info.id for other in served[:-1]}:
             raise SettingError(f"MODEL must name each model once; '{name}' is named twice.")
     shown = [model.info.name for model in served]
@@ -198,118 +190,46 @@ def load_served(
     return served
 
 
-def _load(name: str, store: Store, audits: Path, device: str) -> ServedModel:
-    # A key comes first: a folder of the same name is given as ./NAME.
-    is_key = store.has_prefix(name)
-    if is_key and is_finetuned(store, name):
-        return serve_classifier(str(find_finetuned(store, name).folder), audits=audits, device=device)
-    if not is_key and is_classifier(name):
-        return serve_classifier(name, audits=audits, device=device)
-    trained = store.load(store.find(name))
-    run = trained.run
-    imposes = run.network.attention == "frozen" and run.reference is not None
-    reference = store.load(run.reference) if imposes and run.reference else None
-    folder = store.folder / key_of(run)
-    return serve_run(trained, folder=folder, audits=audits, device=device, reference=reference)
-
-
-def serve_run(
-    trained: Trained,
-    *,
-    folder: Path | None = None,
-    audits: Path | None = None,
-    device: str = "cpu",
-    reference: Trained | None = None,
-) -> ServedModel:
-    """A finished run, ready to be served.
+def serve_subject(subject: Subject, audits: Path | None = None) -> ServedModel:
+    """A subject, ready to be served; once its files are gone, it is served no longer.
 
     Args:
-        folder: where it is stored: once that is gone, it is served no longer.
         audits: where its audit may be.
-        reference: the run whose attention it imposes.
     """
-    reader, key = RunReader(trained, device=device, reference=reference), key_of(trained.run)
-    audit = None if audits is None else audited_model(audits, key)
-    is_linear = isinstance(reader.model, LinearModel)
-    solver = ("exact" if len(trained.labels) == 2 else "bound") if is_linear else "search"
-    info = _info(
-        key,
-        described_model(trained),
-        trained.labels,
-        audit,
-        trained.run,
-        is_linear=is_linear,
-        is_hierarchical=trained.run.network.encoder == "hierarchical",
-        has_query=reader.has_query,
-        solver=solver,
-    )
-    return ServedModel(info, reader, audit=audit, problem=lambda: _missing(folder, RUN_FILE, "run"))
-
-
-def serve_classifier(name: str, *, audits: Path | None = None, device: str = "cpu") -> ServedModel:
-    """A Hugging Face classifier, ready to be served."""
-    model = load_view(name, device=device)
-    place = Path(name).expanduser()
-    folder = place if (place / CONFIGURATION).is_file() else None
-    return serve_view(model, run=run_of(name), folder=folder, audits=audits)
-
-
-def serve_view(
-    model: TransformerModel, *, run: Run | None = None, folder: Path | None = None, audits: Path | None = None
-) -> ServedModel:
-    """A view of a Hugging Face classifier, ready to be served.
-
-    Args:
-        run: the settings that it was fine-tuned with, where it was by Heedful.
-    """
-    audit = None if audits is None else audited_model(audits, model.key)
-    labels = model.classifier.labels if audit is None else audit.verdict.labels
-    has_query = run is not None and run.data.query is not None
-    info = _info(model.key, described_model(model), labels, audit, run, has_query=has_query)
-    return ServedModel(
-        info,
-        ClassifierReader(model, tuple(labels), has_query=has_query),
-        audit=audit,
-        problem=lambda: _missing(folder, CONFIGURATION, "model"),
-        most_texts=TRANSFORMER_TEXTS,
-    )
-
-
-def _info(
-    key: str,
-    about: Mapping[str, str],
-    labels: Sequence[str],
-    audit: AuditFiles | None,
-    run: Run | None,
-    *,
-    is_linear: bool = False,
-    is_hierarchical: bool = False,
-    has_query: bool = False,
-    solver: Solver = "search",
-) -> ModelInfo:
-    """What the page knows of the model; its name may be made longer if another has the same."""
-    examples = ([] if audit is None else examples_of_audit(audit)) or ([] if run is None else examples_of_data(run))
-    return ModelInfo(
-        id=key,
-        name=written(Path(about["Model"]).name if "/" in about["Model"] else about["Model"]),
-        about={name: written(value) for name, value in about.items()},
+    if not subject.reads_text:
+        raise SettingError(f"MODEL must be one that reads texts; only you can number the tokens of {subject.name}.")
+    audit = None if audits is None else audited_model(audits, subject.key)
+    labels = tuple(subject.labels if audit is None else audit.verdict.labels)
+    is_linear, model = linear(subject.model) is not None, subject.facts["Model"]
+    info = ModelInfo(
+        id=subject.key,
+        name=written(Path(model).name if "/" in model else model),
+        about={name: written(value) for name, value in subject.facts.items()},
         labels=[written(label) for label in labels],
-        item="sentence" if is_hierarchical else "word",
+        item="sentence" if subject.item == "sentence" else "word",
         is_linear=is_linear,
-        is_hierarchical=is_hierarchical,
-        has_query=has_query,
-        solver=solver,
-        examples=examples,
+        is_hierarchical=subject.item == "sentence",
+        has_query=subject.reads_query,
+        solver=("exact" if len(labels) == 2 else "bound") if is_linear else "search",
+        examples=([] if audit is None else examples_of_audit(audit)) or examples_of_data(subject),
         actions=[action.info for action in ACTIONS.values()],
         guidance=None if audit is None else guidance_of(audit.verdict, "`heedful audit` without `--tests`"),
         lines=() if audit is None else audit.verdict.lines,
     )
 
+    def problem() -> str:
+        if subject.file is None or subject.file.is_file():
+            return ""
+        kind, folder = "run" if subject.site is None else "model", subject.file.parent
+        return (
+            f"the {kind} {folder.name} is no longer in {folder.parent}/: it was deleted or moved. Restart `heedful "
+            "serve`."
+        )
 
-def _missing(folder: Path | None, name: str, kind: str) -> str:
-    """Why a model is served no longer; empty where its folder is still there."""
-    if folder is None or (folder / name).is_file():
-        return ""
-    return (
-        f"the {kind} {folder.name} is no longer in {folder.parent}/: it was deleted or moved. Restart `heedful serve`."
+    return ServedModel(
+        info,
+        partial(subject.read, labels=labels, most=MOST_WORDS),
+        audit=audit,
+        problem=problem,
+        most_texts=MOST_TEXTS if subject.site is None else TRANSFORMER_TEXTS,
     )

@@ -9,11 +9,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.auditing.decision import judged_outcomes, ranking_weights
-from heedful.auditing.explanation import SIGNED
 from heedful.auditing.outcomes import BY_WORD
 from heedful.battery.evidence import RANKINGS
 from heedful.errors import SettingError
+from heedful.explaining.explain import judged_outcomes, ranking_weights
+from heedful.explaining.explanation import SIGNED
 from heedful.measures import js_divergence, total_variation_distance
 from heedful.models.attention import masked_softmax
 from heedful.models.encoders import Hierarchical
@@ -32,8 +32,9 @@ from heedful.server.contract import (
     TextState,
     WordInfo,
 )
-from heedful.server.reading import SUM_TOLERANCE, ReadText
 from heedful.settings import AuditSettings
+from heedful.subjects.checks import SUM_TOLERANCE
+from heedful.subjects.read_text import ReadText
 from heedful.types import Encoded, LinearModel
 from heedful.verdict.outcome_text import BADGES, outcome_sentences
 

@@ -138,6 +138,13 @@ class Store:
             raise self._refusal(folder, error, described) from error
         return described
 
+    def check(self, key: str) -> None:
+        """Refuse a run of which a file is damaged: whoever names it wants that one, and no other under its key."""
+        described = self.read(key)
+        folder = self.folder / self.find(key)
+        if problem := find_damage(folder, names_of_files(described.run)):
+            raise self._refusal(folder, StoreError(problem), described)
+
     def load(self, key: str) -> "Trained":
         """A finished run, ready to be used."""
         from heedful.models.hugging_face.model_files import is_pretrained, verify_fingerprint

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from heedful.auditing.audit import audit
 from heedful.errors import HeedfulError, SettingError
+from heedful.report.loading import audit
 from heedful.schema import Verdict
 from heedful.settings import AuditSettings, key_of
 from heedful.settings.comparison_models import ComparisonModels
@@ -103,7 +103,7 @@ def test_frozen_attention_is_audited_as_its_reference_gave_it(trained, finished)
     rows = audit(frozen, toy(), QUICK, ComparisonModels(reference=trained)).rows
     largest = [each.filter(measure="max_attention")["value"].to_list() for each in (rows, finished.rows)]
     assert largest[0] == pytest.approx(largest[1], abs=1e-6)
-    with pytest.raises(SettingError, match="needs the attention to impose"):
+    with pytest.raises(HeedfulError, match="no run 'base'"):
         audit(frozen, toy(), QUICK)
 
 

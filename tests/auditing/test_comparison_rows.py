@@ -4,9 +4,9 @@ import polars as pl
 import pytest
 import torch
 
-from heedful.auditing.audit import audit
 from heedful.battery.adversarial_models import family
 from heedful.jobs.planning import adversary_of
+from heedful.report.loading import audit
 from heedful.settings import AuditSettings
 from heedful.settings.comparison_models import ComparisonModels
 from heedful.settings.validation import update_settings

@@ -2,16 +2,16 @@ import torch
 
 from heedful.attribution import leave_one_out
 from heedful.auditing import heads
-from heedful.auditing.classifier import subject_of_classifier
 from heedful.auditing.heads import asks_of_heads, heads_of
 from heedful.models.hugging_face.head_measures import HeadMeasures, head_measures
 from heedful.models.trace import trace
 from heedful.settings import AuditSettings
+from heedful.subjects.hugging_face_subject import HuggingFaceSubject
 from support.classifiers import make_dataset, two_classes
 
 
 def measures_on(model, dataset, split):
-    subject = subject_of_classifier(model, dataset, AuditSettings(split=split))
+    subject = HuggingFaceSubject(model).texts(dataset, AuditSettings(split=split))
     parts = []
     for batch in subject.batches():
         with torch.no_grad():
@@ -22,7 +22,7 @@ def measures_on(model, dataset, split):
 
 def test_the_best_head_is_chosen_on_dev_and_reported_on_test(monkeypatch):
     model, dataset = two_classes(), make_dataset()
-    glance = heads_of(model.at("rollout"), dataset, AuditSettings())
+    glance = heads_of(HuggingFaceSubject(model.at("rollout")).usual_view(), dataset, AuditSettings())
     dev, test = (measures_on(model, dataset, split) for split in ("dev", "test"))
     place = divmod(int(dev.means("agreement").argmax()), 2)
     assert (glance.layer, glance.head) == place and glance.chosen_on == "dev texts"
@@ -42,12 +42,12 @@ def test_what_heads_do_is_measured_on_fewer_texts(monkeypatch):
         return head_measures(*arguments, what_it_does=what_it_does)
 
     monkeypatch.setattr(heads, "head_measures", counting)
-    heads_of(model, dataset, AuditSettings())
+    heads_of(HuggingFaceSubject(model), dataset, AuditSettings())
     assert asked == [(3, True), (16, False), (12, False)]
 
 
 def test_without_dev_texts_it_is_chosen_on_half():
-    glance = heads_of(two_classes(), make_dataset(dev=0), AuditSettings())
+    glance = heads_of(HuggingFaceSubject(two_classes()), make_dataset(dev=0), AuditSettings())
     assert glance.chosen_on == "half of the texts" and glance.agreement.n == 8
 
 

@@ -7,11 +7,12 @@ import pytest
 import torch
 
 import heedful
-from heedful.auditing.audit import audit
 from heedful.auditing.other_rankings import text_words
-from heedful.auditing.subject import subject_of, subject_of_batches
 from heedful.errors import DataError, SettingError
+from heedful.report.loading import audit
 from heedful.settings import AuditSettings
+from heedful.subjects.custom_model import CustomModel, CustomSubject
+from heedful.subjects.finished_run import FinishedRun
 from support.models import make, make_batch
 from support.runs import toy
 
@@ -145,7 +146,9 @@ def test_a_ranking_must_be_known_and_named_once(trained, rankings, message):
 def test_texts_are_called_by_id_or_row_or_number(trained):
     with_ids = replace(toy(), test=tuple(replace(e, id=f"t{n}", row=n + 5) for n, e in enumerate(toy().test)))
     with_rows = replace(toy(), test=tuple(replace(e, row=n + 5) for n, e in enumerate(toy().test)))
-    names = [[t.id for t in text_words(subject_of("", trained, data, ASKED))] for data in (with_ids, with_rows, toy())]
+    names = [
+        [t.id for t in text_words(FinishedRun(trained).texts(data, ASKED))] for data in (with_ids, with_rows, toy())
+    ]
     assert [own[:2] for own in names] == [["t0", "t1"], ["5", "6"], ["0", "1"]]
 
 
@@ -156,7 +159,7 @@ def test_a_model_of_the_user_s_own_takes_scores_of_its_words():
     finished = heedful.audit(make("average"), [batch], ASKED, scores={"mine": given})
     assert "erase_until_flip.fraction_mine" in measured(finished, "mine")
     assert not any(line.group == "plausibility" for line in finished.lines)
-    known = subject_of_batches("", make("average"), [batch], words={n: f"w{n}" for n in range(11)})
+    known = CustomSubject(make("average"), CustomModel({n: f"w{n}" for n in range(11)})).texts([batch], AuditSettings())
     first = text_words(known)[0]
     assert first.count == 7 and first.text[first.spans[2][0] : first.spans[2][1]] == known.words[0][2]
 

@@ -7,14 +7,15 @@ import polars as pl
 import pytest
 import torch
 
-from heedful.auditing.audit import audit
 from heedful.auditing.outcomes import Judge
 from heedful.auditing.replacing import draw_words
-from heedful.auditing.subject import float64_eval_copy, subject_of
 from heedful.battery import Evidence
 from heedful.jobs.work import load_data
+from heedful.report.loading import audit
 from heedful.schema import OUTCOMES, TextOutcome
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, OutcomeSettings, Run, TrainingSettings
+from heedful.subjects.finished_run import FinishedRun
+from heedful.subjects.subject import float64_eval_copy
 from heedful.training.loop import train
 
 ASKED = AuditSettings(tests=("outcome",), shown=5)
@@ -92,7 +93,7 @@ def test_texts_of_one_word_are_counted_and_not_judged(recurrent):
 def test_a_recurrent_network_reads_replaced_words_as_if_each_text_were_run(recurrent):
     """The reader of variants against texts that are run one by one."""
     model, dataset = recurrent
-    subject = subject_of("run", model, dataset, AuditSettings(examples=6))
+    subject = FinishedRun(model).texts(dataset, AuditSettings(examples=6))
     copy = float64_eval_copy(subject.model)
     for batch in subject.batches():
         with torch.no_grad():

@@ -7,14 +7,15 @@ import polars as pl
 import pytest
 
 from heedful.auditing import rows
-from heedful.auditing.audit import audit
-from heedful.auditing.rows import IMPORTANCES, chosen_tests, item_names
+from heedful.auditing.rows import IMPORTANCES, chosen_tests
 from heedful.battery import BATTERY
 from heedful.data.labeled_texts import LabeledText, LabeledTexts, to_dataset
 from heedful.errors import SettingError
+from heedful.report.loading import audit
 from heedful.schema import EXAMPLES, ROWS
 from heedful.settings import AuditSettings, DataSettings, OptionValue, TextSettings, key_of
 from heedful.settings.validation import update_settings
+from heedful.subjects.subject import item_names
 from heedful.training.loop import train
 from heedful.types import Example
 from support.audits import OPTIONS, QUICK

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 import heedful
-from heedful.auditing.audit import audit
 from heedful.report.explanations import outcome_lines, printable
+from heedful.report.loading import audit
 from heedful.training.loop import train
 from support.audits import QUICK
 from support.models import make, make_batch

@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from heedful.__main__ import main
-from heedful.auditing.audit import audit
 from heedful.cli import app
+from heedful.report.loading import audit
 from heedful.schema import TextOutcome
 from heedful.settings import key_of
 from heedful.store.store import Store, save_audit
@@ -244,9 +244,9 @@ def test_a_text_that_ends_like_a_file_is_a_text(heedful, audited):
 
 
 MISTAKES = [
-    (["so good", "--model", "zzz"], "no run 'zzz' in runs/. Known: "),
-    (["so good", "--model", ""], "--model must name a finished run or a Hugging Face model; it was ''"),
-    (["so good", "--model", "KEY", "--runs", "nowhere"], "in nowhere/. Known: none."),
+    (["so good", "--model", "zzz"], "there is no model 'zzz'. Name a finished run by its key"),
+    (["so good", "--model", ""], "there is no model ''. Name a finished run"),
+    (["so good", "--model", "KEY", "--runs", "nowhere"], "(in nowhere/: none)"),
     (["", "--model", "KEY"], "text 1 must have a word at least; it has none: ''."),
     (["missing.csv", "--model", "KEY"], "must be a text or a file that exists; there is no file 'missing.csv'"),
     (["data/missing.JSON", "--model", "KEY"], "there is no file 'data/missing.JSON'"),

@@ -12,7 +12,6 @@ import pytest
 import torch
 from rich.console import Console
 
-from heedful.auditing.audit import audit
 from heedful.cli.auditing import make_audits
 from heedful.data import batching
 from heedful.errors import StoreError
@@ -21,11 +20,13 @@ from heedful.jobs.audit_parts import AuditParts, request_of
 from heedful.jobs.planning import adversary_of, plan_audits, without_attention
 from heedful.jobs.work import load_data
 from heedful.report import read_audit
+from heedful.report.loading import audit
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TrainingSettings, key_of
 from heedful.settings.comparison_models import ComparisonModels
 from heedful.settings.validation import update_settings
 from heedful.store.folders import files_in
 from heedful.store.store import REST, Store, audit_defect, save_audit
+from heedful.subjects.finished_run import FinishedRun
 from heedful.training.loop import train
 from heedful.verdict.scoring import StoredColumns, columns_of, lines_across
 from support.audits import ensure_audit
@@ -103,7 +104,7 @@ def test_an_audit_is_done_once_and_again_if_a_file_is_damaged(tmp_path, loaded, 
     only, calls = update_settings(QUICK, {"tests": ("prediction",)}), []
     place = ensure_audit(trained, loaded[1], only, tmp_path, report=lambda done, total: calls.append(done))
     before = files_in(place)
-    assert calls[-1] == 130 and place.name == request_of(trained, loaded[1], only, ComparisonModels()).key
+    assert calls[-1] == 130 and place.name == request_of(FinishedRun(trained), loaded[1], only).key
     assert set(before) == {
         "SHA256SUMS",
         "audit.json",
@@ -240,7 +241,7 @@ def test_a_damaged_part_is_made_again(tmp_path, monkeypatch, loaded, trained):
     monkeypatch.setattr(audit_parts, "_write_audit", lambda *given: pytest.fail("stopped before the end"))
     with pytest.raises(pytest.fail.Exception):
         ensure_audit(trained, loaded[1], settings, tmp_path)
-    parts = AuditParts(tmp_path / request_of(trained, loaded[1], settings, ComparisonModels()).key, 3)
+    parts = AuditParts(tmp_path / request_of(FinishedRun(trained), loaded[1], settings).key, 3)
     assert parts.names == (REST, "00002", "00001", "00000") and parts.missing() == []
     rows = parts.folder / "00001" / "rows.parquet"
     rows.write_bytes(rows.read_bytes()[:-100])

@@ -7,18 +7,18 @@ import polars as pl
 import pytest
 import torch
 
-from heedful.auditing.prepared import prepare_audit
+from heedful.auditing.audit import prepare_audit
 from heedful.errors import DataError, SettingError, StoreError
 from heedful.jobs.audit_parts import request_of
 from heedful.jobs.request import AuditRequest, AuditSource, AuditWork, Job, absolute
 from heedful.jobs.work import do, ensure, load_data
-from heedful.runs.classifiers import load_texts, load_view
-from heedful.runs.other_data import load_for
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TrainingSettings, key_of
 from heedful.settings.comparison_models import ComparisonModels
 from heedful.settings.validation import update_settings
 from heedful.store.folders import files_in
 from heedful.store.store import REST, Store
+from heedful.subjects.finished_run import FinishedRun
+from heedful.subjects.opening import load_texts, open_subject
 from heedful.training.teachers import teachers_of
 from support.audits import ensure_audit
 from support.classifiers import save_classifier, written
@@ -129,7 +129,7 @@ def test_an_audit_job_makes_the_audit_that_would_have_been_made_here(tmp_path, r
     store, dataset = Store(tmp_path / "runs", tmp_path / "there"), load_data(run)[1]
     trained, other = (trained_in(store, each) for each in (run, update_settings(run, {"seed": 1})))
     comparison_models = ComparisonModels(seeds=(other,))
-    request = request_of(trained, dataset, UNIFORM, comparison_models)
+    request = request_of(FinishedRun(trained), dataset, UNIFORM, comparison_models.map(FinishedRun))
     place = tmp_path / "there" / request.key
     do(Job(request.key, "audit", AuditWork(audit=request).model_dump_json()), store, "cpu", ignore)
     here = files_in(ensure_audit(trained, dataset, UNIFORM, tmp_path / "here", comparison_models))
@@ -153,13 +153,14 @@ def test_a_worker_reads_other_data_and_refuses_what_has_changed(tmp_path, monkey
     (tmp_path / "new.csv").write_text("\n".join(rows))
     monkeypatch.chdir(tmp_path)
     data = absolute(DataSettings(source="new.csv"))
-    dataset = load_for(trained, data)
-    request = request_of(trained, dataset, UNIFORM, ComparisonModels())
+    subject = FinishedRun(trained)
+    dataset = load_texts(subject, data)
+    request = request_of(subject, dataset, UNIFORM)
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     files = part_of(request, "00000", AuditSource(data=data), store)
     assert json.loads(files["facts.json"])["texts"] == len(dataset.test)
-    other = request_of(trained, dataset, update_settings(UNIFORM, {"seed": 1}), ComparisonModels())
+    other = request_of(subject, dataset, update_settings(UNIFORM, {"seed": 1}))
     (tmp_path / "new.csv").write_text("\n".join([*rows, "one more,positive"]))
     with pytest.raises(DataError, match=r"new\.csv has other content on the worker"):
         part_of(other, REST, AuditSource(data=data), store)
@@ -170,15 +171,16 @@ def test_a_classifier_is_loaded_by_its_folder_and_refused_where_it_is_another(tm
     rows = ["text,label", *(f"{text},{label}" for text, label in written(40))]
     (tmp_path / "my.csv").write_text("\n".join(rows))
     data = DataSettings(source=str(tmp_path / "my.csv"))
-    model, dataset = load_view(folder), load_texts(data)
-    request = request_of(model, dataset, UNIFORM, ComparisonModels())
+    model = open_subject(folder)
+    dataset = load_texts(model, data)
+    request = request_of(model, dataset, UNIFORM)
     source = AuditSource(data=data, classifiers={model.key: folder})
     store = Store(tmp_path, tmp_path / "parts")
     rows = pl.read_parquet(BytesIO(part_of(request, "00000", source, store)["rows.parquet"]))
     assert rows.equals(pl.read_parquet(ensure_audit(model, dataset, UNIFORM, tmp_path / "audits") / "rows.parquet"))
     assert prepare_audit(model, dataset, UNIFORM).shards == [
-        range(len(prepare_audit(model, dataset).subject.batches.words))
+        range(len(prepare_audit(model, dataset).texts.batches.words))
     ]
-    other = request_of(model, dataset, update_settings(UNIFORM, {"seed": 1}), ComparisonModels())
+    other = request_of(model, dataset, update_settings(UNIFORM, {"seed": 1}))
     with pytest.raises(SettingError, match="is another model on the worker than where the audit was started"):
         part_of(other, "00000", AuditSource(data=data, classifiers={model.key: twin}), store)

@@ -10,7 +10,6 @@ import pytest
 import torch
 
 from heedful.attribution.subset_reader import SubsetReader
-from heedful.auditing.subject import float64_eval_copy
 from heedful.data.batching import collate, encode_split
 from heedful.measures.outcome import (
     TextToJudge,
@@ -23,6 +22,7 @@ from heedful.measures.outcome import (
 )
 from heedful.models.trace import trace
 from heedful.settings.run_and_audit import OutcomeSettings
+from heedful.subjects.subject import float64_eval_copy
 from heedful.training.loop import train
 from heedful.types import Batch, Dataset, Example
 from support.custom_models import BagOfWords

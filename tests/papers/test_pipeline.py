@@ -3,7 +3,6 @@
 import polars as pl
 import pytest
 
-from heedful.auditing.audit import audit
 from heedful.cli.reproduce import names_by_key
 from heedful.jobs.planning import RunWithBase, adversary_of
 from heedful.jobs.running import carry_out
@@ -13,6 +12,7 @@ from heedful.papers.pipeline import Prepared, PreparedRun, gather, plan_study, p
 from heedful.papers.reproduction import Adversary, Study, StudyRun
 from heedful.papers.study_pages import RAN, summarize, write_study
 from heedful.report.audits import read_audit
+from heedful.report.loading import audit
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings, key_of
 from heedful.settings.comparison_models import ComparisonModels
 from heedful.settings.validation import update_settings

@@ -11,10 +11,8 @@ from math import nan
 import pytest
 
 import heedful
-from heedful.auditing.audit import audit
-from heedful.auditing.explain import explain_texts
-from heedful.auditing.explanation import SmallestSet
 from heedful.errors import SettingError, StoreError
+from heedful.explaining.explanation import SmallestSet
 from heedful.report.explanations import (
     Explanations,
     audit_sentences,
@@ -27,7 +25,9 @@ from heedful.report.explanations import (
     prediction,
     sentences_of,
 )
+from heedful.report.explanations import explain as explain_texts
 from heedful.report.heat_map import UNSAFE
+from heedful.report.loading import audit
 from heedful.schema import TextOutcome
 from heedful.verdict.outcome_text import outcome_sentences
 from support.audits import QUICK

@@ -7,15 +7,13 @@ import pytest
 import torch
 from starlette.testclient import TestClient
 
-from heedful.auditing.explain import read_for_run, task_of
-from heedful.auditing.subject import float64_eval_copy, subject_of
 from heedful.battery.evidence import Evidence
 from heedful.server.app import create_app
-from heedful.server.served import ServedModel, serve_run
-from heedful.settings import AuditSettings
+from heedful.server.served import ServedModel, serve_subject
+from heedful.subjects.finished_run import FinishedRun
+from heedful.subjects.subject import float64_eval_copy
 from heedful.training.loop import train
 from heedful.training.trained import Trained
-from heedful.types import Dataset
 from support.runs import changed, toy
 
 PORT, TOKEN = 8642, "a-token"
@@ -58,9 +56,7 @@ class Case:
 
     @cached_property
     def _evidence(self) -> Evidence:
-        example, _ = read_for_run(self.trained, self.text, self.query, 1)
-        dataset = Dataset("", "", task_of(self.trained), self.trained.labels, train=(), dev=(), test=(example,))
-        subject = subject_of("run", self.trained, dataset, AuditSettings(examples=1))
+        subject, _ = FinishedRun(self.trained).read_all([(self.text, self.query)] if self.query else [self.text])
         (batch,) = subject.batches()
         model = float64_eval_copy(subject.model)
         with torch.no_grad():
@@ -77,7 +73,7 @@ def case(name: str) -> Case:
     with torch.enable_grad():
         trained = train(changed(**settings), toy(**DATA.get(name, {})))
     text = SENTENCES if name == "hierarchical" else TEXT
-    return Case(trained, serve_run(trained), text, QUERY if name == "nli" else "")
+    return Case(trained, serve_subject(FinishedRun(trained)), text, QUERY if name == "nli" else "")
 
 
 @pytest.fixture(scope="package", autouse=True)

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from heedful.auditing.audit import Audit
-from heedful.auditing.prepared import prepare_audit
+from heedful.auditing.audit import Audit, prepare_audit
 from heedful.jobs.audit_parts import ensure_prepared, request_of
 from heedful.schema import Line
 from heedful.settings import AuditSettings, OptionValue
 from heedful.settings.comparison_models import ComparisonModels
+from heedful.subjects.opening import open_subject
 from heedful.training.trained import Trained
 from heedful.types import Dataset, Model
 
@@ -31,7 +31,6 @@ def ensure_audit(
     report: Callable[[int, int], None] | None = None,
 ) -> Path:
     """The folder of an audit, made as jobs make it."""
-    request = request_of(model, dataset, settings, comparison_models)
-    return ensure_prepared(
-        request, lambda: prepare_audit(model, dataset, settings, comparison_models), folder, report=report
-    )
+    subject, beside = open_subject(model), comparison_models.map(open_subject)
+    request = request_of(subject, dataset, settings, beside)
+    return ensure_prepared(request, lambda: prepare_audit(subject, dataset, settings, beside), folder, report=report)

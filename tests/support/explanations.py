@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from heedful.auditing.explanation import Explanation, Guidance, OtherAttention, Show, SmallestSet
+from heedful.explaining.explanation import Explanation, Guidance, OtherAttention, Show, SmallestSet
 from heedful.schema import Answer, ClassAnswer, Shares, TextOutcome
 from heedful.schema.rankings import ranking_title
 

@@ -5,15 +5,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from heedful.auditing.audit import audit
 from heedful.cli.serve import listen
+from heedful.report.loading import audit
 from heedful.server.app import create_app
 from heedful.server.connections import server_of
 from heedful.server.contract import ExampleText, ModelInfo
-from heedful.server.served import ServedModel, serve_run
+from heedful.server.served import ServedModel, serve_subject
 from heedful.server.text_state import state_of
 from heedful.settings import Run
 from heedful.store.store import save_audit
+from heedful.subjects.finished_run import FinishedRun
 from heedful.training.loop import train
 from heedful.types import Example
 from support.audits import QUICK
@@ -64,8 +65,8 @@ def live_models(folder) -> dict[str, ServedModel]:
         "sentences": (small(network__encoder="hierarchical"), toy(sentences=True)),
         "curved": (small(network__head="tanh"), toy()),
     }
-    served = {"average": serve_run(first, audits=folder)}
-    served |= {name: serve_run(train(run, data)) for name, (run, data) in runs.items()}
+    served = {"average": serve_subject(FinishedRun(first), folder)}
+    served |= {name: serve_subject(FinishedRun(train(run, data))) for name, (run, data) in runs.items()}
     for name, model in served.items():
         text = SENTENCES if name == "sentences" else TEXT
         texts = [ExampleText(text=text, label="good"), ExampleText(text="so bad was the film", label="bad")]

@@ -10,11 +10,11 @@ from typing import TypeVar
 import polars as pl
 import torch
 
-from heedful.auditing.audit import audit
 from heedful.jobs.planning import adversary_of
 from heedful.papers.claim_rule import decide
 from heedful.papers.reproduction import Cell, Claim, Results, Study, StudyRun
 from heedful.report.figure import Figure
+from heedful.report.loading import audit
 from heedful.settings import AuditSettings, Run
 from heedful.settings.comparison_models import ComparisonModels
 from heedful.settings.validation import update_settings

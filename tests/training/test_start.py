@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from heedful.auditing.audit import audit
 from heedful.errors import SettingError, StoreError
 from heedful.models.hugging_face.frozen_states import WordStates
+from heedful.report.loading import audit
 from heedful.settings import AuditSettings, Run, key_of
 from heedful.settings.validation import update_settings
 from heedful.store.store import Store

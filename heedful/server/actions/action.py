@@ -12,8 +12,8 @@ from torch import Tensor
 from heedful.errors import DataError
 from heedful.server.contract import Action as Name
 from heedful.server.contract import ActionInfo, ActionResult, ActOptions, Solver
-from heedful.server.reading import Reader, ReadText
 from heedful.server.text_state import divergence, prediction_change
+from heedful.subjects.read_text import Reader, ReadText
 
 JAIN_WALLACE = "Jain & Wallace 2019, Attention is not Explanation"
 SERRANO_SMITH = "Serrano & Smith 2019, Is Attention Interpretable?"

@@ -4,14 +4,14 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.auditing.decision import smallest_sets
 from heedful.errors import DataError
 from heedful.exact import first_flip, prefix_logits
+from heedful.explaining.counterfactuals import smallest_sets
 from heedful.schema.rankings import ranking_title
 from heedful.server.actions.action import SERRANO_SMITH, answer_with, button, check_several, kept_attention
 from heedful.server.contract import ActionResult, ActOptions, ErasureStep
-from heedful.server.reading import Reader, ReadText
 from heedful.server.text_state import COSTLY, is_affordable, prediction_change
+from heedful.subjects.read_text import Reader, ReadText
 
 SMALLER = {"exact": "No smaller set does it.", "search": "A smaller set may do it."}
 

@@ -2,12 +2,12 @@
 
 import torch
 
-from heedful.auditing.decision import other_attention as other_attentions
-from heedful.auditing.decision import under
 from heedful.battery.evidence import affordable
 from heedful.errors import DataError
 from heedful.exact import draw_permutations
 from heedful.exact import worst_permutation as worst_order
+from heedful.explaining.counterfactuals import other_attention as other_attentions
+from heedful.explaining.counterfactuals import under
 from heedful.measures import total_variation_distance
 from heedful.server.actions.action import (
     JAIN_WALLACE,
@@ -18,7 +18,7 @@ from heedful.server.actions.action import (
     is_of_one_head,
 )
 from heedful.server.contract import ActionResult, ActOptions
-from heedful.server.reading import Reader, ReadText
+from heedful.subjects.read_text import Reader, ReadText
 
 # The most different attention with the same answer.
 

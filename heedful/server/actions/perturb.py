@@ -16,7 +16,7 @@ from heedful.measures import total_variation_distance
 from heedful.models.trace import rerun
 from heedful.server.actions.action import SEAT, answer_with, button, check_several
 from heedful.server.contract import ActionResult, ActOptions, Norm, Solver
-from heedful.server.reading import Reader, ReadText
+from heedful.subjects.read_text import Reader, ReadText
 
 # Noise on the embedding of a word.
 

@@ -14,9 +14,9 @@ from heedful.models.abilities import several_heads
 from heedful.models.hugging_face.subwords import whole_words
 from heedful.server.actions.action import SEAT, button
 from heedful.server.contract import ActionResult, ActOptions
-from heedful.server.reading import Reader, ReadText
 from heedful.server.text_state import divergence, prediction_change
 from heedful.settings import TextSettings
+from heedful.subjects.read_text import Reader, ReadText
 from heedful.types import Model
 
 NEAREST = 20

@@ -1,0 +1,1 @@
+"""A subject and a text become an explanation."""

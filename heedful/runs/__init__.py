@@ -1,1 +1,0 @@
-"""Where models come from: see also `heedful.store` and `heedful.jobs`."""

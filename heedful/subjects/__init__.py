@@ -1,0 +1,1 @@
+"""A model that can be audited and explained, opened by name or given, and texts as it reads them."""

@@ -1,0 +1,218 @@
+"""A model of a user's own as a subject: an object, or FILE.py:FUNCTION, a function of theirs that any process can call.
+
+Models are never sent from process to process: that would take pickle, which runs whatever is in it. A process that is
+named a file runs that file, as `python FILE.py` would.
+"""
+
+import hashlib
+import importlib.util
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+from pathlib import Path
+from typing import Any, NoReturn
+
+import torch
+from torch import Tensor, nn
+
+from heedful.attribution.items import item_of_token, items_are_tokens
+from heedful.battery import Context
+from heedful.data.batching import Batches, to_device
+from heedful.errors import SettingError
+from heedful.settings import AuditSettings
+from heedful.settings.data_folder import user_path
+from heedful.subjects.checks import (
+    checked_trace,
+    class_names,
+    first_line,
+    named,
+    validate_batches,
+    validate_device,
+    validate_gradient,
+    validate_labels,
+    validate_model,
+)
+from heedful.subjects.custom_words import CustomWords, resolve_words
+from heedful.subjects.read_text import DescribedText
+from heedful.subjects.subject import AUDITED, Subject, SubjectTexts, Texts, copied, float64_eval_copy
+from heedful.token_scores import counts_of_batches
+from heedful.types import Batch
+
+RETURNS = "a dict with `model` and `data`, a list of batches, and if you like words, name and labels"
+
+
+@dataclass(frozen=True)
+class CustomModel:
+    """What a user says of a model of their own.
+
+    Args:
+        words: a list for each text, in the order of the texts, with a word for each item that attention weighs; or a
+            dict or function from the number of a token to its word.
+        name: what it is called; empty: by its class.
+        labels: what its classes are called, in the order of its logits; empty: by their numbers.
+    """
+
+    words: CustomWords | None = None
+    name: str = ""
+    labels: Sequence[str] = ()
+
+
+class CustomSubject(Subject):
+    """A user's own model, of which nothing is taken for granted.
+
+    Args:
+        described: what the user says of it.
+        batches: that it is audited on where no others are given.
+        key: by which its audits are known; empty: by its name.
+        device: where it is measured; None: where it is.
+    """
+
+    reads_text = False
+
+    def __init__(
+        self,
+        model: object,
+        described: CustomModel = CustomModel(),  # noqa: B008 (frozen)
+        *,
+        batches: Sequence[Batch] | None = None,
+        key: str = "",
+        device: str | None = None,
+    ):
+        self.opened, self.described, self.batches = model, described, batches
+        self.model, self.device = validate_model(model), validate_device(device)
+        if self.device is not None and isinstance(self.model, nn.Module):
+            self.model = copied(self.model).to(self.device)
+        elif self.device is not None and self.device.type != "cpu":
+            raise SettingError(
+                f"device must be left out where the model is no torch.nn.Module: move it to '{self.device}' yourself."
+            )
+        if not isinstance(described.name, str):
+            raise SettingError(f"name must be a string, what to call the model; it is {named(described.name)}.")
+        kind = type(model).__name__
+        self.name = self.title = described.name or kind
+        self.key, self.labels = key or kind, tuple(described.labels)
+        self.facts, self.settings = {"Model": kind}, {"run": None, "model": kind}
+        self.how_to_audit = "`heedful.audit(model, batches)` and pass the result as `audit`"
+
+    def texts(self, data: object, settings: AuditSettings) -> SubjectTexts:
+        """The batches, all of them; the first is checked."""
+        read = self._texts(validate_batches(data), self.described.labels)
+        validate_labels(validate_batches(data), len(read.labels))
+        return read
+
+    def _texts(self, batches: Sequence[Batch], labels: Sequence[str]) -> SubjectTexts:
+        if self.device is not None:
+            batches = [to_device(batch, self.device) for batch in batches]
+        copy = float64_eval_copy(self.model)
+        with torch.no_grad():
+            first = checked_trace(copy, batches[0])
+        validate_gradient(copy, first)
+        if not callable(getattr(copy, "delete", None)):
+            item_of_token(first)  # refused if nothing says which tokens make up an item
+        by_token, names = items_are_tokens(first), class_names(labels, first.logits.shape[1])
+        vocabulary, by_text = resolve_words(self.described.words, batches, by_token=by_token)
+        counts = partial(counts_of_batches, batches, len(names))
+        return SubjectTexts(
+            name=self.name,
+            model=self.model,
+            split="test",
+            numbers=[index for batch in batches for index in batch.index.tolist()],
+            batches=Batches(
+                [len(batch.labels) for batch in batches],
+                [int(batch.attendable_mask.sum()) for batch in batches],
+                batches.__getitem__,
+            ),
+            context=Context(labels=names, vocabulary=vocabulary, token_counts=counts),
+            words=by_text,
+            item="word" if by_token else "sentence",
+            is_own=True,
+            counted_on=AUDITED,
+        )
+
+    def _refuse(self, *given: Any, **options: Any) -> NoReturn:
+        """Texts are refused: only the user can number their tokens."""
+        raise SettingError(f"MODEL must be one that reads texts: only you can number the tokens of {self.title}.")
+
+    spans = describe = batch_of = _refuse
+
+    def read_all(self, texts: Texts, labels: Sequence[str] = ()) -> tuple[SubjectTexts, Mapping[int, DescribedText]]:
+        """Batches that are to be explained, and what is known of each text by its number."""
+        batches = [texts] if isinstance(texts, Batch) else texts
+        is_batches = isinstance(batches, Sequence) and all(isinstance(batch, Batch) for batch in batches)
+        if not is_batches or not batches:
+            raise SettingError(
+                "texts must be a `Batch` or a list of them for a model of your own: only you can number its tokens. It "
+                f"is {texts!r:.60}."
+            )
+        read = self._texts(validate_batches(batches), self.described.labels or labels)
+        words = {number: tuple(read.words.get(number, ())) for number in read.numbers}
+        return read, {
+            number: DescribedText(text=" ".join(own), labels=own, item=read.item if own else "item")
+            for number, own in words.items()
+        }
+
+
+def load_custom(name: str, device: str | None = None) -> CustomSubject:
+    """What the function returns that FILE.py:FUNCTION names, checked.
+
+    Its key is a hash of the file, of the function's name and of the model's weights.
+    """
+    file, _, function = name.rpartition(":")
+    path = user_path(file, "--model").resolve()
+    returned = _call(path, function)
+    if not isinstance(returned, dict) or not {"model", "data"} <= returned.keys():
+        raise SettingError(f"{name} must return {RETURNS}; it returned {named(returned)}.")
+    known = ("model", "data", *(field.name for field in fields(CustomModel)))
+    if unknown := [str(each) for each in returned if each not in known]:
+        raise SettingError(f"{name} must return {RETURNS}; '{unknown[0]}' is none of them.")
+    model, batches = returned["model"], validate_batches(returned["data"])
+    described = CustomModel(**{part: value for part, value in returned.items() if part not in ("model", "data")})
+    key = hashlib.sha256(path.read_bytes() + function.encode() + _weights(model)).hexdigest()[:16]
+    return CustomSubject(model, described, batches=batches, key=key, device=device)
+
+
+def _call(path: Path, function: str) -> Any:
+    if not path.is_file():
+        raise SettingError(f"--model must name a file that is there, FILE.py:FUNCTION; there is no {path}.")
+    specification = importlib.util.spec_from_file_location(f"heedful_own_{path.stem}", path)
+    assert specification is not None and specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    try:
+        specification.loader.exec_module(module)
+        made = getattr(module, function, None)
+        returned = made() if callable(made) else None
+    except Exception as error:  # a stranger's file may raise anything
+        reason = f"{type(error).__name__}: {first_line(error)}"
+        raise SettingError(f"{path} cannot be loaded, or its {function}() fails: {reason}.") from error
+    if not callable(made):
+        raise SettingError(
+            f"--model must name a function of {path.name} that takes no argument; it has no {function}()."
+        )
+    return returned
+
+
+def _weights(model: Any) -> bytes:
+    """A hash of the weights of a module; of other models nothing is known but the file."""
+    digest = hashlib.sha256()
+    if isinstance(model, nn.Module):
+        for name, value in model.state_dict().items():
+            digest.update(name.encode())
+            digest.update(_bytes(value) if isinstance(value, Tensor) else repr(value).encode())
+    return digest.digest()
+
+
+def fingerprint_of(batches: Sequence[Batch]) -> str:
+    """A hash of the batches."""
+    digest = hashlib.sha256()
+    for batch in batches:
+        for field in fields(batch):
+            if (value := getattr(batch, field.name)) is not None:
+                digest.update(field.name.encode())
+                digest.update(_bytes(value))
+    return digest.hexdigest()[:16]
+
+
+def _bytes(value: Tensor) -> bytes:
+    whole = value.detach().cpu().contiguous()
+    kind = f"{whole.dtype}{tuple(whole.shape)}".encode()
+    return kind + whole.flatten().view(torch.uint8).numpy().tobytes()

@@ -1,0 +1,119 @@
+"""A text as a model reads it: words, items, and the evidence that every question is put to."""
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from heedful.battery.evidence import Evidence
+from heedful.data.tokenizer import Span
+from heedful.errors import DataError, SettingError
+from heedful.schema import TextOutcome
+from heedful.subjects.checks import SUM_TOLERANCE
+from heedful.types import Example
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DescribedText:
+    """What is known of a text before a model computes anything.
+
+    Args:
+        words: as they are written.
+        spans: the [start, end) characters of each word in the text; of a query's words, in the query.
+        known: whether the model knows each word.
+        items: the places of the words that each item is made of.
+        labels: what the items are called; empty: they are numbered.
+        item: name of an item: "word", "sentence" or "item".
+        notes: what a reader should know of the text.
+        second: how many words are of the text, not of the query.
+        example: the text as an audit takes it.
+    """
+
+    text: str = ""
+    query: str = ""
+    words: tuple[str, ...] = ()
+    spans: tuple[Span, ...] = ()
+    known: tuple[bool, ...] = ()
+    items: tuple[tuple[int, ...], ...] = ()
+    labels: tuple[str, ...] = ()
+    item: str = "item"
+    notes: tuple[str, ...] = ()
+    second: int = sys.maxsize
+    example: Example = Example((), 0)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReadText(DescribedText):
+    """A text, as the model reads it.
+
+    Args:
+        evidence: of a batch of this text alone.
+        marks: places of words that people marked; None if nobody did.
+        outcomes: by ranking, once they are computed.
+    """
+
+    evidence: Evidence
+    marks: tuple[int, ...] | None = None
+    outcomes: dict[str, TextOutcome] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        """How many items there are."""
+        return len(self.items)
+
+    @property
+    def is_by_word(self) -> bool:
+        """Whether each item is a single word."""
+        return all(len(words) == 1 for words in self.items) and len(self.items) == len(self.words)
+
+    @property
+    def real(self) -> Bool[Tensor, " item"]:
+        """Where in the evidence there is an item."""
+        return self.evidence.items[0]
+
+    def listed(self, values: Float[Tensor, "1 item"]) -> list[float]:
+        """Values of the evidence's items as a list over `items`."""
+        return values[0, self.real].tolist()
+
+    def weights(self, given: Sequence[float], name: str = "attention") -> Float[Tensor, "1 item"]:
+        """Weights over `items` as the evidence has them; refused where they are no attention over this text."""
+        if len(given) != self.count:
+            raise SettingError(
+                f"{name} must have a weight for each of the text's {self.count} items; it has {len(given)}. Read the "
+                "text again: it may have been another."
+            )
+        total = sum(given)
+        if abs(total - 1) > SUM_TOLERANCE:
+            raise SettingError(f"{name} must sum to 1; it sums to {total:.6g}. Divide each weight by that sum.")
+        own = self.evidence.attention
+        return torch.zeros_like(own).masked_scatter(self.evidence.items, torch.tensor(given, dtype=own.dtype))
+
+
+Reader = Callable[[str, str], ReadText]
+"""From a text and its query to the text as a model reads it."""
+
+
+def cut_to_length(text: str, spans: Sequence[Span], most: int) -> tuple[str, list[str]]:
+    """The text up to so many words, and a note where there are more."""
+    if len(spans) <= most:
+        return text, []
+    note = f"The page reads the first {most:,} of {len(spans):,} words; the model did not see the rest."
+    return text[: spans[most - 1][1]], [note]
+
+
+def check_text(text: str, query: str, *, has_query: bool, may_have_query: bool = False) -> None:
+    """Refuse an empty text, a query that the model does not read, and the lack of one that it does."""
+    if not text.strip():
+        raise DataError("text must have a word at least; it is empty. Type one, or pick an example.")
+    if has_query and not query.strip():
+        raise DataError("query must be given: this model reads a question or hypothesis with each text. Type one.")
+    if query and not has_query and not may_have_query:
+        raise DataError("query must be left out: this model reads texts without a question or hypothesis.")
+
+
+def written(text: str) -> str:
+    """The text without halves of surrogate pairs, which JSON cannot carry."""
+    return text.encode("utf-8", "replace").decode("utf-8")
