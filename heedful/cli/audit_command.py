@@ -2,12 +2,10 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from heedful.cli import command_options
-from heedful.cli.command_options import make_run, open_store, option, split_audit, use_threads
+from heedful.cli.command_options import argument, flag, make_run, open_store, option, split_audit, use_threads
 from heedful.cli.output import output
 from heedful.errors import SettingError
 from heedful.settings import AuditSettings, Run
@@ -33,16 +31,14 @@ class _HowToAudit:
         "trains, 1 with --model.",
         min=1,
     )
-    deep: bool = option(
-        "Also run the costly tests, and retrain: with uniform attention, and against it (--adversaries).",
-        "--deep",
-        default=False,
+    deep: bool = flag(
+        "Also run the costly tests, and retrain: with uniform attention, and against it (--adversaries).", "--deep"
     )
     adversaries: int = option("With --deep: how many models to train as adversaries.", default=3, min=0, max=9)
     uniform: str | None = option(
         "Key of the same model trained with uniform attention.", autocompletion=command_options.runs
     )
-    search: bool = option("Also run the authors' search for adversarial attention.", "--search", default=False)
+    search: bool = flag("Also run the authors' search for adversarial attention.", "--search")
     rankings: str | None = option(
         "Also test rankings by these methods, separated by commas: integrated_gradients, smoothgrad, lime, shap (the "
         "first, third and fourth need captum); of Hugging Face models rollout, value_norm."
@@ -56,15 +52,12 @@ class _HowToAudit:
         "Replace words by other words, or by the mask token of a Hugging Face model. Default: word.",
         metavar="word|mask",
     )
-    details: bool = option(
+    details: bool = flag(
         "Also print the tests that explain the answer, all rankings, and the answers by other definitions of the "
         "outcome: alone_weight 1/2, k one smaller and one larger.",
         "--details",
-        default=False,
     )
-    no_texts: bool = option(
-        "Write a report without any text or word of the data, for confidential ones.", "--no-texts", default=False
-    )
+    no_texts: bool = flag("Write a report without any text or word of the data, for confidential ones.", "--no-texts")
     out: str = option("Folder for report.html, verdict.json, rows.parquet and outcomes.parquet.", default="report")
 
 
@@ -78,15 +71,12 @@ class AuditOptions(
 ):
     """The options of `heedful audit`."""
 
-    data: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[DATA]",
-            help="Built-in or named dataset, file, folder, or hub:NAME. Default: an honest and a deceptive "
-            "BiLSTM on reviews.",
-            autocompletion=command_options.names("datasets"),
-        ),
-    ] = None
+    data: str | None = argument(
+        "Built-in or named dataset, file, folder, or hub:NAME. Default: an honest and a deceptive BiLSTM on reviews.",
+        "[DATA]",
+        default=None,
+        autocompletion=command_options.names("datasets"),
+    )
     model: list[str] | None = option(
         "Instead of training: key of a finished run (or its first characters), to audit on DATA or its own; or a "
         "Hugging Face classifier, a folder or hf:NAME, to audit on DATA (several such: checkpoints of one model); or "

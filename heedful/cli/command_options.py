@@ -48,24 +48,6 @@ def _beginning(incomplete: str, offered: Callable[[], Iterable[tuple[str, str]]]
     return []
 
 
-Source = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATA",
-        help="mock-1 ... mock-4q, planted, a named set, a file or folder, or hub:NAME.",
-        autocompletion=names("datasets"),
-    ),
-]
-Text = Annotated[str | None, typer.Option(help="Column of the text.")]
-Label = Annotated[str | None, typer.Option(help="Column of the label.")]
-Query = Annotated[str | None, typer.Option(help="Column of the hypothesis or question.")]
-Rationale = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="Column of what people marked: spans, numbers of words, marked text; or several, separated by commas.",
-    ),
-]
 Vectors = Annotated[str | None, typer.Option(help="Pretrained word vectors: a file, or a name under HEEDFUL_DATA.")]
 Set = Annotated[
     list[str] | None,
@@ -80,7 +62,6 @@ Threads = Annotated[int, typer.Option(min=1, max=1024, help="Threads of torch. O
 Scheduler = Annotated[
     str | None, typer.Option(help="A running Dask cluster, tcp://HOST:PORT. Without it: one worker a core, here.")
 ]
-Workers = Annotated[int | None, typer.Option(min=1, max=1024, help="Processes to start here. Default: one a core.")]
 
 
 def option(text: str, *names: str, default: Any = None, **details: Any) -> Any:
@@ -92,6 +73,11 @@ def option(text: str, *names: str, default: Any = None, **details: Any) -> Any:
         details: more of what `typer.Option` takes.
     """
     return field(default=default, metadata={"option": typer.Option(*names, help=text, **details)})
+
+
+def flag(text: str, name: str) -> Any:
+    """The same of what is on if it is typed."""
+    return option(text, name, default=False)
 
 
 def argument(text: str, metavar: str, *, default: Any = MISSING, **details: Any) -> Any:
@@ -116,17 +102,24 @@ def parameters_of(kind: type) -> list[inspect.Parameter]:
 class ColumnOptions:
     """Which columns of the data."""
 
-    text: Text = None
-    label: Label = None
-    query: Query = None
-    rationale: Rationale = None
+    text: str | None = option("Column of the text.")
+    label: str | None = option("Column of the label.")
+    query: str | None = option("Column of the hypothesis or question.")
+    rationale: str | None = option(
+        "Column of what people marked: spans, numbers of words, marked text; or several, separated by commas.",
+        metavar="COLUMN",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class SourceOptions(ColumnOptions):
     """Which data, and which of its columns."""
 
-    data: Source
+    data: str = argument(
+        "mock-1 ... mock-4q, planted, a named set, a file or folder, or hub:NAME.",
+        "DATA",
+        autocompletion=names("datasets"),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,6 +157,14 @@ class TrainingOptions:
         "Key of the finished run that the method or frozen attention refers to.", autocompletion=runs
     )
     settings: Set = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterOptions:
+    """Who shares the work."""
+
+    scheduler: Scheduler = None
+    workers: int | None = option("Processes to start here. Default: one a core.", min=1, max=1024)
 
 
 @dataclass(frozen=True, kw_only=True)

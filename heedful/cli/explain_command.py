@@ -30,7 +30,7 @@ class ExplainOptions(command_options.FolderOptions, command_options.SiteOptions)
         metavar="MODEL",
         autocompletion=command_options.runs,
     )
-    text: command_options.Text = None
+    text: str | None = option("Column of the text.")
     query: str | None = option(
         "The question or hypothesis that goes with TEXT; the column that holds it in a FILE of columns."
     )

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heedful.cli import command_options
-from heedful.cli.command_options import argument, option
+from heedful.cli.command_options import argument, flag, option
 from heedful.cli.output import output
 from heedful.errors import SettingError
 
@@ -25,9 +25,7 @@ class ReportOptions(_AuditedOptions):
 
     out: str = option("Where to write the page.", default="report/report.html")
     figures: str | None = option("Write the figures as SVG and PNG into this folder instead.")
-    no_texts: bool = option(
-        "Leave out every text and word of the data, for confidential ones.", "--no-texts", default=False
-    )
+    no_texts: bool = flag("Leave out every text and word of the data, for confidential ones.", "--no-texts")
 
 
 @dataclass(frozen=True, kw_only=True)

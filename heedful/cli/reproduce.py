@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from heedful.cli import command_options
-from heedful.cli.command_options import argument, open_store, option
+from heedful.cli.command_options import argument, flag, open_store, option
 from heedful.cli.output import make_table, output
 from heedful.errors import HeedfulError, lookup
 
@@ -26,7 +26,7 @@ FIRST_ROWS = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReproduceOptions(command_options.FolderOptions):
+class ReproduceOptions(command_options.FolderOptions, command_options.ClusterOptions):
     """The options of `heedful reproduce`."""
 
     paper: str = argument(
@@ -34,11 +34,7 @@ class ReproduceOptions(command_options.FolderOptions):
     )
     scale: str = option("small (minutes on two cores), medium (an hour or two), paper (all of it).", default="small")
     out: str = option("Folder for PAPER.html, PAPER.md, PAPER.json and the figures.", default="studies")
-    scheduler: command_options.Scheduler = None
-    workers: command_options.Workers = None
-    dry_run: bool = option(
-        "List the runs, which of them are done, and what the others may take; do none.", "--dry-run", default=False
-    )
+    dry_run: bool = flag("List the runs, which of them are done, and what the others may take; do none.", "--dry-run")
 
 
 def reproduce(options: ReproduceOptions) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from heedful.cli import command_options
 from heedful.cli.audit_command import demonstration
-from heedful.cli.command_options import argument, open_store, option, use_threads
+from heedful.cli.command_options import argument, flag, open_store, option, use_threads
 from heedful.cli.output import output
 from heedful.errors import SettingError
 
@@ -38,7 +38,7 @@ class ServeOptions(command_options.FolderOptions):
         autocompletion=command_options.runs,
     )
     port: int = option("On this machine alone; 0: any that is free.", default=8642, min=0, max=65535)
-    opens: bool = option("Open the page in the browser.", "--open", default=False)
+    opens: bool = flag("Open the page in the browser.", "--open")
 
 
 def serve(options: ServeOptions) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from heedful.cli import command_options
-from heedful.cli.command_options import argument, open_store, option
+from heedful.cli.command_options import argument, flag, open_store, option
 from heedful.cli.lists import SHORT_KEY
 from heedful.cli.output import make_table, output
 from heedful.errors import SettingError
@@ -27,15 +27,13 @@ FIRST_ROWS = 50
 
 
 @dataclass(frozen=True, kw_only=True)
-class SweepOptions(command_options.FolderOptions):
+class SweepOptions(command_options.FolderOptions, command_options.ClusterOptions):
     """The options of `heedful sweep`."""
 
     file: str = argument(
         "Settings, a table `grid` of lists to combine, a table `audit` to audit each run.", "FILE.toml"
     )
-    scheduler: command_options.Scheduler = None
-    workers: command_options.Workers = None
-    dry_run: bool = option("List the runs and what they may take; do none.", "--dry-run", default=False)
+    dry_run: bool = flag("List the runs and what they may take; do none.", "--dry-run")
     out: str | None = option("Also write the table to this file, .csv or .parquet.")
 
 

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from heedful.__main__ import main
 from heedful.cli import app
+from heedful.jobs.pooling import write_pooled
 from heedful.report.loading import audit
 from heedful.schema import TextOutcome
 from heedful.settings import key_of
@@ -170,21 +171,15 @@ def test_every_format_is_read(heedful, audited, root):
         assert [text["text"] for text in texts] == ["so good", "so bad"]
 
 
-def test_columns_are_named(heedful, audited, asked, root):
+def test_columns_are_named_or_guessed(heedful, audited, asked, root):
     (root / "named.csv").write_text("one,two,three\nso good,why,x\n", encoding="utf-8")
     (text,) = explained(heedful("named.csv", "--model", audited, "--text", "one", "--json"))
     assert text["text"] == "so good"
     (text,) = explained(heedful("named.csv", "--model", asked, "--text", "one", "--query", "two", "--json"))
     assert (text["text"], text["query"]) == ("so good", "why")
-
-
-def test_the_usual_columns_are_guessed(heedful, asked, root):
     (root / "nli.csv").write_text("id,Premise,Hypothesis\n1,so good,why\n", encoding="utf-8")
     (text,) = explained(heedful("nli.csv", "--model", asked, "--json"))
     assert (text["text"], text["query"]) == ("so good", "why")
-
-
-def test_the_columns_of_the_runs_own_data_come_first(heedful, root):
     run = changed(training__epochs=1, data__text="body", data__query="asks", data__task="qa")
     key = Store(root / "runs").save(train(run, toy("qa")))
     (root / "own.csv").write_text("text,question,asks,body\nwrong,wrong,why,so good\n", encoding="utf-8")
@@ -298,6 +293,7 @@ def test_audits_of_other_seeds_are_counted_together(heedful, audited, root, tmp_
     shutil.copytree(root / "audits", tmp_path / "audits")
     other = train(changed(training__epochs=6, seed=1), toy())
     save_audit(audit(other, enough, QUICK), tmp_path / "audits" / "second")
+    write_pooled([tmp_path / "audits" / name for name in ("first", "second")], tmp_path / "audits" / "both")
     content = json.loads(heedful("so good", "--model", audited, "--json", "--audits", str(tmp_path / "audits")))
     assert content["guidance"]["basis"] == "Audit of 2 seeds and 36 texts."
     assert content["facts"]["Run"].startswith(audited) and key_of(other.run) != audited

@@ -157,14 +157,13 @@ def test_the_lines_come_by_themselves_and_end_with_the_work(capsys):
     assert "auditing: 1 of 10" in capsys.readouterr().err
 
 
-def test_jobs_under_way_done_and_failed_are_shown(capsys):
-    errors = {}
+def test_jobs_under_way_done_and_failed_are_shown(capsys, monkeypatch):
+    errors, shown = {}, []
+    monkeypatch.setattr(Bars, "start", lambda self: shown.append(self))
     with show_jobs(Console(stderr=True), {"a": "first", "b": "second"}, errors, "run {}".format) as (report, progress):
         report(SweepStatus(cached=1, done=0, failed=0, running=2, left=2), None, None)
         progress(Step("a", "epoch 1 of 2", 1, 10))
-        bars = report.__closure__ and next(
-            cell.cell_contents for cell in report.__closure__ if isinstance(cell.cell_contents, Bars)
-        )
+        (bars,) = shown
         assert [line.split(",")[0] for line in bars.lines()] == ["all: 0 of 2", "first: epoch 1 of 2: 1 of 10"]
         report(SweepStatus(cached=1, done=1, failed=0, running=0, left=1), "a", None)
         assert [line.split(",")[0] for line in bars.lines()] == ["all (waiting for a worker): 1 of 2"]

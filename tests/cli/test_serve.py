@@ -98,8 +98,8 @@ def test_without_a_model_the_demonstration_is_trained(root, served, monkeypatch,
 
 def test_what_cannot_be_served_is_a_sentence(key, served):
     for arguments, said in (
-        (["zzz", "--port", "0"], "no run 'zzz'"),
-        ([""], "MODEL must be"),
+        (["zzz", "--port", "0"], "there is no model 'zzz'"),
+        ([""], "there is no model ''"),
         (["--device", "none"], "--device"),
     ):
         assert_refused(["serve", "--port", "0", *arguments], said)

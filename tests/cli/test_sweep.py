@@ -86,12 +86,12 @@ def test_a_place_that_cannot_be_written_is_said_before_anything_is_trained(tmp_p
     assert not (tmp_path / "runs").exists()
 
 
-def test_a_grid_beyond_the_bound_is_refused_at_once(tmp_path, size=10**5):
+def test_a_grid_beyond_the_bound_is_refused_at_once(tmp_path):
     file = tmp_path / "study.toml"
-    file.write_text(f"[grid]\nseed = {list(range(size))}\n")
+    file.write_text(f"[grid]\nseed = {list(range(10_001))}\n")
     began = time.process_time()
     result = invoke(file, "--dry-run", "--runs", tmp_path)
-    assert isinstance(result.exception, SettingError) and f"this one has {size:,}" in str(result.exception)
+    assert isinstance(result.exception, SettingError) and "this one has 10,001" in str(result.exception)
     assert time.process_time() - began < 20
 
 

@@ -132,8 +132,10 @@ def test_without_the_answer_the_tests_are_printed(capsys, tmp_path):
     assert not re.search("holds|fails|undecided", printed)
 
 
-def test_the_command_prints_25_lines_and_details_only_on_request(capsys, tmp_path, name="many classes"):
-    verdict = updated(CROWD[name], lines=[make_line(question="How far?", group="stability", floor=0.1, best=0.9)])
+def test_the_command_prints_25_lines_and_details_only_on_request(capsys, tmp_path):
+    verdict = updated(
+        CROWD["many classes"], lines=[make_line(question="How far?", group="stability", floor=0.1, best=0.9)]
+    )
     answer = AuditOutput(tmp_path / "report.html", (tmp_path,), (verdict,))
     print_answer(Output(), answer)
     printed = capsys.readouterr().out
