@@ -84,7 +84,7 @@ def torch_pin() -> str:
 
 def test_the_command_prints_the_versions_without_importing_torch():
     code = (
-        "import sys; from heedful.cli.versions import version_lines; print(version_lines());"
+        "import sys; from heedful.cli import versions; [print(*each) for each in versions().items()];"
         "assert not {'torch', 'polars', 'dask', 'transformers'} & set(sys.modules)"
     )
     lines = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.splitlines()

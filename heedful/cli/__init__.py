@@ -1,12 +1,15 @@
 """The commands. Heavy imports wait until a command runs, so that `heedful --help` answers at once."""
 
 import os
+import platform
 import sys
+from importlib.metadata import PackageNotFoundError, version
 from io import TextIOWrapper
 from typing import Annotated
 
 import typer
 
+from heedful import __version__
 from heedful.cli import (
     audit_command,
     calibrate,
@@ -52,18 +55,32 @@ OUT_OF_MEMORY = ("allocate memory", "out of memory", "not enough memory")
 """What torch's errors say where memory ends; they have no class of their own on a CPU."""
 
 
+DECISIVE = ("torch", "transformers", "polars", "dask")
+"""The packages that compute, load, store and distribute."""
+
+
+def versions() -> dict[str, str]:
+    """The versions of Heedful, of Python and of what is installed of the packages that matter; nothing is imported."""
+    by_name = {"heedful": __version__, "python": platform.python_version()}
+    for name in DECISIVE:
+        try:
+            by_name[name] = version(name)
+        except PackageNotFoundError:
+            by_name[name] = "not installed"
+    return by_name
+
+
 def _print_versions(asked: bool) -> bool:
     if asked:
-        from heedful.cli.versions import version_lines
-
-        typer.echo(version_lines())
+        for name, number in versions().items():
+            typer.echo(f"{name} {number}")
         raise typer.Exit
     return asked
 
 
 @app.callback()
 def _root(
-    version: Annotated[
+    versions_asked: Annotated[
         bool,
         typer.Option(
             "--version",

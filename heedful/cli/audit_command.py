@@ -1,119 +1,95 @@
 """`heedful audit`: the main job, from data or a finished run to a verdict and a report."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from heedful.cli import command_options
-from heedful.cli.auditing import make_audits, print_answer, write_answer
-from heedful.cli.command_options import make_run, use_threads
+from heedful.cli.command_options import argument, flag, make_run, open_store, option, split_audit, use_threads
 from heedful.cli.output import output
 from heedful.errors import SettingError
 from heedful.settings import AuditSettings, Run
 from heedful.settings.validation import nest_settings, validate_settings
 
 if TYPE_CHECKING:
-    from heedful.cli.output import Output
     from heedful.jobs.planning import Plan
     from heedful.store.store import Store
     from heedful.subjects.opening import NamedModel
 
-Data = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="[DATA]",
-        help="Built-in or named dataset, file, folder, or hub:NAME. Default: an honest and a deceptive "
-        "BiLSTM on reviews.",
+
+@dataclass(frozen=True, kw_only=True)
+class _HowToAudit:
+    """Which tests, on how many texts, beside which other models; and what is printed and written."""
+
+    tests: str | None = option(
+        "Only these tests, separated by commas; `outcome` is the answer. See `heedful list tests`.",
+        autocompletion=command_options.names("tests"),
+    )
+    examples: str | None = option("Number of texts to audit, drawn at random, or all. Default: 500.", metavar="N|all")
+    seeds: int | None = option(
+        "Train N models with consecutive seeds, in parallel, and answer for them together. Default: 3 where the audit "
+        "trains, 1 with --model.",
+        min=1,
+    )
+    deep: bool = flag(
+        "Also run the costly tests, and retrain: with uniform attention, and against it (--adversaries).", "--deep"
+    )
+    adversaries: int = option("With --deep: how many models to train as adversaries.", default=3, min=0, max=9)
+    uniform: str | None = option(
+        "Key of the same model trained with uniform attention.", autocompletion=command_options.runs
+    )
+    search: bool = flag("Also run the authors' search for adversarial attention.", "--search")
+    rankings: str | None = option(
+        "Also test rankings by these methods, separated by commas: integrated_gradients, smoothgrad, lime, shap (the "
+        "first, third and fourth need captum); of Hugging Face models rollout, value_norm."
+    )
+    scores: str | None = option(
+        "With --model: scores of words from elsewhere (parquet, jsonl, csv: id, word or start and end, score, name), "
+        "each a ranking to test beside attention.",
+        metavar="FILE",
+    )
+    replace_with: str | None = option(
+        "Replace words by other words, or by the mask token of a Hugging Face model. Default: word.",
+        metavar="word|mask",
+    )
+    details: bool = flag(
+        "Also print the tests that explain the answer, all rankings, and the answers by other definitions of the "
+        "outcome: alone_weight 1/2, k one smaller and one larger.",
+        "--details",
+    )
+    no_texts: bool = flag("Write a report without any text or word of the data, for confidential ones.", "--no-texts")
+    out: str = option("Folder for report.html, verdict.json, rows.parquet and outcomes.parquet.", default="report")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditOptions(
+    command_options.FolderOptions,
+    _HowToAudit,
+    command_options.TrainingOptions,
+    command_options.SiteOptions,
+    command_options.ColumnOptions,
+):
+    """The options of `heedful audit`."""
+
+    data: str | None = argument(
+        "Built-in or named dataset, file, folder, or hub:NAME. Default: an honest and a deceptive BiLSTM on reviews.",
+        "[DATA]",
+        default=None,
         autocompletion=command_options.names("datasets"),
-    ),
-]
-Model = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--model",
-        help="Instead of training: key of a finished run (or its first characters), to audit on DATA or its own; or a "
+    )
+    model: list[str] | None = option(
+        "Instead of training: key of a finished run (or its first characters), to audit on DATA or its own; or a "
         "Hugging Face classifier, a folder or hf:NAME, to audit on DATA (several such: checkpoints of one model); or "
         "FILE.py:FUNCTION, which returns a model of your own and its batches.",
+        "--model",
         autocompletion=command_options.runs,
-    ),
-]
-Tests = Annotated[
-    str | None,
-    typer.Option(
-        help="Only these tests, separated by commas; `outcome` is the answer. See `heedful list tests`.",
-        autocompletion=command_options.names("tests"),
-    ),
-]
-Examples = Annotated[
-    str | None, typer.Option(metavar="N|all", help="Number of texts to audit, drawn at random, or all. Default: 500.")
-]
-ReplaceWith = Annotated[
-    str | None,
-    typer.Option(
-        "--replace-with",
-        metavar="word|mask",
-        help="Replace words by other words, or by the mask token of a Hugging Face model. Default: word.",
-    ),
-]
-Seeds = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        help="Train N models with consecutive seeds, in parallel, and answer for them together. Default: 3 where the "
-        "audit trains, 1 with --model.",
-    ),
-]
-Deep = Annotated[
-    bool,
-    typer.Option(
-        "--deep",
-        help="Also run the costly tests, and retrain: with uniform attention, and against it (--adversaries).",
-    ),
-]
-Adversaries = Annotated[int, typer.Option(min=0, max=9, help="With --deep: how many models to train as adversaries.")]
-Uniform = Annotated[
-    str | None,
-    typer.Option(
-        "--uniform", help="Key of the same model trained with uniform attention.", autocompletion=command_options.runs
-    ),
-]
-Search = Annotated[bool, typer.Option("--search", help="Also run the authors' search for adversarial attention.")]
-NoTexts = Annotated[
-    bool, typer.Option("--no-texts", help="Write a report without any text or word of the data, for confidential ones.")
-]
-Details = Annotated[
-    bool,
-    typer.Option(
-        "--details",
-        help="Also print the tests that explain the answer, all rankings, and the answers by other definitions of the "
-        "outcome: alone_weight 1/2, k one smaller and one larger.",
-    ),
-]
-Rankings = Annotated[
-    str | None,
-    typer.Option(
-        help="Also test rankings by these methods, separated by commas: integrated_gradients, smoothgrad, "
-        "lime, shap (the first, third and fourth need captum); of Hugging Face models rollout, value_norm."
-    ),
-]
-Scores = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE",
-        help="With --model: scores of words from elsewhere (parquet, jsonl, csv: id, word or start and end, score, "
-        "name), each a ranking to test beside attention.",
-    ),
-]
-Workers = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        max=1024,
-        help="Processes that share the work here. Default: one a core, for trainings and for long audits.",
-    ),
-]
-Out = Annotated[str, typer.Option(help="Folder for report.html, verdict.json, rows.parquet and outcomes.parquet.")]
+    )
+    threads: command_options.Threads = 1
+    workers: int | None = option(
+        "Processes that share the work here. Default: one a core, for trainings and for long audits.", min=1, max=1024
+    )
+    scheduler: command_options.Scheduler = None
+
 
 OTHER_DATA = ("data", "text", "label", "query", "rationale")
 """Options that say on which data a finished run is audited."""
@@ -136,74 +112,41 @@ DEMONSTRATION: dict[str, dict[str, Any]] = {
 """An honest model and a deceptive one, about equally accurate. All that decides what they show is pinned."""
 
 
-def audit(
-    data: Data = None,
-    text: command_options.Text = None,
-    label: command_options.Label = None,
-    query: command_options.Query = None,
-    rationale: command_options.Rationale = None,
-    model: Model = None,
-    site: command_options.Site = None,
-    scope: command_options.Scope = None,
-    encoder: command_options.Encoder = None,
-    attention: command_options.Attention = None,
-    method: command_options.Method = None,
-    vectors: command_options.Vectors = None,
-    seed: command_options.Seed = 0,
-    epochs: command_options.Epochs = None,
-    reference: command_options.Reference = None,
-    tests: Tests = None,
-    examples: Examples = None,
-    seeds: Seeds = None,
-    deep: Deep = False,
-    adversaries: Adversaries = 3,
-    uniform: Uniform = None,
-    search: Search = False,
-    rankings: Rankings = None,
-    scores: Scores = None,
-    settings: command_options.Set = None,
-    replace_with: ReplaceWith = None,
-    details: Details = False,
-    no_texts: NoTexts = False,
-    out: Out = "report",
-    runs: command_options.Runs = "runs",
-    audits: command_options.Audits = "audits",
-    device: command_options.Device = "cpu",
-    threads: command_options.Threads = 1,
-    workers: Workers = None,
-    scheduler: command_options.Scheduler = None,
-) -> None:
+def audit(options: AuditOptions) -> None:
     """Test whether attention points to the words that decide a model's predictions.
 
     Trains a model on DATA (or loads --model), audits it, prints the answer and writes the report.
     """
-    arguments = locals()
-    of_run, of_audit = split_audit(settings)
-    _check_describes(arguments, of_run)
-    from heedful.store.folders import check_writable
-    from heedful.store.store import Store
+    of_run, of_audit = split_audit(options.settings)
+    _check_describes(options, of_run)
+    from heedful.cli.auditing import make_audits, print_answer, write_answer
 
-    others = {"rankings": [name.strip() for name in rankings.split(",")]} if rankings else {}
-    others |= {"outcome.replace_with": replace_with} if replace_with is not None else {}
-    others |= {"deep": deep and not tests, "details": details}
-    how = audit_settings(tests, examples, search, {**others, **of_audit})
-    for place, option in ((runs, "--runs"), (audits, "--audits"), (out, "--out")):
-        check_writable(place, option)
-    printed, store = output(), Store(runs, audits)
-    workers = workers_of(workers, scheduler, device, threads)
-    named = _models_named(arguments, store)
-    if named and named[0].kind == "run":
+    others = {"rankings": [name.strip() for name in options.rankings.split(",")]} if options.rankings else {}
+    others |= {"outcome.replace_with": options.replace_with} if options.replace_with is not None else {}
+    others |= {"deep": options.deep and not options.tests, "details": options.details}
+    how = audit_settings(options.tests, options.examples, options.search, {**others, **of_audit})
+    printed, store = output(), open_store(options, "runs", "audits", "out")
+    device, threads, scheduler = options.device, options.threads, options.scheduler
+    workers = workers_of(options.workers, scheduler, device, threads)
+    named = _models_named(options, store)
+    run = named[0].name if named and named[0].kind == "run" else None
+    if run is not None:
+        from heedful.store.store import Store
         from heedful.subjects.opening import store_of
 
-        store, arguments["model"] = Store(store_of(named[0]).folder, audits), [named[0].name]
-    plan = _plan_of_named(arguments, of_run, how, store, named) or _plan_of_runs(arguments, of_run, how, store)
+        store = Store(store_of(named[0]).folder, options.audits)
+    plan = _plan_of_named(options, of_run, how, store, named) or _plan_of_runs(options, of_run, how, store, run)
     if plan.missing(store):
-        if named and plan.runs:
-            _note_source(printed, store.read(named[0].name).run)
+        if run is not None and plan.runs:
+            from heedful.subjects.opening import recorded_source
+
+            if note := recorded_source(store.read(run).run):
+                printed.note(note)
         use_threads(threads, device)
         make_audits(printed.progress, plan, store, device=device, workers=workers, scheduler=scheduler)
-    answer = write_answer([store.audits / key for key in plan.wanted], Path(out), with_texts=not no_texts)
-    print_answer(printed, answer, with_details=details)
+    folders = [store.audits / key for key in plan.wanted]
+    answer = write_answer(folders, Path(options.out), with_texts=not options.no_texts)
+    print_answer(printed, answer, with_details=options.details)
 
 
 def workers_of(workers: int | None, scheduler: str | None, device: str, threads: int) -> int | None:
@@ -214,11 +157,11 @@ def workers_of(workers: int | None, scheduler: str | None, device: str, threads:
     return 1 if threads > 1 or (device != "cpu" and not asked) else workers
 
 
-def _models_named(arguments: dict[str, Any], store: "Store") -> "list[NamedModel]":
+def _models_named(options: AuditOptions, store: "Store") -> "list[NamedModel]":
     """What --model names: a finished run, a model of the user's own, or checkpoints of a Hugging Face classifier."""
     from heedful.subjects.opening import find_model, store_of
 
-    given, site, scope = arguments["model"] or [], arguments["site"], arguments["scope"]
+    given, site, scope = options.model or [], options.site, options.scope
     named = [find_model(name, store) for name in given]
     others = [name for name, model in zip(given, named, strict=True) if model.kind != "classifier"]
     if site or scope:
@@ -228,8 +171,8 @@ def _models_named(arguments: dict[str, Any], store: "Store") -> "list[NamedModel
         parse_scope(scope or "row")
     if any(model.kind == "custom" for model in named):
         alone = ("scores", "seeds", "deep", "uniform", "site", "scope")
-        left_out = [f"--{name}" for name in alone if arguments[name]]
-        left_out += ["DATA"] if arguments["data"] is not None else []
+        left_out = [f"--{name}" for name in alone if getattr(options, name)]
+        left_out += ["DATA"] if options.data is not None else []
         left_out += ["another --model"] if len(named) > 1 else []
         if left_out:
             raise SettingError(
@@ -252,70 +195,53 @@ def _models_named(arguments: dict[str, Any], store: "Store") -> "list[NamedModel
 
 
 def _plan_of_named(
-    arguments: dict[str, Any],
-    settings: list[str],
-    how: AuditSettings,
-    store: "Store",
-    named: "list[NamedModel]",
+    options: AuditOptions, settings: list[str], how: AuditSettings, store: "Store", named: "list[NamedModel]"
 ) -> "Plan | None":
     """The audit of models that are opened for it; None if it is of runs on their own data, which needs no torch."""
-    data, scores = arguments["data"], arguments["scores"]
+    data, scores = options.data, options.scores
     if not named or (named[0].kind == "run" and data is None and scores is None):
         return None
-    use_threads(arguments["threads"], arguments["device"])
+    use_threads(options.threads, options.device)
     from heedful.jobs.named_models import plan_named
 
-    given = make_run({name: arguments[name] for name in OTHER_DATA}, settings).data if data is not None else None
-    view = {name: arguments[name] or "" for name in ("site", "scope")}
-    return plan_named(named, given, how, store, **view, device=arguments["device"], scores=scores)
+    given = make_run({name: getattr(options, name) for name in OTHER_DATA}, settings).data if data is not None else None
+    view = {"site": options.site or "", "scope": options.scope or "", "device": options.device}
+    return plan_named(named, given, how, store, **view, scores=scores)
 
 
-def _plan_of_runs(arguments: dict[str, Any], settings: list[str], how: AuditSettings, store: "Store") -> "Plan":
+def _plan_of_runs(
+    options: AuditOptions, settings: list[str], how: AuditSettings, store: "Store", named: str | None
+) -> "Plan":
     """The runs to train and audit: those of DATA, the one that --model names, or the demonstration."""
     from heedful.jobs.planning import Plan, audit_with_other_seeds, plan_audits
-
-    _refuse_rankings(how)
-    model, uniform = arguments["model"], arguments["uniform"]
-    if model:
-        key = store.find(model[0])
-        is_alone = not any(arguments[name] for name in ("seeds", "deep", "uniform"))
-        if is_alone and (found := audit_with_other_seeds(key, how, store)) is not None:
-            return Plan((found,))
-        chosen = [store.read(key).run]
-    else:
-        has_data = arguments["data"] is not None
-        chosen = [make_run(arguments, settings)] if has_data else demonstration(arguments["seed"])
-    return plan_audits(
-        chosen,
-        how,
-        store,
-        seeds=arguments["seeds"] or (1 if model else SEEDS),
-        deep=arguments["deep"],
-        adversaries=arguments["adversaries"],
-        retrained=None if uniform is None else store.read(store.find(uniform)).run,
-    )
-
-
-def _refuse_rankings(how: AuditSettings) -> None:
-    """Refuse, before anything is trained, rankings that only Hugging Face models have."""
     from heedful.schema.rankings import OF_TRANSFORMERS
 
     if refused := [name for name in how.rankings if name in OF_TRANSFORMERS]:
         raise SettingError(f"--rankings {refused[0]} is for Hugging Face models, named by --model; leave it out.")
+    uniform = options.uniform
+    if named is not None:
+        is_alone = not (options.seeds or options.deep or options.uniform)
+        if is_alone and (found := audit_with_other_seeds(named, how, store)) is not None:
+            return Plan((found,))
+        chosen = [store.read(named).run]
+    else:
+        described = options.data is not None
+        chosen = [make_run(vars(options), settings)] if described else demonstration(options.seed)
+    return plan_audits(
+        chosen,
+        how,
+        store,
+        seeds=options.seeds or (1 if named else SEEDS),
+        deep=options.deep,
+        adversaries=options.adversaries,
+        retrained=None if uniform is None else store.read(store.find(uniform)).run,
+    )
 
 
-def _note_source(printed: "Output", stored: Run) -> None:
-    """Say what a stored run makes us read."""
-    from heedful.subjects.opening import recorded_source
-
-    if note := recorded_source(stored):
-        printed.note(note)
-
-
-def _check_describes(arguments: dict[str, Any], settings: list[str]) -> None:
+def _check_describes(options: AuditOptions, settings: list[str]) -> None:
     """Refuse options that describe a run to train where none is trained from them."""
-    has_data, has_model = arguments["data"] is not None, arguments["model"] is not None
-    has_scores = arguments["scores"] is not None
+    has_data, has_model = options.data is not None, options.model is not None
+    has_scores = options.scores is not None
     if has_scores and not has_model:
         raise SettingError("--scores are of a model: name the finished run that they explain by --model.")
     if has_data and not has_model:
@@ -324,7 +250,7 @@ def _check_describes(arguments: dict[str, Any], settings: list[str]) -> None:
     idle = [
         f"--{name}"
         for name in command_options.PLACES
-        if name not in ("data", "seed", *of_data) and arguments[name] is not None
+        if name not in ("data", "seed", *of_data) and getattr(options, name) is not None
     ]
     idle += [f"--set {setting}" for setting in settings if not (has_data and setting.startswith("data."))]
     if idle and has_model:
@@ -333,7 +259,7 @@ def _check_describes(arguments: dict[str, Any], settings: list[str]) -> None:
         raise SettingError(
             f"{idle[0]} says how to train a model, but there is no DATA to train it on; give DATA first."
         )
-    retrains = [name for name in ("seeds", "deep", "uniform") if (has_data or has_scores) and arguments[name]]
+    retrains = [name for name in ("seeds", "deep", "uniform") if (has_data or has_scores) and getattr(options, name)]
     if retrains:
         raise SettingError(
             f"--{retrains[0]} must be left out: {'on other data' if has_data else 'with --scores'} --model is audited "
@@ -344,17 +270,6 @@ def _check_describes(arguments: dict[str, Any], settings: list[str]) -> None:
 def demonstration(seed: int) -> list[Run]:
     """Two small BiLSTMs on hotel and restaurant reviews: one trained honestly, one to hide the words that decide."""
     return [validate_settings(Run, {**settings, "seed": seed}) for settings in DEMONSTRATION.values()]
-
-
-def split_audit(settings: list[str] | None) -> tuple[list[str], dict[str, Any]]:
-    """The settings of a run, and those of the audit, whose `outcome` and `verdict` need no "audit." first.
-
-    >>> split_audit(["audit.shown=3", "seed=1", "outcome.most=4"])
-    (['seed=1'], {'shown': 3, 'outcome.most': 4})
-    """
-    parts = ("outcome.", "verdict.")
-    whole = [f"audit.{setting}" if setting.startswith(parts) else setting for setting in settings or []]
-    return command_options.split_settings(whole, "audit")
 
 
 def audit_settings(tests: str | None, examples: str | None, search: bool, own: dict[str, Any]) -> AuditSettings:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import heedful
 from heedful.cli import command_options
-from heedful.cli.progress import live_steps
+from heedful.cli.progress import show_jobs
 from heedful.report.audits import distinct_names
 from heedful.schema import Verdict, updated
 from heedful.store.folders import CHECKSUMS, find_damage, sha256_of, write_checksums, write_file
@@ -40,7 +40,7 @@ def make_audits(console: "Console", plan: "Plan", store: "Store", **how: Any) ->
     from heedful.jobs.running import carry_out, check_done
 
     try:
-        with live_steps(console, plan.names()) as (report, progress):
+        with show_jobs(console, plan.names()) as (report, progress):
             check_done(carry_out(plan, store, **how, report=report, progress=progress))
     except KeyboardInterrupt:
         kept = len(list(store.audits.glob(".*.parts/*/SHA256SUMS")))
@@ -132,7 +132,7 @@ def print_answer(printed: "Output", answer: AuditOutput, *, with_details: bool =
         if named := _explained_by(verdict):
             console.print(f'Explain a text: heedful explain "TEXT" --model {named}', markup=False, soft_wrap=True)
     if with_details and len(answer.verdicts) > 1:
-        print_models(console, compare_models(answer.audits()).table())
+        print_models(console, compare_models(answer.audits()))
     console.print(f"Report: {answer.page}", markup=False, soft_wrap=True)
     document = _whole_document(answer) if printed.as_json else {}
     printed.end({"report": str(answer.page), **document}, result="\n".join(map(_result, answer.verdicts)))

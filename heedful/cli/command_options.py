@@ -1,12 +1,14 @@
 """The options that commands share, and the Run they describe."""
 
+import inspect
 import json
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,12 +16,11 @@ from heedful.errors import SettingError
 from heedful.settings import Run
 from heedful.settings.validation import nest_settings, validate_settings
 
-# What the shell offers to complete: names that can be chosen, and keys of finished runs.
-#
-# Called at every press of the tabulator: what goes wrong offers nothing, and says nothing.
+if TYPE_CHECKING:
+    from heedful.store.store import Store
 
 Offer = list[tuple[str, str]]
-"""Names, each with what it is."""
+"""What the shell offers to complete: names, each with what it is."""
 
 
 def names(kind: str) -> Callable[[str], Offer]:
@@ -36,90 +37,22 @@ def names(kind: str) -> Callable[[str], Offer]:
 
 def runs(ctx: typer.Context, incomplete: str) -> Offer:
     """Offers the keys of the finished runs in the folder that `--runs` names."""
-    return _beginning(incomplete, lambda: _keys(Path(ctx.params.get("runs") or "runs")))
-
-
-def _keys(folder: Path) -> Iterable[tuple[str, str]]:
-    return ((place.parent.name, "") for place in sorted(folder.glob("*/run.json")))
+    folder = Path(ctx.params.get("runs") or "runs")
+    return _beginning(incomplete, lambda: ((place.parent.name, "") for place in sorted(folder.glob("*/run.json"))))
 
 
 def _beginning(incomplete: str, offered: Callable[[], Iterable[tuple[str, str]]]) -> Offer:
+    """What begins so; nothing where anything goes wrong: this is called at every press of the tabulator."""
     with suppress(Exception):
         return [(name, what) for name, what in offered() if name.startswith(incomplete)]
     return []
 
 
-Source = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATA",
-        help="mock-1 ... mock-4q, planted, a named set, a file or folder, or hub:NAME.",
-        autocompletion=names("datasets"),
-    ),
-]
-Text = Annotated[str | None, typer.Option(help="Column of the text.")]
-Label = Annotated[str | None, typer.Option(help="Column of the label.")]
-Query = Annotated[str | None, typer.Option(help="Column of the hypothesis or question.")]
-Rationale = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="Column of what people marked: spans, numbers of words, marked text; or several, separated by commas.",
-    ),
-]
-Encoder = Annotated[
-    str | None,
-    typer.Option(
-        help="See `heedful list encoders`; hf:MODEL is a Hugging Face model's folder or name. Default: bilstm.",
-        autocompletion=names("encoders"),
-    ),
-]
-Attention = Annotated[
-    str | None,
-    typer.Option(help="additive, dot, uniform or frozen. Default: additive.", autocompletion=names("attentions")),
-]
-Method = Annotated[
-    str | None,
-    typer.Option(help="How to train; see `heedful list methods`. Default: vanilla.", autocompletion=names("methods")),
-]
 Vectors = Annotated[str | None, typer.Option(help="Pretrained word vectors: a file, or a name under HEEDFUL_DATA.")]
-Seed = Annotated[int, typer.Option(help="Random seed of initial weights, batches and dropout.")]
-Epochs = Annotated[int | None, typer.Option(help="Passes over the training texts. Default: 8.")]
-RecordFlow = Annotated[
-    str | None,
-    typer.Option(
-        "--record-flow", metavar="EPOCHS", help="Record scores and flow of every token after these epochs: 0,1,5."
-    ),
-]
-Finetune = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FOLDER_OR_NAME",
-        help="Fine-tune this Hugging Face encoder, for 3 epochs by default; its settings: --set finetune.NAME=VALUE.",
-    ),
-]
-Reference = Annotated[
-    str | None,
-    typer.Option(help="Key of the finished run that the method or frozen attention refers to.", autocompletion=runs),
-]
 Set = Annotated[
     list[str] | None,
     typer.Option(
         "--set", metavar="PART.NAME=VALUE", help="Any other setting, e.g. text.min_count=5 (may be repeated)."
-    ),
-]
-Site = Annotated[
-    str | None,
-    typer.Option(
-        help="Of a Hugging Face model, the attention to audit: last, layer:3, head:3.7, rollout, value-norm or all "
-        "(layers and heads from 0). Default: last."
-    ),
-]
-Scope = Annotated[
-    str | None,
-    typer.Option(
-        help="Where other attention is imposed on it: row (that the classifier reads), row-all-layers or all-rows. "
-        "Default: row."
     ),
 ]
 Runs = Annotated[str, typer.Option(help="Folder of finished runs.")]
@@ -129,22 +62,128 @@ Threads = Annotated[int, typer.Option(min=1, max=1024, help="Threads of torch. O
 Scheduler = Annotated[
     str | None, typer.Option(help="A running Dask cluster, tcp://HOST:PORT. Without it: one worker a core, here.")
 ]
-Workers = Annotated[int | None, typer.Option(min=1, max=1024, help="Processes to start here. Default: one a core.")]
+
+
+def option(text: str, *names: str, default: Any = None, **details: Any) -> Any:
+    """A field of a command's options.
+
+    Args:
+        text: what `--help` says of it.
+        names: how it is typed; none: as the field is called.
+        details: more of what `typer.Option` takes.
+    """
+    return field(default=default, metadata={"option": typer.Option(*names, help=text, **details)})
+
+
+def flag(text: str, name: str) -> Any:
+    """The same of what is on if it is typed."""
+    return option(text, name, default=False)
+
+
+def argument(text: str, metavar: str, *, default: Any = MISSING, **details: Any) -> Any:
+    """The same of an argument, which must be given unless it has a default."""
+    return field(default=default, metadata={"option": typer.Argument(metavar=metavar, help=text, **details)})
+
+
+def parameters_of(kind: type) -> list[inspect.Parameter]:
+    """The options of a command, a field each, as parameters that typer reads."""
+    return [
+        inspect.Parameter(
+            each.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if each.default is MISSING else each.default,
+            annotation=Annotated[each.type, each.metadata["option"]] if each.metadata else each.type,
+        )
+        for each in fields(kind)
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnOptions:
+    """Which columns of the data."""
+
+    text: str | None = option("Column of the text.")
+    label: str | None = option("Column of the label.")
+    query: str | None = option("Column of the hypothesis or question.")
+    rationale: str | None = option(
+        "Column of what people marked: spans, numbers of words, marked text; or several, separated by commas.",
+        metavar="COLUMN",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceOptions(ColumnOptions):
+    """Which data, and which of its columns."""
+
+    data: str = argument(
+        "mock-1 ... mock-4q, planted, a named set, a file or folder, or hub:NAME.",
+        "DATA",
+        autocompletion=names("datasets"),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SiteOptions:
+    """Which attention of a Hugging Face model."""
+
+    site: str | None = option(
+        "Of a Hugging Face model, the attention to audit: last, layer:3, head:3.7, rollout, value-norm or all "
+        "(layers and heads from 0). Default: last."
+    )
+    scope: str | None = option(
+        "Where other attention is imposed on it: row (that the classifier reads), row-all-layers or all-rows. "
+        "Default: row."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions:
+    """Which model, and how it is trained."""
+
+    encoder: str | None = option(
+        "See `heedful list encoders`; hf:MODEL is a Hugging Face model's folder or name. Default: bilstm.",
+        autocompletion=names("encoders"),
+    )
+    attention: str | None = option(
+        "additive, dot, uniform or frozen. Default: additive.", autocompletion=names("attentions")
+    )
+    method: str | None = option(
+        "How to train; see `heedful list methods`. Default: vanilla.", autocompletion=names("methods")
+    )
+    vectors: Vectors = None
+    seed: int = option("Random seed of initial weights, batches and dropout.", default=0)
+    epochs: int | None = option("Passes over the training texts. Default: 8.")
+    reference: str | None = option(
+        "Key of the finished run that the method or frozen attention refers to.", autocompletion=runs
+    )
+    settings: Set = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterOptions:
+    """Who shares the work."""
+
+    scheduler: Scheduler = None
+    workers: int | None = option("Processes to start here. Default: one a core.", min=1, max=1024)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FolderOptions:
+    """Where finished work is, and what computes."""
+
+    runs: Runs = "runs"
+    audits: Audits = "audits"
+    device: Device = "cpu"
+
 
 DEVICES = ("cpu", "cuda", "mps", "xpu")
 
 
 PLACES = {
+    **{name: f"data.{name}" for name in ("text", "label", "query", "rationale")},
+    **{name: f"network.{name}" for name in ("encoder", "attention", "vectors")},
+    **{name: f"training.{name}" for name in ("method", "epochs")},
     "data": "data.source",
-    "text": "data.text",
-    "label": "data.label",
-    "query": "data.query",
-    "rationale": "data.rationale",
-    "encoder": "network.encoder",
-    "attention": "network.attention",
-    "vectors": "network.vectors",
-    "method": "training.method",
-    "epochs": "training.epochs",
     "seed": "seed",
     "reference": "reference",
 }
@@ -170,10 +209,15 @@ def make_run(arguments: Mapping[str, Any], settings: list[str] | None) -> Run:
     return validate_settings(Run, nest_settings({place: value for place, value in flat.items() if value is not None}))
 
 
-def split_settings(settings: list[str] | None, part: str) -> tuple[list[str], dict[str, Any]]:
-    """The settings of a run, and apart from them those of one other part ("audit")."""
-    own = [setting for setting in settings or [] if setting.startswith(f"{part}.")]
-    return [s for s in settings or [] if s not in own], {p.removeprefix(f"{part}."): v for p, v in map(_parse, own)}
+def split_audit(settings: list[str] | None) -> tuple[list[str], dict[str, Any]]:
+    """The settings of a run, and those of the audit, whose `outcome` and `verdict` need no "audit." first.
+
+    >>> split_audit(["audit.shown=3", "seed=1", "outcome.most=4"])
+    (['seed=1'], {'shown': 3, 'outcome.most': 4})
+    """
+    own = [setting for setting in settings or [] if setting.startswith(("audit.", "outcome.", "verdict."))]
+    of_run = [setting for setting in settings or [] if setting not in own]
+    return of_run, {place.removeprefix("audit."): value for place, value in map(_parse, own)}
 
 
 def _parse(setting: str) -> tuple[str, Any]:
@@ -188,6 +232,16 @@ def _parse(setting: str) -> tuple[str, Any]:
         raise SettingError(
             f"--set {place} must be a value that can be read; '{value:.40}...' is not: {error}"
         ) from None
+
+
+def open_store(options: Any, *places: str) -> "Store":
+    """The store of a command, once it is sure that these of its folders can be written: "runs", "out"."""
+    from heedful.store.folders import check_writable
+    from heedful.store.store import Store
+
+    for place in places:
+        check_writable(getattr(options, place), f"--{place}")
+    return Store(options.runs, getattr(options, "audits", "audits"))
 
 
 def use_threads(count: int, device: str) -> None:

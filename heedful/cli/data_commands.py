@@ -1,21 +1,18 @@
 """`heedful data`: look at data before training on it."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from math import isnan
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from heedful.cli import command_options
-from heedful.cli.command_options import make_run
-from heedful.cli.output import output
-from heedful.cli.progress import progress_bar
+from heedful.cli.command_options import make_run, option
+from heedful.cli.output import make_table, output
 from heedful.formatting import format_number
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
     from heedful.cli.progress import Bars
     from heedful.data.fetch import Report
@@ -35,68 +32,64 @@ def _fetchable(incomplete: str) -> list[tuple[str, str]]:
     return [(name, public.title) for name, public in PUBLIC_SETS.items() if name.startswith(incomplete)]
 
 
+@dataclass(frozen=True, kw_only=True)
+class DataOptions(command_options.SourceOptions):
+    """The options of `heedful data check`."""
+
+    settings: command_options.Set = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DescribeOptions(DataOptions):
+    """The options of `heedful data describe`."""
+
+    show: int = option("Texts to show of each label.", default=1, min=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SynonymOptions(DataOptions):
+    """The options of `heedful data synonyms`."""
+
+    vectors: command_options.Vectors = None
+    kind: str = option("both (WordNet and vectors), wordnet, or vectors.", default="both")
+    min_similarity: float | None = option("How similar the two words must be at least.")
+    pairs: int = option("How many words to list.", default=100, min=0)
+    seed: int = option("Random seed of the words that are listed.", default=0)
+
+
 @app.command()
-def describe(
-    data: command_options.Source,
-    text: command_options.Text = None,
-    label: command_options.Label = None,
-    query: command_options.Query = None,
-    rationale: command_options.Rationale = None,
-    settings: command_options.Set = None,
-    show: Annotated[int, typer.Option(min=0, help="Texts to show of each label.")] = 1,
-) -> None:
+def describe(options: DescribeOptions) -> None:
     """Show class balance, lengths and duplicates of DATA, what would be dropped, and texts as a model reads them."""
-    out = output()
-    summary = _summary({"data": data, "text": text, "label": label, "query": query, "rationale": rationale}, settings)
+    out, summary = output(), _summary(options)
     _print_balance(out.console, summary)
     _print_splits(out.console, summary)
     if not summary.dropped:
         out.console.print("No row would be dropped.")
-    for lost in summary.dropped:
-        out.console.print(f"dropped from {lost.where}: {lost.count:,} {lost.what}", markup=False)
+    out.say(*(f"dropped from {lost.where}: {lost.count:,} {lost.what}" for lost in summary.dropped))
     for note in summary.dataset.notes:
         if note not in map(str, summary.dropped):
             out.note(note)
-    _print_texts(out.console, summary, show)
-    out.console.print(f"fingerprint {summary.dataset.fingerprint}", soft_wrap=True)
+    _print_texts(out.console, summary, options.show)
+    out.say(f"fingerprint {summary.dataset.fingerprint}")
     out.end(summary.as_json(), f"{_sizes(summary)}; {len(summary.dataset.labels)} labels")
 
 
 @app.command()
-def check(
-    data: command_options.Source,
-    text: command_options.Text = None,
-    label: command_options.Label = None,
-    query: command_options.Query = None,
-    rationale: command_options.Rationale = None,
-    settings: command_options.Set = None,
-) -> None:
+def check(options: DataOptions) -> None:
     """Read all of DATA; exit 0 if it can be trained on, and 2 with the first reason why not."""
-    out = output()
-    summary = _summary({"data": data, "text": text, "label": label, "query": query, "rationale": rationale}, settings)
+    out, summary = output(), _summary(options)
     dataset = summary.dataset
     for note in dataset.notes:
         out.note(note)
     verdict = f"good to train on ({dataset.task}, {len(dataset.labels)} labels; {_sizes(summary)})"
-    out.console.print(f"{dataset.name}: {verdict}", markup=False, soft_wrap=True)
+    out.say(f"{dataset.name}: {verdict}")
     out.end({"good": True, **summary.as_json()}, verdict)
 
 
 @app.command()
-def synonyms(
-    data: command_options.Source,
-    vectors: command_options.Vectors = None,
-    text: command_options.Text = None,
-    label: command_options.Label = None,
-    query: command_options.Query = None,
-    settings: command_options.Set = None,
-    kind: Annotated[str, typer.Option(help="both (WordNet and vectors), wordnet, or vectors.")] = "both",
-    min_similarity: Annotated[float | None, typer.Option(help="How similar the two words must be at least.")] = None,
-    pairs: Annotated[int, typer.Option(min=0, help="How many words to list.")] = 100,
-    seed: Annotated[int, typer.Option(help="Random seed of the words that are listed.")] = 0,
-) -> None:
+def synonyms(options: SynonymOptions) -> None:
     """List random words of DATA and the synonyms that an audit would put in their place."""
-    from rich.markup import escape
+    from rich.text import Text
 
     from heedful.battery.word_substitution import drawn_pairs
     from heedful.data import load
@@ -106,25 +99,27 @@ def synonyms(
 
     out = output()
     known: dict[str, Kind] = {name: name for name in MIN_SIMILARITY}
-    run = make_run({"data": data, "text": text, "label": label, "query": query}, settings)
+    run = make_run(_source(options), options.settings)
     dataset = load(run.data, run.text)
     words = learn_vocabulary(WordTokenizer.from_settings(run.text), dataset.train, run.text.min_count)
-    chosen = find_synonyms(words.words, lookup("kind", kind, known), vectors or "", min_similarity)
-    drawn = drawn_pairs(dataset.test, words, chosen, seed)
+    chosen = find_synonyms(
+        words.words, lookup("kind", options.kind, known), options.vectors or "", options.min_similarity
+    )
+    drawn = drawn_pairs(dataset.test, words, chosen, options.seed)
     rows, listed = [], []
-    for number, pair in enumerate(drawn[:pairs], start=1):
+    for number, pair in enumerate(drawn[: options.pairs], start=1):
         synonym = pair.synonym
-        context = f"{escape(pair.before)} [bold]\\[{escape(pair.word)}][/bold] {escape(pair.after)}".strip()
+        context = Text.assemble(f"{pair.before} ".lstrip(), (f"[{pair.word}]", "bold"), f" {pair.after}".rstrip())
         cosine = "" if isnan(synonym.cosine) else f"{synonym.cosine:.2f}"
-        rows.append((str(number), context, escape(synonym.word), f"{synonym.similarity:.2f}", cosine))
+        rows.append((str(number), context, synonym.word, f"{synonym.similarity:.2f}", cosine))
         listed.append({**asdict(synonym), "word": pair.word, "synonym": synonym.word})
-    out.console.print(_table(("", "text", "synonym", "similarity", "cosine"), rows, box=None))
+    out.console.print(make_table(("", "text", "synonym", "similarity", "cosine"), rows, text=(0, 1, 2)))
     share = len(drawn) / max(1, len(dataset.test))
     summary = (
         f"{len(chosen.pairs)} of the {words.size} words of the vocabulary have a synonym in it; "
         f"{share:.0%} of the {len(dataset.test)} test texts have a word to replace."
     )
-    out.console.print(f"{chosen.source}\n{summary}", markup=False, soft_wrap=True)
+    out.say(chosen.source, summary)
     facts = {"source": chosen.source, "words": words.size, "with_synonym": len(chosen.pairs), "share_of_texts": share}
     out.end({**facts, "pairs": listed}, summary)
 
@@ -137,6 +132,7 @@ def fetch(
     ] = None,
 ) -> None:
     """Get public data sets into the data folder: HEEDFUL_DATA, or heedful/data in the user's cache."""
+    from heedful.cli.progress import Bars
     from heedful.data.fetch import fetch_set
     from heedful.data.public_sets import PUBLIC_SETS
     from heedful.data.sources.files import has_set
@@ -147,17 +143,17 @@ def fetch(
     if not names:
         there = {name: has_set(data_path() / name) for name in known}
         rows = [(name, public.title, "yes" if there[name] else "") for name, public in known.items()]
-        out.console.print(_table(("name", "what it is", "here"), rows))
+        out.console.print(make_table(("name", "what it is", "here"), rows, text=(0, 1, 2)))
         sets = [{"name": n, "title": p.title, "terms": p.terms, "is_there": there[n]} for n, p in known.items()]
         out.end({"folder": str(data_path()), "sets": sets}, "\n".join(known))
         return
     wanted = {name: lookup("data set to fetch", name, known) for name in names}
-    with progress_bar(out.progress) as bar:
+    with Bars(out.progress) as bar:
         fetched = [fetch_set(name, public, _download_reporter(bar, name)) for name, public in wanted.items()]
     for done in fetched:
         public = wanted[done.name]
         was_there = " (it was there)" if done.was_there else ""
-        out.console.print(f"{done.name}: {done.folder}{was_there}", markup=False, soft_wrap=True)
+        out.say(f"{done.name}: {done.folder}{was_there}")
         out.note(f"{done.name}: terms of use: {public.terms}")
         if public.remark and not done.was_there:
             out.note(f"{done.name} is not quite the set of the study pages: {public.remark}")
@@ -165,11 +161,16 @@ def fetch(
     out.end({"folder": str(data_path()), "sets": sets}, "\n".join(str(done.folder) for done in fetched))
 
 
-def _summary(source: dict[str, str | None], settings: list[str] | None) -> "Summary":
+def _source(options: DataOptions) -> dict[str, Any]:
+    """Where the data is: what belongs in a Run."""
+    return {name: getattr(options, name) for name in ("data", "text", "label", "query", "rationale")}
+
+
+def _summary(options: DataOptions) -> "Summary":
     from heedful.data import labelled_texts
     from heedful.data.summary import summarize
 
-    run = make_run(source, settings)
+    run = make_run(_source(options), options.settings)
     return summarize(labelled_texts(run.data, run.text), run.data, run.text)
 
 
@@ -177,35 +178,17 @@ def _sizes(summary: "Summary") -> str:
     return ", ".join(f"{split.texts:,} {name}" for name, split in summary.splits.items())
 
 
-def _table(
-    headings: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = False, **settings: Any
-) -> "Table":
-    """A table; with `numbers`, in all columns but the first."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table(**{"box": SIMPLE_HEAD, "title_justify": "left", **settings})
-    for place, heading in enumerate(headings):
-        is_number = numbers and place > 0
-        table.add_column(heading, overflow="fold", justify="right" if is_number else "left", no_wrap=is_number)
-    for row in rows:
-        table.add_row(*row)
-    return table
-
-
 def _print_balance(console: "Console", summary: "Summary") -> None:
     """How many texts each label has, split by split."""
-    from rich.markup import escape
-
     counts, listed = summary.splits["train"].labels, summary.dataset.labels
     if len(listed) > MOST_LABELS:
         listed = sorted(listed, key=lambda label: -counts[label])[:MOST_LABELS]
     splits = summary.splits.values()
-    rows = [[escape(label), *(_share(split.labels[label], split.texts) for split in splits)] for label in listed]
+    rows = [[label, *(_share(split.labels[label], split.texts) for split in splits)] for label in listed]
     if len(listed) < len(counts):
-        rows.append([f"and {len(counts) - len(listed)} rarer labels"])
-    title = f"{escape(summary.dataset.name)} ({summary.dataset.task}): texts of each label"
-    console.print(_table(("label", *summary.splits), rows, numbers=True, title=title))
+        rows.append([f"and {len(counts) - len(listed)} rarer labels", *("" for _ in splits)])
+    title = f"{summary.dataset.name} ({summary.dataset.task}): texts of each label"
+    console.print(make_table(("label", *summary.splits), rows, title=title))
 
 
 def _share(count: int, total: int) -> str:
@@ -221,7 +204,7 @@ def _print_splits(console: "Console", summary: "Summary") -> None:
         also = (f"{split.also_in[other]:,}" if other in split.also_in else "" for other in ("train", "dev"))
         lengths = (f"{count:,.0f}" for count in split.words.values())
         rows.append((name, f"{split.texts:,}", *lengths, f"{split.repeated:,}", *also))
-    console.print(_table(headings, rows, numbers=True))
+    console.print(make_table(headings, rows))
     if summary.conflicting:
         console.print(f"{summary.conflicting:,} texts occur with more than one label.")
 

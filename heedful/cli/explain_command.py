@@ -2,14 +2,12 @@
 
 import os
 from collections import Counter
-from dataclasses import replace
+from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from heedful.cli import command_options
-from heedful.cli.command_options import Scope, Site, use_threads
+from heedful.cli.command_options import argument, open_store, option, use_threads
 from heedful.cli.output import output
 from heedful.errors import DataError, SettingError
 
@@ -17,32 +15,30 @@ if TYPE_CHECKING:
     from heedful.data.sources.records import RecordFile
     from heedful.subjects.subject import Subject
 
-Given = Annotated[
-    str,
-    typer.Argument(
-        metavar="TEXT|FILE", help="A text, or a file of them: .txt (one a line), jsonl, csv, tsv or parquet."
-    ),
-]
-Key = Annotated[
-    str,
-    typer.Option(
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainOptions(command_options.FolderOptions, command_options.SiteOptions):
+    """The options of `heedful explain`."""
+
+    text_or_file: str = argument(
+        "A text, or a file of them: .txt (one a line), jsonl, csv, tsv or parquet.", "TEXT|FILE"
+    )
+    model: str = option(
+        "Key of a finished run, or its first characters; or a Hugging Face classifier, a folder or hf:NAME.",
         "--model",
+        default=MISSING,
         metavar="MODEL",
-        help="Key of a finished run, or its first characters; or a Hugging Face classifier, a folder or hf:NAME.",
         autocompletion=command_options.runs,
-    ),
-]
-Query = Annotated[
-    str | None,
-    typer.Option(help="The question or hypothesis that goes with TEXT; the column that holds it in a FILE of columns."),
-]
-Out = Annotated[str | None, typer.Option(metavar="PAGE", help="Write an HTML page, for example page.html.")]
-Limit = Annotated[
-    int | None,
-    typer.Option(
-        min=1, help="Explain N texts of FILE at most. Default: 10 in the terminal, 200 on a page, all in JSON."
-    ),
-]
+    )
+    text: str | None = option("Column of the text.")
+    query: str | None = option(
+        "The question or hypothesis that goes with TEXT; the column that holds it in a FILE of columns."
+    )
+    out: str | None = option("Write an HTML page, for example page.html.", metavar="PAGE")
+    limit: int | None = option(
+        "Explain N texts of FILE at most. Default: 10 in the terminal, 200 on a page, all in JSON.", min=1
+    )
+
 
 IN_TERMINAL, ON_PAGE = 10, 200
 FILES = (".txt", ".jsonl", ".json", ".csv", ".tsv", ".parquet", ".gz")
@@ -55,30 +51,18 @@ Pairs = list[tuple[str, str]]
 """Texts with their queries, which are empty where there are none."""
 
 
-def explain(
-    text_or_file: Given,
-    model: Key,
-    text: command_options.Text = None,
-    query: Query = None,
-    out: Out = None,
-    limit: Limit = None,
-    site: Site = None,
-    scope: Scope = None,
-    runs: command_options.Runs = "runs",
-    audits: command_options.Audits = "audits",
-    device: command_options.Device = "cpu",
-) -> None:
+def explain(options: ExplainOptions) -> None:
     """Show which words decide the prediction for a text, and whether attention points to them."""
-    use_threads(1, device)
+    text_or_file, text, query, out = options.text_or_file, options.text, options.query, options.out
+    use_threads(1, options.device)
     from heedful.report.audits import audited_model
-    from heedful.report.explanations import audit_sentences, badge, outcome_lines, printable
+    from heedful.report.explanations import audit_sentences, badge, outcome_lines
     from heedful.report.explanations import explain as explain_texts
-    from heedful.store.store import Store
     from heedful.subjects.opening import open_subject
 
     _check_given(text_or_file, text, out)
-    printed, store = output(), Store(runs)
-    subject = open_subject(model, store, site=site or "", scope=scope or "", device=device)
+    printed, site, scope = output(), options.site or "", options.scope or ""
+    subject = open_subject(options.model, open_store(options), site=site, scope=scope, device=options.device)
     is_file = os.path.isfile(text_or_file)
     # A Hugging Face classifier reads pairs of texts where it is given a query.
     has_query = query is not None if subject.may_read_query else subject.reads_query
@@ -90,12 +74,12 @@ def explain(
         pairs, notes = read_texts(Path(text_or_file), subject, text, query, has_query=has_query)
     else:
         pairs, notes = [(text_or_file, query or "")], []
-    most = limit or (ON_PAGE if out else len(pairs) if printed.as_json else IN_TERMINAL)
+    most = options.limit or (ON_PAGE if out else len(pairs) if printed.as_json else IN_TERMINAL)
     if len(pairs) > most:
         notes.append(f"Showing the first {most} of {len(pairs):,} texts. Use --limit to change this.")
-    audit = audited_model(Path(audits), subject.key)
+    audit = audited_model(Path(options.audits), subject.key)
     if audit is None:
-        notes.append(f"{audits}/ has no audit of this model.")
+        notes.append(f"{options.audits}/ has no audit of this model.")
     texts = pairs[:most] if has_query else [given for given, _ in pairs[:most]]
     explanations = explain_texts(subject, texts, audit=None if audit is None else audit.verdict)
     explanations = replace(explanations, notes=tuple(notes))
@@ -109,14 +93,10 @@ def explain(
     else:
         counts = Counter(badge(each) for each in explanations)
         listed = ", ".join(f"{name}: {count}" for name, count in counts.most_common())
-        sentences = (
-            f"Outcomes of {len(explanations)} texts: {listed}.",
-            *audit_sentences(explanations.decisions),
-            *notes,
-        )
-        printed.console.print(*map(printable, sentences), sep="\n", markup=False)
+        outcomes = f"Outcomes of {len(explanations)} texts: {listed}."
+        printed.console.print(outcomes, *audit_sentences(explanations.decisions), *notes, sep="\n", markup=False)
     if page is not None:
-        printed.console.print(f"page: {page}", markup=False, soft_wrap=True)
+        printed.say(f"page: {page}")
 
 
 def _check_given(given: str, column: str | None, out: str | None) -> None:

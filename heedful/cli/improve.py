@@ -1,37 +1,35 @@
 """`heedful improve`: from a finished run to one whose attention points more often, at no cost in accuracy."""
 
-from collections.abc import Sequence
+import json
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from heedful.cli import command_options
-from heedful.cli.output import output
+from heedful.cli.command_options import argument, open_store, option
+from heedful.cli.output import make_table, output, without_nan
 from heedful.errors import SettingError
 from heedful.formatting import format_estimate, format_interval, format_number
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from heedful.cli.output import Output
     from heedful.jobs.improving import Improvement, MethodScores
     from heedful.jobs.planning import Plan
 
-Key = Annotated[
-    str,
-    typer.Argument(
-        metavar="KEY",
-        help="A finished run (the first characters of its key will do).",
-        autocompletion=command_options.runs,
-    ),
-]
-MostLost = Annotated[
-    float,
-    typer.Option(min=0.0, max=100.0, help="Percentage points of accuracy that may be lost, measured on dev texts."),
-]
-Examples = Annotated[int | None, typer.Option(min=20, help="Dev texts that judge each method, at most. Default: 400.")]
-Out = Annotated[str, typer.Option(help="Folder for report.html, with before and after, and for improvement.json.")]
+
+@dataclass(frozen=True, kw_only=True)
+class ImproveOptions(command_options.FolderOptions):
+    """The options of `heedful improve`."""
+
+    key: str = argument(
+        "A finished run (the first characters of its key will do).", "KEY", autocompletion=command_options.runs
+    )
+    max_accuracy_drop: float = option(
+        "Percentage points of accuracy that may be lost, measured on dev texts.", default=0.5, min=0.0, max=100.0
+    )
+    examples: int | None = option("Dev texts that judge each method, at most. Default: 400.", min=20)
+    out: str = option("Folder for report.html, with before and after, and for improvement.json.", default="report")
+
 
 OWN_DATA = "To train on other data, train a run on them first: heedful train DATA."
 LEGEND = (
@@ -40,28 +38,16 @@ LEGEND = (
 )
 
 
-def improve(
-    key: Key,
-    max_accuracy_drop: MostLost = 0.5,
-    examples: Examples = None,
-    out: Out = "report",
-    runs: command_options.Runs = "runs",
-    audits: command_options.Audits = "audits",
-    device: command_options.Device = "cpu",
-) -> None:
+def improve(options: ImproveOptions) -> None:
     """Search for training that makes a finished run's attention point more often; print before and after.
 
     Training methods are judged on dev texts. The best one is tested on test texts, with seeds that had no part in the
     choice. Finished work is stored: the same command continues after an interruption.
     """
     from heedful.jobs.improving import improve as search
-    from heedful.store.folders import check_writable
-    from heedful.store.store import Store
     from heedful.subjects.opening import find_model, recorded_source, store_of
 
-    printed, store = output(), Store(runs, audits)
-    for place, option in ((runs, "--runs"), (audits, "--audits"), (out, "--out")):
-        check_writable(place, option)
+    printed, store, key = output(), open_store(options, "runs", "audits", "out"), options.key
     known = find_model(key, store)
     if known.kind == "classifier":
         raise SettingError(
@@ -78,113 +64,64 @@ def improve(
         from heedful.cli.auditing import make_audits
 
         printed.progress.print(f"{purpose}: {len(plan.audits)} runs", markup=False, soft_wrap=True)
-        make_audits(printed.progress, plan, store, device=device)
+        make_audits(printed.progress, plan, store, device=options.device)
 
-    reached = search(run, store, carry_out, max_accuracy_drop=max_accuracy_drop / 100, texts=examples)
-    _print(printed, reached, Path(out), max_accuracy_drop / 100)
+    most_lost = options.max_accuracy_drop / 100
+    reached = search(run, store, carry_out, max_accuracy_drop=most_lost, texts=options.examples)
+    _print(printed, reached, Path(options.out), most_lost)
 
 
 def _print(printed: "Output", reached: "Improvement", folder: Path, max_accuracy_drop: float) -> None:
     from heedful.cli.printed_audit import compare_models, print_models
 
-    _print_points(printed.console, reached)
-    document = _document(reached)
-    if reached.tested is None:
-        line = (
-            f"No method is better than the run's own within {100 * max_accuracy_drop:g} percentage points of accuracy."
-        )
-        for each in (line, *_refused(reached, max_accuracy_drop)):
-            printed.console.print(each, markup=False, soft_wrap=True)
-        _write(document, folder)
-        printed.end(document, result=reached.key)
-        return
-    tested = reached.tested
-    compared = compare_models([tested.before, tested.after])
-    printed.console.print("\nBefore and after, on test texts, from seeds that had no part in the choice:\n")
-    print_models(printed.console, compared.table())
-    document = {**document, "comparison": compared.document()}
-    _write(document, folder)
-    page = _write_page(reached, folder, max_accuracy_drop)
-    for line in _closing(reached):
-        printed.console.print(line, markup=False, soft_wrap=True)
-    printed.console.print(f"report: {page}", markup=False, soft_wrap=True)
-    printed.end({**document, "report": str(page)}, result=reached.key)
-
-
-def _refused(reached: "Improvement", max_accuracy_drop: float) -> list[str]:
-    """Why each method that points more often than the run's own was not chosen."""
-    from heedful.jobs.improving import refusal
-
-    better = [method for method in reached.others if method.points > reached.own_way.points]
-    return [f"{method.name} {refusal(method, max_accuracy_drop)}." for method in better]
-
-
-def _print_points(console: "Console", reached: "Improvement") -> None:
+    methods = (reached.own_way, *reached.others)
     rows = [
         (f"{method.name} *" if method.name == reached.chosen.name else method.name, *_numbers(method))
-        for method in (reached.own_way, *reached.others)
+        for method in methods
     ]
-    _print_table(console, "Training methods, on dev texts", ("accuracy", "lost", "points (95%)"), rows)
-    console.print(LEGEND, style="dim", markup=False)
+    headings = ("", "accuracy", "lost", "points (95%)")
+    printed.console.print(make_table(headings, rows, title="Training methods, on dev texts"))
+    printed.console.print(LEGEND, style="dim", markup=False)
+    tested = reached.tested
+    judged = {"dev": methods, "test": () if tested is None else (tested.own_way, tested.chosen)}
+    document: dict[str, Any] = {"key": reached.key, "chosen": reached.chosen.name}
+    document |= {split: [each.model_dump() for each in own] for split, own in judged.items()}
+    if tested is None:
+        from heedful.jobs.improving import refusal
 
+        lost = f"{100 * max_accuracy_drop:g} percentage points of accuracy"
+        printed.say(f"No method is better than the run's own within {lost}.")
+        better = [method for method in reached.others if method.points > reached.own_way.points]
+        printed.say(*(f"{method.name} {refusal(method, max_accuracy_drop)}." for method in better))
+    else:
+        compared = compare_models([tested.before, tested.after])
+        printed.console.print("\nBefore and after, on test texts, from seeds that had no part in the choice:\n")
+        print_models(printed.console, compared)
+        document["comparison"] = compared.document()
+    from heedful.store.folders import write_file
 
-def _print_table(console: "Console", title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.markup import escape
-    from rich.table import Table
+    content = json.dumps(without_nan(document), indent=2, allow_nan=False, default=str)
+    write_file(folder / "improvement.json", content + "\n")
+    if tested is not None:
+        from heedful.report import write_report
+        from heedful.report.figures.frontier_figure import frontier_figure
 
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), title=title, title_justify="left")
-    table.add_column("", overflow="fold")
-    for column in columns:
-        table.add_column(column, justify="right", no_wrap=True)
-    for row in rows:
-        table.add_row(*map(escape, row))
-    console.print(table)
+        figure = frontier_figure(reached.own_way, reached.others, reached.chosen, max_accuracy_drop)
+        shown = [replace(tested.before, name="before"), replace(tested.after, name="after")]
+        page = write_report(shown, folder / "report.html", figures=[figure])
+        own, chosen = tested.own_way, tested.chosen
+        interval = format_interval(100 * chosen.lost_low, 100 * chosen.lost_high)
+        printed.say(
+            f"{chosen.name}: attention points in {format_number(own.points)} of all test texts before, in "
+            f"{format_number(chosen.points)} after; accuracy lost: {100 * chosen.lost:.1f} percentage points "
+            f"(95% interval {interval}).",
+            f"kept: run {reached.key}. Audit or explain it: heedful audit --model {reached.key}",
+            f"report: {page}",
+        )
+        document["report"] = str(page)
+    printed.end(document, result=reached.key)
 
 
 def _numbers(method: "MethodScores") -> tuple[str, ...]:
     lost = "" if method.lost_low == method.lost_high else f"{100 * method.lost:.1f}"
     return format_number(method.accuracy), lost, format_estimate(method.points, method.points_low, method.points_high)
-
-
-def _closing(reached: "Improvement") -> list[str]:
-    assert reached.tested is not None
-    own, chosen = reached.tested.own_way, reached.tested.chosen
-    interval = format_interval(100 * chosen.lost_low, 100 * chosen.lost_high)
-    return [
-        f"{chosen.name}: attention points in {format_number(own.points)} of all test texts before, in "
-        f"{format_number(chosen.points)} after; accuracy lost: {100 * chosen.lost:.1f} percentage points "
-        f"(95% interval {interval}).",
-        f"kept: run {reached.key}. Audit or explain it: heedful audit --model {reached.key}",
-    ]
-
-
-def _document(reached: "Improvement") -> dict[str, Any]:
-    tested = () if reached.tested is None else (reached.tested.own_way, reached.tested.chosen)
-    dev, test = ([each.model_dump() for each in methods] for methods in ((reached.own_way, *reached.others), tested))
-    return {"key": reached.key, "chosen": reached.chosen.name, "dev": dev, "test": test}
-
-
-def _write(document: dict[str, Any], folder: Path) -> None:
-    import json
-
-    from heedful.cli.output import without_nan
-    from heedful.store.folders import write_file
-
-    content = json.dumps(without_nan(document), indent=2, allow_nan=False, default=str)
-    write_file(folder / "improvement.json", content + "\n")
-
-
-def _write_page(reached: "Improvement", folder: Path, max_accuracy_drop: float) -> Path:
-    from dataclasses import replace
-
-    from heedful.report import write_report
-    from heedful.report.figures.frontier_figure import frontier_figure
-
-    assert reached.tested is not None
-    audits = [
-        replace(audit, name=name)
-        for audit, name in ((reached.tested.before, "before"), (reached.tested.after, "after"))
-    ]
-    figure = frontier_figure(reached.own_way, reached.others, reached.chosen, max_accuracy_drop)
-    return write_report(audits, folder / "report.html", figures=[figure])

@@ -1,6 +1,7 @@
 """`heedful list`: the names that can be chosen, and the finished runs."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,8 +13,14 @@ from heedful.formatting import printable
 
 if TYPE_CHECKING:
     from heedful.cli.output import Output
-    from heedful.store.run_listing import Listing
 
+METRICS = {
+    "accuracy": "Share of texts predicted right.",
+    "f1": "Harmonic mean of precision and recall: of class 1 for two classes, of each class on average for more.",
+    "macro_f1": "The same, of each class on average.",
+    "roc_auc": "Area under the ROC curve: of class 1 for two classes, of each class against the rest for more.",
+}
+"""What there is to choose an epoch by."""
 SHORT_KEY = 8
 """Characters of a key that are shown: enough to name the run by."""
 
@@ -41,19 +48,24 @@ def list_names(kind: Kind, runs: command_options.Runs = "runs") -> None:
 
 def names_of(kind: str) -> dict[str, str]:
     """The names of a kind of thing that can be chosen, each with what it is."""
-    kinds: dict[str, Callable[[], dict[str, str]]] = {
+    kinds = {
         "tests": _tests,
         "rankings": _rankings,
         "encoders": _encoders,
-        "attentions": _attentions,
-        "heads": _heads,
+        "attentions": lambda: _documented("heedful.models.attention", "ATTENTIONS"),
+        "heads": lambda: _documented("heedful.models.heads", "HEADS"),
         "methods": _methods,
-        "metrics": _metrics,
+        "metrics": lambda: METRICS,
         "datasets": _datasets,
         "studies": _studies,
         "runs": dict,
     }
     return lookup("kind", kind, kinds)()
+
+
+def _documented(module: str, table: str) -> dict[str, str]:
+    """The names of a table of functions or classes, each with the first line of its documentation."""
+    return _first_lines(getattr(import_module(module), table))
 
 
 def _print_line(out: "Output", line: str, indent: int) -> None:
@@ -64,11 +76,10 @@ def _print_line(out: "Output", line: str, indent: int) -> None:
     if out.console.is_terminal:
         width = max(out.console.width, indent + 20)
         lines = wrap(line, width, subsequent_indent=" " * indent, break_on_hyphens=False)
-    for each in lines:
-        out.console.print(each, markup=False, soft_wrap=True)
+    out.say(*lines)
 
 
-def _first_lines(things: dict[str, object]) -> dict[str, str]:
+def _first_lines(things: Mapping[str, object]) -> dict[str, str]:
     return {name: (getattr(thing, "__doc__", None) or "").strip().split("\n")[0] for name, thing in things.items()}
 
 
@@ -83,13 +94,12 @@ def _tests() -> dict[str, str]:
 
 
 def _rankings() -> dict[str, str]:
-    from heedful.attribution import gradient, methods
-    from heedful.attribution.methods import ATTRIBUTIONS, rollout, value_norm
+    from heedful.attribution import methods
 
-    modules = (methods, gradient, methods, methods)
-    about = {module.__name__.rpartition(".")[2]: module.__doc__ or "" for module in modules}
-    about |= {function.__name__: function.__doc__ or "" for function in (rollout, value_norm)}
-    return {name: about[name].splitlines()[0].rstrip(".") for name in ATTRIBUTIONS}
+    return {
+        name: line.rstrip(".")
+        for name, line in _first_lines({own: getattr(methods, own) for own in methods.ATTRIBUTIONS}).items()
+    }
 
 
 def _encoders() -> dict[str, str]:
@@ -99,28 +109,10 @@ def _encoders() -> dict[str, str]:
     return _first_lines({**ENCODERS, "hf:MODEL": PretrainedStates})
 
 
-def _attentions() -> dict[str, str]:
-    from heedful.models.attention import ATTENTIONS
-
-    return _first_lines(dict(ATTENTIONS))
-
-
-def _heads() -> dict[str, str]:
-    from heedful.models.heads import HEADS
-
-    return _first_lines(dict(HEADS))
-
-
 def _methods() -> dict[str, str]:
     from heedful.training.methods import METHODS
 
     return _first_lines({name: method.loss for name, method in METHODS.items()})
-
-
-def _metrics() -> dict[str, str]:
-    from heedful.training.metrics import METRICS
-
-    return _first_lines(dict(METRICS))
 
 
 def _datasets() -> dict[str, str]:
@@ -146,17 +138,14 @@ def _list_runs(out: "Output", folder: str) -> None:
         out.note(f"there are no finished runs in {folder}/; `heedful train` makes one, --runs names another folder.")
     if listing.common:
         shared = "  ".join(described_setting(place, value) for place, value in listing.common.items())
-        out.console.print(f"{'all' if len(listing.runs) > 1 else 'run'}: {shared}", markup=False, soft_wrap=True)
+        out.say(f"{'all' if len(listing.runs) > 1 else 'run'}: {shared}")
     for run, what in zip(listing.runs, described_differences(listing), strict=True):
         accuracy = "" if run.accuracy is None else f"{run.accuracy:.3f}"
         line = f"{run.key[:SHORT_KEY]}  {run.date:%Y-%m-%d %H:%M}  {accuracy:5}  {what}"
         _print_line(out, line.rstrip(), SHORT_KEY + 27)
-    out.end(_document(listing), result="\n".join(run.key for run in listing.runs))
-
-
-def _document(listing: "Listing") -> dict[str, object]:
     runs = [
         {"key": run.key, "date": f"{run.date:%Y-%m-%dT%H:%M:%S}", "accuracy": run.accuracy, "settings": run.settings}
         for run in listing.runs
     ]
-    return {"runs": runs, "common": listing.common, "skipped": list(listing.problems)}
+    document = {"runs": runs, "common": listing.common, "skipped": list(listing.problems)}
+    out.end(document, result="\n".join(run.key for run in listing.runs))

@@ -8,27 +8,22 @@ import inspect
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property, wraps
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from heedful.cli.command_options import option, parameters_of
 from heedful.formatting import printable
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
-
-Json = Annotated[
-    bool, typer.Option("--json", help="Print one JSON document; all else goes to stderr.", rich_help_panel="Output")
-]
-Quiet = Annotated[
-    bool,
-    typer.Option("--quiet", "-q", help="Print the result alone: no notes, no progress.", rich_help_panel="Output"),
-]
+    from rich.table import Table
+    from rich.text import Text
 
 
 @dataclass(frozen=True)
@@ -40,8 +35,12 @@ class Output:
         is_quiet: the result alone.
     """
 
-    as_json: bool = False
-    is_quiet: bool = False
+    as_json: bool = option(
+        "Print one JSON document; all else goes to stderr.", "--json", default=False, rich_help_panel="Output"
+    )
+    is_quiet: bool = option(
+        "Print the result alone: no notes, no progress.", "--quiet", "-q", default=False, rich_help_panel="Output"
+    )
 
     @cached_property
     def console(self) -> "Console":
@@ -55,7 +54,12 @@ class Output:
 
     def note(self, text: str) -> None:
         """Something worth knowing beside the result."""
-        self.console.print(f"note: {text}", markup=False, soft_wrap=True)
+        self.say(f"note: {text}")
+
+    def say(self, *lines: object) -> None:
+        """Lines as they are: no markup, and broken by the terminal alone."""
+        for line in lines:
+            self.console.print(line, markup=False, soft_wrap=True)
 
     def end(self, document: Mapping[str, Any], result: str = "") -> None:
         """The last act of a command.
@@ -79,13 +83,15 @@ def output() -> Output:
 
 
 def with_output(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command with `--json` and `--quiet`."""
+    """The command with `--json` and `--quiet`; of a parameter that is a dataclass, each field is an option."""
+    own = inspect.signature(command).parameters
+    kinds: dict[str, Any] = {name: each.annotation for name, each in own.items() if is_dataclass(each.annotation)}
 
     @wraps(command)
-    def run(*, as_json: bool = False, is_quiet: bool = False, **arguments: Any) -> None:
-        token = _running.set(Output(as_json, is_quiet))
+    def run(**given: Any) -> None:
+        token = _running.set(_taken(Output, given))
         try:
-            command(**arguments)
+            command(**{name: _taken(kind, given) for name, kind in kinds.items()}, **given)
             sys.stdout.flush()
         except BrokenPipeError:  # `| head` has seen enough
             _close_stdout()
@@ -96,15 +102,20 @@ def with_output(command: Callable[..., Any]) -> Callable[..., Any]:
         finally:
             _running.reset(token)
 
-    added = {"as_json": Json, "is_quiet": Quiet}
-    own = inspect.signature(command)
-    extra = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)
-        for name, kind in added.items()
+    parameters = [
+        parameter
+        for name, each in own.items()
+        for parameter in (parameters_of(kinds[name]) if name in kinds else [each.replace(kind=each.KEYWORD_ONLY)])
     ]
-    run.__signature__ = own.replace(parameters=[*own.parameters.values(), *extra])  # pyright: ignore[reportAttributeAccessIssue]
-    run.__annotations__ = {**command.__annotations__, **added}
+    parameters += parameters_of(Output)
+    run.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportAttributeAccessIssue]
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
     return run
+
+
+def _taken(kind: Any, given: dict[str, Any]) -> Any:
+    """Options made of what is given for them, which is taken out."""
+    return kind(**{each.name: given.pop(each.name) for each in fields(kind)})
 
 
 def _close_stdout() -> None:
@@ -139,3 +150,28 @@ def without_nan(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [without_nan(inner) for inner in value]
     return None if isinstance(value, float) and value - value != 0 else value
+
+
+def make_table(
+    headings: Sequence[str], rows: Iterable[Sequence["str | Text"]], *, text: Collection[int] = (0,), title: str = ""
+) -> "Table":
+    """A table for the terminal; a row of a single cell is a heading.
+
+    Args:
+        text: places of the columns that hold text; the others hold numbers, and stand to the right.
+    """
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    style = {"title_justify": "left", "title_style": "bold", "padding": (0, 1, 0, 0)}
+    table = Table(box=SIMPLE_HEAD, title=Text(title) if title else None, **style)
+    for place, heading in enumerate(headings):
+        is_text = place in text
+        table.add_column(Text(heading), overflow="fold", justify="left" if is_text else "right", no_wrap=not is_text)
+    for row in rows:
+        if len(row) == 1:
+            table.add_section()
+        cells = [Text(cell, "bold" * (len(row) == 1)) if isinstance(cell, str) else cell for cell in row]
+        table.add_row(*cells)
+    return table

@@ -2,14 +2,16 @@
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import floor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from rich.cells import cell_len
+from rich.text import Text
 
+from heedful.cli.output import make_table
 from heedful.formatting import UNDEFINED, format_estimate, format_interval, format_number, printable
 from heedful.schema import GROUPS, Interval
 from heedful.schema.rankings import SHOWN, ranking_title
@@ -26,64 +28,17 @@ from heedful.verdict.outcome_text import outcome_sentences
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
 
     from heedful.report import AuditFiles
-    from heedful.schema import AuditAnswer, ClassAnswer, Line, Outcome, ShownText, Verdict
+    from heedful.schema import AuditAnswer, ClassAnswer, Outcome, ShownText, Verdict
     from heedful.verdict.model_comparison import Comparison, Side
-
-# `heedful audit --details`: the tests that explain the answer, and the answer by other definitions of the outcome.
-
-
-def print_details(console: "Console", verdict: "Verdict") -> None:
-    """Other definitions, the tests in their groups, and what is to be known of the audited attention."""
-    from rich.markup import escape
-
-    if verdict.answer is not None:
-        for name, each in verdict.answer.variants.items():
-            console.print(escape(f"{ranking_title(name)}: {each.answer}. {each.sentence}"))
-    _print_lines(console, verdict)
-    for sentence in (*verdict.about, verdict.heads.sentence if verdict.heads else ""):
-        if sentence:
-            console.print(f"[dim]{escape(sentence)}[/dim]")
-    for name, reason in verdict.skipped.items():
-        console.print(f"[dim]Not measured: {escape(name.replace('_', ' '))}: {escape(reason)}[/dim]")
-
-
-def _print_lines(console: "Console", verdict: "Verdict") -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("test", overflow="fold")
-    for name in ("value", "floor", "best"):
-        table.add_column(name, justify="right", no_wrap=True)
-    headings: dict[str | None, str] = {**GROUPS}
-    for group, lines in groupby(verdict.lines, key=lambda line: line.group):
-        table.add_section()
-        if group is not None:
-            table.add_row(f"[bold]{headings[group]}[/bold]")
-        for line in lines:
-            table.add_row(escape(line.question), *_detail_numbers(line))
-    console.print(table)
-    console.print(
-        "[dim]Value with its 95% interval; floor: an uninformed ranking; best: the best possible. The tests explain "
-        "the answer and do not decide it.[/dim]\n"
-    )
-
-
-def _detail_numbers(line: "Line") -> tuple[str, ...]:
-    is_share = line.unit == "share"
-    value = format_estimate(line.value, line.low, line.high, percent=is_share)
-    return value, *(format_number(number, percent=is_share) for number in (line.floor, line.best))
-
-
-# Rankings in the terminal, side by side: how often each points to the key words, and what it costs.
 
 USUAL = {*SHOWN, "weight_gradient", "alone", "effect"}
 """Rankings of every audit."""
+DETAILS_LEGEND = (
+    "Value with its 95% interval; floor: an uninformed ranking; best: the best possible. The tests explain the answer "
+    "and do not decide it.\n"
+)
 RANKING_LEGEND = (
     "Points, replaced: of 100 texts in which a small set decides, those in which the ranking points to the key words, "
     "words deleted and replaced. Passes: of a whole text of n words."
@@ -94,64 +49,58 @@ PLAUSIBLE = (
 )
 
 
+def print_details(console: "Console", verdict: "Verdict") -> None:
+    """Other definitions, the tests in their groups, and what is to be known of the audited attention."""
+    if verdict.answer is not None:
+        for name, each in verdict.answer.variants.items():
+            console.print(f"{ranking_title(name)}: {each.answer}. {each.sentence}", markup=False)
+    rows: list[tuple[str, ...]] = []
+    headings: dict[str | None, str] = {**GROUPS}
+    for group, lines in groupby(verdict.lines, key=lambda line: line.group):
+        rows += [] if group is None else [(headings[group],)]
+        for line in lines:
+            is_share = line.unit == "share"
+            bounds = (format_number(number, percent=is_share) for number in (line.floor, line.best))
+            value = format_estimate(line.value, line.low, line.high, percent=is_share)
+            rows.append((line.question, value, *bounds))
+    console.print(make_table(("test", "value", "floor", "best"), rows))
+    reasons = (f"Not measured: {name.replace('_', ' ')}: {reason}" for name, reason in verdict.skipped.items())
+    for sentence in (DETAILS_LEGEND, *verdict.about, verdict.heads.sentence if verdict.heads else "", *reasons):
+        if sentence:
+            console.print(sentence, style="dim", markup=False)
+
+
 def asks_for_rankings(verdict: "Verdict") -> bool:
     """Whether somebody asked for rankings beyond those of every audit."""
     return not {ranking.name for ranking in verdict.rankings} <= USUAL
 
 
 def print_rankings(console: "Console", verdict: "Verdict") -> None:
-    """A line per ranking, the largest share first; nothing without an answer."""
-    from rich.box import SIMPLE_HEAD
-    from rich.markup import escape
-    from rich.table import Table
-
+    """Rankings side by side: how often each points to the key words, and what it costs; nothing without an answer."""
     if verdict.answer is None or not verdict.answer.rankings:
         return
     plausible = {own.name: own.plausible for own in verdict.rankings if own.plausible is not None}
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("ranking", min_width=17)
-    table.add_column("answer")
-    for name in ("points", "replaced", "passes", "ms", *(["plausible"] if plausible else [])):
-        table.add_column(name, justify="right", no_wrap=True)
+    rows = []
     for own in sorted(verdict.answer.rankings, key=lambda own: -(own.points.value or 0.0)):
-        cells = [
-            share_text(own.points),
-            share_text(own.replaced or Interval()).split()[0],
-            own.price or format_number(None),
-        ]
-        cells.append(format_number(own.milliseconds, decimals=1))
-        if plausible:
-            cells.append(format_number(plausible.get(own.name)))
-        table.add_row(escape(own.title), own.answer, *cells)
-    console.print(table)
-    console.print(f"[dim]{LEGEND}{PLAUSIBLE if plausible else ''}[/dim]\n")
+        replaced = share_text(own.replaced or Interval()).split()[0]
+        cost = (own.price or format_number(None), format_number(own.milliseconds, decimals=1))
+        agreement = [format_number(plausible.get(own.name))] if plausible else []
+        rows.append((own.title, own.answer, share_text(own.points), replaced, *cost, *agreement))
+    headings = ("ranking", "answer", "points", "replaced", "passes", "ms", *(["plausible"] if plausible else []))
+    console.print(make_table(headings, rows, text=(0, 1)))
+    console.print(f"{RANKING_LEGEND}{PLAUSIBLE if plausible else ''}\n", style="dim", markup=False)
 
 
-# Models side by side, their answers and what every test measures: a table in the terminal, and a document.
+# Models side by side, their answers and what every test measures: tables in the terminal, and a document.
 
 FIRST, MODEL = 24, 17
 """Smallest width of the first column, and of each model; models that do not fit get another table."""
-TABLE_COLORS = {"better": "green", "worse": "red"}
-LEGEND = (
+CHANGE_COLORS = {"better": "green", "worse": "red"}
+COMPARISON_LEGEND = (
     "Prediction scores are means over seeds. Shares are of 100 texts. Under the value of each test: its 95% interval "
     "and, from the second model on, the difference from the first, marked better or worse for attention if it is "
     "significant."
 )
-
-
-class ModelTable(BaseModel):
-    """Models side by side as the terminal shows them; cells are marked up for it.
-
-    Args:
-        rows: a name and a cell for each model, None if the model has no such cell; or a heading alone.
-        notes: which models were audited on other texts than the first.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    headings: tuple[str, ...]
-    rows: tuple[tuple[str | None, ...], ...]
-    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -186,28 +135,6 @@ class ComparedModels:
         ]
         return {"models": models, "questions": questions, "notes": list(self.notes)}
 
-    def table(self) -> ModelTable:
-        """Prediction scores, answers and tests, a column per model, its seeds together."""
-        from rich.markup import escape
-
-        verdicts = [audit.verdict for audit in self.audits]
-        rows: list[tuple[str | None, ...]] = []
-        for metric in dict.fromkeys(name for verdict in verdicts for name in verdict.scores):
-            known = (format_number(each.scores[metric]) if metric in each.scores else None for each in verdicts)
-            rows.append((escape(metric), *known))
-        answers = [verdict.answer for verdict in verdicts]
-        if any(answers):
-            rows.append((f"[bold]{QUESTION}[/bold]",))
-            rows += [(name, *(answer and cell(answer) for answer in answers)) for name, cell in ANSWER.items()]
-        group = None
-        for comparison in self.comparisons:
-            if comparison.group != group:
-                group = comparison.group
-                rows.append((f"[bold]{group}[/bold]",))
-            rows.append((escape(comparison.question), *map(_side, comparison.sides)))
-        headings = tuple(escape(_heading(name, each)) for name, each in zip(self.names, verdicts, strict=True))
-        return ModelTable(headings=headings, rows=tuple(rows), notes=self.notes)
-
     def summary(self) -> str:
         """The answer of each model, a line each."""
         answers = [audit.verdict.answer for audit in self.audits]
@@ -238,93 +165,67 @@ def compare_models(audits: "Sequence[AuditFiles]") -> ComparedModels:
     return ComparedModels(names, tuple(audits), tuple(comparisons), tuple(notes))
 
 
-def print_models(console: "Console", table: ModelTable) -> None:
-    """The models side by side, in as many tables as the width needs, and how to read them."""
-    for places in _fitting(len(table.headings), console.width):
-        console.print(_table(table, places))
-    for note in table.notes:
+def print_models(console: "Console", compared: ComparedModels) -> None:
+    """Prediction scores, answers and tests, a column for each model, in as many tables as the width needs."""
+    verdicts = [audit.verdict for audit in compared.audits]
+    rows: list[tuple[Any, ...]] = []
+    for metric in dict.fromkeys(name for verdict in verdicts for name in verdict.scores):
+        known = (format_number(each.scores[metric]) if metric in each.scores else None for each in verdicts)
+        rows.append((metric, *known))
+    answers = [verdict.answer for verdict in verdicts]
+    if any(answers):
+        cells = [_answer_cells(answer) if answer else {} for answer in answers]
+        rows.append((QUESTION,))
+        rows += [(name, *(each.get(name) for each in cells)) for name in next(filter(None, cells))]
+    for group, comparisons in groupby(compared.comparisons, key=lambda each: each.group):
+        rows.append((group,))
+        rows += [(each.question, *(side and _side(side) for side in each.sides)) for each in comparisons]
+    headings = []
+    for name, verdict in zip(compared.names, verdicts, strict=True):
+        seeds = f"{len(verdict.trainings)} seeds" if len(verdict.trainings) > 1 else ""
+        headings.append("\n".join(filter(None, (verdict.data, name, seeds))))
+    most = max(1, (console.width - FIRST) // MODEL - 1)
+    for start in range(1, max(2, len(headings)), most):  # the first model, and as many others as fit beside it
+        places = [0, *range(start, min(start + most, len(headings)))]
+        shown = [(row[0], *(row[1 + place] for place in places)) if len(row) > 1 else row for row in rows]
+        known = [row for row in shown if len(row) == 1 or any(cell is not None for cell in row[1:])]
+        filled = [[format_number(None) if cell is None else cell for cell in row] for row in known]
+        console.print(make_table(("", *(headings[place] for place in places)), filled, text=range(len(places) + 1)))
+    for note in compared.notes:
         console.print(note, style="yellow", markup=False)
-    console.print(LEGEND, style="dim", markup=False)
+    console.print(COMPARISON_LEGEND, style="dim", markup=False)
 
 
-def _fitting(models: int, width: int) -> Iterator[list[int]]:
-    """The models of each table: the first, and as many of the others as fit beside it.
-
-    >>> list(_fitting(1, 80)), list(_fitting(3, 80)), list(_fitting(5, 80))
-    ([[0]], [[0, 1, 2]], [[0, 1, 2], [0, 3, 4]])
-    """
-    most = max(1, (width - FIRST) // MODEL - 1)
-    for start in range(1, max(2, models), most):
-        yield [0, *range(start, min(start + most, models))]
-
-
-def _table(shown: ModelTable, places: Sequence[int]) -> "Table":
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("", min_width=FIRST - 3, overflow="fold")
-    for place in places:
-        table.add_column(shown.headings[place], overflow="fold")
-    for question, *cells in shown.rows:
-        chosen = [cells[place] for place in places] if cells else []
-        if not cells:
-            table.add_section()
-        if not cells or chosen.count(None) < len(chosen):
-            table.add_row(question, *(format_number(None) if cell is None else cell for cell in chosen))
-    return table
-
-
-def _heading(name: str, verdict: "Verdict") -> str:
-    seeds = f"\n{len(verdict.trainings)} seeds" if len(verdict.trainings) > 1 else ""
-    return f"{verdict.data}\n{name}{seeds}" if verdict.data else f"{name}{seeds}"
-
-
-def _side(side: "Side | None") -> str:
+def _side(side: "Side") -> Text:
     """The value, its interval, and the difference from the first model, a line each."""
-    if side is None:
-        return format_number(None)
-    lines = [format_number(side.value.value)]
+    lines = [Text(format_number(side.value.value))]
     if interval := format_interval(side.value.low, side.value.high):
-        lines.append(f"[dim]{interval}[/dim]")
+        lines.append(Text(interval, "dim"))
     difference = side.difference_from_first
     if difference is not None and difference.value == difference.value:
         marked = f"{_signed(difference.value)} {side.change}".strip()
-        lines.append(f"[{COLORS[side.change]}]{marked}[/]" if side.change else f"[dim]{marked}[/dim]")
-    return "\n".join(lines)
+        lines.append(Text(marked, CHANGE_COLORS.get(side.change, "dim")))
+    return Text("\n").join(lines)
 
 
-def _per_100(share: "Interval | None") -> str | None:
-    if share is None or share.value is None:
-        return None
-    value, low, high = (f"{100 * (end or 0.0):.0f}" for end in (share.value, share.low, share.high))
-    return f"{value}\n[dim]{low} to {high}[/dim]"
+def _answer_cells(answer: "AuditAnswer") -> dict[str, str | Text | None]:
+    """What is printed of a model's answer."""
 
+    def per_100(share: "Interval | None") -> Text | None:
+        if share is None or share.value is None:
+            return None
+        value, low, high = (f"{100 * (end or 0.0):.0f}" for end in (share.value, share.low, share.high))
+        return Text.assemble(value, "\n", (f"{low} to {high}", "dim"))
 
-def _headline(answer: "AuditAnswer") -> str:
-    from rich.markup import escape
-
-    return escape(answer.headline)
-
-
-def _shown(answer: "AuditAnswer") -> str | None:
-    from rich.markup import escape
-
-    recommended = answer.recommendation
-    if recommended is None:
-        return None
-    return escape(ranking_title(recommended.ranking) if recommended.show == "ranking" else recommended.show)
-
-
-ANSWER: "dict[str, Callable[[AuditAnswer], str | None]]" = {
-    "answer": _headline,
-    "points to the key words": lambda answer: _per_100(answer.overall.shares.points),
-    "the same, words replaced": lambda answer: _per_100(answer.overall.replaced and answer.overall.replaced.points),
-    "no small set decides": lambda answer: _per_100(answer.overall.shares.no_small_set),
-    "moved information": lambda answer: _per_100(answer.moved),
-    "show": _shown,
-}
-"""What is printed of each model's answer."""
+    overall, shown = answer.overall, answer.recommendation
+    return {
+        "answer": answer.headline,
+        "points to the key words": per_100(overall.shares.points),
+        "the same, words replaced": per_100(overall.replaced and overall.replaced.points),
+        "no small set decides": per_100(overall.shares.no_small_set),
+        "moved information": per_100(answer.moved),
+        "show": shown and (ranking_title(shown.ranking) if shown.show == "ranking" else shown.show),
+    }
 
 
 def _signed(difference: float) -> str:
@@ -346,15 +247,11 @@ def _numbers(side: "Side | None") -> dict[str, Any] | None:
         return None
     own, apart = side.value, side.difference_from_first
     difference = None if apart is None else {"value": apart.value, "low": apart.low, "high": apart.high}
-    return {
-        "value": own.value,
-        "low": own.low,
-        "high": own.high,
-        "texts": own.n,
-        "difference": difference,
-        "change": side.change,
-    }
+    numbers = {"value": own.value, "low": own.low, "high": own.high, "texts": own.n}
+    return {**numbers, "difference": difference, "change": side.change}
 
+
+# The answer for one model.
 
 COLUMNS, LINES = 80, 23
 """Of one model; two lines below name the report and the command that explains a text."""
@@ -363,9 +260,10 @@ LABEL, BAR = 16, (8, 24)
 """Largest width of a class, smallest and largest width of a bar."""
 LONGEST_NAME, LONGEST_ITEM = 60, 40
 """Characters of a model's name, and of a word or sentence; longer ones are cut."""
+Name = TypeVar("Name", bound=str)
 BLOCKS: "dict[Outcome, str]" = {"points": "█", "misses": "▒", "no_small_set": "·"}
 ASCII_BLOCKS: "dict[Outcome, str]" = {"points": "#", "misses": "x", "no_small_set": "."}
-COLORS: dict[str, str] = {"points": "green", "misses": "red", "no_small_set": "dim"}
+COLORS: "dict[Outcome, str]" = {"points": "green", "misses": "red", "no_small_set": "dim"}
 NO_BARS = ("Too few texts", "Nothing to explain")
 
 
@@ -399,24 +297,18 @@ SHAPES = (
 
 
 def print_verdict(console: "Console", verdict: "Verdict", name: str) -> None:
-    """What was audited, the answer, what to do, and an example.
+    """What was audited, the answer, what to do, and an example, as roomy as fits.
 
     Args:
         name: of the model.
     """
-    for line in verdict_lines(console, verdict, name):
-        console.print(line)
-
-
-def verdict_lines(console: "Console", verdict: "Verdict", name: str) -> "list[Text]":
-    """The lines of the answer, as roomy as fits."""
-    width = min(COLUMNS, console.width)
     lines: list[Text] = []
     for shape in SHAPES:
-        lines = list(_Drawing(console, verdict, name, shape, width).lines())
+        lines = list(_Drawing(console, verdict, name, shape, min(COLUMNS, console.width)).lines())
         if len(lines) <= LINES:
             break
-    return lines
+    for line in lines:
+        console.print(line)
 
 
 def cut_text(items: Sequence[str], marked: Sequence[int], context: int) -> "list[int | None]":
@@ -434,7 +326,7 @@ def cut_text(items: Sequence[str], marked: Sequence[int], context: int) -> "list
     return cut if not kept or kept[-1] == len(items) - 1 else [*cut, None]
 
 
-def bar_widths(shares: dict[str, float], width: int) -> dict[str, int]:
+def bar_widths(shares: Mapping[Name, float], width: int) -> dict[Name, int]:
     """The width of each block of a bar, by largest remainders.
 
     >>> bar_widths({"points": 0.5, "misses": 0.3, "no_small_set": 0.2}, 8)
@@ -453,9 +345,7 @@ class _Drawing:
     def __init__(self, console: "Console", verdict: "Verdict", name: str, shape: Shape, width: int):
         self.console, self.verdict, self.name, self.shape, self.width = console, verdict, name, shape, width
 
-    def lines(self) -> "Iterator[Text]":
-        from rich.text import Text
-
+    def lines(self) -> Iterator[Text]:
         for number, part in enumerate(filter(None, map(list, self._parts()))):
             if number and self.shape.is_spaced:
                 yield Text()
@@ -463,7 +353,7 @@ class _Drawing:
                 line.rstrip()
                 yield line
 
-    def _parts(self) -> "Iterator[Iterator[Text]]":
+    def _parts(self) -> Iterator[Iterator[Text]]:
         yield self._subject()
         if (answer := self.verdict.answer) is None:
             yield self._wrapped("The answer was not asked for: `--tests` leaves `outcome` out.")
@@ -474,7 +364,7 @@ class _Drawing:
         if answer.example is not None and answer.headline not in NO_BARS:
             yield self._example(answer.example)
 
-    def _subject(self) -> "Iterator[Text]":
+    def _subject(self) -> Iterator[Text]:
         verdict = self.verdict
         seeds = [str(training.seed) for training in verdict.trainings if training.seed is not None]
         named = f"{len(seeds)} seeds" if len(seeds) > MOST_SEEDS else f"seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}"
@@ -486,7 +376,7 @@ class _Drawing:
         if accuracy := accuracy_text(verdict):
             yield from self._wrapped(f"Accuracy {accuracy}.")
 
-    def _answer(self, answer: "AuditAnswer") -> "Iterator[Text]":
+    def _answer(self, answer: "AuditAnswer") -> Iterator[Text]:
         headline = f"{QUESTION} {answer.headline}"
         if len(headline) > 2 * self.width:
             headline = f"{QUESTION} {answer.headline.partition(':')[0]}:"
@@ -495,21 +385,24 @@ class _Drawing:
         if answer.headline not in NO_BARS:
             yield from self._bars(answer)
 
-    def _bars(self, answer: "AuditAnswer") -> "Iterator[Text]":
-        from rich.cells import cell_len
-        from rich.text import Text
+    def _bars(self, answer: "AuditAnswer") -> Iterator[Text]:
 
         answered = answered_classes(answer) or [answer.overall]
         most = sorted(answered, key=lambda each: -each.shares.texts)[: self.shape.bars]
         shown = [each for each in answered if each in most]
         names = [_clean(each.shares.label or "all texts") for each in shown]
-        cells = [_line_numbers(each) for each in shown]
+        cells = []
+        for each in shown:
+            shares = (each.shares.luck, each.replaced and each.replaced.points.value)
+            luck, replaced = (UNDEFINED if share is None else f"{100 * share:.0f}" for share in shares)
+            cells.append((each.answer, share_text(each.shares.points), luck, replaced))
         headings = ("answer", "points", "luck", "replaced")
         widths = [max(map(len, column)) for column in zip(headings, *cells, strict=True)]
         label = min(LABEL, max(cell_len(name) for name in ("predicted", *names)))
         room = self.width - label - sum(widths) - 2 * (len(widths) + 1)
         bar = min(BAR[1], max(BAR[0], room))
-        rows = [Text(" " * bar), *(self._bar(each, bar) for each in shown)]
+        blocks = BLOCKS if self.console.encoding.lower().startswith("utf") else ASCII_BLOCKS
+        rows = [Text(" " * bar), *(self._bar(each, bar, blocks) for each in shown)]
         lines = zip(("predicted", *names), rows, (headings, *cells), strict=True)
         for number, (name, drawn, own) in enumerate(lines):
             numbers = [own[0].ljust(widths[0]), *(text.rjust(w) for text, w in zip(own[1:], widths[1:], strict=True))]
@@ -523,25 +416,16 @@ class _Drawing:
         if rest := Counter(each.answer for each in answered if each not in shown):
             counted = ", ".join(f"{count} {name}" for name, count in rest.items())
             yield from self._wrapped(f"and {sum(rest.values())} other classes: {counted}")
-        blocks = self._blocks()
         legend = f"{blocks['points']} points {blocks['misses']} misses {blocks['no_small_set']} no small set"
         yield from self._wrapped(f"{legend}. Numbers: per 100 texts with a small set.", "dim")
         yield from self._wrapped(too_few_sentence(answer))
 
-    def _blocks(self) -> dict[str, str]:
-        return {**BLOCKS} if self.console.encoding.lower().startswith("utf") else {**ASCII_BLOCKS}
+    def _bar(self, each: "ClassAnswer", width: int, blocks: "Mapping[Outcome, str]") -> Text:
+        shares: dict[Outcome, float] = {name: each.shares.outcomes.get(name) or 0.0 for name in blocks}
+        parts = bar_widths(shares, width).items()
+        return Text.assemble(*((blocks[name] * count, COLORS[name]) for name, count in parts))
 
-    def _bar(self, each: "ClassAnswer", width: int) -> "Text":
-        from rich.text import Text
-
-        shares: dict[str, float] = {name: each.shares.outcomes.get(name) or 0.0 for name in BLOCKS}
-        return Text.assemble(
-            *((self._blocks()[name] * count, COLORS[name]) for name, count in bar_widths(shares, width).items())
-        )
-
-    def _example(self, example: "ShownText") -> "Iterator[Text]":
-        from rich.text import Text
-
+    def _example(self, example: "ShownText") -> Iterator[Text]:
         outcome, item = example.outcome, self.verdict.item
         items = [_clean(own)[:LONGEST_ITEM] for own in example.items]
         key, top = {*outcome.key_words}, {*outcome.top_words}
@@ -562,10 +446,8 @@ class _Drawing:
         yield from drawn(widest)[:most]
         yield from self._wrapped(" ".join(outcome_sentences(outcome, items, item)))
 
-    def _wrapped(self, sentence: str, style: str = "", most: int | None = None) -> "Iterator[Text]":
+    def _wrapped(self, sentence: str, style: str = "", most: int | None = None) -> Iterator[Text]:
         """The lines of a sentence; the last that there is room for ends in "…" if there are more."""
-        from rich.text import Text
-
         if not sentence:
             return
         lines = list(Text(_clean(sentence), style).wrap(self.console, self.width))
@@ -577,16 +459,8 @@ class _Drawing:
         yield from lines
 
 
-def _line_numbers(each: "ClassAnswer") -> tuple[str, str, str, str]:
-    shares = (each.shares.luck, each.replaced and each.replaced.points.value)
-    luck, replaced = (UNDEFINED if share is None else f"{100 * share:.0f}" for share in shares)
-    return each.answer, share_text(each.shares.points), luck, replaced
-
-
-def _marked(word: str, is_key: bool, is_top: bool) -> "Text":
+def _marked(word: str, is_key: bool, is_top: bool) -> Text:
     """A word with its marks: brackets for key words, asterisks for top words."""
-    from rich.text import Text
-
     shown = f"[{word}]" if is_key else word
     style = " ".join(("bold",) * is_key + ("underline",) * is_top)
     return Text(f"*{shown}*" if is_top else shown, style)

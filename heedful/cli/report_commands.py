@@ -1,110 +1,104 @@
 """`heedful report` and `heedful compare`: finished audits shown again, and side by side."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
 
 from heedful.cli import command_options
-from heedful.cli.auditing import DRAWN_TEXTS
+from heedful.cli.command_options import argument, flag, option
 from heedful.cli.output import output
 from heedful.errors import SettingError
 
-if TYPE_CHECKING:
-    from heedful.report import AuditFiles
 
-Audited = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="RUN...",
-        help="Keys of audited runs or of audits (their first characters will do), or folders of audits.",
+@dataclass(frozen=True, kw_only=True)
+class _AuditedOptions:
+    names: list[str] = argument(
+        "Keys of audited runs or of audits (their first characters will do), or folders of audits.",
+        "RUN...",
         autocompletion=command_options.runs,
-    ),
-]
+    )
+    audits: command_options.Audits = "audits"
 
 
-def report(
-    names: Audited,
-    audits: command_options.Audits = "audits",
-    out: Annotated[str, typer.Option(help="Where to write the page.")] = "report/report.html",
-    figures: Annotated[
-        str | None, typer.Option(help="Write the figures as SVG and PNG into this folder instead.")
-    ] = None,
-    no_texts: Annotated[
-        bool, typer.Option("--no-texts", help="Leave out every text and word of the data, for confidential ones.")
-    ] = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions(_AuditedOptions):
+    """The options of `heedful report`."""
+
+    out: str = option("Where to write the page.", default="report/report.html")
+    figures: str | None = option("Write the figures as SVG and PNG into this folder instead.")
+    no_texts: bool = flag("Leave out every text and word of the data, for confidential ones.", "--no-texts")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions(_AuditedOptions):
+    """The options of `heedful compare`."""
+
+    out: str | None = option("Also write a page with all of them.")
+
+
+def report(options: ReportOptions) -> None:
     """Print the answers of finished audits again and write their HTML page, or write their figures."""
+    from heedful.cli.auditing import DRAWN_TEXTS
     from heedful.cli.printed_audit import print_verdict
-    from heedful.report import without_texts, write_figures, write_report
+    from heedful.report import read_audit, without_texts, write_figures, write_report
+    from heedful.store.folders import check_writable
 
     printed = output()
-    _check_place(out, figures)
-    chosen = _read(names, Path(audits), most=DRAWN_TEXTS)
-    if no_texts:
-        chosen = [without_texts(audit) for audit in chosen]
-    if figures is None:
-        page = write_report(chosen, out)
-        for audit in chosen:
-            print_verdict(printed.console, audit.verdict, audit.verdict.model or audit.name)
-        printed.console.print(f"Report: {page}", markup=False, soft_wrap=True)
-        printed.end({"report": str(page)}, result=str(page))
+    if options.figures is not None:
+        check_writable(options.figures, "--figures")
+    else:
+        _check_page(options.out)
+    places = _places(options)
+    audits = [read_audit(place, most=max(1, DRAWN_TEXTS // len(places))) for place in places]
+    if options.no_texts:
+        audits = [without_texts(audit) for audit in audits]
+    if options.figures is not None:
+        paths = [str(path) for path in write_figures(audits, options.figures)]
+        printed.say(*paths)
+        printed.end({"figures": paths}, result="\n".join(paths))
         return
-    paths = [str(path) for path in write_figures(chosen, figures)]
-    for path in paths:
-        printed.console.print(path, markup=False, soft_wrap=True)
-    printed.end({"figures": paths}, result="\n".join(paths))
+    page = write_report(audits, options.out)
+    for audit in audits:
+        print_verdict(printed.console, audit.verdict, audit.verdict.model or audit.name)
+    printed.say(f"Report: {page}")
+    printed.end({"report": str(page)}, result=str(page))
 
 
-def compare(
-    names: Audited,
-    audits: command_options.Audits = "audits",
-    out: Annotated[str | None, typer.Option(help="Also write a page with all of them.")] = None,
-) -> None:
+def compare(options: CompareOptions) -> None:
     """Compare the answers and tests of two or more audited runs; those that differ only in the seed are one model."""
+    names = options.names
     if len(names) < 2:
         raise SettingError(f"compare takes two runs or more; it was given {len(names)}.")
     from heedful.cli.printed_audit import compare_models, print_models
+    from heedful.report import read_audit, write_report
 
     printed = output()
-    if out is not None:
-        _check_place(out, None)
-    chosen = _read(names, Path(audits), fewest=2)
-    compared = compare_models(chosen)
-    print_models(printed.console, compared.table())
+    if options.out is not None:
+        _check_page(options.out)
+    places = _places(options)
+    if len(places) < 2:
+        raise SettingError(f"compare takes two runs or more; {' and '.join(names)} are one and the same audit.")
+    audits = [read_audit(place) for place in places]
+    compared = compare_models(audits)
+    print_models(printed.console, compared)
     document = compared.document()
-    if out is not None:
-        from heedful.report import write_report
-
-        page = write_report(chosen, out)
-        printed.console.print(f"Report: {page}", markup=False, soft_wrap=True)
-        document["report"] = str(page)
+    if options.out is not None:
+        document["report"] = str(write_report(audits, options.out))
+        printed.say(f"Report: {document['report']}")
     printed.end(document, result=compared.summary())
 
 
-def _check_place(out: str, figures: str | None) -> None:
-    """Refuse places that cannot be written before anything is drawn."""
+def _check_page(out: str) -> None:
+    """Refuse a page that cannot be written before anything is drawn."""
     from heedful.store.folders import check_writable
 
-    if figures is not None:
-        check_writable(figures, "--figures")
-    elif not out.strip() or Path(out).is_dir():
+    if not out.strip() or Path(out).is_dir():
         raise SettingError(f"--out must be a file for the page, for example page.html; '{out}' is none.")
-    else:
-        check_writable(Path(out).parent, "--out")
+    check_writable(Path(out).parent, "--out")
 
 
-def _read(names: list[str], folder: Path, *, fewest: int = 1, most: int | None = None) -> "list[AuditFiles]":
-    """The audits of these runs, each once; a run that was audited with other seeds stands for all of them.
-
-    Args:
-        most: texts whose rows are in memory, of all audits together; None: all.
-    """
-    from heedful.report import read_audit
+def _places(options: _AuditedOptions) -> list[Path]:
+    """The folders of the audits, each once; a run that was audited with other seeds stands for all of them."""
     from heedful.store.store import find_audit
 
-    places = {place.resolve(): place for place in (find_audit(name, folder) for name in names)}
-    if len(places) < fewest:
-        raise SettingError(f"compare takes two runs or more; {' and '.join(names)} are one and the same audit.")
-    each = None if most is None else max(1, most // len(places))
-    return [read_audit(place, most=each) for place in places.values()]
+    places = (find_audit(name, Path(options.audits)) for name in options.names)
+    return list({place.resolve(): place for place in places}.values())

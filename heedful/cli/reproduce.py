@@ -1,22 +1,22 @@
 """`heedful reproduce`: a paper's runs and audits, its tables beside ours, its claims tested."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from heedful.cli import command_options
-from heedful.cli.command_options import Scheduler, Workers
-from heedful.cli.output import output
-from heedful.cli.progress import live_counts
-from heedful.errors import HeedfulError
+from heedful.cli.command_options import argument, flag, open_store, option
+from heedful.cli.output import make_table, output
+from heedful.errors import HeedfulError, lookup
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from heedful.cli.output import Output
     from heedful.papers.pipeline import Prepared
-    from heedful.papers.reproduction import Claim, Study, StudyRun, Table
+    from heedful.papers.reproduction import StudyRun
     from heedful.papers.study_pages import StudyReport
     from heedful.store.store import Store
 
@@ -24,96 +24,64 @@ WIDE = 200
 FIRST_ROWS = 10
 """Rows of a long table that the terminal shows."""
 
-Paper = Annotated[
-    str,
-    typer.Argument(
-        metavar="PAPER",
-        help="A study; `heedful list studies` names them.",
-        autocompletion=command_options.names("studies"),
-    ),
-]
-Scale = Annotated[str, typer.Option(help="small (minutes on two cores), medium (an hour or two), paper (all of it).")]
-Out = Annotated[str, typer.Option(help="Folder for PAPER.html, PAPER.md, PAPER.json and the figures.")]
-DryRun = Annotated[
-    bool,
-    typer.Option("--dry-run", help="List the runs, which of them are done, and what the others may take; do none."),
-]
+
+@dataclass(frozen=True, kw_only=True)
+class ReproduceOptions(command_options.FolderOptions, command_options.ClusterOptions):
+    """The options of `heedful reproduce`."""
+
+    paper: str = argument(
+        "A study; `heedful list studies` names them.", "PAPER", autocompletion=command_options.names("studies")
+    )
+    scale: str = option("small (minutes on two cores), medium (an hour or two), paper (all of it).", default="small")
+    out: str = option("Folder for PAPER.html, PAPER.md, PAPER.json and the figures.", default="studies")
+    dry_run: bool = flag("List the runs, which of them are done, and what the others may take; do none.", "--dry-run")
 
 
-def reproduce(
-    paper: Paper,
-    scale: Scale = "small",
-    out: Out = "studies",
-    scheduler: Scheduler = None,
-    workers: Workers = None,
-    dry_run: DryRun = False,
-    runs: command_options.Runs = "runs",
-    audits: command_options.Audits = "audits",
-    device: command_options.Device = "cpu",
-) -> None:
+def reproduce(options: ReproduceOptions) -> None:
     """Reproduce a paper: do the runs that are missing; print each claim with a verdict, and its tables beside ours."""
+    from heedful.cli.progress import show_jobs
     from heedful.jobs.executors import cores
     from heedful.jobs.running import carry_out
-    from heedful.papers.pipeline import gather, plan_study
+    from heedful.papers import STUDIES
+    from heedful.papers.pipeline import gather, plan_study, prepare_study
     from heedful.papers.study_pages import as_json, summarize, write_study
-    from heedful.store.folders import check_writable
-    from heedful.store.store import Store
 
-    printed, store = output(), Store(runs, audits)
-    console, processes = printed.console, workers or cores()
+    printed, store = output(), open_store(options)
+    console, processes = printed.console, options.workers or cores()
     if not console.is_terminal:  # a file or pipe has no width: tables need not be squeezed
         console.width = WIDE
-    study, study_runs = _announce(console, paper, scale)
-    prepared = _prepare(printed, study_runs, dry_run)
-    if prepared is None:
+    study = lookup("study", options.paper.replace("_", "-"), STUDIES)
+    study_runs = study.runs_at(options.scale)
+    study.require()
+    printed.say(study.paper, f"{options.scale}: {study.scales[options.scale]}", "reading data")
+    try:
+        prepared = prepare_study(study_runs)
+    except HeedfulError as problem:
+        if not options.dry_run:
+            raise
+        _end_without_data(printed, study_runs, problem)
         return
     plan = plan_study(prepared)
     missing = plan.missing(store)
-    console.print(f"{len(prepared.runs)} runs and {len(prepared.audits)} audits, {len(missing)} of them to do")
-    if dry_run:
+    printed.say(f"{len(prepared.runs)} runs and {len(prepared.audits)} audits, {len(missing)} of them to do")
+    if options.dry_run:
         _end_dry_run(printed, prepared, store, len(missing), processes)
         return
-    for place, option in ((runs, "--runs"), (audits, "--audits"), (out, "--out")):
-        check_writable(place, option)
+    open_store(options, "runs", "audits", "out")
     errors: dict[str, str] = {}
     if missing:
         names = names_by_key(prepared)
-        where = {"device": device, "workers": workers, "scheduler": scheduler, "in_parts": False}
-        with live_counts(printed.progress, errors, lambda key: names.get(key, key)) as report_status:
-            carry_out(plan, store, **where, report=report_status)
-    report = summarize(
-        study, gather(scale, prepared, store, store.audits, errors), command_options.command_line(), processes
-    )
-    page = write_study(report, Path(out))
+        where = {"device": options.device, "workers": options.workers, "scheduler": options.scheduler}
+        with show_jobs(printed.progress, names, errors, lambda key: names.get(key, key)) as (report_status, _):
+            carry_out(plan, store, **where, in_parts=False, report=report_status)
+    results = gather(options.scale, prepared, store, store.audits, errors)
+    report = summarize(study, results, command_options.command_line(), processes)
+    page = write_study(report, Path(options.out))
     print_study(console, report, page.with_suffix(""))
-    console.print(f"Written: {page}", markup=False, soft_wrap=True)
+    printed.say(f"Written: {page}")
     printed.end({"page": str(page), **as_json(report)}, result=str(page))
     if errors:
         raise typer.Exit(1)
-
-
-def _announce(console: "Console", paper: str, scale: str) -> tuple["Study", "list[StudyRun]"]:
-    from heedful.errors import lookup
-    from heedful.papers import STUDIES
-
-    study = lookup("study", paper.replace("_", "-"), STUDIES)
-    study_runs = study.runs_at(scale)
-    study.require()
-    console.print(f"{study.paper}\n{scale}: {study.scales[scale]}\nreading data", markup=False)
-    return study, study_runs
-
-
-def _prepare(printed: "Output", study_runs: "list[StudyRun]", dry_run: bool) -> "Prepared | None":
-    """What must be done, by key; None for a dry run that ended, since the data is not at hand."""
-    from heedful.papers.pipeline import prepare_study
-
-    try:
-        return prepare_study(study_runs)
-    except HeedfulError as problem:
-        if not dry_run:
-            raise
-        _end_without_data(printed, study_runs, problem)
-        return None
 
 
 def _end_without_data(printed: "Output", study_runs: "list[StudyRun]", problem: HeedfulError) -> None:
@@ -121,9 +89,8 @@ def _end_without_data(printed: "Output", study_runs: "list[StudyRun]", problem: 
     cells: dict[str, dict[str, int]] = {}
     for each in study_runs:
         cells.setdefault(f"{each.data}, {each.model}", {"done": 0, "runs": 0})["runs"] += 1
-    for name, cell in cells.items():
-        printed.console.print(f"{name}: {cell['runs']} runs", markup=False)
-    printed.console.print(f"{len(study_runs)} runs to do. Before that: {problem}", markup=False, soft_wrap=True)
+    printed.say(*(f"{name}: {cell['runs']} runs" for name, cell in cells.items()))
+    printed.say(f"{len(study_runs)} runs to do. Before that: {problem}")
     printed.end({"missing": len(study_runs), "cells": cells, "problem": str(problem)}, result=str(len(study_runs)))
 
 
@@ -135,9 +102,9 @@ def _end_dry_run(printed: "Output", prepared: "Prepared", store: "Store", missin
     for (data, model), members in prepared.cells.items():
         done = sum(prepared.runs[member.run] in store for member in members)
         cells[f"{data}, {model}"] = {"done": done, "runs": len(members)}
-        printed.console.print(f"{data}, {model}: {done} of {len(members)} runs done", markup=False)
+        printed.say(f"{data}, {model}: {done} of {len(members)} runs done")
     expected = estimate(prepared.runs, store, workers)
-    printed.console.print(f"{expected} Audits come on top.", markup=False)
+    printed.say(f"{expected} Audits come on top.")
     printed.end({"missing": missing, "cells": cells, "estimate": expected}, result=str(missing))
 
 
@@ -154,53 +121,29 @@ def names_by_key(prepared: "Prepared") -> dict[str, str]:
 
 
 def print_study(console: "Console", report: "StudyReport", folder: Path) -> None:
-    """How many claims hold, each claim with its verdict, then the tables.
+    """How many claims hold, each claim with its verdict, then the tables; of a long one the first rows.
 
     Args:
-        folder: where the pages of long tables are, of which only the first rows are printed.
+        folder: where the pages of long tables are.
     """
-    from heedful.papers.claim_rule import summary_sentence
-
-    console.print(f"\n[bold]{summary_sentence(report.claims)}[/bold]\n")
-    for claim in report.claims:
-        _print_claim(console, claim)
-    console.print()
-    for table in report.tables:
-        _print_table(console, table, folder)
-    console.print(f"{report.facts['Trained models']} trained models; {report.facts['Computing time']}", markup=False)
-
-
-def _print_claim(console: "Console", claim: "Claim") -> None:
-    from rich.markup import escape
     from rich.padding import Padding
     from rich.text import Text
 
-    from heedful.papers.claim_rule import claim_bounds_text, claim_number
-
-    color = {"confirmed": "green", "contradicted": "red"}.get(claim.verdict, "yellow")
-    console.print(f"[bold {color}]{claim.verdict:>13}[/]  {escape(claim.statement)}")
-    number = f"{claim_number(claim)}; {claim_bounds_text(claim)}"
-    console.print(Padding(Text(number), (0, 0, 0, 15)))
-    console.print(Padding(Text(f"{claim.measured} ({claim.source})", style="dim"), (0, 0, 0, 15)))
-
-
-def _print_table(console: "Console", table: "Table", folder: Path) -> None:
-    """A table and its note; of a long one the first rows, and where the others are."""
-    from rich import table as rich_table
-    from rich.box import SIMPLE_HEAD
-    from rich.markup import escape
-
+    from heedful.papers.claim_rule import claim_bounds_text, claim_number, summary_sentence
     from heedful.papers.study_pages import is_long, table_cells, table_file
 
-    head, rows = table_cells(table)
-    title = f"[bold]{escape(table.name)}: {escape(table.title)}[/bold]"
-    shown = rich_table.Table(box=SIMPLE_HEAD, title=title, title_justify="left", title_style="")
-    for place, name in enumerate(head):
-        shown.add_column(escape(name), justify="left" if place < len(table.head) else "right")
-    first = rows[:FIRST_ROWS] if is_long(table) else rows
-    for row in first:
-        shown.add_row(*map(escape, row))
-    console.print(shown)
-    if len(first) < len(rows):
-        console.print(f"{len(rows) - len(first)} more rows: {folder / table_file(table)}", markup=False)
-    console.print(f"{table.note}\n", style="dim", markup=False)
+    console.print(f"\n[bold]{summary_sentence(report.claims)}[/bold]\n")
+    for claim in report.claims:
+        color = {"confirmed": "green", "contradicted": "red"}.get(claim.verdict, "yellow")
+        console.print(Text.assemble((f"{claim.verdict:>13}", f"bold {color}"), "  ", claim.statement))
+        console.print(Padding(Text(f"{claim_number(claim)}; {claim_bounds_text(claim)}"), (0, 0, 0, 15)))
+        console.print(Padding(Text(f"{claim.measured} ({claim.source})", style="dim"), (0, 0, 0, 15)))
+    console.print()
+    for table in report.tables:
+        head, rows = table_cells(table)
+        first = rows[:FIRST_ROWS] if is_long(table) else rows
+        console.print(make_table(head, first, text=range(len(table.head)), title=f"{table.name}: {table.title}"))
+        if len(first) < len(rows):
+            console.print(f"{len(rows) - len(first)} more rows: {folder / table_file(table)}", markup=False)
+        console.print(f"{table.note}\n", style="dim", markup=False)
+    console.print(f"{report.facts['Trained models']} trained models; {report.facts['Computing time']}", markup=False)

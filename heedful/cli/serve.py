@@ -6,78 +6,67 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from heedful.cli import command_options
 from heedful.cli.audit_command import demonstration
-from heedful.cli.command_options import use_threads
+from heedful.cli.command_options import argument, flag, open_store, option, use_threads
 from heedful.cli.output import output
-from heedful.cli.progress import progress_bar, training_reporter
 from heedful.errors import SettingError
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
-
-    from heedful.cli.output import Output
-    from heedful.store.store import Store
-
-Models = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="[MODEL...]",
-        help="Keys of finished runs (their first characters will do), or Hugging Face classifiers, folders or hf:NAME. "
-        "Without any: an average and a BiLSTM model on mock-1, trained first.",
-        autocompletion=command_options.runs,
-    ),
-]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="On this machine alone; 0: any that is free.")]
-Open = Annotated[bool, typer.Option("--open", help="Open the page in the browser.")]
 
 HOST = "127.0.0.1"
 BACKLOG = 128
 """Connections that wait until they are taken."""
 
 
-def serve(
-    models: Models = None,
-    port: Port = 8642,
-    opens: Open = False,
-    runs: command_options.Runs = "runs",
-    audits: command_options.Audits = "audits",
-    device: command_options.Device = "cpu",
-) -> None:
-    """Serve a local page: type a text, drag the weights of its words, and watch the prediction (not) move."""
-    use_threads(1, device)
-    from heedful.server.served import load_served
-    from heedful.store.store import Store
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions(command_options.FolderOptions):
+    """The options of `heedful serve`."""
 
-    printed, listening = output(), listen(port)
+    models: list[str] | None = argument(
+        "Keys of finished runs (their first characters will do), or Hugging Face classifiers, folders or hf:NAME. "
+        "Without any: an average and a BiLSTM model on mock-1, trained first.",
+        "[MODEL...]",
+        default=None,
+        autocompletion=command_options.runs,
+    )
+    port: int = option("On this machine alone; 0: any that is free.", default=8642, min=0, max=65535)
+    opens: bool = flag("Open the page in the browser.", "--open")
+
+
+def serve(options: ServeOptions) -> None:
+    """Serve a local page: type a text, drag the weights of its words, and watch the prediction (not) move."""
+    use_threads(1, options.device)
+    from heedful.server.served import load_served
+
+    printed, listening = output(), listen(options.port)
     with listening:
-        names = models or _trained_demonstration(printed, Store(runs), device)
-        served = load_served(names, runs=runs, audits=audits, device=device)
+        names = options.models or _trained_demonstration(options)
+        served = load_served(names, runs=options.runs, audits=options.audits, device=options.device)
         chosen = listening.getsockname()[1]
         token = secrets.token_urlsafe(24)
         address = f"http://{HOST}:{chosen}/?token={token}"
         for model in served:
-            printed.console.print(f"{model.info.id}  {model.info.name}", markup=False, soft_wrap=True)
+            printed.say(f"{model.info.id}  {model.info.name}")
             if model.info.guidance is None:
                 printed.note(
                     "this model has no audit: `heedful audit` tells how often its attention points to key words."
                 )
-        printed.console.print(f"open {address}", markup=False, soft_wrap=True)
-        printed.console.print("Ctrl-C ends it.")
+        printed.say(f"open {address}", "Ctrl-C ends it.")
         ids = [model.info.id for model in served]
         printed.end({"address": address, "port": chosen, "token": token, "models": ids}, result=address)
         sys.stdout.flush()
         from heedful.server.app import create_app
 
         application = create_app(served, token, chosen)
-        with opened_in_browser(address) if opens else nullcontext():
+        with opened_in_browser(address) if options.opens else nullcontext():
             run_server(application, listening)
 
 
@@ -130,15 +119,14 @@ def run_server(app: "ASGIApp", listening: socket.socket) -> None:
         output().console.print("stopped.")
 
 
-def _trained_demonstration(printed: "Output", store: "Store", device: str) -> list[str]:
+def _trained_demonstration(options: ServeOptions) -> list[str]:
     """The keys of the models that `heedful audit` demonstrates; trained now where they are not there."""
+    from heedful.cli.progress import Bars, training_reporter
     from heedful.jobs.work import ensure
-    from heedful.store.folders import check_writable
 
-    check_writable(store.folder, "--runs")
-    keys = []
-    with progress_bar(printed.progress) as bar:
+    store, keys = open_store(options, "runs"), []
+    with Bars(output().progress) as bars:
         for run in demonstration(0):
-            report = training_reporter(bar, f"{run.network.encoder}: ")
-            keys.append(ensure(run, store, device=device, report=report)[0])
+            report = training_reporter(bars, f"{run.network.encoder}: ")
+            keys.append(ensure(run, store, device=options.device, report=report)[0])
     return keys

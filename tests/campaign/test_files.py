@@ -5,6 +5,9 @@ import json
 import polars as pl
 import pytest
 
+from heedful.data import load
+from heedful.errors import HeedfulError
+from heedful.settings import DataSettings, TextSettings
 from support.refusals import assert_refused
 
 GOOD = [{"text": f"the film was so {('bad', 'good')[n % 2]} {n}", "label": ("bad", "good")[n % 2]} for n in range(40)]
@@ -96,14 +99,31 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("command", ["check", "train"])
-@pytest.mark.parametrize("name", FILES)
-def test_no_bad_file_is_trained_on(name, command, tmp_path):
-    path = tmp_path / name
-    content = FILES[name]
+def write(path, content):
     path.write_bytes(content) if isinstance(content, bytes) else path.write_text(content, encoding="utf-8")
-    start = ["data", "check"] if command == "check" else ["train", "--epochs", "1", "--runs", tmp_path / "runs"]
-    assert_refused([*start, path])
+    return path
+
+
+def is_read(source):
+    """Whether data is read and cut into words, as training does it."""
+    try:
+        load(DataSettings(source=str(source)), TextSettings())
+    except HeedfulError as error:
+        assert str(error).strip()
+        return False
+    return True
+
+
+def test_no_bad_file_is_read(tmp_path):
+    assert [name for name, content in FILES.items() if is_read(write(tmp_path / name, content))] == []
+    assert is_read(write(tmp_path / "good.csv", csv(GOOD)))
+
+
+@pytest.mark.parametrize("name", ["empty.csv", "deep.jsonl", "half.parquet"])
+def test_no_bad_file_is_trained_on(name, tmp_path):
+    path = write(tmp_path / name, FILES[name])
+    assert_refused(["data", "check", path])
+    assert_refused(["train", "--epochs", "1", "--runs", tmp_path / "runs", path])
     assert not (tmp_path / "runs").exists()
 
 
@@ -132,11 +152,10 @@ COLUMNS = [
 ]
 
 
-@pytest.mark.parametrize("columns", COLUMNS, ids=" ".join)
-def test_no_column_that_cannot_be_is_taken(columns, tmp_path):
-    path = tmp_path / "good.csv"
-    path.write_text(csv(GOOD), encoding="utf-8")
-    assert_refused(["data", "check", path, *columns])
+def test_no_column_that_cannot_be_is_taken(tmp_path):
+    path = write(tmp_path / "good.csv", csv(GOOD))
+    for columns in COLUMNS:
+        assert_refused(["data", "check", path, *columns])
 
 
 VECTORS = {
@@ -157,13 +176,11 @@ VECTORS = {
 }
 
 
-@pytest.mark.parametrize("name", VECTORS)
-def test_no_bad_vectors_are_trained_with(name, tmp_path):
-    path, data = tmp_path / name, tmp_path / "good.csv"
-    content = VECTORS[name]
-    path.write_bytes(content) if isinstance(content, bytes) else path.write_text(content, encoding="utf-8")
-    data.write_text(csv(GOOD), encoding="utf-8")
-    assert_refused(["train", data, "--vectors", path, "--epochs", "1", "--runs", tmp_path / "runs"])
+def test_no_bad_vectors_are_trained_with(tmp_path):
+    data = write(tmp_path / "good.csv", csv(GOOD))
+    for name, content in VECTORS.items():
+        path = write(tmp_path / name, content)
+        assert_refused(["train", data, "--vectors", path, "--epochs", "1", "--runs", tmp_path / "runs"])
     assert not (tmp_path / "runs").exists()
 
 
@@ -180,10 +197,9 @@ FOLDERS = {
 }
 
 
-@pytest.mark.parametrize("name", FOLDERS)
-def test_no_bad_folder_is_trained_on(name, tmp_path):
-    folder = tmp_path / "data"
-    folder.mkdir()
-    for file, content in FOLDERS[name].items():
-        (folder / file).write_text(content, encoding="utf-8")
-    assert_refused(["data", "check", folder])
+def test_no_bad_folder_is_trained_on(tmp_path):
+    for name, files in FOLDERS.items():
+        (tmp_path / name).mkdir()
+        for file, content in files.items():
+            write(tmp_path / name / file, content)
+    assert [name for name in FOLDERS if is_read(tmp_path / name)] == []

@@ -2,6 +2,8 @@
 
 import pytest
 
+from heedful.errors import HeedfulError
+from heedful.jobs.sweep_file import read_sweep
 from support.refusals import assert_refused
 
 SMALL = 'data.source = "mock-1"\ndata.train_limit = 20\ntraining.epochs = 1\n'
@@ -60,10 +62,30 @@ GRIDS = {
 }
 
 
-@pytest.mark.parametrize("flags", [[], ["--dry-run"]], ids=["do", "dry"])
-@pytest.mark.parametrize("name", GRIDS)
-def test_no_bad_grid_is_started(name, flags, tmp_path):
-    path, content = tmp_path / "sweep.toml", GRIDS[name]
+LATER = ("unknown source", "base of nothing")
+"""What shows only where the data is read, or the store."""
+
+
+def write(path, content):
     path.write_bytes(content) if isinstance(content, bytes) else path.write_text(content, encoding="utf-8")
+    return path
+
+
+def test_no_bad_grid_is_read(tmp_path):
+    taken = []
+    for name, content in GRIDS.items():
+        try:
+            read_sweep(write(tmp_path / "sweep.toml", content))
+            taken.append(name)
+        except HeedfulError as error:
+            assert str(error).strip()
+    assert taken == [*LATER]
+    assert read_sweep(write(tmp_path / "sweep.toml", f"{SMALL}[grid]\nseed = [0, 1]\n")).runs
+
+
+@pytest.mark.parametrize("flags", [[], ["--dry-run"]], ids=["do", "dry"])
+@pytest.mark.parametrize("name", [*LATER, "binary"])
+def test_no_bad_grid_is_started(name, flags, tmp_path):
+    path = write(tmp_path / "sweep.toml", GRIDS[name])
     assert_refused(["sweep", path, "--runs", tmp_path / "runs", "--workers", "1", *flags])
     assert not (tmp_path / "runs").exists() or not list((tmp_path / "runs").iterdir())

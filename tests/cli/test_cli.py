@@ -10,17 +10,20 @@ import pytest
 from typer.testing import CliRunner
 
 from heedful.__main__ import main
+from heedful.attribution.methods import ATTRIBUTIONS
+from heedful.auditing.rows import chosen_tests
 from heedful.battery import BATTERY
 from heedful.cli import app
-from heedful.cli.audit_command import DEMONSTRATION, demonstration
-from heedful.cli.command_options import make_run
+from heedful.cli.audit_command import DEMONSTRATION, audit_settings, demonstration
+from heedful.cli.command_options import make_run, split_audit
 from heedful.data import DATASETS, named_sets
-from heedful.errors import HeedfulError, SettingError
+from heedful.errors import SettingError
 from heedful.models.attention import ATTENTIONS
 from heedful.models.encoders import ENCODERS
 from heedful.models.heads import HEADS
 from heedful.papers import STUDIES
 from heedful.schema import GROUPS, ShownText
+from heedful.settings import AuditSettings
 from heedful.training.methods import METHODS
 from heedful.training.metrics import METRICS
 from heedful.verdict.outcome_text import outcome_sentences
@@ -53,23 +56,13 @@ def test_train_prints_scores_and_stores_the_run(tmp_path):
     described = json.loads((folder / "run.json").read_text())
     assert described["run"]["network"]["encoder"] == "average"
     assert described["run"]["data"]["fingerprint"]
+    assert "cached in" in heedful("train", "mock-1", *SMALL, "--runs", str(tmp_path))
 
 
 def test_scores_of_tokens_are_recorded_where_asked(tmp_path):
     output = heedful("train", "mock-1", *SMALL, "--record-flow", "0,1", "--runs", str(tmp_path))
     assert "scores of tokens after epochs 0, 1:" in " ".join(output.split())
     assert len(list(tmp_path.glob("*/tokens.parquet"))) == 1
-
-
-def test_training_again_takes_the_stored_run(tmp_path):
-    heedful("train", "mock-1", *SMALL, "--runs", str(tmp_path))
-    assert "cached in" in heedful("train", "mock-1", *SMALL, "--runs", str(tmp_path))
-
-
-def test_train_reads_the_users_own_columns(tmp_path, reviews):
-    assert "my.csv" in heedful(
-        "train", str(reviews), "--text", "t", "--label", "y", *SMALL, "--runs", str(tmp_path / "r")
-    )
 
 
 def test_frozen_attention_takes_a_finished_run(tmp_path):
@@ -99,7 +92,7 @@ def audit(tmp_path, *arguments: str) -> str:
 def test_audit_prints_the_answer_and_writes_its_files(tmp_path, reviews):
     output = audit(tmp_path, str(reviews), "--text", "t", "--label", "y", *SMALL, *QUICK)
     written = sorted(p.name for p in (tmp_path / "out").iterdir())
-    assert written == [".answer.json", "outcomes.parquet", "report.html", "rows.parquet", "verdict.json"]
+    assert written == ["SHA256SUMS", "outcomes.parquet", "report.html", "rows.parquet", "verdict.json"]
     verdict = json.loads((tmp_path / "out/verdict.json").read_text())
     assert verdict["texts"] == 12 and verdict["answer"]["headline"] == "Too few texts"
     printed = " ".join(output.split())
@@ -109,8 +102,8 @@ def test_audit_prints_the_answer_and_writes_its_files(tmp_path, reviews):
     assert outcomes.filter(pl.col("split") == "test")["example"].n_unique() == 12
 
 
-def test_the_answer_is_the_same_in_terminal_and_json(tmp_path):
-    output = audit(tmp_path, "mock-1", *TAUGHT, *QUICK)
+def test_the_terminal_says_what_the_document_does_and_details_more(tmp_path):
+    output = audit(tmp_path, "mock-1", *TAUGHT, *QUICK, "--details")
     answer = json.loads((tmp_path / "out/verdict.json").read_text())["answer"]
     printed = " ".join(output.split())
     for sentence in (answer["headline"], answer["sentence"], answer["recommendation"]["sentence"]):
@@ -119,12 +112,6 @@ def test_the_answer_is_the_same_in_terminal_and_json(tmp_path):
     for sentence in outcome_sentences(example.outcome, example.items):
         assert sentence in printed
     assert f"Example, predicted {example.outcome.predicted} {example.outcome.probability:.2f}: [" in printed
-
-
-def test_details_print_the_tests_and_the_answers_by_other_definitions(tmp_path):
-    output = audit(tmp_path, "mock-1", *TAUGHT, *QUICK, "--details")
-    answer = json.loads((tmp_path / "out/verdict.json").read_text())["answer"]
-    printed = " ".join(output.split())
     assert list(answer["variants"]) == ["attention:alone_weight=0.5", "attention:k-1", "attention:k+1"]
     titles = ("words alone weigh 1/2", "k one smaller", "k one larger")
     for title, variant in zip(titles, answer["variants"].values(), strict=True):
@@ -148,39 +135,6 @@ def test_the_number_of_texts_and_the_settings_of_the_outcome_can_be_chosen(tmp_p
         verdict = json.loads((tmp_path / "out/verdict.json").read_text())
         audited = verdict["settings"]["audit"]
         assert verdict["texts"] == texts and audited["outcome"]["decisive"] == 0.9 and audited["verdict"]["texts"] == 5
-
-
-@pytest.mark.parametrize(
-    ("rows", "answer"),
-    [
-        (12, "Too few texts"),
-        (200, "Nothing to explain"),
-    ],
-)
-def test_random_labels_and_a_handful_of_rows_get_no_count(tmp_path, rows, answer):
-    lines = [f"word{n % 17} and word{n % 13} again,{'good' if n * n % 7 < 4 else 'bad'}" for n in range(rows)]
-    (tmp_path / "my.csv").write_text("\n".join(["t,y", *lines]), encoding="utf-8")
-    small = [argument for argument in SMALL if "limit" not in argument or "train_limit" in argument]
-    output = audit(tmp_path, str(tmp_path / "my.csv"), *small[:4], *small[-4:], *QUICK)
-    assert json.loads((tmp_path / "out/verdict.json").read_text())["answer"]["headline"] == answer
-    assert f"explanation? {answer}" in output and "points" not in output
-
-
-def test_a_model_that_knows_the_commonest_label_alone_has_nothing_to_explain(tmp_path):
-    lines = [f"word{n % 17} and word{n % 13} again,{'bad' if n % 10 == 3 else 'good'}" for n in range(200)]
-    (tmp_path / "my.csv").write_text("\n".join(["t,y", *lines]), encoding="utf-8")
-    output = audit(tmp_path, str(tmp_path / "my.csv"), "--encoder", "average", "--epochs", "1", *QUICK)
-    answer = json.loads((tmp_path / "out/verdict.json").read_text())["answer"]
-    assert answer["headline"] == "Nothing to explain" and "Show no explanation: improve the model first." in output
-
-
-def test_two_test_texts_are_too_few_whatever_the_model_learnt(tmp_path):
-    lines = [f"{'fine' if n % 2 else 'poor'} film number {n},{'good' if n % 2 else 'bad'}" for n in range(102)]
-    (tmp_path / "own").mkdir()
-    for name, rows in {"train": lines[:80], "dev": lines[80:100], "test": lines[100:]}.items():
-        (tmp_path / "own" / f"{name}.csv").write_text("\n".join(["text,label", *rows]), encoding="utf-8")
-    output = audit(tmp_path, str(tmp_path / "own"), "--encoder", "average", "--epochs", "4", *QUICK)
-    assert "2 texts were audited; an answer needs 30." in " ".join(output.split())
 
 
 def test_a_report_can_be_written_without_any_text(tmp_path, reviews):
@@ -303,6 +257,7 @@ def test_all_that_decides_the_demonstration_is_pinned():
 
 LISTED = {
     "tests": ["outcome", *BATTERY],
+    "rankings": ATTRIBUTIONS,
     "encoders": [*ENCODERS, "hf:MODEL"],
     "attentions": ATTENTIONS,
     "heads": HEADS,
@@ -313,11 +268,11 @@ LISTED = {
 }
 
 
-@pytest.mark.parametrize("kind", LISTED)
-def test_every_name_is_listed_with_what_it_is(kind):
-    lines = [line.split(maxsplit=1) for line in heedful("list", kind).splitlines()]
-    assert [name for name, *_ in lines] == list(LISTED[kind])
-    assert [name for name, *what in lines if len("".join(what)) < 8] == []
+def test_every_name_is_listed_with_what_it_is():
+    for kind, known in LISTED.items():
+        lines = [line.split(maxsplit=1) for line in heedful("list", kind).splitlines()]
+        assert [name for name, *_ in lines] == list(known)
+        assert [name for name, *what in lines if len("".join(what)) < 8] == []
 
 
 def test_costly_tests_are_listed_with_how_to_ask_for_them():
@@ -327,55 +282,17 @@ def test_costly_tests_are_listed_with_how_to_ask_for_them():
     assert not lines["certificate"].endswith("]")
 
 
-def test_list_runs_shows_runs_and_skips_the_rest(tmp_path):
-    heedful("train", "mock-1", *SMALL, "--runs", str(tmp_path))
-    (tmp_path / "not a run").mkdir()
-    output = heedful("list", "runs", "--runs", str(tmp_path))
-    assert "mock-1  average  additive  vanilla  seed 0" in output
-    assert "skipped" in output and "not a run" in output
-
-
-def test_describe_counts_and_shows_texts(reviews):
-    output = heedful("data", "describe", str(reviews))
-    assert "bad" in output and "fine film number" in output and "fingerprint" in output
-
-
-def test_describe_shows_markup_as_text(tmp_path):
-    path = tmp_path / "odd.csv"
-    path.write_text("text,label\n" + "".join(f"[red]danger[/red] {n},{n % 2}\n" for n in range(40)), encoding="utf-8")
-    assert "[ red ] danger" in heedful("data", "describe", str(path))
-
-
-def test_check_says_whether_data_can_be_trained_on(reviews):
-    assert "good to train on" in heedful("data", "check", str(reviews))
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["train", "mock-7"], "mock-"),
         (["train", "mock-1", "--encoder", "bilsmt"], "Did you mean 'bilstm'?"),
-        (["train", "mock-1", "--device", "quantum"], "device must be one that torch can use here"),
-        (["train", "mock-1", "--set", "network.color=red"], "setting 'network.color'"),
         (["train", "mock-1", "--epochs", "2", "--record-flow", "0,3"], "must name epochs up to the last one, 2"),
-        (["train", "mock-1", "--record-flow", "first"], "setting 'training.record_flow'"),
         (["train", "mock-1", "--set", "nonsense"], "--set takes PART.NAME=VALUE"),
-        (["train", "mock-1", "--set", "network.hidden_size=0"], "setting 'network.hidden_size'"),
         (["train", "mock-1", "--reference", "abc"], "no run 'abc'"),
-        (["audit", "mock-1", "--tests", "permutatoin"], "unknown test 'permutatoin'. Did you mean 'permutation'?"),
-        (["audit", "mock-1", "--model", "abc"], "no run 'abc'"),
-        (["audit", "--model", "abc", "--runs", "nowhere"], "no run 'abc'"),
+        (["audit", "mock-1", "--model", "abc"], "there is no model 'abc'"),
         (["audit", "--encoder", "cnn"], "--encoder says how to train a model, but there is no DATA"),
         (["audit", "--model", "abc", "--set", "seed=1"], "--set seed=1 says how to train"),
-        (["audit", "mock-1", "--set", "audit.eps=2"], "unknown setting 'audit.eps'. Known: tests, deep, split"),
-        (["audit", "mock-1", "--set", "audit.shown=-1"], "setting 'audit.shown'"),
-        (["audit", "mock-1", "--set", "audit.adversarial_attention.eps=2"], "option 'eps' of test 'adversarial_attent"),
-        (["audit", "mock-1", "--set", "audit.permutation.cuont=2"], "unknown option 'cuont' of test 'permutation'"),
-        (["audit", "mock-1", "--set", "audit.permutatoin.count=2"], "unknown test 'permutatoin'. Did you mean"),
         (["report", "abc", "--audits", "nowhere"], "heedful audit --model abc"),
-        (["compare", "abc"], "compare takes two runs or more"),
-        (["list", "encoder"], "unknown kind 'encoder'. Did you mean 'encoders'?"),
-        (["data", "check", "nowhere.csv"], "nowhere.csv"),
     ],
 )
 def test_wrong_input_is_one_line_and_exit_code_2(arguments, message, monkeypatch, capsys, tmp_path):
@@ -397,15 +314,29 @@ def test_our_own_mistakes_keep_their_traceback(monkeypatch):
         main()
 
 
-def test_settings_are_read_as_json_or_text():
+def test_a_wrong_setting_is_named_with_what_is_known():
     run = make_run({}, ["network.kernels=[3, 5]", "network.encoder=cnn", "training.options={}"])
-    assert run.network.kernels == (3, 5) and run.network.encoder == "cnn"
-
-
-def test_unknown_settings_list_the_known():
-    with pytest.raises(SettingError, match="Known: encoder, embed_size"):
-        make_run({}, ["network.color=red"])
-    assert issubclass(SettingError, HeedfulError)
+    assert run.network.kernels == (3, 5) and run.network.encoder == "cnn"  # read as JSON or as text
+    for setting, message in (
+        ("network.color=red", "network.color'. .*Known: encoder, embed_size"),
+        ("network.hidden_size=0", "setting 'network.hidden_size'"),
+        ("training.record_flow=[first]", "setting 'training.record_flow'"),
+    ):
+        with pytest.raises(SettingError, match=message):
+            make_run({}, [setting])
+    for setting, message in (
+        ("audit.eps=2", "unknown setting 'audit.eps'. Known: tests, deep, split"),
+        ("audit.shown=-1", "setting 'audit.shown'"),
+    ):
+        with pytest.raises(SettingError, match=message):
+            audit_settings(None, None, False, split_audit([setting])[1])
+    for tests, options, message in (
+        (("permutatoin",), {}, "unknown test 'permutatoin'. Did you mean 'permutation'?"),
+        ((), {"adversarial_attention": {"eps": 2}}, "option 'eps' of test 'adversarial_attent"),
+        ((), {"permutation": {"cuont": 2}}, "unknown option 'cuont' of test 'permutation'"),
+    ):
+        with pytest.raises(SettingError, match=re.escape(message)):
+            chosen_tests(AuditSettings(tests=tests, options=options))
 
 
 HEAVY = {"torch", "numpy", "polars", "scipy", "sklearn", "distributed", "altair", "tokenizers", "jinja2"}

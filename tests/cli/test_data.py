@@ -100,30 +100,24 @@ def test_a_column_that_cannot_be_guessed_is_asked_for_in_the_words_of_the_comman
     assert 'Did you mean --text "Post body"?' in error
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("text,label\n" + "a b,x\n" * 30, "must have at least two labels; they have only 'x'"),
-        (
-            "text,label\n" + "a b,x\nc d,\ne f,\ng h,y\ni j,\n" * 9,
-            "27 of 45 rows would be dropped, which is more than half",
-        ),
+def test_data_that_cannot_be_used_is_refused_in_one_line(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "bad.csv"
+    for content, message in (
+        (b"text,label\n" + b"a b,x\n" * 30, "must have at least two labels; they have only 'x'"),
+        (b"text,label\n" + b"a b,x\nc d,\ne f,\ng h,y\ni j,\n" * 9, "27 of 45 rows would be dropped, which is more"),
         ("text,label\na b,x\n".encode("utf-16-le"), "seems to be UTF-16LE without a byte-order mark"),
         (b"PK\x03\x04 rest of a workbook", "an Excel workbook. Save it as CSV"),
-    ],
-)
-def test_data_that_cannot_be_used_is_refused_in_one_line(tmp_path, monkeypatch, capsys, content, message):
-    path = tmp_path / "bad.csv"
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    assert message in refused(monkeypatch, capsys, "data", "check", str(path))
+    ):
+        path.write_bytes(content)
+        assert message in refused(monkeypatch, capsys, "data", "check", str(path))
 
 
-@pytest.mark.parametrize("source", ["~nouser", "x" * 300, "hub::", "hub:../..", "", "hub:a/b/c"])
-def test_what_names_no_data_is_refused_in_one_line(source, tmp_path, monkeypatch, capsys):
+def test_what_names_no_data_is_refused_in_one_line(tmp_path, monkeypatch, capsys):
     (tmp_path / "a" / "b").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "a" / "b")
     monkeypatch.setattr("heedful.data.sources.hub.MOST_FILES", 0)
-    assert refused(monkeypatch, capsys, "data", "check", source)
+    for source in ("~nouser", "x" * 300, "hub::", "hub:../..", "", "hub:a/b/c"):
+        assert refused(monkeypatch, capsys, "data", "check", source)
 
 
 def test_a_data_folder_that_is_none_is_said(tmp_path, monkeypatch, capsys):

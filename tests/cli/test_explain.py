@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from heedful.__main__ import main
 from heedful.cli import app
+from heedful.jobs.pooling import write_pooled
 from heedful.report.loading import audit
 from heedful.schema import TextOutcome
 from heedful.settings import key_of
@@ -161,30 +162,24 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("name", [*FILES, "f.parquet"])
-def test_every_format_is_read(heedful, audited, root, name):
-    if name in FILES:
-        (root / name).write_bytes(FILES[name].encode())
-    else:
-        pl.DataFrame({"text": ["so good", "so bad"], "n": [1, 2]}).write_parquet(root / name)
-    assert [text["text"] for text in explained(heedful(name, "--model", audited, "--json"))] == ["so good", "so bad"]
+def test_every_format_is_read(heedful, audited, root):
+    pl.DataFrame({"text": ["so good", "so bad"], "n": [1, 2]}).write_parquet(root / "f.parquet")
+    for name, content in FILES.items():
+        (root / name).write_bytes(content.encode())
+    for name in (*FILES, "f.parquet"):
+        texts = explained(heedful(name, "--model", audited, "--json"))
+        assert [text["text"] for text in texts] == ["so good", "so bad"]
 
 
-def test_columns_are_named(heedful, audited, asked, root):
+def test_columns_are_named_or_guessed(heedful, audited, asked, root):
     (root / "named.csv").write_text("one,two,three\nso good,why,x\n", encoding="utf-8")
     (text,) = explained(heedful("named.csv", "--model", audited, "--text", "one", "--json"))
     assert text["text"] == "so good"
     (text,) = explained(heedful("named.csv", "--model", asked, "--text", "one", "--query", "two", "--json"))
     assert (text["text"], text["query"]) == ("so good", "why")
-
-
-def test_the_usual_columns_are_guessed(heedful, asked, root):
     (root / "nli.csv").write_text("id,Premise,Hypothesis\n1,so good,why\n", encoding="utf-8")
     (text,) = explained(heedful("nli.csv", "--model", asked, "--json"))
     assert (text["text"], text["query"]) == ("so good", "why")
-
-
-def test_the_columns_of_the_runs_own_data_come_first(heedful, root):
     run = changed(training__epochs=1, data__text="body", data__query="asks", data__task="qa")
     key = Store(root / "runs").save(train(run, toy("qa")))
     (root / "own.csv").write_text("text,question,asks,body\nwrong,wrong,why,so good\n", encoding="utf-8")
@@ -243,39 +238,38 @@ def test_a_text_that_ends_like_a_file_is_a_text(heedful, audited):
     assert text["items"][:2] == ["so", "good"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["so good", "--model", "zzz"], "there is no model 'zzz'. Name a finished run by its key"),
-        (["so good", "--model", ""], "there is no model ''. Name a finished run"),
-        (["so good", "--model", "KEY", "--runs", "nowhere"], "(in nowhere/: none)"),
-        (["", "--model", "KEY"], "text 1 must have a word at least; it has none: ''."),
-        (["missing.csv", "--model", "KEY"], "must be a text or a file that exists; there is no file 'missing.csv'"),
-        (["data/missing.JSON", "--model", "KEY"], "there is no file 'data/missing.JSON'"),
-        (["runs", "--model", "KEY"], "TEXT|FILE must be a text or a file; 'runs' is a folder. Name a file in it."),
-        (["so good", "--model", "KEY", "--text", "t"], "--text must be left out with a text: it names a column"),
-        (["so good", "--model", "KEY", "--query", "q"], "--query must be left out: this model reads texts without"),
-        (["so good", "--model", "ASKED"], "--query must be given: this model reads a question or hypothesis"),
-        (["so good", "--model", "ASKED", "--query", ""], "the query of text 1 must have a word at least"),
-        (["good.txt", "--model", "ASKED"], "--query must be given"),
-        (["good.txt", "--model", "KEY", "--text", "t"], "--text must be left out with good.txt"),
-        (["empty.txt", "--model", "KEY"], "empty.txt must have a text with words in it; it has none."),
-        (["blank.csv", "--model", "KEY"], "blank.csv must have a text with words in it; it has none."),
-        (
-            ["latin.txt", "--model", "KEY"],
-            "latin.txt must be UTF-8 text; byte 0xef at offset 2 is not. Save it as UTF-8.",
-        ),
-        (["null.jsonl", "--model", "KEY"], "null.jsonl, line 2: column 'text' must be a string; it is None."),
-        (["three.csv", "--model", "KEY"], "cannot tell which column holds the text; name it by --text."),
-        (["three.csv", "--model", "KEY", "--text", "z"], "names column 'z', which is not there. Its columns are: a"),
-        (["three.csv", "--model", "ASKED", "--text", "a"], "which column holds the query; name it by --query"),
-        (["good.md", "--model", "KEY"], "good.md: the file must end in .txt or in one of .jsonl, .csv"),
-        (["so good", "--model", "KEY", "--out", "runs"], "--out must be a file, for example page.html; 'runs' is"),
-        (["so good", "--model", "KEY", "--out", "good.md/p.html"], "the page cannot be written to good.md/p.html"),
-        (["so good", "--model", "KEY", "--device", "quantum"], "device must be one that torch can use here"),
-    ],
-)
-def test_a_mistake_is_one_line_and_exit_code_2(refused, audited, asked, root, arguments, message):
+MISTAKES = [
+    (["so good", "--model", "zzz"], "there is no model 'zzz'. Name a finished run by its key"),
+    (["so good", "--model", ""], "there is no model ''. Name a finished run"),
+    (["so good", "--model", "KEY", "--runs", "nowhere"], "(in nowhere/: none)"),
+    (["", "--model", "KEY"], "text 1 must have a word at least; it has none: ''."),
+    (["missing.csv", "--model", "KEY"], "must be a text or a file that exists; there is no file 'missing.csv'"),
+    (["data/missing.JSON", "--model", "KEY"], "there is no file 'data/missing.JSON'"),
+    (["runs", "--model", "KEY"], "TEXT|FILE must be a text or a file; 'runs' is a folder. Name a file in it."),
+    (["so good", "--model", "KEY", "--text", "t"], "--text must be left out with a text: it names a column"),
+    (["so good", "--model", "KEY", "--query", "q"], "--query must be left out: this model reads texts without"),
+    (["so good", "--model", "ASKED"], "--query must be given: this model reads a question or hypothesis"),
+    (["so good", "--model", "ASKED", "--query", ""], "the query of text 1 must have a word at least"),
+    (["good.txt", "--model", "ASKED"], "--query must be given"),
+    (["good.txt", "--model", "KEY", "--text", "t"], "--text must be left out with good.txt"),
+    (["empty.txt", "--model", "KEY"], "empty.txt must have a text with words in it; it has none."),
+    (["blank.csv", "--model", "KEY"], "blank.csv must have a text with words in it; it has none."),
+    (
+        ["latin.txt", "--model", "KEY"],
+        "latin.txt must be UTF-8 text; byte 0xef at offset 2 is not. Save it as UTF-8.",
+    ),
+    (["null.jsonl", "--model", "KEY"], "null.jsonl, line 2: column 'text' must be a string; it is None."),
+    (["three.csv", "--model", "KEY"], "cannot tell which column holds the text; name it by --text."),
+    (["three.csv", "--model", "KEY", "--text", "z"], "names column 'z', which is not there. Its columns are: a"),
+    (["three.csv", "--model", "ASKED", "--text", "a"], "which column holds the query; name it by --query"),
+    (["good.md", "--model", "KEY"], "good.md: the file must end in .txt or in one of .jsonl, .csv"),
+    (["so good", "--model", "KEY", "--out", "runs"], "--out must be a file, for example page.html; 'runs' is"),
+    (["so good", "--model", "KEY", "--out", "good.md/p.html"], "good.md/p.html cannot be written"),
+    (["so good", "--model", "KEY", "--device", "quantum"], "device must be one that torch can use here"),
+]
+
+
+def test_a_mistake_is_one_line_and_exit_code_2(refused, audited, asked, root):
     contents = {
         "good.txt": b"so good\n", "empty.txt": b"\n", "blank.csv": b"text,label\n,1\n", "latin.txt": b"na\xefve",
         "null.jsonl": b'{"text": "good"}\n{"text": null}\n', "three.csv": b"a,b,c\nx,y,z\n", "good.md": b"so good",
@@ -283,7 +277,8 @@ def test_a_mistake_is_one_line_and_exit_code_2(refused, audited, asked, root, ar
     for name, content in contents.items():
         (root / name).write_bytes(content)
     keys = {"KEY": audited, "ASKED": asked}
-    assert message in refused(*(keys.get(argument, argument) for argument in arguments))
+    for arguments, message in MISTAKES:
+        assert message in refused(*(keys.get(argument, argument) for argument in arguments))
 
 
 def test_a_broken_audit_is_as_good_as_none(heedful, audited, root, tmp_path):
@@ -298,6 +293,7 @@ def test_audits_of_other_seeds_are_counted_together(heedful, audited, root, tmp_
     shutil.copytree(root / "audits", tmp_path / "audits")
     other = train(changed(training__epochs=6, seed=1), toy())
     save_audit(audit(other, enough, QUICK), tmp_path / "audits" / "second")
+    write_pooled([tmp_path / "audits" / name for name in ("first", "second")], tmp_path / "audits" / "both")
     content = json.loads(heedful("so good", "--model", audited, "--json", "--audits", str(tmp_path / "audits")))
     assert content["guidance"]["basis"] == "Audit of 2 seeds and 36 texts."
     assert content["facts"]["Run"].startswith(audited) and key_of(other.run) != audited

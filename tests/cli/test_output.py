@@ -4,16 +4,21 @@ import json
 import os
 import subprocess
 import sys
+from threading import Event
 
 import pytest
 import typer
+from rich.console import Console
+from rich.table import Table
 from typer.testing import CliRunner
 
 from heedful.cli import app, data_commands, explain_failure
 from heedful.cli.output import Output, output, with_output
-from heedful.cli.progress import ProgressLines
+from heedful.cli.progress import Bars, show_jobs
 from heedful.errors import SettingError
 from heedful.formatting import printable
+from heedful.jobs.executors import Step
+from heedful.jobs.running import SweepStatus
 
 
 def invoke(command, *arguments):
@@ -41,10 +46,10 @@ def test_scripts_get_a_document_on_stdout_and_the_rest_on_stderr():
     assert "for people: x" in result.stderr
 
 
-@pytest.mark.parametrize("flag", ["--quiet", "-q"])
-def test_the_quiet_get_the_result_alone(flag):
-    result = invoke(say, flag)
-    assert (result.stdout, result.stderr) == ("result hello\n", "")
+def test_the_quiet_get_the_result_alone():
+    for flag in ("--quiet", "-q"):
+        result = invoke(say, flag)
+        assert (result.stdout, result.stderr) == ("result hello\n", "")
 
 
 def test_every_command_takes_both():
@@ -65,15 +70,13 @@ def test_the_output_of_one_command_is_not_that_of_the_next():
     assert output() == Output()
 
 
-@pytest.mark.parametrize("hostile", ["\x1b[31mred", "bell\x07", "\x9b2J", "back\b\b", "‮drawkcab", "nul\x00", "￾"])
-def test_control_characters_are_shown_and_not_sent(hostile):
-    assert hostile not in invoke(say, "--word", hostile).stdout
-    assert printable(hostile) in invoke(say, "--quiet", "--word", hostile).stdout
+def test_control_characters_are_shown_and_not_sent():
+    for hostile in ("\x1b[31mred", "bell\x07", "\x9b2J", "back\b\b", "‮drawkcab", "nul\x00", "￾"):
+        assert hostile not in invoke(say, "--word", hostile).stdout
+        assert printable(hostile) in invoke(say, "--quiet", "--word", hostile).stdout
 
 
 def test_tables_show_control_characters_too():
-    from rich.table import Table
-
     def show() -> None:
         table = Table("column")
         table.add_row("a\x1b]0;title\x07b")
@@ -116,40 +119,30 @@ def test_an_ascii_terminal_gets_what_it_can_show(tmp_path):
     assert "there is no setting 'network.na" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("error", "words"),
-    [
+def test_what_the_user_can_change_is_a_sentence_and_our_own_mistakes_are_not():
+    for error, words in (
         (SettingError("this and that"), "this and that"),
         (MemoryError(), "memory does not suffice"),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes"), "memory does not"),
         (OSError(28, "No space left on device", "runs/x"), "runs/x: No space left on device"),
-    ],
-)
-def test_what_the_user_can_change_is_a_sentence(error, words):
-    assert words in (explain_failure(error) or "")
-
-
-def test_our_own_mistakes_are_not():
+    ):
+        assert words in (explain_failure(error) or "")
     assert explain_failure(RuntimeError("shape mismatch")) is None
 
 
-def test_progress_off_a_terminal_is_a_line_with_n_of_n_and_the_time_left(capsys):
-    from rich.console import Console
-
-    now = iter([0.0, 30.0, 30.0])
-    lines = ProgressLines(Console(stderr=True), clock=lambda: next(now))
-    task = lines.add_task("sst2: epoch 1 of 8", total=100)
-    lines.update(task, completed=25)
-    assert lines.lines() == ["sst2: epoch 1 of 8: 25 of 100, about 90 s left"]
-    lines.update(task, completed=100)
-    assert lines.lines() == []
+def test_progress_off_a_terminal_is_a_line_with_n_of_n_and_the_time_left():
+    now = [0.0]
+    bars = Bars(Console(stderr=True), get_time=lambda: now[0])
+    task = bars.add_task("sst2: epoch 1 of 8", total=100)
+    bars.add_task("reading data", total=None)
+    now[0] = 30.0
+    bars.update(task, completed=25)
+    assert bars.lines() == ["sst2: epoch 1 of 8: 25 of 100, about 90 s left", "reading data"]
+    bars.update(task, completed=100)
+    assert bars.lines() == ["reading data"]
 
 
 def test_the_lines_come_by_themselves_and_end_with_the_work(capsys):
-    from threading import Event
-
-    from rich.console import Console
-
     printed = Event()
 
     class Listening(Console):
@@ -157,8 +150,23 @@ def test_the_lines_come_by_themselves_and_end_with_the_work(capsys):
             super().print(*objects, **options)
             printed.set()
 
-    with ProgressLines(Listening(stderr=True), every=0.01) as lines:
-        task = lines.add_task("auditing", total=10)
-        lines.advance(task)
+    with Bars(Listening(stderr=True), every=0.01) as bars:
+        task = bars.add_task("auditing", total=10)
+        bars.advance(task)
         assert printed.wait(10)
     assert "auditing: 1 of 10" in capsys.readouterr().err
+
+
+def test_jobs_under_way_done_and_failed_are_shown(capsys, monkeypatch):
+    errors, shown = {}, []
+    monkeypatch.setattr(Bars, "start", lambda self: shown.append(self))
+    with show_jobs(Console(stderr=True), {"a": "first", "b": "second"}, errors, "run {}".format) as (report, progress):
+        report(SweepStatus(cached=1, done=0, failed=0, running=2, left=2), None, None)
+        progress(Step("a", "epoch 1 of 2", 1, 10))
+        (bars,) = shown
+        assert [line.split(",")[0] for line in bars.lines()] == ["all: 0 of 2", "first: epoch 1 of 2: 1 of 10"]
+        report(SweepStatus(cached=1, done=1, failed=0, running=0, left=1), "a", None)
+        assert [line.split(",")[0] for line in bars.lines()] == ["all (waiting for a worker): 1 of 2"]
+        report(SweepStatus(cached=1, done=1, failed=1, running=0, left=0), "b", "it broke")
+    said = capsys.readouterr().err
+    assert "done   run a" in said and "failed second: it broke" in said and errors == {"b": "it broke"}

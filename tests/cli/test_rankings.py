@@ -100,28 +100,20 @@ def test_other_scores_make_another_audit_and_the_same_ones_do_not(key, folder):
     assert len(audits() - before) == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["audit", "marked.csv", "--scores", "mine.jsonl"], "--scores are of a model: name the finished run"),
-        (
-            ["audit", "--model", "KEY", "--scores", "mine.jsonl", "--seeds", "2"],
-            "--seeds must be left out: with --scores",
-        ),
-        (["audit", "--model", "KEY", "--scores", "none.jsonl"], "none.jsonl cannot be read"),
-        (
-            ["audit", "--model", "KEY", "--scores", "others.jsonl"],
-            "must name the audited texts by their ids; none does",
-        ),
-        (["audit", "mock-1", "--rankings", "rollout"], "--rankings rollout is for Hugging Face models"),
-        (["audit", "--model", "KEY", "--rankings", "limes"], "unknown ranking 'limes'. Did you mean 'lime'"),
-        (["audit", "marked.csv", "--rationale", "whi"], "--rationale names column 'whi', which is not there"),
-    ],
-)
-def test_what_cannot_be_done_is_said_in_one_line(key, arguments, message):
+def test_what_cannot_be_done_is_said_in_one_line(key):
     write_scores("others.jsonl", ["x1", "x2"])
-    with pytest.raises(HeedfulError, match=re.escape(message)):
-        invoke(*(key if part == "KEY" else part for part in arguments))
+    model, scores = ["--model", key], ["--scores", "mine.jsonl"]
+    for arguments, message in (
+        (["marked.csv", *scores], "--scores are of a model: name the finished run"),
+        ([*model, *scores, "--seeds", "2"], "--seeds must be left out: with --scores"),
+        ([*model, "--scores", "none.jsonl"], "none.jsonl cannot be read"),
+        ([*model, "--scores", "others.jsonl"], "must name the audited texts by their ids; none does"),
+        (["mock-1", "--rankings", "rollout"], "--rankings rollout is for Hugging Face models"),
+        ([*model, "--rankings", "limes"], "unknown ranking 'limes'. Did you mean 'lime'"),
+        (["marked.csv", "--rationale", "whi"], "--rationale names column 'whi', which is not there"),
+    ):
+        with pytest.raises(HeedfulError, match=re.escape(message)):
+            invoke("audit", *arguments)
 
 
 def test_methods_by_name_are_tested(key):

@@ -18,6 +18,7 @@ from heedful.__main__ import main
 from heedful.cli import app, serve
 from heedful.store.store import Store
 from heedful.training.loop import train
+from support.refusals import assert_refused
 from support.runs import changed, toy
 
 
@@ -95,20 +96,13 @@ def test_without_a_model_the_demonstration_is_trained(root, served, monkeypatch,
     assert {place.name for place in (tmp_path / "runs").iterdir()} == set(document["models"])
 
 
-@pytest.mark.parametrize(
-    "arguments, said",
-    [
-        (["zzz", "--port", "0"], "no run 'zzz'"),
-        (["", "--port", "0"], "MODEL must be"),
+def test_what_cannot_be_served_is_a_sentence(key, served):
+    for arguments, said in (
+        (["zzz", "--port", "0"], "there is no model 'zzz'"),
+        ([""], "there is no model ''"),
         (["--device", "none"], "--device"),
-    ],
-)
-def test_what_cannot_be_served_is_a_sentence(key, served, monkeypatch, capsys, arguments, said):
-    monkeypatch.setattr(sys, "argv", ["heedful", "serve", *arguments])
-    with pytest.raises(SystemExit) as left:
-        main()
-    error = capsys.readouterr().err
-    assert left.value.code == 2 and said in error and error.count("\n") == 1
+    ):
+        assert_refused(["serve", "--port", "0", *arguments], said)
 
 
 def test_a_port_that_is_taken_is_a_sentence(key, monkeypatch, capsys):

@@ -41,10 +41,10 @@ class Steps:
 
 def train(last: str, counts: str, *arguments: str) -> None:
     from heedful.__main__ import main as heedful
-    from heedful.cli import train
+    from heedful.cli import progress
 
     steps = Steps(int(last), arguments[arguments.index("--runs") + 1])
-    train.training_reporter = lambda bar: steps.batch
+    progress.training_reporter = lambda bar: steps.batch
     sys.addaudithook(steps.hook)
     sys.argv = ["heedful", "train", *arguments]
     try:
