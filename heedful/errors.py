@@ -33,9 +33,9 @@ class StoreError(HeedfulError):
 def lookup(kind: str, name: str, known: Mapping[str, Thing]) -> Thing:
     """The thing of that name, or an error that names the nearest and all known ones.
 
-    >>> pick("encoder", "cnn", {"average": 1, "cnn": 2})
+    >>> lookup("encoder", "cnn", {"average": 1, "cnn": 2})
     2
-    >>> pick("encoder", "avrage", {"average": 1, "cnn": 2})
+    >>> lookup("encoder", "avrage", {"average": 1, "cnn": 2})
     Traceback (most recent call last):
     heedful.errors.SettingError: unknown encoder 'avrage'. Did you mean 'average'? Known: average, cnn.
     """

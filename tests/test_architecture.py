@@ -1,11 +1,13 @@
-"""Imports point one way: a row of the design uses only the rows above it."""
+"""Imports point one way, folders keep to their budgets, and what must be there once is there once."""
 
 import ast
 import subprocess
 import sys
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
+import count_code
 import pytest
 
 import heedful
@@ -126,14 +128,86 @@ def test_the_root_holds_only_what_everything_shares():
     assert len(ROWS) <= 25
 
 
-def test_files_and_functions_stay_short():
-    long = {file: len(text.splitlines()) for file, text in TEXTS.items() if len(text.splitlines()) > 400}
+BUDGET: dict[str, tuple[int, int]] = {}
+"""Code lines and files of each folder of the package, by tools/count_code.py."""
+MOST_CODE, MOST_FILES, MOST_TEST_CODE = 31_804, 300, 34_000
+
+
+def test_folders_keep_to_their_budgets():
+    counts = count_code.count_folders(ROOT)
+    over = {name: (own.code, own.files) for name, own in counts.items() if beyond(own, BUDGET.get(name, (0, 0)))}
+    assert over == {}, "make it smaller, or raise the budget and name the reason in the commit"
+    assert sum(code for code, _ in BUDGET.values()) <= MOST_CODE
+    assert sum(files for _, files in BUDGET.values()) <= MOST_FILES
+
+
+def test_the_tests_keep_to_their_budget():
+    assert sum(own.code for own in count_code.count_folders(ROOT.parent / "tests").values()) <= MOST_TEST_CODE
+
+
+def beyond(own: count_code.Count, budget: tuple[int, int]) -> bool:
+    return own.code > budget[0] or own.files > budget[1]
+
+
+def test_functions_stay_short():
+    long = {}
     for file in TEXTS:
         for node in (node for node in nodes(file) if isinstance(node, ast.FunctionDef)):
             start = node.body[0].end_lineno if ast.get_docstring(node) else node.body[0].lineno - 1
             if node.end_lineno - start > 60:
                 long[f"{file}: {node.name}"] = node.end_lineno - start
     assert long == {}
+
+
+FILES_OF_A_PAPER = {"study.py", "claims.py", "columns.py", "tables.py", "figures.py", "__init__.py"}
+
+
+def test_no_two_files_share_a_name():
+    names = Counter(name for file in TEXTS if (name := file.rpartition("/")[2]) not in FILES_OF_A_PAPER)
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def defined(kind: type[ast.AST], name: str) -> list[str]:
+    """The files that define a function or class of that name."""
+    return [file for file in TEXTS for node in nodes(file) if isinstance(node, kind) and node.name == name]
+
+
+def test_one_function_each_opens_a_model_makes_an_audit_and_writes_a_file_or_folder():
+    assert defined(ast.FunctionDef, "open_subject") == ["subjects/opening.py"]
+    assert defined(ast.FunctionDef, "audit_subject") == ["auditing/audit.py"]
+    assert defined(ast.FunctionDef, "atomic_file") == defined(ast.FunctionDef, "atomic_folder") == ["store/folders.py"]
+    renames = ("os.replace(", "os.rename(", ".rename(folder", "part.replace(", "mkstemp", "NamedTemporaryFile")
+    assert [file for file, text in TEXTS.items() if any(call in text for call in renames)] == ["store/folders.py"]
+
+
+def test_one_class_is_a_heat_map_and_one_dict_has_the_titles_of_rankings():
+    assert [file for file in TEXTS for node in nodes(file) if is_heat_map(node)] == ["report/heat_map.py"]
+    titles = [file for file, text in TEXTS.items() if '"attention_x_gradient": ' in text and "Ranking" in text]
+    assert titles == ["schema/rankings.py"]
+
+
+def is_heat_map(node: ast.AST) -> bool:
+    return isinstance(node, ast.ClassDef) and "heatmap" in node.name.lower()
+
+
+MODEL_CLASSES = {
+    *("Trained", "TransformerModel", "AttentionModel", "LinearAttentionModel", "LinearModel", "PretrainedWords"),
+    *("Hierarchical", "Recurrent", "Cnn", "EncodedTexts"),
+}
+
+
+def test_only_models_and_subjects_look_at_classes_of_our_models():
+    """All others ask what a model can do: models/abilities.py."""
+    looks = {
+        (file, name.id)
+        for file in TEXTS
+        if row_of(file) not in ("models", "subjects")
+        for node in nodes(file)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance"
+        for name in ast.walk(node.args[1])
+        if isinstance(name, ast.Name) and name.id in MODEL_CLASSES
+    }
+    assert looks == set()
 
 
 BANNED = {"one", "found", "said", "told"}

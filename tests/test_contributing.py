@@ -65,7 +65,7 @@ def test_what_is_added_passes_its_tests_and_those_of_its_folder(changed):
     selected = "keep_top or gated or label_smoothing or listed or planted"
     suites = ["tests/battery/test_battery.py", "tests/models/encoders", "tests/training/methods/test_methods.py"]
     pytest_options = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", selected]
-    run(changed, *pytest_options, *own, *suites, "tests/studies/test_studies.py")
+    run(changed, *pytest_options, *own, *suites, "tests/papers/test_studies.py")
 
 
 @pytest.mark.slow

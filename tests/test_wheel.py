@@ -55,7 +55,7 @@ def files_of(part: str) -> set[str]:
 def test_the_wheel_holds_every_file_of_the_package_and_nothing_else(built):
     names = {name for name in zipfile.ZipFile(the("*.whl", built)).namelist() if ".dist-info/" not in name}
     assert names == files_of("heedful")
-    assert {"heedful/py.typed", "heedful/server/static/page.html", "heedful/papers/seat/published.csv"} <= names
+    assert {"heedful/py.typed", "heedful/server/static/live.html", "heedful/papers/seat/published.csv"} <= names
 
 
 def test_the_source_distribution_can_be_tested_and_its_documentation_built(built):
