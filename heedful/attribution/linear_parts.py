@@ -9,8 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from heedful.models.attention import Additive, Dot, Frozen, Uniform
-from heedful.models.attention_model import AttentionModel, is_own
-from heedful.models.heads import LinearHead, TanhHead, with_both_classes
+from heedful.models.attention_model import AttentionModel, LinearHead, TanhHead, is_own, with_both_classes
 from heedful.types import Encoded, Model
 
 # Attention scores as a linear map of the state and then a function, so that halves of a state can be mapped apart.
