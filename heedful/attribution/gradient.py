@@ -8,6 +8,7 @@ from torch import Tensor
 
 from heedful.attribution.items import sum_by_item
 from heedful.data.batching import rows_of_batch
+from heedful.models.abilities import linear
 from heedful.types import LinearModel, Model, Trace
 
 
@@ -64,9 +65,9 @@ def weight_gradient(model: Model, trace: Trace) -> Float[Tensor, "batch item"]:
     after attention is differentiated through its `decode`.
     """
     predicted = trace.logits.argmax(-1)
-    if isinstance(model, LinearModel):
+    if (head := linear(model)) is not None:
         with torch.no_grad():
-            gradient = _closed_form(model, trace, predicted)
+            gradient = _closed_form(head, trace, predicted)
     else:
         gradient = _by_autograd(model, trace, predicted)
     return gradient.where(trace.encoded.items, 0.0)

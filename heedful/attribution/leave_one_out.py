@@ -68,7 +68,7 @@ def contexts_without_each(
     Args:
         imposed: log weights to weigh states by, instead of attention.
     """
-    assert isinstance(model.encoder, Cnn)
+    assert type(model.encoder) is Cnn
     items = trace.encoded.items
     near = states_beside_gap(model.encoder, trace.embedded, trace.batch.mask)
     whole = trace.scores / model.temperature if imposed is None else imposed

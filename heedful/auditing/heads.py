@@ -2,7 +2,7 @@
 
 import torch
 
-from heedful.attribution import leave_one_out
+from heedful.attribution.leave_one_out import leave_one_out
 from heedful.formatting import format_estimate
 from heedful.measures import Estimate
 from heedful.models.hugging_face.head_measures import (

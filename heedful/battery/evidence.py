@@ -9,9 +9,9 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
-from heedful.attribution import input_gradients, leave_one_out, weight_gradient
-from heedful.attribution.gradient import gradient_x_input
+from heedful.attribution.gradient import gradient_x_input, input_gradients, weight_gradient
 from heedful.attribution.items import items_are_tokens
+from heedful.attribution.leave_one_out import leave_one_out
 from heedful.attribution.subset_reader import Logits, SubsetReader
 from heedful.attribution.variants import VariantReader, variant_reader
 from heedful.exact import draw_permutations, expected_permuted_js, log_weights, random_orders, single_erasure_logits

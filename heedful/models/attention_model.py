@@ -1,7 +1,6 @@
 """The attention model: embed, encode, attend, decode."""
 
 from collections.abc import Callable, Sequence
-from typing import TypeGuard
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -172,11 +171,6 @@ class LinearAttentionModel(AttentionModel):
     def empty_logits(self, encoded: Encoded) -> Float[Tensor, "batch classes"]:
         """The logits when nothing is left to weigh: the head applied to the zero vector."""
         return self.head(torch.zeros_like(encoded.hidden[:, 0]), encoded.query)
-
-
-def is_own(model: object) -> TypeGuard[AttentionModel]:
-    """Whether this is exactly one of Heedful's own models: one derived from them may do anything."""
-    return type(model) in (AttentionModel, LinearAttentionModel)
 
 
 def build_model(

@@ -13,15 +13,9 @@ from heedful.battery.question import Columns
 from heedful.measures import mean_interval
 from heedful.measures.mean_moments import t_quantile
 from heedful.measures.share import share_interval
-from heedful.schema import (
-    UNCOUNTED,
-    AuditAnswer,
-    Interval,
-    RankingShare,
-    Removal,
-    ShownText,
-)
+from heedful.schema import AuditAnswer, Interval, RankingShare, Removal, ShownText
 from heedful.schema.rankings import VARIANTS, ranking_title
+from heedful.schema.table_columns import UNCOUNTED
 from heedful.settings import AuditSettings
 from heedful.verdict.answer_text import per_100
 from heedful.verdict.answers import Outcomes, answer_all, flags_of, headline_of, outcomes_of, shares_of

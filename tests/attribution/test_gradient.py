@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from heedful.attribution import input_gradient, signed_input_gradient, weight_gradient
-from heedful.attribution.gradient import gradient_x_input, odds_at, smoothgrad
+from heedful.attribution.gradient import (
+    gradient_x_input,
+    input_gradient,
+    odds_at,
+    signed_input_gradient,
+    smoothgrad,
+    weight_gradient,
+)
 from heedful.attribution.items import sum_by_item
 from heedful.data.batching import rows_of_batch
 from heedful.models.encoders import ENCODERS

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from heedful.attribution import leave_one_out, recurrent_step
-from heedful.attribution.leave_one_out import states_beside_gap
+from heedful.attribution import recurrent_step
+from heedful.attribution.leave_one_out import leave_one_out, states_beside_gap
 from heedful.models.attention_model import LinearAttentionModel, build_model
 from heedful.models.encoders import ENCODERS, FLAT
 from heedful.models.encoders.cnn import Cnn

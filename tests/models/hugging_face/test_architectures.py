@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from heedful.attribution import input_gradient
+from heedful.attribution.gradient import input_gradient
 from heedful.models.hugging_face.attention_hooks import AttentionHook
 from heedful.models.hugging_face.network import Inputs
 from heedful.models.trace import trace
