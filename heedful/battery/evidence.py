@@ -206,7 +206,7 @@ class Evidence:
 
     def _input_gradients_under(self, several: "list[Evidence]") -> list[Weights]:
         weightings = [(each.trace.attention, each.predicted.to(each.trace.logits.device)) for each in several]
-        return [each.cpu() for each in input_gradients(self.model, self.trace, weightings)]
+        return [each.abs().cpu() for each in input_gradients(self.model, self.trace, weightings)]
 
     @cached_property
     def weight_gradient(self) -> Weights:

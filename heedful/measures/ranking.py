@@ -119,7 +119,7 @@ def top_k_overlap(
     tensor([0.5000], dtype=torch.float64)
     """
     mask = torch.ones_like(a, dtype=torch.bool) if mask is None else mask
-    top_a, top_b = (_is_in_top(rank_descending(values, mask), mask, k) for values in (a, b))
+    top_a, top_b = ((rank_descending(values, mask).argsort(dim=-1) < k) & mask for values in (a, b))
     undefined = ((a.isnan() | b.isnan()) & mask).any(-1)
     return ((top_a & top_b).sum(-1).double() / top_a.sum(-1)).masked_fill(undefined, torch.nan)
 
@@ -193,13 +193,6 @@ def _falling_pairs(values: Int[Tensor, "batch item"]) -> Int[Tensor, " batch"]:
         half *= 2
         blocks = blocks.reshape(batch, width // half, half).sort(dim=-1).values
     return count
-
-
-def _is_in_top(
-    order: Int[Tensor, "*batch item"], mask: Bool[Tensor, "*batch item"], k: int
-) -> Bool[Tensor, "*batch item"]:
-    """Whether an item is among the first k of its row's order."""
-    return (order.argsort(dim=-1) < k) & mask
 
 
 def _group_sizes(groups: Int[Tensor, "batch item"], mask: Bool[Tensor, "batch item"]) -> Int[Tensor, "batch group"]:

@@ -196,7 +196,6 @@ class Heads(VerdictPart):
 
     Args:
         measures: what each head shows or does, the mean over texts: a row a layer, a column a head.
-        descriptions: what each measure is, in words.
         layer, head: the head that agrees best with leave-one-out on the texts that it was chosen on.
         agreement, mean_agreement: its Kendall's tau with leave-one-out on other texts, and that of the mean over the
             last layer's heads.
@@ -204,7 +203,6 @@ class Heads(VerdictPart):
     """
 
     measures: dict[str, tuple[tuple[Number, ...], ...]]
-    descriptions: dict[str, str] = {}
     layer: NonNegativeInt
     head: NonNegativeInt
     chosen_on: str = ""

@@ -11,14 +11,14 @@ from torch import Tensor
 
 from heedful.battery.question import Columns
 from heedful.measures import mean_interval
+from heedful.measures.interval import share_interval
 from heedful.measures.mean_moments import t_quantile
-from heedful.measures.share import share_interval
 from heedful.schema import AuditAnswer, Interval, RankingShare, Removal, ShownText
 from heedful.schema.rankings import VARIANTS, ranking_title
 from heedful.schema.table_columns import UNCOUNTED
 from heedful.settings import AuditSettings
 from heedful.verdict.answer_text import per_100
-from heedful.verdict.answers import Outcomes, answer_all, flags_of, headline_of, outcomes_of, shares_of
+from heedful.verdict.answers import Outcomes, answer_all, flags_of, headline_of, interval_of, outcomes_of, shares_of
 from heedful.verdict.recommendation import Candidate, choose, price_text, recommend
 
 # Whether a model has learnt its task: where it has not, there is no decision for attention to explain.
@@ -255,7 +255,7 @@ def _moved(test: Judged) -> Interval | None:
     """Share of texts with moved information, among those in which a small set decides."""
     moved = flags_of(test.frames, "is_moved")
     estimate = share_interval(moved, test.settings.verdict.level)
-    return Interval(value=estimate.value, low=estimate.low, high=estimate.high, n=estimate.n) if estimate.n else None
+    return interval_of(estimate) if estimate.n else None
 
 
 def _uncounted(frames: Sequence[pl.DataFrame]) -> dict[str, int]:

@@ -6,9 +6,8 @@ import torch
 
 from heedful.attribution.gradient import (
     gradient_x_input,
-    input_gradient,
+    input_gradients,
     odds_at,
-    signed_input_gradient,
     smoothgrad,
     weight_gradient,
 )
@@ -23,6 +22,14 @@ from support.folders import each_source
 from support.four_verbs import FourVerbs
 from support.golden_models import NAMES, Golden, load_golden
 from support.models import BATCH, LENGTHS, TIME, cases, cut, give_attention, make, make_batch
+
+
+def signed_input_gradient(model, seen, classes):
+    return input_gradients(model, seen, [(seen.attention, classes)])[0]
+
+
+def input_gradient(model, seen):
+    return signed_input_gradient(model, seen, seen.logits.argmax(-1)).abs()
 
 
 class ByHand:

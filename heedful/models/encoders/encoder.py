@@ -8,14 +8,6 @@ from torch import Tensor, nn
 from heedful.settings import NetworkSettings
 
 
-def masked_mean(
-    hidden: Float[Tensor, "batch time hidden"], mask: Bool[Tensor, "batch time"]
-) -> Float[Tensor, "batch hidden"]:
-    """The mean of the real states: one vector for a whole text."""
-    real = mask[..., None].to(hidden)
-    return (hidden * real).sum(1) / real.sum(1)
-
-
 @runtime_checkable
 class Encoder(Protocol):
     """A module from embeddings to hidden states, one per token; what is at padding must not affect the others."""
@@ -44,7 +36,8 @@ class MeanOfStates(nn.Module):
         self, hidden: Float[Tensor, "batch time hidden"], mask: Bool[Tensor, "batch time"]
     ) -> Float[Tensor, "batch hidden"]:
         """One vector for the whole text."""
-        return masked_mean(hidden, mask)
+        real = mask[..., None].to(hidden)
+        return (hidden * real).sum(1) / real.sum(1)
 
 
 class TokenWise(MeanOfStates):
