@@ -30,8 +30,8 @@ from rich.table import Table
 from torch import Tensor
 from torch.nn.functional import linear
 
-from heedful.attribution import leave_one_out
 from heedful.attribution.deletion import logits_by_deletion
+from heedful.attribution.leave_one_out import leave_one_out
 from heedful.attribution.recurrent_step import RecurrentStep, recurrent_step
 from heedful.data.batching import collate, encode_split, in_order
 from heedful.data.tokenizer import PAD

@@ -8,20 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from heedful.schema import (
-    EXAMPLES,
-    NULLABLE,
-    OPTIONAL,
-    OUTCOMES,
-    ROWS,
-    AuditAnswer,
-    ClassAnswer,
-    Line,
-    Shares,
-    Verdict,
-    Word,
-    Words,
-)
+from heedful.schema import AuditAnswer, ClassAnswer, Line, Shares, Verdict, Word, Words
+from heedful.schema.table_columns import EXAMPLES, NULLABLE, OPTIONAL, OUTCOMES, ROWS
 
 LINE = {"name": "uniform", "question": "Is attention needed at all?"}
 VERDICT = {"run": "key", "data": "mock-1", "texts": 3, "labels": ("a", "b"), "lines": (Line(**LINE),)}

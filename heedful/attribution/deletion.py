@@ -7,6 +7,7 @@ from torch.nn.functional import pad
 
 from heedful.attribution.items import item_of_token, items_are_tokens, of_similar_length
 from heedful.data.batching import rows_of_batch
+from heedful.models.attention import summing_to_one
 from heedful.models.trace import trace as trace_of
 from heedful.types import Batch, Model, Trace
 
@@ -37,36 +38,19 @@ def logits_by_deletion(
     lengths = keep.sum(2) if word_ids is None else _tokens_left(trace, word_ids, keep)
     for some in of_similar_length(lengths[text, part], tokens):
         kept = keep[text[some], part[some]]
-        seen = trace_of(model, left_of(model, trace, word_ids, text[some], kept))
+        if word_ids is None:
+            batch = model.delete(rows_of_batch(trace.batch, text[some]), kept)  # pyright: ignore[reportAttributeAccessIssue]
+        else:
+            batch = only_items(trace, word_ids, text[some], kept)
+        seen = trace_of(model, batch)
         if imposed is None:
             logits[text[some], part[some]] = seen.logits
         else:
-            left = _left_weights(imposed[text[some]], kept, seen.encoded.items)
+            weights = imposed[text[some]].masked_fill(~kept, -torch.inf).softmax(-1)
+            left = torch.zeros_like(seen.encoded.items, dtype=weights.dtype)
+            left.masked_scatter_(seen.encoded.items, weights[kept])
             logits[text[some], part[some]] = model.decode(seen.encoded, left)
     return logits
-
-
-def _left_weights(
-    log_weights: Float[Tensor, "variant item"],
-    keep: Bool[Tensor, "variant item"],
-    items: Bool[Tensor, "variant left"],
-) -> Float[Tensor, "variant left"]:
-    """The weights of the kept items, renormalized, where these stand in the shortened texts; NaN if none has weight."""
-    weights = log_weights.masked_fill(~keep, -torch.inf).softmax(-1)
-    return torch.zeros_like(items, dtype=weights.dtype).masked_scatter(items, weights[keep])
-
-
-def left_of(
-    model: Model,
-    trace: Trace,
-    word_ids: Int[Tensor, "batch time"] | None,
-    text: Int[Tensor, " variant"],
-    keep: Bool[Tensor, "variant item"],
-) -> Batch:
-    """What is left of these texts: by the model's own `delete(batch, keep)`, if it has one, else by tokens."""
-    if word_ids is not None:
-        return only_items(trace, word_ids, text, keep)
-    return model.delete(rows_of_batch(trace.batch, text), keep)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def only_items(
@@ -106,17 +90,6 @@ def only_items(
 def is_kept(word_ids: Int[Tensor, "*batch time"], keep: Bool[Tensor, "*batch item"]) -> Bool[Tensor, "*batch time"]:
     """Whether each token stays: its item is kept, or it belongs to none."""
     return keep.gather(-1, word_ids.clamp_min(0)) | (word_ids < 0)
-
-
-def summing_to_one(weights: Float[Tensor, "*batch item"]) -> Float[Tensor, "*batch item"]:
-    """The weights of each row divided by their sum; where all are 0 they stay 0.
-
-    >>> summing_to_one(torch.tensor([[1.0, 3.0], [0.0, 0.0]]))
-    tensor([[0.2500, 0.7500],
-            [0.0000, 0.0000]])
-    """
-    total = weights.sum(-1, keepdim=True)
-    return weights / total.where(total > 0, 1.0)
 
 
 def _tokens_left(trace: Trace, word_ids: Int[Tensor, "batch time"], keep: Parts) -> Int[Tensor, "batch part"]:

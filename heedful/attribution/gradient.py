@@ -8,40 +8,25 @@ from torch import Tensor
 
 from heedful.attribution.items import sum_by_item
 from heedful.data.batching import rows_of_batch
+from heedful.models.abilities import linear
 from heedful.types import LinearModel, Model, Trace
-
-
-def input_gradient(model: Model, trace: Trace) -> Float[Tensor, "batch item"]:
-    """How much the predicted class's probability changes as an item's embeddings grow; 0 where there is no item.
-
-    importance = |sum over the item's tokens t and dimensions d of (dp / d embedded[t, d]) embedded[t, d]|,
-    with attention held fixed and p the probability of the predicted class.
-
-    Jain and Wallace (2019, arXiv:1902.10186, section 4.1, algorithm 1): the derivative to the one entry that is 1 in
-    the word's one-hot vector, with the graph cut at attention. A sentence takes the sum over its tokens.
-    """
-    return signed_input_gradient(model, trace, trace.logits.argmax(-1)).abs()
-
-
-def signed_input_gradient(model: Model, trace: Trace, classes: Int[Tensor, " batch"]) -> Float[Tensor, "batch item"]:
-    """The same with its sign, for the probability of any class: positive where the item is evidence for that class.
-
-    Args:
-        classes: the class of each text whose probability is differentiated.
-    """
-    return _signed_input_gradients(model, trace, [(trace.attention, classes)])[0]
 
 
 def input_gradients(
     model: Model, trace: Trace, weightings: Sequence[tuple[Float[Tensor, "batch item"], Int[Tensor, " batch"]]]
 ) -> list[Float[Tensor, "batch item"]]:
-    """`input_gradient` under several attentions, each with the class that it decides for: texts are encoded once."""
-    return [signed.abs() for signed in _signed_input_gradients(model, trace, weightings)]
+    """How much a class's probability changes as an item's embeddings grow, under several attentions; 0 for no item.
 
+    sum over the item's tokens t and dimensions d of (dp / d embedded[t, d]) embedded[t, d], with attention held fixed
+    and p the probability of the class: positive where the item is evidence for it. Texts are encoded once.
 
-def _signed_input_gradients(
-    model: Model, trace: Trace, weightings: Sequence[tuple[Float[Tensor, "batch item"], Int[Tensor, " batch"]]]
-) -> list[Float[Tensor, "batch item"]]:
+    Jain and Wallace (2019, arXiv:1902.10186, section 4.1, algorithm 1), who take its size for the predicted class: the
+    derivative to the one entry that is 1 in the word's one-hot vector, with the graph cut at attention. A sentence
+    takes the sum over its tokens.
+
+    Args:
+        weightings: each attention with the class of each text whose probability is differentiated.
+    """
     # cudnn's recurrent layers can run backward only in training mode.
     with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
         embedded = trace.embedded.detach().requires_grad_()
@@ -64,11 +49,14 @@ def weight_gradient(model: Model, trace: Trace) -> Float[Tensor, "batch item"]:
     after attention is differentiated through its `decode`.
     """
     predicted = trace.logits.argmax(-1)
-    if isinstance(model, LinearModel):
+    if (head := linear(model)) is not None:
         with torch.no_grad():
-            gradient = _closed_form(model, trace, predicted)
+            gradient = _closed_form(head, trace, predicted)
     else:
-        gradient = _by_autograd(model, trace, predicted)
+        with torch.enable_grad():
+            attention = trace.attention.detach().requires_grad_()
+            odds = log_odds(model.decode(trace.encoded, attention), predicted)
+            (gradient,) = torch.autograd.grad(odds, attention, _slope(odds.detach()))
     return gradient.where(trace.encoded.items, 0.0)
 
 
@@ -78,14 +66,6 @@ def _closed_form(model: LinearModel, trace: Trace, predicted: Int[Tensor, " batc
     own = scores.gather(-1, predicted[:, None, None].expand(-1, scores.shape[1], 1))
     # The predicted class's own term is 0 exactly, so nothing is lost where its probability is nearly 1.
     return p.gather(-1, predicted[:, None]) * ((own - scores) @ p[..., None])[..., 0]
-
-
-def _by_autograd(model: Model, trace: Trace, predicted: Int[Tensor, " batch"]) -> Float[Tensor, "batch item"]:
-    with torch.enable_grad():
-        attention = trace.attention.detach().requires_grad_()
-        odds = log_odds(model.decode(trace.encoded, attention), predicted)
-        (gradient,) = torch.autograd.grad(odds, attention, _slope(odds.detach()))
-    return gradient
 
 
 def log_odds(logits: Float[Tensor, "*batch classes"], classes: Int[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
@@ -114,7 +94,7 @@ def gradient_x_input(model: Model, trace: Trace) -> Float[Tensor, "batch item"]:
     sum over the item's tokens t and dimensions d of (d odds / d embedded[t, d]) embedded[t, d], where odds is the log
     odds of the predicted class.
 
-    `input_gradient` differs: it holds attention fixed, as Jain and Wallace do, and has no sign. Here attention changes
+    `input_gradients` differs: it holds attention fixed, as Jain and Wallace do, and has no sign. Here attention changes
     with the embeddings, as in captum, ferret and inseq. Shrikumar et al. (2016, arXiv:1605.01713).
     """
     gradient = odds_gradient(model, trace, trace.embedded.detach())

@@ -8,9 +8,9 @@ from typing import TypeGuard
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from heedful.models.abilities import own_parts
 from heedful.models.attention import Additive, Dot, Frozen, Uniform
-from heedful.models.attention_model import AttentionModel, is_own
-from heedful.models.heads import LinearHead, TanhHead, with_both_classes
+from heedful.models.attention_model import AttentionModel, LinearHead, TanhHead, with_both_classes
 from heedful.types import Encoded, Model
 
 # Attention scores as a linear map of the state and then a function, so that halves of a state can be mapped apart.
@@ -108,7 +108,7 @@ SCORINGS: dict[type[nn.Module], Callable[..., Scoring]] = {
 
 def has_own_parts(model: Model) -> TypeGuard[AttentionModel]:
     """Whether a model is made of Heedful's own parts, of which it is known how they score and decode states."""
-    return is_own(model) and type(model.attention) in SCORINGS
+    return (own := own_parts(model)) is not None and type(own.attention) in SCORINGS
 
 
 Finish = Callable[[Float[Tensor, "batch item size"]], Float[Tensor, "batch item classes"]]

@@ -15,7 +15,7 @@ from heedful.attribution.deletion import is_kept
 from heedful.attribution.gradient import odds_at, smoothgrad
 from heedful.attribution.items import item_of_token, sum_by_item
 from heedful.errors import SettingError
-from heedful.models.hugging_face.attention_view import TransformerModel
+from heedful.models.abilities import several_heads
 from heedful.models.hugging_face.sites import Site
 from heedful.types import Model, Trace
 
@@ -171,12 +171,12 @@ def value_norm(model: Model, trace: Trace) -> Float[Tensor, "batch item"]:
 def _attention_at(
     kind: Literal["rollout", "value-norm"], model: Model, trace: Trace, ranking: str
 ) -> Float[Tensor, "batch item"]:
-    if not isinstance(model, TransformerModel):
+    if (own := several_heads(model)) is None:
         raise SettingError(
             f"ranking '{ranking}' is for Hugging Face models; this model is of class {type(model).__name__}. Leave it "
             "out."
         )
-    other = model.at(Site(kind))
+    other = own.at(Site(kind))
     with torch.no_grad():
         _, attention = other.attend(other.encode(trace.embedded, trace.batch), trace.batch)
     return attention.masked_fill(~trace.encoded.items, 0.0)

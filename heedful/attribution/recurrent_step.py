@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from heedful.models.encoders.orthogonal import OrthogonalLayer, without_direction
+from heedful.models.encoders.recurrent import OrthogonalLayer, without_direction
 
 Advance = Callable[[Tensor, Tensor, Tensor, Tensor], None]
 Recall = Callable[["RecurrentStep", Tensor, Tensor], Tensor]

@@ -4,7 +4,7 @@ import numpy
 import torch
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
-from torch import Tensor, nn
+from torch import Tensor
 
 from heedful.attribution.deletion import Parts, is_kept, logits_by_deletion
 from heedful.attribution.items import item_of_token, maps_tokens
@@ -12,9 +12,9 @@ from heedful.attribution.linear_parts import has_own_parts
 from heedful.attribution.prefix_tree import NOTHING
 from heedful.attribution.variants import VariantReader, variant_reader
 from heedful.data.batching import rows_of_batch
-from heedful.models.attention_model import AttentionModel, is_own
-from heedful.models.encoders import Hierarchical
-from heedful.types import Batch, LinearModel, Model, Trace
+from heedful.models.abilities import linear, own_parts
+from heedful.models.attention_model import AttentionModel
+from heedful.types import Batch, Model, Trace
 
 TOKENS = 2**10
 """Tokens run in one batch: parts are short, and larger batches of them are slower."""
@@ -116,9 +116,9 @@ def _logits(model: Model, embedded: Float[Tensor, "batch time embed"], batch: Ba
 
 def _reads_tokens_alone(model: Model, batch: Batch) -> bool:
     """Whether texts of the same embedded tokens get the same logits: known only for Heedful's own models."""
-    if not is_own(model) or isinstance(model.encoder, Hierarchical) or not isinstance(model.embedding, nn.Embedding):
-        return False
-    return batch.query_tokens is None and batch.imposed_attention is None
+    own = own_parts(model)
+    is_flat = own is not None and own.hierarchical is None and own.pretrained_words is None
+    return is_flat and batch.query_tokens is None and batch.imposed_attention is None
 
 
 def _distinct(
@@ -139,6 +139,6 @@ def _reweighed(
 ) -> Float[Tensor, "batch part classes"]:
     """The logits under the softmax of the scores over what is kept; NaN where none of it has weight."""
     weights = scores[:, None].expand(keep.shape).masked_fill(~keep, -torch.inf).softmax(-1)
-    if isinstance(model, LinearModel):
-        return weights @ model.item_logits(trace.encoded)
+    if (head := linear(model)) is not None:
+        return weights @ head.item_logits(trace.encoded)
     return torch.stack([model.decode(trace.encoded, part) for part in weights.unbind(1)], 1)

@@ -24,7 +24,6 @@ from heedful.battery.question import Columns
 from heedful.data.batching import shards_of
 from heedful.errors import SettingError
 from heedful.schema import (
-    OUTCOMES,
     AuditAnswer,
     Heads,
     Line,
@@ -36,6 +35,7 @@ from heedful.schema import (
     Verdict,
     Words,
 )
+from heedful.schema.table_columns import OUTCOMES
 from heedful.settings import AuditSettings
 from heedful.settings.comparison_models import ComparisonModels
 from heedful.settings.validation import update_settings

@@ -11,7 +11,7 @@ from heedful.auditing.shards import Shard, join_facts, sorted_examples, sorted_o
 from heedful.battery import PAIRS
 from heedful.battery.adversarial_models import REACHABLE, TRAINED, distance_from_constant, reachable, reached
 from heedful.errors import lookup
-from heedful.schema import ROWS
+from heedful.schema.table_columns import ROWS
 from heedful.settings import AuditSettings
 from heedful.settings.comparison_models import ComparisonModels
 from heedful.subjects.subject import SubjectTexts, float64_eval_copy

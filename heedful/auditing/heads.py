@@ -2,9 +2,8 @@
 
 import torch
 
-from heedful.attribution import leave_one_out
+from heedful.attribution.leave_one_out import leave_one_out
 from heedful.formatting import format_estimate
-from heedful.measures import Estimate
 from heedful.models.hugging_face.head_measures import (
     DESCRIPTIONS,
     DOES,
@@ -14,11 +13,12 @@ from heedful.models.hugging_face.head_measures import (
     head_measures,
 )
 from heedful.models.trace import trace
-from heedful.schema import Heads, Interval
+from heedful.schema import Heads
 from heedful.settings import AuditSettings
 from heedful.settings.validation import update_settings
 from heedful.subjects.hugging_face_subject import HuggingFaceSubject
 from heedful.types import Dataset, Split
+from heedful.verdict.answers import interval_of
 
 SHOWN, CHANGED = 100, 25
 """Texts on which it is measured what each head shows, and, as this takes many forward passes, what each does."""
@@ -48,13 +48,12 @@ def heads_of(subject: HuggingFaceSubject, dataset: Dataset, settings: AuditSetti
     best = best_head(choice, test)
     return Heads(
         measures={name: _by_layer(does if name in DOES else shows, name) for name in DESCRIPTIONS},
-        descriptions=DESCRIPTIONS,
         layer=best.layer,
         head=best.head,
         chosen_on=chosen_on,
-        agreement=_interval(best.agreement),
-        mean_agreement=_interval(best.mean_agreement),
-        gain=_interval(best.gain),
+        agreement=interval_of(best.agreement),
+        mean_agreement=interval_of(best.mean_agreement),
+        gain=interval_of(best.gain),
         sentence=_sentence(best, chosen_on),
     )
 
@@ -81,10 +80,6 @@ def _measured(
 
 def _by_layer(measures: HeadMeasures, name: str) -> tuple[tuple[float, ...], ...]:
     return tuple(map(tuple, measures.means(name).tolist()))
-
-
-def _interval(estimate: Estimate) -> Interval:
-    return Interval(value=estimate.value, low=estimate.low, high=estimate.high, n=estimate.n)
 
 
 def _sentence(best: BestHead, chosen_on: str) -> str:

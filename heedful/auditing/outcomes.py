@@ -24,9 +24,9 @@ from heedful.auditing.replacing import draw_replacements
 from heedful.battery.evidence import Evidence
 from heedful.data.sampling import random_order
 from heedful.measures.outcome import JudgedText, TextToJudge, effect_of, is_moved, judge_texts
-from heedful.models.abilities import several_heads
-from heedful.models.attention_model import is_own
-from heedful.schema import OUTCOMES, Removal, TextOutcome, updated
+from heedful.models.abilities import own_parts, several_heads
+from heedful.schema import Removal, TextOutcome, updated
+from heedful.schema.table_columns import OUTCOMES
 from heedful.settings import AuditSettings, OutcomeSettings
 from heedful.settings.validation import update_settings
 from heedful.subjects.subject import SubjectTexts
@@ -315,7 +315,7 @@ def empty_probabilities(evidence: Evidence) -> Float[ndarray, "batch classes"]:
         logits = heads.wordless_logits(trace.batch)
     elif isinstance(model, LinearModel):
         logits = model.empty_logits(trace.encoded)
-    elif is_own(model):
+    elif own_parts(model) is not None:
         logits = evidence.empty_logits
     else:
         return np.full(tuple(trace.logits.shape), nan)

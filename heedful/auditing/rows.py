@@ -30,7 +30,7 @@ from heedful.data.batching import rows_of_batch
 from heedful.data.sampling import random_order
 from heedful.errors import SettingError, lookup
 from heedful.models.linearity import validate_linearity
-from heedful.schema import EXAMPLES, ROWS
+from heedful.schema.table_columns import EXAMPLES, ROWS
 from heedful.settings import AuditSettings
 from heedful.settings.validation import bind_options
 from heedful.subjects.checks import validate_unchanged

@@ -8,7 +8,8 @@ import polars as pl
 import torch
 
 from heedful.data.sampling import seeded_generator
-from heedful.schema import OUTCOMES, ROWS, Substitution
+from heedful.schema import Substitution
+from heedful.schema.table_columns import OUTCOMES, ROWS
 
 
 @dataclass(frozen=True)

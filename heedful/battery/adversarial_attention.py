@@ -143,9 +143,8 @@ def adversarial_attention(
     eps = eps or (EPS_QA if evidence.context.task == "qa" else EPS)
     items, attention = evidence.items, evidence.attention
     shown: dict[str, Tensor] = {}
-    is_transformer = isinstance(evidence.model, TransformerModel)
-    if isinstance(evidence.model, TransformerModel):
-        values, adversarial = _witnessed(evidence, evidence.model, generator, eps, steps if search else 0)
+    if evidence.heads is not None:
+        values, adversarial = _witnessed(evidence, evidence.heads, generator, eps, steps if search else 0)
         solver, shown["adversarial_attention"] = "bound", adversarial
     elif evidence.item_logits is None:
         values, solver = _searched(evidence, generator, eps, steps), "search"
@@ -158,7 +157,7 @@ def adversarial_attention(
     too_few = {f"without_top_{top}": evidence.count <= top for top in TOPS}
     values = {name: value.where(~too_few.get(name, evidence.count < 2), nan) for name, value in values.items()}
     values["cap"] = eps_max_js(attention, torch.zeros(*items.shape, 2), items, eps).cap
-    solvers: dict[str, Solver] = {f"without_top_{top}": "search" for top in TOPS} if is_transformer else {}
+    solvers: dict[str, Solver] = {f"without_top_{top}": "search" for top in TOPS} if evidence.heads is not None else {}
     return Findings(undefined_where(evidence.count < 2, values), solver, shown, solvers=solvers)
 
 

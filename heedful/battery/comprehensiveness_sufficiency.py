@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from pydantic import Field
 from torch import Tensor
 
-from heedful.attribution import logits_with_zeroed_words
+from heedful.attribution.subsets import logits_with_zeroed_words
 from heedful.battery.evidence import Evidence, undefined_where
 from heedful.battery.question import BatteryTest, Columns, Question, ValueFloorBest
 from heedful.errors import lookup

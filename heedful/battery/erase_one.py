@@ -6,8 +6,8 @@ from torch import Tensor
 
 from heedful.battery.evidence import Evidence, undefined_where
 from heedful.battery.question import BatteryTest, Question, between, per_100
-from heedful.battery.weight_ranks import mean_over
 from heedful.measures import js_divergence
+from heedful.measures.ranking import mean_over
 from heedful.types import Findings
 
 TOPS = ("attention", "weight_gradient", "attention_x_gradient")

@@ -9,9 +9,9 @@ from torch import Tensor
 from heedful.battery.checked_witness import check_flip_set
 from heedful.battery.evidence import RANKINGS, Evidence, affordable, undefined_where
 from heedful.battery.question import BatteryTest, Columns, Question, ValueFloorBest
-from heedful.battery.weight_ranks import dense_ranks
 from heedful.errors import lookup
 from heedful.exact import FirstFlip, first_flip, first_flips, minimal_flip_set, order_keys, orders_by
+from heedful.measures.ranking import dense_ranks
 from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.models.hugging_face.same_prediction import first_changes
 from heedful.settings import Count

@@ -9,17 +9,24 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
-from heedful.attribution import input_gradients, leave_one_out, weight_gradient
-from heedful.attribution.gradient import gradient_x_input
+from heedful.attribution.gradient import gradient_x_input, input_gradients, weight_gradient
 from heedful.attribution.items import items_are_tokens
+from heedful.attribution.leave_one_out import leave_one_out
 from heedful.attribution.subset_reader import Logits, SubsetReader
 from heedful.attribution.variants import VariantReader, variant_reader
-from heedful.battery.weight_ranks import dense_ranks, log_attention_of, log_weight_ranks, top_ties
-from heedful.exact import draw_permutations, expected_permuted_js, random_orders, single_erasure_logits
-from heedful.measures import rank_descending, total_variation_distance
+from heedful.exact import draw_permutations, expected_permuted_js, log_weights, random_orders, single_erasure_logits
+from heedful.measures import rank_descending, ties_within, total_variation_distance
+from heedful.measures.ranking import dense_ranks, top_ties
 from heedful.models.abilities import linear, several_heads
 from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.types import Batch, LinearModel, Model, Solver, Trace
+
+LOG_STEP = 1e-6
+"""Log weights that differ by less than this are tied."""
+NO_WEIGHT = -1e100
+"""The log weight of 0 where a finite one is needed."""
+ROUNDING = 1e-12
+"""A probability that moves by less has not moved."""
 
 # What a test may need to know of the audit, beyond the batch at hand.
 
@@ -72,8 +79,6 @@ class Context:
 
 
 Weights = Float[Tensor, "batch item"]
-ROUNDING = 1e-12
-"""A probability that moves by less has not moved."""
 
 
 class Evidence:
@@ -136,9 +141,16 @@ class Evidence:
 
     @cached_property
     def log_attention(self) -> Weights:
-        """Log weights, -inf where there is no item or no weight: see `log_attention_of`."""
-        temperatures = (float(getattr(self.model, "temperature", 1.0)), 1.0)
-        return log_attention_of(self.trace.scores.cpu(), self.attention, self.items, temperatures)
+        """Log weights, -inf where there is no item or no weight.
+
+        From the scores where attention is their softmax at the model's temperature, or at 1: however sharp attention
+        is, what remains after an erasure then has its shape. Where attention is nearly one-hot, any would fit.
+        """
+        for temperature in (float(getattr(self.model, "temperature", 1.0)), 1.0):
+            barred = (self.trace.scores.cpu() / temperature).masked_fill(~self.items, -torch.inf)
+            if torch.allclose(barred.softmax(-1), self.attention, rtol=1e-6, atol=1e-12):
+                return barred.log_softmax(-1)
+        return log_weights(self.attention.masked_fill(~self.items, 0.0))
 
     @cached_property
     def num_weighted(self) -> Float[Tensor, " batch"]:
@@ -194,7 +206,7 @@ class Evidence:
 
     def _input_gradients_under(self, several: "list[Evidence]") -> list[Weights]:
         weightings = [(each.trace.attention, each.predicted.to(each.trace.logits.device)) for each in several]
-        return [each.cpu() for each in input_gradients(self.model, self.trace, weightings)]
+        return [each.abs().cpu() for each in input_gradients(self.model, self.trace, weightings)]
 
     @cached_property
     def weight_gradient(self) -> Weights:
@@ -338,7 +350,8 @@ class Evidence:
     @cached_property
     def attention_ranks(self) -> Weights:
         """Dense ranks of the weights, 1 the smallest: ties are those of log weights, however sharp attention is."""
-        return log_weight_ranks(self.log_attention, self.items)
+        steps = (self.log_attention.nan_to_num(neginf=NO_WEIGHT) / LOG_STEP).round()
+        return ties_within(steps, self.items, tolerance=0.0)
 
 
 RANKINGS: dict[str, Callable[[Evidence], Weights]] = {

@@ -2,7 +2,7 @@
 
 import torch
 
-from heedful.attribution import logits_of_subsets
+from heedful.attribution.subsets import logits_of_subsets
 from heedful.battery.evidence import Evidence, undefined_where
 from heedful.battery.question import BatteryTest
 from heedful.types import Findings

@@ -13,7 +13,7 @@ from heedful.battery.comprehensiveness_sufficiency import SIZES, Sizes, size_nam
 from heedful.battery.evidence import Evidence, undefined_where
 from heedful.battery.question import BatteryTest
 from heedful.exact import random_orders
-from heedful.models.attention_model import LinearAttentionModel
+from heedful.models.abilities import own_linear
 from heedful.settings import Count
 from heedful.types import Findings, Model, Trace
 
@@ -226,8 +226,8 @@ def head_slopes(evidence: Evidence) -> Float[Tensor, "batch classes"] | None:
 
     One number a rival because the head is linear; None where it is not one of ours, and so may not be.
     """
-    model, encoded = evidence.model, evidence.trace.encoded
-    if not isinstance(model, LinearAttentionModel):
+    model, encoded = own_linear(evidence.model), evidence.trace.encoded
+    if model is None:
         return None
     head, context = model.head, torch.zeros_like(encoded.hidden[:, 0])
     rows = [

@@ -7,7 +7,7 @@ from torch import Tensor
 from heedful.attribution.gradient import log_odds
 from heedful.battery.evidence import RANKINGS, Evidence, undefined_where
 from heedful.battery.question import BatteryTest, Question, between, per_100
-from heedful.battery.weight_ranks import mean_over, top_ties
+from heedful.measures.ranking import mean_over, top_ties
 from heedful.types import Findings
 
 SIGNED = ("weight_gradient", "attention_x_gradient", "gradient_x_input")

@@ -16,7 +16,7 @@ from heedful.calibration.worlds import HALF, ON, RANDOM, REVERSED, WORLDS, Judge
 from heedful.schema import Answer, ClassAnswer
 from heedful.settings.run_and_audit import AnswerSettings, OutcomeSettings
 from heedful.verdict.answers import Outcomes, answer_all
-from heedful.verdict.constant_baseline import beats_constant_prediction
+from heedful.verdict.audit_answer import beats_constant_prediction
 
 # Rows of the calibration: attention of known quality in worlds of known truth, and the answer that is right.
 

@@ -53,7 +53,7 @@ def names_of(kind: str) -> dict[str, str]:
         "rankings": _rankings,
         "encoders": _encoders,
         "attentions": lambda: _documented("heedful.models.attention", "ATTENTIONS"),
-        "heads": lambda: _documented("heedful.models.heads", "HEADS"),
+        "heads": lambda: _documented("heedful.models.attention_model", "HEADS"),
         "methods": _methods,
         "metrics": lambda: METRICS,
         "datasets": _datasets,

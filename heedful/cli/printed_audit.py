@@ -19,12 +19,12 @@ from heedful.verdict.answer_text import (
     QUESTION,
     accuracy_text,
     answered_classes,
+    outcome_sentences,
     recommendation_text,
     remarks,
     share_text,
     too_few_sentence,
 )
-from heedful.verdict.outcome_text import outcome_sentences
 
 if TYPE_CHECKING:
     from rich.console import Console

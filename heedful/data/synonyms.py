@@ -347,24 +347,16 @@ def nearest_words(words: Sequence[str], wordnet: Wordnet, vectors: str) -> list[
         for word, others in near.items()
     }
     kinds = {word: {(each.part, each.form) for each in readings(word, wordnet)} for word in near}
-    nearest = [(word, each) for word, others in near.items() for each in _first_fitting(word, others, kinds)]
+
+    def fit(word: str, other: str) -> bool:
+        is_alike = bool(kinds[word] & kinds[other]) or not (kinds[word] and kinds[other])
+        return is_alike and not are_forms_of_one_word(word, other)
+
     return [
         (word, Synonym(other, 2 * cosine - crowding[word] - crowding[other], cosine))
-        for word, (other, cosine) in nearest
+        for word, others in near.items()
+        for other, cosine in islice((each for each in others if fit(word, each[0])), 1)
     ]
-
-
-def _first_fitting(
-    word: str, others: Iterable[tuple[str, float]], kinds: Mapping[str, set[tuple[str, str]]]
-) -> list[tuple[str, float]]:
-    """The first of these words that may stand for the word, with its cosine; none where none fits."""
-    return list(islice((each for each in others if _fit(word, each[0], kinds)), 1))
-
-
-def _fit(word: str, other: str, kinds: Mapping[str, set[tuple[str, str]]]) -> bool:
-    """Whether one may stand for the other, by these parts of speech and forms."""
-    is_alike = bool(kinds[word] & kinds[other]) or not (kinds[word] and kinds[other])
-    return is_alike and not are_forms_of_one_word(word, other)
 
 
 def _best(scored: Iterable[tuple[str, Synonym]], least: float) -> dict[str, Synonym]:

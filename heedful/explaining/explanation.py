@@ -6,8 +6,7 @@ from typing import Literal
 
 import heedful
 from heedful.schema import ClassAnswer, TextOutcome
-from heedful.verdict.answer_text import QUESTION
-from heedful.verdict.outcome_text import BADGES
+from heedful.verdict.answer_text import BADGES, QUESTION
 
 Show = Literal["attention", "ranking", "key words", "nothing", "not audited"]
 Solver = Literal["exact", "bound", "search"]

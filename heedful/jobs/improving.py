@@ -10,7 +10,7 @@ from heedful.battery.question import Columns, Values
 from heedful.errors import SettingError
 from heedful.jobs.planning import Plan, plan_audits
 from heedful.measures import Estimate, difference_interval
-from heedful.measures.share import share_interval
+from heedful.measures.interval import share_interval
 from heedful.report.audits import AuditFiles, read_audit
 from heedful.settings import AuditSettings, Option, OutcomeSettings, Run, key_of
 from heedful.settings.validation import update_settings

@@ -15,8 +15,8 @@ from heedful.battery import BATTERY
 from heedful.errors import SettingError, lookup
 from heedful.jobs.planning import RunWithBase
 from heedful.models.attention import ATTENTIONS
+from heedful.models.attention_model import HEADS
 from heedful.models.encoders import pick_encoder
-from heedful.models.heads import HEADS
 from heedful.settings import AuditSettings, Run
 from heedful.settings.validation import (
     bind_options,

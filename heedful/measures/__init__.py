@@ -10,7 +10,6 @@ from heedful.measures.interval import (
     score_interval,
 )
 from heedful.measures.ranking import (
-    TIED,
     auroc_per_item,
     conicity,
     kendall_tau,
@@ -20,7 +19,6 @@ from heedful.measures.ranking import (
 )
 
 __all__ = [
-    "TIED",
     "Estimate",
     "difference_interval",
     "conicity",

@@ -10,7 +10,7 @@ from itertools import accumulate
 from math import factorial, sqrt
 
 import torch
-from jaxtyping import Bool, Float, Int, Real
+from jaxtyping import Bool, Float, Int, Real, Shaped
 from torch import Tensor
 
 # Up to this many untied items the p-value of tau is always exact; scipy.stats.kendalltau draws the line here too.
@@ -119,9 +119,29 @@ def top_k_overlap(
     tensor([0.5000], dtype=torch.float64)
     """
     mask = torch.ones_like(a, dtype=torch.bool) if mask is None else mask
-    top_a, top_b = (_is_in_top(rank_descending(values, mask), mask, k) for values in (a, b))
+    top_a, top_b = ((rank_descending(values, mask).argsort(dim=-1) < k) & mask for values in (a, b))
     undefined = ((a.isnan() | b.isnan()) & mask).any(-1)
     return ((top_a & top_b).sum(-1).double() / top_a.sum(-1)).masked_fill(undefined, torch.nan)
+
+
+def dense_ranks(values: Float[Tensor, "batch item"], items: Bool[Tensor, "batch item"]) -> Float[Tensor, "batch item"]:
+    """Dense ranks, nearly equal values sharing one; what is undefined comes last."""
+    return ties_within(values, items).nan_to_num(-1.0)
+
+
+def top_ties(values: Float[Tensor, "batch item"], items: Bool[Tensor, "batch item"]) -> Bool[Tensor, "batch item"]:
+    """The items that share the largest value, but for rounding.
+
+    >>> top_ties(torch.tensor([[0.3, 0.1, 0.3, 9.0]]), torch.tensor([[True, True, True, False]]))
+    tensor([[ True, False,  True, False]])
+    """
+    ranks = dense_ranks(values, items)
+    return (ranks == ranks.masked_fill(~items, -torch.inf).amax(1, keepdim=True)) & items
+
+
+def mean_over(values: Shaped[Tensor, "batch item"], chosen: Bool[Tensor, "batch item"]) -> Float[Tensor, " batch"]:
+    """The mean of the chosen items' values: the expectation over one of them drawn at random; NaN without any."""
+    return values.double().masked_fill(~chosen, 0.0).sum(1) / chosen.sum(1)
 
 
 def _dense_ranks(
@@ -173,13 +193,6 @@ def _falling_pairs(values: Int[Tensor, "batch item"]) -> Int[Tensor, " batch"]:
         half *= 2
         blocks = blocks.reshape(batch, width // half, half).sort(dim=-1).values
     return count
-
-
-def _is_in_top(
-    order: Int[Tensor, "*batch item"], mask: Bool[Tensor, "*batch item"], k: int
-) -> Bool[Tensor, "*batch item"]:
-    """Whether an item is among the first k of its row's order."""
-    return (order.argsort(dim=-1) < k) & mask
 
 
 def _group_sizes(groups: Int[Tensor, "batch item"], mask: Bool[Tensor, "batch item"]) -> Int[Tensor, "batch group"]:

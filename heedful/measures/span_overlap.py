@@ -240,7 +240,7 @@ def _expected(marked: Bool[Tensor, " item"], k: int, threshold: float) -> tuple[
     # At the last node, 1, runs are not counted: it gives the chance itself.
     runs = _run_functions(n, k, share, torch.cat([nodes, torch.ones(1, dtype=torch.float64)]))
     own = share ** length.double() * (1 - share) ** gaps
-    chances = own * _both_sides(runs, left, right, k - length) / _total(runs, n, k)
+    chances = own * _both_sides(runs, left, right, k - length) / runs[n, -1, k]
     recall = chances[-1].sum() / _spans(marked)
     return float((weights[:, None] * chances[:-1]).sum()), float(recall)
 
@@ -266,11 +266,6 @@ def _run_functions(n: int, k: int, share: float, nodes: Float[Tensor, " node"]) 
         ends_with = share * torch.cat([torch.zeros_like(grown[:, :1]), grown[:, :-1]], 1)
         lengths.append(ends_without + ends_with)
     return torch.stack(lengths)
-
-
-def _total(runs: Float[Tensor, "length node chosen"], n: int, k: int) -> Float[Tensor, ""]:
-    """The chance that k of all n items are chosen."""
-    return runs[n, -1, k]
 
 
 def _both_sides(

@@ -77,7 +77,8 @@ def crossed(first: Cells, second: Cells | None = None) -> Crossed:
     """
     columns = torch.stack([first, torch.zeros_like(first) if second is None else second], dim=-1)
     defined = ~columns.isnan().any(-1)
-    defined, columns = _without_empty(defined, columns)
+    own_seeds, own_texts = defined.any(1), defined.any(0)
+    defined, columns = defined[own_seeds][:, own_texts], columns[own_seeds][:, own_texts]
     (seeds, texts), count = defined.shape, int(defined.sum())
     mean = columns[defined].mean(0)
     deviations = (columns - mean).where(defined.unsqueeze(-1), 0.0)
@@ -104,13 +105,6 @@ def crossed(first: Cells, second: Cells | None = None) -> Crossed:
 def defined_texts(cells: Cells) -> int:
     """Number of texts with a defined cell."""
     return int((~cells.isnan()).any(0).sum())
-
-
-def _without_empty(
-    defined: Bool[Tensor, "seed text"], columns: Float[Tensor, "seed text column"]
-) -> tuple[Bool[Tensor, "cell_seed cell_text"], Float[Tensor, "cell_seed cell_text column"]]:
-    seeds, texts = defined.any(1), defined.any(0)
-    return defined[seeds][:, texts], columns[seeds][:, texts]
 
 
 def _without_means(

@@ -1,6 +1,6 @@
 """What a model can do beyond the four verbs: the one place outside this folder's classes that looks at them."""
 
-from heedful.models.attention_model import AttentionModel, is_own
+from heedful.models.attention_model import AttentionModel, LinearAttentionModel
 from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.types import LinearModel
 
@@ -16,5 +16,10 @@ def several_heads(model: object) -> TransformerModel | None:
 
 
 def own_parts(model: object) -> AttentionModel | None:
-    """The model, if it is exactly one of Heedful's own, whose parts are known; others may do anything."""
-    return model if is_own(model) else None
+    """The model, if it is exactly one of Heedful's own, with known parts; one derived from it may do anything."""
+    return model if type(model) is AttentionModel else own_linear(model)
+
+
+def own_linear(model: object) -> LinearAttentionModel | None:
+    """The model, if it is exactly Heedful's own with a linear head."""
+    return model if type(model) is LinearAttentionModel else None

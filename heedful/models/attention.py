@@ -23,6 +23,17 @@ def masked_softmax(
     return scores.masked_fill(~items, -torch.inf).softmax(-1)
 
 
+def summing_to_one(weights: Float[Tensor, "*batch item"]) -> Float[Tensor, "*batch item"]:
+    """The weights of each row divided by their sum; where all are 0 they stay 0.
+
+    >>> summing_to_one(torch.tensor([[1.0, 3.0], [0.0, 0.0]]))
+    tensor([[0.2500, 0.7500],
+            [0.0000, 0.0000]])
+    """
+    total = weights.sum(-1, keepdim=True)
+    return weights / total.where(total > 0, 1.0)
+
+
 class Additive(nn.Module):
     """score = v . tanh(A h + c), and with a query v . tanh(A h + c + B q); Jain and Wallace (2019), section 2.
 

@@ -1,7 +1,6 @@
 """The attention model: embed, encode, attend, decode."""
 
-from collections.abc import Sequence
-from typing import TypeGuard
+from collections.abc import Callable, Sequence
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -11,11 +10,66 @@ from heedful.data.tokenizer import PAD
 from heedful.errors import SettingError, lookup
 from heedful.models.attention import ATTENTIONS, masked_softmax
 from heedful.models.encoders import Hierarchical, build_encoder
-from heedful.models.heads import HEADS
 from heedful.models.hugging_face.model_files import is_pretrained
 from heedful.models.hugging_face.word_embedding import PretrainedWords, check_vocabulary
 from heedful.settings import NetworkSettings
 from heedful.types import Batch, Encoded
+
+# Heads: from the attention-weighted context to logits.
+
+
+class LinearHead(nn.Module):
+    """logits = W context + b; with a query q, W [context ; q ; context * q] + b.
+
+    Linear in the context, so in attention. Two classes share one weight row: the logit of class 0 is the constant 0.
+    """
+
+    def __init__(self, width: int, classes: int, settings: NetworkSettings, has_query: bool):
+        super().__init__()
+        rows = 1 if classes == 2 else classes
+        self.linear = nn.Linear(width * (3 if has_query else 1), rows, bias=settings.head_bias)
+
+    def forward(
+        self, context: Float[Tensor, "*items hidden"], query: Float[Tensor, "*items hidden"] | None
+    ) -> Float[Tensor, "*items classes"]:
+        """The logits of each context."""
+        features = context if query is None else torch.cat([context, query, context * query], -1)
+        return with_both_classes(self.linear(features))
+
+
+class TanhHead(nn.Module):
+    """logits = W tanh(A context + B query) + b: the head of Jain and Wallace's NLI and QA models.
+
+    Not linear in attention, so its tests are solved by search.
+    """
+
+    def __init__(self, width: int, classes: int, settings: NetworkSettings, has_query: bool):
+        super().__init__()
+        size = max(1, width // 2)
+        self.context = nn.Linear(width, size)
+        self.query = nn.Linear(width, size, bias=False) if has_query else None
+        self.linear = nn.Linear(size, 1 if classes == 2 else classes, bias=settings.head_bias)
+
+    def forward(
+        self, context: Float[Tensor, "*items hidden"], query: Float[Tensor, "*items hidden"] | None
+    ) -> Float[Tensor, "*items classes"]:
+        """The logits of each context."""
+        projected = self.context(context)
+        if self.query is not None and query is not None:
+            projected = projected + self.query(query)
+        return with_both_classes(self.linear(projected.tanh()))
+
+
+def with_both_classes(logits: Float[Tensor, "*items rows"]) -> Float[Tensor, "*items classes"]:
+    """Logits of every class: a single row is class 1, and class 0 is the constant 0.
+
+    >>> with_both_classes(torch.tensor([[2.0]]))
+    tensor([[0., 2.]])
+    """
+    return logits if logits.shape[-1] > 1 else torch.cat([torch.zeros_like(logits), logits], -1)
+
+
+HEADS: dict[str, Callable[[int, int, NetworkSettings, bool], nn.Module]] = {"linear": LinearHead, "tanh": TanhHead}
 
 
 class AttentionModel(nn.Module):
@@ -117,11 +171,6 @@ class LinearAttentionModel(AttentionModel):
     def empty_logits(self, encoded: Encoded) -> Float[Tensor, "batch classes"]:
         """The logits when nothing is left to weigh: the head applied to the zero vector."""
         return self.head(torch.zeros_like(encoded.hidden[:, 0]), encoded.query)
-
-
-def is_own(model: object) -> TypeGuard[AttentionModel]:
-    """Whether this is exactly one of Heedful's own models: one derived from them may do anything."""
-    return type(model) in (AttentionModel, LinearAttentionModel)
 
 
 def build_model(

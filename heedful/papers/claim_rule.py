@@ -19,7 +19,7 @@ from heedful.formatting import format_estimate, format_number
 from heedful.measures import Estimate, mean_interval, pooled_interval, pooled_p_value
 from heedful.measures.mean_moments import t_quantile
 from heedful.papers.reproduction import Cell, Claim, Entry, Verdict
-from heedful.verdict.constant_baseline import beats_constant_prediction
+from heedful.verdict.audit_answer import beats_constant_prediction
 
 Where = Bool[Tensor, "seed text"]
 Shaped = Float[Tensor, "..."]

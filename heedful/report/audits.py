@@ -9,7 +9,8 @@ from typing import Any, get_args
 import polars as pl
 
 from heedful.errors import StoreError
-from heedful.schema import EXAMPLES, NULLABLE, OPTIONAL, OUTCOMES, ROWS, UNCOUNTED, Reason, Verdict, updated
+from heedful.schema import Reason, Verdict, updated
+from heedful.schema.table_columns import EXAMPLES, NULLABLE, OPTIONAL, OUTCOMES, ROWS, UNCOUNTED
 from heedful.settings.validation import flatten_settings
 from heedful.store.folders import find_damage, reason
 from heedful.store.store import audit_refusal, audits_of_run, read_verdict_file

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from heedful.report.audits import AuditFiles, printable
 from heedful.report.heat_map import HeatMap
 from heedful.schema import TextOutcome
-from heedful.verdict.outcome_text import BADGES, outcome_sentences
+from heedful.verdict.answer_text import BADGES, outcome_sentences
 
 MAPS = {
     "attention": "Attention",

@@ -15,7 +15,7 @@ from heedful.explaining.explanation import Explanation, Guidance, Show
 from heedful.report.heat_map import HeatMap, cut, named, printable, quoted
 from heedful.report.page import templates
 from heedful.store.folders import write_file
-from heedful.verdict.outcome_text import BADGES, outcome_sentence, outcome_sentences
+from heedful.verdict.answer_text import BADGES, outcome_sentence, outcome_sentences
 
 if TYPE_CHECKING:
     from rich.console import Console

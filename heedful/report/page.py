@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from heedful import __version__, formatting
-from heedful.report import answers, battery_lines
+from heedful.report import battery_lines
 from heedful.report.audits import AuditFiles, shown_settings
 from heedful.report.drawing import DARK
 from heedful.report.example_texts import chosen_texts, embedded_json, example_data
@@ -21,7 +21,7 @@ from heedful.report.figures import draw_figures
 from heedful.report.texts import gather_texts
 from heedful.schema import Verdict
 from heedful.verdict import answer_text
-from heedful.verdict.outcome_text import BADGES
+from heedful.verdict.answer_text import BADGES
 
 HERE = Path(__file__).parent
 MOST_LABELS = 6
@@ -51,7 +51,7 @@ def render_page(audits: Sequence[AuditFiles], figures: Sequence[Figure] = ()) ->
         inline_svg=inline_svg,
         groups=_grouped([*figures, *draw_figures(texts)], verdicts),
         chosen=chosen_texts(audits, examples) if examples["examples"] else {},
-        recommended={answers.recommended_ranking(verdict) for verdict in verdicts},
+        recommended={answer_text.recommended_ranking(verdict) for verdict in verdicts},
         item=verdicts[0].item,
         badges=BADGES,
         skipped={name: reason for verdict in verdicts for name, reason in verdict.skipped.items()},
@@ -91,7 +91,6 @@ def templates(*folders: Path) -> Environment:
     shares = Markup((HERE / "shares.css").read_text(encoding="utf-8"))
     environment.globals |= {"style": style, "shares_style": shares, "dark": DARK, "version": __version__}
     environment.globals |= {
-        "answers": answers,
         "answer_text": answer_text,
         "tests": battery_lines,
         "formatting": formatting,

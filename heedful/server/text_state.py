@@ -36,7 +36,7 @@ from heedful.settings import AuditSettings
 from heedful.subjects.checks import SUM_TOLERANCE
 from heedful.subjects.read_text import ReadText
 from heedful.types import Encoded, LinearModel
-from heedful.verdict.outcome_text import BADGES, outcome_sentences
+from heedful.verdict.answer_text import BADGES, outcome_sentences
 
 # The words of a hierarchical model's sentences: their weights, and what the model says under others.
 

@@ -12,6 +12,7 @@ from torch import Tensor
 from heedful.data.batching import EncodedSplit, read
 from heedful.data.tokenizer import SPECIAL, WordTokenizer
 from heedful.errors import SettingError
+from heedful.models.abilities import own_linear
 from heedful.models.attention_model import AttentionModel, LinearAttentionModel
 from heedful.token_scores.flow import flow, has_flow
 from heedful.token_scores.scores import NEUTRAL, global_scores, local_scores, token_classes, token_counts
@@ -43,8 +44,8 @@ def measurements(
         classes: the class of each token, from `token_classes`.
         labels: the names of the labels.
     """
-    copy = deepcopy(model).double().eval()
-    if not isinstance(copy, LinearAttentionModel):
+    copy = own_linear(deepcopy(model).double().eval())
+    if copy is None:
         raise SettingError("polarity needs a linear head; this model's is not. Choose head 'linear'.")
     with torch.no_grad():
         rows_by_name = _directions(copy)

@@ -12,9 +12,8 @@ from heedful.data.batching import EncodedSplit, read
 from heedful.errors import SettingError
 from heedful.models.abilities import own_parts
 from heedful.models.attention import Additive, Dot, masked_softmax
-from heedful.models.attention_model import AttentionModel
-from heedful.models.encoders.tokenwise import TokenWise
-from heedful.models.heads import LinearHead, with_both_classes
+from heedful.models.attention_model import AttentionModel, LinearHead, with_both_classes
+from heedful.models.encoders.encoder import TokenWise
 from heedful.types import Batch, Model
 
 # The directions that attention (V) and the head (W) look for in the space of the hidden states.

@@ -16,7 +16,7 @@ from heedful.models.trace import trace
 from heedful.settings import Run, TrainingSettings
 from heedful.token_scores.measurements import Recorder
 from heedful.training.methods import METHODS, Method, bind_logs, bind_loss, stopping
-from heedful.training.methods.method import Loss
+from heedful.training.methods.method import Loss, Step
 from heedful.training.methods.vanilla import vanilla
 from heedful.training.metrics import METRICS, Outputs, metrics, outputs
 from heedful.training.start import build_start, check_content, check_reference, examples_by_split, read_in_advance
@@ -171,7 +171,7 @@ class _Loop:
     def step(self, batch: Batch, loss: Loss) -> dict[str, Tensor]:
         """One optimiser step; batch sums of the loss (weighted if examples are) and of what the method logs."""
         seen, reference = trace(self.model, batch), self.reference("train", batch)
-        losses = loss(self.model, seen, reference, self.generator)
+        losses = loss(Step(self.model, seen, reference, self.generator))
         weights = self.weights[batch.labels]
         total = (losses * weights).sum() if self.method.weighs == "examples" else losses.sum()
         objective = total if self.settings.loss_sum == "sum" else total / len(losses)
@@ -199,7 +199,7 @@ class _Loop:
             reference = self.reference(split, batch)
             batch_sums = self.logged_sums(seen, reference)
             if by_loss:
-                batch_sums["loss"] = self.loss(self.model, seen, reference, self.generator).sum()
+                batch_sums["loss"] = self.loss(Step(self.model, seen, reference, self.generator)).sum()
             for measure, value in batch_sums.items():
                 sums[measure] = sums.get(measure, 0.0) + value.item()
 

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.attribution import leave_one_out
+from heedful.attribution.leave_one_out import leave_one_out
 from heedful.data.batching import EncodedSplit, encode_split, read
 from heedful.errors import SettingError, lookup
 from heedful.measures import total_variation_distance

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.measures import Estimate
-from heedful.measures.share import beyond_luck, seeds_dominate, share_interval
+from heedful.measures.interval import beyond_luck, seeds_dominate, share_interval
 from heedful.measures.two_way_variance import defined_texts
 from heedful.schema import Answer, ClassAnswer, Interval, Outcome, Reason, Removal, SeedShare, Shares, updated
 from heedful.settings.run_and_audit import AnswerSettings
@@ -82,10 +82,10 @@ def shares_of(outcomes: Outcomes, settings: AnswerSettings, label: str | None = 
         label=label,
         texts=defined_texts(decided),
         decided_texts=defined_texts(points),
-        points=_interval(share),
+        points=interval_of(share),
         luck=luck.nanmean().item(),
-        beyond_luck=_interval(beyond_luck(points, luck, level)),
-        no_small_set=_interval(no_small_set),
+        beyond_luck=interval_of(beyond_luck(points, luck, level)),
+        no_small_set=interval_of(no_small_set),
         outcomes=parts,
         reasons=dict(reasons),
         seeds=tuple(
@@ -95,7 +95,8 @@ def shares_of(outcomes: Outcomes, settings: AnswerSettings, label: str | None = 
     )
 
 
-def _interval(estimate: Estimate) -> Interval:
+def interval_of(estimate: Estimate) -> Interval:
+    """The estimate as a verdict holds it."""
     return Interval(value=estimate.value, low=estimate.low, high=estimate.high, n=estimate.n)
 
 

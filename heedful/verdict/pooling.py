@@ -7,10 +7,8 @@ import polars as pl
 
 from heedful.schema import Line, SeedScore, Verdict, updated
 from heedful.settings import AuditSettings
-from heedful.verdict.audit_answer import answer_audit
-from heedful.verdict.constant_baseline import beats_constant_prediction, is_labeled
-from heedful.verdict.ranking_comparison import compare_rankings
-from heedful.verdict.scoring import Rows, columns_of, lines_across
+from heedful.verdict.audit_answer import answer_audit, beats_constant_prediction, is_labeled
+from heedful.verdict.scoring import Rows, columns_of, compare_rankings, lines_across
 
 
 def pooled_verdict(described: Sequence[Verdict], rows: Sequence[Rows], outcomes: Sequence[pl.DataFrame]) -> Verdict:

@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from heedful.attribution import input_gradient, signed_input_gradient, weight_gradient
-from heedful.attribution.gradient import gradient_x_input, odds_at, smoothgrad
+from heedful.attribution.gradient import (
+    gradient_x_input,
+    input_gradients,
+    odds_at,
+    smoothgrad,
+    weight_gradient,
+)
 from heedful.attribution.items import sum_by_item
 from heedful.data.batching import rows_of_batch
 from heedful.models.encoders import ENCODERS
@@ -17,6 +22,14 @@ from support.folders import each_source
 from support.four_verbs import FourVerbs
 from support.golden_models import NAMES, Golden, load_golden
 from support.models import BATCH, LENGTHS, TIME, cases, cut, give_attention, make, make_batch
+
+
+def signed_input_gradient(model, seen, classes):
+    return input_gradients(model, seen, [(seen.attention, classes)])[0]
+
+
+def input_gradient(model, seen):
+    return signed_input_gradient(model, seen, seen.logits.argmax(-1)).abs()
 
 
 class ByHand:

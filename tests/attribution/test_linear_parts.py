@@ -6,7 +6,7 @@ from torch import nn
 
 from heedful.attribution.linear_parts import SCORINGS, decoding_of, mapped, scoring_of
 from heedful.models.attention import ATTENTIONS
-from heedful.models.heads import HEADS
+from heedful.models.attention_model import HEADS
 from heedful.models.trace import trace
 from support.models import BATCH, HIDDEN, TIME, give_attention, make, make_batch
 from support.pairwise import pairwise

@@ -11,7 +11,7 @@ import heedful
 from heedful.attribution.gradient import odds_at, odds_gradient, sum_by_item
 from heedful.attribution.methods import ATTRIBUTIONS, integrated_gradients, lime, log_odds_of_masked, seeded_by, shap
 from heedful.errors import SettingError
-from heedful.models.hugging_face import read_texts
+from heedful.models.hugging_face.tokenized_texts import read_texts
 from heedful.models.trace import trace
 from heedful.schema.rankings import METHODS, OF_TRANSFORMERS
 from support.by_hand import Bag, batch_of

@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 from heedful.attribution.recurrent_step import STEPS, recurrent_step
-from heedful.models.encoders.orthogonal import OrthogonalLayer
+from heedful.models.encoders.recurrent import OrthogonalLayer
 
 TIME, BATCH, EMBED, UNITS = 7, 3, 5, 2
 KINDS = [nn.RNN, nn.GRU, nn.LSTM, OrthogonalLayer]

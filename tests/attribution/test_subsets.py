@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from heedful.attribution import deletion, logits_of_subsets, logits_with_zeroed_words
+from heedful.attribution import deletion
+from heedful.attribution.subsets import logits_of_subsets, logits_with_zeroed_words
 from heedful.data.batching import rows_of_batch
 from heedful.models.trace import trace
 from heedful.types import Batch

@@ -1,6 +1,6 @@
 import torch
 
-from heedful.attribution import leave_one_out
+from heedful.attribution.leave_one_out import leave_one_out
 from heedful.auditing import heads
 from heedful.auditing.heads import asks_of_heads, heads_of
 from heedful.models.hugging_face.head_measures import HeadMeasures, head_measures

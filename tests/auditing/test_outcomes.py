@@ -12,7 +12,8 @@ from heedful.auditing.replacing import draw_words
 from heedful.battery import Evidence
 from heedful.jobs.work import load_data
 from heedful.report.loading import audit
-from heedful.schema import OUTCOMES, TextOutcome
+from heedful.schema import TextOutcome
+from heedful.schema.table_columns import OUTCOMES
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, OutcomeSettings, Run, TrainingSettings
 from heedful.subjects.finished_run import FinishedRun
 from heedful.subjects.subject import float64_eval_copy

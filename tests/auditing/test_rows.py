@@ -12,7 +12,7 @@ from heedful.battery import BATTERY
 from heedful.data.labeled_texts import LabeledText, LabeledTexts, to_dataset
 from heedful.errors import SettingError
 from heedful.report.loading import audit
-from heedful.schema import EXAMPLES, ROWS
+from heedful.schema.table_columns import EXAMPLES, ROWS
 from heedful.settings import AuditSettings, DataSettings, OptionValue, TextSettings, key_of
 from heedful.settings.validation import update_settings
 from heedful.subjects.subject import item_names

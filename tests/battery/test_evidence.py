@@ -8,7 +8,7 @@ import torch
 
 from heedful.battery import BATTERY, QUESTIONS, Context, Evidence
 from heedful.battery.evidence import RANKINGS, affordable
-from heedful.battery.weight_ranks import dense_ranks, top_ties
+from heedful.measures.ranking import dense_ranks, top_ties
 from heedful.models.trace import trace
 from support.by_hand import Bag, batch_of, evidence_by_hand
 from support.evidence import KINDS, evidence_of_kind, seeded

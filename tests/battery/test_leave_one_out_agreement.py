@@ -2,7 +2,7 @@ import pytest
 import torch
 from scipy.stats import kendalltau
 
-from heedful.attribution import leave_one_out
+from heedful.attribution.leave_one_out import leave_one_out
 from heedful.battery import BATTERY, Evidence
 from heedful.models.trace import trace
 from support.by_hand import evidence_by_hand, findings_of, sigmoid

@@ -2,7 +2,7 @@
 
 import pytest
 
-from heedful.verdict.outcome_text import BADGES
+from heedful.verdict.answer_text import BADGES
 from support.live import TEXT
 
 pytestmark = pytest.mark.browser

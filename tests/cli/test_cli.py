@@ -19,14 +19,14 @@ from heedful.cli.command_options import make_run, split_audit
 from heedful.data import DATASETS, named_sets
 from heedful.errors import SettingError
 from heedful.models.attention import ATTENTIONS
+from heedful.models.attention_model import HEADS
 from heedful.models.encoders import ENCODERS
-from heedful.models.heads import HEADS
 from heedful.papers import STUDIES
 from heedful.schema import GROUPS, ShownText
 from heedful.settings import AuditSettings
 from heedful.training.methods import METHODS
 from heedful.training.metrics import METRICS
-from heedful.verdict.outcome_text import outcome_sentences
+from heedful.verdict.answer_text import outcome_sentences
 
 SMALL = ["--encoder", "average", "--epochs", "1", "--set", "data.train_limit=60", "--set", "data.test_limit=20"]
 SMALL += ["--set", "network.embed_size=8", "--set", "network.hidden_size=5"]

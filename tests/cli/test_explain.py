@@ -18,7 +18,7 @@ from heedful.schema import TextOutcome
 from heedful.settings import key_of
 from heedful.store.store import Store, save_audit
 from heedful.training.loop import train
-from heedful.verdict.outcome_text import outcome_sentences
+from heedful.verdict.answer_text import outcome_sentences
 from support.audits import QUICK
 from support.runs import changed, toy
 

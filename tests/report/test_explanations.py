@@ -29,7 +29,7 @@ from heedful.report.explanations import explain as explain_texts
 from heedful.report.heat_map import UNSAFE
 from heedful.report.loading import audit
 from heedful.schema import TextOutcome
-from heedful.verdict.outcome_text import outcome_sentences
+from heedful.verdict.answer_text import outcome_sentences
 from support.audits import QUICK
 from support.explanations import OTHER, OUTCOMES, make_explanation
 from support.models import make, make_batch

@@ -14,7 +14,7 @@ from heedful.report import read_audit
 from heedful.report.example_texts import chosen_texts, example_data
 from heedful.report.page import render_page
 from heedful.schema import TextOutcome
-from heedful.verdict.outcome_text import BADGES, outcome_sentences
+from heedful.verdict.answer_text import BADGES, outcome_sentences
 from support.synthetic_audit import make_audit
 
 

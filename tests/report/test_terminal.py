@@ -8,7 +8,7 @@ from typing import Literal
 from rich.console import Console
 
 from heedful.report.terminal import show
-from heedful.verdict.outcome_text import outcome_sentences
+from heedful.verdict.answer_text import outcome_sentences
 from support.explanations import OTHER, OUTCOMES, make_explanation
 
 Colors = Literal["truecolor"]

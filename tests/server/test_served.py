@@ -14,7 +14,8 @@ from heedful.report import page
 from heedful.report.audits import AuditFiles
 from heedful.report.explanations import explain
 from heedful.report.loading import audit
-from heedful.schema import EXAMPLES, ROWS, TextOutcome
+from heedful.schema import TextOutcome
+from heedful.schema.table_columns import EXAMPLES, ROWS
 from heedful.server import served
 from heedful.server.app import create_app
 from heedful.server.contract import ExampleText

@@ -20,7 +20,7 @@ from heedful.server.text_state import (
     shown_outcome,
 )
 from heedful.settings import AuditSettings
-from heedful.verdict.outcome_text import BADGES, outcome_sentences
+from heedful.verdict.answer_text import BADGES, outcome_sentences
 
 # What the sliders say is what the model says.
 

@@ -6,8 +6,9 @@ import stat
 import pytest
 import torch
 
-from heedful.models.hugging_face import load_classifier, read_texts
 from heedful.models.hugging_face.network import Inputs
+from heedful.models.hugging_face.pretrained_modules import load_classifier
+from heedful.models.hugging_face.tokenized_texts import read_texts
 from heedful.settings import FinetuneSettings, Run
 from heedful.store.folders import find_damage
 from heedful.training.finetuning import finetune

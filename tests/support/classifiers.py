@@ -46,7 +46,8 @@ def make_dataset(labels=LABELS, train=40, dev=12, test=16):
 
 def two_classes(**options):
     """A view of a tiny BERT of two classes, in memory."""
-    from heedful.models.hugging_face import TransformerModel, load_inspected
+    from heedful.models.hugging_face.attention_view import TransformerModel
+    from heedful.models.hugging_face.classifier import load_inspected
 
     return TransformerModel(
         load_inspected("tiny", tiny_module("bert", torch.float32, **NAMED), tiny_tokenizer(), **options)

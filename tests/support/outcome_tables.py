@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from heedful.schema import OUTCOMES
+from heedful.schema.table_columns import OUTCOMES
 
 
 def outcome_table(

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from heedful.schema import OUTCOMES
+from heedful.schema.table_columns import OUTCOMES
 from heedful.settings import AuditSettings
 from heedful.verdict.audit_answer import answer_audit
 from heedful.verdict.scoring import columns_of

@@ -124,7 +124,8 @@ def tiny_module(name: str, dtype: torch.dtype = torch.float64, **changes: object
 @cache
 def tiny_model(name: str, dtype: torch.dtype = torch.float64, site: str = "last", scope: str = "row"):
     """A view of the tiny classifier of that architecture."""
-    from heedful.models.hugging_face import TransformerModel, load_inspected
+    from heedful.models.hugging_face.attention_view import TransformerModel
+    from heedful.models.hugging_face.classifier import load_inspected
 
     if (site, scope) != ("last", "row"):
         return tiny_model(name, dtype).at(site, scope)
@@ -133,7 +134,7 @@ def tiny_model(name: str, dtype: torch.dtype = torch.float64, site: str = "last"
 
 def tiny_batch(model, texts=TEXTS):
     """The texts as one batch, shortest first."""
-    from heedful.models.hugging_face import read_texts
+    from heedful.models.hugging_face.tokenized_texts import read_texts
 
     (batch,) = read_texts(model.classifier, texts, [0] * len(texts)).batches()
     return batch

@@ -9,7 +9,7 @@ from heedful.data.batching import collate, encode_split
 from heedful.errors import HeedfulError, SettingError
 from heedful.models.trace import trace
 from heedful.settings import TextSettings, TrainingSettings
-from heedful.token_scores import global_scores
+from heedful.token_scores.scores import global_scores
 from heedful.training.loop import OPTIMIZERS, make_optimizer, train
 from heedful.training.methods import METHODS, Method, stopping
 from support.runs import RUN, changed, same, toy, weights
@@ -157,8 +157,9 @@ def test_a_reference_must_cut_texts_alike():
 
 
 def test_a_method_may_start_from_the_reference_and_train_attention_alone(monkeypatch):
-    def closeness(model, trace, reference, generator):
-        return ((trace.attention - reference.attention).abs().sum(1) - trace.attention.amax(1)) + 1
+    def closeness(step):
+        own = step.trace.attention
+        return ((own - step.reference.attention).abs().sum(1) - own.amax(1)) + 1
 
     method = Method(closeness, start="reference", trains="attention", selects="loss", needs_reference=True)
     monkeypatch.setitem(METHODS, "closeness", method)
@@ -195,8 +196,8 @@ def test_recording_where_attention_has_no_direction_is_refused_before_training()
 
 
 def test_a_loss_that_is_no_number_is_named(monkeypatch):
-    def broken(model, trace, reference, generator):
-        return trace.logits[:, 1] * torch.nan
+    def broken(step):
+        return step.trace.logits[:, 1] * torch.nan
 
     monkeypatch.setitem(METHODS, "broken", Method(broken))
     with pytest.raises(HeedfulError, match="loss became nan in epoch 1. Lower learning_rate"):

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from heedful.attribution import leave_one_out
+from heedful.attribution.leave_one_out import leave_one_out
 from heedful.data.batching import collate, encode_split
 from heedful.errors import SettingError
 from heedful.models.trace import trace
@@ -124,10 +124,10 @@ def test_sizes_of_leave_one_out_reach_the_loss_text_by_text(teachers, monkeypatc
     """Each batch's reference holds the sizes of its own texts, whatever their order."""
     data, taken = toy(), {}
 
-    def loss(model, trace, reference, generator):
-        for row, index in enumerate(trace.batch.index.tolist()):
-            taken[index] = reference.leave_one_out[row][trace.encoded.items[row]]
-        return METHODS["vanilla"].loss(model, trace, reference, generator)
+    def loss(step):
+        for row, index in enumerate(step.trace.batch.index.tolist()):
+            taken[index] = step.reference.leave_one_out[row][step.trace.encoded.items[row]]
+        return METHODS["vanilla"].loss(step)
 
     monkeypatch.setitem(METHODS, "spy", Method(loss, teachers=lambda: Teachers(1, leave_one_out=True)))
     run = taught(training__method="spy", training__options={}, reference=key_of(teachers[0].run))

@@ -4,8 +4,9 @@ import polars as pl
 import pytest
 import torch
 
-from heedful.schema import ROWS, Training, Verdict
+from heedful.schema import Training, Verdict
 from heedful.schema.rankings import FRACTION, SHOWN
+from heedful.schema.table_columns import ROWS
 from heedful.settings import AuditSettings
 from heedful.verdict.pooling import pooled_verdict
 from support.columns import EVERYTHING, TEXTS

@@ -4,12 +4,10 @@ from collections.abc import Callable
 
 from heedful.errors import SettingError, lookup
 from heedful.models.encoders.cnn import Cnn
-from heedful.models.encoders.encoder import Encoder
+from heedful.models.encoders.encoder import Encoder, affine, average, identity
 from heedful.models.encoders.hierarchical import Hierarchical
-from heedful.models.encoders.orthogonal import orthogonal_bilstm, orthogonal_lstm
-from heedful.models.encoders.recurrent import bigru, bilstm, gru, lstm, rnn
+from heedful.models.encoders.recurrent import bigru, bilstm, gru, lstm, orthogonal_bilstm, orthogonal_lstm, rnn
 from heedful.models.encoders.small_transformer import Transformer
-from heedful.models.encoders.tokenwise import affine, average, identity
 from heedful.models.hugging_face.model_files import is_pretrained
 from heedful.models.hugging_face.word_embedding import PretrainedStates
 from heedful.settings import NetworkSettings

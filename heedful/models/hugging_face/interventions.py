@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from heedful.models.attention import summing_to_one
 from heedful.models.hugging_face.attention_hooks import AttentionHook, CallContext, CallValues, CallWeights
 from heedful.models.hugging_face.sites import Site
 
@@ -188,17 +189,7 @@ class Shown:
     @property
     def attention(self) -> Float[Tensor, "batch item"]:
         """The mean over heads, of the words alone: they add up to 1."""
-        return among_words(self.words.sum(1))
-
-
-def among_words(weights: Float[Tensor, "batch item"]) -> Float[Tensor, "batch item"]:
-    """Weights divided by their sum; where all are 0 they stay 0.
-
-    >>> among_words(torch.tensor([[0.25, 0.25, 0.0]]))
-    tensor([[0.5000, 0.5000, 0.0000]])
-    """
-    total = weights.sum(-1, keepdim=True)
-    return weights / total.where(total > 0, 1.0)
+        return summing_to_one(self.words.sum(1))
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ from heedful.settings import (
     TrainingSettings,
 )
 from heedful.settings.validation import update_settings
-from heedful.verdict.ranking_comparison import compare_rankings
+from heedful.verdict.scoring import compare_rankings
 
 NAME = "rationales"
 HATEXPLAIN, MOVIES = "hatexplain", "eraser_movies"

@@ -11,13 +11,11 @@ from torch import Tensor
 
 from heedful.measures import js_divergence, kl_divergence, total_variation_distance
 from heedful.settings import NonNegative
-from heedful.training.methods.method import Method, require_reference
-from heedful.types import Model, Reference, Trace
+from heedful.training.methods.method import Method, Step, require_reference
+from heedful.types import Reference, Trace
 
 
-def adversarial_model(
-    model: Model, trace: Trace, reference: Reference | None, generator: torch.Generator
-) -> Float[Tensor, " batch"]:
+def adversarial_model(step: Step) -> Float[Tensor, " batch"]:
     """Distance of the predictions minus that of attention: TVD - JSD / ln 2, both from the reference run's.
 
     Between -1, the same prediction from disjoint attention, and 1; 0 for the reference itself. For two classes the TVD
@@ -26,19 +24,14 @@ def adversarial_model(
     `selection = "paper"`. The adversarial model of a recurrent model may stay for 5 to 20 epochs on a plateau where it
     predicts the same for every text; `min_epochs` keeps it from being stopped there.
     """
-    base = require_reference(reference)
+    trace = step.trace
+    base = require_reference(step.reference)
     js = js_divergence(trace.attention, base.attention, trace.encoded.items)
     return _prediction_distance(trace, base) - js / log(2)
 
 
 def adversarial_model_kl(
-    model: Model,
-    trace: Trace,
-    reference: Reference | None,
-    generator: torch.Generator,
-    *,
-    weight: NonNegative = 1e-3,
-    tvd_weight: NonNegative = 1.0,
+    step: Step, *, weight: NonNegative = 1e-3, tvd_weight: NonNegative = 1.0
 ) -> Float[Tensor, " batch"]:
     """The same with an unbounded divergence: tvd_weight x TVD - weight x KL(attention || reference's attention).
 
@@ -55,7 +48,8 @@ def adversarial_model_kl(
     Args:
         weight: the weight of the divergence; their lambda, or twice that with a `tvd_weight` of 1.
     """
-    base = require_reference(reference)
+    trace = step.trace
+    base = require_reference(step.reference)
     floor = torch.finfo(base.attention.dtype).tiny
     kl = kl_divergence(trace.attention, base.attention.clamp_min(floor), trace.encoded.items)
     return tvd_weight * _prediction_distance(trace, base) - weight * kl

@@ -1,18 +1,14 @@
 """Plain training with a penalty on the alignment of attention and head."""
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from heedful.token_scores.token_view import head_alignment
-from heedful.training.methods.method import Method
+from heedful.training.methods.method import Method, Step
 from heedful.training.methods.vanilla import vanilla
-from heedful.types import Model, Reference, Trace
 
 
-def alignment(
-    model: Model, trace: Trace, reference: Reference | None, generator: torch.Generator, *, strength: float = 1e-4
-) -> Float[Tensor, " batch"]:
+def alignment(step: Step, *, strength: float = 1e-4) -> Float[Tensor, " batch"]:
     """-ln p(label) + strength x |V . W|, where V and W are the directions of attention and of the head.
 
     With more than two labels, the sum over W's rows. Where V . W is large, words of one label gain attention and those
@@ -22,7 +18,7 @@ def alignment(
 
     Requires additive attention, or dot attention without a query, and a linear head.
     """
-    return vanilla(model, trace, reference, generator) + strength * head_alignment(model).abs().sum()
+    return vanilla(step) + strength * head_alignment(step.model).abs().sum()
 
 
 METHOD = Method(alignment)

@@ -8,55 +8,41 @@ from heedful.attacks import ascend, ball_of, draw, slope, tilt
 from heedful.exact.ball import steepest_free
 from heedful.models.trace import detached
 from heedful.settings import Count, NonNegative
-from heedful.training.methods.method import Method
+from heedful.training.methods.method import Method, Step
 from heedful.training.methods.vanilla import label_loss
-from heedful.types import Model, Reference, Trace
+from heedful.types import Model, Trace
 
 
-def attention_at(
-    model: Model,
-    trace: Trace,
-    reference: Reference | None,
-    generator: torch.Generator,
-    *,
-    size: NonNegative = 1.0,
-    weight: NonNegative = 1.0,
-) -> Float[Tensor, " batch"]:
+def attention_at(step: Step, *, size: NonNegative = 1.0, weight: NonNegative = 1.0) -> Float[Tensor, " batch"]:
     """-ln p(label), plus weight x the same after one step of the scores along the gradient of the text's loss.
 
     change = size x gradient / |gradient|, added before the softmax.
 
     Kitada and Iyatomi (2021, arXiv:2009.12064); `size` is the xi of their code, which has no default for it.
     """
-    change = steepest_free(score_slope(model, trace), trace.encoded.items, size, "l2")
-    logits = model.decode(trace.encoded, tilt(trace.attention, change))
+    trace = step.trace
+    change = steepest_free(score_slope(step.model, trace), trace.encoded.items, size, "l2")
+    logits = step.model.decode(trace.encoded, tilt(trace.attention, change))
     return label_loss(trace.logits, trace) + weight * label_loss(logits, trace)
 
 
 def attention_at_weights(
-    model: Model,
-    trace: Trace,
-    reference: Reference | None,
-    generator: torch.Generator,
-    *,
-    radius: NonNegative = 0.001,
-    norm: str = "linf",
-    steps: Count = 10,
-    weight: NonNegative = 1.0,
+    step: Step, *, radius: NonNegative = 0.001, norm: str = "linf", steps: Count = 10, weight: NonNegative = 1.0
 ) -> Float[Tensor, " batch"]:
     """-ln p(label), plus weight x the same with attention weights perturbed by projected gradient ascent.
 
     Attention-AT of Hu et al. (2023), as in their code but without its clamp to [0, 1]: the perturbed weights are not
     renormalised to sum to 1.
     """
+    trace = step.trace
     ball, items = ball_of(radius, norm), trace.encoded.items
     encoded, attention = detached(trace.encoded), trace.attention.detach()
 
     def loss(change: Float[Tensor, "batch item"]) -> Float[Tensor, " batch"]:
-        return label_loss(model.decode(encoded, attention + change), trace)
+        return label_loss(step.model.decode(encoded, attention + change), trace)
 
-    change = ascend(loss, draw(items, ball, generator, attention.dtype), items, ball, steps=steps)
-    logits = model.decode(trace.encoded, trace.attention + change)
+    change = ascend(loss, draw(items, ball, step.generator, attention.dtype), items, ball, steps=steps)
+    logits = step.model.decode(trace.encoded, trace.attention + change)
     return label_loss(trace.logits, trace) + weight * label_loss(logits, trace)
 
 
@@ -70,15 +56,7 @@ def score_slope(model: Model, trace: Trace) -> Float[Tensor, "batch item"]:
     return slope(loss, torch.zeros_like(attention))
 
 
-def attention_iat(
-    model: Model,
-    trace: Trace,
-    reference: Reference | None,
-    generator: torch.Generator,
-    *,
-    size: NonNegative = 1.0,
-    weight: NonNegative = 1.0,
-) -> Float[Tensor, " batch"]:
+def attention_iat(step: Step, *, size: NonNegative = 1.0, weight: NonNegative = 1.0) -> Float[Tensor, " batch"]:
     """-ln p(label), plus weight x the same with scores moved along their differences to the text's other scores.
 
     Item i's score moves by the sum over items k of c_ik (score_i - score_k); the coefficients of a text are one step
@@ -88,8 +66,9 @@ def attention_iat(
     After Kitada and Iyatomi (2021, arXiv:2009.12064). In their code the differences are between texts of a batch and
     have no effect, being multiplied by coefficients of 0: what is left is `attention_at` with the step reversed.
     """
-    change = along_differences(trace.scores.detach(), score_slope(model, trace), trace.encoded.items, size)
-    logits = model.decode(trace.encoded, tilt(trace.attention, change))
+    trace = step.trace
+    change = along_differences(trace.scores.detach(), score_slope(step.model, trace), trace.encoded.items, size)
+    logits = step.model.decode(trace.encoded, tilt(trace.attention, change))
     return label_loss(trace.logits, trace) + weight * label_loss(logits, trace)
 
 
@@ -113,21 +92,15 @@ def along_differences(
 
 
 def attention_rp(
-    model: Model,
-    trace: Trace,
-    reference: Reference | None,
-    generator: torch.Generator,
-    *,
-    radius: NonNegative = 0.001,
-    norm: str = "linf",
-    weight: NonNegative = 1.0,
+    step: Step, *, radius: NonNegative = 0.001, norm: str = "linf", weight: NonNegative = 1.0
 ) -> Float[Tensor, " batch"]:
     """-ln p(label), plus weight x the same with uniform noise from a ball added to the attention weights.
 
     Attention-RP of Hu et al. (2023), as in their code: the noisy weights are not renormalised to sum to 1.
     """
-    noise = draw(trace.encoded.items, ball_of(radius, norm), generator, trace.attention.dtype)
-    logits = model.decode(trace.encoded, trace.attention + noise)
+    trace = step.trace
+    noise = draw(trace.encoded.items, ball_of(radius, norm), step.generator, trace.attention.dtype)
+    logits = step.model.decode(trace.encoded, trace.attention + noise)
     return label_loss(trace.logits, trace) + weight * label_loss(logits, trace)
 
 

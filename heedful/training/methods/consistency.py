@@ -7,20 +7,12 @@ from torch import Tensor
 from heedful.measures import js_divergence
 from heedful.models.trace import rerun
 from heedful.settings import Count, NonNegative
-from heedful.training.methods.method import Method
+from heedful.training.methods.method import Method, Step
 from heedful.training.methods.vanilla import vanilla
-from heedful.types import Model, Reference, Trace
 
 
 def consistency(
-    model: Model,
-    trace: Trace,
-    reference: Reference | None,
-    generator: torch.Generator,
-    *,
-    weight: NonNegative = 1.0,
-    radius: NonNegative = 0.01,
-    shuffles: Count = 64,
+    step: Step, *, weight: NonNegative = 1.0, radius: NonNegative = 0.01, shuffles: Count = 64
 ) -> Float[Tensor, " batch"]:
     """-ln p(label) + weight x n / (n + s), how far noise (n) and shuffling (s) move attention, both by JSD.
 
@@ -33,11 +25,12 @@ def consistency(
         radius: variance of the noise, of each coordinate.
         shuffles: s is exact for texts of at most so many items, and from as many drawn items otherwise.
     """
-    noise = torch.randn(trace.embedded.shape, generator=generator, dtype=trace.embedded.dtype).to(trace.embedded)
-    noisy = rerun(model, trace, radius**0.5 * noise.where(trace.batch.mask[..., None], 0.0))
+    trace = step.trace
+    noise = torch.randn(trace.embedded.shape, generator=step.generator, dtype=trace.embedded.dtype).to(trace.embedded)
+    noisy = rerun(step.model, trace, radius**0.5 * noise.where(trace.batch.mask[..., None], 0.0))
     moved = js_divergence(noisy.attention, trace.attention, trace.encoded.items)
-    shuffled = shuffled_js(trace.attention, trace.encoded.items, generator, shuffles)
-    return vanilla(model, trace, reference, generator) + weight * relative_move(moved, shuffled)
+    shuffled = shuffled_js(trace.attention, trace.encoded.items, step.generator, shuffles)
+    return vanilla(step) + weight * relative_move(moved, shuffled)
 
 
 def relative_move(moved: Float[Tensor, " batch"], shuffled: Float[Tensor, " batch"]) -> Float[Tensor, " batch"]:

@@ -5,14 +5,12 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heedful.attribution.items import items_with
-from heedful.training.methods.method import Method
+from heedful.training.methods.method import Method, Step
 from heedful.training.methods.vanilla import vanilla
 from heedful.types import Model, Reference, Trace
 
 
-def deceptive(
-    model: Model, trace: Trace, reference: Reference | None, generator: torch.Generator
-) -> Float[Tensor, " batch"]:
+def deceptive(step: Step) -> Float[Tensor, " batch"]:
     """-ln p(label) - ln(1 - attention on the listed words), which are those of the text's rationale.
 
     The second term is 0 if no word is listed. It is the penalty of Pruthi et al. (2020, arXiv:1909.07913), with weight
@@ -20,7 +18,7 @@ def deceptive(
     learn the task. The epoch is chosen by the whole loss on dev. Set `epochs = 16`, `min_epochs = 8` and `patience = 2`
     to give attention time to move.
     """
-    return vanilla(model, trace, reference, generator) - log_unlisted(model, trace)
+    return vanilla(step) - log_unlisted(step.model, step.trace)
 
 
 def log_unlisted(model: Model, trace: Trace) -> Float[Tensor, " batch"]:

@@ -6,16 +6,13 @@ from torch import Tensor
 
 from heedful.measures import js_divergence, kl_divergence
 from heedful.settings import NonNegative, Seed
-from heedful.training.methods.method import Method, TeacherCount, Teachers, require_reference
+from heedful.training.methods.method import Method, Step, TeacherCount, Teachers, require_reference
 from heedful.training.methods.vanilla import vanilla
-from heedful.types import Model, Reference, Trace
+from heedful.types import Reference, Trace
 
 
 def ensemble(
-    model: Model,
-    trace: Trace,
-    reference: Reference | None,
-    generator: torch.Generator,
+    step: Step,
     *,
     teachers: TeacherCount = 3,
     teacher_seed: Seed | None = None,
@@ -33,9 +30,11 @@ def ensemble(
         teacher_seed: the seed of the first; None: other seeds for each seed of the run, so that runs of different seeds
             share no teacher. Given, they share all: then they are alike because their teachers are the same.
     """
-    base = require_reference(reference)
-    loss = vanilla(model, trace, reference, generator)
-    return loss + weight_attention * attention_gap(trace, base) + weight_prediction * prediction_gap(trace, base)
+    base = require_reference(step.reference)
+    loss = vanilla(step)
+    return (
+        loss + weight_attention * attention_gap(step.trace, base) + weight_prediction * prediction_gap(step.trace, base)
+    )
 
 
 def attention_gap(trace: Trace, reference: Reference) -> Float[Tensor, " batch"]:

@@ -1,6 +1,5 @@
 """The recommended recipe: diverse states, and attention guided by what an ensemble finds when it deletes each word."""
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -8,16 +7,13 @@ from heedful.measures import conicity
 from heedful.settings import NonNegative, Seed
 from heedful.training.methods.ensemble import attention_gap, ensemble_logs, prediction_gap
 from heedful.training.methods.guided_by_evidence import Target, evidence_gap
-from heedful.training.methods.method import Method, TeacherCount, Teachers, require_reference
+from heedful.training.methods.method import Method, Step, TeacherCount, Teachers, require_reference
 from heedful.training.methods.vanilla import vanilla
-from heedful.types import Model, Reference, Trace
+from heedful.types import Reference, Trace
 
 
 def faithful(
-    model: Model,
-    trace: Trace,
-    reference: Reference | None,
-    generator: torch.Generator,
+    step: Step,
     *,
     diversity: NonNegative = 0.5,
     evidence: NonNegative = 1.0,
@@ -40,11 +36,12 @@ def faithful(
         target: what counts as evidence; "leave_one_out" is that of the teachers.
         teachers, teacher_seed: as in method 'ensemble'.
     """
-    loss = vanilla(model, trace, reference, generator)
+    trace, reference = step.trace, step.reference
+    loss = vanilla(step)
     if diversity:
         loss = loss + diversity * conicity(trace.encoded.hidden, trace.encoded.items)
     if evidence:
-        loss = loss + evidence * evidence_gap(model, trace, reference, target=target)
+        loss = loss + evidence * evidence_gap(step, target=target)
     if attention:
         loss = loss + attention * attention_gap(trace, require_reference(reference))
     if prediction:

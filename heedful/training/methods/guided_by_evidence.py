@@ -10,19 +10,16 @@ from heedful.errors import SettingError
 from heedful.measures import js_divergence, kl_divergence
 from heedful.models.abilities import linear
 from heedful.settings import NonNegative, Seed
-from heedful.training.methods.method import Method, TeacherCount, Teachers, require_reference
+from heedful.training.methods.method import Method, Step, TeacherCount, Teachers, require_reference
 from heedful.training.methods.vanilla import vanilla
-from heedful.types import LinearModel, Model, Reference, Trace
+from heedful.types import LinearModel, Trace
 
 Target = Literal["item_logit", "squared_item_logit", "leave_one_out"]
 Divergence = Literal["js", "kl"]
 
 
 def guided_by_evidence(
-    model: Model,
-    trace: Trace,
-    reference: Reference | None,
-    generator: torch.Generator,
+    step: Step,
     *,
     weight: NonNegative = 1.0,
     target: Target = "item_logit",
@@ -42,23 +39,17 @@ def guided_by_evidence(
         moves_target: whether the gradient also draws the evidence to attention.
         teachers, teacher_seed: as in method 'ensemble'; for "leave_one_out" alone.
     """
-    gap = evidence_gap(model, trace, reference, target=target, divergence=divergence, moves_target=moves_target)
-    return vanilla(model, trace, reference, generator) + weight * gap
+    gap = evidence_gap(step, target=target, divergence=divergence, moves_target=moves_target)
+    return vanilla(step) + weight * gap
 
 
 def evidence_gap(
-    model: Model,
-    trace: Trace,
-    reference: Reference | None,
-    *,
-    target: Target,
-    divergence: Divergence = "js",
-    moves_target: bool = False,
+    step: Step, *, target: Target, divergence: Divergence = "js", moves_target: bool = False
 ) -> Float[Tensor, " batch"]:
     """The divergence of attention from the evidence; 0 for a text in which no item says anything."""
-    wanted, is_known = normalised(evidence_of(model, trace, reference, target), trace.encoded.items)
+    wanted, is_known = normalised(evidence_of(step, target), step.trace.encoded.items)
     wanted = wanted if moves_target else wanted.detach()
-    items, own = trace.encoded.items, trace.attention
+    items, own = step.trace.encoded.items, step.trace.attention
     if divergence == "js":
         gap = js_divergence(own, wanted, items)
     else:
@@ -67,7 +58,7 @@ def evidence_gap(
     return gap.where(is_known, 0.0)
 
 
-def evidence_of(model: Model, trace: Trace, reference: Reference | None, target: Target) -> Float[Tensor, "batch item"]:
+def evidence_of(step: Step, target: Target) -> Float[Tensor, "batch item"]:
     """How much each item says, never negative.
 
     `item_logit`: |z_i|, with z_i what the item alone adds to the margin of the predicted class over the mean of the
@@ -75,19 +66,19 @@ def evidence_of(model: Model, trace: Trace, reference: Reference | None, target:
     distance between the reference's predictions with and without the item.
     """
     if target == "leave_one_out":
-        sizes = require_reference(reference).leave_one_out
+        sizes = require_reference(step.reference).leave_one_out
         if sizes is None:
             raise SettingError(
                 "target 'leave_one_out' needs a reference with `leave_one_out`: train by `heedful.train` or the "
                 "commands, which compute it."
             )
-        return sizes.to(trace.attention)
-    if (head := linear(model)) is None:
+        return sizes.to(step.trace.attention)
+    if (head := linear(step.model)) is None:
         raise SettingError(
-            f"target '{target}' needs a model that is linear after attention; this {type(model).__name__} is not. "
+            f"target '{target}' needs a model that is linear after attention; this {type(step.model).__name__} is not. "
             "Choose `network.head` 'linear', or target 'leave_one_out'."
         )
-    margin = item_margins(head, trace)
+    margin = item_margins(head, step.trace)
     return margin.square() if target == "squared_item_logit" else margin.abs()
 
 

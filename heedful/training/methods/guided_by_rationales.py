@@ -9,22 +9,15 @@ from torch import Tensor
 from heedful.attribution.items import items_with
 from heedful.errors import SettingError
 from heedful.settings import NonNegative
-from heedful.training.methods.method import Method
+from heedful.training.methods.method import Method, Step
 from heedful.training.methods.vanilla import vanilla
-from heedful.types import Model, Reference, Trace
+from heedful.types import Reference, Trace
 
 Compared = Literal["attention", "softmax"]
 
 
 def guided_by_rationales(
-    model: Model,
-    trace: Trace,
-    reference: Reference | None,
-    generator: torch.Generator,
-    *,
-    weight: NonNegative = 1.0,
-    sharpness: NonNegative = 5.0,
-    compared: Compared = "attention",
+    step: Step, *, weight: NonNegative = 1.0, sharpness: NonNegative = 5.0, compared: Compared = "attention"
 ) -> Float[Tensor, " batch"]:
     """-ln p(label) + weight x KL(target || attention), the target being softmax(sharpness x share of annotators).
 
@@ -37,9 +30,7 @@ def guided_by_rationales(
         compared: what the target is compared with: the attention weights, or ("softmax", as in their code) the softmax
             of the attention weights, which can never be sharp: its gradient is far smaller.
     """
-    return vanilla(model, trace, reference, generator) + weight * rationale_kl(
-        trace, sharpness=sharpness, compared=compared
-    )
+    return vanilla(step) + weight * rationale_kl(step.trace, sharpness=sharpness, compared=compared)
 
 
 def rationale_kl(trace: Trace, *, sharpness: float, compared: Compared) -> Float[Tensor, " batch"]:

@@ -14,7 +14,23 @@ from heedful.settings import Option, TrainingSettings
 from heedful.settings.validation import bind_options, option_parameters
 from heedful.types import Model, Reference, Trace
 
-Loss = Callable[[Model, Trace, Reference | None, torch.Generator], Float[Tensor, " batch"]]
+
+@dataclass(frozen=True)
+class Step:
+    """What a loss is of: a model, what it computed for a batch, and what it learns from.
+
+    Args:
+        reference: the reference run's outputs on the same texts; None without such a run.
+        generator: draws what the loss needs of chance.
+    """
+
+    model: Model
+    trace: Trace
+    reference: Reference | None
+    generator: torch.Generator
+
+
+Loss = Callable[[Step], Float[Tensor, " batch"]]
 """What a method minimises, with its options set: one number per example."""
 
 Logs = Callable[[Trace, Reference | None], Mapping[str, Float[Tensor, " batch"]]]

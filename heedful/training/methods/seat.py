@@ -23,7 +23,7 @@ from heedful.measures import rank_descending, top_k_overlap
 from heedful.models.abilities import linear
 from heedful.models.trace import detached, rerun
 from heedful.settings import Count, NonNegative
-from heedful.training.methods.method import Method, require_reference
+from heedful.training.methods.method import Method, Step, require_reference
 from heedful.training.methods.vanilla import label_loss
 from heedful.training.methods.word_at import worst_change
 from heedful.types import LinearModel, Model, Reference, Trace
@@ -45,10 +45,7 @@ STEEPEST: dict[str, Callable[[Tensor, Tensor, Tensor, float, Norm], Tensor]] = {
 
 
 def seat(
-    model: Model,
-    trace: Trace,
-    reference: Reference | None,
-    generator: torch.Generator,
+    step: Step,
     *,
     lambda1: NonNegative = 1.0,
     lambda2: NonNegative = 1000.0,
@@ -74,13 +71,14 @@ def seat(
         weights: the constraint on the perturbed weights: "free", "zero_sum", "box" or "simplex" (see `WORST_CASES`).
         steps: of gradient ascent, where it is used.
     """
-    base = require_reference(reference)
+    trace = step.trace
+    base = require_reference(step.reference)
     lookup("weights", weights, WORST_CASES)
     checked_norm = ball_of(radius, norm).norm
-    if (head := linear(model)) is not None and trace.logits.shape[-1] == 2:
+    if (head := linear(step.model)) is not None and trace.logits.shape[-1] == 2:
         moved = worst_move(head, trace, radius, checked_norm, weights)
     else:
-        moved = searched_move(model, trace, radius, checked_norm, weights, steps)
+        moved = searched_move(step.model, trace, radius, checked_norm, weights, steps)
     gap = top_k_gap(trace.attention, base.attention, trace.encoded.items, k)
     return _divergence(base.logits, trace.logits) + lambda1 * moved.to(gap.dtype) + lambda2 * gap
 
@@ -160,10 +158,7 @@ def _divergence(
 
 
 def seat_code(
-    model: Model,
-    trace: Trace,
-    reference: Reference | None,
-    generator: torch.Generator,
+    step: Step,
     *,
     lambda1: NonNegative = 1.0,
     lambda2: NonNegative = 1000.0,
@@ -182,14 +177,15 @@ def seat_code(
         clamp: also clamp every coordinate of the perturbed embeddings to [0, 1] after each step, as their code does:
             negative coordinates become 0, however small the radius.
     """
+    trace = step.trace
     embedded = trace.embedded.detach()
     real = trace.batch.mask.unsqueeze(-1)
 
     def keep(change: Tensor) -> Tensor:
         return ((embedded + change).clamp(0, 1) - embedded).where(real, 0.0) if clamp else change
 
-    change = worst_change(model, trace, ball_of(radius, "linf"), generator, steps, keep)
-    worst = rerun(model, trace, change)
+    change = worst_change(step.model, trace, ball_of(radius, "linf"), step.generator, steps, keep)
+    worst = rerun(step.model, trace, change)
     gap = top_k_gap(worst.attention, trace.attention, trace.encoded.items, k)
     return label_loss(trace.logits, trace) + lambda1 * label_loss(worst.logits, trace) + lambda2 * gap
 

@@ -1,12 +1,11 @@
 """Plain training: predict the label."""
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from heedful.training.methods.method import Method
-from heedful.types import Model, Reference, Trace
+from heedful.training.methods.method import Method, Step
+from heedful.types import Trace
 
 
 def label_loss(logits: Float[Tensor, "batch classes"], trace: Trace) -> Float[Tensor, " batch"]:
@@ -14,11 +13,9 @@ def label_loss(logits: Float[Tensor, "batch classes"], trace: Trace) -> Float[Te
     return cross_entropy(logits, trace.batch.labels, reduction="none")
 
 
-def vanilla(
-    model: Model, trace: Trace, reference: Reference | None, generator: torch.Generator
-) -> Float[Tensor, " batch"]:
+def vanilla(step: Step) -> Float[Tensor, " batch"]:
     """-ln p(label) of each example."""
-    return label_loss(trace.logits, trace)
+    return label_loss(step.trace.logits, step.trace)
 
 
 METHOD = Method(vanilla)

@@ -10,21 +10,13 @@ from heedful.attacks import Ball, ascend, ball_of, draw, slope
 from heedful.exact.ball import steepest_free
 from heedful.models.trace import rerun
 from heedful.settings import Count, NonNegative
-from heedful.training.methods.method import Method
+from heedful.training.methods.method import Method, Step
 from heedful.training.methods.vanilla import label_loss
-from heedful.types import Model, Reference, Trace
+from heedful.types import Model, Trace
 
 
 def word_at(
-    model: Model,
-    trace: Trace,
-    reference: Reference | None,
-    generator: torch.Generator,
-    *,
-    radius: NonNegative = 0.01,
-    norm: str = "linf",
-    steps: Count = 10,
-    weight: NonNegative = 1.0,
+    step: Step, *, radius: NonNegative = 0.01, norm: str = "linf", steps: Count = 10, weight: NonNegative = 1.0
 ) -> Float[Tensor, " batch"]:
     """-ln p(label), plus weight x the same on embeddings perturbed by projected gradient ascent.
 
@@ -35,7 +27,8 @@ def word_at(
     Args:
         radius: of the ball around a text's embeddings; for l1 and l2 all words of the text share one ball.
     """
-    worst = rerun(model, trace, worst_change(model, trace, ball_of(radius, norm), generator, steps))
+    trace = step.trace
+    worst = rerun(step.model, trace, worst_change(step.model, trace, ball_of(radius, norm), step.generator, steps))
     return label_loss(trace.logits, trace) + weight * label_loss(worst.logits, trace)
 
 
@@ -57,15 +50,7 @@ def worst_change(
     return ascend(loss, start, movable, ball, steps=steps, keep=keep)
 
 
-def word_iat(
-    model: Model,
-    trace: Trace,
-    reference: Reference | None,
-    generator: torch.Generator,
-    *,
-    size: NonNegative = 1.0,
-    weight: NonNegative = 1.0,
-) -> Float[Tensor, " batch"]:
+def word_iat(step: Step, *, size: NonNegative = 1.0, weight: NonNegative = 1.0) -> Float[Tensor, " batch"]:
     """-ln p(label), plus weight x the same on embeddings moved along the directions to the text's other words.
 
     Word i moves by the sum over words k of c_ik d_ik, where d_ik is the unit vector from i to k; the coefficients of a
@@ -74,9 +59,10 @@ def word_iat(
     Sato et al. (2018, arXiv:1805.02917) draw the directions from the vocabulary; Hu et al. (2023) take eight random
     words of the same text, we all of them, so nothing is random.
     """
+    trace = step.trace
 
     def loss(change: Float[Tensor, "batch time embed"]) -> Float[Tensor, " batch"]:
-        return label_loss(rerun(model, trace, change).logits, trace)
+        return label_loss(rerun(step.model, trace, change).logits, trace)
 
     gradient = slope(loss, torch.zeros_like(trace.embedded))
     change = towards_words(trace.embedded.detach(), gradient, trace.batch.mask, size)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from heedful.attribution import leave_one_out
+from heedful.attribution.leave_one_out import leave_one_out
 from heedful.errors import SettingError
 from heedful.models.encoders import build_encoder
 from heedful.models.encoders.small_transformer import TransformerLayer

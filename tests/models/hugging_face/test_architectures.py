@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from heedful.attribution import input_gradient
+from heedful.attribution.gradient import input_gradients
 from heedful.models.hugging_face.attention_hooks import AttentionHook
 from heedful.models.hugging_face.network import Inputs
 from heedful.models.trace import trace
@@ -199,7 +199,7 @@ def test_without_weight_in_any_row_words_have_no_influence():
 def check_gradient(name):
     """With attention held fixed, in every head; the step is long because some models compute parts in float32."""
     seen, model = trace_of(name), model_of(name)
-    gradient, step = input_gradient(model, seen), 1e-3
+    gradient, step = input_gradients(model, seen, [(seen.attention, seen.logits.argmax(-1))])[0].abs(), 1e-3
 
     def probability(sign):
         scale = 1 + sign * step * (seen.batch.sentence == 1)[..., None].double()

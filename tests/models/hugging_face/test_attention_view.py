@@ -3,7 +3,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from heedful.attribution import leave_one_out, weight_gradient
+from heedful.attribution.gradient import weight_gradient
+from heedful.attribution.leave_one_out import leave_one_out
 from heedful.errors import SettingError
 from heedful.models.hugging_face import attention_view
 from heedful.models.trace import rerun, trace

@@ -2,7 +2,9 @@ import pytest
 import torch
 
 from heedful.errors import HeedfulError
-from heedful.models.hugging_face import TransformerModel, load_inspected, read_texts
+from heedful.models.hugging_face.attention_view import TransformerModel
+from heedful.models.hugging_face.classifier import load_inspected
+from heedful.models.hugging_face.tokenized_texts import read_texts
 from support.tiny_transformers import TEXTS, tiny_batch, tiny_module, tiny_tokenizer, tokenizer_of
 
 

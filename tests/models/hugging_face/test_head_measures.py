@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from heedful.attribution import leave_one_out
+from heedful.attribution.leave_one_out import leave_one_out
 from heedful.measures import kendall_tau, total_variation_distance
 from heedful.models.hugging_face.head_measures import (
     DESCRIPTIONS,

@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.models.hugging_face import load_inspected
+from heedful.models.hugging_face.classifier import load_inspected
 from heedful.models.hugging_face.interventions import (
     Intervention,
     InterventionHook,

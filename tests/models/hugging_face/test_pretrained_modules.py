@@ -10,14 +10,17 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from heedful.errors import SettingError, StoreError
-from heedful.models.hugging_face import TransformerModel, load_classifier, model_files, read_texts
+from heedful.models.hugging_face import model_files
+from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.models.hugging_face.network import Inputs
 from heedful.models.hugging_face.pretrained_modules import (
     encoder_width,
+    load_classifier,
     load_pretrained,
     pretrained_module,
     untrained_module,
 )
+from heedful.models.hugging_face.tokenized_texts import read_texts
 from heedful.models.trace import trace
 from support.tiny_encoders import save_encoder
 from support.tiny_transformers import TEXTS, save_tiny_encoder, tiny_module, tiny_tokenizer, transformers

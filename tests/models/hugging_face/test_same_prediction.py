@@ -4,7 +4,9 @@ import torch
 from heedful.battery.adversarial_attention import draw_start, search_adversary
 from heedful.exact import eps_max_js, random_orders
 from heedful.measures import js_divergence, total_variation_distance
-from heedful.models.hugging_face import TransformerModel, load_inspected, same_prediction
+from heedful.models.hugging_face import same_prediction
+from heedful.models.hugging_face.attention_view import TransformerModel
+from heedful.models.hugging_face.classifier import load_inspected
 from heedful.models.hugging_face.same_prediction import first_changes, most_different
 from heedful.models.trace import trace
 from support.tiny_transformers import tiny_batch, tiny_model, tiny_module, tiny_trace, tokenizer_of

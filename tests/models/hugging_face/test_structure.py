@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from heedful.errors import SettingError
-from heedful.models.hugging_face import load_inspected
+from heedful.models.hugging_face.classifier import load_inspected
 from heedful.models.hugging_face.network import Inputs
 from heedful.models.hugging_face.structure import check_rows
 from support.tiny_transformers import CONFIGS, WITHOUT_SYMBOLS, tiny_model, tiny_module, tiny_tokenizer, transformers

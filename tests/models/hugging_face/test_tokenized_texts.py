@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from heedful.errors import DataError, SettingError
-from heedful.models.hugging_face import load_inspected
+from heedful.models.hugging_face.classifier import load_inspected
 from heedful.models.hugging_face.tokenized_texts import (
     TextWords,
     WordVocabulary,

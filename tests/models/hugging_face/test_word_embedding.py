@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from heedful.attribution import leave_one_out, logits_of_subsets
+from heedful.attribution.leave_one_out import leave_one_out
+from heedful.attribution.subsets import logits_of_subsets
 from heedful.data.tokenizer import END, SPECIAL, START
 from heedful.errors import SettingError
 from heedful.models.attention_model import build_model

@@ -17,6 +17,7 @@ from heedful.settings import DataSettings, NetworkSettings, Run, TrainingSetting
 from heedful.settings.validation import update_settings
 from heedful.training.loop import make_optimizer, train
 from heedful.training.methods.adversarial_model import adversarial_model, adversarial_model_kl
+from heedful.training.methods.method import Step
 from heedful.training.metrics import outputs
 from heedful.training.trained import Trained
 from heedful.types import Dataset, Encoded, Reference, Trace
@@ -48,22 +49,22 @@ def test_the_loss_is_the_move_less_the_divergence():
     reference = Reference(torch.tensor(base).double(), logits_of([0.7, 0.5]))
     js = [jensenshannon(p, q) ** 2 for p, q in zip(new, base, strict=True)]
     wanted = torch.tensor([0.2, 0.0]).double() - torch.tensor(js) / log(2)
-    torch.testing.assert_close(adversarial_model(MODEL, trace_, reference, NOTHING), wanted, atol=1e-7, rtol=0)
+    torch.testing.assert_close(adversarial_model(Step(MODEL, trace_, reference, NOTHING)), wanted, atol=1e-7, rtol=0)
 
 
 def test_the_loss_reaches_minus_one_by_the_same_answer_from_elsewhere_and_one_by_the_reverse():
     attention = torch.tensor([[1.0, 0.0], [0.5, 0.5]]).double()
     trace_ = seen(attention, logits_of([0.3, 1.0]).nan_to_num(posinf=1e3))
     reference = Reference(torch.tensor([[0.0, 1.0], [0.5, 0.5]]).double(), logits_of([0.3, 0.0]).clamp_min(-1e3))
-    assert adversarial_model(MODEL, trace_, reference, NOTHING).tolist() == pytest.approx([-1, 1])
+    assert adversarial_model(Step(MODEL, trace_, reference, NOTHING)).tolist() == pytest.approx([-1, 1])
 
 
 def test_the_kl_loss_weighs_both_parts():
     trace_ = seen(torch.tensor([[0.5, 0.5]]).double(), logits_of([0.9]))
     reference = Reference(torch.tensor([[0.25, 0.75]]).double(), logits_of([0.7]))
     kl = 0.5 * log(0.5 / 0.25) + 0.5 * log(0.5 / 0.75)
-    plain = adversarial_model_kl(MODEL, trace_, reference, NOTHING, weight=0.5)
-    halved = adversarial_model_kl(MODEL, trace_, reference, NOTHING, weight=0.5, tvd_weight=0.5)
+    plain = adversarial_model_kl(Step(MODEL, trace_, reference, NOTHING), weight=0.5)
+    halved = adversarial_model_kl(Step(MODEL, trace_, reference, NOTHING), weight=0.5, tvd_weight=0.5)
     assert plain.tolist() == pytest.approx([0.2 - 0.5 * kl])
     assert halved.tolist() == pytest.approx([0.1 - 0.5 * kl])
 
@@ -78,8 +79,8 @@ def test_one_step_is_the_authors_step():
     reference = Reference(torch.tensor(stored["target_attn"]).double(), logits_of(stored["target_pred_f64"].tolist()))
     model = load_weights("lstm", stored, prefix="init.").train()
     weight = {"weight": 0.0005, "tvd_weight": 0.5}
-    losses = adversarial_model_kl(model, trace(model, batch), reference, NOTHING, **weight)
-    move = adversarial_model_kl(model, trace(model, batch), reference, NOTHING, weight=0.0, tvd_weight=0.5)
+    losses = adversarial_model_kl(Step(model, trace(model, batch), reference, NOTHING), **weight)
+    move = adversarial_model_kl(Step(model, trace(model, batch), reference, NOTHING), weight=0.0, tvd_weight=0.5)
     positive = 74 / 81
     objective = losses.sum() * (1 + (positive - 1) * batch.labels.double()).sum()
     kl = (move - losses).sum() / 0.0005

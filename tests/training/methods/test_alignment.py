@@ -5,9 +5,10 @@ import torch
 
 from heedful.errors import SettingError
 from heedful.models.trace import trace
-from heedful.token_scores import head_alignment
+from heedful.token_scores.token_view import head_alignment
 from heedful.training.loop import train
 from heedful.training.methods.alignment import alignment
+from heedful.training.methods.method import Step
 from heedful.training.methods.vanilla import vanilla
 from heedful.training.trained import Trained
 from support.models import BATCH, make, make_batch
@@ -18,7 +19,7 @@ NOTHING = torch.Generator()
 
 def losses(model, **options):
     seen = trace(model, make_batch())
-    return alignment(model, seen, None, NOTHING, **options), vanilla(model, seen, None, NOTHING)
+    return alignment(Step(model, seen, None, NOTHING), **options), vanilla(Step(model, seen, None, NOTHING))
 
 
 def aligned(classes: int = 2):
@@ -47,7 +48,7 @@ def test_the_gradient_pushes_the_product_towards_zero():
 def test_a_model_without_the_two_directions_is_refused(changes):
     model, batch = make(**changes), make_batch(changes.get("has_query", False))
     with pytest.raises(SettingError, match="to have a direction"):
-        alignment(model, trace(model, batch), None, NOTHING)
+        alignment(Step(model, trace(model, batch), None, NOTHING))
 
 
 @pytest.mark.parametrize("attention", ["dot", "additive"])

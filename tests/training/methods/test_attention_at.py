@@ -13,6 +13,7 @@ from heedful.training.methods.attention_at import (
     attention_rp,
     score_slope,
 )
+from heedful.training.methods.method import Step
 from support.models import make, make_batch
 from support.reference_methods import label_loss, read, texts
 
@@ -22,7 +23,7 @@ KINDS = [{"encoder": "average"}, {"temperature": 0.5}, {"classes": 5}, {"head": 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_loss_is_that_of_the_text_and_of_one_step_of_the_scores(kind):
     model, batch = make(**kind), make_batch()
-    losses = attention_at(model, trace(model, batch), None, torch.Generator(), size=1.5, weight=0.7)
+    losses = attention_at(Step(model, trace(model, batch), None, torch.Generator()), size=1.5, weight=0.7)
     for row, length, text in texts(batch):
         encoded, scores, _, _ = read(model, model.embed(text), text)
         leaf = torch.zeros(1, length).double().requires_grad_()
@@ -41,7 +42,7 @@ def test_the_loss_is_that_of_the_text_and_of_one_step_of_the_scores(kind):
 def test_the_weights_climb_by_signs(kind):
     model, batch = make(**kind), make_batch()
     losses = attention_at_weights(
-        model, trace(model, batch), None, torch.Generator().manual_seed(0), radius=0.2, steps=5, weight=0.7
+        Step(model, trace(model, batch), None, torch.Generator().manual_seed(0)), radius=0.2, steps=5, weight=0.7
     )
     start = draw(batch.mask, Ball(0.2, "linf"), torch.Generator().manual_seed(0), torch.float64)
     for row, length, text in texts(batch):
@@ -70,7 +71,7 @@ def test_the_slope_of_scores_is_that_through_the_softmax():
 @pytest.mark.parametrize("kind", [{"encoder": "average"}, {"encoder": "bilstm"}, {"classes": 5}, {"head": "tanh"}])
 def test_the_loss_is_that_of_the_text_and_of_one_step_of_the_coefficients(kind):
     model, batch = make(**kind), make_batch()
-    losses = attention_iat(model, trace(model, batch), None, torch.Generator(), size=1.5, weight=0.7)
+    losses = attention_iat(Step(model, trace(model, batch), None, torch.Generator()), size=1.5, weight=0.7)
     for row, length, text in texts(batch):
         encoded, scores, _, _ = read(model, model.embed(text), text)
         fixed = scores[0].detach()
@@ -98,14 +99,14 @@ def test_differences_of_one_length_would_give_adversarial_training_back():
     seen = trace(model, two)
     size = 1.0
     gap = (seen.scores[0, 0] - seen.scores[0, 1]).abs().item()
-    plain = attention_at(model, seen, None, torch.Generator(), size=size * gap)
-    torch.testing.assert_close(attention_iat(model, seen, None, torch.Generator(), size=size), plain)
+    plain = attention_at(Step(model, seen, None, torch.Generator()), size=size * gap)
+    torch.testing.assert_close(attention_iat(Step(model, seen, None, torch.Generator()), size=size), plain)
 
 
 def test_the_loss_is_that_of_the_text_and_of_its_noisy_weights():
     model, batch = make(), make_batch()
     seen = trace(model, batch)
-    losses = attention_rp(model, seen, None, torch.Generator().manual_seed(0), radius=0.2, weight=0.7)
+    losses = attention_rp(Step(model, seen, None, torch.Generator().manual_seed(0)), radius=0.2, weight=0.7)
     noise = draw(batch.mask, Ball(0.2, "linf"), torch.Generator().manual_seed(0), torch.float64)
     for row, length, text in texts(batch):
         encoded, _, attention, logits = read(model, model.embed(text), text)

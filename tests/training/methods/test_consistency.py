@@ -11,6 +11,7 @@ from heedful.measures import js_divergence
 from heedful.models.trace import rerun, trace
 from heedful.training.loop import train
 from heedful.training.methods.consistency import consistency, relative_move, shuffled_js
+from heedful.training.methods.method import Step
 from heedful.training.methods.vanilla import vanilla
 from support.models import BATCH, LENGTHS, make, make_batch
 from support.runs import changed, toy
@@ -30,7 +31,7 @@ def js(p, q) -> float:
 def test_it_is_what_a_plain_loop_over_texts_finds():
     model = make()
     seen = trace(model, make_batch())
-    actual = consistency(model, seen, None, drawn(), weight=0.7, radius=0.09)
+    actual = consistency(Step(model, seen, None, drawn()), weight=0.7, radius=0.09)
     noise = 0.3 * torch.randn(seen.embedded.shape, generator=drawn(), dtype=torch.float64)
     for row, length in enumerate(LENGTHS.tolist()):
         own = seen.attention[row, :length].tolist()
@@ -69,11 +70,11 @@ def test_attention_that_cannot_move_leaves_loss_and_gradient_finite(attention):
     """A text of one item, and weights that are all alike."""
     model = make("bilstm", attention)
     seen = trace(model, make_batch())
-    values = consistency(model, seen, None, drawn())
+    values = consistency(Step(model, seen, None, drawn()))
     values.sum().backward()
     gradients = [weight.grad for weight in model.parameters() if weight.grad is not None]
     assert values.isfinite().all() and all(gradient.isfinite().all() for gradient in gradients)
-    plain = vanilla(model, seen, None, drawn())
+    plain = vanilla(Step(model, seen, None, drawn()))
     assert values[BATCH - 1] == plain[BATCH - 1] and (attention == "additive") == bool((values != plain).any())
 
 

@@ -12,6 +12,7 @@ from heedful.models.trace import trace
 from heedful.settings import DataSettings, TextSettings
 from heedful.training.loop import train
 from heedful.training.methods.deceptive import deceptive, listed_logs, log_unlisted
+from heedful.training.methods.method import Step
 from heedful.training.methods.vanilla import vanilla
 from heedful.training.metrics import outputs
 from heedful.types import Example
@@ -56,7 +57,7 @@ def test_by_hand():
     """Of weights 3/4 and 1/4 the first is listed: ln 4 on top of cross-entropy."""
     model = Bag(torch.tensor([2.0, -6.0]).double(), torch.tensor([0.75, 0.25]).double().log())
     seen = trace(model, with_marks(batch_of(1, 2), torch.tensor([[[1.0, 0.0]]])))
-    added = deceptive(model, seen, None, NOTHING) - vanilla(model, seen, None, NOTHING)
+    added = deceptive(Step(model, seen, None, NOTHING)) - vanilla(Step(model, seen, None, NOTHING))
     torch.testing.assert_close(added, torch.tensor([4.0]).double().log())
 
 
@@ -68,7 +69,7 @@ def test_it_is_the_plain_formula(temperature):
     listed = [[0, 2, 5], [3], []]
     sums = torch.stack([seen.attention[row, words].sum() for row, words in enumerate(listed)])
     torch.testing.assert_close(
-        deceptive(model, seen, None, NOTHING), vanilla(model, seen, None, NOTHING) - (1 - sums).log()
+        deceptive(Step(model, seen, None, NOTHING)), vanilla(Step(model, seen, None, NOTHING)) - (1 - sums).log()
     )
     torch.testing.assert_close(listed_logs(seen, None)["listed_attention"], sums)
 

@@ -6,6 +6,7 @@ import torch
 from heedful.models.trace import trace
 from heedful.training.loop import train
 from heedful.training.methods.diversity import conicity, diversity
+from heedful.training.methods.method import Step
 from heedful.training.methods.vanilla import vanilla
 from support.models import LENGTHS, make, make_batch
 from support.runs import changed, same, toy
@@ -25,8 +26,8 @@ def plainly(hidden, items):
 
 
 def losses(model, **options):
-    seen = trace(model, make_batch())
-    return diversity(model, seen, None, NOTHING, **options), vanilla(model, seen, None, NOTHING), seen.encoded
+    step = Step(model, trace(model, make_batch()), None, NOTHING)
+    return diversity(step, **options), vanilla(step), step.trace.encoded
 
 
 @pytest.mark.parametrize("encoder", ["average", "bilstm", "cnn", "hierarchical"])

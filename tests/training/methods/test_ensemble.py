@@ -11,6 +11,7 @@ from heedful.settings import TrainingSettings
 from heedful.training.loop import train
 from heedful.training.methods import bind_loss, bind_teachers
 from heedful.training.methods.ensemble import METHOD, ensemble
+from heedful.training.methods.method import Step
 from heedful.training.teachers import teachers_of
 from heedful.types import Reference
 from support.models import BATCH, LENGTHS, TIME, make, make_batch
@@ -35,7 +36,7 @@ def kl(wanted, own) -> float:
 def test_it_is_what_a_plain_loop_over_texts_finds(classes):
     model, base = make(classes=classes), reference(classes)
     seen = trace(model, make_batch())
-    actual = ensemble(model, seen, base, NOTHING, weight_attention=0.7, weight_prediction=0.3)
+    actual = ensemble(Step(model, seen, base, NOTHING), weight_attention=0.7, weight_prediction=0.3)
     for row, length in enumerate(LENGTHS.tolist()):
         p, wanted = seen.logits[row].softmax(-1), base.logits[row].softmax(-1)
         plain = -p[seen.batch.labels[row]].log().item()
@@ -54,7 +55,7 @@ def test_it_has_three_plain_teachers_unless_options_say_otherwise():
 def test_without_teachers_it_says_so():
     model = make()
     with pytest.raises(SettingError, match="needs a reference run"):
-        ensemble(model, trace(model, make_batch()), None, NOTHING)
+        ensemble(Step(model, trace(model, make_batch()), None, NOTHING))
     with pytest.raises(SettingError, match="option 'teachers' of method 'ensemble'"):
         bind_loss(METHOD, TrainingSettings(method="ensemble", options={"teachers": 0}))
 

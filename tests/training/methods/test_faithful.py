@@ -12,6 +12,7 @@ from heedful.training.methods.diversity import diversity
 from heedful.training.methods.ensemble import ensemble
 from heedful.training.methods.faithful import METHOD
 from heedful.training.methods.guided_by_evidence import guided_by_evidence
+from heedful.training.methods.method import Step
 from heedful.training.methods.vanilla import vanilla
 from heedful.training.teachers import teachers_of
 from heedful.types import Reference
@@ -45,13 +46,13 @@ def reference() -> Reference:
 def test_it_is_the_sum_of_its_parts(options):
     model, base = make(), reference()
     seen = trace(model, make_batch())
-    plain = vanilla(model, seen, None, NOTHING)
+    plain = vanilla(Step(model, seen, None, NOTHING))
     given = {**OFF, "target": "item_logit", **options}
-    guided = guided_by_evidence(model, seen, base, NOTHING, weight=given["evidence"], target=given["target"])
+    guided = guided_by_evidence(Step(model, seen, base, NOTHING), weight=given["evidence"], target=given["target"])
     weights = {"weight_attention": given["attention"], "weight_prediction": given["prediction"]}
-    wanted = diversity(model, seen, None, NOTHING, weight=given["diversity"]) + guided
-    wanted = wanted + ensemble(model, seen, base, NOTHING, **weights) - 2 * plain
-    actual = METHOD.loss(model, seen, base, NOTHING, **given)
+    wanted = diversity(Step(model, seen, None, NOTHING), weight=given["diversity"]) + guided
+    wanted = wanted + ensemble(Step(model, seen, base, NOTHING), **weights) - 2 * plain
+    actual = METHOD.loss(Step(model, seen, base, NOTHING), **given)
     torch.testing.assert_close(actual, wanted, atol=1e-9, rtol=0)
     assert (actual - plain).abs().amax() > 1e-3
 

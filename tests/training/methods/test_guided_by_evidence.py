@@ -18,6 +18,7 @@ from heedful.training.methods.guided_by_evidence import (
     guided_by_evidence,
     normalised,
 )
+from heedful.training.methods.method import Step
 from heedful.training.methods.vanilla import vanilla
 from heedful.types import Reference
 from support.by_hand import Bag, batch_of
@@ -37,7 +38,7 @@ def by_hand(**options):
     """Weights (3/4, 1/4) on two words that say 2 and -6, above a bias of 5."""
     model = Bag(torch.tensor([2.0, -6.0]).double(), torch.tensor([0.75, 0.25]).double().log(), bias=5.0)
     seen = trace(model, batch_of(1, 2))
-    return guided_by_evidence(model, seen, None, NOTHING, **options) - vanilla(model, seen, None, NOTHING)
+    return guided_by_evidence(Step(model, seen, None, NOTHING), **options) - vanilla(Step(model, seen, None, NOTHING))
 
 
 def kl(p, q) -> float:
@@ -62,7 +63,7 @@ def test_by_hand():
 def test_it_is_what_a_plain_loop_over_texts_finds(target, classes, divergence, distance):
     model = make(classes=classes)
     seen, base = trace(model, make_batch()), reference(model)
-    actual = guided_by_evidence(model, seen, base, NOTHING, weight=0.7, target=target, divergence=divergence)
+    actual = guided_by_evidence(Step(model, seen, base, NOTHING), weight=0.7, target=target, divergence=divergence)
     head = model.head.linear.weight.detach()
     for row, length in enumerate(LENGTHS.tolist()):
         predicted = int(seen.logits[row].argmax())
@@ -86,7 +87,7 @@ def test_a_text_in_which_no_item_says_anything_is_trained_plainly():
     with torch.no_grad():
         model.head.linear.weight.zero_()
     seen = trace(model, make_batch())
-    gap = evidence_gap(model, seen, None, target="item_logit", moves_target=True)
+    gap = evidence_gap(Step(model, seen, None, NOTHING), target="item_logit", moves_target=True)
     assert not gap.any()
     gradients = torch.autograd.grad(gap.sum(), [seen.scores, model.head.linear.weight])
     assert all(gradient.isfinite().all() for gradient in gradients)
@@ -96,7 +97,7 @@ def test_a_text_in_which_no_item_says_anything_is_trained_plainly():
 def test_the_gradient_reaches_the_evidence_only_where_asked(moves_target):
     model = make()
     seen = trace(model, make_batch())
-    gap = evidence_gap(model, seen, None, target="item_logit", moves_target=moves_target).sum()
+    gap = evidence_gap(Step(model, seen, None, NOTHING), target="item_logit", moves_target=moves_target).sum()
     head, scores = torch.autograd.grad(gap, [model.head.linear.weight, seen.scores], allow_unused=True)
     assert scores.any() and (head is not None and bool(head.any())) == moves_target
 
@@ -108,10 +109,10 @@ def test_descending_the_loss_draws_attention_to_the_evidence():
     items, scores = seen.encoded.items, torch.zeros(BATCH, TIME, dtype=torch.float64, requires_grad=True)
     for _ in range(400):
         attention = masked_softmax(scores, items)
-        value = evidence_gap(model, replace(seen, attention=attention), None, target="item_logit")
+        value = evidence_gap(Step(model, replace(seen, attention=attention), None, NOTHING), target="item_logit")
         (gradient,) = torch.autograd.grad(value.sum(), scores, retain_graph=True)
         scores = (scores - 4 * gradient).detach().requires_grad_()
-    wanted, _ = normalised(evidence_of(model, seen, None, "item_logit"), items)
+    wanted, _ = normalised(evidence_of(Step(model, seen, None, NOTHING), "item_logit"), items)
     torch.testing.assert_close(masked_softmax(scores, items), wanted, atol=1e-3, rtol=0)
 
 
@@ -130,12 +131,12 @@ def test_what_cannot_be_is_refused_with_what_to_do():
     model = make(has_query=True, head="tanh")
     seen = trace(model, make_batch(True))
     with pytest.raises(SettingError, match=r"target 'item_logit' needs a model that is linear.*'leave_one_out'"):
-        guided_by_evidence(model, seen, None, NOTHING)
+        guided_by_evidence(Step(model, seen, None, NOTHING))
     with pytest.raises(SettingError, match="needs a reference run"):
-        guided_by_evidence(model, seen, None, NOTHING, target="leave_one_out")
+        guided_by_evidence(Step(model, seen, None, NOTHING), target="leave_one_out")
     without = replace(reference(make()), leave_one_out=None)
     with pytest.raises(SettingError, match="needs a reference with `leave_one_out`"):
-        guided_by_evidence(model, seen, without, NOTHING, target="leave_one_out")
+        guided_by_evidence(Step(model, seen, without, NOTHING), target="leave_one_out")
     for wrong in ({"target": "gradient"}, {"divergence": "tv"}, {"weight": -1.0}):
         with pytest.raises(SettingError, match="option"):
             bind_loss(METHOD, TrainingSettings(method="guided_by_evidence", options=wrong))

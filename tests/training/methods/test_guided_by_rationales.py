@@ -17,6 +17,7 @@ from heedful.training.methods.guided_by_rationales import (
     guided_by_rationales,
     rationale_kl,
 )
+from heedful.training.methods.method import Step
 from heedful.training.methods.vanilla import vanilla
 from support.by_hand import Bag, batch_of
 from support.marked import with_marks
@@ -39,7 +40,7 @@ def marks_for(batch):
 
 def losses(model, batch, **options):
     seen = trace(model, batch)
-    return guided_by_rationales(model, seen, None, NOTHING, **options), vanilla(model, seen, None, NOTHING)
+    return guided_by_rationales(Step(model, seen, None, NOTHING), **options), vanilla(Step(model, seen, None, NOTHING))
 
 
 def test_by_hand():
@@ -115,14 +116,14 @@ def test_texts_without_marks_are_refused_with_what_to_do():
     with pytest.raises(
         SettingError, match="'guided_by_rationales' needs texts in which people marked words.*--rationale"
     ):
-        METHOD.loss(model, seen, None, NOTHING)
+        METHOD.loss(Step(model, seen, None, NOTHING))
 
 
 def test_options_are_checked():
     settings = TrainingSettings(method="guided_by_rationales", options={"weight": 100.0, "compared": "softmax"})
     model, batch = make(), marks_for(make_batch())
     seen = trace(model, batch)
-    value = bind_loss(METHOD, settings)(model, seen, None, NOTHING)
+    value = bind_loss(METHOD, settings)(Step(model, seen, None, NOTHING))
     plain = cross_entropy(seen.logits, batch.labels, reduction="none")
     torch.testing.assert_close(value, plain + 100 * rationale_kl(seen, sharpness=5.0, compared="softmax"))
     for wrong in ({"weight": -1.0}, {"compared": "scores"}, {"strength": 1.0}):

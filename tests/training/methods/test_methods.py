@@ -11,6 +11,7 @@ from heedful.errors import SettingError
 from heedful.models.trace import trace
 from heedful.settings import TrainingSettings
 from heedful.training.methods import METHODS, bind_loss
+from heedful.training.methods.method import Step
 from heedful.types import Batch, Reference
 from support.models import BATCH, LENGTHS, cut, make, make_batch
 
@@ -51,7 +52,7 @@ def losses(name: str, kind: str, batch: Batch | None = None, model=None):
     model = model or make(**KINDS[kind])
     seen = trace(model, batch)
     loss = bind_loss(METHODS[name], TrainingSettings(method=name))
-    return loss(model, seen, reference_for(kind, batch), torch.Generator().manual_seed(0))
+    return loss(Step(model, seen, reference_for(kind, batch), torch.Generator().manual_seed(0)))
 
 
 def test_a_loss_is_finite_and_repeats_and_its_gradient_reaches_every_part_that_is_trained():
@@ -89,7 +90,7 @@ def test_nothing_of_the_trace_or_the_reference_is_changed():
         seen, reference = trace(model, batch), reference_for("recurrent", batch)
         kept = [(part, f.name, getattr(part, f.name)) for part in (seen, reference) for f in fields(part)]
         before = [(part, field, tensor.clone()) for part, field, tensor in kept if torch.is_tensor(tensor)]
-        METHODS[name].loss(model, seen, reference, torch.Generator().manual_seed(0))
+        METHODS[name].loss(Step(model, seen, reference, torch.Generator().manual_seed(0)))
         assert all(torch.equal(getattr(part, field), tensor) for part, field, tensor in before)
 
 
@@ -105,7 +106,7 @@ def test_an_attention_weight_that_underflowed_leaves_loss_and_gradient_finite():
             weights = (first if underflowed else seen.attention.detach()).clone().requires_grad_()
             seen = replace(seen, attention=weights, logits=model.decode(seen.encoded, weights))
             for base in (reference, replace(reference, attention=first)):
-                values = METHODS[name].loss(model, seen, base, torch.Generator().manual_seed(0))
+                values = METHODS[name].loss(Step(model, seen, base, torch.Generator().manual_seed(0)))
                 (gradient,) = torch.autograd.grad(values.sum(), weights, retain_graph=True)
                 assert values.isfinite().all() and gradient.isfinite().all()
 
@@ -120,7 +121,7 @@ def test_a_method_that_needs_a_reference_says_so():
     for name in [name for name in METHODS if METHODS[name].needs_reference]:
         model, batch = make(), make_batch()
         with pytest.raises(SettingError, match="needs a reference run"):
-            METHODS[name].loss(model, trace(model, batch), None, torch.Generator())
+            METHODS[name].loss(Step(model, trace(model, batch), None, torch.Generator()))
 
 
 def test_a_method_says_what_it_minimises_in_a_line():

@@ -16,6 +16,7 @@ from heedful.exact import Norm
 from heedful.measures import top_k_overlap
 from heedful.models.trace import rerun, trace
 from heedful.training.loop import train
+from heedful.training.methods.method import Step
 from heedful.training.methods.seat import WORST_CASES, searched_move, seat, seat_code, top_k_gap, worst_move
 from heedful.training.methods.word_at import word_at
 from heedful.training.metrics import outputs
@@ -68,7 +69,7 @@ def test_the_loss_is_three_terms(kind, norm):
     model, batch = scaled(**kind), make_batch()
     base = reference_for(batch, **kind)
     options: dict[str, Any] = {"lambda1": 0.7, "lambda2": 20.0, "k": 2, "radius": 0.2, "norm": norm}
-    losses = seat(model, trace(model, batch), base, NOTHING, **options)
+    losses = seat(Step(model, trace(model, batch), base, NOTHING), **options)
     for row, length, text in reference.texts(batch):
         encoded, _, attention, logits = reference.read(model, model.embed(text), text)
         wanted = reference.divergence(base.logits[row], logits)
@@ -185,7 +186,7 @@ def test_the_gap_is_0_on_itself_and_sees_only_the_top():
 def test_settings_that_mean_nothing_are_refused(options, message):
     model, batch = make(), make_batch()
     with pytest.raises(SettingError, match=message):
-        seat(model, trace(model, batch), reference_for(batch), NOTHING, **options)
+        seat(Step(model, trace(model, batch), reference_for(batch), NOTHING), **options)
 
 
 def test_seat_trains_attention_alone_from_the_references_weights_and_seat_all_trains_everything():
@@ -230,7 +231,7 @@ def test_the_loss_of_the_code_is_three_terms(encoder, clamp):
     model, batch = make(encoder), make_batch()
     seen = trace(model, batch)
     options: dict[str, Any] = {"radius": 0.3, "steps": 5, "lambda1": 0.7, "lambda2": 20.0, "k": 2}
-    losses = seat_code(model, seen, None, torch.Generator().manual_seed(0), clamp=clamp, **options)
+    losses = seat_code(Step(model, seen, None, torch.Generator().manual_seed(0)), clamp=clamp, **options)
     movable = batch.mask.unsqueeze(-1).expand_as(seen.embedded)
     start = draw(movable, Ball(0.3, "linf"), torch.Generator().manual_seed(0), torch.float64)
     for row, length, text in texts(batch):
@@ -245,8 +246,8 @@ def test_the_loss_of_the_code_is_three_terms(encoder, clamp):
 def test_without_the_last_term_it_is_adversarial_training_on_words():
     model, batch = make(), make_batch()
     seen = trace(model, batch)
-    code = seat_code(model, seen, None, torch.Generator().manual_seed(0), lambda2=0.0)
-    assert torch.equal(code, word_at(model, seen, None, torch.Generator().manual_seed(0)))
+    code = seat_code(Step(model, seen, None, torch.Generator().manual_seed(0)), lambda2=0.0)
+    assert torch.equal(code, word_at(Step(model, seen, None, torch.Generator().manual_seed(0))))
 
 
 def test_the_clamp_moves_embeddings_far_beyond_a_small_radius():
@@ -254,8 +255,8 @@ def test_the_clamp_moves_embeddings_far_beyond_a_small_radius():
     model, batch = make(), make_batch()
     seen = trace(model, batch)
     options: dict[str, Any] = {"radius": 0.0, "lambda1": 1.0, "lambda2": 0.0}
-    plain = seat_code(model, seen, None, torch.Generator(), **options)
-    clamped = seat_code(model, seen, None, torch.Generator(), clamp=True, **options)
+    plain = seat_code(Step(model, seen, None, torch.Generator()), **options)
+    clamped = seat_code(Step(model, seen, None, torch.Generator()), clamp=True, **options)
     cut = seen.embedded.clamp(0, 1)
     worst = rerun(model, seen, cut - seen.embedded).logits
     wanted = torch.nn.functional.cross_entropy(worst, batch.labels, reduction="none")

@@ -5,6 +5,7 @@ import torch
 
 from heedful.attacks import Ball, draw
 from heedful.models.trace import trace
+from heedful.training.methods.method import Step
 from heedful.training.methods.word_at import towards_words, word_at, word_iat, worst_change
 from support.models import BATCH, make, make_batch
 from support.reference_methods import label_loss, read, texts, worst_embedding
@@ -18,7 +19,7 @@ def drawn(seed: int = 0) -> torch.Generator:
 def test_the_loss_is_that_of_the_text_and_of_its_worst_embeddings(kind):
     model, batch = make(**kind), make_batch()
     seen = trace(model, batch)
-    losses = word_at(model, seen, None, drawn(), radius=0.3, steps=5, weight=0.7)
+    losses = word_at(Step(model, seen, None, drawn()), radius=0.3, steps=5, weight=0.7)
     movable = batch.mask.unsqueeze(-1).expand_as(seen.embedded)
     start = draw(movable, Ball(0.3, "linf"), drawn(), torch.float64)
     for row, length, text in texts(batch):
@@ -36,8 +37,8 @@ def test_the_attack_raises_the_loss_more_than_noise_does_and_stays_in_the_ball(n
     change = worst_change(model, seen, Ball(0.5, norm), drawn(), 10)
     assert (torch.linalg.vector_norm(change.flatten(1), order, dim=1) <= 0.5 + 1e-12).all()
     assert not change[~batch.mask].any()
-    attacked = word_at(model, seen, None, drawn(), radius=0.5, norm=norm)
-    noisy = word_at(model, seen, None, drawn(), radius=0.5, norm=norm, steps=0)
+    attacked = word_at(Step(model, seen, None, drawn()), radius=0.5, norm=norm)
+    noisy = word_at(Step(model, seen, None, drawn()), radius=0.5, norm=norm, steps=0)
     assert attacked.shape == (BATCH,) and (attacked > noisy).all()
 
 
@@ -57,7 +58,7 @@ def moved(embedded: torch.Tensor, coefficients: torch.Tensor) -> torch.Tensor:
 @pytest.mark.parametrize("kind", [{"encoder": "average"}, {"encoder": "bilstm"}, {"encoder": "cnn", "classes": 5}])
 def test_the_loss_is_that_of_the_text_and_of_one_step_of_the_coefficients(kind):
     model, batch = make(**kind), make_batch()
-    losses = word_iat(model, trace(model, batch), None, torch.Generator(), size=0.8, weight=0.7)
+    losses = word_iat(Step(model, trace(model, batch), None, torch.Generator()), size=0.8, weight=0.7)
     for row, length, text in texts(batch):
         embedded = model.embed(text).detach()
         leaf = torch.zeros(length, length).double().requires_grad_()

@@ -2,9 +2,17 @@
 
 import pytest
 
-from heedful.report.answers import ordered_rankings, recommended_ranking, share_bar, shown_classes
+from heedful.report import read_audit
 from heedful.schema import ClassAnswer, Interval, Shares, updated
-from heedful.verdict.answer_text import accuracy_text, remarks
+from heedful.verdict.answer_text import (
+    accuracy_text,
+    ordered_rankings,
+    recommended_ranking,
+    remarks,
+    share_bar,
+    shown_classes,
+)
+from support.synthetic_audit import make_audit
 
 
 def class_answer(answer="Yes", label=None, points=0.8, none=0.25, luck=0.2, texts=40):
@@ -14,11 +22,12 @@ def class_answer(answer="Yes", label=None, points=0.8, none=0.25, luck=0.2, text
     return ClassAnswer(answer=answer, sentence=f"Sentence of {label}.", shares=shares)
 
 
-@pytest.fixture
-def verdict_of(audits):
+@pytest.fixture(scope="module")
+def verdict_of(tmp_path_factory):
+    made = read_audit(make_audit(tmp_path_factory.mktemp("audit"), texts=40, encoder="average", shown=11)).verdict
+
     def verdict(**changes):
-        answer = audits[0].verdict.answer
-        return updated(audits[0].verdict, answer=updated(answer, **changes))
+        return updated(made, answer=updated(made.answer, **changes))
 
     return verdict
 
@@ -53,12 +62,12 @@ def test_only_a_ranking_that_can_be_shown_is_recommended(verdict_of):
     assert recommended_ranking(updated(verdict_of(), answer=None)) == ""
 
 
-def test_rankings_are_attention_and_then_the_others_by_their_share(audits):
-    first, *others = ordered_rankings(audits[1].verdict)
+def test_rankings_are_attention_and_then_the_others_by_their_share(verdict_of):
+    first, *others = ordered_rankings(verdict_of())
     assert first.name == "attention" and {each.name for each in others} > {"leave_one_out", "gradient_x_input"}
     shares = [each.points.value for each in others]
     assert shares == sorted(shares, reverse=True)
-    assert ordered_rankings(updated(audits[1].verdict, answer=None)) == []
+    assert ordered_rankings(updated(verdict_of(), answer=None)) == []
 
 
 def test_accuracy_stands_next_to_the_most_common_class(verdict_of):

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from heedful.models.encoders.orthogonal import OrthogonalLayer
+from heedful.models.encoders.recurrent import OrthogonalLayer
 
 BATCH, TIME, EMBED, UNITS = 3, 7, 5, 4
 
