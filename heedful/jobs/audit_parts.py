@@ -26,8 +26,7 @@ from heedful.auditing.shards import Shard, ShardInfo, join_facts, sorted_example
 from heedful.errors import DataError, HeedfulError
 from heedful.jobs.request import AuditRequest
 from heedful.schema import Heads, Words
-from heedful.settings import AuditSettings
-from heedful.settings.comparison_models import ComparisonModels
+from heedful.settings import AuditSettings, ComparisonModels
 from heedful.store.folders import atomic_folder, write_checksums
 from heedful.store.store import (
     EXAMPLES,

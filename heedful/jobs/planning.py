@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from heedful.jobs.request import AuditRequest, AuditSource, AuditWork, Job
-from heedful.settings import AuditSettings, Run, key_of
-from heedful.settings.comparison_models import ComparisonModels
+from heedful.settings import AuditSettings, ComparisonModels, Run, key_of
 from heedful.settings.validation import update_settings
 from heedful.store.fingerprints import known_fingerprint, reading_digest
 from heedful.store.store import Store, audits_of_run, pooled_key

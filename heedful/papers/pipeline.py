@@ -10,8 +10,7 @@ from heedful.jobs.planning import Plan, RunWithBase, adversary_of, audit_of, res
 from heedful.jobs.request import AuditRequest
 from heedful.papers.reproduction import Cell, Results, StudyRun
 from heedful.report import AuditFiles, read_audit
-from heedful.settings import Run, key_of
-from heedful.settings.comparison_models import ComparisonModels
+from heedful.settings import ComparisonModels, Run, key_of
 from heedful.store.store import RunFile, Store, audit_defect
 from heedful.training.methods import METHODS
 from heedful.verdict.scoring import columns_of

@@ -21,8 +21,15 @@ from heedful.jobs.planning import adversary_of, plan_audits, without_attention
 from heedful.jobs.work import load_data
 from heedful.report import read_audit
 from heedful.report.loading import audit
-from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TrainingSettings, key_of
-from heedful.settings.comparison_models import ComparisonModels
+from heedful.settings import (
+    AuditSettings,
+    ComparisonModels,
+    DataSettings,
+    NetworkSettings,
+    Run,
+    TrainingSettings,
+    key_of,
+)
 from heedful.settings.validation import update_settings
 from heedful.store.folders import files_in
 from heedful.store.store import REST, Store, audit_defect, save_audit
