@@ -4,6 +4,7 @@ Who calls them is not their business: this process, a process beside it, or a wo
 """
 
 import json
+import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -22,15 +23,12 @@ from heedful.models.hugging_face.model_files import is_pretrained
 from heedful.settings import AuditSettings, DataSettings, Run, TextSettings, key_of
 from heedful.settings.validation import update_settings
 from heedful.store.fingerprints import reading_digest, remember_fingerprint
+from heedful.store.run_file import RunFile
 from heedful.store.store import (
     REST,
-    FinetunedRun,
     Store,
     audit_defect,
-    find_finetuned,
-    log,
     run_defect,
-    save_finetuned,
 )
 from heedful.subjects.finished_run import batches_by_length
 from heedful.subjects.opening import load_texts, open_subject
@@ -41,6 +39,8 @@ from heedful.training.start import with_fingerprints
 from heedful.training.teachers import teachers_of
 from heedful.training.trained import Progress, Trained
 from heedful.types import Dataset
+
+log = logging.getLogger(__name__)
 
 Tick = Callable[[str, int, int], None]
 """Called with what is under way, how much of it is done, and how much there is in all: batches, or texts."""
@@ -102,17 +102,16 @@ def _named(report: Report, number: int, count: int) -> Report:
 
 def ensure_finetuned(
     run: Run, store: Store, *, device: str = "cpu", report: Report | None = None
-) -> tuple[FinetunedRun, bool]:
-    """The fine-tuned model that the run describes, and whether it was there already."""
+) -> tuple[str, RunFile, bool]:
+    """The key of the fine-tuned model that the run describes, its run.json, and whether it was there already."""
     run, dataset = load_data(run)
     key = key_of(run)
-    place = store.folder / key
-    problem = run_defect(place)
+    problem = run_defect(store.folder / key)
     if problem is not None:
-        if place.exists():
-            log.warning("%s is not a finished run and is made again: %s.", place, problem)
-        save_finetuned(finetune(run, dataset, device=device, report=report), store)
-    return find_finetuned(store, key), problem is None
+        if (store.folder / key).exists():
+            log.warning("%s/%s is not a finished run and is made again: %s.", store.folder, key, problem)
+        store.save(finetune(run, dataset, device=device, report=report))
+    return key, store.read(key), problem is None
 
 
 _ONE_AT_A_TIME = threading.Lock()

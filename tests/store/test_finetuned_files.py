@@ -9,7 +9,7 @@ import torch
 from heedful.models.hugging_face import load_classifier, read_texts
 from heedful.models.hugging_face.network import Inputs
 from heedful.settings import FinetuneSettings, Run
-from heedful.store.folders import find_damage
+from heedful.store.folders import find_damage, write_checksums
 from heedful.training.finetuning import finetune
 from heedful.training.trained import names_of_files, read_history, write_finetuned
 from support.runs import toy
@@ -25,6 +25,7 @@ def finetuned(tmp_path_factory):
 @pytest.fixture
 def folder(tmp_path, finetuned):
     write_finetuned(finetuned, tmp_path)
+    write_checksums(tmp_path)
     return tmp_path
 
 
