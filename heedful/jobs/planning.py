@@ -275,17 +275,14 @@ def unique_runs(runs: Sequence[RunWithBase | Run], store: Store) -> dict[str, Ru
     resolved = resolve(runs)
     by_key = runs_by_key(resolved)
     given = {run.reference for run in by_key.values() if run.reference is not None} - set(by_key)
-    if not given:
-        return by_key
     keys = {prefix: store.find(prefix) for prefix in sorted(given)}
     for key in keys.values():
         store.read(key)  # raises where it is of no use
-    return runs_by_key(
-        [
-            RunWithBase(_with_reference(each.run, keys[each.run.reference])) if each.run.reference in keys else each
-            for each in resolved
-        ]
-    )
+    whole = [
+        RunWithBase(_with_reference(each.run, keys[each.run.reference])) if each.run.reference in keys else each
+        for each in resolved
+    ]
+    return runs_by_key(whole) if keys else by_key
 
 
 def runs_by_key(resolved: Sequence[RunWithBase]) -> dict[str, Run]:

@@ -87,17 +87,13 @@ def ensure_on(
         return key_of(run), finished, True
     reference = store.load(run.reference) if run.reference else None
     runs = teachers_of(run)
-    teachers = [
-        ensure_on(teacher, dataset, store, device=device, report=report and _named(report, number, len(runs)))[1]
-        for number, teacher in enumerate(runs, start=1)
-    ]
+    teachers = list[Trained]()
+    for number, teacher in enumerate(runs, start=1):
+        name = f"teacher {number} of {len(runs)}"
+        named = report and (lambda progress, name=name: report(replace(progress, teacher=name)))
+        teachers.append(ensure_on(teacher, dataset, store, device=device, report=named)[1])
     trained = train(run, dataset, device=device, reference=reference, teachers=teachers, report=report)
     return store.save(trained), trained, False
-
-
-def _named(report: Report, number: int, count: int) -> Report:
-    """Reports the progress of a teacher as such."""
-    return lambda progress: report(replace(progress, teacher=f"teacher {number} of {count}"))
 
 
 def ensure_finetuned(
@@ -121,7 +117,10 @@ _ONE_AT_A_TIME = threading.Lock()
 def do(job: Job, store: Store, device: str, tick: Tick) -> None:
     """Make the folder of a job; what it needs is in the store."""
     with _ONE_AT_A_TIME:
-        {"train": _train, "part": _make_part, "pool": _pool}.get(job.kind, _audit)(job, store, device, tick)
+        if job.kind == "pool":
+            write_pooled([store.audits / key for key in json.loads(job.settings)], job.place(store))
+        else:
+            {"train": _train, "part": _make_part}.get(job.kind, _audit)(job, store, device, tick)
 
 
 def _train(job: Job, store: Store, device: str, tick: Tick) -> None:
@@ -161,10 +160,6 @@ def _make_part(job: Job, store: Store, device: str, tick: Tick) -> None:
     prepared = prepared_for(work.audit, work.source, store, device)
     texts = 0 if work.part == REST else prepared.texts_of(int(work.part))
     make_part(prepared, work.part, place, lambda done: tick("auditing", done, texts))
-
-
-def _pool(job: Job, store: Store, device: str, tick: Tick) -> None:
-    write_pooled([store.audits / key for key in json.loads(job.settings)], job.place(store))
 
 
 def _work_of(job: Job) -> AuditWork:

@@ -1,6 +1,6 @@
 """The finished runs of a store for a reader: when each was made, in what they differ, and how well each predicts."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from heedful.settings import FinetuneSettings, Run
 from heedful.settings.validation import flatten_settings
 from heedful.store.run_file import RUN_FILE
-from heedful.store.store import RunFile, Store
+from heedful.store.store import Store
 
 OWN = ("network.encoder", "network.attention", "training.method")
 """Those that a fine-tuned Hugging Face model does not have."""
@@ -51,17 +51,21 @@ class Listing:
 def list_runs(store: Store) -> Listing:
     """The finished runs of a store."""
     finished, problems = store.listing()
-    differing = _with_own(varying_settings([described.run for described in finished.values()]), finished.values())
+    settings = [described.run for described in finished.values()]
+    differing = varying_settings(settings)
+    flat = [flatten_settings(run.model_dump(mode="json")) for run in settings]
+    if len({"finetune.model" in own for own in flat}) == 2:  # fine-tuned models have none of those of ours
+        differing |= {name: [None if "finetune.model" in own else own[name] for own in flat] for name in OWN}
     runs = [
         ListedRun(
             key=key,
             date=datetime.fromtimestamp((store.folder / key / RUN_FILE).stat().st_mtime),
             settings={name: values[place] for name, values in differing.items()},
-            accuracy=_accuracy(described),
+            accuracy=described.scores["test"].get("accuracy"),
         )
         for place, (key, described) in enumerate(finished.items())
     ]
-    first = flatten_settings(next(iter(finished.values())).run.model_dump(mode="json")) if finished else {}
+    first = flat[0] if flat else {}
     absent = OWN if "finetune.model" in first else ("finetune.model",)
     common = {name: first[name] for name in MAIN if finished and name not in (*differing, *absent)}
     return Listing(tuple(sorted(runs, key=lambda run: (run.date, run.key))), common, tuple(problems))
@@ -76,41 +80,19 @@ def described_differences(listing: Listing) -> list[str]:
     names = short_names(list(listing.runs[0].settings)) if listing.runs else {}
     descriptions = []
     for run in listing.runs:
-        shown = {place: value for place, value in run.settings.items() if _is_shown(place, value, default.get(place))}
-        ordered = sorted(shown, key=lambda place: (place not in MAIN, MAIN.index(place) if place in MAIN else 0))
-        descriptions.append(", ".join(_words(place, names[place], shown[place]) for place in ordered))
+        main = [described_setting(place, run.settings[place]) for place in MAIN if run.settings.get(place) is not None]
+        others = [
+            f"{names[place]} {value}"
+            for place, value in run.settings.items()
+            if place not in MAIN and value != default.get(place) and (value is not None or "finetune." not in place)
+        ]
+        descriptions.append(", ".join([*main, *others]))
     return descriptions
-
-
-def _is_shown(place: str, value: Any, default: Any) -> bool:
-    is_absent = value is None and (place in MAIN or place.startswith("finetune."))
-    return not is_absent and (place in MAIN or value != default)
-
-
-def _with_own(differing: dict[str, list[Any]], finished: Iterable[RunFile]) -> dict[str, list[Any]]:
-    """The same, where some runs are of Heedful's own models and others are fine-tuned: None of what these lack."""
-    runs = [described.run for described in finished]
-    if len({run.finetune is None for run in runs}) < 2:
-        return differing
-    flat = [flatten_settings(run.model_dump(mode="json")) for run in runs]
-    own = {
-        name: [settings[name] if run.finetune is None else None for settings, run in zip(flat, runs, strict=True)]
-        for name in OWN
-    }
-    return {**differing, **own}
 
 
 def described_setting(place: str, value: Any) -> str:
     """A main setting in a word or two: its value says what it is, but for a seed."""
     return f"seed {value}" if place == "seed" else str(value)
-
-
-def _words(place: str, name: str, value: Any) -> str:
-    return described_setting(place, value) if place in MAIN else f"{name} {value}"
-
-
-def _accuracy(described: RunFile) -> float | None:
-    return described.scores["test"].get("accuracy")
 
 
 ABSENT = object()
