@@ -93,9 +93,8 @@ class Plan:
             return self.pools[key]
         if key in self.audits:
             source = self.sources.get(key, AuditSource())
-            return (
-                () if source.own else tuple(each for each in self.audits[key].needs if each not in source.classifiers)
-            )
+            needed = () if source.own else self.audits[key].needs
+            return tuple(each for each in needed if each not in source.classifiers)
         run = runs[key]
         if run.reference:
             return (run.reference,)
@@ -151,8 +150,8 @@ def plan_audits(
         adversaries: how many of these.
         retrained: the run without attention, where it is there already.
     """
-    wanted, all_runs = list[str](), dict[str, Run]()
-    audits, pools = dict[str, AuditRequest](), dict[str, tuple[str, ...]]()
+    wanted, all_runs, audits = list[str](), dict[str, Run](), dict[str, AuditRequest]()
+    pools = dict[str, tuple[str, ...]]()
     for first in resolve([store.with_full_reference(run) for run in runs]):
         group = [update_settings(first.run, {"seed": first.run.seed + more}) for more in range(seeds)]
         own = []

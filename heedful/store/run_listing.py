@@ -1,11 +1,9 @@
 """The finished runs of a store for a reader: when each was made, in what they differ, and how well each predicts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-
-from pydantic import BaseModel
 
 from heedful.settings import FinetuneSettings, Run
 from heedful.settings.validation import flatten_settings
@@ -76,7 +74,7 @@ def described_differences(listing: Listing) -> list[str]:
 
     The main settings are there wherever the runs differ in them, others only where they are not at their default.
     """
-    default = flatten_settings(Run(finetune=FinetuneSettings(model="")).model_dump(mode="json"))
+    default = flatten_settings(EVERY_SETTING.model_dump(mode="json"))
     names = short_names(list(listing.runs[0].settings)) if listing.runs else {}
     descriptions = []
     for run in listing.runs:
@@ -96,6 +94,7 @@ def described_setting(place: str, value: Any) -> str:
 
 
 ABSENT = object()
+EVERY_SETTING = Run(finetune=FinetuneSettings(model=""))
 
 
 def varying_settings(runs: Sequence[Run]) -> dict[str, list[Any]]:
@@ -107,11 +106,16 @@ def varying_settings(runs: Sequence[Run]) -> dict[str, list[Any]]:
     >>> varying_settings([Run(seed=1), Run(seed=2)])
     {'seed': [1, 2]}
     """
-    return {
-        place: [None if value is ABSENT else list(value) if isinstance(value, tuple) else value for value in values]
-        for place, values in _differences(list(runs), "").items()
-        if not place.endswith("fingerprint")
-    }
+    flat = [flatten_settings(run.model_dump(mode="json")) for run in runs]
+    order = [*flatten_settings(EVERY_SETTING.model_dump()), "finetune"]
+    places = dict.fromkeys(place for own in flat for place in own)
+    differing = {}
+    for place in sorted(places, key=lambda place: order.index(".".join(place.split(".")[:2]))):
+        values = [own.get(place, ABSENT) for own in flat]
+        is_table = any(other.startswith(f"{place}.") for other in places)  # where some runs lack the part
+        if any(value != values[0] for value in values) and not is_table and not place.endswith("fingerprint"):
+            differing[place] = [None if value is ABSENT else value for value in values]
+    return differing
 
 
 def short_names(places: Sequence[str]) -> dict[str, str]:
@@ -126,27 +130,3 @@ def short_names(places: Sequence[str]) -> dict[str, str]:
         place: name if last.count(name) == 1 else ".".join(place.split(".")[-2:])
         for place, name in zip(places, last, strict=True)
     }
-
-
-def _differences(values: list[Any], place: str) -> dict[str, list[Any]]:
-    """The leaves of a tree of settings, one tree a run, in which not all are alike."""
-    first = values[0] if values else None
-    if all(value is first or value == first for value in values):
-        return {}
-    trees = [_branches(value) for value in values]
-    if any(trees):  # a part that some runs do not have at all
-        trees = [{} if value is None else tree for value, tree in zip(values, trees, strict=True)]
-    if any(tree is None for tree in trees):
-        return {place: values}
-    names = dict.fromkeys(name for tree in trees for name in tree or ())
-    differences: dict[str, list[Any]] = {}
-    for name in names:
-        inner = [(tree or {}).get(name, ABSENT) for tree in trees]
-        differences |= _differences(inner, f"{place}.{name}" if place else name)
-    return differences
-
-
-def _branches(value: Any) -> Mapping[str, Any] | None:
-    if isinstance(value, BaseModel):
-        return value.__dict__
-    return value if isinstance(value, Mapping) else None
