@@ -11,6 +11,7 @@ from heedful.jobs.work import ensure, load_data
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, key_of
 from heedful.settings.validation import update_settings
 from heedful.store.store import Store
+from support.refusals import assert_refused
 
 SMALL = {"source": "mock-1", "train_limit": 20, "test_limit": 5}
 
@@ -112,6 +113,7 @@ UNREADABLE += [
     "seed." + ".".join(["a"] * 5_000) + " = 1",
     "seed = 1\n[audit]\nx = 1",
 ]
+UNREADABLE += ["seed = 1\nseed = 2", "network.temperature = nan", "seed = 1\n[" + ".".join("a" * 3_000) + "]"]
 UNREADABLE += ["seed = inf", "seed = 1979-05-27", "seed = 99999999999999999999"]
 
 
@@ -121,6 +123,9 @@ def test_an_error_names_the_file(tmp_path):
         file.write_text(content)
         with pytest.raises(SettingError, match=r"study\.toml"):
             read_sweep(file)
+    file.write_bytes(b'data.source = "caf\xe9"')
+    with pytest.raises(SettingError, match=r"study\.toml"):
+        read_sweep(file)
     with pytest.raises(SettingError, match=r"nowhere\.toml"):
         read_sweep(tmp_path / "nowhere.toml")
 
@@ -257,3 +262,12 @@ def test_a_file_says_how_its_runs_are_audited(tmp_path):
     assert asked.audit == AuditSettings(examples=7, options={"permutation": {"count": 5}})
     file.write_text("seed = 3")
     assert read_sweep(file).audit is None
+
+
+def test_what_shows_only_where_data_or_store_are_read_starts_nothing(tmp_path):
+    file, runs = tmp_path / "study.toml", tmp_path / "runs"
+    for content in ('data.source = "nowhere.csv"', 'training.method = "seat"\nreference = "abc"'):
+        file.write_text(content)
+        for flags in ([], ["--dry-run"]):
+            assert_refused(["sweep", file, "--runs", runs, "--workers", "1", *flags])
+            assert not runs.exists() or not list(runs.iterdir())
