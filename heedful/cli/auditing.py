@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import heedful
 from heedful.cli import command_options
 from heedful.cli.progress import show_jobs
-from heedful.report.audits import distinct_names
 from heedful.schema import Verdict, updated
 from heedful.store.folders import CHECKSUMS, find_damage, sha256_of, write_checksums, write_file
 from heedful.store.store import read_verdict_file
@@ -69,6 +68,8 @@ class AuditOutput:
     @property
     def names(self) -> tuple[str, ...]:
         """What the reader calls the models."""
+        from heedful.report.audits import distinct_names
+
         names = [verdict.model or verdict.run for verdict in self.verdicts]
         return distinct_names(names, [verdict.settings for verdict in self.verdicts]) if len(names) > 1 else (*names,)
 
