@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 from heedful.measures.outcome import JudgedText, ReadSets, Sets, TextToJudge, judge_texts
-from heedful.settings.run_and_audit import OutcomeSettings
+from heedful.settings import OutcomeSettings
 
 PUBLISHED = {
     "attention": "attention",

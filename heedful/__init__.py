@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from heedful.explaining.explanation import Explanation
     from heedful.report.explanations import Explanations, explain
     from heedful.report.loading import audit, load, load_data
-    from heedful.settings import AuditSettings, DataSettings, Run
-    from heedful.settings.comparison_models import ComparisonModels
+    from heedful.settings import AuditSettings, ComparisonModels, DataSettings, Run
     from heedful.training.loop import train
     from heedful.training.trained import Trained
     from heedful.types import Batch, Dataset, Encoded, Example, LinearModel, Model, Trace
@@ -51,12 +50,11 @@ __all__ = [
 
 _HOMES = {
     "auditing.audit": ("Audit",),
-    "settings.comparison_models": ("ComparisonModels",),
     "explaining.explanation": ("Explanation",),
     "errors": ("HeedfulError",),
     "report.explanations": ("Explanations", "explain"),
     "report.loading": ("audit", "load", "load_data"),
-    "settings": ("AuditSettings", "DataSettings", "Run"),
+    "settings": ("AuditSettings", "ComparisonModels", "DataSettings", "Run"),
     "training.trained": ("Trained",),
     "training.loop": ("train",),
     "types": ("Batch", "Dataset", "Encoded", "Example", "LinearModel", "Model", "Trace"),

@@ -36,8 +36,7 @@ from heedful.schema import (
     Words,
 )
 from heedful.schema.table_columns import OUTCOMES
-from heedful.settings import AuditSettings
-from heedful.settings.comparison_models import ComparisonModels
+from heedful.settings import AuditSettings, ComparisonModels
 from heedful.settings.validation import update_settings
 from heedful.subjects.checks import named
 from heedful.subjects.subject import Subject, SubjectTexts

@@ -12,8 +12,7 @@ from heedful.battery import PAIRS
 from heedful.battery.adversarial_models import REACHABLE, TRAINED, distance_from_constant, reachable, reached
 from heedful.errors import lookup
 from heedful.schema.table_columns import ROWS
-from heedful.settings import AuditSettings
-from heedful.settings.comparison_models import ComparisonModels
+from heedful.settings import AuditSettings, ComparisonModels
 from heedful.subjects.subject import SubjectTexts, float64_eval_copy
 from heedful.types import Batch, Findings, Model, Trace
 

@@ -14,7 +14,7 @@ from numpy import ndarray
 
 from heedful.calibration.worlds import HALF, ON, RANDOM, REVERSED, WORLDS, Judged, Texts, draw_texts, judge
 from heedful.schema import Answer, ClassAnswer
-from heedful.settings.run_and_audit import AnswerSettings, OutcomeSettings
+from heedful.settings import AnswerSettings, OutcomeSettings
 from heedful.verdict.answers import Outcomes, answer_all
 from heedful.verdict.audit_answer import beats_constant_prediction
 

@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from heedful.measures.outcome import JudgedText, ReadSets, TextToJudge, is_moved, judge_texts
 from heedful.schema import Outcome
-from heedful.settings.run_and_audit import OutcomeSettings
+from heedful.settings import OutcomeSettings
 from heedful.verdict.answers import REASONS
 
 LIKELY, EVEN = 0.95, 0.5

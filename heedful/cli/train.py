@@ -30,14 +30,14 @@ def train(options: TrainOptions) -> None:
     use_threads(options.threads, options.device)
     from heedful.cli.progress import Bars, training_reporter
     from heedful.jobs.work import ensure, ensure_finetuned
-    from heedful.training.trained import pretrained_name
+    from heedful.training.trained import pretrained_name, read_scores
 
     printed, store, more = output(), open_store(options, "runs"), list[str]()
     with Bars(printed.progress) as bars:
         how = {"device": options.device, "report": training_reporter(bars)}
         if run.finetune is not None:
-            finetuned, is_cached = ensure_finetuned(run, store, **how)
-            key, scores, trained = finetuned.key, finetuned.scores, finetuned.described
+            key, trained, is_cached = ensure_finetuned(run, store, **how)
+            scores = read_scores(trained)
         else:
             key, trained, is_cached = ensure(run, store, **how)
             scores = trained.scores

@@ -26,8 +26,7 @@ from heedful.auditing.shards import Shard, ShardInfo, join_facts, sorted_example
 from heedful.errors import DataError, HeedfulError
 from heedful.jobs.request import AuditRequest
 from heedful.schema import Heads, Words
-from heedful.settings import AuditSettings
-from heedful.settings.comparison_models import ComparisonModels
+from heedful.settings import AuditSettings, ComparisonModels
 from heedful.store.folders import atomic_folder, write_checksums
 from heedful.store.store import (
     EXAMPLES,
@@ -80,34 +79,9 @@ class AuditParts:
         """Those that are not there, or damaged."""
         return [name for name in self.names if part_problem(self.folder / name) is not None]
 
-    def facts(self) -> ShardInfo:
-        """What all shards say beside their rows."""
-        return join_facts(self._facts_of(number) for number in range(self.shards))
-
-    def texts(self, name: str) -> int:
-        """How many texts a stored part has."""
-        return 0 if name == REST else self._facts_of(int(name)).texts
-
-    def examples(self) -> pl.DataFrame:
-        """The texts that are shown word by word."""
-        return sorted_examples(pl.read_parquet(self._shard(number) / EXAMPLES) for number in range(self.shards))
-
-    def outcomes(self) -> pl.DataFrame:
-        """The outcomes of all texts, those of dev texts last."""
-        audited = sorted_outcomes(pl.read_parquet(self._shard(number) / OUTCOMES) for number in range(self.shards))
-        return pl.concat([audited, pl.read_parquet(self.folder / REST / OUTCOMES)])
-
-    def rest(self) -> AuditExtras:
-        """What was measured beside the shards."""
-        written = json.loads((self.folder / REST / REST_FILE).read_text(encoding="utf-8"))
-        words, heads = written["words"], written["heads"]
-        return AuditExtras(
-            outcomes=pl.read_parquet(self.folder / REST / OUTCOMES),
-            words=None if words is None else Words.model_validate(words),
-            indicative_words=written["indicative_words"],
-            heads=None if heads is None else Heads.model_validate(heads),
-            seconds=written["seconds"],
-        )
+    def shards_in(self) -> list[Path]:
+        """The folders of all shards."""
+        return [self.folder / shard_name(number) for number in range(self.shards)]
 
     def write_rows(self, path: Path) -> None:
         """Write the rows of all shards into one file, without having them all in memory."""
@@ -116,23 +90,13 @@ class AuditParts:
             rows = pl.scan_parquet(files, hive_partitioning=False, glob=False)
             rows.sink_parquet(path, row_group_size=ROW_GROUP)
 
-    def discard(self) -> None:
-        """Delete the parts: the audit is whole."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def _shard(self, number: int) -> Path:
-        return self.folder / shard_name(number)
-
-    def _facts_of(self, number: int) -> ShardInfo:
-        return _FACTS.validate_json((self._shard(number) / FACTS).read_bytes())
-
     def _files_of_rows(self, scratch: Path) -> Iterator[Path]:
         """Files of rows, shard after shard; those of adversaries are made now, for they depend on all shards.
 
         Args:
             scratch: for these.
         """
-        folders = [self._shard(number) for number in range(self.shards)]
+        folders = self.shards_in()
         if not (folders[0] / PREDICTIONS).is_file():
             yield from (folder / ROWS for folder in folders)
             return
@@ -156,29 +120,23 @@ def shard_name(number: int) -> str:
 def write_part(part: Shard | AuditExtras, folder: Path) -> None:
     """Store a part, whole or not at all; what is there makes way."""
     with atomic_folder(folder, replace=folder.is_dir()) as new:
-        _ = _write_rest(part, new) if isinstance(part, AuditExtras) else _write_shard(part, new)
+        part.outcomes.write_parquet(new / OUTCOMES)
+        if isinstance(part, AuditExtras):
+            written = {
+                "words": part.words and part.words.model_dump(mode="json"),
+                "heads": part.heads and part.heads.model_dump(mode="json"),
+                "indicative_words": part.indicative_words,
+                "seconds": part.seconds,
+            }
+            (new / REST_FILE).write_text(json.dumps(written), encoding="utf-8")
+        else:
+            part.rows.write_parquet(new / ROWS)
+            part.examples.write_parquet(new / EXAMPLES)
+            (new / FACTS).write_bytes(_FACTS.dump_json(part.facts))
+            if not part.predictions.is_empty():
+                part.adversaries.write_parquet(new / ADVERSARIES)
+                part.predictions.write_parquet(new / PREDICTIONS)
         write_checksums(new)
-
-
-def _write_shard(shard: Shard, folder: Path) -> None:
-    shard.rows.write_parquet(folder / ROWS)
-    shard.examples.write_parquet(folder / EXAMPLES)
-    shard.outcomes.write_parquet(folder / OUTCOMES)
-    (folder / FACTS).write_bytes(_FACTS.dump_json(shard.facts))
-    if not shard.predictions.is_empty():
-        shard.adversaries.write_parquet(folder / ADVERSARIES)
-        shard.predictions.write_parquet(folder / PREDICTIONS)
-
-
-def _write_rest(rest: AuditExtras, folder: Path) -> None:
-    rest.outcomes.write_parquet(folder / OUTCOMES)
-    written = {
-        "words": rest.words and rest.words.model_dump(mode="json"),
-        "heads": rest.heads and rest.heads.model_dump(mode="json"),
-        "indicative_words": rest.indicative_words,
-        "seconds": rest.seconds,
-    }
-    (folder / REST_FILE).write_text(json.dumps(written), encoding="utf-8")
 
 
 log = logging.getLogger(__name__)
@@ -233,14 +191,14 @@ def ensure_prepared(
                 raise
         if audit_defect(place) is None:
             break
-    parts.discard()
+    shutil.rmtree(parts.folder, ignore_errors=True)
     return place
 
 
 def _make_audit(prepared: PreparedAudit, parts: AuditParts, report: Report | None) -> None:
     """Do what is missing of an audit, in this process, and write its folder."""
     total, missing = len(prepared.texts.numbers), parts.missing()
-    done = sum(parts.texts(name) for name in parts.names if name not in missing)
+    done = sum(_facts_of(parts.folder / name).texts for name in parts.names if name not in (REST, *missing))
     for name in missing:
         if audit_defect(parts.place) is None:  # another process was quicker
             return
@@ -259,14 +217,35 @@ def make_part(prepared: PreparedAudit, name: str, place: Path, report: Callable[
 
 
 def _write_audit(prepared: PreparedAudit, parts: AuditParts) -> None:
-    rest = parts.rest()
+    """Write the folder of an audit from its parts; the outcomes of dev texts come last."""
+    rest = _read_rest(parts.folder / REST)
     with atomic_folder(parts.place, replace=parts.place.is_dir()) as folder:
         parts.write_rows(folder / ROWS)
         rows = pl.scan_parquet(folder / ROWS, hive_partitioning=False, glob=False)
-        parts.examples().write_parquet(folder / EXAMPLES)
-        outcomes = parts.outcomes()
+        sorted_examples(pl.read_parquet(shard / EXAMPLES) for shard in parts.shards_in()).write_parquet(
+            folder / EXAMPLES
+        )
+        audited = sorted_outcomes(pl.read_parquet(shard / OUTCOMES) for shard in parts.shards_in())
+        outcomes = pl.concat([audited, rest.outcomes])
         outcomes.write_parquet(folder / OUTCOMES)
-        write_verdict(verdict_of(prepared, rows, outcomes, parts.facts(), rest), folder)
+        facts = join_facts(map(_facts_of, parts.shards_in()))
+        write_verdict(verdict_of(prepared, rows, outcomes, facts, rest), folder)
+
+
+def _facts_of(shard: Path) -> ShardInfo:
+    return _FACTS.validate_json((shard / FACTS).read_bytes())
+
+
+def _read_rest(folder: Path) -> AuditExtras:
+    """What was measured beside the shards."""
+    written = json.loads((folder / REST_FILE).read_text(encoding="utf-8"))
+    words, heads = written.pop("words"), written.pop("heads")
+    return AuditExtras(
+        outcomes=pl.read_parquet(folder / OUTCOMES),
+        words=None if words is None else Words.model_validate(words),
+        heads=None if heads is None else Heads.model_validate(heads),
+        **written,
+    )
 
 
 def scores_fingerprint(scores: Path) -> str:

@@ -132,9 +132,7 @@ class ThisProcess:
         """One."""
         return 1
 
-    def most(self) -> int:
-        """One."""
-        return 1
+    most = workers
 
     def submit(self, job: Job) -> Future[None]:
         """Do the job; what is wrong with its settings or data is kept for `take`."""
@@ -173,7 +171,11 @@ class LocalProcesses:
     def submit(self, job: Job) -> Future[None]:
         """Hand the job to a process that has nothing to do."""
         process = self.idle.pop()
-        future = process.submit(_do_beside, job, *self.places, self.device)
+        try:
+            future = process.pool.submit(_do_beside, job, *self.places, self.device)
+        except BrokenExecutor as error:  # it broke in the meantime
+            future = Future[None]()
+            future.set_exception(error)
         self.busy[future] = process
         return future
 
@@ -291,7 +293,7 @@ class _Processes:
         os.environ.update(ENVIRONMENT)
         try:
             for _ in range(count):  # a call starts a process
-                self.pool.submit(_nothing)
+                self.pool.submit(os.getpid)
         finally:
             for name, value in before.items():
                 _ = os.environ.pop(name) if value is None else os.environ.__setitem__(name, value)
@@ -299,15 +301,6 @@ class _Processes:
         steps.close()
         self.thread = threading.Thread(target=self._hear, args=(progress,), daemon=True)
         self.thread.start()
-
-    def submit(self, function: Callable[..., None], *arguments: Any) -> Future[None]:
-        """Call a function there; a pool that broke in the meantime says so by the future."""
-        try:
-            return self.pool.submit(function, *arguments)
-        except BrokenExecutor as error:
-            future = Future[None]()
-            future.set_exception(error)
-            return future
 
     def close(self) -> None:
         """End the processes."""
@@ -349,10 +342,6 @@ def _end_with(client: Any) -> None:
     os._exit(1)
 
 
-def _nothing() -> None:
-    """Starts a process."""
-
-
 def _do_beside(job: Job, runs: Path, audits: Path, device: str) -> None:
     """What a process of this machine does: the job, in our store."""
     assert _STEPS is not None
@@ -367,16 +356,18 @@ def _do_elsewhere(job: Job, needed: dict[str, Files], device: str) -> Files:
     torch.set_num_threads(1)
     worker = get_worker()
     task = worker.state.tasks[str(worker.get_current_task())]
+    tell = _ticker(job.key, lambda step: worker.log_event(TOPIC, step))
 
-    def check() -> None:
+    def tick(what: str, done: int, total: int) -> None:
         if task.state == "cancelled":
             raise Stopped(f"{job.key} was cancelled")
+        tell(what, done, total)
 
     with TemporaryDirectory() as parent:
         store = Store(Path(parent) / "runs", Path(parent) / "audits")
         for name, files in needed.items():
             write_files(files, store.folder / name)
-        do(job, store, device, _ticker(job.key, lambda step: worker.log_event(TOPIC, step), check))
+        do(job, store, device, tick)
         return files_in(job.place(store))
 
 
@@ -384,17 +375,12 @@ class Stopped(Exception):
     """Nobody waits for this job any more."""
 
 
-def _ticker(key: str, send: Callable[[Any], object], check: Callable[[], None] = lambda: None) -> Tick:
-    """What a job calls as it goes: tells the client now and then how far it is.
-
-    Args:
-        check: raises where nobody waits any more.
-    """
+def _ticker(key: str, send: Callable[[Any], object]) -> Tick:
+    """What a job calls as it goes: tells the client now and then how far it is."""
     last = 0.0
 
     def tick(what: str, done: int, total: int) -> None:
         nonlocal last
-        check()
         if time.monotonic() - last > PAUSE:
             last = time.monotonic()
             send((key, what, done, total))

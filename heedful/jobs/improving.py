@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 import polars as pl
 from pydantic import BaseModel, ConfigDict
 
-from heedful.battery.question import Columns, Values
 from heedful.errors import SettingError
 from heedful.jobs.planning import Plan, plan_audits
 from heedful.measures import Estimate, difference_interval
@@ -106,46 +105,6 @@ class MethodScores(BaseModel):
     points_low: float = 0.0
     points_high: float = 1.0
     decided: float = 1.0
-
-
-def score_method(
-    name: str,
-    columns: Columns,
-    outcomes: Sequence[pl.DataFrame],
-    labels: Sequence[str],
-    own_method: Columns | None = None,
-    *,
-    options: Mapping[str, Option] | None = None,
-    runs: Sequence[str] = (),
-) -> MethodScores:
-    """Scores of a method from its audits.
-
-    Args:
-        columns: of all seeds, as `verdict.scoring.columns_of` makes them.
-        outcomes: the table of each seed, of the judging texts.
-        own_method: columns of the run's own method, on the same texts, to take the accuracy lost against.
-    """
-    cells = outcomes_of(outcomes, labels)
-    points = share_interval(cells.points.where(cells.decided != 0, 0.0))
-    lost = Estimate(0.0, 0.0, 0.0, 0) if own_method is None else _lost(own_method[CORRECT], columns[CORRECT])
-    return MethodScores(
-        name=name,
-        options=dict(options or {}),
-        runs=tuple(runs),
-        accuracy=columns[CORRECT].mean().item(),
-        lost=lost.value,
-        lost_low=lost.low,
-        lost_high=lost.high,
-        points=points.value,
-        points_low=points.low,
-        points_high=points.high,
-        decided=cells.decided.nanmean().item(),
-    )
-
-
-def _lost(before: Values, after: Values) -> Estimate:
-    seeds = min(len(before), len(after))
-    return difference_interval(before[:seeds], after[:seeds])
 
 
 # Which training method is best: the largest share of texts in which attention points, at no cost in accuracy.
@@ -305,17 +264,27 @@ class _Search:
 
 
 def _scores(way: Candidate, audits: Sequence[AuditFiles], base: Sequence[AuditFiles]) -> MethodScores:
-    columns, against = (columns_of([audit.rows for audit in group]) for group in (audits, base))
-    split = audits[0].verdict.split
-    return score_method(
-        way.name,
-        columns,
-        [audit.outcomes.filter(pl.col("split") == split) for audit in audits],
-        audits[0].verdict.labels,
-        None if audits is base else against,
-        options=way.options,
-        runs=[audit.verdict.run for audit in audits],
+    """Scores of a way to train from its audits; accuracy lost is that of the run's own way, whose audits are `base`."""
+    columns, own = (columns_of([audit.rows for audit in group]) for group in (audits, base))
+    first = audits[0].verdict
+    cells = outcomes_of([audit.outcomes.filter(pl.col("split") == first.split) for audit in audits], first.labels)
+    points = share_interval(cells.points.where(cells.decided != 0, 0.0))
+    before, after = own[CORRECT], columns[CORRECT]
+    seeds = min(len(before), len(after))
+    lost = Estimate(0.0, 0.0, 0.0, 0) if audits is base else difference_interval(before[:seeds], after[:seeds])
+    return MethodScores(
+        name=way.name,
+        options=dict(way.options),
+        runs=tuple(audit.verdict.run for audit in audits),
+        accuracy=after.mean().item(),
+        lost=lost.value,
+        lost_low=lost.low,
+        lost_high=lost.high,
+        points=points.value,
+        points_low=points.low,
+        points_high=points.high,
+        decided=cells.decided.nanmean().item(),
     )
 
 
-__all__ = ["Candidate", "Improvement", "MethodScores", "choose", "improve", "score_method"]
+__all__ = ["Candidate", "Improvement", "MethodScores", "choose", "improve"]

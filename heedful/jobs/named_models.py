@@ -8,8 +8,7 @@ from heedful.jobs.audit_parts import request_of
 from heedful.jobs.planning import Plan, pooled_audits
 from heedful.jobs.request import AuditSource, absolute
 from heedful.jobs.work import keep_ready
-from heedful.settings import AuditSettings, DataSettings
-from heedful.settings.comparison_models import ComparisonModels
+from heedful.settings import AuditSettings, ComparisonModels, DataSettings
 from heedful.settings.data_folder import user_path
 from heedful.store.store import Store
 from heedful.subjects.opening import NamedModel, load_texts, open_subject

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from heedful.jobs.request import AuditRequest, AuditSource, AuditWork, Job
-from heedful.settings import AuditSettings, Run, key_of
-from heedful.settings.comparison_models import ComparisonModels
+from heedful.settings import AuditSettings, ComparisonModels, Run, key_of
 from heedful.settings.validation import update_settings
 from heedful.store.fingerprints import known_fingerprint, reading_digest
 from heedful.store.store import Store, audits_of_run, pooled_key
@@ -94,9 +93,8 @@ class Plan:
             return self.pools[key]
         if key in self.audits:
             source = self.sources.get(key, AuditSource())
-            return (
-                () if source.own else tuple(each for each in self.audits[key].needs if each not in source.classifiers)
-            )
+            needed = () if source.own else self.audits[key].needs
+            return tuple(each for each in needed if each not in source.classifiers)
         run = runs[key]
         if run.reference:
             return (run.reference,)
@@ -152,8 +150,8 @@ def plan_audits(
         adversaries: how many of these.
         retrained: the run without attention, where it is there already.
     """
-    wanted, all_runs = list[str](), dict[str, Run]()
-    audits, pools = dict[str, AuditRequest](), dict[str, tuple[str, ...]]()
+    wanted, all_runs, audits = list[str](), dict[str, Run](), dict[str, AuditRequest]()
+    pools = dict[str, tuple[str, ...]]()
     for first in resolve([store.with_full_reference(run) for run in runs]):
         group = [update_settings(first.run, {"seed": first.run.seed + more}) for more in range(seeds)]
         own = []
@@ -276,17 +274,14 @@ def unique_runs(runs: Sequence[RunWithBase | Run], store: Store) -> dict[str, Ru
     resolved = resolve(runs)
     by_key = runs_by_key(resolved)
     given = {run.reference for run in by_key.values() if run.reference is not None} - set(by_key)
-    if not given:
-        return by_key
     keys = {prefix: store.find(prefix) for prefix in sorted(given)}
     for key in keys.values():
         store.read(key)  # raises where it is of no use
-    return runs_by_key(
-        [
-            RunWithBase(_with_reference(each.run, keys[each.run.reference])) if each.run.reference in keys else each
-            for each in resolved
-        ]
-    )
+    whole = [
+        RunWithBase(_with_reference(each.run, keys[each.run.reference])) if each.run.reference in keys else each
+        for each in resolved
+    ]
+    return runs_by_key(whole) if keys else by_key
 
 
 def runs_by_key(resolved: Sequence[RunWithBase]) -> dict[str, Run]:

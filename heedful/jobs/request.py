@@ -6,8 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from heedful.settings import AuditSettings, DataSettings, audit_key_of
-from heedful.settings.comparison_models import ComparisonModels
+from heedful.settings import AuditSettings, ComparisonModels, DataSettings, audit_key_of
 from heedful.settings.validation import update_settings
 from heedful.store.store import Store, audit_defect, part_problem, parts_folder, run_defect
 

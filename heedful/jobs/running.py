@@ -1,21 +1,23 @@
 """Jobs that are left to do are done by an executor: each once what it needs is there. What fails stops no other."""
 
 import logging
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 from dataclasses import dataclass, replace
+from graphlib import TopologicalSorter
 from itertools import accumulate
 from typing import Any
 
 from heedful.data.batching import shards_of
 from heedful.errors import HeedfulError
+from heedful.jobs.audit_parts import AuditParts
 from heedful.jobs.executors import JobExecutor, Progress, cores, open_executor
 from heedful.jobs.planning import Plan
 from heedful.jobs.request import AuditWork, Job
 from heedful.jobs.work import check_audits, dataset_of, words_of_audit
 from heedful.settings import Run
-from heedful.store.store import REST, Store
+from heedful.store.store import Store
 
 log = logging.getLogger(__name__)
 
@@ -108,14 +110,10 @@ def _in_parts(job: Job, store: Store, jobs: Mapping[str, Job], least: float) -> 
     words = words_of_audit(work, store, jobs)
     if sum(words) < least:
         return {job.key: job}
-    # The longest first: several are done at a time, and the last should be short.
-    names = (REST, *(f"{shard:05d}" for shard in reversed(range(len(shards_of(words))))))
     parts = {}
-    for name in names:
-        settings = work.model_copy(update={"part": name}).model_dump_json()
-        part = Job(f"{job.key}/{name}", "part", settings, job.needs)
-        if part.problem(store) is not None:
-            parts[part.key] = part
+    for name in AuditParts(job.place(store), len(shards_of(words))).missing():
+        settings = AuditWork(audit=work.audit, source=work.source, part=name).model_dump_json()
+        parts[f"{job.key}/{name}"] = Job(f"{job.key}/{name}", "part", settings, job.needs)
     return {**parts, job.key: replace(job, kind="join", needs=(*job.needs, *parts))}
 
 
@@ -158,20 +156,17 @@ class _Ledger:
     """Which jobs can begin, wait for others, are under way, done, or failed."""
 
     def __init__(self, jobs: Mapping[str, Job], executor: JobExecutor, report: Report, cached: int):
-        self.executor, self.report, self.cached = executor, report, cached
-        self.count, self.done, self.deaths = len(jobs), 0, Counter[str]()
+        self.jobs, self.executor, self.report, self.cached = jobs, executor, report, cached
+        self.done, self.deaths = 0, Counter[str]()
         self.errors: dict[str, str] = {}
         self.under_way: dict[Future[Any], str] = {}
-        self.waits_for = {key: set(job.needs) & set(jobs) for key, job in jobs.items()}
-        self.followers: dict[str, list[str]] = defaultdict(list)
-        for key, needed in self.waits_for.items():
-            for each in needed:
-                self.followers[each].append(key)
-        self.ready = deque(key for key, needed in self.waits_for.items() if not needed)
+        self.order = TopologicalSorter({key: [each for each in job.needs if each in jobs] for key, job in jobs.items()})
+        self.order.prepare()
+        self.ready = deque(self.order.get_ready())
 
     def left(self) -> int:
         """How many are neither done nor failed."""
-        return self.count - self.done - len(self.errors)
+        return len(self.jobs) - self.done - len(self.errors)
 
     def tell(self, key: str | None = None) -> None:
         """Report where jobs stand, after one ended."""
@@ -182,10 +177,8 @@ class _Ledger:
     def succeed(self, key: str) -> None:
         """A job is done: its followers come first, for what they read is at hand."""
         self.done += 1
-        for follower in reversed(self.followers[key]):
-            self.waits_for[follower].discard(key)
-            if not self.waits_for[follower] and follower not in self.errors:
-                self.ready.appendleft(follower)
+        self.order.done(key)
+        self.ready.extendleft(reversed(self.order.get_ready()))
         self.tell(key)
 
     def fail(self, key: str, error: str) -> None:
@@ -193,8 +186,9 @@ class _Ledger:
         if key not in self.errors:
             self.errors[key] = error
             self.tell(key)
-            for follower in self.followers[key]:
-                self.fail(follower, f"its base run {key} failed: {error}")
+            for follower, job in self.jobs.items():
+                if key in job.needs:
+                    self.fail(follower, f"its base run {key} failed: {error}")
 
     def lose(self, key: str) -> None:
         """The process that did a job died: another one does it, unless it kills them all."""

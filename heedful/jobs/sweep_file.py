@@ -153,13 +153,8 @@ def _check_count(choices: Mapping[str, list[Any]], entries: Sequence[object]) ->
 
 
 def _run(places: Mapping[str, Any]) -> Run:
+    """The run of these settings; whatever is chosen by name is known: better now than once a worker has read data."""
     run = validate_settings(Run, nest_settings(places))
-    _check_names(run)
-    return run
-
-
-def _check_names(run: Run) -> None:
-    """Whatever is chosen by name is known: better now than once a worker has read the data."""
     pick_encoder(run.network.encoder)
     lookup("attention", run.network.attention, ATTENTIONS)
     lookup("head", run.network.head, HEADS)
@@ -167,6 +162,7 @@ def _check_names(run: Run) -> None:
     lookup("metric", run.finetune.metric if run.finetune else run.training.metric, METRICS)
     lookup("method", run.training.method, METHODS)
     _check_options(run.training.method, json.dumps(run.training.options))
+    return run
 
 
 @lru_cache(maxsize=1024)

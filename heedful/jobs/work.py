@@ -4,6 +4,7 @@ Who calls them is not their business: this process, a process beside it, or a wo
 """
 
 import json
+import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -22,15 +23,12 @@ from heedful.models.hugging_face.model_files import is_pretrained
 from heedful.settings import AuditSettings, DataSettings, Run, TextSettings, key_of
 from heedful.settings.validation import update_settings
 from heedful.store.fingerprints import reading_digest, remember_fingerprint
+from heedful.store.run_file import RunFile
 from heedful.store.store import (
     REST,
-    FinetunedRun,
     Store,
     audit_defect,
-    find_finetuned,
-    log,
     run_defect,
-    save_finetuned,
 )
 from heedful.subjects.finished_run import batches_by_length
 from heedful.subjects.opening import load_texts, open_subject
@@ -41,6 +39,8 @@ from heedful.training.start import with_fingerprints
 from heedful.training.teachers import teachers_of
 from heedful.training.trained import Progress, Trained
 from heedful.types import Dataset
+
+log = logging.getLogger(__name__)
 
 Tick = Callable[[str, int, int], None]
 """Called with what is under way, how much of it is done, and how much there is in all: batches, or texts."""
@@ -87,32 +87,27 @@ def ensure_on(
         return key_of(run), finished, True
     reference = store.load(run.reference) if run.reference else None
     runs = teachers_of(run)
-    teachers = [
-        ensure_on(teacher, dataset, store, device=device, report=report and _named(report, number, len(runs)))[1]
-        for number, teacher in enumerate(runs, start=1)
-    ]
+    teachers = list[Trained]()
+    for number, teacher in enumerate(runs, start=1):
+        name = f"teacher {number} of {len(runs)}"
+        named = report and (lambda progress, name=name: report(replace(progress, teacher=name)))
+        teachers.append(ensure_on(teacher, dataset, store, device=device, report=named)[1])
     trained = train(run, dataset, device=device, reference=reference, teachers=teachers, report=report)
     return store.save(trained), trained, False
 
 
-def _named(report: Report, number: int, count: int) -> Report:
-    """Reports the progress of a teacher as such."""
-    return lambda progress: report(replace(progress, teacher=f"teacher {number} of {count}"))
-
-
 def ensure_finetuned(
     run: Run, store: Store, *, device: str = "cpu", report: Report | None = None
-) -> tuple[FinetunedRun, bool]:
-    """The fine-tuned model that the run describes, and whether it was there already."""
+) -> tuple[str, RunFile, bool]:
+    """The key of the fine-tuned model that the run describes, its run.json, and whether it was there already."""
     run, dataset = load_data(run)
     key = key_of(run)
-    place = store.folder / key
-    problem = run_defect(place)
+    problem = run_defect(store.folder / key)
     if problem is not None:
-        if place.exists():
-            log.warning("%s is not a finished run and is made again: %s.", place, problem)
-        save_finetuned(finetune(run, dataset, device=device, report=report), store)
-    return find_finetuned(store, key), problem is None
+        if (store.folder / key).exists():
+            log.warning("%s/%s is not a finished run and is made again: %s.", store.folder, key, problem)
+        store.save(finetune(run, dataset, device=device, report=report))
+    return key, store.read(key), problem is None
 
 
 _ONE_AT_A_TIME = threading.Lock()
@@ -122,7 +117,10 @@ _ONE_AT_A_TIME = threading.Lock()
 def do(job: Job, store: Store, device: str, tick: Tick) -> None:
     """Make the folder of a job; what it needs is in the store."""
     with _ONE_AT_A_TIME:
-        {"train": _train, "part": _make_part, "pool": _pool}.get(job.kind, _audit)(job, store, device, tick)
+        if job.kind == "pool":
+            write_pooled([store.audits / key for key in json.loads(job.settings)], job.place(store))
+        else:
+            {"train": _train, "part": _make_part}.get(job.kind, _audit)(job, store, device, tick)
 
 
 def _train(job: Job, store: Store, device: str, tick: Tick) -> None:
@@ -162,10 +160,6 @@ def _make_part(job: Job, store: Store, device: str, tick: Tick) -> None:
     prepared = prepared_for(work.audit, work.source, store, device)
     texts = 0 if work.part == REST else prepared.texts_of(int(work.part))
     make_part(prepared, work.part, place, lambda done: tick("auditing", done, texts))
-
-
-def _pool(job: Job, store: Store, device: str, tick: Tick) -> None:
-    write_pooled([store.audits / key for key in json.loads(job.settings)], job.place(store))
 
 
 def _work_of(job: Job) -> AuditWork:

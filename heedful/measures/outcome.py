@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
 from heedful.schema import Outcome, Reason
-from heedful.settings.run_and_audit import OutcomeSettings
+from heedful.settings import OutcomeSettings
 
 TIE = 1e-6
 """Effects and scores closer than this are tied; thresholds are met within it."""

@@ -10,8 +10,8 @@ from heedful.jobs.planning import Plan, RunWithBase, adversary_of, audit_of, res
 from heedful.jobs.request import AuditRequest
 from heedful.papers.reproduction import Cell, Results, StudyRun
 from heedful.report import AuditFiles, read_audit
-from heedful.settings import Run, key_of
-from heedful.settings.comparison_models import ComparisonModels
+from heedful.settings import ComparisonModels, Run, key_of
+from heedful.store.run_file import HISTORY, TOKENS
 from heedful.store.store import RunFile, Store, audit_defect
 from heedful.training.methods import METHODS
 from heedful.verdict.scoring import columns_of
@@ -89,8 +89,8 @@ def _gather_cell(done: Sequence[PreparedRun], prepared: Prepared, store: Store, 
         columns=columns_of(rows) if rows else {},
         comparison_models=_gather_companions(done, prepared, store),
         seconds=sum(audit.verdict.seconds or 0.0 for audit in audits),
-        tokens=tuple(store.tokens(key) for key, run in settings.items() if run.training.record_flow),
-        history=tuple(store.history(key) for key, run in settings.items() if _logs(run)),
+        tokens=tuple(store.table(key, TOKENS) for key, run in settings.items() if run.training.record_flow),
+        history=tuple(store.table(key, HISTORY) for key, run in settings.items() if _logs(run)),
         shown=shown_words(audits[0]) if audits else pl.DataFrame(),
     )
 

@@ -13,8 +13,7 @@ from heedful.jobs.planning import RunWithBase
 from heedful.measures import Estimate
 from heedful.models.hugging_face.model_files import HOW, NAME, has_minilm
 from heedful.report.figure import Figure
-from heedful.settings import AuditSettings
-from heedful.settings.comparison_models import ComparisonModels
+from heedful.settings import AuditSettings, ComparisonModels
 from heedful.store.store import RunFile
 
 SCALES = ("small", "medium", "paper")

@@ -9,8 +9,7 @@ from heedful.data import load as load_dataset
 from heedful.errors import SettingError, StoreError
 from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.report.audits import read_audit
-from heedful.settings import AuditSettings, DataSettings, Run, TextSettings
-from heedful.settings.comparison_models import ComparisonModels
+from heedful.settings import AuditSettings, ComparisonModels, DataSettings, Run, TextSettings
 from heedful.settings.validation import validate_settings
 from heedful.store.store import Store, find_audit
 from heedful.subjects.checks import named

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from heedful.errors import SettingError
@@ -12,7 +11,8 @@ from heedful.report.battery_lines import question_rows
 from heedful.report.example_texts import chosen_texts, example_data
 from heedful.report.explanations import rendered
 from heedful.report.page import render_page, templates
-from heedful.store.folders import files_in, write_files
+from heedful.store.folders import atomic_folder
+from heedful.store.store import EXAMPLES, OUTCOMES, ROW_GROUP, ROWS, write_verdict
 from heedful.verdict.answer_text import accuracy_text
 
 if TYPE_CHECKING:
@@ -70,12 +70,11 @@ def save_audit_to(audit: "Audit", place: str | Path) -> Path:
         )
     if is_page:
         return write_report([audit_files(audit)], place)
-    from heedful.store.store import save_audit
-
-    with TemporaryDirectory() as parent:
-        save_audit(audit, Path(parent) / "audit")
-        files = files_in(Path(parent) / "audit")
-    write_files(files, place, replace=True)
+    with atomic_folder(place, replace=True) as part:
+        audit.rows.write_parquet(part / ROWS, row_group_size=ROW_GROUP)
+        audit.outcomes.write_parquet(part / OUTCOMES)
+        audit.examples.write_parquet(part / EXAMPLES)
+        write_verdict(audit.verdict, part)
     return place
 
 

@@ -8,46 +8,34 @@ command line reads this file to answer `--help` at once.
 
 import hashlib
 import json
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from heedful.errors import SettingError
-from heedful.settings.keys import AUDIT_VERSION, BATTERY_VERSION, TRAINING_VERSION
-from heedful.settings.run_and_audit import (
-    AnswerSettings,
-    Count,
-    FinetuneSettings,
-    NonNegative,
-    Option,
-    OptionValue,
-    OutcomeSettings,
-    Positive,
-    Seed,
-    Settings,
-    Share,
-)
 
-__all__ = [
-    "AnswerSettings",
-    "AuditSettings",
-    "Count",
-    "DataSettings",
-    "FinetuneSettings",
-    "NetworkSettings",
-    "NonNegative",
-    "Option",
-    "OptionValue",
-    "OutcomeSettings",
-    "Positive",
-    "Run",
-    "Seed",
-    "Share",
-    "TextSettings",
-    "TrainingSettings",
-    "audit_key_of",
-    "key_of",
-]
+Share = Annotated[float, Field(ge=0, lt=1)]
+Positive = Annotated[float, Field(gt=0)]
+NonNegative = Annotated[float, Field(ge=0)]
+Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
+Seed = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+"""What torch's generators take."""
+Option = bool | int | float | str
+OptionValue = Option | tuple[Option, ...]
+
+
+class Settings(BaseModel):
+    """Settings: frozen, nothing unknown among them, finite; shown by what is not as usual."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    def __repr_args__(self) -> Iterator[tuple[str, Any]]:
+        """What is set otherwise than by default."""
+        for name, field in type(self).model_fields.items():
+            if (value := getattr(self, name)) != field.get_default(call_default_factory=True):
+                yield name, value
 
 
 class DataSettings(Settings):
@@ -193,6 +181,30 @@ class TrainingSettings(Settings):
         return epochs
 
 
+class FinetuneSettings(Settings):
+    """A Hugging Face encoder under a new classifier, trained as a whole: AdamW, a linear warm-up and decay."""
+
+    model: str
+    """Its folder, or its name on the hub."""
+    fingerprint: str = ""
+    """Hash of the model's files, filled in when they are read; the folder's own name is not part of a run's key."""
+    epochs: Annotated[int, Field(ge=1, le=1000)] = 3
+    batch_size: Count = 32
+    learning_rate: Positive = 1e-4
+    """Of the first step after the warm-up; it falls to 0 at the last step."""
+    warmup: Share = 0.1
+    """Share of all steps in which the learning rate rises from 0."""
+    weight_decay: NonNegative = 0.01
+    """On matrices alone, neither on biases nor on layer norms."""
+    clip_norm: Positive | None = 1.0
+    max_tokens: Annotated[int, Field(ge=4, le=1_000_000)] = 128
+    """Longer texts are cut to so many tokens, special ones included, in training and ever after."""
+    patience: Count | None = None
+    """Stop after so many epochs without improvement; None: never early."""
+    metric: str = "accuracy"
+    """What the best epoch is chosen by, on dev."""
+
+
 class Run(Settings):
     """One model, fully determined: same run, same machine, same number of threads, same weights."""
 
@@ -223,6 +235,72 @@ class Run(Settings):
         return self
 
 
+Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
+Natural = Annotated[int, Field(ge=0)]
+
+
+class OutcomeSettings(Settings):
+    """The outcome of one text: points, misses or no small set."""
+
+    alone_weight: Fraction = 2 / 3
+    """Weight of what a set of words says alone; the rest is the weight of what is lost without it."""
+    share: Fraction = 0.1
+    """Share of the words of a text that count as shown."""
+    least: Annotated[int, Field(ge=1)] = 2
+    """At least this many words count as shown (one in texts of two or three words)."""
+    most: Annotated[int, Field(ge=1)] = 5
+    """At most this many words count as shown."""
+    decisive: Fraction = 0.15
+    """A small set of words decides if best - chance is at least this large."""
+    enough: Fraction = 0.5
+    """A ranking points if its top words go this far from chance to best."""
+    near: Fraction = 0.15
+    """A part of the text gives the prediction if its probability is at most this much below the whole text's."""
+    random_sets: Annotated[int, Field(ge=2)] = 10
+    """Random sets of words per text, for chance and luck."""
+    all_sets: Natural = 66
+    """If a text has at most this many sets of k words, all of them are read."""
+    swaps: Annotated[float, Field(ge=0.0)] = 1.0
+    """Budget of the search for the key words: new sets per word of the text."""
+    most_swaps: Natural = 500
+    """Largest budget: it bounds the time that texts of thousands of words take."""
+    dev_texts: Natural = 150
+    """Dev texts on which the ranking to show is chosen, at most."""
+    replaced_texts: Natural = 150
+    """Audited texts whose words are also replaced, at most."""
+    replace_with: Literal["word", "mask"] = "word"
+    """A different word, drawn by frequency; or the mask token of a Hugging Face model."""
+
+
+class AnswerSettings(Settings):
+    """From outcomes to an answer."""
+
+    texts: Annotated[int, Field(ge=2)] = 30
+    """Fewer audited texts are too few."""
+    decided_texts: Annotated[int, Field(ge=2)] = 20
+    """Fewer texts in which a small set decides are too few."""
+    most_texts: Fraction = 0.5
+    """No small set decides if the interval of the share of these texts lies above this."""
+    yes: Fraction = 0.75
+    """Yes if the interval of the share of texts in which attention points lies above this."""
+    yes_beyond_luck: Fraction = 0.5
+    """And attention is further than this on the way from luck to 1."""
+    no: Fraction = 0.5
+    """No if the interval of the share lies below this."""
+    no_beyond_luck: Fraction = 0.25
+    """Or attention is less far than this on the way from luck to 1."""
+    named_share: Fraction = 0.8
+    """Answers name the share of texts in which a small set decides if it is below this."""
+    seed_gap: Fraction = 0.2
+    """Answers list the seeds if their shares differ by more than this."""
+    dev_texts: Annotated[int, Field(ge=2)] = 60
+    """With fewer dev texts, halves of the audited texts serve as dev and test."""
+    wrong_texts: Annotated[int, Field(ge=2)] = 30
+    """Wrong predictions get a sentence if there are at least this many."""
+    level: Annotated[float, Field(gt=0.5, lt=1.0)] = 0.95
+    """Level of all intervals."""
+
+
 class AuditSettings(Settings):
     """Which tests to put to a model, on which texts, and how hard."""
 
@@ -251,6 +329,66 @@ class AuditSettings(Settings):
     def has_answer(self) -> bool:
         """Whether outcomes are computed: of the whole battery, or if they are named among the tests."""
         return not self.tests or "outcome" in self.tests
+
+
+Companion = TypeVar("Companion", covariant=True)
+Other = TypeVar("Other")
+
+
+@dataclass(frozen=True, repr=False)
+class ComparisonModels(Generic[Companion]):
+    """The models beside an audited one: as keys, as runs to be trained, or as models at hand.
+
+    Args:
+        retrained: the same model trained with uniform attention, for the question whether attention is needed at all.
+        seeds: the same model trained from other seeds.
+        adversaries: models trained to predict as it does and attend elsewhere.
+        reference: the run whose attention a model of ours with frozen attention imposes.
+    """
+
+    retrained: Companion | None = None
+    seeds: tuple[Companion, ...] = ()
+    adversaries: tuple[Companion, ...] = ()
+    reference: Companion | None = None
+
+    def by_role(self) -> dict[str, tuple[Companion, ...]]:
+        """Those that add rows of their own, in a fixed order."""
+        retrained = () if self.retrained is None else (self.retrained,)
+        return {"retrained": retrained, "seed": self.seeds, "adversary": self.adversaries}
+
+    def map(self, function: Callable[[Companion], Other]) -> "ComparisonModels[Other]":
+        """The same models as something else."""
+        return ComparisonModels(
+            retrained=None if self.retrained is None else function(self.retrained),
+            seeds=tuple(map(function, self.seeds)),
+            adversaries=tuple(map(function, self.adversaries)),
+            reference=None if self.reference is None else function(self.reference),
+        )
+
+    def __repr__(self) -> str:
+        roles = {**self.by_role(), "reference": () if self.reference is None else (self.reference,)}
+        named = [
+            f"{role} {_name(companion)}" for role, comparison_models in roles.items() for companion in comparison_models
+        ]
+        return f"ComparisonModels({', '.join(named)})"
+
+    def __iter__(self) -> Iterator[Companion]:
+        for comparison_models in self.by_role().values():
+            yield from comparison_models
+        if self.reference is not None:
+            yield self.reference
+
+
+def _name(companion: object) -> str:
+    return companion if isinstance(companion, str) else type(companion).__name__
+
+
+TRAINING_VERSION = 2
+"""Bumped when the same settings give other weights on purpose; part of every run's key."""
+AUDIT_VERSION = 10
+"""Bumped when the same model and audit settings give other rows on purpose; part of every audit's key."""
+BATTERY_VERSION = 1
+"""Bumped when the whole battery asks more than before, and no test answers otherwise; for audits that name no tests."""
 
 
 def key_of(run: Run) -> str:
@@ -287,8 +425,6 @@ def key_of(run: Run) -> str:
 def audit_key_of(model: str, data: str, settings: AuditSettings) -> str:
     """The audit's name on disk: a hash of the model's key, the data, the settings and the audit version."""
     content = {"version": AUDIT_VERSION, "model": model, "data": data, **settings.model_dump(mode="json")}
-    if not settings.rankings:  # audits without them keep the key that they had before there were any
-        del content["rankings"]
     if not settings.tests:
         content["battery"] = BATTERY_VERSION
     return _hash(content)

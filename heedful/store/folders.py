@@ -191,7 +191,6 @@ def is_alive(process: int) -> bool:
 
 
 CHECKSUMS = "SHA256SUMS"
-PARQUET_MARK = b"PAR1"
 
 UNSETTLED = 2_000_000_000
 """Nanoseconds after a change in which another may go unseen: clocks of file systems are coarse."""
@@ -215,22 +214,15 @@ def find_damage(folder: Path, names: Iterable[str]) -> str | None:
         for name in names:
             if not (folder / name).is_file():
                 return f"{name} is missing"
-        recorded = _recorded(folder)
+        if (recorded := _recorded(folder)) is None:
+            return None
         for name in names:
-            if damage := _damage(folder / name, recorded):
-                return damage
+            if name not in recorded:
+                return f"{CHECKSUMS} does not list {name}"
+            if _digest(folder / name) != recorded[name]:
+                return f"{name} was changed or damaged after it was written (its checksum differs)"
     except (OSError, ValueError) as error:
         return f"its files cannot be read: {reason(error)}"
-    return None
-
-
-def _damage(path: Path, recorded: dict[str, str] | None) -> str | None:
-    if recorded is None:
-        return None if _has_ends(path) else f"{path.name} is cut off or is another file"
-    if path.name not in recorded:
-        return f"{CHECKSUMS} does not list {path.name}"
-    if _digest(path) != recorded[path.name]:
-        return f"{path.name} was changed or damaged after it was written (its checksum differs)"
     return None
 
 
@@ -241,16 +233,6 @@ def _recorded(folder: Path) -> dict[str, str] | None:
         return None
     lines = path.read_text(encoding="utf-8").splitlines()
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
-
-
-def _has_ends(path: Path) -> bool:
-    size = path.stat().st_size
-    if path.suffix != ".parquet":
-        return size > 0
-    with path.open("rb") as file:
-        begins = file.read(len(PARQUET_MARK)) == PARQUET_MARK
-        file.seek(max(0, size - len(PARQUET_MARK)))
-        return begins and size > 2 * len(PARQUET_MARK) and file.read() == PARQUET_MARK
 
 
 def _digest(path: Path) -> str:

@@ -1,16 +1,14 @@
 """The finished runs of a store for a reader: when each was made, in what they differ, and how well each predicts."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pydantic import BaseModel
-
 from heedful.settings import FinetuneSettings, Run
 from heedful.settings.validation import flatten_settings
 from heedful.store.run_file import RUN_FILE
-from heedful.store.store import RunFile, Store
+from heedful.store.store import Store
 
 OWN = ("network.encoder", "network.attention", "training.method")
 """Those that a fine-tuned Hugging Face model does not have."""
@@ -51,17 +49,21 @@ class Listing:
 def list_runs(store: Store) -> Listing:
     """The finished runs of a store."""
     finished, problems = store.listing()
-    differing = _with_own(varying_settings([described.run for described in finished.values()]), finished.values())
+    settings = [described.run for described in finished.values()]
+    differing = varying_settings(settings)
+    flat = [flatten_settings(run.model_dump(mode="json")) for run in settings]
+    if len({"finetune.model" in own for own in flat}) == 2:  # fine-tuned models have none of those of ours
+        differing |= {name: [None if "finetune.model" in own else own[name] for own in flat] for name in OWN}
     runs = [
         ListedRun(
             key=key,
             date=datetime.fromtimestamp((store.folder / key / RUN_FILE).stat().st_mtime),
             settings={name: values[place] for name, values in differing.items()},
-            accuracy=_accuracy(described),
+            accuracy=described.scores["test"].get("accuracy"),
         )
         for place, (key, described) in enumerate(finished.items())
     ]
-    first = flatten_settings(next(iter(finished.values())).run.model_dump(mode="json")) if finished else {}
+    first = flat[0] if flat else {}
     absent = OWN if "finetune.model" in first else ("finetune.model",)
     common = {name: first[name] for name in MAIN if finished and name not in (*differing, *absent)}
     return Listing(tuple(sorted(runs, key=lambda run: (run.date, run.key))), common, tuple(problems))
@@ -72,32 +74,18 @@ def described_differences(listing: Listing) -> list[str]:
 
     The main settings are there wherever the runs differ in them, others only where they are not at their default.
     """
-    default = flatten_settings(Run(finetune=FinetuneSettings(model="")).model_dump(mode="json"))
+    default = flatten_settings(EVERY_SETTING.model_dump(mode="json"))
     names = short_names(list(listing.runs[0].settings)) if listing.runs else {}
     descriptions = []
     for run in listing.runs:
-        shown = {place: value for place, value in run.settings.items() if _is_shown(place, value, default.get(place))}
-        ordered = sorted(shown, key=lambda place: (place not in MAIN, MAIN.index(place) if place in MAIN else 0))
-        descriptions.append(", ".join(_words(place, names[place], shown[place]) for place in ordered))
+        main = [described_setting(place, run.settings[place]) for place in MAIN if run.settings.get(place) is not None]
+        others = [
+            f"{names[place]} {value}"
+            for place, value in run.settings.items()
+            if place not in MAIN and value != default.get(place) and (value is not None or "finetune." not in place)
+        ]
+        descriptions.append(", ".join([*main, *others]))
     return descriptions
-
-
-def _is_shown(place: str, value: Any, default: Any) -> bool:
-    is_absent = value is None and (place in MAIN or place.startswith("finetune."))
-    return not is_absent and (place in MAIN or value != default)
-
-
-def _with_own(differing: dict[str, list[Any]], finished: Iterable[RunFile]) -> dict[str, list[Any]]:
-    """The same, where some runs are of Heedful's own models and others are fine-tuned: None of what these lack."""
-    runs = [described.run for described in finished]
-    if len({run.finetune is None for run in runs}) < 2:
-        return differing
-    flat = [flatten_settings(run.model_dump(mode="json")) for run in runs]
-    own = {
-        name: [settings[name] if run.finetune is None else None for settings, run in zip(flat, runs, strict=True)]
-        for name in OWN
-    }
-    return {**differing, **own}
 
 
 def described_setting(place: str, value: Any) -> str:
@@ -105,15 +93,8 @@ def described_setting(place: str, value: Any) -> str:
     return f"seed {value}" if place == "seed" else str(value)
 
 
-def _words(place: str, name: str, value: Any) -> str:
-    return described_setting(place, value) if place in MAIN else f"{name} {value}"
-
-
-def _accuracy(described: RunFile) -> float | None:
-    return described.scores["test"].get("accuracy")
-
-
 ABSENT = object()
+EVERY_SETTING = Run(finetune=FinetuneSettings(model=""))
 
 
 def varying_settings(runs: Sequence[Run]) -> dict[str, list[Any]]:
@@ -125,11 +106,16 @@ def varying_settings(runs: Sequence[Run]) -> dict[str, list[Any]]:
     >>> varying_settings([Run(seed=1), Run(seed=2)])
     {'seed': [1, 2]}
     """
-    return {
-        place: [None if value is ABSENT else list(value) if isinstance(value, tuple) else value for value in values]
-        for place, values in _differences(list(runs), "").items()
-        if not place.endswith("fingerprint")
-    }
+    flat = [flatten_settings(run.model_dump(mode="json")) for run in runs]
+    order = [*flatten_settings(EVERY_SETTING.model_dump()), "finetune"]
+    places = dict.fromkeys(place for own in flat for place in own)
+    differing = {}
+    for place in sorted(places, key=lambda place: order.index(".".join(place.split(".")[:2]))):
+        values = [own.get(place, ABSENT) for own in flat]
+        is_table = any(other.startswith(f"{place}.") for other in places)  # where some runs lack the part
+        if any(value != values[0] for value in values) and not is_table and not place.endswith("fingerprint"):
+            differing[place] = [None if value is ABSENT else value for value in values]
+    return differing
 
 
 def short_names(places: Sequence[str]) -> dict[str, str]:
@@ -144,27 +130,3 @@ def short_names(places: Sequence[str]) -> dict[str, str]:
         place: name if last.count(name) == 1 else ".".join(place.split(".")[-2:])
         for place, name in zip(places, last, strict=True)
     }
-
-
-def _differences(values: list[Any], place: str) -> dict[str, list[Any]]:
-    """The leaves of a tree of settings, one tree a run, in which not all are alike."""
-    first = values[0] if values else None
-    if all(value is first or value == first for value in values):
-        return {}
-    trees = [_branches(value) for value in values]
-    if any(trees):  # a part that some runs do not have at all
-        trees = [{} if value is None else tree for value, tree in zip(values, trees, strict=True)]
-    if any(tree is None for tree in trees):
-        return {place: values}
-    names = dict.fromkeys(name for tree in trees for name in tree or ())
-    differences: dict[str, list[Any]] = {}
-    for name in names:
-        inner = [(tree or {}).get(name, ABSENT) for tree in trees]
-        differences |= _differences(inner, f"{place}.{name}" if place else name)
-    return differences
-
-
-def _branches(value: Any) -> Mapping[str, Any] | None:
-    if isinstance(value, BaseModel):
-        return value.__dict__
-    return value if isinstance(value, Mapping) else None

@@ -18,9 +18,8 @@ import json
 import logging
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import polars as pl
 from pydantic import ValidationError
@@ -29,14 +28,11 @@ from heedful.errors import SettingError, StoreError
 from heedful.schema import Verdict
 from heedful.settings import Run, key_of
 from heedful.settings.validation import update_settings
-from heedful.store.folders import atomic_folder, find_damage, reason, write_checksums
+from heedful.store.folders import CHECKSUMS, atomic_folder, find_damage, reason, write_checksums
 from heedful.store.run_file import (
-    HISTORY,
-    TOKENS,
     RunFile,
     names_of_files,
     read_run_file,
-    read_scores,
     read_table,
     train_command,
 )
@@ -54,9 +50,10 @@ def run_defect(folder: Path) -> str | None:
     if not folder.is_dir():
         return "there is no such folder"
     try:
-        return find_damage(folder, names_of_files(read_run_file(folder).run))
+        names = names_of_files(read_run_file(folder).run)
     except StoreError as error:
         return str(error)
+    return find_damage(folder, names) if (folder / CHECKSUMS).is_file() else f"{CHECKSUMS} is missing"
 
 
 class Store:
@@ -77,18 +74,18 @@ class Store:
         """Whether the run of that (whole) key is finished."""
         return run_defect(self.folder / key) is None
 
-    def save(self, trained: "Trained") -> str:
-        """Store a finished run; the key it is found by.
+    def save(self, trained: "Trained | Finetuned") -> str:
+        """Store a finished run, or a fine-tuned model; the key it is found by.
 
         Saving what is there already changes nothing; what cannot be used in its place is replaced.
         """
-        from heedful.training.trained import write_trained
+        from heedful.training.trained import Finetuned, write_finetuned, write_trained
 
-        key = key_of(trained.run)
-        with atomic_folder(self.folder / key, replace=self._is_in_the_way(key)) as part:
-            write_trained(trained, part)
+        place = self.folder / key_of(trained.run)
+        with atomic_folder(place, replace=place.is_dir() and run_defect(place) is not None) as part:
+            _ = write_finetuned(trained, part) if isinstance(trained, Finetuned) else write_trained(trained, part)
             write_checksums(part)
-        return key
+        return place.name
 
     def get(self, run: Run) -> "Trained | None":
         """The finished run; None where it is not there, or only in parts, of which a warning is logged."""
@@ -101,10 +98,6 @@ class Store:
             log.warning("%s/%s is not a finished run and is made again: %s.", self.folder, key, error.__cause__)
             return None
 
-    def has_prefix(self, prefix: str) -> bool:
-        """Whether the key of some run, finished or not, begins so."""
-        return any(folder.name.startswith(prefix) for folder in self.folders())
-
     def find(self, prefix: str) -> str:
         """The key of the only run whose key begins so."""
         if KEY.fullmatch(prefix) and (self.folder / prefix).is_dir():
@@ -115,11 +108,11 @@ class Store:
             return matches[0]
         if not matches:
             raise StoreError(
-                f"no run '{prefix}' in {self.folder}/. Known: {_first_of(keys)}. `heedful list runs` describes them, "
+                f"no run '{prefix}' in {self.folder}/. Known: {first_of(keys)}. `heedful list runs` describes them, "
                 "`heedful train` makes one; --runs names another folder."
             )
         raise StoreError(
-            f"{len(matches)} runs in {self.folder}/ begin with '{prefix}': {_first_of(matches)}. Give more of the key."
+            f"{len(matches)} runs in {self.folder}/ begin with '{prefix}': {first_of(matches)}. Give more of the key."
         )
 
     def with_full_reference(self, run: Run) -> Run:
@@ -131,7 +124,7 @@ class Store:
         folder, described = self.folder / self.find(key), None
         try:
             described = read_run_file(folder)
-            for name in names_of_files(described.run):
+            for name in (CHECKSUMS, *names_of_files(described.run)):
                 if not (folder / name).is_file():
                     raise StoreError(f"{name} is missing")
         except StoreError as error:
@@ -165,18 +158,14 @@ class Store:
         except StoreError as error:
             raise self._refusal(folder, error, described) from error
 
-    def history(self, key: str) -> pl.DataFrame:
-        """epoch, split, measure and value of that run's training."""
-        return self._table(key, HISTORY)
-
-    def tokens(self, key: str) -> pl.DataFrame:
-        """What was recorded of tokens along the training of that run."""
-        if not self.read(key).run.training.record_flow:
-            raise StoreError(
-                f"{self.folder / self.find(key)} has no scores of tokens, for none were recorded. Train the run with "
-                "`--record-flow`."
-            )
-        return self._table(key, TOKENS)
+    def table(self, key: str, name: str) -> pl.DataFrame:
+        """A table of that run's training: its history, or what was recorded of tokens."""
+        described = self.read(key)
+        folder = self.folder / key_of(described.run)
+        try:
+            return read_table(folder, name)
+        except StoreError as error:
+            raise self._refusal(folder, error, described) from error
 
     def folders(self) -> Iterator[Path]:
         """Every folder that claims to be a run."""
@@ -199,24 +188,6 @@ class Store:
                 problems.append(str(error))
         return runs, problems
 
-    def _table(self, key: str, name: str) -> pl.DataFrame:
-        described = self.read(key)
-        folder = self.folder / key_of(described.run)
-        try:
-            return read_table(folder, name)
-        except StoreError as error:
-            raise self._refusal(folder, error, described) from error
-
-    def _is_in_the_way(self, key: str) -> bool:
-        """Whether there is something in the place of that run that cannot be used."""
-        if not (self.folder / key).is_dir():
-            return False
-        try:
-            self.load(key)
-        except StoreError:
-            return True
-        return False
-
     def _refusal(self, folder: Path, why: StoreError, described: RunFile | None) -> StoreError:
         """What is wrong with a folder, and what to do about it."""
         if described is not None:
@@ -228,57 +199,9 @@ class Store:
         return StoreError(f"{folder} is not a finished run: {why}. {cure}")
 
 
-def _first_of(keys: list[str]) -> str:
+def first_of(keys: list[str]) -> str:
     """Some keys for a message, the first five."""
     return ", ".join(keys[:5]) + (" ..." if len(keys) > 5 else "") or "none"
-
-
-@dataclass(frozen=True)
-class FinetunedRun:
-    """A fine-tuned model on disk.
-
-    Args:
-        folder: what `heedful.models.hugging_face.load_classifier` and transformers' `from_pretrained` load.
-    """
-
-    key: str
-    folder: Path
-    described: RunFile
-
-    @property
-    def run(self) -> Run:
-        """Its settings: `run.data` says what it was trained on, `run.text` how that was read."""
-        return self.described.run
-
-    @property
-    def scores(self) -> dict[str, dict[str, float]]:
-        """Every metric on dev and test."""
-        return read_scores(self.described)
-
-
-def is_finetuned(store: Store, key: str) -> bool:
-    """Whether the run of that key, or of the only key that begins so, is a fine-tuned Hugging Face model."""
-    return store.read(key).run.finetune is not None
-
-
-def find_finetuned(store: Store, key: str) -> FinetunedRun:
-    """The fine-tuned model of that key, or of the only key that begins so."""
-    key = store.find(key)
-    described = store.read(key)
-    if described.run.finetune is None:
-        raise SettingError(f"run {key} must be a fine-tuned Hugging Face model; it is one of Heedful's own models.")
-    return FinetunedRun(key, store.folder / key, described)
-
-
-def save_finetuned(finetuned: "Finetuned", store: Store) -> str:
-    """Store a fine-tuned model; the key it is found by. What is there already stays, unless it is of no use."""
-    from heedful.training.trained import write_finetuned
-
-    key = key_of(finetuned.run)
-    place = store.folder / key
-    with atomic_folder(place, replace=place.is_dir() and run_defect(place) is not None) as part:
-        write_finetuned(finetuned, part)
-    return key
 
 
 # Audits on disk, named and checked without opening their tables. Needs no torch.
@@ -365,18 +288,19 @@ def find_audit(name: str, folder: Path) -> Path:
     for place in (Path(name), folder / name):
         if name and _claims_to_be_audit(place):
             return place
-    by_run = {run: places for run, places in _audits_by_run(folder).items() if name and run.startswith(name)}
+    all_runs = _audits_by_run(folder)
+    by_run = {run: places for run, places in all_runs.items() if name and run.startswith(name)}
     if name in by_run:
         return _newest_finished(by_run[name])
-    by_key = [place for place in _folders(folder) if name and place.name.startswith(name)]
+    by_key = [place for place in _audit_folders(folder) if name and place.name.startswith(name)]
     if len(by_run) + len(by_key) > 1:
-        keys = _first_of([*by_run, *(place.name for place in by_key)])
+        keys = first_of([*by_run, *(place.name for place in by_key)])
         raise StoreError(f"several runs or audits in {folder}/ begin with '{name}': {keys}. Give more of the key.")
     if by_run or by_key:
         return by_key[0] if by_key else _newest_finished(*by_run.values())
     raise StoreError(
         f"no audit of '{name}' in {folder}/: run `heedful audit --model {name}` first, or name another folder by "
-        f"--audits. Audited runs: {_first_of(list(_audits_by_run(folder)))}."
+        f"--audits. Audited runs: {first_of(list(all_runs))}."
     )
 
 
@@ -407,19 +331,19 @@ def _newest_finished(places: list[Path]) -> Path:
     return finished
 
 
+def _audit_folders(folder: Path) -> list[Path]:
+    return [place for place in folder.glob("*") if place.is_dir() and not place.name.startswith(".")]
+
+
 def _audits_by_run(folder: Path) -> dict[str, list[Path]]:
     """The folders of the audits of each run, those of several seeds first, then the newest."""
     by_run: dict[str, list[Path]] = {}
-    known = [(place, audited_runs(place)) for place in _folders(folder)]
+    known = [(place, audited_runs(place)) for place in _audit_folders(folder)]
     known.sort(key=lambda pair: (len(pair[1]) > 1, pair[0].stat().st_mtime, pair[0]), reverse=True)
     for place, runs in known:
         for run in runs:
             by_run.setdefault(run, []).append(place)
     return by_run
-
-
-def _folders(folder: Path) -> list[Path]:
-    return [place for place in folder.glob("*") if place.is_dir() and not place.name.startswith(".")]
 
 
 def audited_runs(folder: Path) -> tuple[str, ...]:
@@ -433,41 +357,6 @@ def audited_runs(folder: Path) -> tuple[str, ...]:
         if known := tuple(dict.fromkeys(run for run in runs if isinstance(run, str) and run)):
             return known
     return ()
-
-
-class Tables(Protocol):
-    """What the folder of an audit holds."""
-
-    @property
-    def rows(self) -> pl.DataFrame:
-        """run, split, example, item, test, measure, value, solver, site, scope."""
-        ...
-
-    @property
-    def examples(self) -> pl.DataFrame:
-        """The texts that are shown word by word."""
-        ...
-
-    @property
-    def outcomes(self) -> pl.DataFrame:
-        """One row per run, text, ranking and way of removing words."""
-        ...
-
-    @property
-    def verdict(self) -> Verdict:
-        """What was audited and what it came to."""
-        ...
-
-
-def save_audit(audit: Tables, folder: str | Path) -> None:
-    """Write the audit's folder, whole or not at all; what is there already stays, unless it is no finished audit."""
-    folder = Path(folder)
-    is_in_the_way = folder.is_dir() and audit_defect(folder) is not None
-    with atomic_folder(folder, replace=is_in_the_way) as part:
-        audit.rows.write_parquet(part / ROWS, row_group_size=ROW_GROUP)
-        audit.outcomes.write_parquet(part / OUTCOMES)
-        audit.examples.write_parquet(part / EXAMPLES)
-        write_verdict(audit.verdict, part)
 
 
 def write_verdict(verdict: Verdict, folder: Path) -> None:

@@ -15,7 +15,7 @@ from heedful.settings import DataSettings, Run
 from heedful.settings.data_folder import user_path
 from heedful.settings.validation import update_settings, validate_settings
 from heedful.store.run_file import RUN_FILE
-from heedful.store.store import Store
+from heedful.store.store import Store, first_of
 
 if TYPE_CHECKING:
     from heedful.subjects.custom_model import CustomModel
@@ -62,8 +62,8 @@ class NamedModel:
 
 def find_model(name: str | Path, store: Store) -> NamedModel:
     """What the name of a model means; an error that says what names there are where it means nothing."""
-    text = str(name)
-    if text.strip() and store.has_prefix(text):
+    text, keys = str(name), [folder.name for folder in store.folders()]
+    if text.strip() and any(key.startswith(text) for key in keys):
         key = store.find(text)
         is_finetuned = store.read(key).run.finetune is not None
         folder = store.folder / key
@@ -80,13 +80,11 @@ def find_model(name: str | Path, store: Store) -> NamedModel:
             return NamedModel("run", folder.name, folder)
     except (OSError, ValueError, RuntimeError):  # no path: too long, a null byte, the home of nobody
         pass
-    keys = [folder.name for folder in store.folders()]
-    listed = ", ".join(keys[:5]) + (" ..." if len(keys) > 5 else "") or "none"
     raise UnknownModelError(
         f"there is no model '{text:.200}'. Name a finished run by its key or the first characters of it (in "
-        f"{store.folder}/: {listed}); a Hugging Face model by hf:NAME or its folder, with {CONFIGURATION}; a model of "
-        "your own by FILE.py:FUNCTION. `heedful list runs` describes runs, `heedful train` makes one; --runs names "
-        "another folder."
+        f"{store.folder}/: {first_of(keys)}); a Hugging Face model by hf:NAME or its folder, with {CONFIGURATION}; a "
+        "model of your own by FILE.py:FUNCTION. `heedful list runs` describes runs, `heedful train` makes one; --runs "
+        "names another folder."
     )
 
 

@@ -20,7 +20,7 @@ from heedful.models.attention_model import AttentionModel, build_model
 from heedful.models.hugging_face.model_files import PREFIX, FastTokenizer, HuggingFaceModel, quiet
 from heedful.settings import NetworkSettings, Run
 from heedful.settings.validation import update_settings
-from heedful.store.folders import find_damage, reason, write_checksums
+from heedful.store.folders import find_damage, reason
 from heedful.store.run_file import (
     HISTORY,
     RUN_FILE,
@@ -297,7 +297,7 @@ WHOLE = "1TB"
 
 
 def write_finetuned(finetuned: Finetuned, folder: Path) -> None:
-    """Write the model's files into a folder, which transformers' `from_pretrained` then loads, and their checksums."""
+    """Write the model's files into a folder, which transformers' `from_pretrained` then loads."""
     with quiet():
         finetuned.module.save_pretrained(folder, max_shard_size=WHOLE)
         finetuned.tokenizer.save_pretrained(folder)
@@ -309,4 +309,3 @@ def write_finetuned(finetuned: Finetuned, folder: Path) -> None:
     described = describe_run(finetuned)
     (folder / RUN_FILE).write_text(described.model_dump_json(indent=2) + "\n", encoding="utf-8")
     write_history(finetuned.history, folder)
-    write_checksums(folder)

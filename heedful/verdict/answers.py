@@ -15,7 +15,7 @@ from heedful.measures import Estimate
 from heedful.measures.interval import beyond_luck, seeds_dominate, share_interval
 from heedful.measures.two_way_variance import defined_texts
 from heedful.schema import Answer, ClassAnswer, Interval, Outcome, Reason, Removal, SeedShare, Shares, updated
-from heedful.settings.run_and_audit import AnswerSettings
+from heedful.settings import AnswerSettings
 from heedful.verdict.answer_text import per_100
 
 REASONS: tuple[Reason, ...] = get_args(Reason)

@@ -11,8 +11,7 @@ import torch
 from heedful.errors import HeedfulError, SettingError
 from heedful.report.loading import audit
 from heedful.schema import Verdict
-from heedful.settings import AuditSettings, key_of
-from heedful.settings.comparison_models import ComparisonModels
+from heedful.settings import AuditSettings, ComparisonModels, key_of
 from heedful.settings.validation import update_settings
 from heedful.training.loop import train
 from heedful.types import Dataset, Example

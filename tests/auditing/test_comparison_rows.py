@@ -7,8 +7,7 @@ import torch
 from heedful.battery.adversarial_models import family
 from heedful.jobs.planning import adversary_of
 from heedful.report.loading import audit
-from heedful.settings import AuditSettings
-from heedful.settings.comparison_models import ComparisonModels
+from heedful.settings import AuditSettings, ComparisonModels
 from heedful.settings.validation import update_settings
 from heedful.training.loop import train
 from heedful.verdict.scoring import columns_of

@@ -4,8 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from heedful.jobs.request import AuditRequest
-from heedful.settings import AuditSettings
-from heedful.settings.comparison_models import ComparisonModels
+from heedful.settings import AuditSettings, ComparisonModels
 
 COMPANIONS = ComparisonModels(retrained="r", seeds=("s1", "s2"), adversaries=("a",), reference="b")
 REQUEST = AuditRequest(run="run", data="data", settings=AuditSettings(shown=3), comparison_models=COMPANIONS)

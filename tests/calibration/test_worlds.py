@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from heedful.calibration.worlds import HALF, ON, RANDOM, REVERSED, WORLDS, draw_texts, judge
-from heedful.settings.run_and_audit import OutcomeSettings
+from heedful.settings import OutcomeSettings
 
 ONE, MOVES = "one word decides", "the state at j carries word i"
 

@@ -3,7 +3,6 @@
 import json
 
 import polars as pl
-import pytest
 
 from heedful.data import load
 from heedful.errors import HeedfulError
@@ -36,60 +35,41 @@ def with_changes(number, **changes):
 HALF_PARQUET = parquet(GOOD)[: len(parquet(GOOD)) // 2]
 FILES = {
     "empty.csv": "",
-    "empty.tsv": "",
     "empty.jsonl": "",
-    "empty.json": "",
     "empty.parquet": b"",
     "blank.csv": "\n\n\n",
-    "blank.jsonl": "\n\n\n",
     "head.csv": "text,label\n",
-    "head.tsv": "text\tlabel\n",
     "one row.csv": csv(GOOD[:1]),
-    "one row.jsonl": jsonl(GOOD[:1]),
     "three rows.csv": csv(GOOD[:3]),
     "one label.csv": csv(with_changes(40, label="good")),
-    "one label.jsonl": jsonl(with_changes(40, label="good")),
     "every label another.csv": csv([{**row, "label": f"label {n}"} for n, row in enumerate(GOOD)]),
     "no labels.csv": csv(with_changes(40, label="")),
-    "few labels.csv": csv(with_changes(30, label="")),
     "no texts.csv": csv(with_changes(40, text="")),
     "few texts.csv": csv(with_changes(30, text="")),
     "blank texts.jsonl": jsonl(with_changes(40, text="   ")),
     "null labels.jsonl": jsonl(with_changes(40, label=None)),
-    "null texts.jsonl": jsonl(with_changes(40, text=None)),
     "texts are numbers.jsonl": jsonl(with_changes(40, text=7)),
-    "texts are lists.jsonl": jsonl(with_changes(40, text=["a", "b"])),
     "labels are lists.jsonl": jsonl(with_changes(40, label=["a"])),
-    "labels are tables.jsonl": jsonl(with_changes(40, label={"a": 1})),
     "twice a column.csv": csv(GOOD).replace("text,label", "text,text"),
     "no column.csv": "\n".join(row["text"] for row in GOOD),
     "arrays.jsonl": "[1, 2]\n" * 10,
-    "numbers.jsonl": "1\n2\n3\n",
     "broken.jsonl": jsonl(GOOD) + '{"text": "unfinished',
     "broken first.jsonl": "{'text': 'single quotes'}\n",
     "deep.jsonl": '{"text": ' + "[" * 100_000 + "\n",
-    "deep.json": "[" * 100_000,
     "digits.jsonl": '{"text": "a", "label": ' + "9" * 5_000 + "}\n",
-    "digits.json": '[{"text": "a", "label": ' + "9" * 5_000 + "}]",
     "nan.jsonl": '{"text": "a", "label": NaN}\n' * 10,
     "string.json": '"a text"',
-    "table.json": '{"text": "a"}',
     "null.json": "null",
     "latin.csv": csv(with_changes(40, text="café")).encode("latin-1"),
-    "latin.jsonl": '{"text": "café", "label": "a"}\n'.encode("latin-1"),
     "utf16.csv": csv(GOOD).encode("utf-16-le"),
-    "utf16 big.csv": csv(GOOD).encode("utf-16-be"),
     "binary.csv": bytes(range(256)) * 20,
-    "binary.jsonl": bytes(range(256)) * 20,
     "binary.parquet": bytes(range(256)) * 20,
     "nulls.csv": b"\x00" * 1_000,
     "half.parquet": HALF_PARQUET,
     "no foot.parquet": parquet(GOOD)[:-4],
-    "no head.parquet": parquet(GOOD)[4:],
     "long foot.parquet": parquet(GOOD)[:-8] + b"\xff\xff\xff\x7fPAR1",
     "numbers.parquet": parquet([{"text": 1, "label": 2}] * 30),
     "text only.parquet": parquet([{"text": "a film"}] * 30),
-    "image.csv": b"\x89PNG\r\n\x1a\n" + bytes(range(256)),
     "archive.csv": b"PK\x03\x04" + bytes(500),
     "not gzip.csv.gz": csv(GOOD).encode(),
     "half gzip.jsonl.gz": b"\x1f\x8b\x08\x00" + bytes(100),
@@ -119,12 +99,12 @@ def test_no_bad_file_is_read(tmp_path):
     assert is_read(write(tmp_path / "good.csv", csv(GOOD)))
 
 
-@pytest.mark.parametrize("name", ["empty.csv", "deep.jsonl", "half.parquet"])
-def test_no_bad_file_is_trained_on(name, tmp_path):
-    path = write(tmp_path / name, FILES[name])
-    assert_refused(["data", "check", path])
-    assert_refused(["train", "--epochs", "1", "--runs", tmp_path / "runs", path])
-    assert not (tmp_path / "runs").exists()
+def test_no_bad_file_is_trained_on(tmp_path):
+    for name in ["empty.csv", "deep.jsonl", "half.parquet"]:
+        path = write(tmp_path / name, FILES[name])
+        assert_refused(["data", "check", path])
+        assert_refused(["train", "--epochs", "1", "--runs", tmp_path / "runs", path])
+        assert not (tmp_path / "runs").exists()
 
 
 COLUMNS = [

@@ -16,7 +16,7 @@ from heedful.jobs.pooling import write_pooled
 from heedful.report.loading import audit
 from heedful.schema import TextOutcome
 from heedful.settings import key_of
-from heedful.store.store import Store, save_audit
+from heedful.store.store import Store
 from heedful.training.loop import train
 from heedful.verdict.answer_text import outcome_sentences
 from support.audits import QUICK
@@ -33,7 +33,7 @@ def root(tmp_path_factory):
 def audited(root):
     """The key of a run that was audited."""
     trained = train(changed(training__epochs=6), toy())
-    save_audit(audit(trained, replace(toy(), test=toy().train), QUICK), root / "audits" / "first")
+    audit(trained, replace(toy(), test=toy().train), QUICK).save(root / "audits" / "first")
     return Store(root / "runs").save(trained)
 
 
@@ -292,7 +292,7 @@ def test_audits_of_other_seeds_are_counted_together(heedful, audited, root, tmp_
     enough = replace(toy(), test=toy().train)
     shutil.copytree(root / "audits", tmp_path / "audits")
     other = train(changed(training__epochs=6, seed=1), toy())
-    save_audit(audit(other, enough, QUICK), tmp_path / "audits" / "second")
+    audit(other, enough, QUICK).save(tmp_path / "audits" / "second")
     write_pooled([tmp_path / "audits" / name for name in ("first", "second")], tmp_path / "audits" / "both")
     content = json.loads(heedful("so good", "--model", audited, "--json", "--audits", str(tmp_path / "audits")))
     assert content["guidance"]["basis"] == "Audit of 2 seeds and 36 texts."

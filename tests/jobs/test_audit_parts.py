@@ -21,11 +21,18 @@ from heedful.jobs.planning import adversary_of, plan_audits, without_attention
 from heedful.jobs.work import load_data
 from heedful.report import read_audit
 from heedful.report.loading import audit
-from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TrainingSettings, key_of
-from heedful.settings.comparison_models import ComparisonModels
+from heedful.settings import (
+    AuditSettings,
+    ComparisonModels,
+    DataSettings,
+    NetworkSettings,
+    Run,
+    TrainingSettings,
+    key_of,
+)
 from heedful.settings.validation import update_settings
 from heedful.store.folders import files_in
-from heedful.store.store import REST, Store, audit_defect, save_audit
+from heedful.store.store import REST, Store, audit_defect
 from heedful.subjects.finished_run import FinishedRun
 from heedful.training.loop import train
 from heedful.verdict.scoring import StoredColumns, columns_of, lines_across
@@ -92,7 +99,7 @@ def test_parts_on_disk_are_the_audit_in_memory(tmp_path, loaded, trained, compar
         comparison_models,
         report=lambda done, total: calls.append((done, total)),
     )
-    save_audit(audit(trained, loaded[1], SETTINGS, comparison_models), tmp_path / "memory")
+    audit(trained, loaded[1], SETTINGS, comparison_models).save(tmp_path / "memory")
     assert content(place) == content(tmp_path / "memory")
     assert set(read_audit(place).rows["test"]) >= {*TESTS, "uniform_retrained", "seeds", "attefa", "adversarial_models"}
     assert read_audit(place).outcomes.is_empty() and len(read_audit(place).examples) == 9

@@ -21,7 +21,8 @@ from heedful.settings.validation import update_settings
 from heedful.store.folders import files_in
 from heedful.store.run_file import train_command
 from heedful.store.run_listing import described_differences, list_runs
-from heedful.store.store import Store, find_finetuned, is_finetuned, read_verdict_file, save_finetuned
+from heedful.store.store import Store, read_verdict_file
+from heedful.subjects.opening import find_model
 from heedful.training.finetuning import finetune
 from heedful.training.loop import train
 from support.runs import changed, toy
@@ -45,42 +46,39 @@ def run(encoder):
 def made(run, tmp_path_factory):
     """A store with a fine-tuned model, and that model."""
     store = Store(tmp_path_factory.mktemp("runs"))
-    finished, is_cached = ensure_finetuned(run, store)
+    key, described, is_cached = ensure_finetuned(run, store)
     assert not is_cached
-    return store, finished
+    return store, key, described
 
 
 def test_a_finished_run_is_found_again_and_not_trained(run, made, monkeypatch):
-    store, finished = made
+    store, key, described = made
 
     def never(*arguments, **options):
         raise AssertionError("trained again")
 
     monkeypatch.setattr(work, "finetune", never)
-    again, is_cached = ensure_finetuned(run, store)
-    assert is_cached and again == finished
-    assert finished.folder == store.folder / finished.key and finished.scores["test"].keys() >= {"accuracy"}
+    assert ensure_finetuned(run, store) == (key, described, True)
+    assert described.scores["test"].keys() >= {"accuracy"}
     with pytest.raises(AssertionError, match="trained again"):
         ensure_finetuned(update_settings(run, {"finetune.learning_rate": 1e-3}), store)
 
 
 def test_the_key_depends_on_the_encoder_s_content_not_on_its_place(run, made, tmp_path):
     moved = save_tiny_encoder(tmp_path / "elsewhere")
-    assert key_of(load_data(update_settings(run, {"finetune.model": moved}))[0]) == made[1].key
+    assert key_of(load_data(update_settings(run, {"finetune.model": moved}))[0]) == made[1]
     other = save_tiny_encoder(tmp_path / "other", hidden_dropout_prob=0.2)
-    assert key_of(load_data(update_settings(run, {"finetune.model": other}))[0]) != made[1].key
+    assert key_of(load_data(update_settings(run, {"finetune.model": other}))[0]) != made[1]
 
 
 def test_it_is_told_from_runs_of_our_own_models(made):
-    store, finished = made
+    store, key, _ = made
     own = store.save(train(changed(data__fingerprint="f", training__epochs=1), toy()))
     try:
-        assert is_finetuned(store, finished.key[:6]) and not is_finetuned(store, own)
-        assert find_finetuned(store, finished.key[:6]).run.data.source == "mock-1"
-        with pytest.raises(SettingError, match="must be a fine-tuned Hugging Face model"):
-            find_finetuned(store, own)
+        kinds = [find_model(name, store).kind for name in (key[:6], own)]
+        assert kinds == ["classifier", "run"]
         first, second = list_runs(store).runs
-        assert {first.key, second.key} == {own, finished.key}
+        assert {first.key, second.key} == {own, key}
         described = described_differences(list_runs(store))
         (of_finetuned,) = [text for text in described if "tiny" in text]
         (of_own,) = [text for text in described if "tiny" not in text]
@@ -99,9 +97,9 @@ def test_it_is_listed_by_what_it_was_made_from(made, encoder):
 
 
 def test_loading_it_as_one_of_ours_is_refused_with_what_to_do(made):
-    store, finished = made
-    with pytest.raises(SettingError, match=rf"fine-tuned Hugging Face model.*heedful audit --model {finished.key}"):
-        store.load(finished.key)
+    store, key, _ = made
+    with pytest.raises(SettingError, match=rf"fine-tuned Hugging Face model.*heedful audit --model {key}"):
+        store.load(key)
 
 
 def test_other_ways_to_train_refuse_it(run, made):
@@ -121,13 +119,13 @@ def test_the_settings_of_our_own_networks_must_be_left_out(encoder):
 
 
 def test_half_a_run_is_made_again(run, made, caplog):
-    store, finished = made
-    weights = finished.folder / "model.safetensors"
+    store, key, described = made
+    weights = store.folder / key / "model.safetensors"
     content = weights.read_bytes()
     weights.write_bytes(content[:-10])
-    again, is_cached = ensure_finetuned(run, store)
+    _, again, is_cached = ensure_finetuned(run, store)
     assert not is_cached and "model.safetensors was changed or damaged" in caplog.text
-    assert weights.read_bytes() == content and again.scores == finished.scores
+    assert weights.read_bytes() == content and again.scores == described.scores
 
 
 def test_nothing_is_left_of_a_run_that_ends_early(run, tmp_path):
@@ -143,17 +141,19 @@ def test_nothing_is_left_of_a_run_that_ends_early(run, tmp_path):
 def test_saving_twice_changes_nothing(run, tmp_path):
     store = Store(tmp_path)
     finetuned = finetune(*load_data(run))
-    key = save_finetuned(finetuned, store)
+    key = store.save(finetuned)
     before = (store.folder / key / "run.json").stat().st_mtime_ns
-    assert save_finetuned(finetuned, store) == key
+    assert store.save(finetuned) == key
     assert (store.folder / key / "run.json").stat().st_mtime_ns == before
 
 
 def test_a_worker_makes_the_same_run_and_says_so_where_its_encoder_is_another(run, made, tmp_path):
     complete, store = load_data(run)[0], Store(tmp_path / "runs")
-    do(Job(made[1].key, "train", complete.model_dump_json()), store, "cpu", lambda *step: None)
-    assert store.has(made[1].key) and is_finetuned(store, made[1].key)
-    assert files_in(store.folder / made[1].key)["model.safetensors"] == files_in(made[1].folder)["model.safetensors"]
+    do(Job(made[1], "train", complete.model_dump_json()), store, "cpu", lambda *step: None)
+    assert store.has(made[1])
+    assert (
+        files_in(store.folder / made[1])["model.safetensors"] == files_in(made[0].folder / made[1])["model.safetensors"]
+    )
     other = save_tiny_encoder(tmp_path / "other", hidden_dropout_prob=0.2)
     moved = update_settings(complete, {"finetune.model": other})
     with pytest.raises(HeedfulError, match="the run starts from model"):
@@ -180,18 +180,18 @@ def test_a_grid_varies_the_settings_of_fine_tuning(encoder, tmp_path):
 
 
 def test_the_command_that_makes_a_run_makes_it(made):
-    command = shlex.split(train_command(made[1].run))
-    assert command[:5] == ["heedful", "train", "mock-1", "--finetune", made[1].run.finetune.model]
+    command = shlex.split(train_command(made[2].run))
+    assert command[:5] == ["heedful", "train", "mock-1", "--finetune", made[2].run.finetune.model]
     places = [command[number + 1] for number, part in enumerate(command) if part == "--set"]
     again = make_run({"data": command[2], "finetune": command[4]}, places)
-    assert key_of(load_data(again)[0]) == made[1].key
+    assert key_of(load_data(again)[0]) == made[1]
 
 
 def test_the_time_of_a_run_is_that_of_runs_from_the_same_model(run, made):
-    described = made[0].read(made[1].key)
+    described = made[2]
     durations = Durations([described])
-    assert durations.of(update_settings(made[1].run, {"seed": 7})) == described.seconds
-    assert durations.of(update_settings(made[1].run, {"finetune.model": "other"})) is None
+    assert durations.of(update_settings(made[2].run, {"seed": 7})) == described.seconds
+    assert durations.of(update_settings(made[2].run, {"finetune.model": "other"})) is None
 
 
 def test_train_fine_tunes_and_finds_it_again(encoder, tmp_path):
@@ -205,8 +205,8 @@ def test_train_fine_tunes_and_finds_it_again(encoder, tmp_path):
 
 
 def test_a_fine_tuned_run_is_audited(made, tmp_path):
-    store, finished = Store(made[0].folder, tmp_path), made[1]
-    plan = plan_sweep([finished.run], AuditSettings(tests=("uniform",), shown=0), store)
+    store = Store(made[0].folder, tmp_path)
+    plan = plan_sweep([made[2].run], AuditSettings(tests=("uniform",), shown=0), store)
     check_done(carry_out(plan, store))
     (verdict,) = (read_verdict_file(place) for place in tmp_path.iterdir())
-    assert verdict.settings["model"] == finished.key and verdict.texts == 12
+    assert verdict.settings["model"] == made[1] and verdict.texts == 12

@@ -54,17 +54,14 @@ def test_the_recipe_replaces_the_options_of_another_method():
     assert own_way(run).trained_from(run, 7) == Run(training=run.training, seed=7)
 
 
-@pytest.mark.parametrize(
-    ("run", "message"),
-    [
+def test_what_cannot_be_trained_is_refused():
+    for run, message in [
         (Run(finetune=FinetuneSettings(model="bert")), "fine-tuned Hugging Face classifier.*--encoder hf:bert"),
         (Run(reference="abc", training=TrainingSettings(method="seat")), "made from run abc. Improve that run"),
         (Run(network=NetworkSettings(attention="uniform")), "weighs all words alike"),
-    ],
-)
-def test_what_cannot_be_trained_is_refused(run, message):
-    with pytest.raises(SettingError, match=message):
-        check_improvable(run)
+    ]:
+        with pytest.raises(SettingError, match=message):
+            check_improvable(run)
 
 
 def method(name, accuracy=0.8, points=0.5, lost=0.0):

@@ -23,8 +23,15 @@ from heedful.jobs.running import carry_out, check_done
 from heedful.jobs.sweep_file import expand_grid
 from heedful.jobs.work import ensure, load_data
 from heedful.report import read_audit
-from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TrainingSettings, key_of
-from heedful.settings.comparison_models import ComparisonModels
+from heedful.settings import (
+    AuditSettings,
+    ComparisonModels,
+    DataSettings,
+    NetworkSettings,
+    Run,
+    TrainingSettings,
+    key_of,
+)
 from heedful.settings.validation import update_settings
 from heedful.store.store import Store, audit_defect, pooled_key
 from heedful.training.teachers import teachers_of

@@ -74,26 +74,23 @@ def answered(**recommendation):
     return Verdict(run="r", data="d", texts=200, labels=("a", "b"), lines=(), answer=answer)
 
 
-@pytest.mark.parametrize(
-    ("recommendation", "shown"),
-    [
+def test_what_to_show_is_a_word():
+    for recommendation, shown in [
         ({"show": "attention", "ranking": "attention"}, "attention"),
         ({"show": "ranking", "ranking": "leave_one_out"}, "leave_one_out"),
         ({"show": "key words", "ranking": "alone"}, "key words"),
         ({"show": "nothing"}, "nothing"),
         ({}, None),
-    ],
-)
-def test_what_to_show_is_a_word(recommendation, shown):
-    assert verdict_columns(answered(**recommendation)) == {
-        "answer": "For some texts",
-        "points": 0.6,
-        "points_low": 0.5,
-        "points_high": 0.7,
-        "luck": 0.2,
-        "no_small_set": 0.1,
-        "recommendation": shown,
-    }
+    ]:
+        assert verdict_columns(answered(**recommendation)) == {
+            "answer": "For some texts",
+            "points": 0.6,
+            "points_low": 0.5,
+            "points_high": 0.7,
+            "luck": 0.2,
+            "no_small_set": 0.1,
+            "recommendation": shown,
+        }
 
 
 def test_the_estimate_goes_by_runs_that_differ_in_the_seed_alone_then_by_data_and_encoder(half_done):

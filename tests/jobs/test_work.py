@@ -12,8 +12,15 @@ from heedful.errors import DataError, SettingError, StoreError
 from heedful.jobs.audit_parts import request_of
 from heedful.jobs.request import AuditRequest, AuditSource, AuditWork, Job, absolute
 from heedful.jobs.work import do, ensure, load_data
-from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TrainingSettings, key_of
-from heedful.settings.comparison_models import ComparisonModels
+from heedful.settings import (
+    AuditSettings,
+    ComparisonModels,
+    DataSettings,
+    NetworkSettings,
+    Run,
+    TrainingSettings,
+    key_of,
+)
 from heedful.settings.validation import update_settings
 from heedful.store.folders import files_in
 from heedful.store.store import REST, Store

@@ -21,7 +21,7 @@ from heedful.measures.outcome import (
     top_words,
 )
 from heedful.models.trace import trace
-from heedful.settings.run_and_audit import OutcomeSettings
+from heedful.settings import OutcomeSettings
 from heedful.subjects.subject import float64_eval_copy
 from heedful.training.loop import train
 from heedful.types import Batch, Dataset, Example

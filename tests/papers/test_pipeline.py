@@ -13,8 +13,16 @@ from heedful.papers.reproduction import Adversary, Study, StudyRun
 from heedful.papers.study_pages import RAN, summarize, write_study
 from heedful.report.audits import read_audit
 from heedful.report.loading import audit
-from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings, key_of
-from heedful.settings.comparison_models import ComparisonModels
+from heedful.settings import (
+    AuditSettings,
+    ComparisonModels,
+    DataSettings,
+    NetworkSettings,
+    Run,
+    TextSettings,
+    TrainingSettings,
+    key_of,
+)
 from heedful.settings.validation import update_settings
 from heedful.store.store import Store
 from support.synthetic_audit import SIMILAR, make_audit

@@ -30,7 +30,7 @@ from heedful.server.served import (
 )
 from heedful.server.text_state import outcomes_of
 from heedful.settings import DataSettings, TextSettings
-from heedful.store.store import Store, save_audit
+from heedful.store.store import Store
 from heedful.training.loop import train
 from support.audits import QUICK
 from support.runs import changed, toy
@@ -149,7 +149,7 @@ def root(tmp_path_factory):
     place = tmp_path_factory.mktemp("served")
     store = Store(place / "runs")
     first = train(changed(data__source="toy.csv", training__epochs=6), toy())
-    save_audit(audit(first, replace(toy(), test=toy().train), QUICK), place / "audits" / "first")
+    audit(first, replace(toy(), test=toy().train), QUICK).save(place / "audits" / "first")
     store.save(first)
     store.save(train(changed(data__source="toy.csv", training__epochs=1, seed=1), toy()))
     return place

@@ -41,9 +41,8 @@ def test_a_setting_inside_what_is_no_table_is_refused():
         nest_settings({"seed": 1, "seed.more": 2})
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
+def test_a_wrong_change_is_an_error_that_names_it():
+    for changes, message in [
         ({"network.hiden_size": 5}, r"setting 'network\.hiden_size'\. Did you mean 'hidden_size'\? Known: encoder, "),
         (
             {"netwrk.hidden_size": 5},
@@ -55,11 +54,9 @@ def test_a_setting_inside_what_is_no_table_is_refused():
         ({"network.hidden_size": "wide"}, r"setting 'network\.hidden_size' .*; it was 'wide'"),
         ({"network": 5}, "setting 'network' "),
         ({"seed.more": 5}, "'seed.more' cannot be set: 'seed' is not a table"),
-    ],
-)
-def test_a_wrong_change_is_an_error_that_names_it(changes, message):
-    with pytest.raises(SettingError, match=message):
-        update_settings(Run(), changes)
+    ]:
+        with pytest.raises(SettingError, match=message):
+            update_settings(Run(), changes)
 
 
 def test_a_change_leaves_the_rest_and_the_original_as_they_were():
@@ -116,19 +113,16 @@ def test_an_option_without_a_type_may_be_anything():
     assert bind_options(method, {"anything": ("a", 1)}, "method 'x'")("t")[-1] == ("a", 1)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_a_wrong_option_is_an_error_that_names_it():
+    for options, message in [
         ({"radius": "far"}, r"option 'radius' of method 'x' should be a valid number.*; it was 'far'\."),
         ({"steps": 2.5}, r"option 'steps' of method 'x' .*integer.*; it was 2\.5\."),
         ({"norm": 1}, r"option 'norm' of method 'x' should be a valid string; it was 1\."),
         ({"raduis": 1}, r"unknown option 'raduis' of method 'x'\. Known: radius, steps, norm, anything\."),
         ({"trace": 1}, r"unknown option 'trace' of method 'x'"),
-    ],
-)
-def test_a_wrong_option_is_an_error_that_names_it(options, message):
-    with pytest.raises(SettingError, match=message):
-        bind_options(method, options, "method 'x'")
+    ]:
+        with pytest.raises(SettingError, match=message):
+            bind_options(method, options, "method 'x'")
 
 
 def test_a_function_without_options_says_so():

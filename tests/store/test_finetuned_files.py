@@ -10,7 +10,7 @@ from heedful.models.hugging_face.network import Inputs
 from heedful.models.hugging_face.pretrained_modules import load_classifier
 from heedful.models.hugging_face.tokenized_texts import read_texts
 from heedful.settings import FinetuneSettings, Run
-from heedful.store.folders import find_damage
+from heedful.store.folders import find_damage, write_checksums
 from heedful.training.finetuning import finetune
 from heedful.training.trained import names_of_files, read_history, write_finetuned
 from support.runs import toy
@@ -26,6 +26,7 @@ def finetuned(tmp_path_factory):
 @pytest.fixture
 def folder(tmp_path, finetuned):
     write_finetuned(finetuned, tmp_path)
+    write_checksums(tmp_path)
     return tmp_path
 
 

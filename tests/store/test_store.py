@@ -81,8 +81,6 @@ def test_scores_of_tokens_are_stored_only_where_they_were_recorded(tmp_path, sto
     assert (tmp_path / "recorded" / key / "tokens.parquet").is_file()
     assert Store(tmp_path / "recorded").load(key).tokens.equals(recorded.tokens)
     assert store.load(KEY).tokens is None
-    with pytest.raises(StoreError, match="no scores of tokens.*Train the run with `--record-flow`"):
-        store.tokens(KEY)
 
 
 def test_saving_twice_changes_nothing(store, trained):
@@ -175,54 +173,69 @@ def loses(name):
 
 
 DAMAGES = {
-    "json": (spoil_json, "run.json cannot be read as JSON"),
-    "nested json": (nest_json, "run.json cannot be read as JSON"),
-    "hidden size": (lambda folder: change_settings(folder, "network", hidden_size=-1), "run.network.hidden_size"),
-    "embedding size": (lambda folder: change_run(folder, embed_size=-1), "embed_size .*; it is -1"),
-    "huge embedding": (lambda folder: change_run(folder, embed_size=10**8), "must be float32 of shape"),
-    "epoch": (lambda folder: change_run(folder, chosen_epoch=-1), "chosen_epoch"),
-    "no test scores": (lambda folder: change_run(folder, scores={"dev": {}}), "scores of the test texts"),
-    "one label": (lambda folder: change_run(folder, labels=["good"]), "labels .*at least 2"),
-    "twice a label": (lambda folder: change_run(folder, labels=["good", "good"]), "each label once"),
-    "third label": (lambda folder: change_run(folder, labels=["a", "b", "c"]), "must be float32 of shape"),
-    "other run": (rename_key, "another run than the folder's name says"),
-    "weights": (spoil_weights, "model.safetensors cannot be read"),
-    "other weights": (other_weights, "must have the weights that the settings ask for; it differs in"),
-    "wider head": (wider_head, r"head.linear.bias must be float32 of shape \[1\]; it is float32 of shape \[2\]"),
-    "half precision": (half_precision, "must be float32 .*it is float16"),
-    "tokenizer": (foreign_tokenizer, "tokenizer.json"),
-    "equal ids": (equal_ids, "tokenizer.json must number its words"),
-    "history": (spoil_history, "history.parquet cannot be read"),
-    "cut history": (cut_history, "history.parquet is cut off"),
-    "other history": (other_history, "history.parquet must have the columns epoch, split"),
+    "run": [
+        (spoil_json, "run.json cannot be read as JSON"),
+        (nest_json, "run.json cannot be read as JSON"),
+        (lambda folder: change_settings(folder, "network", hidden_size=-1), "run.network.hidden_size"),
+        (lambda folder: change_run(folder, embed_size=-1), "embed_size .*; it is -1"),
+        (lambda folder: change_run(folder, chosen_epoch=-1), "chosen_epoch"),
+        (lambda folder: change_run(folder, scores={"dev": {}}), "scores of the test texts"),
+        (lambda folder: change_run(folder, labels=["good"]), "labels .*at least 2"),
+        (lambda folder: change_run(folder, labels=["good", "good"]), "each label once"),
+        (lambda folder: change_run(folder, seed=9), "run.json is not of Heedful .*seed"),
+        (rename_key, "another run than the folder's name says"),
+    ],
+    "weights": [
+        (lambda folder: change_run(folder, embed_size=10**8), "must be float32 of shape"),
+        (lambda folder: change_run(folder, labels=["a", "b", "c"]), "must be float32 of shape"),
+        (spoil_weights, "model.safetensors cannot be read"),
+        (other_weights, "must have the weights that the settings ask for; it differs in"),
+        (wider_head, r"head.linear.bias must be float32 of shape \[1\]; it is float32 of shape \[2\]"),
+        (half_precision, "must be float32 .*it is float16"),
+    ],
+    "others": [
+        (foreign_tokenizer, "tokenizer.json"),
+        (equal_ids, "tokenizer.json must number its words"),
+        (spoil_history, "history.parquet cannot be read"),
+        (cut_history, "history.parquet cannot be read"),
+        (other_history, "history.parquet must have the columns epoch, split"),
+    ],
 }
-DAMAGES |= {
-    f"no {name}": (loses(name), f"{name} is missing")
-    for name in ("run.json", "model.safetensors", "tokenizer.json", "history.parquet")
-}
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_run_of_an_earlier_version_is_refused_with_its_place_and_a_cure(store, damage):
-    """Those had no checksums: what is wrong is seen where the file is read."""
-    spoil, message = DAMAGES[damage]
-    (store.folder / KEY / "SHA256SUMS").unlink()
-    spoil(store.folder / KEY)
-    with pytest.raises(StoreError, match=f"{KEY} is not a finished run: .*{message}.*Delete that folder, then "):
-        store.load(KEY)
-
-
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_run_is_not_there_and_is_made_again(store, trained, damage, caplog):
-    DAMAGES[damage][0](store.folder / KEY)
-    assert RUN not in store
-    with pytest.raises(StoreError, match=f"{KEY} is not a finished run: .*(is missing|checksum differs)"):
-        store.load(KEY)
-    assert store.get(RUN) is None
-    assert KEY in caplog.text and "is made again" in caplog.text
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory, trained):
+    """A run whose files are damaged one way after the other."""
+    store = Store(tmp_path_factory.mktemp("damaged") / "runs")
     store.save(trained)
-    assert RUN in store and store.get(RUN) is not None
-    assert [path.name for path in store.folder.iterdir()] == [KEY]
+    return store
+
+
+@pytest.mark.parametrize("kind", ["run", "weights", "others"])
+def test_what_a_file_says_is_checked_though_its_checksum_is_right(saved, trained, kind):
+    for spoil, message in DAMAGES[kind]:
+        spoil(saved.folder / KEY)
+        write_checksums(saved.folder / KEY)
+        with pytest.raises(StoreError, match=f"{KEY} is not a finished run: .*{message}.*Delete that folder, then "):
+            saved.load(KEY)
+        shutil.rmtree(saved.folder / KEY)
+        saved.save(trained)
+
+
+def test_a_damaged_run_is_not_there_and_is_made_again(saved, trained, caplog):
+    """One damage to each file; how it was damaged makes no difference to its checksum."""
+    losses = [loses(path.name) for path in (saved.folder / KEY).iterdir()]
+    for spoil in (spoil_json, spoil_weights, foreign_tokenizer, cut_history, *losses):
+        spoil(saved.folder / KEY)
+        assert RUN not in saved
+        with pytest.raises(StoreError, match=f"{KEY} is not a finished run: .*(is missing|checksum differs)"):
+            saved.load(KEY)
+        caplog.clear()
+        assert saved.get(RUN) is None
+        assert KEY in caplog.text and "is made again" in caplog.text
+        saved.save(trained)
+        assert RUN in saved and saved.get(RUN) is not None
+        assert [path.name for path in saved.folder.iterdir()] == [KEY]
 
 
 def test_a_flipped_byte_is_seen_before_any_library_reads_the_file(store, monkeypatch):
@@ -231,15 +244,10 @@ def test_a_flipped_byte_is_seen_before_any_library_reads_the_file(store, monkeyp
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
     monkeypatch.setattr(pl, "read_parquet", lambda *_, **__: pytest.fail("polars was given a damaged file"))
-    for read in (store.load, store.history):
+    for read in (store.load, lambda key: store.table(key, "history.parquet")):
         with pytest.raises(StoreError, match="history.parquet was changed or damaged after it was written"):
             read(KEY)
     assert RUN not in store
-
-
-def test_a_run_of_an_earlier_version_is_used_as_it_is(store):
-    (store.folder / KEY / "SHA256SUMS").unlink()
-    assert RUN in store and store.get(RUN) is not None and list(store.listing()[0]) == [KEY]
 
 
 def test_the_cure_is_a_command_that_makes_the_run(store):
@@ -256,7 +264,7 @@ def test_the_cure_is_a_command_that_makes_the_run(store):
 
 def test_a_beginning_of_a_key_will_do(store, trained):
     assert store.read(KEY[:3]).run == RUN == store.load(KEY[:3]).run
-    assert store.history(KEY[:3]).equals(store.history(KEY))
+    assert store.table(KEY[:3], "history.parquet").equals(store.table(KEY, "history.parquet"))
     other = replace(trained, run=update_settings(RUN, {"seed": 1}))
     store.save(other)
     with pytest.raises(StoreError, match=f"no run '{KEY}0' in .*Known: .*heedful list runs"):
@@ -267,10 +275,10 @@ def test_a_beginning_of_a_key_will_do(store, trained):
     assert store.find(KEY) == KEY
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "../runs", "/etc", "a" * 5000, "nul\0l"])
-def test_nothing_outside_the_store_is_a_run(store, name):
-    with pytest.raises(StoreError, match="no run '"):
-        store.read(name)
+def test_nothing_outside_the_store_is_a_run(store):
+    for name in ("", ".", "..", "../runs", "/etc", "a" * 5000, "nul\0l"):
+        with pytest.raises(StoreError, match="no run '"):
+            store.read(name)
 
 
 def test_a_run_refers_to_another_by_its_whole_key(store):
@@ -357,60 +365,43 @@ def test_a_finished_audit_has_no_problem(folder):
     assert {audit_defect(place) for place in folder.iterdir()} == {None}
 
 
-@pytest.mark.parametrize("name", AUDIT_FILES)
-def test_what_is_missing_or_changed_is_named(folder, name):
+def test_what_is_missing_or_changed_is_named(folder):
     place = folder / "2222000000000000"
-    content = (place / name).read_bytes()
-    (place / name).unlink()
-    assert audit_defect(place) == f"{name} is missing"
-    (place / name).write_bytes(content + b" ")
-    assert audit_defect(place).startswith(f"{name} was changed or damaged")
-
-
-@pytest.mark.parametrize("content", ["{", "[]", "{}", "[" * 100_000, '{"run": "\\ud800"}'])
-def test_without_checksums_a_verdict_must_still_be_one(folder, content):
-    place = folder / "2222000000000000"
-    (place / "SHA256SUMS").unlink()
-    assert audit_defect(place) is None
-    (place / "verdict.json").write_text(content)
-    assert audit_defect(place).startswith("verdict.json ")
-
-
-def test_no_folder_is_a_problem(folder):
+    for name in AUDIT_FILES:
+        content = (place / name).read_bytes()
+        (place / name).unlink()
+        assert audit_defect(place) == f"{name} is missing"
+        (place / name).write_bytes(content + b" ")
+        assert audit_defect(place).startswith(f"{name} was changed or damaged")
+        (place / name).write_bytes(content)
     assert audit_defect(folder / "none") == "there is no such folder"
 
 
-@pytest.mark.parametrize(
-    ("name", "key"),
-    [
-        ("1111000000000000", "1111000000000000"),
-        ("1112", "1112000000000000"),
-        ("2", "2222000000000000"),
-        (FIRST, "1112000000000000"),
-        (SECOND, "2222000000000000"),
-        ("aaaa", "1112000000000000"),
-        ("aaab", "2222000000000000"),
-    ],
-)
-def test_an_audit_is_found_by_its_key_or_its_run_or_a_beginning_of_them(folder, name, key):
-    assert find_audit(name, folder) == folder / key
-
-
-def test_an_audit_is_found_by_its_path(folder):
+def test_without_checksums_a_verdict_must_still_be_one(folder):
     place = folder / "2222000000000000"
-    assert find_audit(str(place), folder / "elsewhere") == place
+    (place / "SHA256SUMS").unlink()
+    assert audit_defect(place) is None
+    for content in ("{", "[]", "{}", "[" * 100_000, '{"run": "\\ud800"}'):
+        (place / "verdict.json").write_text(content)
+        assert audit_defect(place).startswith("verdict.json ")
 
 
-@pytest.mark.parametrize("name", ["aaa", "11", "1"])
-def test_a_beginning_of_several_is_refused(folder, name):
-    with pytest.raises(StoreError, match=f"several runs or audits in .* begin with '{name}': .*Give more"):
-        find_audit(name, folder)
+def test_an_audit_is_found_by_its_path_its_key_or_its_run_or_a_beginning_of_them(folder):
+    first, second, third = (folder / key for key in ("1111000000000000", "1112000000000000", "2222000000000000"))
+    for name, place in {first.name: first, "1112": second, "2": third}.items():
+        assert find_audit(name, folder) == place
+    for name, place in {FIRST: second, SECOND: third, "aaaa": second, "aaab": third}.items():
+        assert find_audit(name, folder) == place
+    assert find_audit(str(third), folder / "elsewhere") == third
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "ffff", "a" * 5000, "../.."])
-def test_what_is_not_there_is_said_with_what_is(folder, name):
-    with pytest.raises(StoreError, match=f"no audit of '.*run `heedful audit --model .*Audited runs: .*{FIRST}"):
-        find_audit(name, folder)
+def test_what_is_not_there_is_said_with_what_is(folder):
+    for name in ("aaa", "11", "1"):
+        with pytest.raises(StoreError, match=f"several runs or audits in .* begin with '{name}': .*Give more"):
+            find_audit(name, folder)
+    for name in ("", ".", "..", "ffff", "a" * 5000, "../.."):
+        with pytest.raises(StoreError, match=f"no audit of '.*run `heedful audit --model .*Audited runs: .*{FIRST}"):
+            find_audit(name, folder)
     with pytest.raises(StoreError, match="Audited runs: none"):
         find_audit("ffff", folder / "none")
 

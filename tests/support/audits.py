@@ -6,8 +6,7 @@ from pathlib import Path
 from heedful.auditing.audit import Audit, prepare_audit
 from heedful.jobs.audit_parts import ensure_prepared, request_of
 from heedful.schema import Line
-from heedful.settings import AuditSettings, OptionValue
-from heedful.settings.comparison_models import ComparisonModels
+from heedful.settings import AuditSettings, ComparisonModels, OptionValue
 from heedful.subjects.opening import open_subject
 from heedful.training.trained import Trained
 from heedful.types import Dataset, Model

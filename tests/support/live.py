@@ -13,7 +13,6 @@ from heedful.server.contract import ExampleText, ModelInfo
 from heedful.server.served import ServedModel, serve_subject
 from heedful.server.text_state import state_of
 from heedful.settings import Run
-from heedful.store.store import save_audit
 from heedful.subjects.finished_run import FinishedRun
 from heedful.training.loop import train
 from heedful.types import Example
@@ -58,7 +57,7 @@ def marked(examples: Sequence[Example]) -> tuple[Example, ...]:
 def live_models(folder) -> dict[str, ServedModel]:
     """Models that are trained in a moment; the first has an audit."""
     first = train(small(training__epochs=10), toy())
-    save_audit(audit(first, replace(toy(), test=marked(toy().train)), QUICK), folder / "average")
+    audit(first, replace(toy(), test=marked(toy().train)), QUICK).save(folder / "average")
     runs = {
         "bilstm": (small(network__encoder="bilstm"), toy()),
         "classes": (small(), toy(labels=CLASSES)),

@@ -15,8 +15,7 @@ from heedful.papers.claim_rule import decide
 from heedful.papers.reproduction import Cell, Claim, Results, Study, StudyRun
 from heedful.report.figure import Figure
 from heedful.report.loading import audit
-from heedful.settings import AuditSettings, Run
-from heedful.settings.comparison_models import ComparisonModels
+from heedful.settings import AuditSettings, ComparisonModels, Run
 from heedful.settings.validation import update_settings
 from heedful.store.store import RunFile
 from heedful.token_scores.measurements import RECORD
