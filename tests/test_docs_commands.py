@@ -17,7 +17,7 @@ NOT_RUN = {
     r"data fetch \w|hub:|hf:OWNER": "needs the network; tests/data/test_fetch.py has a server of its own",
     r"^heedful serve": "does not end; tests/cli/test_serve.py starts and stops it",
     r"--scheduler|sweep (?!.*--dry-run)": "starts processes; tests/cli/test_sweep.py",
-    r"--deep|--seeds|improve|calibrate": "trains several models; tests/cli/test_cli.py, tests/jobs/test_improving.py, tests/papers",
+    r"--deep|--seeds|improve|calibrate": "trains several models; tests/cli, tests/jobs, tests/papers",
     r"reproduce (?!.*--dry-run)": "takes minutes or more; tests/papers",
     r"my-bert|my-encoder|hf:|--finetune": "needs a Hugging Face model; tests/cli/test_audited_classifiers.py makes one",
     r"--rankings|--scores": "needs captum or a file of scores; tests/cli/test_rankings.py",
