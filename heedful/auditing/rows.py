@@ -34,8 +34,7 @@ from heedful.schema import EXAMPLES, ROWS
 from heedful.settings import AuditSettings
 from heedful.settings.validation import bind_options
 from heedful.subjects.checks import validate_unchanged
-from heedful.subjects.custom_words import check_count
-from heedful.subjects.subject import SubjectTexts, float64_eval_copy, item_names
+from heedful.subjects.subject import SubjectTexts, check_count, float64_eval_copy, item_names
 from heedful.types import Batch, Example, Findings, Solver, Trace
 
 ORDER = ["example", "test", "measure", "item"]

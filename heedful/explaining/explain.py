@@ -17,9 +17,8 @@ from heedful.explaining.guidance import guidance_of, settings_of
 from heedful.models.linearity import validate_linearity
 from heedful.schema import TextOutcome, Verdict
 from heedful.settings import AuditSettings
-from heedful.subjects.custom_words import check_count
 from heedful.subjects.read_text import DescribedText
-from heedful.subjects.subject import Subject, SubjectTexts, float64_eval_copy
+from heedful.subjects.subject import Subject, SubjectTexts, check_count, float64_eval_copy
 
 
 def explain_texts(subject: Subject, texts: Any, verdict: Verdict | None = None) -> tuple[Explanation, ...]:

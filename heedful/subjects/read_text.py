@@ -65,11 +65,6 @@ class ReadText(DescribedText):
         return len(self.items)
 
     @property
-    def is_by_word(self) -> bool:
-        """Whether each item is a single word."""
-        return all(len(words) == 1 for words in self.items) and len(self.items) == len(self.words)
-
-    @property
     def real(self) -> Bool[Tensor, " item"]:
         """Where in the evidence there is an item."""
         return self.evidence.items[0]

@@ -267,6 +267,15 @@ def item_names(example: Example) -> list[str]:
     return [example.text[spans[start][0] : spans[end - 1][1]] for start, end in zip(starts, ends, strict=True)]
 
 
+def check_count(names: Sequence[str], count: int, number: int) -> None:
+    """Refuse names that are more or fewer than the items of a text."""
+    if len(names) != count:
+        raise SettingError(
+            f"words must name each item that attention weighs: text {number} has {count} items, and `words` has "
+            f"{len(names)} for it. Leave out padding, and start and end symbols that have no weight."
+        )
+
+
 def float64_eval_copy(model: Model) -> Model:
     """A copy in float64 and evaluation mode, where the model is a module; weights that are no numbers are named."""
     if not isinstance(model, nn.Module):

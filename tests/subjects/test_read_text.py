@@ -27,13 +27,13 @@ def test_words_stand_where_they_were_written(trained):
     read = FinishedRun(trained).read("  The FILM, was   good!", "")
     assert read.words == ("The", "FILM", ",", "was", "good", "!")
     assert [read.text[start:end] for start, end in read.spans] == list(read.words)
-    assert read.items == tuple((place,) for place in range(6)) and read.is_by_word
+    assert read.items == tuple((place,) for place in range(6))
 
 
 def test_sentences_are_items_of_a_hierarchical_model():
     read = run(network__encoder="hierarchical", sentences=True).read(TEXT)
     assert read.items == ((0, 1, 2, 3, 4), (5, 6, 7, 8, 9, 10), (11, 12, 13, 14))
-    assert read.labels[1] == "So bad was the film!" and not read.is_by_word
+    assert read.labels[1] == "So bad was the film!"
 
 
 def test_a_model_that_reads_fewer_words_says_so(trained):
