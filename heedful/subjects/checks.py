@@ -286,7 +286,7 @@ def _stepwise(model: Model, batch: Batch) -> Trace:
     logits = as_tensor(_step(model, "decode", batch, encoded, attended[1]), "what `decode` returns", "[batch, classes]")
     parts = {"embed": embedded, "encode": hidden, "attend": attended[1], "decode": logits}
     _check_precision(parts, is_module=isinstance(model, nn.Module))
-    return Trace(batch, embedded, encoded, *attended, logits)
+    return Trace(batch, embedded, encoded, attended[0], attended[1], logits)
 
 
 def _step(model: Model, verb: str, batch: Batch, *arguments: Any) -> Any:
