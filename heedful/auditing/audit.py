@@ -3,24 +3,21 @@
 import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import torch
 
 import heedful
-from heedful.auditing.attended_words import indicative_words, words_of
 from heedful.auditing.comparison_rows import adversary_rows, companion_rows, join_shards
-from heedful.auditing.heads import asks_of_heads, heads_of
+from heedful.auditing.heads import NEEDS, heads_of
 from heedful.auditing.other_rankings import match_external_scores
 from heedful.auditing.outcomes import can_impose
 from heedful.auditing.rows import names_of, outcomes_alone, shard_rows
 from heedful.auditing.shards import Shard, ShardInfo
-from heedful.battery.question import Columns
 from heedful.data.batching import shards_of
 from heedful.errors import SettingError
 from heedful.schema import (
@@ -39,8 +36,9 @@ from heedful.schema.table_columns import OUTCOMES
 from heedful.settings import AuditSettings, ComparisonModels
 from heedful.settings.validation import update_settings
 from heedful.subjects.checks import named
-from heedful.subjects.subject import Subject, SubjectTexts
-from heedful.types import Batch, Dataset
+from heedful.subjects.subject import Subject, SubjectTexts, float64_eval_copy
+from heedful.token_scores import attended_words, token_classes
+from heedful.types import Batch, Dataset, LinearModel
 from heedful.verdict.pooling import pooled_verdict
 from heedful.verdict.scoring import columns_of
 
@@ -254,11 +252,27 @@ def audit_extras(prepared: PreparedAudit) -> AuditExtras:
             changes = {"split": "dev", "examples": settings.outcome.dev_texts, "details": False}
             on_dev = update_settings(settings, changes)
             dev = outcomes_alone(subject.texts(data, on_dev), on_dev)
-        view = subject.usual_view() if asks_of_heads(settings) else None
+        view = subject.usual_view() if not settings.tests or NEEDS in settings.tests else None
         heads = None if view is None else heads_of(view, data, settings)
-    words = words_of(prepared.texts, settings)
-    indicative = words.polar if words else indicative_words(prepared.texts, settings)
+    asks_of_words = prepared.texts.item == "word" and (not settings.tests or "token_scores" in settings.tests)
+    words, indicative = _words_of(prepared.texts) if asks_of_words else (None, None)
     return AuditExtras(dev, words, indicative, heads, time.perf_counter() - began)
+
+
+def _words_of(texts: SubjectTexts) -> tuple[Words | None, int]:
+    """The most and the least attended words, where words alone decide attention; how many words indicate a label."""
+    counts = texts.context.token_counts()
+    if isinstance(texts.model, LinearModel):
+        model = float64_eval_copy(texts.model)
+        assert isinstance(model, LinearModel)
+        words = attended_words(model, texts.batches(), counts, texts.context.vocabulary, texts.labels)
+        return Words.model_validate(asdict(words)), words.polar
+    indicates, item_words = token_classes(counts) >= 0, texts.context.item_words
+    occurs = torch.zeros(len(indicates), dtype=torch.bool)
+    for batch in texts.batches():
+        tokens = batch.tokens[batch.attendable_mask].cpu() if item_words is None else item_words.numbers(batch)
+        occurs[tokens[tokens >= 0]] = True
+    return None, int((indicates & occurs).sum())
 
 
 def verdict_of(
@@ -270,16 +284,34 @@ def verdict_of(
 ) -> Verdict:
     """The verdict, from the rows and outcomes of all texts and the rest."""
     subject, texts, data = prepared.subject, prepared.texts, prepared.data
-    columns = columns_of([rows])
+    dataset, columns = data if isinstance(data, Dataset) else None, columns_of([rows])
+    stored = subject.scores_on(dataset, texts.split) if dataset else None
+    scores = stored
+    if scores is None:  # how well it predicts the labels of the audited texts, if they have any
+        is_labeled = not bool((columns["prediction.label"] < 0).any())
+        scores = {"accuracy": columns["prediction.correct"][0].numpy().mean().item()} if is_labeled else {}
+    run = None if subject.settings["run"] is None else subject.run
     verdict = Verdict(
-        **_described(prepared, columns),
+        run=texts.name,
+        model=subject.title,
+        data=run.data.source if run and stored is not None else dataset.name if dataset else "",
+        fingerprint=dataset.fingerprint if dataset else "",
+        split=texts.split,
+        texts=len(texts.numbers),
+        labels=texts.labels,
+        item=texts.item,
+        scores=dict(scores),
+        trainings=(Training(run=texts.name, seed=run.seed if run else None, scores=dict(scores)),),
+        date=datetime.now(UTC).date().isoformat(),
+        settings={"audit": prepared.settings.model_dump(mode="json"), **subject.settings},
+        versions={"heedful": heedful.__version__, "torch": torch.__version__, "python": platform.python_version()},
         lines=(),
         words=rest.words,
         indicative_words=rest.indicative_words,
         counted_on=texts.counted_on,
         about=subject.about(columns),
         heads=rest.heads,
-        notes=(*(data.notes if isinstance(data, Dataset) else ()), *texts.notes, *texts.given.notes),
+        notes=(*(dataset.notes if dataset else ()), *texts.notes, *texts.given.notes),
         skipped=dict(facts.skipped),
         substitutions=facts.substitutions,
         synonym_source=" ".join(facts.synonym_sources),
@@ -290,37 +322,6 @@ def verdict_of(
         seconds=facts.seconds + rest.seconds,
     )
     return pooled_verdict([verdict], [rows], [outcomes])
-
-
-def _described(prepared: PreparedAudit, columns: Columns) -> dict[str, Any]:
-    """What was audited and how, as a verdict says it.
-
-    Args:
-        columns: what was measured, of which the scores of prediction are taken.
-    """
-    subject, texts = prepared.subject, prepared.texts
-    dataset = prepared.data if isinstance(prepared.data, Dataset) else None
-    stored = subject.scores_on(dataset, texts.split) if dataset else None
-    scores = stored
-    if scores is None:  # how well it predicts the labels of the audited texts, if they have any
-        is_labeled = not bool((columns["prediction.label"] < 0).any())
-        scores = {"accuracy": columns["prediction.correct"][0].numpy().mean().item()} if is_labeled else {}
-    run = None if subject.settings["run"] is None else subject.run
-    return {
-        "run": texts.name,
-        "model": subject.title,
-        "data": run.data.source if run and stored is not None else dataset.name if dataset else "",
-        "fingerprint": dataset.fingerprint if dataset else "",
-        "split": texts.split,
-        "texts": len(texts.numbers),
-        "labels": texts.labels,
-        "item": texts.item,
-        "scores": scores,
-        "trainings": (Training(run=texts.name, seed=run.seed if run else None, scores={**scores}),),
-        "date": datetime.now(UTC).date().isoformat(),
-        "settings": {"audit": prepared.settings.model_dump(mode="json"), **subject.settings},
-        "versions": {"heedful": heedful.__version__, "torch": torch.__version__, "python": platform.python_version()},
-    }
 
 
 def example_of(texts: SubjectTexts, outcomes: pl.DataFrame) -> ShownText | None:

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 import torch
-from torch import Tensor
 
 from heedful.auditing.rows import ORDER, batch_rows, item_rows, shown_texts
 from heedful.auditing.shards import Shard, join_facts, sorted_examples, sorted_outcomes
@@ -14,19 +13,16 @@ from heedful.errors import lookup
 from heedful.schema.table_columns import ROWS
 from heedful.settings import AuditSettings, ComparisonModels
 from heedful.subjects.subject import SubjectTexts, float64_eval_copy
-from heedful.types import Batch, Findings, Model, Trace
+from heedful.types import Findings, Model, Trace
 
 
 def companion_rows(
     subject: SubjectTexts, comparison_models: ComparisonModels[SubjectTexts], settings: AuditSettings
 ) -> list[pl.DataFrame]:
     """The rows of every test that compares the audited model with others of its kind on the same texts."""
-    parts = []
-    if comparison_models.retrained is not None:
-        parts.append(pair_rows("uniform_retrained", subject, [comparison_models.retrained], settings))
-    if comparison_models.seeds:
-        parts.append(pair_rows("seeds", subject, comparison_models.seeds, settings))
-    return parts
+    retrained, seeds = comparison_models.retrained, comparison_models.seeds
+    asked = {"uniform_retrained": () if retrained is None else (retrained,), "seeds": seeds}
+    return [pair_rows(test, subject, others, settings) for test, others in asked.items() if others]
 
 
 def pair_rows(
@@ -62,18 +58,13 @@ def adversary_rows(subject: SubjectTexts, adversaries: Sequence[SubjectTexts]) -
         }
         findings = {REACHABLE: Findings(reachable(model, base), "exact"), TRAINED: Findings(values, "search")}
         parts.append(batch_rows(subject, base.batch, findings))
-        predictions.append(_predictions(base.batch, [seen.logits.softmax(-1).cpu() for seen in (base, *others)]))
+        columns = {  # a column `MODEL.CLASS` for each probability; model 0 is the audited one
+            f"{number}.{name}": values.numpy()
+            for number, seen in enumerate((base, *others))
+            for name, values in enumerate(seen.logits.softmax(-1).cpu().unbind(1))
+        }
+        predictions.append(pl.DataFrame({"example": base.batch.index.cpu().numpy(), **columns}))
     return pl.concat(parts).sort(ORDER, nulls_last=False), pl.concat(predictions)
-
-
-def _predictions(batch: Batch, probabilities: Sequence[Tensor]) -> pl.DataFrame:
-    """The number of each text, and a column `MODEL.CLASS` for each probability; model 0 is the audited one."""
-    columns = {
-        f"{model}.{name}": values.numpy()
-        for model, each in enumerate(probabilities)
-        for name, values in enumerate(each.unbind(1))
-    }
-    return pl.DataFrame({"example": batch.index.cpu().numpy(), **columns})
 
 
 def join_shards(shards: Sequence[Shard]) -> Shard:

@@ -23,11 +23,7 @@ from heedful.verdict.answers import interval_of
 SHOWN, CHANGED = 100, 25
 """Texts on which it is measured what each head shows, and, as this takes many forward passes, what each does."""
 NEEDS = "leave_one_out_agreement"
-
-
-def asks_of_heads(settings: AuditSettings) -> bool:
-    """Whether heads are measured: where all tests are asked for, or that of agreement with leave-one-out is."""
-    return not settings.tests or NEEDS in settings.tests
+"""The test with which heads are measured."""
 
 
 def heads_of(subject: HuggingFaceSubject, dataset: Dataset, settings: AuditSettings) -> Heads:
@@ -47,7 +43,9 @@ def heads_of(subject: HuggingFaceSubject, dataset: Dataset, settings: AuditSetti
         choice, test, chosen_on = shows.texts(slice(half)), shows.texts(slice(half, None)), "half of the texts"
     best = best_head(choice, test)
     return Heads(
-        measures={name: _by_layer(does if name in DOES else shows, name) for name in DESCRIPTIONS},
+        measures={
+            name: tuple(map(tuple, (does if name in DOES else shows).means(name).tolist())) for name in DESCRIPTIONS
+        },
         layer=best.layer,
         head=best.head,
         chosen_on=chosen_on,
@@ -76,10 +74,6 @@ def _measured(
         without = leave_one_out(model, seen)
         parts.append(head_measures(model, seen, without, what_it_does=what_it_does))
     return HeadMeasures.joined(parts)
-
-
-def _by_layer(measures: HeadMeasures, name: str) -> tuple[tuple[float, ...], ...]:
-    return tuple(map(tuple, measures.means(name).tolist()))
 
 
 def _sentence(best: BestHead, chosen_on: str) -> str:

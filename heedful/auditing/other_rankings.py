@@ -1,6 +1,7 @@
 """Rankings beside attention: by methods that the audit's settings name, and by scores from outside."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from itertools import accumulate
 
 from jaxtyping import Float
 from torch import Tensor
@@ -43,12 +44,9 @@ def match_external_scores(scores: object, subject: SubjectTexts, settings: Audit
     """
     if scores is None:
         return ExternalScores()
-    return external_scores_of(scores, text_words(subject), taken=taken_names(settings))
-
-
-def taken_names(settings: AuditSettings) -> Sequence[str]:
-    """Names that scores from outside cannot have: they would be mistaken for those of other rankings."""
-    return (*RANKINGS, *settings.rankings, *BOUNDS, *TAKEN)
+    # Scores from outside cannot have these names: they would be mistaken for those of other rankings.
+    taken = (*RANKINGS, *settings.rankings, *BOUNDS, *TAKEN)
+    return external_scores_of(scores, text_words(subject), taken=taken)
 
 
 def text_words(subject: SubjectTexts) -> list[TextWords]:
@@ -65,15 +63,7 @@ def text_words(subject: SubjectTexts) -> list[TextWords]:
                     "scores need the words of the texts where attention weighs several tokens together; give `words`."
                 )
             count = int(batch.attendable_mask[row].sum()) if words is None else len(words)
-            texts.append(_own_words(number, count, words))
+            starts = [0, *accumulate(len(word) + 1 for word in words or ())][:-1]
+            spans = tuple((start, start + len(word)) for start, word in zip(starts, words or (), strict=True))
+            texts.append(TextWords(number, str(number), count, " ".join(words or ()), spans))
     return texts
-
-
-def _own_words(number: int, count: int, words: Sequence[str] | None) -> TextWords:
-    if words is None:
-        return TextWords(number, str(number), count)
-    spans, place = [], 0
-    for word in words:
-        spans.append((place, place + len(word)))
-        place += len(word) + 1
-    return TextWords(number, str(number), count, " ".join(words), tuple(spans))

@@ -225,16 +225,9 @@ class Judge:
         for row in range(len(batch.labels)) if chosen is None else chosen:
             label, predicted = int(batch.labels[row]), int(evidence.predicted[row])
             own = judged.get(row)
-            if own is None:
-                words = int(evidence.items[row].sum())
-                reason = "one word" if words < 2 else "undefined"
-                by_ranking = [
-                    TextOutcome(removal=removal, predicted=subject.labels[predicted], words=words, reason=reason)
-                ]
-            else:
-                by_ranking = text_outcomes(own, subject.labels, removal, moved.get(row), int(evidence.items[row].sum()))
-                if variant:
-                    by_ranking = [updated(each, ranking=variant) for each in by_ranking if each.ranking == "attention"]
+            by_ranking = text_outcomes(own, evidence, row, removal, moved.get(row))
+            if variant:
+                by_ranking = [updated(each, ranking=variant) for each in by_ranking if each.ranking == "attention"]
             start = {
                 "run": subject.name,
                 "split": subject.split,
@@ -249,9 +242,14 @@ class Judge:
 
 
 def text_outcomes(
-    judged: JudgedText, labels: Sequence[str], removal: Removal, is_moved: bool | None, words: int
+    judged: JudgedText | None, evidence: Evidence, row: int, removal: Removal, is_moved: bool | None
 ) -> list[TextOutcome]:
-    """The outcome of a text for each ranking."""
+    """The outcome of a text for each ranking; of a text that was not judged one of attention, which says why."""
+    labels, words = evidence.context.labels, int(evidence.items[row].sum())
+    if judged is None:
+        reason = "one word" if words < 2 else "undefined"
+        predicted = labels[int(evidence.predicted[row])]
+        return [TextOutcome(removal=removal, predicted=predicted, words=words, reason=reason)]
     key, y = judged.key, judged.predicted
     alone, without = np.array(key.alone), np.array(key.without)
     return [

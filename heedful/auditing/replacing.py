@@ -38,21 +38,18 @@ class Replacements:
         """Class probabilities of texts in which the items that are not in a set are replaced."""
         rows = np.repeat(list(requests), [len(sets) for sets in requests.values()])
         keep = [own for sets in requests.values() for own in sets]
-        logits = self._by_reader(requests) if self._has_reader else self._by_batches(rows.tolist(), keep)
+        embedding = getattr(self.evidence.model, "embedding", None)
+        if self.evidence.variant_reader is not None and isinstance(embedding, nn.Embedding):
+            logits = self._by_reader(requests, embedding)
+        else:
+            logits = self._by_batches(rows.tolist(), keep)
         ends = np.cumsum([len(sets) for sets in requests.values()])[:-1]
         return dict(zip(requests, map(softmax, np.split(logits, ends)), strict=True))
 
-    @property
-    def _has_reader(self) -> bool:
-        evidence = self.evidence
-        embedding = getattr(evidence.model, "embedding", None)
-        return evidence.variant_reader is not None and isinstance(embedding, nn.Embedding)
-
-    def _by_reader(self, requests: dict[int, Sets]) -> Float[ndarray, "variant classes"]:
+    def _by_reader(self, requests: dict[int, Sets], embedding: nn.Embedding) -> Float[ndarray, "variant classes"]:
         """Through a recurrent network, at the cost of what changes."""
         evidence, reader = self.evidence, self.evidence.variant_reader
-        embedding = getattr(evidence.model, "embedding", None)
-        assert reader is not None and isinstance(embedding, nn.Embedding)
+        assert reader is not None
         items, most = evidence.trace.encoded.items, max(map(len, requests.values()))
         changed, keep = torch.zeros_like(items), torch.zeros(len(items), most, items.shape[1], dtype=torch.bool)
         for row, sets in requests.items():

@@ -34,9 +34,8 @@ from heedful.schema.table_columns import EXAMPLES, ROWS
 from heedful.settings import AuditSettings
 from heedful.settings.validation import bind_options
 from heedful.subjects.checks import validate_unchanged
-from heedful.subjects.custom_words import check_count
-from heedful.subjects.subject import SubjectTexts, float64_eval_copy, item_names
-from heedful.types import Batch, Example, Findings, Solver, Trace
+from heedful.subjects.subject import SubjectTexts, check_count, float64_eval_copy, item_names
+from heedful.types import Batch, Findings, Solver, Trace
 
 ORDER = ["example", "test", "measure", "item"]
 """By what rows are sorted."""
@@ -226,15 +225,11 @@ def _rationales(subject: SubjectTexts, evidence: Evidence) -> dict[str, Float[Te
     marks = torch.full(evidence.items.shape, torch.nan, dtype=torch.float64)
     for row, example in enumerate(evidence.trace.batch.index.tolist()):
         text, places = subject.examples[example] if subject.examples else None, evidence.items[row].nonzero()[:, 0]
-        if text is not None and text.rationale is not None and _is_by_word(text, len(places)):
+        is_by_word = text is not None and not text.sentences and len(places) == len(text.tokens)
+        if text is not None and text.rationale is not None and is_by_word:
             marks[row, places] = 0.0
             marks[row, places[list(text.rationale)]] = 1.0
     return {"rationale": marks}
-
-
-def _is_by_word(example: Example, count: int) -> bool:
-    """Whether a model with so many items of this text attends to its words."""
-    return not example.sentences and count == len(example.tokens)
 
 
 def _text(

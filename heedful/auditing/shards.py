@@ -56,21 +56,22 @@ class Shard:
 
 def join_facts(facts: Iterable[ShardInfo]) -> ShardInfo:
     """What the shards say together."""
+    known = list(facts)
     pairs: Counter[tuple[str, str]] = Counter()
-    sources: dict[str, None] = {}
-    skipped: dict[str, str] = {}
-    texts, seconds = 0, 0.0
     ranking_seconds: Counter[str] = Counter()
     passes: Counter[str] = Counter()
-    for each in facts:
+    for each in known:
         pairs.update({(own.word, own.replacement): own.texts for own in each.substitutions})
-        sources |= dict.fromkeys(each.synonym_sources)
-        skipped |= each.skipped
-        texts, seconds = texts + each.texts, seconds + each.seconds
         ranking_seconds.update(each.ranking_seconds)
         passes.update(each.passes)
     return ShardInfo(
-        substitutions_of(pairs), tuple(sources), skipped, texts, seconds, dict(ranking_seconds), dict(passes)
+        substitutions_of(pairs),
+        tuple(dict.fromkeys(source for each in known for source in each.synonym_sources)),
+        {name: reason for each in known for name, reason in each.skipped.items()},
+        sum(each.texts for each in known),
+        sum(each.seconds for each in known),
+        dict(ranking_seconds),
+        dict(passes),
     )
 
 

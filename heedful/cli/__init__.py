@@ -59,21 +59,14 @@ DECISIVE = ("torch", "transformers", "polars", "dask")
 """The packages that compute, load, store and distribute."""
 
 
-def versions() -> dict[str, str]:
-    """The versions of Heedful, of Python and of what is installed of the packages that matter; nothing is imported."""
-    by_name = {"heedful": __version__, "python": platform.python_version()}
-    for name in DECISIVE:
-        try:
-            by_name[name] = version(name)
-        except PackageNotFoundError:
-            by_name[name] = "not installed"
-    return by_name
-
-
 def _print_versions(asked: bool) -> bool:
     if asked:
-        for name, number in versions().items():
-            typer.echo(f"{name} {number}")
+        typer.echo(f"heedful {__version__}\npython {platform.python_version()}")
+        for name in DECISIVE:  # nothing is imported
+            try:
+                typer.echo(f"{name} {version(name)}")
+            except PackageNotFoundError:
+                typer.echo(f"{name} not installed")
         raise typer.Exit
     return asked
 

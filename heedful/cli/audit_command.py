@@ -97,17 +97,13 @@ OTHER_DATA = ("data", "text", "label", "query", "rationale")
 SEEDS = 3
 """Trainings behind a verdict where nobody says how many: one is one draw."""
 
+SMALL: dict[str, Any] = {
+    "data": {"source": "reviews"},
+    "network": {"encoder": "bilstm", "embed_size": 300, "hidden_size": 64, "embedding_start": "normal"},
+}
 DEMONSTRATION: dict[str, dict[str, Any]] = {
-    "vanilla": {
-        "data": {"source": "reviews"},
-        "network": {"encoder": "bilstm", "embed_size": 300, "hidden_size": 64, "embedding_start": "normal"},
-        "training": {"method": "vanilla", "epochs": 8, "patience": 0, "chosen_from": 1},
-    },
-    "deceptive": {
-        "data": {"source": "reviews"},
-        "network": {"encoder": "bilstm", "embed_size": 300, "hidden_size": 64, "embedding_start": "normal"},
-        "training": {"method": "deceptive", "epochs": 16, "min_epochs": 8, "patience": 2},
-    },
+    "vanilla": {**SMALL, "training": {"method": "vanilla", "epochs": 8, "patience": 0, "chosen_from": 1}},
+    "deceptive": {**SMALL, "training": {"method": "deceptive", "epochs": 16, "min_epochs": 8, "patience": 2}},
 }
 """An honest model and a deceptive one, about equally accurate. All that decides what they show is pinned."""
 
@@ -135,7 +131,7 @@ def audit(options: AuditOptions) -> None:
         from heedful.subjects.opening import store_of
 
         store = Store(store_of(named[0]).folder, options.audits)
-    plan = _plan_of_named(options, of_run, how, store, named) or _plan_of_runs(options, of_run, how, store, run)
+    plan = _plan_of(options, of_run, how, store, named)
     if plan.missing(store):
         if run is not None and plan.runs:
             from heedful.subjects.opening import recorded_source
@@ -194,44 +190,40 @@ def _models_named(options: AuditOptions, store: "Store") -> "list[NamedModel]":
     return named
 
 
-def _plan_of_named(
+def _plan_of(
     options: AuditOptions, settings: list[str], how: AuditSettings, store: "Store", named: "list[NamedModel]"
-) -> "Plan | None":
-    """The audit of models that are opened for it; None if it is of runs on their own data, which needs no torch."""
-    data, scores = options.data, options.scores
-    if not named or (named[0].kind == "run" and data is None and scores is None):
-        return None
-    use_threads(options.threads, options.device)
-    from heedful.jobs.named_models import plan_named
-
-    given = make_run({name: getattr(options, name) for name in OTHER_DATA}, settings).data if data is not None else None
-    view = {"site": options.site or "", "scope": options.scope or "", "device": options.device}
-    return plan_named(named, given, how, store, **view, scores=scores)
-
-
-def _plan_of_runs(
-    options: AuditOptions, settings: list[str], how: AuditSettings, store: "Store", named: str | None
 ) -> "Plan":
-    """The runs to train and audit: those of DATA, the one that --model names, or the demonstration."""
+    """What is audited: models that are opened for it; or runs on their own data, for which nothing needs torch.
+
+    Such runs are those of DATA, to be trained, the one that --model names, or the demonstration.
+    """
+    data, scores, uniform = options.data, options.scores, options.uniform
+    run = named[0].name if named and named[0].kind == "run" else None
+    if named and (run is None or data is not None or scores is not None):
+        use_threads(options.threads, options.device)
+        from heedful.jobs.named_models import plan_named
+
+        other = {name: getattr(options, name) for name in OTHER_DATA}
+        given = make_run(other, settings).data if data is not None else None
+        view = {"site": options.site or "", "scope": options.scope or "", "device": options.device}
+        return plan_named(named, given, how, store, **view, scores=scores)
     from heedful.jobs.planning import Plan, audit_with_other_seeds, plan_audits
     from heedful.schema.rankings import OF_TRANSFORMERS
 
     if refused := [name for name in how.rankings if name in OF_TRANSFORMERS]:
         raise SettingError(f"--rankings {refused[0]} is for Hugging Face models, named by --model; leave it out.")
-    uniform = options.uniform
-    if named is not None:
-        is_alone = not (options.seeds or options.deep or options.uniform)
-        if is_alone and (found := audit_with_other_seeds(named, how, store)) is not None:
-            return Plan((found,))
-        chosen = [store.read(named).run]
+    if run is not None:
+        is_alone = not (options.seeds or options.deep or uniform)
+        if is_alone and (pooled := audit_with_other_seeds(run, how, store)) is not None:
+            return Plan((pooled,))
+        chosen = [store.read(run).run]
     else:
-        described = options.data is not None
-        chosen = [make_run(vars(options), settings)] if described else demonstration(options.seed)
+        chosen = [make_run(vars(options), settings)] if data is not None else demonstration(options.seed)
     return plan_audits(
         chosen,
         how,
         store,
-        seeds=options.seeds or (1 if named else SEEDS),
+        seeds=options.seeds or (1 if run else SEEDS),
         deep=options.deep,
         adversaries=options.adversaries,
         retrained=None if uniform is None else store.read(store.find(uniform)).run,
@@ -283,19 +275,13 @@ def audit_settings(tests: str | None, examples: str | None, search: bool, own: d
     of_tests = {f"options.{name}": value for name, value in own.items() if name not in fields}
     if search:
         of_tests["options.adversarial_attention.search"] = True
-    flat = {"tests": names, **_examples(examples), **fields, **of_tests}
+    if examples is not None and examples != "all" and (not examples.isdecimal() or int(examples) < 1):
+        raise SettingError(f"--examples must be a number of texts, 1 or more, or 'all'; it was '{examples}'.")
+    texts = {} if examples is None else {"examples": None if examples == "all" else int(examples)}
+    flat = {"tests": names, **texts, **fields, **of_tests}
     if misplaced := [name for name in own if name not in fields and "." not in name]:
         known = ", ".join(AuditSettings.model_fields)
         raise SettingError(
             f"unknown setting 'audit.{misplaced[0]}'. Known: {known}; a test's option is audit.TEST.OPTION."
         )
     return validate_settings(AuditSettings, nest_settings(flat), "audit.")
-
-
-def _examples(given: str | None) -> dict[str, int | None]:
-    """How many texts are audited, as a setting."""
-    if given is None or given == "all":
-        return {} if given is None else {"examples": None}
-    if not given.isdecimal() or int(given) < 1:
-        raise SettingError(f"--examples must be a number of texts, 1 or more, or 'all'; it was '{given}'.")
-    return {"examples": int(given)}

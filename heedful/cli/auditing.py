@@ -1,20 +1,27 @@
-"""Audits made while bars show how far they are; and their output: files, and what is printed. Needs no torch."""
+"""Audits made while bars show how far they are; their files, what is printed, and models compared. Needs no torch."""
 
 import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
+from rich.text import Text
+
 import heedful
 from heedful.cli import command_options
+from heedful.cli.output import make_table
 from heedful.cli.progress import show_jobs
-from heedful.schema import Verdict, updated
+from heedful.formatting import format_interval, format_number
+from heedful.schema import Interval, Verdict, updated
+from heedful.schema.rankings import ranking_title
 from heedful.store.folders import CHECKSUMS, find_damage, sha256_of, write_checksums, write_file
 from heedful.store.store import read_verdict_file
+from heedful.verdict.answer_text import QUESTION
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,7 +29,9 @@ if TYPE_CHECKING:
     from heedful.cli.output import Output
     from heedful.jobs.planning import Plan
     from heedful.report import AuditFiles
+    from heedful.schema import AuditAnswer
     from heedful.store.store import Store
+    from heedful.verdict.model_comparison import Comparison, Side
 
 DRAWN_TEXTS = 10_000
 """Texts whose rows are in memory for the report; of more, so many at random are drawn."""
@@ -68,16 +77,21 @@ class AuditOutput:
     @property
     def names(self) -> tuple[str, ...]:
         """What the reader calls the models."""
-        from heedful.report.audits import distinct_names
-
-        names = [verdict.model or verdict.run for verdict in self.verdicts]
-        return distinct_names(names, [verdict.settings for verdict in self.verdicts]) if len(names) > 1 else (*names,)
+        return model_names(self.verdicts)
 
     def audits(self) -> "list[AuditFiles]":
         """The tables of the audits, with the rows of so many texts in memory as are drawn."""
         from heedful.report import read_audit
 
         return [read_audit(folder, most=max(1, DRAWN_TEXTS // len(self.folders))) for folder in self.folders]
+
+
+def model_names(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
+    """What the reader calls audited models, each differently."""
+    from heedful.report.audits import distinct_names
+
+    names = [verdict.model or verdict.run for verdict in verdicts]
+    return distinct_names(names, [verdict.settings for verdict in verdicts]) if len(names) > 1 else (*names,)
 
 
 def write_answer(folders: Sequence[Path], out: Path, *, with_texts: bool = True) -> AuditOutput:
@@ -110,14 +124,7 @@ def print_answer(printed: "Output", answer: AuditOutput, *, with_details: bool =
     Args:
         with_details: whether the tests that explain the answer are printed, too.
     """
-    from heedful.cli.printed_audit import (
-        asks_for_rankings,
-        compare_models,
-        print_details,
-        print_models,
-        print_rankings,
-        print_verdict,
-    )
+    from heedful.cli.printed_audit import asks_for_rankings, print_details, print_rankings, print_verdict
 
     for note in dict.fromkeys(note for verdict in answer.verdicts for note in verdict.notes):
         printed.note(note)
@@ -170,16 +177,12 @@ def _write_files(answer: AuditOutput, made_of: str, with_texts: bool) -> None:
     rows = [each.rows.lazy() if each.stored is None else each.stored for each in shown]
     pl.concat(rows).sink_parquet(folder / "rows.parquet")
     pl.concat([each.outcomes for each in shown]).write_parquet(folder / "outcomes.parquet")
-    write_file(folder / "verdict.json", json.dumps(_document([each.verdict for each in shown]), indent=2) + "\n")
+    content = [each.verdict.model_dump(mode="json") for each in shown]
+    document = content[0] if len(content) == 1 else {"audits": content}
+    write_file(folder / "verdict.json", json.dumps(document, indent=2) + "\n")
     page = write_report(shown, answer.page)
     write_file(page, page.read_text(encoding="utf-8") + f"<!-- {made_of} -->\n")
     write_checksums(folder, WRITTEN)
-
-
-def _document(verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """What verdict.json holds: the verdict, or those of several models."""
-    content = [verdict.model_dump(mode="json") for verdict in verdicts]
-    return content[0] if len(content) == 1 else {"audits": content}
 
 
 def _whole_document(answer: AuditOutput) -> dict[str, Any]:
@@ -194,3 +197,163 @@ def _whole_document(answer: AuditOutput) -> dict[str, Any]:
         own["shares"] = [share.model_dump(mode="json") for share in verdict.answer.shares] if verdict.answer else []
         own["outcomes"] = outcomes.filter(pl.col("run").is_in(runs)).to_dicts()
     return written
+
+
+# Models side by side, their answers and what every test measures: tables in the terminal, and a document.
+
+FIRST, MODEL = 24, 17
+"""Smallest width of the first column, and of each model; models that do not fit get another table."""
+CHANGE_COLORS = {"better": "green", "worse": "red"}
+COMPARISON_LEGEND = (
+    "Prediction scores are means over seeds. Shares are of 100 texts. Under the value of each test: its 95% interval "
+    "and, from the second model on, the difference from the first, marked better or worse for attention if it is "
+    "significant."
+)
+
+
+@dataclass(frozen=True)
+class ComparedModels:
+    """Several audited models.
+
+    Args:
+        names: what they are called, each differently.
+        notes: which of them were audited on other texts than the first.
+    """
+
+    names: tuple[str, ...]
+    audits: "tuple[AuditFiles, ...]"
+    comparisons: "tuple[Comparison, ...]"
+    notes: tuple[str, ...]
+
+    def document(self) -> dict[str, Any]:
+        """All of it as JSON has it."""
+        fields = {"run", "data", "split", "texts", "scores", "answer"}
+        models = [
+            {"name": name, **audit.verdict.model_dump(mode="json", include=fields)}
+            for name, audit in zip(self.names, self.audits, strict=True)
+        ]
+        questions = [
+            {
+                "name": each.name,
+                "question": each.question,
+                "group": each.group,
+                "models": {name: _numbers(side) for name, side in zip(self.names, each.sides, strict=True)},
+            }
+            for each in self.comparisons
+        ]
+        return {"models": models, "questions": questions, "notes": list(self.notes)}
+
+    def summary(self) -> str:
+        """The answer of each model, a line each."""
+        answers = zip(self.names, (audit.verdict.answer for audit in self.audits), strict=True)
+        return "\n".join(f"{name}: {answer.headline if answer else 'no answer'}" for name, answer in answers)
+
+
+def compare_models(audits: "Sequence[AuditFiles]") -> ComparedModels:
+    """The models, their answers and tests, and what keeps them from being compared text by text."""
+    from heedful.report.audits import by_training
+    from heedful.verdict.model_comparison import are_same_texts, compare
+
+    first = audits[0]
+    names = model_names([audit.verdict for audit in audits])
+    others = {
+        name: audit
+        for name, audit in zip(names[1:], audits[1:], strict=True)
+        if not are_same_texts(first.verdict, first.rows, audit.verdict, audit.rows)
+    }
+    rows = {name: by_training(audit.rows) for name, audit in zip(names, audits, strict=True)}
+    comparisons = compare(rows, first.verdict.item, on_other_texts=others)
+
+    def texts(audit: "AuditFiles") -> str:
+        verdict = audit.verdict
+        return f"{verdict.texts:,} {verdict.split} texts{f' of {verdict.data}' if verdict.data else ''}"
+
+    notes = [
+        f"{name} was audited on other texts ({texts(audit)}) than {names[0]} ({texts(first)}): their values stand "
+        "side by side, but no difference is taken. For that, audit both on the same data with the same --examples."
+        for name, audit in others.items()
+    ]
+    return ComparedModels(names, tuple(audits), tuple(comparisons), tuple(notes))
+
+
+def print_models(console: "Console", compared: ComparedModels) -> None:
+    """Prediction scores, answers and tests, a column for each model, in as many tables as the width needs."""
+    verdicts = [audit.verdict for audit in compared.audits]
+    rows: list[tuple[Any, ...]] = []
+    for metric in dict.fromkeys(name for verdict in verdicts for name in verdict.scores):
+        known = (format_number(each.scores[metric]) if metric in each.scores else None for each in verdicts)
+        rows.append((metric, *known))
+    answers = [verdict.answer for verdict in verdicts]
+    if any(answers):
+        cells = [_answer_cells(answer) if answer else {} for answer in answers]
+        rows.append((QUESTION,))
+        rows += [(name, *(each.get(name) for each in cells)) for name in next(filter(None, cells))]
+    for group, comparisons in groupby(compared.comparisons, key=lambda each: each.group):
+        rows.append((group,))
+        rows += [(each.question, *(side and _side(side) for side in each.sides)) for each in comparisons]
+    headings = []
+    for name, verdict in zip(compared.names, verdicts, strict=True):
+        seeds = f"{len(verdict.trainings)} seeds" if len(verdict.trainings) > 1 else ""
+        headings.append("\n".join(filter(None, (verdict.data, name, seeds))))
+    most = max(1, (console.width - FIRST) // MODEL - 1)
+    for start in range(1, max(2, len(headings)), most):  # the first model, and as many others as fit beside it
+        places = [0, *range(start, min(start + most, len(headings)))]
+        shown = [(row[0], *(row[1 + place] for place in places)) if len(row) > 1 else row for row in rows]
+        known = [row for row in shown if len(row) == 1 or any(cell is not None for cell in row[1:])]
+        filled = [[format_number(None) if cell is None else cell for cell in row] for row in known]
+        console.print(make_table(("", *(headings[place] for place in places)), filled, text=range(len(places) + 1)))
+    for note in compared.notes:
+        console.print(note, style="yellow", markup=False)
+    console.print(COMPARISON_LEGEND, style="dim", markup=False)
+
+
+def _side(side: "Side") -> Text:
+    """The value, its interval, and the difference from the first model, a line each."""
+    lines = [Text(format_number(side.value.value))]
+    if interval := format_interval(side.value.low, side.value.high):
+        lines.append(Text(interval, "dim"))
+    difference = side.difference_from_first
+    if difference is not None and difference.value == difference.value:
+        marked = f"{_signed(difference.value)} {side.change}".strip()
+        lines.append(Text(marked, CHANGE_COLORS.get(side.change, "dim")))
+    return Text("\n").join(lines)
+
+
+def _answer_cells(answer: "AuditAnswer") -> dict[str, str | Text | None]:
+    """What is printed of a model's answer."""
+
+    def per_100(share: "Interval | None") -> Text | None:
+        if share is None or share.value is None:
+            return None
+        value, low, high = (f"{100 * (end or 0.0):.0f}" for end in (share.value, share.low, share.high))
+        return Text.assemble(value, "\n", (f"{low} to {high}", "dim"))
+
+    overall, shown = answer.overall, answer.recommendation
+    return {
+        "answer": answer.headline,
+        "points to the key words": per_100(overall.shares.points),
+        "the same, words replaced": per_100(overall.replaced and overall.replaced.points),
+        "no small set decides": per_100(overall.shares.no_small_set),
+        "moved information": per_100(answer.moved),
+        "show": shown and (ranking_title(shown.ranking) if shown.show == "ranking" else shown.show),
+    }
+
+
+def _signed(difference: float) -> str:
+    """A difference with its sign: two decimals, or the first digit that is not 0.
+
+    >>> _signed(0.126), _signed(-0.0024), _signed(3e-9), _signed(0.0)
+    ('+0.13', '-0.002', '+3e-09', '0')
+    """
+    return f"{difference:+.2f}" if abs(difference) >= 0.005 else f"{difference:+.1g}" if difference else "0"
+
+
+def _numbers(side: "Side | None") -> dict[str, Any] | None:
+    if side is None:
+        return None
+    own, apart = side.value, side.difference_from_first
+    return {
+        **{"value": own.value, "low": own.low, "high": own.high, "texts": own.n},
+        "difference": apart and {"value": apart.value, "low": apart.low, "high": apart.high},
+        "change": side.change,
+    }

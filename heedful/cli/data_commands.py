@@ -99,7 +99,7 @@ def synonyms(options: SynonymOptions) -> None:
 
     out = output()
     known: dict[str, Kind] = {name: name for name in MIN_SIMILARITY}
-    run = make_run(_source(options), options.settings)
+    run = make_run(vars(options), options.settings)
     dataset = load(run.data, run.text)
     words = learn_vocabulary(WordTokenizer.from_settings(run.text), dataset.train, run.text.min_count)
     chosen = find_synonyms(
@@ -161,16 +161,11 @@ def fetch(
     out.end({"folder": str(data_path()), "sets": sets}, "\n".join(str(done.folder) for done in fetched))
 
 
-def _source(options: DataOptions) -> dict[str, Any]:
-    """Where the data is: what belongs in a Run."""
-    return {name: getattr(options, name) for name in ("data", "text", "label", "query", "rationale")}
-
-
 def _summary(options: DataOptions) -> "Summary":
     from heedful.data import labelled_texts
     from heedful.data.summary import summarize
 
-    run = make_run(_source(options), options.settings)
+    run = make_run(vars(options), options.settings)
     return summarize(labelled_texts(run.data, run.text), run.data, run.text)
 
 
@@ -184,15 +179,16 @@ def _print_balance(console: "Console", summary: "Summary") -> None:
     if len(listed) > MOST_LABELS:
         listed = sorted(listed, key=lambda label: -counts[label])[:MOST_LABELS]
     splits = summary.splits.values()
-    rows = [[label, *(_share(split.labels[label], split.texts) for split in splits)] for label in listed]
+    rows = []
+    for label in listed:
+        counted = (
+            (split.labels[label], format_number(split.labels[label] / split.texts, percent=True)) for split in splits
+        )
+        rows.append([label, *(f"{count:,} ({share})" for count, share in counted)])
     if len(listed) < len(counts):
         rows.append([f"and {len(counts) - len(listed)} rarer labels", *("" for _ in splits)])
     title = f"{summary.dataset.name} ({summary.dataset.task}): texts of each label"
     console.print(make_table(("label", *summary.splits), rows, title=title))
-
-
-def _share(count: int, total: int) -> str:
-    return f"{count:,} ({format_number(count / total, percent=True)})"
 
 
 def _print_splits(console: "Console", summary: "Summary") -> None:

@@ -1,13 +1,12 @@
 """`heedful improve`: from a finished run to one whose attention points more often, at no cost in accuracy."""
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heedful.cli import command_options
 from heedful.cli.command_options import argument, open_store, option
-from heedful.cli.output import make_table, output, without_nan
+from heedful.cli.output import as_json, make_table, output
 from heedful.errors import SettingError
 from heedful.formatting import format_estimate, format_interval, format_number
 
@@ -72,7 +71,7 @@ def improve(options: ImproveOptions) -> None:
 
 
 def _print(printed: "Output", reached: "Improvement", folder: Path, max_accuracy_drop: float) -> None:
-    from heedful.cli.printed_audit import compare_models, print_models
+    from heedful.cli.auditing import compare_models, print_models
 
     methods = (reached.own_way, *reached.others)
     rows = [
@@ -100,8 +99,7 @@ def _print(printed: "Output", reached: "Improvement", folder: Path, max_accuracy
         document["comparison"] = compared.document()
     from heedful.store.folders import write_file
 
-    content = json.dumps(without_nan(document), indent=2, allow_nan=False, default=str)
-    write_file(folder / "improvement.json", content + "\n")
+    write_file(folder / "improvement.json", as_json(document) + "\n")
     if tested is not None:
         from heedful.report import write_report
         from heedful.report.figures.frontier_figure import frontier_figure

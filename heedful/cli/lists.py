@@ -1,8 +1,8 @@
 """`heedful list`: the names that can be chosen, and the finished runs."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -48,24 +48,53 @@ def list_names(kind: Kind, runs: command_options.Runs = "runs") -> None:
 
 def names_of(kind: str) -> dict[str, str]:
     """The names of a kind of thing that can be chosen, each with what it is."""
-    kinds = {
-        "tests": _tests,
-        "rankings": _rankings,
-        "encoders": _encoders,
-        "attentions": lambda: _documented("heedful.models.attention", "ATTENTIONS"),
-        "heads": lambda: _documented("heedful.models.attention_model", "HEADS"),
-        "methods": _methods,
-        "metrics": lambda: METRICS,
-        "datasets": _datasets,
-        "studies": _studies,
-        "runs": dict,
-    }
-    return lookup("kind", kind, kinds)()
+    return {name: _first_line(what) for name, what in lookup("kind", kind, KINDS)().items()}
 
 
-def _documented(module: str, table: str) -> dict[str, str]:
-    """The names of a table of functions or classes, each with the first line of its documentation."""
-    return _first_lines(getattr(import_module(module), table))
+def _first_line(what: object) -> str:
+    """A sentence as it is; of anything else, the first line of its documentation."""
+    return what if isinstance(what, str) else (what.__doc__ or "").strip().split("\n")[0]
+
+
+def _table(module: str, name: str) -> Any:
+    return getattr(import_module(f"heedful.{module}"), name)
+
+
+def _tests() -> Mapping[str, object]:
+    when = {"default": "", "deep": " [with --deep, or named]", "named": " [only where named in --tests]"}
+    answer = {_table("auditing.rows", "OUTCOME"): "Whether attention's top words decide each prediction: the answer."}
+    tests = _table("battery", "BATTERY").items()
+    return answer | {name: _first_line(test.function) + when[test.cost] for name, test in tests}
+
+
+def _rankings() -> Mapping[str, object]:
+    methods = import_module("heedful.attribution.methods")
+    return {name: _first_line(getattr(methods, name)).rstrip(".") for name in methods.ATTRIBUTIONS}
+
+
+def _encoders() -> Mapping[str, object]:
+    encoders = import_module("heedful.models.encoders")
+    return {**encoders.ENCODERS, "hf:MODEL": encoders.PretrainedStates}
+
+
+def _datasets() -> Mapping[str, object]:
+    built_in = {name: each.description for name, each in _table("data", "DATASETS").items()}
+    return built_in | _table("data", "named_sets")()
+
+
+KINDS: dict[str, Callable[[], Mapping[str, object]]] = {
+    "tests": _tests,
+    "rankings": _rankings,
+    "encoders": _encoders,
+    "attentions": lambda: _table("models.attention", "ATTENTIONS"),
+    "heads": lambda: _table("models.attention_model", "HEADS"),
+    "methods": lambda: {name: method.loss for name, method in _table("training.methods", "METHODS").items()},
+    "metrics": lambda: METRICS,
+    "datasets": _datasets,
+    "studies": lambda: {name: study.paper for name, study in _table("papers", "STUDIES").items()},
+    "runs": dict,
+}
+"""Things that can be chosen, by name: what each is, or what its documentation is of."""
 
 
 def _print_line(out: "Output", line: str, indent: int) -> None:
@@ -77,54 +106,6 @@ def _print_line(out: "Output", line: str, indent: int) -> None:
         width = max(out.console.width, indent + 20)
         lines = wrap(line, width, subsequent_indent=" " * indent, break_on_hyphens=False)
     out.say(*lines)
-
-
-def _first_lines(things: Mapping[str, object]) -> dict[str, str]:
-    return {name: (getattr(thing, "__doc__", None) or "").strip().split("\n")[0] for name, thing in things.items()}
-
-
-def _tests() -> dict[str, str]:
-    from heedful.auditing.rows import OUTCOME
-    from heedful.battery import BATTERY
-
-    when = {"default": "", "deep": " [with --deep, or named]", "named": " [only where named in --tests]"}
-    lines = _first_lines({name: test.function for name, test in BATTERY.items()})
-    answer = {OUTCOME: "Whether attention's top words decide each prediction: the answer."}
-    return answer | {name: line + when[BATTERY[name].cost] for name, line in lines.items()}
-
-
-def _rankings() -> dict[str, str]:
-    from heedful.attribution import methods
-
-    return {
-        name: line.rstrip(".")
-        for name, line in _first_lines({own: getattr(methods, own) for own in methods.ATTRIBUTIONS}).items()
-    }
-
-
-def _encoders() -> dict[str, str]:
-    from heedful.models.encoders import ENCODERS
-    from heedful.models.hugging_face.word_embedding import PretrainedStates
-
-    return _first_lines({**ENCODERS, "hf:MODEL": PretrainedStates})
-
-
-def _methods() -> dict[str, str]:
-    from heedful.training.methods import METHODS
-
-    return _first_lines({name: method.loss for name, method in METHODS.items()})
-
-
-def _datasets() -> dict[str, str]:
-    from heedful.data import DATASETS, named_sets
-
-    return {name: built_in.description for name, built_in in DATASETS.items()} | named_sets()
-
-
-def _studies() -> dict[str, str]:
-    from heedful.papers import STUDIES
-
-    return {name: study.paper for name, study in STUDIES.items()}
 
 
 def _list_runs(out: "Output", folder: str) -> None:

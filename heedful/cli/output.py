@@ -15,6 +15,7 @@ from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any
 
 import typer
+from pydantic_core import to_jsonable_python
 
 from heedful.cli.command_options import option, parameters_of
 from heedful.formatting import printable
@@ -69,7 +70,7 @@ class Output:
             result: what `--quiet` prints.
         """
         if self.as_json:
-            typer.echo(json.dumps(without_nan(document), indent=2, allow_nan=False, default=str))
+            typer.echo(as_json(document))
         elif self.is_quiet and result:
             typer.echo(printable(result))
 
@@ -143,13 +144,9 @@ def _console(*, to_stderr: bool, is_silent: bool) -> "Console":
     return PrintableConsole(highlight=False, stderr=to_stderr, quiet=is_silent)
 
 
-def without_nan(value: Any) -> Any:
-    """The same, with null for numbers that JSON does not have."""
-    if isinstance(value, Mapping):
-        return {str(name): without_nan(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [without_nan(inner) for inner in value]
-    return None if isinstance(value, float) and value - value != 0 else value
+def as_json(document: Mapping[str, Any]) -> str:
+    """The document, with null for numbers that JSON does not have."""
+    return json.dumps(to_jsonable_python(document, inf_nan_mode="null", fallback=str), indent=2)
 
 
 def make_table(

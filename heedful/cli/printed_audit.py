@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import floor
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from rich.cells import cell_len
 from rich.text import Text
 
 from heedful.cli.output import make_table
-from heedful.formatting import UNDEFINED, format_estimate, format_interval, format_number, printable
+from heedful.formatting import UNDEFINED, format_estimate, format_number, printable
 from heedful.schema import GROUPS, Interval
 from heedful.schema.rankings import SHOWN, ranking_title
 from heedful.verdict.answer_text import (
@@ -29,9 +29,7 @@ from heedful.verdict.answer_text import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from heedful.report import AuditFiles
-    from heedful.schema import AuditAnswer, ClassAnswer, Outcome, ShownText, Verdict
-    from heedful.verdict.model_comparison import Comparison, Side
+    from heedful.schema import AuditAnswer, Outcome, ShownText, Verdict
 
 USUAL = {*SHOWN, "weight_gradient", "alone", "effect"}
 """Rankings of every audit."""
@@ -90,168 +88,6 @@ def print_rankings(console: "Console", verdict: "Verdict") -> None:
     console.print(make_table(headings, rows, text=(0, 1)))
     console.print(f"{RANKING_LEGEND}{PLAUSIBLE if plausible else ''}\n", style="dim", markup=False)
 
-
-# Models side by side, their answers and what every test measures: tables in the terminal, and a document.
-
-FIRST, MODEL = 24, 17
-"""Smallest width of the first column, and of each model; models that do not fit get another table."""
-CHANGE_COLORS = {"better": "green", "worse": "red"}
-COMPARISON_LEGEND = (
-    "Prediction scores are means over seeds. Shares are of 100 texts. Under the value of each test: its 95% interval "
-    "and, from the second model on, the difference from the first, marked better or worse for attention if it is "
-    "significant."
-)
-
-
-@dataclass(frozen=True)
-class ComparedModels:
-    """Several audited models.
-
-    Args:
-        names: what they are called, each differently.
-        notes: which of them were audited on other texts than the first.
-    """
-
-    names: tuple[str, ...]
-    audits: "tuple[AuditFiles, ...]"
-    comparisons: "tuple[Comparison, ...]"
-    notes: tuple[str, ...]
-
-    def document(self) -> dict[str, Any]:
-        """All of it as JSON has it."""
-        fields = {"run", "data", "split", "texts", "scores", "answer"}
-        models = [
-            {"name": name, **audit.verdict.model_dump(mode="json", include=fields)}
-            for name, audit in zip(self.names, self.audits, strict=True)
-        ]
-        questions = [
-            {
-                "name": each.name,
-                "question": each.question,
-                "group": each.group,
-                "models": {name: _numbers(side) for name, side in zip(self.names, each.sides, strict=True)},
-            }
-            for each in self.comparisons
-        ]
-        return {"models": models, "questions": questions, "notes": list(self.notes)}
-
-    def summary(self) -> str:
-        """The answer of each model, a line each."""
-        answers = [audit.verdict.answer for audit in self.audits]
-        shown = [answer.headline if answer else "no answer" for answer in answers]
-        return "\n".join(f"{name}: {answer}" for name, answer in zip(self.names, shown, strict=True))
-
-
-def compare_models(audits: "Sequence[AuditFiles]") -> ComparedModels:
-    """The models, their answers and tests, and what keeps them from being compared text by text."""
-    from heedful.report.audits import by_training, distinct_names
-    from heedful.verdict.model_comparison import are_same_texts, compare
-
-    first = audits[0]
-    models = [audit.verdict.model or audit.verdict.run for audit in audits]
-    names = distinct_names(models, [audit.verdict.settings for audit in audits])
-    others = {
-        name: audit
-        for name, audit in zip(names[1:], audits[1:], strict=True)
-        if not are_same_texts(first.verdict, first.rows, audit.verdict, audit.rows)
-    }
-    rows = {name: by_training(audit.rows) for name, audit in zip(names, audits, strict=True)}
-    comparisons = compare(rows, first.verdict.item, on_other_texts=others)
-    notes = [
-        f"{name} was audited on other texts ({_texts(audit)}) than {names[0]} ({_texts(first)}): their values stand "
-        "side by side, but no difference is taken. For that, audit both on the same data with the same --examples."
-        for name, audit in others.items()
-    ]
-    return ComparedModels(names, tuple(audits), tuple(comparisons), tuple(notes))
-
-
-def print_models(console: "Console", compared: ComparedModels) -> None:
-    """Prediction scores, answers and tests, a column for each model, in as many tables as the width needs."""
-    verdicts = [audit.verdict for audit in compared.audits]
-    rows: list[tuple[Any, ...]] = []
-    for metric in dict.fromkeys(name for verdict in verdicts for name in verdict.scores):
-        known = (format_number(each.scores[metric]) if metric in each.scores else None for each in verdicts)
-        rows.append((metric, *known))
-    answers = [verdict.answer for verdict in verdicts]
-    if any(answers):
-        cells = [_answer_cells(answer) if answer else {} for answer in answers]
-        rows.append((QUESTION,))
-        rows += [(name, *(each.get(name) for each in cells)) for name in next(filter(None, cells))]
-    for group, comparisons in groupby(compared.comparisons, key=lambda each: each.group):
-        rows.append((group,))
-        rows += [(each.question, *(side and _side(side) for side in each.sides)) for each in comparisons]
-    headings = []
-    for name, verdict in zip(compared.names, verdicts, strict=True):
-        seeds = f"{len(verdict.trainings)} seeds" if len(verdict.trainings) > 1 else ""
-        headings.append("\n".join(filter(None, (verdict.data, name, seeds))))
-    most = max(1, (console.width - FIRST) // MODEL - 1)
-    for start in range(1, max(2, len(headings)), most):  # the first model, and as many others as fit beside it
-        places = [0, *range(start, min(start + most, len(headings)))]
-        shown = [(row[0], *(row[1 + place] for place in places)) if len(row) > 1 else row for row in rows]
-        known = [row for row in shown if len(row) == 1 or any(cell is not None for cell in row[1:])]
-        filled = [[format_number(None) if cell is None else cell for cell in row] for row in known]
-        console.print(make_table(("", *(headings[place] for place in places)), filled, text=range(len(places) + 1)))
-    for note in compared.notes:
-        console.print(note, style="yellow", markup=False)
-    console.print(COMPARISON_LEGEND, style="dim", markup=False)
-
-
-def _side(side: "Side") -> Text:
-    """The value, its interval, and the difference from the first model, a line each."""
-    lines = [Text(format_number(side.value.value))]
-    if interval := format_interval(side.value.low, side.value.high):
-        lines.append(Text(interval, "dim"))
-    difference = side.difference_from_first
-    if difference is not None and difference.value == difference.value:
-        marked = f"{_signed(difference.value)} {side.change}".strip()
-        lines.append(Text(marked, CHANGE_COLORS.get(side.change, "dim")))
-    return Text("\n").join(lines)
-
-
-def _answer_cells(answer: "AuditAnswer") -> dict[str, str | Text | None]:
-    """What is printed of a model's answer."""
-
-    def per_100(share: "Interval | None") -> Text | None:
-        if share is None or share.value is None:
-            return None
-        value, low, high = (f"{100 * (end or 0.0):.0f}" for end in (share.value, share.low, share.high))
-        return Text.assemble(value, "\n", (f"{low} to {high}", "dim"))
-
-    overall, shown = answer.overall, answer.recommendation
-    return {
-        "answer": answer.headline,
-        "points to the key words": per_100(overall.shares.points),
-        "the same, words replaced": per_100(overall.replaced and overall.replaced.points),
-        "no small set decides": per_100(overall.shares.no_small_set),
-        "moved information": per_100(answer.moved),
-        "show": shown and (ranking_title(shown.ranking) if shown.show == "ranking" else shown.show),
-    }
-
-
-def _signed(difference: float) -> str:
-    """A difference with its sign: two decimals, or the first digit that is not 0.
-
-    >>> _signed(0.126), _signed(-0.0024), _signed(3e-9), _signed(0.0)
-    ('+0.13', '-0.002', '+3e-09', '0')
-    """
-    return f"{difference:+.2f}" if abs(difference) >= 0.005 else f"{difference:+.1g}" if difference else "0"
-
-
-def _texts(audit: "AuditFiles") -> str:
-    verdict = audit.verdict
-    return f"{verdict.texts:,} {verdict.split} texts{f' of {verdict.data}' if verdict.data else ''}"
-
-
-def _numbers(side: "Side | None") -> dict[str, Any] | None:
-    if side is None:
-        return None
-    own, apart = side.value, side.difference_from_first
-    difference = None if apart is None else {"value": apart.value, "low": apart.low, "high": apart.high}
-    numbers = {"value": own.value, "low": own.low, "high": own.high, "texts": own.n}
-    return {**numbers, "difference": difference, "change": side.change}
-
-
-# The answer for one model.
 
 COLUMNS, LINES = 80, 23
 """Of one model; two lines below name the report and the command that explains a text."""
@@ -393,8 +229,8 @@ class _Drawing:
         names = [_clean(each.shares.label or "all texts") for each in shown]
         cells = []
         for each in shown:
-            shares = (each.shares.luck, each.replaced and each.replaced.points.value)
-            luck, replaced = (UNDEFINED if share is None else f"{100 * share:.0f}" for share in shares)
+            numbers = (each.shares.luck, each.replaced and each.replaced.points.value)
+            luck, replaced = (UNDEFINED if share is None else f"{100 * share:.0f}" for share in numbers)
             cells.append((each.answer, share_text(each.shares.points), luck, replaced))
         headings = ("answer", "points", "luck", "replaced")
         widths = [max(map(len, column)) for column in zip(headings, *cells, strict=True)]
@@ -402,7 +238,11 @@ class _Drawing:
         room = self.width - label - sum(widths) - 2 * (len(widths) + 1)
         bar = min(BAR[1], max(BAR[0], room))
         blocks = BLOCKS if self.console.encoding.lower().startswith("utf") else ASCII_BLOCKS
-        rows = [Text(" " * bar), *(self._bar(each, bar, blocks) for each in shown)]
+        rows = [Text(" " * bar)]
+        for each in shown:
+            shares: dict[Outcome, float] = {name: each.shares.outcomes.get(name) or 0.0 for name in blocks}
+            parts = bar_widths(shares, bar).items()
+            rows.append(Text.assemble(*((blocks[name] * count, COLORS[name]) for name, count in parts)))
         lines = zip(("predicted", *names), rows, (headings, *cells), strict=True)
         for number, (name, drawn, own) in enumerate(lines):
             numbers = [own[0].ljust(widths[0]), *(text.rjust(w) for text, w in zip(own[1:], widths[1:], strict=True))]
@@ -419,11 +259,6 @@ class _Drawing:
         legend = f"{blocks['points']} points {blocks['misses']} misses {blocks['no_small_set']} no small set"
         yield from self._wrapped(f"{legend}. Numbers: per 100 texts with a small set.", "dim")
         yield from self._wrapped(too_few_sentence(answer))
-
-    def _bar(self, each: "ClassAnswer", width: int, blocks: "Mapping[Outcome, str]") -> Text:
-        shares: dict[Outcome, float] = {name: each.shares.outcomes.get(name) or 0.0 for name in blocks}
-        parts = bar_widths(shares, width).items()
-        return Text.assemble(*((blocks[name] * count, COLORS[name]) for name, count in parts))
 
     def _example(self, example: "ShownText") -> Iterator[Text]:
         outcome, item = example.outcome, self.verdict.item

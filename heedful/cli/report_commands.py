@@ -68,7 +68,7 @@ def compare(options: CompareOptions) -> None:
     names = options.names
     if len(names) < 2:
         raise SettingError(f"compare takes two runs or more; it was given {len(names)}.")
-    from heedful.cli.printed_audit import compare_models, print_models
+    from heedful.cli.auditing import compare_models, print_models
     from heedful.report import read_audit, write_report
 
     printed = output()

@@ -1,6 +1,6 @@
 """Texts explained: each prediction with its outcome, its ranking, its smallest set and its adversarial attention."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from math import nan
 from typing import Any
 
@@ -12,14 +12,12 @@ from heedful.battery.evidence import RANKINGS, Evidence
 from heedful.data.batching import Batches
 from heedful.errors import SettingError
 from heedful.explaining.counterfactuals import other_attention, smallest_sets
-from heedful.explaining.explanation import Explanation, Guidance
-from heedful.explaining.guidance import guidance_of, settings_of
+from heedful.explaining.explanation import Explanation, Guidance, guidance_of, settings_of
 from heedful.models.linearity import validate_linearity
 from heedful.schema import TextOutcome, Verdict
 from heedful.settings import AuditSettings
-from heedful.subjects.custom_words import check_count
 from heedful.subjects.read_text import DescribedText
-from heedful.subjects.subject import Subject, SubjectTexts, float64_eval_copy
+from heedful.subjects.subject import Subject, SubjectTexts, check_count, float64_eval_copy
 
 
 def explain_texts(subject: Subject, texts: Any, verdict: Verdict | None = None) -> tuple[Explanation, ...]:
@@ -49,7 +47,7 @@ def explain_read(
         described: what is known of each text, by its number.
         settings: of the audit, by which texts are judged.
     """
-    model = float64_eval_copy(read.model)
+    model, labels = float64_eval_copy(read.model), read.context.labels
     explained: dict[int, Explanation] = {}
     for batch in read.batches():
         with torch.no_grad():
@@ -58,42 +56,30 @@ def explain_read(
                 scores = ATTRIBUTIONS[guidance.ranking](model, seen, torch.Generator().manual_seed(0))
                 given = {guidance.ranking: scores.cpu()}
             evidence = Evidence(validate_linearity(model, seen), seen, read.context, given=given)
-            explained |= dict(_explain_batch(evidence, described, guidance, settings))
+            outcomes = judged_outcomes(evidence, settings)
+            smallest, other = smallest_sets(evidence, labels), other_attention(evidence, labels)
+            for row, number in enumerate(batch.index.tolist()):
+                real, known, outcome = evidence.items[row], described[number], outcomes[row]["attention"]
+                if known.labels:
+                    check_count(known.labels, int(real.sum()), number)
+                explained[number] = Explanation(
+                    text=known.text,
+                    query=known.query,
+                    items=known.labels or tuple(f"item {position}" for position in range(1, int(real.sum()) + 1)),
+                    predicted=labels[int(evidence.predicted[row])],
+                    probabilities=dict(zip(labels, evidence.probabilities[row].tolist(), strict=True)),
+                    outcome=outcome,
+                    shown_outcome=outcomes[row].get(guidance.ranking, outcome),
+                    attention=tuple(evidence.attention[row, real].tolist()),
+                    weights=ranking_weights(evidence, row, guidance.ranking, outcome, settings),
+                    smallest_set=smallest[row],
+                    other_attention=other[row],
+                    solver=evidence.solver,
+                    guidance=guidance,
+                    item=known.item,
+                    notes=known.notes,
+                )
     return tuple(explained[number] for number in read.numbers)
-
-
-def _explain_batch(
-    evidence: Evidence, described: Mapping[int, DescribedText], guidance: Guidance, settings: AuditSettings
-) -> Iterator[tuple[int, Explanation]]:
-    """The index of each text, and its explanation."""
-    labels = evidence.context.labels
-    outcomes = judged_outcomes(evidence, settings)
-    smallest, other = smallest_sets(evidence, labels), other_attention(evidence, labels)
-    for row, number in enumerate(evidence.trace.batch.index.tolist()):
-        real, known, outcome = evidence.items[row], described[number], outcomes[row]["attention"]
-        if known.labels:
-            check_count(known.labels, int(real.sum()), number)
-        probabilities = dict(zip(labels, evidence.probabilities[row].tolist(), strict=True))
-        yield (
-            number,
-            Explanation(
-                text=known.text,
-                query=known.query,
-                items=known.labels or tuple(f"item {position}" for position in range(1, int(real.sum()) + 1)),
-                predicted=labels[int(evidence.predicted[row])],
-                probabilities=probabilities,
-                outcome=outcome,
-                shown_outcome=outcomes[row].get(guidance.ranking, outcome),
-                attention=tuple(evidence.attention[row, real].tolist()),
-                weights=ranking_weights(evidence, row, guidance.ranking, outcome, settings),
-                smallest_set=smallest[row],
-                other_attention=other[row],
-                solver=evidence.solver,
-                guidance=guidance,
-                item=known.item,
-                notes=known.notes,
-            ),
-        )
 
 
 def judged_outcomes(evidence: Evidence, settings: AuditSettings) -> list[dict[str, TextOutcome]]:
@@ -106,15 +92,10 @@ def judged_outcomes(evidence: Evidence, settings: AuditSettings) -> list[dict[st
     texts = SubjectTexts("", evidence.model, "", (), Batches((), (), lambda _: evidence.trace.batch), context)
     judged, _ = Judge(texts, settings, replaced=()).judge(evidence)
     moved = moved_information(evidence, judged, settings.outcome)
-    outcomes = []
-    for row, words in enumerate(evidence.items.sum(1).tolist()):
-        if row in judged:
-            own = text_outcomes(judged[row], context.labels, "delete", moved.get(row), words)
-        else:
-            reason = "one word" if words < 2 else "undefined"
-            own = [TextOutcome(predicted=context.labels[int(evidence.predicted[row])], words=words, reason=reason)]
-        outcomes.append({each.ranking: each for each in own})
-    return outcomes
+    by_text = (
+        text_outcomes(judged.get(row), evidence, row, "delete", moved.get(row)) for row in range(len(evidence.items))
+    )
+    return [{each.ranking: each for each in outcomes} for outcomes in by_text]
 
 
 def ranking_weights(

@@ -5,11 +5,17 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import heedful
-from heedful.schema import ClassAnswer, TextOutcome
+from heedful.schema import ClassAnswer, TextOutcome, Verdict
+from heedful.schema.rankings import METHODS, ranking_title
+from heedful.schema.rankings import SHOWN as RANKINGS
+from heedful.settings import AuditSettings
 from heedful.verdict.answer_text import BADGES, QUESTION
 
 Show = Literal["attention", "ranking", "key words", "nothing", "not audited"]
 Solver = Literal["exact", "bound", "search"]
+
+NO_AUDIT = "No audit of this model is known."
+NO_ANSWER = "The audit of this model did not judge texts, so it has no answer."
 
 SHOWN = 60
 """Characters of the text that the representation of an explanation shows."""
@@ -66,6 +72,49 @@ class Guidance:
             *(f"{texts}: {answer.answer}. {answer.sentence}" for texts, answer in answers),
             self.recommendation,
         )
+
+
+def guidance_of(verdict: Verdict | None, how_to_audit: str) -> Guidance:
+    """The answers and the recommendation of the verdict.
+
+    Args:
+        how_to_audit: what to run if there is no answer.
+    """
+    answer = verdict.answer if verdict is not None else None
+    if verdict is None or answer is None:
+        headline = NO_AUDIT if verdict is None else NO_ANSWER
+        how = f"To learn in how many texts attention points to the key words, run {how_to_audit}."
+        return Guidance("not audited", "attention", "attention", headline, "", how)
+    advice = answer.recommendation
+    show, ranking, sentence = (
+        ("key words", "", "") if advice is None else (advice.show, advice.ranking, advice.sentence)
+    )
+    if show != "ranking":
+        ranking = "attention"
+    elif ranking not in {**RANKINGS, **METHODS}:
+        # Only who made the scores could make them of a new text.
+        sentence += " Those scores came from outside and cannot be computed here: the heat map shows attention."
+        show, ranking = "key words", "attention"
+    count = max(1, len(verdict.trainings))
+    seeds = "1 seed" if count == 1 else f"{count} seeds"
+    texts = "1 text" if verdict.texts == 1 else f"{verdict.texts:,} texts"
+    return Guidance(
+        show=show,
+        ranking=ranking,
+        name=ranking_title(ranking),
+        headline=answer.headline,
+        sentence=answer.sentence,
+        recommendation=sentence,
+        basis=f"Audit of {seeds} and {texts}{'; another seed may give another answer' if count == 1 else ''}.",
+        overall=answer.overall,
+        classes={each.shares.label: each for each in answer.classes if each.shares.label is not None},
+    )
+
+
+def settings_of(verdict: Verdict | None) -> AuditSettings:
+    """The settings by which the audit judged texts; the defaults without an audit."""
+    used = verdict.settings.get("audit") if verdict is not None else None
+    return AuditSettings.model_validate(used) if used else AuditSettings()
 
 
 @dataclass(frozen=True)

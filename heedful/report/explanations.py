@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from heedful.auditing.audit import Audit
     from heedful.schema import Verdict
-    from heedful.subjects.custom_words import CustomWords
+    from heedful.subjects.custom_model import CustomWords
     from heedful.subjects.subject import Subject, Texts
     from heedful.training.trained import Trained
     from heedful.types import Model

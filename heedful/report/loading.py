@@ -13,8 +13,7 @@ from heedful.settings import AuditSettings, ComparisonModels, DataSettings, Run,
 from heedful.settings.validation import validate_settings
 from heedful.store.store import Store, find_audit
 from heedful.subjects.checks import named
-from heedful.subjects.custom_model import CustomModel
-from heedful.subjects.custom_words import CustomWords
+from heedful.subjects.custom_model import CustomModel, CustomWords
 from heedful.subjects.opening import UnknownModelError, find_model, load_texts, open_subject
 from heedful.training.trained import Trained
 from heedful.types import Batch, Dataset, Model

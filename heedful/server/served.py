@@ -14,7 +14,7 @@ import torch
 
 from heedful.data import DATASETS, named_sets
 from heedful.errors import HeedfulError, SettingError, StoreError
-from heedful.explaining.guidance import guidance_of, settings_of
+from heedful.explaining.explanation import guidance_of, settings_of
 from heedful.models.abilities import linear
 from heedful.report.audits import AuditFiles, audited_model
 from heedful.server.actions import ACTIONS

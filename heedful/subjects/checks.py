@@ -1,11 +1,11 @@
 """What a user hands in, checked: a model of their own, its batches, its classes, and what it makes of a batch."""
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from typing import Any
 
 import torch
-from jaxtyping import Float
 from torch import Tensor, nn
 
 from heedful.errors import HeedfulError, SettingError
@@ -19,6 +19,8 @@ DEVICES = ("cpu", "cuda", "xpu")
 LARGEST = 10_000_000
 """Numbers of tokens are below this: a table has a row for each."""
 
+CASTS = {"booleans": " Give .bool() of it.", "whole numbers": " Give .long() of it."}
+"""What makes a tensor one of that kind."""
 MODEL = "an object with the methods embed, encode, attend and decode"
 BATCHES = "a list of `Batch` for a model of your own: only you can number its tokens"
 
@@ -92,11 +94,9 @@ def _validate_batch(batch: Batch, which: str) -> None:
             f"they are {int(tokens.min())} to {int(tokens.max())}."
         )
     for field in ("index", "labels"):
-        part = as_tensor(getattr(batch, field), f"`{field}` {which}", "[batch]", "whole numbers")
-        check_shape(part, f"`{field}` {which}", (texts,))
+        as_tensor(getattr(batch, field), f"`{field}` {which}", "[batch]", "whole numbers", (texts,))
     for field in ("mask", "attendable_mask"):
-        part = as_tensor(getattr(batch, field), f"`{field}` {which}", "[batch, time]", "booleans")
-        check_shape(part, f"`{field}` {which}", (texts, time))
+        as_tensor(getattr(batch, field), f"`{field}` {which}", "[batch, time]", "booleans", (texts, time))
     for field in ("query_tokens", "query_mask", "sentence", "imposed_attention"):
         part = getattr(batch, field)
         if part is not None and (not isinstance(part, Tensor) or part.ndim != 2 or len(part) != texts):
@@ -138,23 +138,17 @@ def class_names(labels: Collection[str], classes: int) -> tuple[str, ...]:
     return tuple(labels) or tuple(map(str, range(classes)))
 
 
-def as_tensor(value: object, name: str, axes: str, kind: str = "floats") -> Tensor:
-    """The tensor, if it is one, of that kind and with so many axes."""
+def as_tensor(
+    value: object, name: str, axes: str, kind: str = "floats", wanted: tuple[int | None, ...] | None = None
+) -> Tensor:
+    """The tensor, if it is one of that kind, with so many axes, and of the wanted shape; None stands for any size."""
     if not isinstance(value, Tensor) or value.ndim != axes.count(",") + 1 or _kind(value) != kind:
-        cure = ""
-        if isinstance(value, Tensor) and kind == "booleans" and _kind(value) != kind:
-            cure = " Give .bool() of it."
-        elif isinstance(value, Tensor) and kind == "whole numbers" and _kind(value) != kind:
-            cure = " Give .long() of it."
+        cure = CASTS.get(kind, "") if isinstance(value, Tensor) and _kind(value) != kind else ""
         raise SettingError(f"{name} must be a tensor {axes} of {kind}; it is {named(value)}.{cure}")
-    return value
-
-
-def check_shape(value: Tensor, name: str, wanted: tuple[int | None, ...]) -> None:
-    """Refuse a tensor whose sizes are not those wanted; None stands for any."""
-    if any(size is not None and size != own for size, own in zip(wanted, value.shape, strict=True)):
+    if wanted and any(size not in (None, own) for size, own in zip(wanted, value.shape, strict=True)):
         sizes = ", ".join("any" if size is None else str(size) for size in wanted)
         raise SettingError(f"{name} must have the shape ({sizes}); it has {tuple(value.shape)}.")
+    return value
 
 
 def named(value: object) -> str:
@@ -201,18 +195,14 @@ def validate_unchanged(model: Model, seen: Trace) -> None:
     again = trace(model, seen.batch)
     for name in ("attention", "logits"):
         first, second = getattr(seen, name), getattr(again, name)
-        if not _is_same(first, second):
+        tolerance = SAME[first.dtype] * max(1.0, first.abs().max().item())
+        if not torch.allclose(first, second, rtol=0.0, atol=tolerance, equal_nan=True):
             raise SettingError(
                 f"the model must answer the same each time; read twice, the {name} of a text "
                 f"differs by {(first - second).abs().max().item():.2g}. Turn off what is random (for dropout, use "
                 "nn.Dropout or pass training=self.training, and call .eval() on what is no submodule), and change "
                 "neither the model nor the batch while it is read."
             )
-
-
-def _is_same(first: Float[Tensor, "..."], second: Float[Tensor, "..."]) -> bool:
-    tolerance = SAME[first.dtype] * max(1.0, first.abs().max().item())
-    return torch.allclose(first, second, rtol=0.0, atol=tolerance, equal_nan=True)
 
 
 def validate_trace(seen: Trace) -> Trace:
@@ -271,27 +261,31 @@ def _stepwise(model: Model, batch: Batch) -> Trace:
     """The trace, each step of which is checked before the next."""
     texts, time = batch.tokens.shape
     embedded = _step(model, "embed", batch, batch)
-    name = "what `embed` returns"
-    check_shape(as_tensor(embedded, name, "[batch, time, embed]"), name, (texts, time, None))
+    as_tensor(embedded, "what `embed` returns", "[batch, time, embed]", wanted=(texts, time, None))
     encoded = _step(model, "encode", batch, embedded, batch)
     if not isinstance(encoded, Encoded):
         raise SettingError(
             f"`encode` must return heedful.Encoded(hidden=..., items=...); it returned {named(encoded)}."
         )
-    hidden = as_tensor(encoded.hidden, "`hidden` of what `encode` returns", "[batch, item, hidden]")
-    items = as_tensor(encoded.items, "`items` of what `encode` returns", "[batch, item]", "booleans")
-    check_shape(hidden, "`hidden` of what `encode` returns", (texts, None, None))
-    check_shape(items, "`items` of what `encode` returns", (texts, hidden.shape[1]))
+    returned = "of what `encode` returns"
+    hidden = as_tensor(encoded.hidden, f"`hidden` {returned}", "[batch, item, hidden]", wanted=(texts, None, None))
+    count = hidden.shape[1]
+    as_tensor(encoded.items, f"`items` {returned}", "[batch, item]", "booleans", (texts, count))
     attended = _step(model, "attend", batch, encoded, batch)
     if not isinstance(attended, tuple | list) or len(attended) != 2:
         raise SettingError(f"`attend` must return two tensors, scores and attention; it returned {named(attended)}.")
     for part, weights in zip(("scores", "attention"), attended, strict=True):
-        _check_weights(weights, f"the {part} that `attend` returns", (texts, hidden.shape[1]))
+        name = f"the {part} that `attend` returns"
+        if isinstance(weights, Tensor) and weights.ndim > 2:
+            raise SettingError(
+                f"{name} must be [batch, item], here {(texts, count)}: a weight for each item; it is {named(weights)}. "
+                "Of several heads audit one, or their mean: return attention[:, head] or attention.mean(1), and let "
+                "`decode` use that."
+            )
+        as_tensor(weights, name, "[batch, item]", wanted=(texts, count))
     logits = as_tensor(_step(model, "decode", batch, encoded, attended[1]), "what `decode` returns", "[batch, classes]")
-    _check_precision(
-        {"embed": embedded, "encode": hidden, "attend": attended[1], "decode": logits},
-        is_module=isinstance(model, nn.Module),
-    )
+    parts = {"embed": embedded, "encode": hidden, "attend": attended[1], "decode": logits}
+    _check_precision(parts, is_module=isinstance(model, nn.Module))
     return Trace(batch, embedded, encoded, attended[0], attended[1], logits)
 
 
@@ -310,26 +304,11 @@ def _hint(model: Model, batch: Batch, error: Exception) -> str:
     """What is probably wrong."""
     if isinstance(error, IndexError):
         return f" The largest token is {int(batch.tokens.max())}: is the embedding smaller than that?"
-    if isinstance(model, nn.Module) and isinstance(error, RuntimeError) and _works_in_float32(model, batch):
-        return f" In float32 it works. {FIXED}"
+    if isinstance(model, nn.Module) and isinstance(error, RuntimeError):
+        with suppress(Exception):  # in float32, too: then it fails for another reason
+            trace(deepcopy(model).float(), batch)
+            return f" In float32 it works. {FIXED}"
     return ""
-
-
-def _works_in_float32(model: Model, batch: Batch) -> bool:
-    try:
-        trace(deepcopy(model).float(), batch)  # pyright: ignore[reportAttributeAccessIssue]
-    except Exception:  # then it fails for another reason
-        return False
-    return True
-
-
-def _check_weights(weights: Any, name: str, wanted: tuple[int, int]) -> None:
-    if isinstance(weights, Tensor) and weights.ndim > 2:
-        raise SettingError(
-            f"{name} must be [batch, item], here {wanted}: a weight for each item; it is {named(weights)}. Of several "
-            "heads audit one, or their mean: return attention[:, head] or attention.mean(1), and let `decode` use that."
-        )
-    check_shape(as_tensor(weights, name, "[batch, item]"), name, wanted)
 
 
 def _check_precision(parts: dict[str, Tensor], *, is_module: bool) -> None:

@@ -1,4 +1,4 @@
-"""A model of a user's own as a subject: an object, or FILE.py:FUNCTION, a function of theirs that any process can call.
+"""A model of a user's own: an object, or FILE.py:FUNCTION, a function of theirs that any process can call; and words.
 
 Models are never sent from process to process: that would take pickle, which runs whatever is in it. A process that is
 named a file runs that file, as `python FILE.py` would.
@@ -6,7 +6,9 @@ named a file runs that file, as `python FILE.py` would.
 
 import hashlib
 import importlib.util
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -32,13 +34,17 @@ from heedful.subjects.checks import (
     validate_labels,
     validate_model,
 )
-from heedful.subjects.custom_words import CustomWords, resolve_words
-from heedful.subjects.read_text import DescribedText
-from heedful.subjects.subject import AUDITED, Subject, SubjectTexts, Texts, copied, float64_eval_copy
+from heedful.subjects.read_text import DescribedText, written
+from heedful.subjects.subject import AUDITED, Subject, SubjectTexts, Texts, check_count, copied, float64_eval_copy
 from heedful.token_scores import counts_of_batches
 from heedful.types import Batch
 
+CustomWords = Sequence[Sequence[str]] | Mapping[int, str] | Callable[[int], str]
+"""The words of each text, in the order of the texts: one for each item that attention weighs; or the word of a token
+number, as a dict or a function (`vocabulary.__getitem__`, `tokenizer.convert_ids_to_tokens`)."""
+ByText = dict[int, tuple[str, ...]]
 RETURNS = "a dict with `model` and `data`, a list of batches, and if you like words, name and labels"
+OR_BY_NUMBER = "Or give a dict or a function from the number of a token to its word, such as `vocabulary.__getitem__`."
 
 
 @dataclass(frozen=True)
@@ -96,8 +102,9 @@ class CustomSubject(Subject):
 
     def texts(self, data: object, settings: AuditSettings) -> SubjectTexts:
         """The batches, all of them; the first is checked."""
-        read = self._texts(validate_batches(data), self.described.labels)
-        validate_labels(validate_batches(data), len(read.labels))
+        batches = validate_batches(data)
+        read = self._texts(batches, self.described.labels)
+        validate_labels(batches, len(read.labels))
         return read
 
     def _texts(self, batches: Sequence[Batch], labels: Sequence[str]) -> SubjectTexts:
@@ -150,6 +157,108 @@ class CustomSubject(Subject):
             number: DescribedText(text=" ".join(own), labels=own, item=read.item if own else "item")
             for number, own in words.items()
         }
+
+
+def resolve_words(
+    words: CustomWords | None, batches: Sequence[Batch], *, by_token: bool
+) -> tuple[tuple[str, ...], ByText]:
+    """The word of every token number, and the words of each text by its number; both empty where nobody knows.
+
+    Words that are given text by text name the numbers, too: each number by what it mostly stands for.
+
+    Args:
+        by_token: whether attention weighs tokens; else `Batch.sentence` numbers what it weighs.
+    """
+    if words is None or (isinstance(words, Sequence) and not words):
+        return (), {}
+    if not isinstance(words, Mapping) and not callable(words):
+        by_text = _by_text(words, batches, by_token=by_token)
+        return (_vocabulary(_mostly(by_text, batches), None, batches) if by_token else ()), by_text
+    if isinstance(words, Mapping) and isinstance(next(iter(words), 0), str):
+        raise SettingError(
+            "words must map the number of a token to its word; this dict maps words to something else. Turn it round: "
+            "{number: word for word, number in words.items()}."
+        )
+    lookup = words.__getitem__ if isinstance(words, Mapping) else words
+    spoken = _spoken(lookup, batches)
+    return _vocabulary(spoken, lookup, batches), _texts(spoken, batches, by_token=by_token)
+
+
+def _spoken(lookup: Callable[[int], str], batches: Sequence[Batch]) -> dict[int, str]:
+    """The word of every token that attention may weigh."""
+    tokens = sorted({token for batch in batches for token in batch.tokens[batch.attendable_mask].unique().tolist()})
+    spoken: dict[int, str] = {}
+    for token in tokens:
+        try:
+            word = lookup(token)
+        except Exception as error:  # a stranger's function may raise anything
+            reason = f"for token {token} there was {type(error).__name__}: {error}"
+            raise SettingError(f"words must give the word of every token in the batches; {reason:.160}.") from error
+        if not isinstance(word, str):
+            raise SettingError(f"words must give a string for every token; for token {token} it gave {word!r:.60}.")
+        spoken[token] = written(word)
+    return spoken
+
+
+def _vocabulary(
+    spoken: Mapping[int, str], lookup: Callable[[int], str] | None, batches: Sequence[Batch]
+) -> tuple[str, ...]:
+    """A different name for every number up to the largest that occurs; those without a word go by their number."""
+    vocabulary: list[str] = []
+    taken: set[str] = set()
+    for token in range(1 + max(int(batch.tokens.max()) for batch in batches)):
+        word = spoken.get(token, "")
+        if lookup and not word:
+            with suppress(Exception):  # padding, which attention never weighs, needs no word
+                other = lookup(token)
+                word = written(other) if isinstance(other, str) else ""
+        if not word or word in taken:
+            word = f"{word} (token {token})" if word else f"token {token}"
+        taken.add(word)
+        vocabulary.append(word)
+    return tuple(vocabulary)
+
+
+def _texts(spoken: Mapping[int, str], batches: Sequence[Batch], *, by_token: bool) -> ByText:
+    texts: ByText = {}
+    for batch in batches:
+        for row, number in enumerate(batch.index.tolist()):
+            kept = batch.attendable_mask[row]
+            names = [spoken[token] for token in batch.tokens[row][kept].tolist()]
+            if not by_token and batch.sentence is not None:
+                owned = list(zip(batch.sentence[row][kept].tolist(), names, strict=True))
+                items = range(1 + max(owner for owner, _ in owned))
+                names = [" ".join(name for owner, name in owned if owner == item) for item in items]
+            texts[number] = tuple(names)
+    return texts
+
+
+def _by_text(words: Sequence[Sequence[str]], batches: Sequence[Batch], *, by_token: bool) -> ByText:
+    numbers = [number for batch in batches for number in batch.index.tolist()]
+    wanted = f"words must be a list of strings for each of the {len(numbers)} texts"
+    if isinstance(words, str) or not isinstance(words, Sequence) or len(words) != len(numbers):
+        parts = f"it has {len(words)} parts: {words!r:.60}" if isinstance(words, Sequence) else f"it is {words!r:.60}"
+        raise SettingError(f"{wanted}; {parts}. {OR_BY_NUMBER}")
+    for own in words:
+        if isinstance(own, str) or not isinstance(own, Sequence) or not all(isinstance(word, str) for word in own):
+            raise SettingError(f"{wanted}; that of a text is {own!r:.60}. {OR_BY_NUMBER}")
+    if by_token:
+        counts = [count for batch in batches for count in batch.attendable_mask.sum(1).tolist()]
+        for number, own, count in zip(numbers, words, counts, strict=True):
+            check_count(own, count, number)
+    return {number: tuple(map(written, own)) for number, own in zip(numbers, words, strict=True)}
+
+
+def _mostly(by_text: ByText, batches: Sequence[Batch]) -> dict[int, str]:
+    """For each token number the word that it stands for more often than for all others together."""
+    uses: dict[int, Counter[str]] = {}
+    for batch in batches:
+        for row, number in enumerate(batch.index.tolist()):
+            tokens = batch.tokens[row][batch.attendable_mask[row]].tolist()
+            for token, word in zip(tokens, by_text[number], strict=True):
+                uses.setdefault(token, Counter())[word] += 1
+    most = {token: (*counter.most_common(1)[0], counter.total()) for token, counter in uses.items()}
+    return {token: word for token, (word, count, total) in most.items() if 2 * count > total}
 
 
 def load_custom(name: str, device: str | None = None) -> CustomSubject:

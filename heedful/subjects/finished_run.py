@@ -102,7 +102,11 @@ class FinishedRun(Subject):
 
         @cache
         def sentences() -> list[tuple[int, ...]]:
-            return [ids for example in dataset.train or examples for ids in self._sentences(example)]
+            tokens: list[tuple[int, ...]] = []
+            for example in dataset.train or examples:
+                ids, ends = trained.words.ids(example.tokens), (*example.sentences[1:], len(example.tokens))
+                tokens += (tuple(ids[start:end]) for start, end in zip(example.sentences, ends, strict=True))
+            return tokens
 
         return SubjectTexts(
             name=self.name,
@@ -206,12 +210,6 @@ class FinishedRun(Subject):
         if not dataset.labels or dataset.labels == self.labels:
             return replace(dataset, labels=self.labels)
         return with_classes(dataset, self.labels, [self.labels.index(label) for label in dataset.labels])
-
-    def _sentences(self, example: Example) -> list[tuple[int, ...]]:
-        """The tokens of each sentence of a text."""
-        ends = (*example.sentences[1:], len(example.tokens))
-        ids = self.trained.words.ids(example.tokens)
-        return [tuple(ids[start:end]) for start, end in zip(example.sentences, ends, strict=True)]
 
     def _unknown(self, tokens: Sequence[str]) -> list[str]:
         """What to know of words that the model never saw: it cannot tell them apart."""

@@ -25,11 +25,11 @@ from heedful.models.hugging_face.tokenized_texts import (
 )
 from heedful.settings import AuditSettings, Run
 from heedful.store.run_file import RUN_FILE, read_run_file
+from heedful.subjects.opening import CONFIGURATION
 from heedful.subjects.read_text import DescribedText
 from heedful.subjects.subject import AUDITED, TRAINING, Subject, SubjectTexts, texts_of_split, with_classes
 from heedful.types import Batch, Dataset, Example, Model
 
-CONFIGURATION = "config.json"
 BEYOND: dict[Scope, str] = {
     "row": "Words reach that row through earlier layers all the same, so what follows holds for its last step.",
     "row-all-layers": "Words reach that row through other rows all the same, so what follows holds for it alone.",
@@ -169,21 +169,16 @@ class HuggingFaceSubject(Subject):
     def _shown_attention(self) -> str:
         site, anatomy = self.view.site, self.view.classifier.anatomy
         whose = "the row that the classifier reads" if anatomy.rows.place is not None else "all rows, on average"
-        layers = anatomy.layers
-        match site.kind:
-            case "head":
-                return f"head {site.head} of layer {site.layer} (counted from 0, of {layers}), {whose}"
-            case "layer":
-                return f"layer {site.layer} (counted from 0, of {layers}), the mean over its heads, {whose}"
-            case "all":
-                return f"all {layers} layers, the mean over all heads, {whose}"
-            case "rollout":
-                return f"the rollout of all {layers} layers (Abnar and Zuidema 2020), {whose}"
-            case "value-norm":
-                added = "by the length of what each word adds (Kobayashi et al. 2020)"
-                return f"the last of {layers} layers, {added}, {whose}"
-            case _:
-                return f"the last of {layers} layers, the mean over its heads, {whose}"
+        last, counted = f"the last of {anatomy.layers} layers", f"(counted from 0, of {anatomy.layers})"
+        shown = {
+            "head": f"head {site.head} of layer {site.layer} {counted}",
+            "layer": f"layer {site.layer} {counted}, the mean over its heads",
+            "all": f"all {anatomy.layers} layers, the mean over all heads",
+            "rollout": f"the rollout of all {anatomy.layers} layers (Abnar and Zuidema 2020)",
+            "value-norm": f"{last}, by the length of what each word adds (Kobayashi et al. 2020)",
+            "last": f"{last}, the mean over its heads",
+        }
+        return f"{shown[site.kind]}, {whose}"
 
     def _relabeled(self, dataset: Dataset) -> Dataset:
         """The data with its labels numbered as the classes of the model."""

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from heedful.battery.evidence import Evidence
 from heedful.data.tokenizer import Span
-from heedful.errors import DataError, SettingError
+from heedful.errors import SettingError
 from heedful.schema import TextOutcome
 from heedful.subjects.checks import SUM_TOLERANCE
 from heedful.types import Example
@@ -65,11 +65,6 @@ class ReadText(DescribedText):
         return len(self.items)
 
     @property
-    def is_by_word(self) -> bool:
-        """Whether each item is a single word."""
-        return all(len(words) == 1 for words in self.items) and len(self.items) == len(self.words)
-
-    @property
     def real(self) -> Bool[Tensor, " item"]:
         """Where in the evidence there is an item."""
         return self.evidence.items[0]
@@ -94,24 +89,6 @@ class ReadText(DescribedText):
 
 Reader = Callable[[str, str], ReadText]
 """From a text and its query to the text as a model reads it."""
-
-
-def cut_to_length(text: str, spans: Sequence[Span], most: int) -> tuple[str, list[str]]:
-    """The text up to so many words, and a note where there are more."""
-    if len(spans) <= most:
-        return text, []
-    note = f"The page reads the first {most:,} of {len(spans):,} words; the model did not see the rest."
-    return text[: spans[most - 1][1]], [note]
-
-
-def check_text(text: str, query: str, *, has_query: bool, may_have_query: bool = False) -> None:
-    """Refuse an empty text, a query that the model does not read, and the lack of one that it does."""
-    if not text.strip():
-        raise DataError("text must have a word at least; it is empty. Type one, or pick an example.")
-    if has_query and not query.strip():
-        raise DataError("query must be given: this model reads a question or hypothesis with each text. Type one.")
-    if query and not has_query and not may_have_query:
-        raise DataError("query must be left out: this model reads texts without a question or hypothesis.")
 
 
 def written(text: str) -> str:

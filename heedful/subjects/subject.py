@@ -19,7 +19,7 @@ from heedful.models.linearity import validate_linearity
 from heedful.models.trace import trace
 from heedful.settings import AuditSettings, DataSettings, Run, TextSettings
 from heedful.subjects.checks import checked_trace, first_line, named, validate_trace
-from heedful.subjects.read_text import DescribedText, ReadText, check_text, cut_to_length, written
+from heedful.subjects.read_text import DescribedText, ReadText, written
 from heedful.types import Batch, Dataset, Example, Model, Task, Trace
 
 Texts = str | Batch | Sequence[str] | Sequence[tuple[str, str]] | Sequence[Batch]
@@ -167,12 +167,19 @@ class Subject(Protocol):
             labels: what the classes are called; empty: as the model calls them.
             most: words that are read at most.
         """
-        check_text(text, query, has_query=self.reads_query, may_have_query=self.may_read_query)
-        spans = self.spans(text)
+        if not text.strip():
+            raise DataError("text must have a word at least; it is empty. Type one, or pick an example.")
+        if self.reads_query and not query.strip():
+            raise DataError("query must be given: this model reads a question or hypothesis with each text. Type one.")
+        if query and not self.reads_query and not self.may_read_query:
+            raise DataError("query must be left out: this model reads texts without a question or hypothesis.")
+        spans, notes = self.spans(text), []
         if not spans:
             raise DataError("text must have a word at least; it has none that the model would read. Type one.")
-        shown, notes = cut_to_length(text, spans, most)
-        described = self.describe(shown, query)
+        if len(spans) > most:
+            notes = [f"The page reads the first {most:,} of {len(spans):,} words; the model did not see the rest."]
+            text = text[: spans[most - 1][1]]
+        described = self.describe(text, query)
         model, context, batch = self.batch_of(described)
         context = replace(context, labels=tuple(map(written, labels or context.labels)))
         seen = validate_trace(trace(model, batch))
@@ -265,6 +272,15 @@ def item_names(example: Example) -> list[str]:
     if spans is None:
         return [" ".join(example.tokens[start:end]) for start, end in zip(starts, ends, strict=True)]
     return [example.text[spans[start][0] : spans[end - 1][1]] for start, end in zip(starts, ends, strict=True)]
+
+
+def check_count(names: Sequence[str], count: int, number: int) -> None:
+    """Refuse names that are more or fewer than the items of a text."""
+    if len(names) != count:
+        raise SettingError(
+            f"words must name each item that attention weighs: text {number} has {count} items, and `words` has "
+            f"{len(names)} for it. Leave out padding, and start and end symbols that have no weight."
+        )
 
 
 def float64_eval_copy(model: Model) -> Model:

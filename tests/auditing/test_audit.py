@@ -119,12 +119,12 @@ def test_any_object_with_the_verbs_can_be_audited():
     assert finished.verdict.run == finished.verdict.model == "LinearAttentionModel"
 
 
-@pytest.mark.parametrize("has_query", [False, True])
-def test_a_head_that_is_not_linear_is_audited_by_search(has_query):
-    settings = update_settings(QUICK, {"tests": ("permutation", "erase_until_flip", "uniform")})
-    finished = audit(make("average", head="tanh", has_query=has_query), [make_batch(has_query)], settings)
-    assert "search" in finished.rows["solver"].to_list()
-    assert line_of(finished, "permutation").best_kind == "yardstick"
+def test_a_head_that_is_not_linear_is_audited_by_search():
+    for has_query in [False, True]:
+        settings = update_settings(QUICK, {"tests": ("permutation", "erase_until_flip", "uniform")})
+        finished = audit(make("average", head="tanh", has_query=has_query), [make_batch(has_query)], settings)
+        assert "search" in finished.rows["solver"].to_list()
+        assert line_of(finished, "permutation").best_kind == "yardstick"
 
 
 def test_item_logits_that_do_not_sum_to_the_logits_are_an_error():
@@ -193,14 +193,14 @@ def test_a_model_of_ones_own_goes_by_the_name_it_is_given():
     assert own_audit().verdict.model == verdict.settings["model"] == "Linear"
 
 
-@pytest.mark.parametrize("by_text", [False, True])
-def test_the_words_of_ones_own_texts_are_in_heat_maps_and_word_lists(by_text):
-    words = [words_of(number) for number in range(30)] if by_text else VOCABULARY.__getitem__
-    finished = own_audit(words=words, labels=CLASSES)
-    for example in finished.examples.to_dicts():
-        assert example["items"] == words_of(example["example"]) and example["text"] == " ".join(example["items"])
-    listed = {each.word: each.speaks_for for each in finished.verdict.words.most}
-    assert listed == {"bad": "bad", "good": "good", **dict.fromkeys(("the", "film", "was", "so"), "neutral")}
+def test_the_words_of_ones_own_texts_are_in_heat_maps_and_word_lists():
+    for by_text in [False, True]:
+        words = [words_of(number) for number in range(30)] if by_text else VOCABULARY.__getitem__
+        finished = own_audit(words=words, labels=CLASSES)
+        for example in finished.examples.to_dicts():
+            assert example["items"] == words_of(example["example"]) and example["text"] == " ".join(example["items"])
+        listed = {each.word: each.speaks_for for each in finished.verdict.words.most}
+        assert listed == {"bad": "bad", "good": "good", **dict.fromkeys(("the", "film", "was", "so"), "neutral")}
 
 
 def test_accuracy_comes_from_the_labels_of_the_batches():

@@ -2,9 +2,10 @@ import torch
 
 from heedful.attribution.leave_one_out import leave_one_out
 from heedful.auditing import heads
-from heedful.auditing.heads import asks_of_heads, heads_of
+from heedful.auditing.heads import heads_of
 from heedful.models.hugging_face.head_measures import HeadMeasures, head_measures
 from heedful.models.trace import trace
+from heedful.report.loading import audit
 from heedful.settings import AuditSettings
 from heedful.subjects.hugging_face_subject import HuggingFaceSubject
 from support.classifiers import make_dataset, two_classes
@@ -51,6 +52,7 @@ def test_without_dev_texts_it_is_chosen_on_half():
     assert glance.chosen_on == "half of the texts" and glance.agreement.n == 8
 
 
-def test_heads_are_measured_with_all_tests_or_with_that_of_leaving_words_out():
-    assert asks_of_heads(AuditSettings()) and asks_of_heads(AuditSettings(tests=("leave_one_out_agreement",)))
-    assert not asks_of_heads(AuditSettings(tests=("uniform",)))
+def test_heads_are_measured_with_the_test_of_leaving_words_out_and_not_with_others():
+    for test, is_measured in (("leave_one_out_agreement", True), ("uniform", False)):
+        verdict = audit(two_classes(), make_dataset(), AuditSettings(tests=(test,), examples=4, shown=0)).verdict
+        assert (verdict.heads is not None) == is_measured

@@ -104,9 +104,8 @@ def test_texts_without_scores_are_counted_and_undefined_for_them_alone(trained):
     assert not others.is_nan().any()
 
 
-@pytest.mark.parametrize(
-    ("scores", "error", "message"),
-    [
+def test_scores_that_cannot_be_used_are_refused(trained):
+    for scores, error, message in [
         ({"mine": {"99": [1.0, 2.0]}}, DataError, "must name the audited texts by their ids; none does.*'99'"),
         ({"mine": {"0": [float("nan")]}}, DataError, "must be a finite number; it is nan"),
         ({"attention": {"0": [1.0]}}, SettingError, "cannot be called 'attention': Heedful has a ranking of that name"),
@@ -115,11 +114,9 @@ def test_texts_without_scores_are_counted_and_undefined_for_them_alone(trained):
         ({"a b": {"0": [1.0]}}, SettingError, "must begin with a letter"),
         ({"mine": [[1.0]]}, SettingError, "or a dict from a name to a dict from the id of a text to its scores"),
         ("nowhere.csv", DataError, "nowhere.csv"),
-    ],
-)
-def test_scores_that_cannot_be_used_are_refused(trained, scores, error, message):
-    with pytest.raises(error, match=message):
-        audit(trained, toy(), ASKED, scores=scores)
+    ]:
+        with pytest.raises(error, match=message):
+            audit(trained, toy(), ASKED, scores=scores)
 
 
 def test_methods_by_name_are_judged_on_dev_as_well(trained):
@@ -131,16 +128,13 @@ def test_methods_by_name_are_judged_on_dev_as_well(trained):
     assert "SmoothGrad" in [ranking.title for ranking in finished.answer.rankings]
 
 
-@pytest.mark.parametrize(
-    ("rankings", "message"),
-    [
+def test_a_ranking_must_be_known_and_named_once(trained):
+    for rankings, message in [
         (("smothgrad",), "unknown ranking 'smothgrad'. Did you mean 'smoothgrad'"),
         (("lime", "lime"), "once each"),
-    ],
-)
-def test_a_ranking_must_be_known_and_named_once(trained, rankings, message):
-    with pytest.raises(SettingError, match=message):
-        audit(trained, toy(), AuditSettings(tests=("erase_until_flip",), rankings=rankings))
+    ]:
+        with pytest.raises(SettingError, match=message):
+            audit(trained, toy(), AuditSettings(tests=("erase_until_flip",), rankings=rankings))
 
 
 def test_texts_are_called_by_id_or_row_or_number(trained):

@@ -23,9 +23,8 @@ def test_a_request_survives_json():
     assert isinstance(again.comparison_models, ComparisonModels) and again.comparison_models.seeds == ("s1", "s2")
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
+def test_the_key_depends_on_all_that_adds_rows():
+    for change in [
         {"run": "x"},
         {"data": "x"},
         {"settings": AuditSettings(shown=4)},
@@ -33,12 +32,10 @@ def test_a_request_survives_json():
         {"comparison_models": ComparisonModels(retrained="x", seeds=("s1", "s2"), adversaries=("a",))},
         {"comparison_models": ComparisonModels(retrained="r", seeds=("s1",), adversaries=("a",))},
         {"comparison_models": ComparisonModels(retrained="r", seeds=("s1", "s2", "a"))},
-    ],
-)
-def test_the_key_depends_on_all_that_adds_rows(change):
-    fields = {"run": "run", "data": "data", "settings": AuditSettings(shown=3), "comparison_models": COMPANIONS}
-    assert AuditRequest(**fields).key == REQUEST.key
-    assert AuditRequest(**{**fields, **change}).key != REQUEST.key
+    ]:
+        fields = {"run": "run", "data": "data", "settings": AuditSettings(shown=3), "comparison_models": COMPANIONS}
+        assert AuditRequest(**fields).key == REQUEST.key
+        assert AuditRequest(**{**fields, **change}).key != REQUEST.key
 
 
 def test_the_reference_is_the_runs_own_and_no_part_of_the_key():

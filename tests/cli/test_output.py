@@ -36,17 +36,12 @@ def say(word: str = "hello") -> None:
     out.end({"word": word, "share": float("nan"), "inner": [float("inf"), (1, "two")]}, result=f"result {word}")
 
 
-def test_people_get_text_and_notes():
+def test_people_scripts_and_the_quiet_get_what_they_want():
     assert invoke(say).stdout == "for people: hello\nnote: worth knowing\n"
-
-
-def test_scripts_get_a_document_on_stdout_and_the_rest_on_stderr():
     result = invoke(say, "--json", "--word", "x")
     assert json.loads(result.stdout) == {"word": "x", "share": None, "inner": [None, [1, "two"]]}
     assert "for people: x" in result.stderr
-
-
-def test_the_quiet_get_the_result_alone():
+    assert output() == Output(), "the output of one command is not that of the next"
     for flag in ("--quiet", "-q"):
         result = invoke(say, flag)
         assert (result.stdout, result.stderr) == ("result hello\n", "")
@@ -63,11 +58,6 @@ def test_every_command_takes_both():
 
 def _name(command):
     return command.name or command.callback.__name__
-
-
-def test_the_output_of_one_command_is_not_that_of_the_next():
-    invoke(say, "--json")
-    assert output() == Output()
 
 
 def test_control_characters_are_shown_and_not_sent():

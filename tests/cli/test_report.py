@@ -59,17 +59,13 @@ def test_models_side_by_side_fit_eighty_columns_and_more_get_another_table(audit
     output = heedful(audits, "compare", *MODELS.values(), "e5e5").stdout
     assert max(map(len, output.splitlines())) <= 80
     assert output.count("Does the top word") == 2
+    assert not re.search(r"[+-]0\.00( |$)", output, flags=re.MULTILINE), "no difference is printed as nothing"
 
 
 def test_better_and_worse_are_marked_in_words(audits):
     output = heedful(audits, "compare", MODELS["bilstm"], MODELS["average"]).stdout
     assert re.search(r"\+0\.53 better", output)
     assert re.search(r"-0\.53 worse", heedful(audits, "compare", MODELS["average"], MODELS["bilstm"]).stdout)
-
-
-def test_no_difference_is_printed_as_nothing_and_marked(audits):
-    output = heedful(audits, "compare", *MODELS.values()).stdout
-    assert not re.search(r"[+-]0\.00( |$)", output, flags=re.MULTILINE)
 
 
 def test_the_document_has_all_numbers(audits):
@@ -81,19 +77,17 @@ def test_the_document_has_all_numbers(audits):
     assert second["difference"]["high"] < 0 and document["notes"] == []
 
 
-@pytest.mark.parametrize(
-    ("key", "texts"), [("e5e5", "30 test texts of toy reviews"), ("f6f6", "40 test texts of other reviews")]
-)
-def test_audits_on_other_texts_are_said_to_be_so(audits, key, texts):
-    result = heedful(audits, "compare", MODELS["cnn"], key)
-    words = " ".join(result.stdout.split())
-    assert f"was audited on other texts ({texts}) than cnn, additive attention (40 test texts of toy reviews)" in words
-    assert "better" not in result.stdout.split("was audited")[0]
-    document = compared(audits, MODELS["cnn"], key)
-    assert len(document["notes"]) == 1
-    assert all(
-        side is None or not side["difference"] for line in document["questions"] for side in line["models"].values()
-    )
+def test_audits_on_other_texts_are_said_to_be_so(audits):
+    for key, texts in [("e5e5", "30 test texts of toy reviews"), ("f6f6", "40 test texts of other reviews")]:
+        result = heedful(audits, "compare", MODELS["cnn"], key)
+        words = " ".join(result.stdout.split())
+        assert f"on other texts ({texts}) than cnn, additive attention (40 test texts of toy reviews)" in words
+        assert "better" not in result.stdout.split("was audited")[0]
+        document = compared(audits, MODELS["cnn"], key)
+        assert len(document["notes"]) == 1
+        assert all(
+            side is None or not side["difference"] for line in document["questions"] for side in line["models"].values()
+        )
 
 
 def test_the_quiet_get_the_answer_of_each_model(audits):
@@ -118,18 +112,14 @@ def test_what_cannot_be_compared_is_named(audits):
             heedful(audits, "compare", *names)
 
 
-def test_the_report_is_written_again_and_its_place_printed(audits, tmp_path):
+def test_the_answer_is_printed_again_and_the_report_written(audits, tmp_path):
     page = tmp_path / "new" / "page.html"
-    result = heedful(audits, "report", "b3b3", "--out", str(page), "--quiet")
-    assert result.stdout == f"{page}\n" and "Can attention be shown" in page.read_text(encoding="utf-8")
-
-
-def test_the_answer_is_printed_again(audits, tmp_path):
-    output = heedful(audits, "report", "b3b3", "--out", str(tmp_path / "page.html")).stdout
+    output = heedful(audits, "report", "b3b3", "--out", str(page)).stdout
     answer = json.loads((audits / ("2" + "c" * 15) / "verdict.json").read_text())["answer"]
     words = " ".join(output.split())
     assert f"Can attention be shown as an explanation? {answer['headline']}" in words
-    assert len(output.splitlines()) <= 25
+    assert len(output.splitlines()) <= 25 and "Can attention be shown" in page.read_text(encoding="utf-8")
+    assert heedful(audits, "report", "b3b3", "--out", str(page), "--quiet").stdout == f"{page}\n"
 
 
 def test_a_place_that_cannot_be_written_is_named_before_anything_is_drawn(audits, tmp_path):

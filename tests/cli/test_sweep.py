@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from heedful.cli import app
 from heedful.cli.sweep_command import _fitting, _harmless
 from heedful.errors import HeedfulError, SettingError, StoreError
-from heedful.jobs.sweep_file import expand_grid, read_sweep
+from heedful.jobs.sweep_file import expand_grid
 from heedful.jobs.work import ensure
 from heedful.report import read_audit
 from heedful.store.store import Store, audit_defect
@@ -61,29 +61,17 @@ def test_a_dry_run_lists_and_estimates_and_does_nothing(tmp_path, file):
     assert "5 runs to do: about" in result.output and "on 2 workers (judging by the 2 that" in result.output
 
 
-def test_an_error_names_the_file_and_the_setting(tmp_path):
-    file = tmp_path / "study.toml"
-    for line, message in (
-        ("'training.epochs' = [1, 'many']", "study.toml: setting 'training.epochs'"),
-        ("'network.encodr' = ['cnn']", "study.toml: there is no setting 'network.encodr'"),
-        ("'network.encoder' = ['cn']", "study.toml: unknown encoder 'cn'"),
-    ):
-        file.write_text(f"[grid]\n{line}\n")
-        with pytest.raises(SettingError, match=message):
-            read_sweep(file)
-
-
 def test_the_table_goes_to_csv_or_parquet_only(tmp_path):
     result = invoke(tmp_path / "study.toml", "--out", "table.xlsx")
     assert isinstance(result.exception, SettingError) and "'table.xlsx'" in str(result.exception)
 
 
-@pytest.mark.parametrize("option", ["--runs", "--out"])
-def test_a_place_that_cannot_be_written_is_said_before_anything_is_trained(tmp_path, file, option):
-    (tmp_path / "taken.csv").write_text("a file")
-    result = invoke(file, "--runs", tmp_path / "runs", option, tmp_path / "taken.csv" / "below.csv")
-    assert isinstance(result.exception, StoreError) and option in str(result.exception)
-    assert not (tmp_path / "runs").exists()
+def test_a_place_that_cannot_be_written_is_said_before_anything_is_trained(tmp_path, file):
+    for option in ["--runs", "--out"]:
+        (tmp_path / "taken.csv").write_text("a file")
+        result = invoke(file, "--runs", tmp_path / "runs", option, tmp_path / "taken.csv" / "below.csv")
+        assert isinstance(result.exception, StoreError) and option in str(result.exception)
+        assert not (tmp_path / "runs").exists()
 
 
 def test_a_grid_beyond_the_bound_is_refused_at_once(tmp_path):

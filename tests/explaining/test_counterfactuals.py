@@ -9,7 +9,7 @@ import torch
 from scipy.spatial.distance import jensenshannon
 
 from heedful.auditing.outcomes import Judge
-from heedful.battery import BATTERY, Evidence
+from heedful.battery import BATTERY, Context, Evidence
 from heedful.battery.adversarial_attention import search_adversary
 from heedful.battery.evidence import RANKINGS
 from heedful.errors import SettingError
@@ -59,8 +59,8 @@ def model_and_batch(kind):
 
 
 @torch.no_grad()
-def evidence_on(model, batch) -> Evidence:
-    return Evidence(model, trace(model, batch))
+def evidence_on(model, batch, context=Context()) -> Evidence:  # noqa: B008 (frozen)
+    return Evidence(model, trace(model, batch), context)
 
 
 def decoded(evidence, row, weights):
@@ -133,63 +133,63 @@ def test_a_decision_closer_than_eps_may_be_tipped():
     assert other.predicted == "no" and other.probability == pytest.approx(sigmoid(-0.02))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_probabilities_and_weights_are_distributions(kind, quick):
-    model, batch = model_and_batch(kind)
-    for made in explain(model, batch):
-        assert sum(made.probabilities.values()) == pytest.approx(1)
-        assert made.predicted == max(made.probabilities, key=lambda label: made.probabilities[label])
-        assert sum(made.attention) == pytest.approx(1) and len(made.attention) == len(made.items)
-        if made.other_attention is not None:
-            assert sum(made.other_attention.weights) == pytest.approx(1)
-            assert min(made.other_attention.weights) >= 0 and 0 < made.other_attention.share <= 1 + ROUNDING
+def test_probabilities_and_weights_are_distributions(quick):
+    for kind in KINDS:
+        model, batch = model_and_batch(kind)
+        for made in explain(model, batch):
+            assert sum(made.probabilities.values()) == pytest.approx(1)
+            assert made.predicted == max(made.probabilities, key=lambda label: made.probabilities[label])
+            assert sum(made.attention) == pytest.approx(1) and len(made.attention) == len(made.items)
+            if made.other_attention is not None:
+                assert sum(made.other_attention.weights) == pytest.approx(1)
+                assert min(made.other_attention.weights) >= 0 and 0 < made.other_attention.share <= 1 + ROUNDING
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_is_told_holds_when_it_is_decoded(kind):
-    model, batch = model_and_batch(kind)
-    evidence = evidence_on(model, batch)
-    labels = [str(number) for number in range(evidence.probabilities.shape[1])]
-    for row, made in enumerate(explain(model, batch)):
-        if made.smallest_set is not None:
-            after = decoded(evidence, row, without(made))
-            assert labels[int(after.argmax())] == made.smallest_set.becomes != made.predicted
-            assert after.max().item() == pytest.approx(made.smallest_set.probability)
-        if made.other_attention is not None:
-            after = decoded(evidence, row, made.other_attention.weights)
-            moved = (after - evidence.probabilities[row]).abs().sum().item() / 2
-            assert moved <= made.other_attention.eps + 1e-6
-            assert made.other_attention.js == pytest.approx(
-                jensenshannon(made.attention, made.other_attention.weights) ** 2, abs=1e-9
-            )
-            assert after[labels.index(made.predicted)].item() == pytest.approx(made.other_attention.probability)
-            assert labels[int(after.argmax())] == made.other_attention.predicted
+def test_what_is_told_holds_when_it_is_decoded():
+    for kind in KINDS:
+        model, batch = model_and_batch(kind)
+        evidence = evidence_on(model, batch)
+        labels = [str(number) for number in range(evidence.probabilities.shape[1])]
+        for row, made in enumerate(explain(model, batch)):
+            if made.smallest_set is not None:
+                after = decoded(evidence, row, without(made))
+                assert labels[int(after.argmax())] == made.smallest_set.becomes != made.predicted
+                assert after.max().item() == pytest.approx(made.smallest_set.probability)
+            if made.other_attention is not None:
+                after = decoded(evidence, row, made.other_attention.weights)
+                moved = (after - evidence.probabilities[row]).abs().sum().item() / 2
+                assert moved <= made.other_attention.eps + 1e-6
+                assert made.other_attention.js == pytest.approx(
+                    jensenshannon(made.attention, made.other_attention.weights) ** 2, abs=1e-9
+                )
+                assert after[labels.index(made.predicted)].item() == pytest.approx(made.other_attention.probability)
+                assert labels[int(after.argmax())] == made.other_attention.predicted
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("kind", EXACT)
-def test_the_numbers_are_those_of_the_battery(kind):
-    model, batch = model_and_batch(kind)
-    evidence = evidence_on(model, batch)
-    js, erased = (
-        BATTERY[test].function(evidence, seeded()).values[measure].tolist()
-        for test, measure in (("adversarial_attention", "js"), ("erase_until_flip", "fraction_minimal"))
-    )
-    for row, made in enumerate(explain(model, batch)):
-        other, smallest = made.other_attention, made.smallest_set
-        assert [other.js if other else torch.nan] == pytest.approx([js[row]], nan_ok=True)
-        share = len(smallest.positions) / len(made.items) if smallest else torch.nan
-        assert [share] == pytest.approx([erased[row]], nan_ok=True)
+def test_the_numbers_are_those_of_the_battery():
+    for kind in EXACT:
+        model, batch = model_and_batch(kind)
+        evidence = evidence_on(model, batch)
+        js, erased = (
+            BATTERY[test].function(evidence, seeded()).values[measure].tolist()
+            for test, measure in (("adversarial_attention", "js"), ("erase_until_flip", "fraction_minimal"))
+        )
+        for row, made in enumerate(explain(model, batch)):
+            other, smallest = made.other_attention, made.smallest_set
+            assert [other.js if other else torch.nan] == pytest.approx([js[row]], nan_ok=True)
+            share = len(smallest.positions) / len(made.items) if smallest else torch.nan
+            assert [share] == pytest.approx([erased[row]], nan_ok=True)
 
 
-@pytest.mark.parametrize("ranking", ["attention_x_gradient", "gradient_x_input", "leave_one_out"])
-@pytest.mark.parametrize("kind", ["recurrent", "sentences", "not linear"])
-def test_the_ranking_is_that_of_the_battery(kind, ranking, quick):
-    model, batch = model_and_batch(kind)
-    evidence = evidence_on(model, batch)
-    for row, made in enumerate(explain(model, batch, ranking=ranking)):
-        wanted = RANKINGS[ranking](evidence)[row, evidence.items[row]].tolist()
-        assert made.weights == pytest.approx(wanted, nan_ok=True) and made.ranking == ranking
+def test_the_ranking_is_that_of_the_battery(quick):
+    for ranking in ["attention_x_gradient", "gradient_x_input", "leave_one_out"]:
+        for kind in ["recurrent", "sentences", "not linear"]:
+            model, batch = model_and_batch(kind)
+            evidence = evidence_on(model, batch)
+            for row, made in enumerate(explain(model, batch, ranking=ranking)):
+                wanted = RANKINGS[ranking](evidence)[row, evidence.items[row]].tolist()
+                assert made.weights == pytest.approx(wanted, nan_ok=True) and made.ranking == ranking
 
 
 def test_no_smaller_set_changes_an_exact_decision():
@@ -235,15 +235,15 @@ def test_of_three_classes_a_bound_is_told():
     assert other is not None and other.solver == "bound"
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "frozen"])
-def test_padding_order_and_neighbours_change_nothing(kind, quick):
-    model, batch = model_and_batch(kind)
-    together = explain(model, batch)
-    backwards = explain(model, cut(batch, [2, 1, 0], 7))[::-1]
-    alone = [explain(model, cut(batch, [row], time))[0] for row, time in enumerate((7, 4, 1))]
-    for made, reordered, single in zip(together, backwards, alone, strict=True):
-        assert numbers(reordered) == pytest.approx(numbers(made), abs=1e-6)
-        assert numbers(single) == pytest.approx(numbers(made), abs=1e-6)
+def test_padding_order_and_neighbours_change_nothing(quick):
+    for kind in [kind for kind in KINDS if kind != "frozen"]:
+        model, batch = model_and_batch(kind)
+        together = explain(model, batch)
+        backwards = explain(model, cut(batch, [2, 1, 0], 7))[::-1]
+        alone = [explain(model, cut(batch, [row], time))[0] for row, time in enumerate((7, 4, 1))]
+        for made, reordered, single in zip(together, backwards, alone, strict=True):
+            assert numbers(reordered) == pytest.approx(numbers(made), abs=1e-6)
+            assert numbers(single) == pytest.approx(numbers(made), abs=1e-6)
 
 
 def test_words_that_are_alike_are_erased_in_the_order_of_the_text(quick):
@@ -285,11 +285,13 @@ def test_the_model_is_left_as_it_was():
     assert all(torch.equal(before[name], tensor) for name, tensor in model.state_dict().items())
 
 
-@pytest.mark.parametrize("labels", [("a",), ("a", "b", "c"), ("a", "a")])
-def test_labels_must_name_each_class(labels):
-    model, batch = bag([4.0, -2.0], [0.5, 0.5])
-    with pytest.raises(SettingError, match="labels must name each of the model's 2 classes, each differently; they "):
-        explain(model, batch, labels=labels)
+def test_labels_must_name_each_class():
+    for labels in [("a",), ("a", "b", "c"), ("a", "a")]:
+        model, batch = bag([4.0, -2.0], [0.5, 0.5])
+        with pytest.raises(
+            SettingError, match="labels must name each of the model's 2 classes, each differently; they "
+        ):
+            explain(model, batch, labels=labels)
 
 
 def test_words_must_name_each_item():
@@ -299,40 +301,41 @@ def test_words_must_name_each_item():
         explain(model, batch, described=DescribedText(labels=("a", "b", "c")))
 
 
-@pytest.mark.parametrize("name", ["gradient_x_input", "smoothgrad"])
-def test_a_method_that_the_audit_advised_is_computed_alike_whatever_texts_are_beside(name):
-    model, batch = make("bilstm"), make_batch()
-    together = explain(model, batch, ranking=name)
-    assert all(own.is_signed and len(own.weights) == len(own.items) for own in together)
-    if name == "gradient_x_input":  # nothing is drawn
-        alone = explain(model, cut(batch, [1], 4), ranking=name)
-        assert alone[0].weights == pytest.approx(together[1].weights, abs=ROUNDING)
-    assert [own.weights for own in explain(model, batch, ranking=name)] == [own.weights for own in together]
+def test_a_method_that_the_audit_advised_is_computed_alike_whatever_texts_are_beside():
+    for name in ["gradient_x_input", "smoothgrad"]:
+        model, batch = make("bilstm"), make_batch()
+        together = explain(model, batch, ranking=name)
+        assert all(own.is_signed and len(own.weights) == len(own.items) for own in together)
+        if name == "gradient_x_input":  # nothing is drawn
+            alone = explain(model, cut(batch, [1], 4), ranking=name)
+            assert alone[0].weights == pytest.approx(together[1].weights, abs=ROUNDING)
+        assert [own.weights for own in explain(model, batch, ranking=name)] == [own.weights for own in together]
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "frozen"])
-@pytest.mark.parametrize("ranking", ["attention", "weight_gradient", "leave_one_out", "alone", "effect"])
-def test_outcomes_are_those_of_an_audit(kind, ranking, quick):
-    model, batch = model_and_batch(kind)
-    subject = CustomSubject(model).texts([batch], AuditSettings())
-    rows = Judge(subject, SETTINGS, replaced=()).rows(evidence_on(model, batch))
-    for number, made in zip(subject.numbers, explain(model, batch, ranking=ranking), strict=True):
-        for name, outcome in (("attention", made.outcome), (ranking, made.shown_outcome)):
-            own = rows.filter(example=number, ranking=name) if made.outcome.outcome else rows.filter(example=number)
-            assert outcome == TextOutcome.model_validate(own.row(0, named=True))
+def test_outcomes_are_those_of_an_audit(quick):
+    for kind in [kind for kind in KINDS if kind != "frozen"]:
+        model, batch = model_and_batch(kind)
+        subject = CustomSubject(model).texts([batch], AuditSettings())
+        rows = Judge(subject, SETTINGS, replaced=()).rows(evidence_on(model, batch, subject.context))
+        for ranking in ("attention", "weight_gradient", "leave_one_out", "alone", "effect"):
+            for number, made in zip(subject.numbers, explain(model, batch, ranking=ranking), strict=True):
+                for name, outcome in (("attention", made.outcome), (ranking, made.shown_outcome)):
+                    known = {"ranking": name} if made.outcome.outcome else {}
+                    own = rows.filter(example=number, **known)
+                    assert outcome == TextOutcome.model_validate(own.row(0, named=True))
 
 
-@pytest.mark.parametrize("kind", ["recurrent", "sentences", "not linear"])
-def test_scores_of_single_words_are_what_the_model_predicts_of_them(kind, quick):
-    model, batch = model_and_batch(kind)
-    rankings = ("leave_one_out", "alone", "effect")
-    for without, alone, effect in zip(*(explain(model, batch, ranking=name) for name in rankings), strict=True):
-        if without.outcome.outcome is not None:
-            removed = [without.probability - score for score in without.weights]
-            both = [(2 * kept + 1 - left) / 3 for kept, left in zip(alone.weights, removed, strict=True)]
-            assert list(effect.weights) == pytest.approx(both, abs=1e-6)
-            assert all(0 <= kept <= 1 for kept in alone.weights)
+def test_scores_of_single_words_are_what_the_model_predicts_of_them(quick):
+    for kind in ["recurrent", "sentences", "not linear"]:
+        model, batch = model_and_batch(kind)
+        rankings = ("leave_one_out", "alone", "effect")
+        for without, alone, effect in zip(*(explain(model, batch, ranking=name) for name in rankings), strict=True):
+            if without.outcome.outcome is not None:
+                removed = [without.probability - score for score in without.weights]
+                both = [(2 * kept + 1 - left) / 3 for kept, left in zip(alone.weights, removed, strict=True)]
+                assert list(effect.weights) == pytest.approx(both, abs=1e-6)
+                assert all(0 <= kept <= 1 for kept in alone.weights)
 
 
 def test_the_settings_of_the_audit_decide_how_many_words_count_as_shown():

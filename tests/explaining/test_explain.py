@@ -140,13 +140,11 @@ def test_a_query_is_read_with_each_text(query_run):
     assert made.other_attention is None or made.other_attention.eps == 0.01
 
 
-@pytest.mark.parametrize(
-    ("changes", "eps"), [({"data__task": "qa"}, 0.05), ({"data__query": "question"}, 0.05), ({}, 0.01)]
-)
-def test_the_task_decides_what_is_the_same_answer(changes, eps):
-    run = train(changed(training__epochs=1, **changes), toy("qa"))
-    made = explain_texts(run, ("the film was so good", "why"))[0]
-    assert made.other_attention is not None and made.other_attention.eps == eps
+def test_the_task_decides_what_is_the_same_answer():
+    for changes, eps in [({"data__task": "qa"}, 0.05), ({"data__query": "question"}, 0.05), ({}, 0.01)]:
+        run = train(changed(training__epochs=1, **changes), toy("qa"))
+        made = explain_texts(run, ("the film was so good", "why"))[0]
+        assert made.other_attention is not None and made.other_attention.eps == eps
 
 
 def test_sentences_are_items_of_a_model_of_sentences(sentence_run):
@@ -179,9 +177,8 @@ def test_frozen_attention_is_that_of_its_reference(trained):
         explain_texts(frozen, TEXTS)
 
 
-@pytest.mark.parametrize(
-    ("text", "note"),
-    [
+def test_words_that_the_model_does_not_know_are_noted(trained):
+    for text, note in [
         ("the film was good", None),
         ("the movie was good", "The model does not know “movie”, which it reads as an unknown word."),
         (
@@ -193,11 +190,9 @@ def test_frozen_attention_is_that_of_its_reference(trained):
             "The model does not know “a”, “b”, “c”, “d”, “e” and 2 more, which it reads as one and ",
         ),
         ("qu ux", "The model knows none of these words and reads them all as the same unknown word: do not rely on "),
-    ],
-)
-def test_words_that_the_model_does_not_know_are_noted(trained, text, note):
-    (made,) = explain_texts(trained, text)
-    assert made.notes == () if note is None else made.notes[0].startswith(note)
+    ]:
+        (made,) = explain_texts(trained, text)
+        assert made.notes == () if note is None else made.notes[0].startswith(note)
 
 
 def test_a_long_word_that_the_model_does_not_know_is_cut(trained):
@@ -209,9 +204,8 @@ def test_a_text_that_looks_like_our_symbols_is_unknown_words(trained):
     assert "knows none of these words" in explain_texts(trained, "<pad> <unk>")[0].notes[0]
 
 
-@pytest.mark.parametrize(
-    ("texts", "error", "message"),
-    [
+def test_texts_that_a_run_cannot_read_are_named(trained):
+    for texts, error, message in [
         ("", DataError, "text 1 must have a word at least; it has none: ''"),
         (["good", " \n"], DataError, r"text 2 must have a word at least; it has none: ' \\n'"),
         (["good", "\ud800"], DataError, "the text of text 2 must be valid UTF-8, and is not"),
@@ -219,16 +213,13 @@ def test_a_text_that_looks_like_our_symbols_is_unknown_words(trained):
         ([("good", "why")], SettingError, r"each text must be a string; one is \('good', 'why'\)"),
         (make_batch(), SettingError, r"texts must be a list, and each text a string; it is Batch\("),
         ([make_batch()], SettingError, r"each text must be a string; one is Batch\("),
-    ],
-)
-def test_texts_that_a_run_cannot_read_are_named(trained, texts, error, message):
-    with pytest.raises(error, match=message):
-        explain_texts(trained, texts)
+    ]:
+        with pytest.raises(error, match=message):
+            explain_texts(trained, texts)
 
 
-@pytest.mark.parametrize(
-    ("texts", "error", "message"),
-    [
+def test_queries_that_a_run_cannot_read_are_named(query_run):
+    for texts, error, message in [
         (
             "good",
             SettingError,
@@ -237,11 +228,9 @@ def test_texts_that_a_run_cannot_read_are_named(trained, texts, error, message):
         (("good", ""), DataError, "the query of text 1 must have a word at least; it has none: ''"),
         (("", "why"), DataError, "text 1 must have a word at least"),
         ([("good", "\udfff")], DataError, "the query of text 1 must be valid UTF-8"),
-    ],
-)
-def test_queries_that_a_run_cannot_read_are_named(query_run, texts, error, message):
-    with pytest.raises(error, match=message):
-        explain_texts(query_run, texts)
+    ]:
+        with pytest.raises(error, match=message):
+            explain_texts(query_run, texts)
 
 
 def test_a_run_knows_its_words_and_labels(trained):
@@ -270,9 +259,8 @@ def test_the_words_of_any_model_are_shown(own):
     assert made[1].text == "h i j k" and made[1].item == "word"
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
+def test_words_that_do_not_fit_are_named(own):
+    for words, message in [
         ([["a"]], "words must be a list of strings for each of the 3 texts; it has 1 parts"),
         ("abc", "words must be a list of strings for each of the 3 texts; it has 3 parts: 'abc'"),
         (
@@ -280,17 +268,15 @@ def test_the_words_of_any_model_are_shown(own):
             "words must be a list of strings for each of the 3 texts; that of a text is 'abcdefg'",
         ),
         ([["a"], ["b"], ["c"]], "text 0 has 7 items, and `words` has 1 for it. Leave out padding"),
-    ],
-)
-def test_words_that_do_not_fit_are_named(own, words, message):
-    with pytest.raises(SettingError, match=message):
-        explain_texts(own[0], own[1], words=words)
+    ]:
+        with pytest.raises(SettingError, match=message):
+            explain_texts(own[0], own[1], words=words)
 
 
-@pytest.mark.parametrize("texts", ["a text", ["a text"], []])
-def test_only_the_user_can_number_tokens(own, texts):
-    with pytest.raises(SettingError, match="texts must be a `Batch` or a list of them for a model of your own"):
-        explain_texts(own[0], texts)
+def test_only_the_user_can_number_tokens(own):
+    for texts in ["a text", ["a text"], []]:
+        with pytest.raises(SettingError, match="texts must be a `Batch` or a list of them for a model of your own"):
+            explain_texts(own[0], texts)
 
 
 def test_item_logits_that_do_not_fit_are_an_error():
@@ -364,17 +350,14 @@ def test_the_audit_of_a_classifier_judges_texts_alike(classifier):
         explain_texts(classifier.at("rollout"), "a good film", audit=finished)
 
 
-@pytest.mark.parametrize(
-    ("texts", "error", "message"),
-    [
+def test_what_cannot_be_explained_is_named(classifier):
+    for texts, error, message in [
         ([], SettingError, "texts must be a list, and each text a string, or a pair"),
         ([("a", "b", "c")], SettingError, "each text must be a string, or a pair"),
         (["film", ""], DataError, "text 2 must have a word"),
-    ],
-)
-def test_what_cannot_be_explained_is_named(classifier, texts, error, message):
-    with pytest.raises(error, match=message):
-        explain_texts(classifier, texts)
+    ]:
+        with pytest.raises(error, match=message):
+            explain_texts(classifier, texts)
 
 
 def test_long_texts_are_cut_and_it_is_said():

@@ -34,18 +34,16 @@ def test_site_scope_and_what_the_mean_leaves_out_are_said(model):
     assert len(HuggingFaceSubject(model).about({})) == 2
 
 
-@pytest.mark.parametrize(
-    ("site", "words"),
-    [
-        ("head:1.0", "head 0 of layer 1"),
-        ("layer:0", "layer 0 (counted from 0, of 2)"),
-        ("all", "all 2 layers"),
-        ("rollout", "the rollout"),
-        ("value-norm", "by the length of what each word adds"),
-    ],
-)
-def test_every_site_is_described(model, site, words):
-    assert words in HuggingFaceSubject(model.at(site)).about({})[0]
+def test_every_site_is_described(model):
+    described = {
+        "head:1.0": "head 0 of layer 1",
+        "layer:0": "layer 0 (counted from 0, of 2)",
+        "all": "all 2 layers",
+        "rollout": "the rollout",
+        "value-norm": "by the length of what each word adds",
+    }
+    for site, words in described.items():
+        assert words in HuggingFaceSubject(model.at(site)).about({})[0]
 
 
 def test_a_view_is_named_by_its_folder_and_what_is_unusual(model):

@@ -5,7 +5,7 @@ import torch
 
 from heedful.errors import DataError, SettingError
 from heedful.subjects.finished_run import FinishedRun
-from heedful.subjects.read_text import check_text, cut_to_length, written
+from heedful.subjects.read_text import written
 from heedful.training.loop import train
 from support.runs import changed, toy
 
@@ -27,13 +27,13 @@ def test_words_stand_where_they_were_written(trained):
     read = FinishedRun(trained).read("  The FILM, was   good!", "")
     assert read.words == ("The", "FILM", ",", "was", "good", "!")
     assert [read.text[start:end] for start, end in read.spans] == list(read.words)
-    assert read.items == tuple((place,) for place in range(6)) and read.is_by_word
+    assert read.items == tuple((place,) for place in range(6))
 
 
 def test_sentences_are_items_of_a_hierarchical_model():
     read = run(network__encoder="hierarchical", sentences=True).read(TEXT)
     assert read.items == ((0, 1, 2, 3, 4), (5, 6, 7, 8, 9, 10), (11, 12, 13, 14))
-    assert read.labels[1] == "So bad was the film!" and not read.is_by_word
+    assert read.labels[1] == "So bad was the film!"
 
 
 def test_a_model_that_reads_fewer_words_says_so(trained):
@@ -41,6 +41,7 @@ def test_a_model_that_reads_fewer_words_says_so(trained):
     assert len(read.words) == 3 and "first 3 of 5 words" in " ".join(read.notes)
     read = FinishedRun(trained).read("the film was so good", most=2)
     assert len(read.words) == 2 and "reads the first 2 of 5 words" in " ".join(read.notes)
+    assert not FinishedRun(trained).read("the film was so good", most=5).notes
 
 
 def test_frozen_attention_is_that_of_the_reference(trained):
@@ -56,9 +57,8 @@ def test_a_text_without_words_is_refused(trained):
     for text in ("", "  ", "\n"):
         with pytest.raises(DataError, match="a word at least"):
             FinishedRun(trained).read(text)
-    check_text("a", "b", has_query=False, may_have_query=True)
     with pytest.raises(DataError, match="query must be left out"):
-        check_text("a", "b", has_query=False)
+        FinishedRun(trained).read("a", "b")
 
 
 def test_weights_go_to_the_items_and_sum_to_1_within_rounding(trained):
@@ -71,13 +71,6 @@ def test_weights_go_to_the_items_and_sum_to_1_within_rounding(trained):
         read.weights([0.5002, 0.5])
     with pytest.raises(SettingError, match="each of the text's 2 items; it has 3"):
         read.weights([0.5, 0.5, 0.0])
-
-
-def test_long_texts_are_cut_after_a_word():
-    for count, is_cut in ((7, False), (8, True)):
-        text = "ab " * count
-        shown, notes = cut_to_length(text, [(3 * place, 3 * place + 2) for place in range(count)], 7)
-        assert len(shown.split()) == 7 and bool(notes) == is_cut
 
 
 def test_half_a_surrogate_pair_is_replaced():

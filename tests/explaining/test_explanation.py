@@ -1,8 +1,6 @@
 """What the audit says about explaining predictions: its answers, and which ranking to show."""
 
-import pytest
-
-from heedful.explaining.guidance import guidance_of, settings_of
+from heedful.explaining.explanation import guidance_of, settings_of
 from heedful.schema import Answer, AuditAnswer, ClassAnswer, Recommendation, Shares, Training, Verdict, updated
 from heedful.settings import AuditSettings
 
@@ -29,21 +27,18 @@ def advised(show, ranking="") -> Recommendation:
     return Recommendation(show=show, ranking=ranking, sentence="Do this.")
 
 
-@pytest.mark.parametrize(
-    ("recommendation", "show", "ranking", "name"),
-    [
+def test_the_recommendation_decides_what_is_shown():
+    for recommendation, show, ranking, name in [
         (advised("attention", "attention"), "attention", "attention", "attention"),
         (advised("ranking", "gradient_x_input"), "ranking", "gradient_x_input", "gradient x input"),
         (advised("ranking", "effect"), "ranking", "effect", "single-word effect"),
         (advised("ranking", "integrated_gradients"), "ranking", "integrated_gradients", "integrated gradients"),
         (advised("key words", "effect"), "key words", "attention", "attention"),
         (advised("nothing"), "nothing", "attention", "attention"),
-    ],
-)
-def test_the_recommendation_decides_what_is_shown(recommendation, show, ranking, name):
-    made = guidance_of(verdict_of(recommendation), HOW)
-    assert (made.show, made.ranking, made.name) == (show, ranking, name)
-    assert (made.headline, made.sentence, made.recommendation) == ("The headline", "Its numbers.", "Do this.")
+    ]:
+        made = guidance_of(verdict_of(recommendation), HOW)
+        assert (made.show, made.ranking, made.name) == (show, ranking, name)
+        assert (made.headline, made.sentence, made.recommendation) == ("The headline", "Its numbers.", "Do this.")
 
 
 def test_scores_from_outside_cannot_be_shown_of_a_new_text():
@@ -68,30 +63,24 @@ def test_the_answer_for_all_texts_is_added_to_a_class_with_too_few():
     )
 
 
-@pytest.mark.parametrize(
-    ("verdict", "headline"),
-    [
+def test_without_an_answer_attention_is_shown_and_it_says_how_to_get_one():
+    for verdict, headline in [
         (None, "No audit of this model is known."),
         (verdict_of(answer=None), "The audit of this model did not judge texts, so it has no answer."),
-    ],
-)
-def test_without_an_answer_attention_is_shown_and_it_says_how_to_get_one(verdict, headline):
-    made = guidance_of(verdict, HOW)
-    assert (made.show, made.ranking, made.headline) == ("not audited", "attention", headline)
-    assert made.sentences(["good"])[0] == headline and made.sentences(["good"])[1].endswith(f"run {HOW}.")
+    ]:
+        made = guidance_of(verdict, HOW)
+        assert (made.show, made.ranking, made.headline) == ("not audited", "attention", headline)
+        assert made.sentences(["good"])[0] == headline and made.sentences(["good"])[1].endswith(f"run {HOW}.")
 
 
-@pytest.mark.parametrize(
-    ("trainings", "texts", "basis"),
-    [
+def test_it_says_on_how_much_the_answer_rests():
+    for trainings, texts, basis in [
         (0, 1200, "Audit of 1 seed and 1,200 texts; another seed may give another answer."),
         (1, 1, "Audit of 1 seed and 1 text; another seed may give another answer."),
         (3, 20, "Audit of 3 seeds and 20 texts."),
-    ],
-)
-def test_it_says_on_how_much_the_answer_rests(trainings, texts, basis):
-    verdict = verdict_of(trainings=(Training(run="r"),) * trainings, texts=texts)
-    assert guidance_of(verdict, HOW).sentences(["good"])[0] == f"{basis} Can attention be shown as an explanation?"
+    ]:
+        verdict = verdict_of(trainings=(Training(run="r"),) * trainings, texts=texts)
+        assert guidance_of(verdict, HOW).sentences(["good"])[0] == f"{basis} Can attention be shown as an explanation?"
 
 
 def test_texts_are_judged_by_the_settings_of_the_audit():
