@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from heedful.errors import SettingError
 from heedful.report import write_report
+from heedful.report.answers import question_rows
 from heedful.report.audits import AuditFiles, short_name
-from heedful.report.battery_lines import question_rows
 from heedful.report.example_texts import chosen_texts, example_data
 from heedful.report.explanations import rendered
 from heedful.report.page import render_page, templates

@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from heedful import __version__, formatting
-from heedful.report import answers, battery_lines
+from heedful.report import answers
 from heedful.report.audits import AuditFiles, shown_settings
 from heedful.report.drawing import DARK
 from heedful.report.example_texts import chosen_texts, embedded_json, example_data
@@ -46,8 +46,8 @@ def render_page(audits: Sequence[AuditFiles], figures: Sequence[Figure] = ()) ->
     return page.render(
         question=answer_text.QUESTION,
         audits=list(zip(texts.runs, verdicts, strict=True)),
-        rows=battery_lines.question_rows(audits),
-        headings=battery_lines.group_headings(audits, texts.runs),
+        rows=answers.question_rows(audits),
+        headings=answers.group_headings(audits, texts.runs),
         inline_svg=inline_svg,
         groups=_grouped([*figures, *draw_figures(texts)], verdicts),
         chosen=chosen_texts(audits, examples) if examples["examples"] else {},
@@ -93,7 +93,6 @@ def templates(*folders: Path) -> Environment:
     environment.globals |= {
         "answers": answers,
         "answer_text": answer_text,
-        "tests": battery_lines,
         "formatting": formatting,
     }
     environment.filters["printable"] = formatting.printable

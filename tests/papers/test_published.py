@@ -1,3 +1,4 @@
+import tomllib
 from importlib import resources
 from math import log
 from statistics import mean, pstdev
@@ -6,8 +7,9 @@ import polars as pl
 import pytest
 
 from heedful.errors import SettingError
-from heedful.papers.published import MEASURES, PAPERS, number, published
+from heedful.papers.published import PAPERS, number, published
 
+MEASURES = tomllib.loads((resources.files("heedful.papers") / "measures.toml").read_text(encoding="utf-8"))
 KEY = ["item", "data", "model", "measure"]
 
 COUNTS = {

@@ -35,7 +35,7 @@ from heedful.papers.faithful_training.claims import (
     lines_of,
 )
 from heedful.papers.jain_wallace.study import VECTORS
-from heedful.papers.reproduction import NEVER_EARLY, Cell, Entry, Results, Study, StudyRun, Table
+from heedful.papers.reproduction import NEVER_EARLY, Cell, Entry, Results, Study, StudyRun, Table, study_file
 from heedful.schema import Line
 from heedful.settings import AuditSettings, DataSettings, Option, Run, TextSettings, TrainingSettings
 from heedful.settings.validation import update_settings
@@ -254,19 +254,8 @@ def _about(cell: Cell) -> tuple[str, str, str]:
 
 
 STUDY = Study(
-    name="heedable",
+    **study_file(NAME, "study.toml"),
     folder=NAME,
-    title="Attention worth heeding: training that makes attention tell the truth",
-    paper="Mohankumar et al. (2020), Towards Transparent and Explainable Attention Models, ACL, arXiv:2004.14243, and "
-    "Hu et al. (2023), SEAT: Stable and Explainable Attention, AAAI",
-    scales={
-        "small": "SST and Rotten Tomatoes; BiLSTM; vanilla, SEAT, diversity and three recipes; 3 seeds, 1,500 "
-        "training texts of at most 40 words, 80 test texts audited",
-        "medium": "SST, Rotten Tomatoes, TweetEval hate and emotion, AG News, IMDB (a sample), 20 News; BiLSTM; all "
-        "methods on the first two, most on the others; on the first two RNN, LSTM, GRU and CNN with vanilla, diversity "
-        "and one recipe; 3 seeds, 1,600 training texts of at most 40 words, 100 test texts audited, all predicted",
-        "paper": "all methods with all encoders on all sets; 5 seeds, all texts, at most 400 words",
-    },
     runs=runs,
     tables=tables,
     claims=claims,
