@@ -35,13 +35,17 @@ def verdict_of(audits):
     return verdict
 
 
-def test_all_texts_come_first_then_each_class_that_is_predicted(verdict_of):
+def test_classes_come_after_all_texts_and_only_what_can_be_shown_is_recommended(verdict_of):
     overall, one, none = class_answer(), class_answer("Yes", "a"), class_answer("Too few texts", "b", texts=0)
     assert shown_classes(verdict_of(overall=overall, classes=[one, none]).answer) == [overall, one]
     assert shown_classes(None) == []
+    advice = {"show": "ranking", "ranking": "alone", "sentence": "Show it."}
+    assert recommended_ranking(verdict_of(recommendation=advice)) == "alone"
+    assert recommended_ranking(verdict_of(recommendation={**advice, "show": "key words"})) == ""
+    assert recommended_ranking(updated(verdict_of(), answer=None)) == ""
 
 
-def test_a_bar_has_the_numbers_of_the_sentence():
+def test_a_bar_of_outcomes_has_the_numbers_of_its_sentence_or_is_none():
     bar = share_bar(class_answer(points=0.8, none=0.25, luck=0.2), "word")
     assert (bar.decided, bar.points, bar.luck) == (75, 80, 20)
     assert [(name, number) for _, name, number in bar.numbers] == [
@@ -50,19 +54,9 @@ def test_a_bar_has_the_numbers_of_the_sentence():
         ("luck", "20"),
         ("no small set of words decides", "25"),
     ]
-
-
-def test_without_a_small_set_a_bar_has_one_part_and_nothing_to_explain_has_no_bar():
     bar = share_bar(class_answer(points=None, none=1.0, luck=None), "word")
     assert (bar.decided, bar.points, bar.luck) == (0, 0, None) and len(bar.numbers) == 1
     assert share_bar(class_answer("Nothing to explain"), "word") is None
-
-
-def test_only_a_ranking_that_can_be_shown_is_recommended(verdict_of):
-    advice = {"show": "ranking", "ranking": "alone", "sentence": "Show it."}
-    assert recommended_ranking(verdict_of(recommendation=advice)) == "alone"
-    assert recommended_ranking(verdict_of(recommendation={**advice, "show": "key words"})) == ""
-    assert recommended_ranking(updated(verdict_of(), answer=None)) == ""
 
 
 def test_rankings_are_attention_and_then_the_others_by_their_share(audits):
@@ -73,14 +67,11 @@ def test_rankings_are_attention_and_then_the_others_by_their_share(audits):
     assert ordered_rankings(updated(audits[1].verdict, answer=None)) == []
 
 
-def test_accuracy_stands_next_to_the_most_common_class(verdict_of):
+def test_accuracy_and_what_else_is_to_be_known_are_said(verdict_of):
     verdict = updated(verdict_of(most_common=0.5), scores={"accuracy": 0.9})
     assert accuracy_text(verdict) == "90.0 % (most common class: 50.0 %)"
     assert accuracy_text(verdict_of(is_checked=False)) == "not checked: the texts have no labels"
     assert accuracy_text(verdict_of()) == ""
-
-
-def test_what_else_is_to_be_known_is_a_sentence_each(verdict_of):
     share = Interval(value=0.3, low=0.2, high=0.4, n=40)
     changes = {
         "moved": share,
@@ -127,27 +118,21 @@ def test_a_line_says_where_its_score_lies():
         assert where_it_lies(line(score, low, high, best_kind="ceiling")) == where
 
 
-def test_questions_stand_group_by_group(audit_of):
+def test_questions_stand_group_by_group_with_redundancy_beside_exclusivity(audit_of):
     lines = [line(name=group, question=group, group=group) for group in ("stability", "relevance", "exclusivity")]
     rows = question_rows([audit_of(lines)])
     assert [test.group for test, _ in rows] == ["relevance", "exclusivity", "stability"]
-
-
-def test_redundancy_is_said_beside_exclusivity(audit_of):
     heading, remark = group_headings([audit_of([], redundancy=0.25)], ["bilstm"])["exclusivity"]
     assert heading == "Could other attention do as well?"
     assert "25.0 %" in remark and "not the only attention" in remark
     assert group_headings([audit_of([])], ["bilstm"])["exclusivity"] == (heading, "")
 
 
-def test_a_bar_lies_between_its_floor_and_its_best():
+def test_a_bar_of_a_score_lies_between_floor_and_best_and_says_what_is_beyond():
     bar = score_bar(line(0.5, 0.4, 0.6))
     assert (bar.start, bar.width) == (14.29, pytest.approx(100 * 0.5 / 1.4, abs=0.02))
     assert (bar.low, bar.spread) == (pytest.approx(100 * 0.6 / 1.4, abs=0.02), pytest.approx(100 * 0.2 / 1.4, abs=0.02))
     assert bar.beyond == ""
-
-
-def test_a_bar_beyond_its_ends_says_so_and_stays_inside():
     for score, beyond in [(-5, "left"), (7, "right"), (1.2, ""), (-0.2, "")]:
         bar = score_bar(line(score, score - 1, score + 1))
         assert bar.beyond == beyond

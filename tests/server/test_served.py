@@ -172,23 +172,21 @@ def opened(*served):
     return browser
 
 
-def test_runs_are_found_by_the_beginning_of_their_keys(load, keys):
+def test_runs_are_found_by_the_beginning_of_their_keys_and_none_twice(load, keys):
     served = load(keys[0][:8], keys[1])
     assert [model.info.id for model in served] == keys
     assert len({model.info.name for model in served}) == 2, "two models of one name are told apart"
     assert served[0].info.about["Run"].startswith(keys[0])
+    with pytest.raises(SettingError, match="named twice"):
+        load(keys[0], keys[0][:6])
 
 
-def test_the_answer_stands_in_a_strip(load, keys):
+def test_answer_and_examples_come_from_the_audit(load, keys):
     audited, other = load(*keys)
     verdict, guidance = audited.audit.verdict, audited.info.guidance
     assert other.info.guidance is None and other.info.lines == ()
     assert audited.info.lines == verdict.lines and guidance.headline == verdict.answer.headline
     assert guidance.overall == verdict.answer.overall and list(guidance.classes) == ["bad", "good"]
-
-
-def test_examples_come_from_the_audit(load, keys):
-    audited, other = load(*keys)
     assert other.info.examples == []
     texts = set(audited.audit.examples["text"].to_list())
     assert audited.info.examples and {example.text for example in audited.info.examples} <= texts
@@ -230,11 +228,6 @@ def test_a_run_deleted_while_served_is_refused(root, tmp_path, keys):
     shutil.rmtree(tmp_path / "runs" / keys[1])
     response = browser.post("/api/read", json=request)
     assert response.status_code == 410 and "was deleted or moved" in response.json()["error"]
-
-
-def test_names_that_are_wrong_are_refused(load, keys):
-    with pytest.raises(SettingError, match="named twice"):
-        load(keys[0], keys[0][:6])
 
 
 def test_a_hugging_face_folder_is_served(tmp_path):
