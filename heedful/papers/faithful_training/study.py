@@ -159,15 +159,6 @@ def _run(source: str, encoder: str, method: str, seed: int, scale: str) -> Run:
     )
 
 
-SCORED = {
-    "gradient_agreement": "gradient",
-    "leave_one_out_agreement": "leave-one-out",
-    "erase_until_flip": "erasure",
-    "comprehensiveness": "comprehensiveness",
-    "sufficiency": "sufficiency",
-    "embedding_attack": "attack",
-    "seeds": "seeds",
-}
 CRITERIA = {
     OTHER_SEEDS: "attention, other seeds (JSD)",
     ATTACK: "attention, attack (JSD)",
@@ -176,7 +167,6 @@ CRITERIA = {
     "comprehensiveness_sufficiency.comprehensiveness_attention": "comprehensiveness",
     "comprehensiveness_sufficiency.sufficiency_attention": "sufficiency",
 }
-assert tuple(SCORED) == QUESTIONS
 
 
 def tables(results: Results) -> list[Table]:
@@ -218,7 +208,7 @@ def _scores(results: Results) -> Table:
     rows = []
     for cell in results.select(CORRECT, SHARPNESS):
         lines = lines_of(cell)
-        scores = (lines.get(name) for name in SCORED)
+        scores = (lines.get(name) for name in QUESTIONS)
         entries = (
             Entry(score_estimate(cell, "accuracy")),
             *(Entry(None if line is None else _score_of(line)) for line in scores),
@@ -227,7 +217,7 @@ def _scores(results: Results) -> Table:
         )
         rows.append((_about(cell), entries))
     note = "Scores of the verdict on test texts: 0 the floor, 1 the best possible, some of which can be passed."
-    titles = ("accuracy", *SCORED.values(), "sharpness", "evenness")
+    titles = ("accuracy", *QUESTIONS.values(), "sharpness", "evenness")
     return Table("Scores", "Every way to train", note, ("data", "encoder", "training"), titles, tuple(rows))
 
 
