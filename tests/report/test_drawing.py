@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.report.drawing import COLORS, DARK, axis_ends, five_numbers, histogram, x_axis, y_axis
+from support.html_page import contrast
 
 numbers = st.lists(st.floats(-2, 2), min_size=1, max_size=11)
 
@@ -36,22 +37,14 @@ def test_a_box_is_what_numpy_says(values):
     assert box["texts"] == len(values)
 
 
-def lightness(color):
-    """Relative luminance, as the contrast rules of the web define it."""
-    parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def contrast(first, second):
-    dark, light = sorted([lightness(first), lightness(second)])
-    return (light + 0.05) / (dark + 0.05)
+def parts(color):
+    return tuple(int(color[at : at + 2], 16) for at in (1, 3, 5))
 
 
 def test_every_color_stands_out_on_light_and_dark_pages():
     for color in COLORS:
-        assert contrast(color, "#ffffff") >= 4
-        assert contrast(DARK[color], "#191f26") >= 4
+        assert contrast(parts(color), parts("#ffffff")) >= 4
+        assert contrast(parts(DARK[color]), parts("#191f26")) >= 4
 
 
 # Axes show their data, whatever its size.

@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
-from html.parser import HTMLParser
 from math import nan
 
 import pytest
@@ -32,6 +31,7 @@ from heedful.schema import TextOutcome
 from heedful.verdict.outcome_text import outcome_sentences
 from support.audits import QUICK
 from support.explanations import OTHER, OUTCOMES, make_explanation
+from support.html_page import Page
 from support.models import make, make_batch
 
 # Rows of weighted words and the sentences under them.
@@ -196,29 +196,6 @@ def test_definitions_name_the_item_and_only_a_product_has_a_sign():
 
 
 EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;"
-
-
-class Page(HTMLParser):
-    """The elements of a page, with their attributes, and its words."""
-
-    def __init__(self, page: str):
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.words: list[str] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_data(self, data):
-        self.words.append(data)
-
-    @property
-    def text(self) -> str:
-        return " ".join("".join(self.words).split())
-
-    def all(self, tag: str, **attributes: str) -> list[dict[str, str | None]]:
-        return [own for name, own in self.elements if name == tag and attributes.items() <= own.items()]
 
 
 def make_all(*explanations, notes=()) -> Explanations:

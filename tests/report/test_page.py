@@ -1,6 +1,5 @@
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import polars as pl
 
@@ -9,42 +8,16 @@ from heedful.report import read_audit, without_texts, write_report
 from heedful.report.figures import FIGURES
 from heedful.report.page import render_page
 from heedful.schema import updated
+from support.html_page import Page
 from support.synthetic_audit import POLARITY, make_audit
 
-VOID = {"meta", "link", "input", "br"}
 SCRIPT = "<script>alert(1)</script>"
-
-
-class Outline(HTMLParser):
-    """Every element of a page with its attributes; fails where tags do not close in order."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.elements, self.open = [], []
-        self.feed(page)
-        self.close()
-        assert not self.open, f"never closed: {self.open}"
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag):
-        assert self.open, f"{tag} closes nothing"
-        assert self.open.pop() == tag, f"{tag} closes out of order"
-
-    def count(self, tag):
-        return sum(name == tag for name, _ in self.elements)
 
 
 def test_the_pages_are_well_formed_whole_and_ask_for_nothing(page_of_one, page_of_both):
     for page in (page_of_one, page_of_both):
-        outline = Outline(page)
-        counts = {tag: outline.count(tag) for tag in ("figure", "svg", "h1", "script")}
+        outline = Page(page)
+        counts = {tag: outline.tags.count(tag) for tag in ("figure", "svg", "h1", "script")}
         assert counts == {"figure": len(FIGURES), "svg": len(FIGURES), "h1": 1, "script": 3}
         ids = [attributes["id"] for _, attributes in outline.elements if "id" in attributes]
         assert len(ids) == len(set(ids))
@@ -58,7 +31,7 @@ def test_the_pages_are_well_formed_whole_and_ask_for_nothing(page_of_one, page_o
             assert tag != "th" or "scope" in attributes
             assert tag != "svg" or attributes.get("aria-label")
         assert "url(" not in page and "@import" not in page
-        assert outline.count("table") == outline.count("caption")
+        assert outline.tags.count("table") == outline.tags.count("caption")
 
 
 def test_the_verdict_says_each_question_with_its_sentence_and_numbers(page_of_one, audits):
@@ -108,7 +81,7 @@ def test_only_what_carries_the_nonce_of_the_content_may_run(bare):
     nonces = [re.findall("script-src 'nonce-([0-9a-f]+)'", page) for page in pages]
     assert nonces[0] != nonces[1] and all(len(own) == 1 for own in nonces)
     for page, (nonce,) in zip(pages, nonces, strict=True):
-        scripts = [own for tag, own in Outline(page).elements if tag == "script"]
+        scripts = [own for tag, own in Page(page).elements if tag == "script"]
         assert [own.get("nonce") for own in scripts] == [None, nonce, nonce]
         assert scripts[0]["type"] == "application/json"
 
