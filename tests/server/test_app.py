@@ -3,18 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from starlette.testclient import TestClient
-
-from heedful.server.app import create_app
 from heedful.server.served import ServedModel
-
-PORT, TOKEN = 8642, "a-token"  # as in conftest
-
-
-def opened(*served: ServedModel) -> TestClient:
-    browser = TestClient(create_app(served, TOKEN, PORT), base_url=f"http://127.0.0.1:{PORT}", follow_redirects=False)
-    browser.get(f"/?token={TOKEN}")
-    return browser
 
 
 def test_models_are_listed_in_order_with_their_kinds(client, model):
@@ -32,7 +21,7 @@ def test_models_are_listed_in_order_with_their_kinds(client, model):
     assert known[model("tanh").served.info.id]["solver"] == "search"
 
 
-def test_other_places_and_methods_are_refused(client):
+def test_other_places_and_methods_are_refused(client, refused):
     for path in [
         "/docs",
         "/openapi.json",
@@ -48,18 +37,15 @@ def test_other_places_and_methods_are_refused(client):
     assert client.post("/api/models", json={}).status_code == 405
 
 
-def test_requests_that_cannot_be_answered_say_why(client, model):
-    response = client.post("/api/read", json={**model("average").request, "model": "nobody"})
-    assert response.status_code == 404 and "'nobody'" in response.json()["error"]
+def test_requests_that_cannot_be_answered_say_why(client, model, refused):
+    refused("read", {**model("average").request, "model": "nobody"}, "'nobody'", 404)
     for changes, said in [
         ({"text": ""}, "text must have a word"),
         ({"text": " \n\t"}, "text must have a word"),
         ({"query": "why"}, "query must be left out"),
     ]:
-        response = client.post("/api/read", json={**model("average").request, **changes})
-        assert response.status_code == 400 and said in response.json()["error"]
-    response = client.post("/api/read", json={**model("nli").request, "query": ""})
-    assert response.status_code == 400 and "query must be given" in response.json()["error"]
+        refused("read", {**model("average").request, **changes}, said)
+    refused("read", {**model("nli").request, "query": ""}, "query must be given")
     for content, said in [
         ({}, "model is not what it must be"),
         ({"text": 3}, "text is not what it must be"),
@@ -68,8 +54,7 @@ def test_requests_that_cannot_be_answered_say_why(client, model):
         ([], "the body"),
     ]:
         whole = {**model("average").request, **content} if isinstance(content, dict) and content else content
-        response = client.post("/api/read", json=whole)
-        assert response.status_code == 422 and said in response.json()["error"]
+        refused("read", whole, said, 422)
     content = f'{{"model": "{model("average").served.info.id}", "text": "good \\ud800"}}'
     response = client.post("/api/read", content=content, headers={"Content-Type": "application/json"})
     assert response.status_code == 422
@@ -82,7 +67,7 @@ def test_markup_and_control_characters_are_text(client, model):
     assert response.headers["content-type"] == "application/json"
 
 
-def test_a_model_that_fails_is_a_sentence(model):
+def test_a_model_that_fails_is_a_sentence(model, opened):
     case = model("average")
 
     def failing(text, query):

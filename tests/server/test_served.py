@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import polars as pl
 import pytest
-from starlette.testclient import TestClient
 
 from heedful.errors import SettingError
 from heedful.report import page
@@ -16,7 +15,6 @@ from heedful.report.explanations import explain
 from heedful.report.loading import audit
 from heedful.schema import EXAMPLES, ROWS, TextOutcome
 from heedful.server import served
-from heedful.server.app import create_app
 from heedful.server.contract import ExampleText
 from heedful.server.served import (
     MOST,
@@ -139,8 +137,6 @@ def test_marks_of_the_audit_are_kept():
 
 # Models by their keys and folders, with what their audits say.
 
-PORT, TOKEN = 8642, "a-token"
-
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
@@ -164,12 +160,6 @@ def keys(root):
 @pytest.fixture
 def load(root):
     return lambda *names: load_served(names, runs=root / "runs", audits=root / "audits")
-
-
-def opened(*served):
-    browser = TestClient(create_app(served, TOKEN, PORT), base_url=f"http://127.0.0.1:{PORT}")
-    browser.headers["Authorization"] = f"token {TOKEN}"
-    return browser
 
 
 def test_runs_are_found_by_the_beginning_of_their_keys_and_none_twice(load, keys):
@@ -207,7 +197,7 @@ def test_a_text_of_the_audit_has_the_outcome_of_the_audit(load, keys):
         )
 
 
-def test_the_report_is_served_under_its_own_policy(load, keys, monkeypatch):
+def test_the_report_is_served_under_its_own_policy(load, keys, monkeypatch, opened):
     drawn = []
     monkeypatch.setattr(page, "render_page", lambda audits: drawn.append(audits) or "<!DOCTYPE html>a report")
     audited, other = load(*keys)
@@ -220,7 +210,7 @@ def test_the_report_is_served_under_its_own_policy(load, keys, monkeypatch):
     assert browser.get(f"/report/{keys[1]}").status_code == 400
 
 
-def test_a_run_deleted_while_served_is_refused(root, tmp_path, keys):
+def test_a_run_deleted_while_served_is_refused(root, tmp_path, keys, opened):
     shutil.copytree(root / "runs", tmp_path / "runs")
     (served,) = load_served([keys[1]], runs=tmp_path / "runs", audits=tmp_path / "audits")
     browser, request = opened(served), {"model": keys[1], "text": "good film"}
@@ -230,7 +220,7 @@ def test_a_run_deleted_while_served_is_refused(root, tmp_path, keys):
     assert response.status_code == 410 and "was deleted or moved" in response.json()["error"]
 
 
-def test_a_hugging_face_folder_is_served(tmp_path):
+def test_a_hugging_face_folder_is_served(tmp_path, opened):
     pytest.importorskip("transformers", minversion="5.0")
     from support.classifiers import save_classifier
 

@@ -52,22 +52,19 @@ def test_what_sliders_show_is_what_decode_gives(every, post):
             assert divergence(read, read.evidence.attention) == pytest.approx(0, abs=1e-12)
 
 
-def test_weights_of_another_text_or_of_words_that_have_none_are_refused(client, model, post):
+def test_weights_of_another_text_or_of_words_that_have_none_are_refused(refused, model, post):
     for weights, said in [([0.5, 0.5], "has 2"), ([0.5] * 10, "sums to 5")]:
-        response = client.post("/api/decode", json={**model("average").request, "attention": weights})
-        assert response.status_code == 400 and said in response.json()["error"]
+        refused("decode", {**model("average").request, "attention": weights}, said)
     for weights, said in [([1.0], "15 words; it has 1"), ([0.1] * 15, "sentence 1 it sums to 0.5")]:
         case = model("hierarchical")
         attention = post("read", case.request)["attention"]
         content = {**case.request, "attention": attention, "word_attention": weights}
-        response = client.post("/api/decode", json=content)
-        assert response.status_code == 400 and said in response.json()["error"]
+        refused("decode", content, said)
     case = model("average")
     state = post("read", case.request)
     assert state["word_attention"] is None
     content = {**case.request, "attention": state["attention"], "word_attention": state["attention"]}
-    response = client.post("/api/decode", json=content)
-    assert response.status_code == 400 and "must be left out" in response.json()["error"]
+    refused("decode", content, "must be left out")
 
 
 # What the model says under other weights, in numbers and words.

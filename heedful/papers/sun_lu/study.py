@@ -246,7 +246,7 @@ def _words(results: Results) -> Table:
         counts = dict(last_scores(cell.tokens[0])["class"].value_counts().iter_rows())
         entries = tuple(
             Entry(
-                _count(counts.get(label, 0)) if label < cell.classes else None,
+                Estimate(float(counts.get(label, 0)), nan, nan, 1) if label < cell.classes else None,
                 number(NAME, item="supplement", data=data, measure=f"tokens {kind}"),
             )
             for kind, label in KINDS.items()
@@ -255,10 +255,6 @@ def _words(results: Results) -> Table:
     titles = ("of label 0", "of label 1", "of label 2", "neutral")
     note = "Ours in the training texts that were used, below the paper's scale a sample; the paper's in all of them."
     return Table("Words", "How many words indicate a label", note, ("data",), titles, tuple(rows))
-
-
-def _count(count: int) -> Estimate:
-    return Estimate(float(count), nan, nan, 1)
 
 
 STUDY = Study(

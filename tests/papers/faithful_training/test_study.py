@@ -6,7 +6,7 @@ from heedful.papers.faithful_training.study import METHODS
 from heedful.settings import Run
 from heedful.training.methods import METHODS as KNOWN
 from heedful.training.methods import bind_loss
-from support.synthetic_results import drawn, known, made_cell, made_results, results_of
+from support.synthetic_results import known, made_cell, made_results
 
 STUDY = STUDIES["heedable"]
 
@@ -72,10 +72,3 @@ def test_accuracy_is_that_of_all_dev_texts_where_they_were_asked():
         cells.append(made_cell("sst2", "bilstm", name, columns={"prediction.correct": right}, role="all dev texts"))
     cell, _ = known(chosen_recipe(made_results(*cells), "sst2", "bilstm"))
     assert cell.method == names[1]
-
-
-def test_tables_and_figures_are_made_from_any_results():
-    results = results_of(STUDY)
-    chosen, *others = STUDY.tables(results)
-    assert [table.name for table in (chosen, *others)] == ["The recipe", "Scores", "Criteria"]
-    assert all(table.rows for table in others) and "diverse" in drawn(STUDY, results)

@@ -55,14 +55,11 @@ def test_a_word_without_a_synonym_gives_way_to_the_nearest_by_embedding(model, a
     assert answer["replaced"] == ["good", best] and "embeddings" in answer["sentence"]
 
 
-def test_what_has_no_similar_word_is_refused(client, model):
+def test_what_has_no_similar_word_is_refused(refused, model):
     content = {**model("average").request, "text": "zebra good", "action": "replace_word"}
-    response = client.post("/api/act", json={**content, "options": {"item": 0}})
-    assert response.status_code == 400 and "“zebra” has none" in response.json()["error"]
-    response = client.post("/api/act", json={**content, "options": {"item": 2}})
-    assert response.status_code == 400 and "0 to 1; it was 2" in response.json()["error"]
-    response = client.post("/api/act", json={**content, "text": "zebra zebra"})
-    assert response.status_code == 400 and "it has none" in response.json()["error"]
+    refused("act", {**content, "options": {"item": 0}}, "“zebra” has none")
+    refused("act", {**content, "options": {"item": 2}}, "0 to 1; it was 2")
+    refused("act", {**content, "text": "zebra zebra"}, "it has none")
 
 
 def test_synonyms_are_those_of_the_vocabulary(model, monkeypatch):
