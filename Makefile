@@ -55,7 +55,7 @@ lock:
 
 # Without those that are given a model or tables.
 benchmarks: .venv/ready-dev
-	for file in $(filter-out %/transformers.py %/other_libraries.py %/third_party_outcomes.py,$(wildcard benchmarks/*.py)); do $(BIN)/python $$file; done
+	for file in $(filter-out %/hugging_face.py %/other_libraries.py %/third_party_outcomes.py,$(wildcard benchmarks/*.py)); do $(BIN)/python $$file; done
 
 clean:
 	rm -rf .venv .pytest_cache .ruff_cache .hypothesis docs/site

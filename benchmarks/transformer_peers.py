@@ -2,15 +2,13 @@
 
 import json
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from statistics import median
-from types import ModuleType
 from typing import Any
 
+import hugging_face
 import torch
 from peer_row import Row
 
@@ -22,11 +20,10 @@ LIBRARIES = ("interpreto", "ferret-xai")
 
 def transformer_rows(folder: str, pythons: list[str]) -> Iterator[Row]:
     """A Hugging Face classifier: plain loops, captum, and the libraries that run in environments of their own."""
-    peers = load_transformer_peers()
-    model, dataset = peers.load_view(folder), made_up_texts()
+    model, dataset = hugging_face.open_subject(folder).opened, made_up_texts()
     words = median(len(example.tokens) for example in dataset.test)
     ours: dict[str, float] = {}
-    for question, rival, own, other in peers.peers(model, dataset, TEXTS):
+    for question, rival, own, other in hugging_face.peers(model, dataset, TEXTS):
         ours.setdefault(question, own)
         yield Row("transformers", question, rival, int(words), *(1e3 * each / TEXTS for each in (own, other)))
     texts = [example.text for example in dataset.test]
@@ -44,18 +41,6 @@ def transformer_rows(folder: str, pythons: list[str]) -> Iterator[Row]:
         if "error" in found:
             own = 1e3 * ours["leave-one-out"] / TEXTS
             yield Row("transformers", "leave-one-out", title, int(words), own, None, f"not measured: {found['error']}")
-
-
-def load_transformer_peers() -> ModuleType:
-    """`benchmarks/transformers.py`, under a name that is not a package's."""
-    place = Path(__file__).with_name("transformers.py")
-    specification = spec_from_file_location("transformer_peers", place)
-    assert specification is not None and specification.loader is not None
-    module = module_from_spec(specification)
-    first = sys.path[0]
-    specification.loader.exec_module(module)  # takes the first folder off the path
-    sys.path.insert(0, first)
-    return module
 
 
 def libraries(folder: str, texts: list[str], pythons: list[str]) -> dict[str, dict[str, Any]]:

@@ -1,17 +1,14 @@
 """The audit of a Hugging Face classifier, test by test, in forward passes of the same texts; and beside its rivals.
 
-    OMP_WAIT_POLICY=PASSIVE python benchmarks/transformers.py MODEL_FOLDER [DATA] [TEXTS]
+    OMP_WAIT_POLICY=PASSIVE python benchmarks/hugging_face.py MODEL_FOLDER [DATA] [TEXTS]
 
 DATA is sst2 unless named (then HEEDFUL_DATA is needed). One thread, processor time; all ratios are measured in one run.
 A forward pass is what the untouched model takes for a text, in batches by length, without gradients. Leave-one-out,
 which several tests share, is charged by itself. interpreto's occlusion is measured too, where it is installed.
 """
 
-import sys
-
-del sys.path[0]  # where this file stands in the way of the package of the same name
-
 import resource
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -20,8 +17,8 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
+from heedful.auditing.audit import audit_subject
 from heedful.auditing.heads import heads_of
-from heedful.auditing.rows import audit_rows
 from heedful.battery import BATTERY, Evidence
 from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.models.hugging_face.network import Inputs
@@ -201,7 +198,7 @@ def main() -> None:
     folder, source, texts = (*sys.argv[1:4], *("", "sst2", "100")[len(sys.argv) - 1 :])
     if not folder:
         sys.exit(
-            "Name the folder of a Hugging Face classifier: python benchmarks/transformers.py FOLDER [DATA] [TEXTS]"
+            "Name the folder of a Hugging Face classifier: python benchmarks/hugging_face.py FOLDER [DATA] [TEXTS]"
         )
     subject, count = open_subject(folder), int(texts)
     model, dataset = subject.opened, load_texts(subject, DataSettings(source=source))
@@ -214,13 +211,12 @@ def main() -> None:
         table.add_row(question, rival, f"{own:.2f}", f"{other:.2f}", f"{other / own:.1f}")
     console.print(table)
     one = long_text(dataset)
-    alone = HuggingFaceSubject(model).texts(one, AuditSettings())
-    taken = seconds(lambda: audit_rows(alone, AuditSettings(shown=0)))
-    tokens = next(alone.batches()).tokens.shape[1]
+    taken = seconds(lambda: audit_subject(subject, one, AuditSettings(shown=0)))
+    tokens = next(subject.texts(one, AuditSettings()).batches()).tokens.shape[1]
     console.print(f"The whole battery on one text of {tokens} tokens: {taken:.1f} s.")
     before = peak_memory()
     quick = AuditSettings(tests=("erase_until_flip", "adversarial_attention"), shown=0, examples=4 * count)
-    audit_rows(HuggingFaceSubject(model).texts(dataset, quick), quick)
+    audit_subject(subject, dataset, quick)
     console.print(f"Peak memory: {before:,.0f} MB after {count} texts, {peak_memory():,.0f} MB after {5 * count}.")
 
 
