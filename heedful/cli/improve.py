@@ -101,10 +101,12 @@ def _print(printed: "Output", reached: "Improvement", folder: Path, max_accuracy
 
     write_file(folder / "improvement.json", as_json(document) + "\n")
     if tested is not None:
+        from heedful.jobs.improving import frontier
         from heedful.report import write_report
-        from heedful.report.figures.frontier_figure import frontier_figure
+        from heedful.report.figures.other_figures import frontier_figure
 
-        figure = frontier_figure(reached.own_way, reached.others, reached.chosen, max_accuracy_drop)
+        best = frontier(methods)
+        figure = frontier_figure(reached.own_way, reached.others, reached.chosen, best, max_accuracy_drop)
         shown = [replace(tested.before, name="before"), replace(tested.after, name="after")]
         page = write_report(shown, folder / "report.html", figures=[figure])
         own, chosen = tested.own_way, tested.chosen

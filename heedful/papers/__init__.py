@@ -1,7 +1,7 @@
 """Papers, reproduced: tables beside ours, claims tested; one name here is one choice of `heedful reproduce`."""
 
 from heedful.papers.attefa.study import STUDY as ATTEFA
-from heedful.papers.faithful_training.study import STUDY as HEEDABLE
+from heedful.papers.faithful_training.study import STUDY as FAITHFUL_TRAINING
 from heedful.papers.jain_wallace.study import STUDY as JAIN_WALLACE
 from heedful.papers.rationales.study import STUDY as RATIONALES
 from heedful.papers.reproduction import SCALES, Results, Study
@@ -20,5 +20,5 @@ STUDIES: dict[str, Study] = {
     "seat": SEAT,
     "sun-lu": SUN_LU,
     "rationales": RATIONALES,
-    "heedable": HEEDABLE,
+    "heedable": FAITHFUL_TRAINING,
 }

@@ -242,18 +242,14 @@ def interval_limits(estimates: Estimates, mark: float = 0.0) -> Ends:
     first, _, third = quantiles(ends, method="inclusive")
     low, high = first - FAR_OUT * (third - first), third + FAR_OUT * (third - first)
     usual = [mark, *(end for end in ends if low <= end <= high)]
-    for points in _points_by_series(estimates).values():
+    by_series: dict[str, list[float]] = {}
+    for (_, series), part in estimates.items():
+        if isfinite(part.value):
+            by_series.setdefault(series, []).append(part.value)
+    for points in by_series.values():
         usual += points if not low <= median(points) <= high else []
     shown = usual if max(usual) - min(usual) < (max(ends) - min(ends)) / MUCH_WIDER else ends
     return min(shown), max(shown)
-
-
-def _points_by_series(estimates: Estimates) -> dict[str, list[float]]:
-    points: dict[str, list[float]] = {}
-    for (_, series), part in estimates.items():
-        if isfinite(part.value):
-            points.setdefault(series, []).append(part.value)
-    return points
 
 
 def beyond(estimates: Estimates, limits: Ends) -> dict[tuple[str, str], Estimate]:

@@ -1,14 +1,12 @@
 """From columns of rows to the numbers of tables, and the rule by which claims are judged."""
 
 import json
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib import resources
 from math import isnan, nan, sqrt
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import torch
 from jaxtyping import Bool, Float
@@ -18,7 +16,7 @@ from heedful.battery.question import Values
 from heedful.formatting import format_estimate, format_number
 from heedful.measures import Estimate, mean_interval, pooled_interval, pooled_p_value
 from heedful.measures.mean_moments import t_quantile
-from heedful.papers.reproduction import Cell, Claim, Entry, Verdict
+from heedful.papers.reproduction import Cell, Claim, Entry, Verdict, study_file
 from heedful.verdict.audit_answer import beats_constant_prediction
 
 Where = Bool[Tensor, "seed text"]
@@ -98,11 +96,9 @@ def test_claim(claim: Claim, parts: Mapping[str, Part]) -> Claim:
 @cache
 def claims_of(paper: str) -> dict[str, Claim]:
     """The claims of a paper before their test, by id, as its `claims.toml` states them."""
-    file = resources.files("heedful.papers") / paper / "claims.toml"
-    stated: dict[str, dict[str, Any]] = tomllib.loads(file.read_text(encoding="utf-8"))
     return {
         name: Claim(**{"id": name, "quote": "", **fields, "excepts": tuple(fields.get("excepts", ()))})
-        for name, fields in stated.items()
+        for name, fields in study_file(paper, "claims.toml").items()
     }
 
 

@@ -11,8 +11,9 @@ model           as our tables call it; empty where the number is about the data 
                 seat                         encoder and method: "rnn seat", "bilstm word_at", "bert seat without topk"
                 sun_lu                       "dp", "dp-l", "dp-a", "ad", the paper's names
                 rationales                   "BiRNN", "BiRNN-Attn", "BiRNN-HateXplain", the paper's names
-measure         a key of MEASURES, followed by what the paper splits by: "class 0" (the predicted class; for sizes and
-                tokens the label), "seed=50", "lambda=10", "radius=0.01" (noise on embeddings), "words=2" (replaced)
+measure         a name in measures.toml, followed by what the paper splits by: "class 0" (the predicted class; for
+                sizes and tokens the label), "seed=50", "lambda=10", "radius=0.01" (noise on embeddings), "words=2"
+                (replaced)
 value, spread   the number, and the standard deviation printed beside it; shares are in 0..1 even if printed in percent
 note            what to know before comparing
 
@@ -37,62 +38,6 @@ PAPERS: dict[str, str] = {
     "sun_lu": "Sun and Lu (2020), Understanding Attention for Text Classification",
     "rationales": "Mathew et al. (2021), HateXplain: A Benchmark Dataset for Explainable Hate Speech Detection",
 }
-
-_RANKED = {
-    "both_flip": "share of texts whose decision changes without the top item, and also without a random other one",
-    "only_top_flips": "share whose decision changes without the top item only",
-    "only_other_flips": "share whose decision changes without the random other item only",
-    "neither_flips": "share whose decision neither changes",
-    "fraction_above_half": "share of texts that need more than half of the items erased before the decision changes",
-}
-
-MEASURES: dict[str, str] = {
-    "vocabulary": "number of distinct words",
-    "classes": "number of classes",
-    "average_length": "mean number of tokens of a text",
-    "train_average_length": "the same of the training texts",
-    "test_average_length": "the same of the test texts",
-    "average_sentences": "mean number of sentences of a text",
-    "train_size": "number of training texts",
-    "dev_size": "number of development texts",
-    "train_dev_size": "number of training and development texts together",
-    "test_size": "number of test texts",
-    "tokens": "number of distinct tokens that indicate a class, or (neutral) none",
-    "f1": "F1 on the test texts",
-    "accuracy": "share of test texts classified correctly",
-    "tau_gradient": "mean Kendall tau of attention with the input gradient",
-    "tau_leave_one_out": "mean Kendall tau of attention with leave-one-out",
-    "significant_gradient": "share of texts where the tau with the gradient differs from 0 significantly",
-    "significant_leave_one_out": "the same for the tau with leave-one-out",
-    "gap_gradient": "tau of gradient and leave-one-out with each other, minus the tau of attention with the gradient",
-    "gap_leave_one_out": "the same, minus the tau of attention with leave-one-out",
-    "gap_encoders": "tau of attention with leave-one-out, this encoder - bilstm",
-    **{
-        f"{name}_{ranking}": f"{meaning}; ranked by {ranking}"
-        for name, meaning in _RANKED.items()
-        for ranking in ("random", "attention", "weight_gradient", "attention_x_gradient")
-    },
-    "models": "number of models the statement is about",
-    "models_gradient_mostly_faster": "models where gradient needs fewer erasures than attention on over half the texts",
-    "models_gradient_flips_less": "models where the top item by gradient flips fewer decisions than that by attention",
-    "models_product_flips_more": "models where the top item by attention x gradient flips more than that by attention",
-    "gradient_faster_ratio": "texts where the gradient needs fewer erasures, over texts where attention does",
-    "epochs": "epochs until the adversary's best",
-    "adversary_f1": "F1 of the adversary on the test texts",
-    "tvd": "mean total variation distance of the adversary's predictions from the base model's; half of ours",
-    "jsd": "mean Jensen-Shannon divergence of the adversary's attention from the base model's, in nats",
-    "attefa": "min(2 tvd / (jsd / ln 2), 1)",
-    "embedding_jsd": "Jensen-Shannon divergence of attention under noise on the embeddings",
-    "embedding_tvd": "change of the prediction under noise on the embeddings",
-    "word_jsd": "Jensen-Shannon divergence of attention after words were replaced",
-    "word_tvd": "change of the prediction after words were replaced",
-    "comprehensiveness": "change of the prediction without the most attended words; higher is better",
-    "sufficiency": "change of the prediction with these words alone; lower is better",
-    "roc_auc": "area under the ROC curve on the test texts",
-    "auprc": "area under the precision-recall curve of attention against the marks, as ERASER's code takes it",
-    "sensitivity": "how much noise on these words the decision withstands; lower is better",
-}
-"""What each measure is; a number's measure is one of these, and the class or setting where there are several."""
 
 _COLUMNS = {
     "item": pl.String,

@@ -1,7 +1,9 @@
 """What a study is: the runs it needs, its tables beside the paper's, its claims tested, its figures redrawn."""
 
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib import resources
 from math import nan
 from typing import Any, Literal
 
@@ -221,7 +223,7 @@ class Study:
 
     Args:
         name: the command's argument.
-        folder: where its notes and the paper's numbers are, in `heedful/studies/`.
+        folder: where its words, notes and the paper's numbers are, in `heedful/papers/`.
         scales: for each scale, what is run, in words.
         runs: from a scale to the runs it needs.
         claims: each tested by itself; `claims.decide` adjusts the verdicts for their number.
@@ -246,6 +248,12 @@ class Study:
         """The runs of that scale; an unknown one is an error that lists the known."""
         lookup("scale", scale, self.scales)
         return self.runs(scale)
+
+
+def study_file(folder: str, name: str) -> dict[str, Any]:
+    """What a file of a study's folder says: `study.toml` name, title, paper and scales, `claims.toml` the claims."""
+    file = resources.files("heedful.papers") / folder / name
+    return tomllib.loads(file.read_text(encoding="utf-8"))
 
 
 # MiniLM as an encoder of studies: frozen, under the attention and the head of the others, where it is at hand.

@@ -250,7 +250,8 @@ def _main_page(report: StudyReport) -> str:
     for figure in report.figures:
         drawing = f"![{_shortened(figure.alt)}]({study.name}/{figure.name}.svg)"
         parts += [f"### {figure.title} ({figure.source})", drawing, figure.caption]
-    parts += ["## Where we differ, and why", *report.differences, "## What was run", _facts(report.facts)]
+    facts = "\n".join(f"- {name}: {fact}" for name, fact in report.facts.items())
+    parts += ["## Where we differ, and why", *report.differences, "## What was run", facts]
     parts += [f"[Each model and its audit]({study.name}/{RAN})"] if report.ran else []
     parts += [f"Failed: {key}: {error}" for key, error in report.errors.items()]
     return "\n\n".join(parts) + "\n"
@@ -281,10 +282,6 @@ def _table_blocks(report: StudyReport, table: Table) -> list[str]:
     if is_long(table):
         return [title, f"[{len(table.rows)} rows in a page of their own]({report.study.name}/{table_file(table)})"]
     return [title, table.note, markdown_table(*table_cells(table))]
-
-
-def _facts(facts: Mapping[str, str]) -> str:
-    return "\n".join(f"- {name}: {fact}" for name, fact in facts.items())
 
 
 def _shortened(text: str) -> str:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -15,9 +16,8 @@ from heedful.errors import SettingError
 from heedful.explaining.explain import judged_outcomes, ranking_weights
 from heedful.explaining.explanation import SIGNED
 from heedful.measures import js_divergence, total_variation_distance
+from heedful.models.abilities import own_parts
 from heedful.models.attention import masked_softmax
-from heedful.models.encoders import Hierarchical
-from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.report.heat_map import HeatMap
 from heedful.schema import TextOutcome
 from heedful.schema.rankings import ranking_title
@@ -35,7 +35,7 @@ from heedful.server.contract import (
 from heedful.settings import AuditSettings
 from heedful.subjects.checks import SUM_TOLERANCE
 from heedful.subjects.read_text import ReadText
-from heedful.types import Encoded, LinearModel
+from heedful.types import Encoded
 from heedful.verdict.answer_text import BADGES, outcome_sentences
 
 # The words of a hierarchical model's sentences: their weights, and what the model says under others.
@@ -43,7 +43,7 @@ from heedful.verdict.answer_text import BADGES, outcome_sentences
 
 def is_hierarchical(read: ReadText) -> bool:
     """Whether the model attends to sentences, and within them to words."""
-    return isinstance(getattr(read.evidence.model, "encoder", None), Hierarchical)
+    return read.item == "sentence"
 
 
 def word_attention(read: ReadText) -> list[float]:
@@ -57,6 +57,8 @@ def encode_words(read: ReadText, given: Sequence[float]) -> Encoded:
     Args:
         given: a weight for each word; those of a sentence sum to 1.
     """
+    if not is_hierarchical(read):
+        raise SettingError("word_attention must be left out: this model attends to words alone, not to sentences.")
     if len(given) != len(read.words):
         raise SettingError(
             f"word_attention must have a weight for each of the text's {len(read.words)} words; it has {len(given)}."
@@ -75,11 +77,9 @@ def encode_words(read: ReadText, given: Sequence[float]) -> Encoded:
     return replace(encoded, hidden=encoder.sentences(torch.stack(vectors)[None], encoded.items))
 
 
-def _encoder(read: ReadText) -> Hierarchical:
-    encoder = getattr(read.evidence.model, "encoder", None)
-    if not isinstance(encoder, Hierarchical):
-        raise SettingError("word_attention must be left out: this model attends to words alone, not to sentences.")
-    return encoder
+def _encoder(read: ReadText) -> Any:
+    parts = own_parts(read.evidence.model)
+    return None if parts is None else parts.encoder
 
 
 def _states(read: ReadText, sentence: int) -> tuple[Float[Tensor, "word hidden"], Float[Tensor, " word"]]:
@@ -131,8 +131,8 @@ def decode(read: ReadText, attention: Sequence[float], word_attention: Sequence[
     else:
         encoded = encode_words(read, word_attention)
         logits = evidence.model.decode(encoded, weights.to(evidence.trace.attention)).cpu()
-        if isinstance(evidence.model, LinearModel):
-            item_logits = evidence.model.item_logits(encoded)[0].cpu()[read.real].tolist()
+        if evidence.linear is not None:
+            item_logits = evidence.linear.item_logits(encoded)[0].cpu()[read.real].tolist()
     moved = divergence(read, weights)
     return Decoded(**dict(prediction_change(read, logits)), jsd=moved, item_logits=item_logits)
 
@@ -163,8 +163,7 @@ def outcomes_of(read: ReadText, settings: AuditSettings) -> Mapping[str, TextOut
 def shown_outcome(read: ReadText, settings: AuditSettings) -> ShownOutcome:
     """Attention's outcome, and what every view says about it."""
     outcome = outcomes_of(read, settings)["attention"]
-    item = "sentence" if is_hierarchical(read) else "word"
-    return ShownOutcome(**dict(outcome), sentences=list(outcome_sentences(outcome, read.labels, item)))
+    return ShownOutcome(**dict(outcome), sentences=list(outcome_sentences(outcome, read.labels, read.item)))
 
 
 # The most that any attention can move a prediction.
@@ -217,8 +216,8 @@ def is_affordable(read: ReadText, passes: int = 1) -> bool:
     Args:
         passes: through the encoder, per item.
     """
-    is_large = isinstance(read.evidence.model, TransformerModel)
-    return passes * read.count * len(read.words) <= (AFFORDABLE_FOR_TRANSFORMERS if is_large else AFFORDABLE)
+    most = AFFORDABLE if read.evidence.heads is None else AFFORDABLE_FOR_TRANSFORMERS
+    return passes * read.count * len(read.words) <= most
 
 
 def can_be_judged(read: ReadText) -> bool:

@@ -72,25 +72,16 @@ def answers(row, one_word, monkeypatch):
     return result_of_row(0, 0, *one_word).answers
 
 
-def test_reversing_attention_reverses_the_answer(one_word, monkeypatch):
+def test_answers_follow_attention_classes_labels_and_seeds(one_word, monkeypatch):
     row = ROWS[number_of(ONE, ON)]
     assert answers(row, one_word, monkeypatch) == {OVERALL: "Yes"}
     assert answers(replace(row, kinds=(REVERSED,)), one_word, monkeypatch) == {OVERALL: "No"}
-
-
-def test_attention_is_mixed_by_class(one_word, monkeypatch):
     row = ROWS[number_of(ONE, "right for class 0, random for 1")]
     assert answers(row, one_word, monkeypatch) == {0: "Yes", 1: "No"}
     assert answers(replace(row, shares=(0.0, 1.0)), one_word, monkeypatch) == {0: "No", 1: "Yes"}
-
-
-def test_random_labels_leave_nothing_to_explain(one_word, monkeypatch):
     row = ROWS[number_of(ONE, f"{ON}, random labels")]
     assert answers(row, one_word, monkeypatch) == {OVERALL: "Nothing to explain"}
     assert answers(replace(row, has_random_labels=False), one_word, monkeypatch) == {OVERALL: "Yes"}
-
-
-def test_seeds_differ_by_their_standard_deviation(one_word, monkeypatch):
     row = ROWS[number_of(ONE, "right in 60%, 5 seeds with sd 0.08")]
     assert answers(row, one_word, monkeypatch) == {OVERALL: "For some texts"}
     assert answers(replace(row, shares=(1.0, 1.0), sd=0.0), one_word, monkeypatch) == {OVERALL: "Yes"}
@@ -100,7 +91,7 @@ def tally_of(row, *given, moved=nan):
     return tallies([Result(ROWS.index(row), draw, {OVERALL: answer}, moved) for draw, answer in enumerate(given)])[0]
 
 
-def test_wrong_answers_are_noticed():
+def test_wrong_answers_are_noticed_and_moved_information_decides():
     yes = ROWS[number_of(ONE, ON)]
     assert tally_of(yes, *["Yes"] * 19, "For some texts").is_met
     assert not tally_of(yes, *["Yes"] * 18, *["For some texts"] * 2).is_met
@@ -108,9 +99,6 @@ def test_wrong_answers_are_noticed():
     assert wrong.right == 99 and wrong.wrong == 1 and not wrong.is_met
     assert tally_of(yes, *["Yes"] * 199, "No").is_met
     assert tally_of(ROWS[number_of(ONE, RANDOM)], *["Yes"] * 4).wrong == 4
-
-
-def test_moved_information_decides_whether_an_answer_is_right():
     row = ROWS[number_of(MOVES, "on j")]
     assert tally_of(row, "No", moved=0.9).right == 1
     assert tally_of(row, "No", moved=0.5).right == 0

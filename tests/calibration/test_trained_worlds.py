@@ -7,7 +7,6 @@ import pytest
 from heedful.calibration import trained_worlds
 from heedful.calibration.calibration_page import Calibration, markdown
 from heedful.calibration.trained_worlds import (
-    MODELS,
     TrainedModel,
     TrainedRow,
     broken_rules,
@@ -62,8 +61,3 @@ def test_requirements_that_are_not_met_are_named(row):
     pair = saying(row, honest, "Yes", 0.95), saying(row, replace(honest, method="deceptive"), "Yes", 0.9)
     assert "it lowers it by 0.05" in broken_rules(pair)[0]
     assert broken_rules([pair[0], saying(row, pair[1].model, "For some texts", 0.8)]) == []
-
-
-def test_models_are_honest_and_deceptive():
-    assert len(MODELS) == 8 and {model.method for model in MODELS} == {"vanilla", "deceptive"}
-    assert DECEPTIVE.run(3).seed == 3 and DECEPTIVE.run(3).training.patience == 2

@@ -34,19 +34,13 @@ PREDICTED = [
 ]
 
 
-def test_what_a_model_predicts():
+def test_what_models_of_every_world_predict():
     for name, left, expected in PREDICTED:
         p = WORLDS[name].model(np.array([left], dtype=bool), np.array([0.5]), np.array([0]))
         assert p.item() == pytest.approx(expected), (name, left)
-
-
-def test_the_default_class_needs_no_word():
     left, labels = np.array([[True], [False], [False]]), np.array([0, 0, 1])
     p = WORLDS["class 1 is the default"].model(left, np.ones(3), labels)
     assert p == pytest.approx([0.95, 0.05, 0.95])
-
-
-def test_many_weak_words_say_the_prediction_together():
     p = WORLDS["many weak words"].model(np.zeros((3, 0), dtype=bool), np.array([0.0, 0.1, 1.0]), np.zeros(3, int))
     assert p == pytest.approx([0.5, 1 / (1 + np.exp(-0.294)), 0.95], abs=1e-3)
 

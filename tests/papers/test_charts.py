@@ -86,16 +86,13 @@ def _points_by_panel(drawn):
     return {(ys.index(y), xs.index(x)): count for (y, x), count in counts.items()}
 
 
-def test_small_differences_can_be_seen_beside_large_ones():
+def test_small_differences_and_numbers_of_narrow_axes_can_be_read():
     values = pl.DataFrame({"x": [0.1, 0.2, 0.3], "y": [0.0, 0.02, 0.6]})
     frame = values.with_columns(data=pl.lit("sst2"), model=pl.lit("bilstm"))
     drawn = ElementTree.fromstring(svg_of(scatter(frame, "across", "upwards")))
     points = drawn.findall(".//{*}g[@class='mark-symbol role-mark child_layer_0_marks']/{*}path")
     zero, small, large = (float(point.attrib["transform"].split(",")[1].strip(")")) for point in points)
     assert (zero - small) / (zero - large) > 0.2
-
-
-def test_numbers_along_a_narrow_axis_are_as_many_as_there_is_room_for():
     frame = grid_frame(SETS[:7], MODELS).with_columns(value=pl.col("value") * 1.4)
     narrow = svg_of(box_plots(frame, ("class", ["class 0", "class 1"], "kind"), "across"))
     assert [narrow.count(f">{number}</text>") for number in ("0.0", "0.2", "0.4", "0.6")] == [6, 6, 6, 6]
@@ -140,7 +137,7 @@ def rows_of(chart):
     return {row["row"]: row for row in rows}
 
 
-def test_the_axis_holds_all_intervals_and_the_mark_but_no_outlier_that_would_set_the_scale():
+def test_an_axis_is_cut_for_outliers_alone():
     usual = pytest.approx((-0.05, 0.55))
     assert interval_limits(ALIKE) == usual and beyond(ALIKE, interval_limits(ALIKE)) == {}
     assert interval_limits(ALIKE, mark=0.7) == pytest.approx((-0.05, 0.7))
@@ -148,14 +145,15 @@ def test_the_axis_holds_all_intervals_and_the_mark_but_no_outlier_that_would_set
     assert limits == usual and beyond({**ALIKE, FAR: OUTLIER}, limits) == {FAR: OUTLIER}
     assert interval_limits({**ALIKE, FAR: Estimate(1.0, 0.95, 1.05, 9)}) == pytest.approx((-0.05, 1.05))
     assert interval_limits({FAR: Estimate(0.3, nan, nan, 1)}) == (0.0, 0.3)
-
-
-def test_an_interval_that_is_far_out_on_one_side_only_is_cut_there():
     wide = Estimate(0.3, 0.2, 10.0, 9)
     limits = interval_limits({**ALIKE, FAR: wide})
     row = rows_of(intervals({**ALIKE, FAR: wide}, "x", limits))["far"]
     assert (row["value"], row["left"], row["right"], row["outside"]) == (0.3, False, True, False)
     assert 0.55 < row["high"] < 0.6
+    near = {(f"set {n}", series): Estimate(0.001 * n, -0.002, 0.004, 100) for n in range(8) for series in "abc"}
+    apart = {(f"set {n}", "apart"): Estimate(0.05 + 0.001 * n, 0.04, 0.3, 100) for n in range(8)}
+    low, high = interval_limits({**near, **apart})
+    assert low <= -0.002 and 0.057 <= high < 0.3
 
 
 def test_what_is_cut_off_is_an_arrow_and_no_point():
@@ -171,25 +169,15 @@ def test_what_is_cut_off_is_an_arrow_and_no_point():
     assert (len(POINT.findall(whole)), len(ARROW.findall(whole))) == (len(ALIKE), 0)
 
 
-def test_every_series_of_a_row_has_its_color_and_its_whole_name():
+def test_rows_and_series_have_their_whole_names():
     series = [f"tau of gradient and leave-one-out - tau of attention and {other}" for other in ("gradient", "loo")]
     estimates = {(data, name): OUTLIER for data in ("a", "a set with a rather long name") for name in series}
     drawn = svg_of(intervals(estimates, "x", interval_limits(estimates)))
     for name in (*series, "a set with a rather long name"):
         assert f">{name}</text>" in drawn
-
-
-def test_strips_name_every_row_in_full_and_show_where_the_points_are():
     long = [f"mock-5: bilstm, words at the {end}" for end in ("start", "end")]
     frame = pl.DataFrame({"row": long * 2, "series": "bilstm", "x": [0.71, 0.72, 0.74, 0.75]})
     drawn = svg_of(strips(frame, "AtteFa", ["bilstm"], (0.0, 1.0)))
     for name in (*long, "AtteFa", "data set"):
         assert f">{name}</text>" in drawn
     assert ">0.00</text>" not in drawn and ">0.72</text>" in drawn
-
-
-def test_a_series_that_lies_elsewhere_is_no_outlier():
-    near = {(f"set {n}", series): Estimate(0.001 * n, -0.002, 0.004, 100) for n in range(8) for series in "abc"}
-    apart = {(f"set {n}", "apart"): Estimate(0.05 + 0.001 * n, 0.04, 0.3, 100) for n in range(8)}
-    low, high = interval_limits({**near, **apart})
-    assert low <= -0.002 and 0.057 <= high < 0.3

@@ -61,7 +61,7 @@ def test_a_claim_s_number_and_its_parts_are_in_its_own_unit(claim):
     assert claim_unit(replace(tested, unit="accuracy")) == "percentage points of accuracy"
 
 
-def test_details_say_what_the_verdict_rests_on(claim):
+def test_details_say_what_the_verdict_rests_on_and_leave_out_what_does_not_apply(claim):
     number = Estimate(0.12, 0.1, 0.14, 100)
     tested = replace(claim, quote="", pooled=number, trainings=7, exceptions=("c",), left_out=("d", "e"))
     tested = replace(tested, unadjusted="confirmed", verdict="not confirmed")
@@ -70,9 +70,6 @@ def test_details_say_what_the_verdict_rests_on(claim):
         "Exceptions: c. Left out, for they have not learnt their task: d; e. By itself, without allowing for the other "
         "claims, it would be confirmed. If there is a difference, it is surely too small to matter."
     )
-
-
-def test_details_quote_the_paper_and_leave_out_what_does_not_apply(claim):
     tested = replace(claim, pooled=NUMBER, trainings=5, unadjusted="confirmed", verdict="confirmed")
     assert claim_details(tested) == (
         "Measured: x - y; confirmed above 0.150, contradicted below 0.050. "
@@ -102,7 +99,7 @@ def judged(*means, claim=CLAIM, seeds=5):
     return claim_rule.test_claim(claim, parts(*means, seeds=seeds))
 
 
-def test_an_effect_is_decided_where_it_is_surely_beyond_the_margin():
+def test_an_effect_or_its_absence_is_decided_beyond_the_margin_around_the_baseline():
     for sign, verdict in ((1, "confirmed"), (-1, "contradicted")):
         assert judged(sign * 0.2).verdict == verdict
         assert judged(sign * 0.2, sign * 0.25, sign * 0.3).verdict == verdict
@@ -110,16 +107,10 @@ def test_an_effect_is_decided_where_it_is_surely_beyond_the_margin():
         claim = claim_rule.test_claim(CLAIM, {"set": Part(near(mean, spread=0.001))})
         assert claim.pooled.low * claim.pooled.high > 0
         assert claim.verdict == "not confirmed"
-
-
-def test_nothing_is_lost_where_the_loss_is_surely_below_the_margin():
     no_less = replace(CLAIM, kind="no_less")
     assert judged(0.0, claim=no_less).verdict == "confirmed"
     assert judged(-0.2, claim=no_less).verdict == "contradicted"
     assert judged(-MARGIN, claim=no_less).verdict == "not confirmed"
-
-
-def test_the_margin_is_around_the_baseline():
     above_half = replace(CLAIM, baseline=0.5)
     assert above_half.bounds == pytest.approx((0.45, 0.55))
     assert replace(above_half, kind="no_less").bounds == pytest.approx((0.45, 0.45))
@@ -138,20 +129,21 @@ def test_sets_that_vary_widen_the_interval_and_one_that_disagrees_is_named_and_i
     assert (claim.exceptions, claim.p) == ((), 1.0)
 
 
-def test_what_the_paper_excepts_is_shown_and_not_counted():
+def test_parts_that_are_excepted_undefined_or_not_learnt_do_not_count():
     claim = judged(0.2, 0.25, -0.9, claim=replace(CLAIM, excepts=("set 2",)))
     assert list(claim.parts) == ["set 0", "set 1", "set 2"]
     assert claim.pooled.value == pytest.approx(0.225, abs=0.01)
     assert (claim.trainings, claim.exceptions) == (10, ())
-
-
-def test_parts_without_values_or_that_have_not_learnt_are_left_out():
     unknown = Part(torch.full((5, 4), torch.nan), trainings=5)
     others = {"not": Part(near(-0.9), beats_constant=False), "unknown": unknown}
     claim = claim_rule.test_claim(CLAIM, {"learnt": Part(near(0.2)), **others})
     assert (claim.verdict, list(claim.parts), claim.left_out) == ("confirmed", ["learnt"], ("not",))
     empty = claim_rule.test_claim(CLAIM, {"unknown": unknown})
     assert (judged().verdict, empty.verdict, empty.parts) == ("not tested", "not tested", {})
+    assert claim_rule.cell_has_learnt(made_cell("sst2", "bilstm"))
+    constant = made_cell("sst2", "bilstm", columns={"prediction.label": share(0.5), "prediction.correct": share(0.5)})
+    assert not claim_rule.cell_has_learnt(constant)
+    assert not claim_rule.part_of(near(0.2), made_cell("sst2", "bilstm"), constant).beats_constant
 
 
 def test_trainings_are_counted_over_parts_or_given_and_with_fewer_than_five_nothing_is_tested():
@@ -172,15 +164,12 @@ def decided(*p_values):
     return [claim.verdict == "confirmed" for claim in adjusted]
 
 
-def test_holm_by_hand():
+def test_holm_by_hand_over_the_claims_that_are_tested():
     assert decided(0.04) == [True]
     assert decided(0.03, 0.01) == [True, True]  # .01 x 2, .03 x 1
     assert decided(0.03, 0.026) == [False, False]  # .026 x 2 is too much, and ends it
     assert decided(0.03, 0.001, 0.02) == [True, True, True]  # .001 x 3, .02 x 2, .03 x 1
     assert decided(0.03, 0.001, 0.026) == [False, True, False]
-
-
-def test_claims_that_are_not_tested_do_not_count_and_are_not_changed():
     sure = replace(CLAIM, p=0.04, unadjusted="contradicted", verdict="contradicted")
     untested = [replace(CLAIM, id=f"untested_{number}") for number in range(5)]
     assert claim_rule.decide([*untested, sure]) == [*untested, sure]
@@ -192,46 +181,30 @@ def test_the_p_value_agrees_with_the_interval():
         assert (claim.p < claim_rule.ERROR) == (claim.verdict != "not confirmed")
 
 
-def test_a_cell_whose_predictions_were_not_audited_is_not_left_out():
-    assert claim_rule.cell_has_learnt(made_cell("sst2", "bilstm"))
-    constant = made_cell("sst2", "bilstm", columns={"prediction.label": share(0.5), "prediction.correct": share(0.5)})
-    assert not claim_rule.cell_has_learnt(constant)
-    assert not claim_rule.part_of(near(0.2), made_cell("sst2", "bilstm"), constant).beats_constant
-
-
 def scored(*accuracies, columns=None):
     """A cell with a run of each accuracy."""
     runs = (described(RUN).model_copy(update={"scores": {"test": {"accuracy": each}}}) for each in accuracies)
     return Cell("sst2", "bilstm", "bilstm", "", tuple(runs), columns or {})
 
 
-def test_scores_are_averaged_over_seeds_with_student_s_interval():
+def test_scores_are_averaged_over_seeds_or_those_of_the_audited_texts():
     score = known(claim_rule.score_estimate(scored(0.80, 0.81, 0.82), "accuracy"))
     low, high = stats.t.interval(0.95, df=2, loc=0.81, scale=stats.sem([0.80, 0.81, 0.82]))
     assert (score.value, score.low, score.high) == pytest.approx((0.81, low, high))
     assert score.n == 3
     assert claim_rule.score_estimate(scored(0.8), "no_such_score") is None
-
-
-def test_a_score_of_one_seed_has_no_interval_and_none_passes_0_or_1():
     single = known(claim_rule.score_estimate(scored(0.8), "accuracy"))
     assert single.value == 0.8 and isnan(single.low) and isnan(single.high)
     assert known(claim_rule.score_estimate(scored(0.9, 1.0), "accuracy")).high == 1.0
     assert known(claim_rule.score_estimate(scored(0.0, 0.1), "accuracy")).low == 0.0
-
-
-def test_accuracy_is_that_of_the_audited_texts_where_there_are_any():
     audited = scored(0.80, 0.81, columns={"prediction.correct": share(0.9)})
     assert known(claim_rule.score_estimate(audited, "accuracy")) == claim_rule.estimate(share(0.9))
 
 
-def test_differences_are_first_minus_second_for_the_seeds_that_both_have():
+def test_differences_and_values_elsewhere():
     difference = claim_rule.paired(near(0.5, seeds=3, spread=0), near(0.2, seeds=2, spread=0))
     assert difference.shape == (2, 200)
     assert difference.mean() == pytest.approx(0.3)
-
-
-def test_values_elsewhere_are_undefined_and_an_entry_may_be_empty():
     values = claim_rule.only_where(torch.tensor([[1.0, 2.0, 3.0]]), torch.tensor([[True, False, True]]))
     estimate = claim_rule.estimate(values)
     assert (estimate.n, estimate.value) == (2, 2.0)

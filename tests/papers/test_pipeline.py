@@ -94,7 +94,7 @@ def request_of(prepared, model):
     return prepared.audits[prepared.cells["mock-1", model][0].audit]
 
 
-def test_companions_are_part_of_an_audit_and_trained_for_the_run_whose_data_was_read(prepared):
+def test_companions_are_part_of_an_audit_and_all_that_is_done_has_a_name(prepared):
     member = prepared.cells["mock-1", "imposed"][0]
     reference = prepared.runs[member.run].reference
     assert prepared.runs[reference].seed == 5
@@ -107,15 +107,6 @@ def test_companions_are_part_of_an_audit_and_trained_for_the_run_whose_data_was_
     assert adversary.reference == key_of(base) and base.data.fingerprint
     only = prepare_study([study_run("average", run(0))])
     assert only.audits == {} and only.cells["mock-1", "average"][0].audit is None
-
-
-def test_companions_and_base_runs_are_done_too(prepared, done):
-    seeds = sorted(described.run.seed for described in done[0].listing()[0].values())
-    assert seeds == [0, 0, 1, 3, 5, 7, 8]
-    assert len(prepared.audits) == 6
-
-
-def test_all_that_is_done_has_a_name_to_show_while_it_is_done(prepared):
     names = names_by_key(prepared)
     assert set(names) == {*prepared.runs, *prepared.audits}
     member = prepared.cells["mock-1", "attacked"][0]
@@ -124,7 +115,10 @@ def test_all_that_is_done_has_a_name_to_show_while_it_is_done(prepared):
     assert names[prepared.cells["mock-1", "wild"][0].run] == "mock-1, wild"
 
 
-def test_a_failed_run_takes_its_audit_with_it_and_nothing_else(done):
+def test_companions_are_done_too_and_a_failed_run_takes_only_its_audit_with_it(prepared, done):
+    seeds = sorted(described.run.seed for described in done[0].listing()[0].values())
+    assert seeds == [0, 0, 1, 3, 5, 7, 8]
+    assert len(prepared.audits) == 6
     _, audits, errors, again = done
     assert len(errors) == 2
     assert any("its base run" in error for error in errors.values())

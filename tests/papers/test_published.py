@@ -1,3 +1,4 @@
+import tomllib
 from importlib import resources
 from math import log
 from statistics import mean, pstdev
@@ -6,8 +7,9 @@ import polars as pl
 import pytest
 
 from heedful.errors import SettingError
-from heedful.papers.published import MEASURES, PAPERS, number, published
+from heedful.papers.published import PAPERS, number, published
 
+MEASURES = tomllib.loads((resources.files("heedful.papers") / "measures.toml").read_text(encoding="utf-8"))
 KEY = ["item", "data", "model", "measure"]
 
 COUNTS = {
@@ -56,21 +58,20 @@ def test_every_number_has_a_place_a_known_measure_and_is_there_once():
         assert (rows["spread"].drop_nulls() >= 0).all()
 
 
-def test_there_is_a_file_for_each_paper_and_no_other():
+def test_there_is_a_file_for_each_paper_and_an_unknown_one_is_named():
     assert set(ROWS) == set(PAPERS)
     folders = [folder for folder in resources.files("heedful.papers").iterdir() if folder.is_dir()]
     assert {folder.name for folder in folders if (folder / "published.csv").is_file()} == set(PAPERS)
-
-
-def test_an_unknown_paper_is_answered_with_the_known_ones():
     with pytest.raises(SettingError, match=r"unknown paper 'seet'\. Did you mean 'seat'\? Known: jain_wallace, "):
         published("seet")
 
 
-def test_without_a_model_only_numbers_about_the_data_are_found_and_what_is_not_printed_is_none():
+def test_well_known_numbers_and_what_is_not_printed():
     assert number("jain_wallace", item="Table 2", data="sst2", model="cnn dot", measure="tau_gradient class 0") is None
     assert number("jain_wallace", item="Table 1", data="sst2", measure="vocabulary") == 16175
     assert number("jain_wallace", item="Table 1", data="sst2", measure="f1") is None
+    for (paper, item, data, model, measure), value in NUMBERS.items():
+        assert number(paper, item=item, data=data, model=model, measure=measure) == value
 
 
 NUMBERS = {
@@ -105,11 +106,6 @@ NUMBERS = {
     ("sun_lu", "Table 2", "imdb", "dp", "accuracy lambda=50"): 0.898,
     ("sun_lu", "supplement", "newsgroups_topics3", "", "tokens neutral"): 164,
 }
-
-
-def test_well_known_numbers():
-    for (paper, item, data, model, measure), value in NUMBERS.items():
-        assert number(paper, item=item, data=data, model=model, measure=measure) == value
 
 
 def test_the_four_cells_of_a_flip_table_make_up_all_texts():

@@ -22,7 +22,7 @@ def printed(make_report, table):
     return out.getvalue()
 
 
-def test_the_finding_comes_first_and_a_claim_with_its_number_and_what_would_decide_it(printed):
+def test_the_finding_comes_first_and_of_a_long_table_the_first_rows(printed):
     lines = [line.strip() for line in printed.strip().splitlines()]
     assert lines[0] == "Of 1 claim, 1 is confirmed, 0 not confirmed, 0 contradicted."
     place = lines.index("confirmed  It is so.")
@@ -31,9 +31,6 @@ def test_the_finding_comes_first_and_a_claim_with_its_number_and_what_would_deci
         "x - y (section 1)",
     ]
     assert lines[-1] == "5 trained models; 15 s of one core; with 2 workers about 8 s"
-
-
-def test_of_a_long_table_the_first_rows_are_printed_and_where_the_others_are(printed):
     assert "imdb" in printed
     assert f"set {FIRST_ROWS - 1} " in printed and f"set {FIRST_ROWS} " not in printed
     assert f"{MOST_ROWS + 1 - FIRST_ROWS} more rows: studies/tiny/table_2.md" in printed

@@ -8,12 +8,9 @@ from heedful.papers.reproduction import Results, encoders_with_minilm, remark_on
 from support.synthetic_results import made_cell, made_results
 
 
-def test_it_comes_after_the_others_where_it_is_wanted():
+def test_minilm_comes_last_where_it_is_wanted_and_is_said_to_be_missing():
     assert encoders_with_minilm(("rnn",)) == ("rnn", "minilm")
     assert encoders_with_minilm(("rnn",), wanted=False) == ("rnn",)
-
-
-def test_what_is_missing_is_said():
     assert remark_on_minilm(made_results(made_cell("sst2", "minilm")), "it") == []
     (remark,) = remark_on_minilm(Results("small", ()), "what it shows")
     assert remark.startswith("MiniLM was not at hand, so what it shows is missing: set HEEDFUL_MINILM to ")
@@ -28,30 +25,21 @@ CELLS = (
 RESULTS = Results("small", CELLS)
 
 
-def test_every_field_narrows_the_selection():
+def test_cells_are_selected_by_field_role_and_column():
     assert RESULTS.select(data="sst2") == [CELLS[0], CELLS[2]]
     assert RESULTS.select(encoder="bilstm") == [CELLS[0], CELLS[3]]
     assert RESULTS.select(method="seat") == [CELLS[3]]
     assert RESULTS.select(data="sst2", encoder="bilstm", method="vanilla") == [CELLS[0]]
     assert RESULTS.select(data="imdb", encoder="rnn") == []
-
-
-def test_without_a_role_only_the_main_cells_are_selected_and_those_without_a_column_left_out():
     assert RESULTS.select() == [CELLS[0], CELLS[2], CELLS[3]]
     assert RESULTS.select(role="other seeds") == [CELLS[1]]
     assert RESULTS.select(role=None) == list(CELLS)
     assert RESULTS.select("a.x") == [CELLS[0], CELLS[2]]
     assert RESULTS.select("a.x", "a.y") == [CELLS[0]]
     assert RESULTS.datasets == ["sst2", "imdb"]
-
-
-def test_at_most_one_cell_is_found():
     assert RESULTS.find(data="sst2", encoder="rnn") is CELLS[2]
     assert RESULTS.find("a.y", data="sst2", encoder="rnn") is None
     with pytest.raises(ValueError, match=r"only one cell may match; these do: bilstm, vanilla, rnn, vanilla\."):
         RESULTS.find(data="sst2")
-
-
-def test_an_unknown_scale_is_answered_with_the_known_ones():
     with pytest.raises(SettingError, match="unknown scale 'tiny'.*small, medium, paper"):
         STUDIES["attefa"].runs_at("tiny")

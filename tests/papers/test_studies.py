@@ -5,8 +5,6 @@ from itertools import product
 from pathlib import Path
 from runpy import run_path
 
-import pytest
-
 from heedful.battery import BATTERY
 from heedful.battery.leave_one_out_agreement import FLOOR
 from heedful.jobs.planning import resolve
@@ -18,8 +16,6 @@ from heedful.papers.study_pages import study_notes, table_cells
 from heedful.settings import key_of
 from heedful.settings.validation import bind_options, update_settings
 from support.synthetic_results import drawn, judged_claims, results_of, verdict_of
-
-every_study = pytest.mark.parametrize("study", STUDIES.values(), ids=STUDIES)
 
 WHOLE = {"sun-lu": "medium"}
 """The smallest scale at which every column of a study's tables has a number, where it is not `small`."""
@@ -93,48 +89,45 @@ def test_recipes_fix_what_defaults_could_change_and_audits_what_the_battery_take
                 bind_options(BATTERY[test].function, options, f"test '{test}'")
 
 
-@every_study
-def test_every_claim_is_confirmed_where_it_is_true_and_contradicted_where_it_is_false(study):
-    cases = run_path(str(Path(__file__).parent / study.folder / "test_claims.py"))["CLAIM_CASES"]
-    assert set(cases) == set(judged_claims(study, Results("small", ())))
-    for claim, results in cases.items():
-        assert (claim, verdict_of(study, claim, results(True))) == (claim, "confirmed")
-        assert (claim, verdict_of(study, claim, results(False))) == (claim, "contradicted")
+def test_every_claim_is_confirmed_where_it_is_true_and_contradicted_where_it_is_false():
+    for study in STUDIES.values():
+        cases = run_path(str(Path(__file__).parent / study.folder / "test_claims.py"))["CLAIM_CASES"]
+        assert set(cases) == set(judged_claims(study, Results("small", ())))
+        for claim, results in cases.items():
+            assert (claim, verdict_of(study, claim, results(True))) == (claim, "confirmed")
+            assert (claim, verdict_of(study, claim, results(False))) == (claim, "contradicted")
 
 
-@every_study
-def test_tables_claims_and_figures_are_whole_and_made_of_what_the_study_measures(study):
-    results, asked = results_of(study), set()
-    cells = tuple(replace(cell, columns=Recorded(cell.columns, asked)) for cell in results.cells)
-    recorded = Results(results.scale, cells)
-    tables, claims = study.tables(recorded), study.claims(recorded)
-    study.figures(recorded, {claim.id: claim for claim in claims})
-    study.remarks(recorded)
-    measured = {column for cell in results.cells for column in cell.columns}
-    assert asked and asked - {FLOOR} <= measured, "a question goes without that floor unless it is measured"
-    assert claims and all(claim.parts for claim in claims)
-    for claim in claims:
-        assert (claim.verdict == "not tested") == (claim.trainings < FEWEST_TRAININGS)
-        assert claim.pooled.low <= claim.pooled.value <= claim.pooled.high
-    for head, rows in map(table_cells, tables):
-        assert {len(row) for row in rows} == {len(head)}
-    for table in study.tables(results_of(study, WHOLE[study.name])) if study.name in WHOLE else tables:
-        for place, title in enumerate(table.columns):
-            assert any(entries[place].ours is not None for _, entries in table.rows), (table.name, title)
+def test_tables_claims_and_figures_are_whole_and_made_of_what_the_study_measures():
+    for study in STUDIES.values():
+        results, asked = results_of(study), set()
+        cells = tuple(replace(cell, columns=Recorded(cell.columns, asked)) for cell in results.cells)
+        recorded = Results(results.scale, cells)
+        tables, claims = study.tables(recorded), study.claims(recorded)
+        study.figures(recorded, {claim.id: claim for claim in claims})
+        study.remarks(recorded)
+        measured = {column for cell in results.cells for column in cell.columns}
+        assert asked and asked - {FLOOR} <= measured, "a question goes without that floor unless it is measured"
+        assert claims and all(claim.parts for claim in claims)
+        for claim in claims:
+            assert (claim.verdict == "not tested") == (claim.trainings < FEWEST_TRAININGS)
+            assert claim.pooled.low <= claim.pooled.value <= claim.pooled.high
+        for head, rows in map(table_cells, tables):
+            assert {len(row) for row in rows} == {len(head)}
+        for table in study.tables(results_of(study, WHOLE[study.name])) if study.name in WHOLE else tables:
+            for place, title in enumerate(table.columns):
+                assert any(entries[place].ours is not None for _, entries in table.rows), (table.name, title)
 
 
-@every_study
-def test_at_the_paper_s_scale_every_claim_has_enough_trainings(study):
-    for claim in study.claims(results_of(study, "paper")):
-        assert claim.verdict != "not tested", claim.id
-
-
-@every_study
-def test_without_rows_nothing_is_claimed_or_drawn(study):
-    empty = Results("small", ())
-    assert {claim.verdict for claim in study.claims(empty)} == {"not tested"}
-    assert drawn(study, empty) == {}
-    assert all(not table_cells(table)[1] for table in study.tables(empty))
+def test_claims_have_enough_trainings_at_the_paper_s_scale_and_none_without_rows():
+    for study in STUDIES.values():
+        for claim in study.claims(results_of(study, "paper")):
+            assert claim.verdict != "not tested", claim.id
+    for study in STUDIES.values():
+        empty = Results("small", ())
+        assert {claim.verdict for claim in study.claims(empty)} == {"not tested"}
+        assert drawn(study, empty) == {}
+        assert all(not table_cells(table)[1] for table in study.tables(empty))
 
 
 def test_the_run_of_a_study_has_a_key_once_its_data_is_known():

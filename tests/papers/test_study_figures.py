@@ -43,15 +43,12 @@ def test_a_frame_has_a_row_for_each_text_and_seed_with_its_predicted_class():
     assert frame["class"][:2].to_list() == ["class 0", "class 1"]
 
 
-def test_nothing_is_drawn_of_what_was_not_measured():
+def test_nothing_is_drawn_of_what_was_not_measured_or_is_undefined():
     empty = [cell(b__y=0.5)]
     assert histogram_figure(empty, "a.x", "x", (0.0, 1.0), HEADING) == []
     assert by_largest_figure(empty, "a.x", "x", HEADING) == []
     assert measures_figure(empty, {"a.x": "x"}, "x", HEADING) == []
     assert figure_of(CLAIM) == []
-
-
-def test_undefined_values_are_not_drawn():
     values = near(0.5)
     values[0, :10] = math.nan
     (figure,) = histogram_figure([cell(a__x=values)], "a.x", "x", (0.0, 1.0), HEADING)
@@ -69,26 +66,20 @@ def test_texts_are_put_into_bins_of_their_largest_weight_and_described_in_their_
     assert figure.alt.endswith(f"Over all models: {described}.")
 
 
-def test_of_many_panels_the_extreme_means_are_described():
+def test_boxes_say_what_distinguishes_them_and_extreme_means_are_described():
     cells = [cell(f"set{n}", a__x=n / 100, a__y=0.5) for n in range(30)]
     (figure,) = measures_figure(cells, {"a.x": "first", "a.y": "second"}, "x", HEADING)
     assert "first: from" in figure.alt and "to 0.29 (set29, bilstm, additive)" in figure.alt
+    (figure,) = measures_figure([cell(a__x=0.1, a__y=0.5)], {"a.x": "one", "a.y": "two"}, "x", HEADING, rows="kind")
+    assert ">kind</text>" in to_svg(figure)
 
 
-def test_a_figure_of_claims_has_a_mark_for_each_part():
+def test_a_figure_of_claims_has_a_mark_for_each_part_and_names_what_it_cuts_off():
     parts = {"sst2": Part(near(0.2)), "imdb": Part(near(0.3))}
     (figure,) = figure_of(claim_rule.test_claim(CLAIM, parts))
     assert figure.alt == "A figure. x - y: sst2 0.2, imdb 0.3."
-
-
-def test_what_a_figure_of_claims_cuts_off_is_named_in_its_caption():
     alike = {f"set {place}": Part(near(0.2 + 0.01 * place)) for place in range(6)}
     (whole,) = figure_of(claim_rule.test_claim(CLAIM, alike))
     assert whole.caption == "Means over texts and seeds, with their 95 % intervals."
     (cut,) = figure_of(claim_rule.test_claim(CLAIM, {**alike, "imdb": Part(near(30.0))}))
     assert cut.caption == f"{whole.caption} Arrows: beyond the axis. imdb (x - y): 30.0 (30.0 to 30.0)."
-
-
-def test_boxes_say_what_distinguishes_them():
-    (figure,) = measures_figure([cell(a__x=0.1, a__y=0.5)], {"a.x": "one", "a.y": "two"}, "x", HEADING, rows="kind")
-    assert ">kind</text>" in to_svg(figure)

@@ -45,14 +45,11 @@ def main_page(report):
     return markdown_pages(report)["tiny.md"]
 
 
-def test_the_page_opens_with_the_finding(make_report):
+def test_the_page_opens_with_the_finding_and_folds_what_a_claim_rests_on(make_report):
     title, finding, paper, *_ = main_page(make_report()).split("\n\n")
     assert title == "# Tiny | study, reproduced"
     assert finding == "**Of 1 claim, 1 is confirmed, 0 not confirmed, 0 contradicted.**"
     assert paper == "Nobody (2000). Made by `heedful reproduce x`."
-
-
-def test_a_claim_is_its_verdict_a_sentence_and_a_number_with_the_rest_folded(make_report):
     text = main_page(make_report())
     found = text.split("## What we find\n\n")[1].split("\n\n## ")[0]
     assert found.split("\n\n") == [
@@ -65,7 +62,7 @@ def test_a_claim_is_its_verdict_a_sentence_and_a_number_with_the_rest_folded(mak
     ]
 
 
-def test_a_long_table_has_a_page_of_its_own_and_a_link_to_it(make_report, table):
+def test_a_long_table_and_what_was_run_have_pages_of_their_own(make_report, table):
     pages = markdown_pages(make_report(tables=lambda results: [table, LONG]))
     own = pages["tiny/tables_3_and_10.md"]
     assert own.startswith("# Tables 3 and 10: Long | ones\n\nA long note.\n\n| data | score | paper |\n")
@@ -74,9 +71,6 @@ def test_a_long_table_has_a_page_of_its_own_and_a_link_to_it(make_report, table)
     main = pages["tiny.md"]
     assert f"[{MOST_ROWS + 1} rows in a page of their own](tiny/tables_3_and_10.md)" in main
     assert "| set 0 |" not in main and "| sst2 | 0.500" in main
-
-
-def test_what_was_run_has_a_page_of_its_own_and_a_short_table_has_none(make_report):
     short = replace(LONG, rows=LONG.rows[:MOST_ROWS])
     pages = markdown_pages(make_report(tables=lambda results: [short]))
     assert set(pages) == {"tiny.md", f"tiny/{RAN}"}
@@ -105,48 +99,36 @@ def test_cells_with_bars_do_not_break_a_table_and_a_page_needs_no_cells(make_rep
 # A study's results as text.
 
 
-def test_only_columns_with_a_printed_number_have_one_beside_them(table):
+def test_tables_and_numbers_as_text(table):
     assert table_cells(table) == (
         ["data", "score", "paper", "AUC"],
         [["sst2", "0.500 (0.450 to 0.550)", "0.470", "–"], ["imdb", "–", "–", "0.500 (0.450 to 0.550)"]],
     )
-
-
-def test_a_number_without_an_interval_stands_alone():
     assert estimate_text(Estimate(0.25, math.nan, math.nan, 1)) == "0.250"
     assert estimate_text(Estimate(math.nan, math.nan, math.nan, 0)) == estimate_text(None) == "–"
-
-
-def test_a_table_is_long_by_its_rows_or_its_numbers():
     sizes = {(25, 1): False, (26, 1): True, (12, 5): False, (20, 3): False, (13, 5): True, (0, 9): False}
     for (rows, columns), long in sizes.items():
         content = ((("row",), (Entry(None),) * columns),) * rows
         assert is_long(Table("Table 2", "Long", "", ("data",), ("column",) * columns, content)) == long
 
 
-def test_verdicts_allow_for_the_number_of_claims(make_report, claim):
+def test_verdicts_allow_for_the_number_of_claims_and_json_counts_them(make_report, claim):
     weak = replace(claim, p=0.04, unadjusted="confirmed", verdict="confirmed")
     made = make_report(claims=lambda results: [weak, replace(weak, id="other")])
     assert [claim.verdict for claim in made.claims] == ["not confirmed", "not confirmed"]
+    content = json.loads(json.dumps(as_json(make_report(claims=lambda results: [claim])), allow_nan=False))
+    assert content["claims"][0]["pooled"]["value"] is None
+    assert content["summary"] == {"confirmed": 0, "not confirmed": 0, "contradicted": 0, "not tested": 1}
 
 
-def test_remarks_name_models_that_have_not_learnt_and_are_made_from_results(make_report):
+def test_remarks_name_models_that_have_not_learnt_and_shared_runs_are_counted_once(make_report):
     constant = made_cell("sst2", "mlp", columns={"prediction.label": share(0.5), "prediction.correct": share(0.5)})
     made = make_report(made_results(made_cell("sst2", "bilstm"), constant), remarks=lambda results: ["Two models."])
     assert made.remarks == ["Not surely better than a constant answer: sst2, mlp.", "Two models."]
-
-
-def test_runs_that_several_cells_share_are_counted_once(make_report):
     cell = made_cell("sst2", "bilstm")
     facts = make_report(made_results(cell, made_cell("sst2", "bilstm", role="other seeds"))).facts
     assert facts["Trained models"] == "5"
     assert facts["Computing time"] == "15 s of one core; with 2 workers about 8 s"
-
-
-def test_json_counts_the_verdicts_and_has_no_undefined_numbers(make_report, claim):
-    content = json.loads(json.dumps(as_json(make_report(claims=lambda results: [claim])), allow_nan=False))
-    assert content["claims"][0]["pooled"]["value"] is None
-    assert content["summary"] == {"confirmed": 0, "not confirmed": 0, "contradicted": 0, "not tested": 1}
 
 
 STUDY = STUDIES["attefa"]
@@ -158,25 +140,18 @@ def report():
     return summarize(STUDY, Results("small", results.cells, {"abc": "<script>alert(1)</script>"}), "heedful <x>", 2)
 
 
-def test_the_page_escapes_words_shows_emphasis_and_each_claim_with_its_verdict(report):
+def test_the_page_escapes_words_and_folds_parts_and_long_tables(report):
     html = render_study(report)
     assert "<script>" not in html and "&lt;script&gt;" in html and "heedful &lt;x&gt;" in html
     assert "<b>Mean and best.</b>" in html and "A claim is <em>confirmed</em> if" in html
     for claim in report.claims:
         assert f'<td class="verdict {claim.verdict}">{claim.verdict}</td>' in html
-
-
-def test_values_of_single_sets_are_folded_page(report):
-    html = render_study(report)
     unfolded = re.sub(r"<details>.*?</details>", "", html, flags=re.DOTALL)
     parts = [part for claim in report.claims for part in claim_parts(claim)]
     assert parts
     for name, number in parts:
         cells = f'<tr><td>{name}</td><td class="value">{number}</td></tr>'
         assert cells in html and cells not in unfolded
-
-
-def test_long_tables_are_folded(report):
     first, *_ = report.tables
     rows = first.rows * (MOST_ROWS // len(first.rows) + 1)
     tables = [replace(first, name="Short"), replace(first, name="Long", rows=rows)]

@@ -22,20 +22,14 @@ from heedful.store.folders import write_checksums
 from support.synthetic_audit import make_audit
 
 
-def test_runs_of_one_name_are_distinguished_by_what_differs_or_numbered():
+def test_names_and_settings_are_written_for_a_reader():
     assert distinct_names(["average", "bilstm"], [{"seed": 0}, {"seed": 1}]) == ("average", "bilstm")
     settings = [{"run": {"seed": 0, "method": "seat", "fingerprint": "a"}}, {"run": {"seed": 3, "method": "vanilla"}}]
     assert distinct_names(["cnn", "cnn"], settings) == ("cnn, seat, seed 0", "cnn, vanilla, seed 3")
     assert distinct_names(["cnn", "cnn", "gru"], [{}, {}, {}]) == ("cnn (1)", "cnn (2)", "gru")
-
-
-def test_a_model_is_called_by_its_encoder_or_its_own_name():
     assert short_name({"audit": {"seed": 1}, "run": None}, "MyModel") == "MyModel"
     assert short_name({"run": {"encoder": "cnn", "seed": 0}}, "key") == "cnn"
     assert printable("a\x00b\nc") == "a b c"
-
-
-def test_one_and_true_are_not_confused():
     settings = {"count": 1, "search": True, "none": [], "zero": 0}
     assert shown_settings(settings) == {"count": "1", "search": "yes", "none": "none", "zero": "0"}
 
@@ -68,19 +62,20 @@ def change_rows(folder, change):
     change(pl.read_parquet(path)).write_parquet(path)
 
 
-def test_a_whole_audit_is_read(folder):
+def test_a_whole_audit_is_read_without_other_splits_and_unknown_fields_are_no_error(folder):
     audit = read_audit(folder)
     assert audit.verdict.texts == 40
     assert audit.examples.height == 11
     assert audit.rows.filter(pl.col("item").is_null())["example"].n_unique() == 40
     assert audit.name == "average" and read_audit(folder, "ours").name == "ours"
+    change_rows(folder, lambda rows: pl.concat([rows, rows.with_columns(split=pl.lit("dev"))]))
+    assert set(read_audit(folder).rows["split"]) == {"test"}
+    change_verdict(folder, something={"new": [1]})
+    assert read_audit(folder).verdict.texts == 40
 
 
-def test_an_audit_that_shows_no_text_is_read(tmp_path):
+def test_an_audit_that_shows_no_text_is_read_and_a_missing_folder_is_named(tmp_path):
     assert read_audit(make_audit(tmp_path, texts=3, shown=0)).examples.is_empty()
-
-
-def test_a_missing_folder_is_named(tmp_path):
     with pytest.raises(StoreError, match="nowhere must be the folder of an audit"):
         read_audit(tmp_path / "nowhere")
 
@@ -190,12 +185,6 @@ def test_an_audit_of_an_older_version_is_refused_with_the_command_that_makes_it_
             read(folder)
 
 
-def test_an_audit_that_was_not_asked_for_the_answer_is_read(folder):
-    change_verdict(folder, answer=None)
-    pl.read_parquet(folder / "outcomes.parquet").clear().write_parquet(folder / "outcomes.parquet")
-    assert read_audit(folder).verdict.answer is None
-
-
 def test_outcomes_that_are_none_are_refused(folder):
     refusal = r"outcomes.parquet must hold an outcome of each text, .*of example 0 it does"
     for changes in (
@@ -215,15 +204,13 @@ def test_outcomes_that_are_none_are_refused(folder):
                 read_audit(folder)
 
 
-def test_an_answer_without_outcomes_is_refused(folder):
+def test_without_outcomes_there_may_be_no_answer(folder):
     pl.read_parquet(folder / "outcomes.parquet").clear().write_parquet(folder / "outcomes.parquet")
     with pytest.raises(StoreError, match=r"outcomes.parquet must have rows of the split 'test'; it has none"):
         read_audit(folder)
-
-
-def test_rows_of_other_splits_are_left_out(folder):
-    change_rows(folder, lambda rows: pl.concat([rows, rows.with_columns(split=pl.lit("dev"))]))
-    assert set(read_audit(folder).rows["split"]) == {"test"}
+    change_verdict(folder, answer=None)
+    pl.read_parquet(folder / "outcomes.parquet").clear().write_parquet(folder / "outcomes.parquet")
+    assert read_audit(folder).verdict.answer is None
 
 
 def test_a_split_without_rows_is_refused(folder):
@@ -255,11 +242,6 @@ def test_a_wrong_verdict_says_where(folder):
     (folder / "verdict.json").write_text("[" * 100_000, encoding="utf-8")
     with pytest.raises(StoreError, match="verdict.json cannot be read"):
         read_audit(folder)
-
-
-def test_unknown_fields_are_no_error(folder):
-    change_verdict(folder, something={"new": [1]})
-    assert read_audit(folder).verdict.texts == 40
 
 
 def test_an_audit_without_texts_has_no_words_and_the_same_numbers(folders):

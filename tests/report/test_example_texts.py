@@ -29,7 +29,7 @@ def with_outcomes(audit, outcomes):
     return replace(audit, outcomes=table.filter(pl.col("example").is_in(list(outcomes))))
 
 
-def test_each_outcome_has_a_few_texts_and_its_count(audits):
+def test_each_outcome_has_a_few_texts_and_its_count_and_without_outcomes_there_are_none(audits):
     outcomes = dict(zip(range(11), ["points"] * 5 + ["misses"] * 4 + ["no_small_set"], strict=False))
     chosen = chosen_from(with_outcomes(audits[1], outcomes))
     assert {title: len(texts) for title, texts in chosen.items()} == {
@@ -38,6 +38,7 @@ def test_each_outcome_has_a_few_texts_and_its_count(audits):
         "No small set: 1 of 10 texts": 1,
     }
     assert all(title.lower().startswith(text.badge) for title, texts in chosen.items() for text in texts)
+    assert chosen_from(replace(audits[0], outcomes=audits[0].outcomes.clear())) == {}
 
 
 def test_the_example_of_the_answer_comes_first(audits):
@@ -51,14 +52,11 @@ def test_the_example_of_the_answer_comes_first(audits):
     assert f"Text {other}" in [texts[0].heat_map.title for texts in chosen.values()]
 
 
-def test_each_model_reads_the_text_with_its_own_outcome(audits):
+def test_each_model_reads_the_text_with_its_own_outcome_and_marks(audits):
     chosen = chosen_from(*audits)
     assert next(iter(chosen)).startswith("Points (average): ")
     for texts in chosen.values():
         assert [text.model for text in texts] == NAMES * (len(texts) // 2)
-
-
-def test_key_words_and_top_words_are_marked(audits):
     data = (
         audits[1].outcomes.filter(ranking="attention", removal="delete").rows_by_key("example", named=True, unique=True)
     )
@@ -78,11 +76,7 @@ def test_a_chosen_text_has_its_attention_its_prediction_and_its_label(audits):
     assert "label" not in next(iter(chosen_from(unlabeled).values()))[0].heat_map.note
 
 
-def test_without_outcomes_there_are_no_examples(audits):
-    assert chosen_from(replace(audits[0], outcomes=audits[0].outcomes.clear())) == {}
-
-
-def test_the_shown_texts_are_carried_with_each_runs_weights(audits):
+def test_the_shown_texts_are_carried_with_weights_marks_and_what_was_done_to_them(audits):
     data = example_data(audits, NAMES)
     assert [example["index"] for example in data["examples"]] == list(range(11))
     example = data["examples"][3]
@@ -94,16 +88,9 @@ def test_the_shown_texts_are_carried_with_each_runs_weights(audits):
     assert weights == pytest.approx(rows.sort("item")["value"].to_list(), abs=0.01)
     assert max(carried["weights"]) == STEPS
     assert example["items"] == audits[0].examples.filter(example=3)["items"].item().to_list()
-
-
-def test_marks_are_places_of_words(audits):
     example = example_data(audits, NAMES)["examples"][3]
     rows = audits[0].rows.filter((pl.col("example") == 3) & (pl.col("measure") == "rationale") & (pl.col("value") == 1))
     assert example["runs"][0]["rationale"] == sorted(rows["item"].to_list())
-
-
-def test_what_was_done_to_a_text_is_carried(audits):
-    example = example_data(audits, NAMES)["examples"][3]
     assert example["runs"][0]["noisy"] == [0]
     assert example["runs"][0]["replaced"] == {len(example["items"]) - 1: SIMILAR}
 
@@ -122,14 +109,11 @@ def test_only_rows_that_some_text_has_can_be_chosen(audits):
     assert "seed_attention" not in [row["key"] for row in example_data(alone, NAMES)["maps"]]
 
 
-def test_a_run_with_other_items_brings_its_own(audits):
+def test_a_run_may_have_other_items_or_not_show_a_text(audits):
     other = audits[1].examples.with_columns(items=pl.col("items").list.eval(pl.element().str.to_uppercase()))
     example = example_data([audits[0], replace(audits[1], examples=other)], NAMES)["examples"][0]
     assert "items" not in example["runs"][0]
     assert example["runs"][1]["items"] == [item.upper() for item in example["items"]]
-
-
-def test_a_text_that_one_run_does_not_show_is_still_there(audits):
     fewer = replace(audits[1], rows=audits[1].rows.filter(pl.col("item").is_null() | (pl.col("example") > 0)))
     example = example_data([audits[0], fewer], NAMES)["examples"][0]
     assert example["runs"][0] is not None

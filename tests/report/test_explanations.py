@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
-from html.parser import HTMLParser
 from math import nan
 
 import pytest
@@ -32,6 +31,7 @@ from heedful.schema import TextOutcome
 from heedful.verdict.answer_text import outcome_sentences
 from support.audits import QUICK
 from support.explanations import OTHER, OUTCOMES, make_explanation
+from support.html_page import Page
 from support.models import make, make_batch
 
 # Rows of weighted words and the sentences under them.
@@ -53,7 +53,7 @@ def test_a_text_by_hand():
     assert (other.title, other.note) == ("Adversarial attention", "predicts good with 0.85")
 
 
-def test_the_ranking_to_show_comes_first_and_then_attention():
+def test_the_ranking_to_show_comes_first_and_marked_words_are_called_what_they_are():
     for show, names, notes in [
         ("attention", ["Attention"], ["recommended by the audit"]),
         ("ranking", ["Attention x gradient", "Attention"], ["recommended by the audit", "for comparison"]),
@@ -63,9 +63,6 @@ def test_the_ranking_to_show_comes_first_and_then_attention():
     ]:
         rows = heat_maps_of(make_explanation(show=show, other_attention=None))
         assert [row.title for row in rows] == names and [row.note for row in rows] == notes
-
-
-def test_marked_words_are_called_what_they_are():
     marks = {
         "points": [("key words", False)],
         "misses": [("key words", False)],
@@ -101,22 +98,19 @@ def test_the_text_stands_around_its_items_as_it_was_written():
         assert heat_maps_of(make_explanation(text=text))[0].gaps == gaps
 
 
-def test_no_character_controls_a_terminal_or_the_order_of_a_line():
+def test_no_character_controls_a_terminal_and_what_nobody_would_see_is_listed_by_its_code():
     made = make_explanation(("\x1b[31m", "\u202e", "\x00"), text="\x1b[31m \u202e \x00\u2066 \x85")
     row = heat_maps_of(made)[0]
     assert row.words == [" [31m", "U+202E", "U+0000"]
     shown = [row.heaviest(), row.description, *row.gaps, *sentences_of(made), *outcome_lines(made)]
     assert not set(map(ord, "".join(shown))) & set(UNSAFE)
     assert "“U+202E”" in row.heaviest()
-
-
-def test_what_nobody_would_see_is_listed_by_its_code():
     for item, name in [("\u200d", "U+200D"), ("\ufe0f", "U+FE0F"), ("❤", "❤"), ("שלום", "שלום")]:
         row = heat_maps_of(make_explanation(("A", item, "film")))[0]
         assert f"“{name}”" in row.heaviest() and row.words[1] == item
 
 
-def test_no_probability_is_shown_as_certain():
+def test_no_probability_is_shown_as_certain_and_other_answers_are_named_by_theirs():
     for words, probabilities in {
         "below 0.001": (0.0, 0.0004),
         "0.004": (0.004,),
@@ -127,9 +121,6 @@ def test_no_probability_is_shown_as_certain():
         "above 0.999": (0.9996, 1.0),
     }.items():
         assert {format_probability(probability) for probability in probabilities} == {words}
-
-
-def test_the_prediction_names_the_other_answers_by_probability():
     assert prediction(make_explanation()) == "with probability 0.85 (bad 0.15)"
     several = {"good": 0.4, **{f"label {number}": number / 100 for number in range(1, 9)}}
     made = make_explanation(probabilities=several)
@@ -175,16 +166,13 @@ def test_the_sentences_say_what_erasure_changes_the_prediction_and_how_different
     assert sentences_of(make_explanation(("A",), attention=(1.0,), weights=(nan,), **none)) == []
 
 
-def test_an_answer_that_is_tipped_is_not_called_the_same():
+def test_an_answer_that_is_tipped_is_not_called_the_same_and_a_large_set_is_listed_in_part():
     tipped = replace(OTHER, predicted="bad", probability=0.495)
     made = make_explanation(other_attention=tipped)
     assert heat_maps_of(made)[-1].note == "gives good 0.49, just below another label"
     sentence = sentences_of(made)[1]
     assert "keeps the prediction" not in sentence
     assert "moves the prediction by at most 0.01 (good 0.49, just below another label)" in sentence
-
-
-def test_a_large_set_is_listed_in_part():
     items = [f"w{number}" for number in range(20)]
     smallest = SmallestSet(positions=tuple(range(15)), becomes="bad", probability=0.5)
     made = make_explanation(
@@ -193,7 +181,7 @@ def test_a_large_set_is_listed_in_part():
     assert "“w9” and 5 more (15 of 20 words)" in sentences_of(made)[0]
 
 
-def test_the_definitions_name_the_item_and_how_far_the_prediction_moves():
+def test_definitions_name_the_item_and_only_a_product_has_a_sign():
     made = make_explanation()
     assert definitions([made]).startswith(
         "To erase an attention weight is to give it to the other words, in proportion."
@@ -203,37 +191,11 @@ def test_the_definitions_name_the_item_and_how_far_the_prediction_moves():
         "to the other items, in proportion."
     )
     assert "JSD" not in definitions([replace(made, other_attention=None)])
-
-
-def test_only_a_product_has_a_sign():
     for show, signed in [("ranking", True), ("attention", False), ("not audited", False)]:
         assert is_signed([make_explanation(show=show)]) is signed
 
 
 EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;"
-
-
-class Page(HTMLParser):
-    """The elements of a page, with their attributes, and its words."""
-
-    def __init__(self, page: str):
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.words: list[str] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_data(self, data):
-        self.words.append(data)
-
-    @property
-    def text(self) -> str:
-        return " ".join("".join(self.words).split())
-
-    def all(self, tag: str, **attributes: str) -> list[dict[str, str | None]]:
-        return [own for name, own in self.elements if name == tag and attributes.items() <= own.items()]
 
 
 def make_all(*explanations, notes=()) -> Explanations:
@@ -275,7 +237,7 @@ def test_the_page_says_what_decides_where_attention_points_and_what_the_audit_fo
         assert words in page.text.replace("\N{NO-BREAK SPACE}", " ")
 
 
-def test_every_cell_has_its_weight_in_words():
+def test_every_cell_has_its_weight_in_words_and_several_texts_are_numbered():
     page = page_of()
     maps = [own["aria-label"] for own in page.all("div", role="img")]
     assert maps[0] == "Attention x gradient. A: 0.01; great: 0.4; film: -0.2" and len(maps) == 3
@@ -283,9 +245,6 @@ def test_every_cell_has_its_weight_in_words():
     assert [cell["title"] for cell in cells[:3]] == ["A: 0.01", "great: 0.4", "film: -0.2"]
     assert [cell["class"] for cell in cells[:3]] == ["token", "token key top", "token against"]
     assert cells[1]["style"] == "--weight:0.656"
-
-
-def test_several_texts_are_numbered():
     page = page_of(make_explanation(), make_explanation())
     assert "Which words decide these predictions?" in page.text and "Text 1" in page.text and "Text 2" in page.text
     assert len(page.all("article")) == 2 and "Text 1" not in page_of().text

@@ -4,7 +4,6 @@ import io
 
 import altair as alt
 import polars as pl
-import pytest
 
 from heedful.report.drawing import styled
 from heedful.report.figure import Figure, inline_svg, to_png, to_svg
@@ -22,9 +21,9 @@ def test_a_figure_is_what_altair_draws():
     assert to_svg(figure()) == drawn.getvalue()
 
 
-@pytest.mark.parametrize("mark", ["\x1b", "\x00", "\x07", "\x01", "\x08", "￾", "￿", "‮", "<script>", "\\x1b"])
-def test_no_character_of_a_label_stops_the_drawing(mark):
-    svg = inline_svg(figure(f"be{mark}fore"))
-    assert mark not in svg
-    assert "fore" in svg
-    assert to_png(figure(f"be{mark}fore")).startswith(b"\x89PNG")
+def test_no_character_of_a_label_stops_the_drawing():
+    for mark in ["\x1b", "\x00", "\x07", "\x01", "\x08", "￾", "￿", "‮", "<script>", "\\x1b"]:
+        svg = inline_svg(figure(f"be{mark}fore"))
+        assert mark not in svg
+        assert "fore" in svg
+        assert to_png(figure(f"be{mark}fore")).startswith(b"\x89PNG")

@@ -4,7 +4,6 @@ import re
 from math import nan
 from xml.etree import ElementTree
 
-import pytest
 import vl_convert
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,23 +21,17 @@ def strengths(weights) -> list[float]:
     return [own.strength(place) for place in range(len(weights))]
 
 
-def test_full_color_is_the_largest_weight_or_three_times_the_mean():
+def test_weights_are_colors_numbers_and_marks():
     assert strengths([1 / 3] * 3) == [0.333] * 3, "uniform weights are pale"
     assert strengths([0.4, *[0.06] * 10]) == [1.0] + [0.15] * 10
     assert strengths([0.01, 0.4, -0.2]) == [0.016, 0.656, 0.328]
     assert strengths([nan, None, 0.0]) == [0.0] * 3
-
-
-def test_weights_are_written_and_the_heaviest_named():
     own = heat_map([0.01, 0.4, -0.2, nan, None])
     assert [own.value(place) for place in range(5)] == ["0.01", "0.4", "-0.2", "undefined", "undefined"]
     assert own.heaviest().replace("\N{NO-BREAK SPACE}", " ") == "most: “w1” 0.4, “w2” -0.2, “w0” 0.01"
     assert own.description == "Title. w0: 0.01; w1: 0.4; w2: -0.2; w3: undefined; w4: undefined"
     assert heat_map([0.0, nan]).heaviest("sentence") == "0 for every sentence"
     assert heat_map([nan, None]).heaviest() == "undefined"
-
-
-def test_words_are_marked_and_nearly_nothing_does_not_oppose():
     own = heat_map([-0.004, 0.1, -0.006], marks={"key": frozenset({1}), "top": frozenset({1, 2})})
     assert [own.kinds(place) for place in range(3)] == [[], ["key", "top"], ["against", "top"]]
 
@@ -86,11 +79,8 @@ def test_a_drawing_has_the_colors_of_its_weights_and_becomes_a_picture():
     assert vl_convert.svg_to_png(draw_svg(heat_map([0.5, 0.5]))).startswith(b"\x89PNG")
 
 
-def test_a_long_text_is_cut():
+def test_a_long_text_is_cut_and_one_without_weights_is_no_failure():
     _, texts = drawn(heat_map([0.1] * (MOST_WORDS + 50)))
     assert len(texts) == MOST_WORDS + 1 and texts[-1].text == "…"
-
-
-@pytest.mark.parametrize("weights", [[], [0.0]])
-def test_a_text_without_weights_is_no_failure(weights):
-    assert heat_map(weights).full == 0 and draw_svg(heat_map(weights)).endswith("</svg>")
+    for weights in [[], [0.0]]:
+        assert heat_map(weights).full == 0 and draw_svg(heat_map(weights)).endswith("</svg>")

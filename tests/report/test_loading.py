@@ -45,17 +45,17 @@ def work(folder, monkeypatch):
     monkeypatch.chdir(folder)
 
 
-def test_a_run_is_loaded_by_its_key_the_beginning_of_it_or_its_folder(keys):
+def test_runs_and_audits_are_loaded_by_key_or_folder_and_others_are_named(keys):
     key = keys[0]
     for name in (key, key[:8], f"runs/{key}", Path("runs") / key):
         loaded = heedful.load(name)
         assert isinstance(loaded, heedful.Trained) and key_of(loaded.run) == key
-
-
-def test_an_audit_is_loaded_by_its_folder_or_its_key(keys):
     for name in ("c" * 16, "cccc", "audits/" + "c" * 16, Path("audits") / ("c" * 16)):
         loaded = heedful.load(name)
         assert isinstance(loaded, heedful.Audit) and loaded.verdict.run == keys[0]
+    for name in ["", " ", "nothing", "runs", "../.."]:
+        with pytest.raises(HeedfulError):
+            heedful.load(name)
 
 
 def test_names_are_looked_up_where_one_says(folder, keys, monkeypatch, tmp_path):
@@ -66,13 +66,7 @@ def test_names_are_looked_up_where_one_says(folder, keys, monkeypatch, tmp_path)
         heedful.load(keys[0])
 
 
-@pytest.mark.parametrize("name", ["", " ", "nothing", "runs", "../.."])
-def test_what_is_neither_a_run_nor_an_audit_is_named(name):
-    with pytest.raises(HeedfulError):
-        heedful.load(name)
-
-
-def test_data_is_loaded_by_name_file_or_settings(tmp_path):
+def test_data_is_loaded_by_name_file_or_settings_with_sentences_where_the_run_reads_them(tmp_path):
     file = tmp_path / "own.csv"
     file.write_text("body;mark\n" + "".join(f"word {n} text;{'yes' if n % 2 else 'no'}\n" for n in range(40)))
     for source in (str(file), file):
@@ -81,9 +75,6 @@ def test_data_is_loaded_by_name_file_or_settings(tmp_path):
     small = heedful.load_data(DataSettings(source="mock-1", train_limit=6, test_limit=4))
     assert (len(small.train), len(small.test)) == (6, 4)
     assert (len(heedful.load_data(RUN).train), len(heedful.load_data(RUN).test)) == (40, 10)
-
-
-def test_data_of_a_run_that_reads_sentences_has_them():
     run = changed(network__encoder="hierarchical", data__train_limit=4, data__test_limit=4)
     assert heedful.load_data(run).train[0].sentences[0] == 0 and not heedful.load_data(RUN).train[0].sentences
 
@@ -116,14 +107,11 @@ def test_data_that_changed_since_is_refused_unless_it_is_asked_for(keys):
     assert heedful.audit(before, before.run.data, ONLY).verdict.data == "mock-1"
 
 
-def test_labels_that_the_run_does_not_know_are_named(keys, tmp_path):
+def test_labels_that_the_run_does_not_know_and_audits_as_models_are_named(keys, tmp_path):
     file = tmp_path / "other.csv"
     file.write_text("text,label\n" + "".join(f"word {n},{('cat', 'dog')[n % 2]}\n" for n in range(40)))
     with pytest.raises(DataError, match="the run's labels, 'negative', 'positive'; 'other' also has 'cat', 'dog'"):
         heedful.audit(keys[0], file, ONLY)
-
-
-def test_an_audit_is_no_model():
     with pytest.raises(SettingError, match="model must be a finished run; 'cccc' is an audit"):
         heedful.audit("cccc", settings=ONLY)
 

@@ -1,6 +1,5 @@
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import polars as pl
 
@@ -9,42 +8,16 @@ from heedful.report import read_audit, without_texts, write_report
 from heedful.report.figures import FIGURES
 from heedful.report.page import render_page
 from heedful.schema import updated
+from support.html_page import Page
 from support.synthetic_audit import POLARITY, make_audit
 
-VOID = {"meta", "link", "input", "br"}
 SCRIPT = "<script>alert(1)</script>"
-
-
-class Outline(HTMLParser):
-    """Every element of a page with its attributes; fails where tags do not close in order."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.elements, self.open = [], []
-        self.feed(page)
-        self.close()
-        assert not self.open, f"never closed: {self.open}"
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag):
-        assert self.open, f"{tag} closes nothing"
-        assert self.open.pop() == tag, f"{tag} closes out of order"
-
-    def count(self, tag):
-        return sum(name == tag for name, _ in self.elements)
 
 
 def test_the_pages_are_well_formed_whole_and_ask_for_nothing(page_of_one, page_of_both):
     for page in (page_of_one, page_of_both):
-        outline = Outline(page)
-        counts = {tag: outline.count(tag) for tag in ("figure", "svg", "h1", "script")}
+        outline = Page(page)
+        counts = {tag: outline.tags.count(tag) for tag in ("figure", "svg", "h1", "script")}
         assert counts == {"figure": len(FIGURES), "svg": len(FIGURES), "h1": 1, "script": 3}
         ids = [attributes["id"] for _, attributes in outline.elements if "id" in attributes]
         assert len(ids) == len(set(ids))
@@ -58,7 +31,7 @@ def test_the_pages_are_well_formed_whole_and_ask_for_nothing(page_of_one, page_o
             assert tag != "th" or "scope" in attributes
             assert tag != "svg" or attributes.get("aria-label")
         assert "url(" not in page and "@import" not in page
-        assert outline.count("table") == outline.count("caption")
+        assert outline.tags.count("table") == outline.tags.count("caption")
 
 
 def test_the_verdict_says_each_question_with_its_sentence_and_numbers(page_of_one, audits):
@@ -89,15 +62,18 @@ def test_rankings_are_compared_and_the_recommended_one_is_marked(page_of_one, au
     assert page_of_one.count("(recommended)") == 0 and '<th scope="row">gradient x input</th>' in page_of_one
 
 
-def test_an_audit_that_was_not_asked_for_the_answer_says_so(bare):
+def test_a_page_says_what_was_not_asked_or_is_not_shown(bare):
     own = replace(bare, verdict=updated(bare.verdict, answer=None), outcomes=bare.outcomes.clear())
     page = render_page([own])
     assert "This audit has no answer" in page and 'id="rankings"' not in page and 'id="chosen"' not in page
-
-
-def test_a_question_that_one_audit_did_not_ask_is_marked(bare):
     fewer = bare.verdict.model_copy(update={"lines": bare.verdict.lines[1:]})
     assert "not measured" in render_page([bare, replace(bare, verdict=fewer)])
+    page = render_page([replace(bare, rows=bare.rows.filter(pl.col("item").is_null()), examples=bare.examples.head(0))])
+    assert "This report holds no texts." in page
+    assert 'id="chooser"' not in page
+    changes = {"lines": (), "answer": None, "settings": {}, "command": ""}
+    page = render_page([replace(bare, verdict=bare.verdict.model_copy(update=changes))])
+    assert "<figure" not in page
 
 
 def test_only_what_carries_the_nonce_of_the_content_may_run(bare):
@@ -105,7 +81,7 @@ def test_only_what_carries_the_nonce_of_the_content_may_run(bare):
     nonces = [re.findall("script-src 'nonce-([0-9a-f]+)'", page) for page in pages]
     assert nonces[0] != nonces[1] and all(len(own) == 1 for own in nonces)
     for page, (nonce,) in zip(pages, nonces, strict=True):
-        scripts = [own for tag, own in Outline(page).elements if tag == "script"]
+        scripts = [own for tag, own in Page(page).elements if tag == "script"]
         assert [own.get("nonce") for own in scripts] == [None, nonce, nonce]
         assert scripts[0]["type"] == "application/json"
 
@@ -141,23 +117,11 @@ def test_attention_that_was_only_found_is_not_called_the_most_different(bare):
     assert "the most different attention found" in render_page([replace(bare, rows=pl.concat([bare.rows, bounded]))])
 
 
-def test_an_audit_without_shown_texts_says_so(bare):
-    page = render_page([replace(bare, rows=bare.rows.filter(pl.col("item").is_null()), examples=bare.examples.head(0))])
-    assert "This report holds no texts." in page
-    assert 'id="chooser"' not in page
-
-
 def test_a_page_without_texts_has_no_word_of_the_data(bare):
     kept, page = render_page([bare]), render_page([without_texts(bare)])
     words = {word for items in bare.examples["items"] for word in items if word in POLARITY}
     assert words and all(f">{word}</span>" in kept or f'"{word}"' in kept for word in words)
     assert not any(word in page for word in words) and bare.verdict.answer.overall.sentence in page
-
-
-def test_an_audit_of_nothing_but_predictions_is_a_page(bare):
-    changes = {"lines": (), "answer": None, "settings": {}, "command": ""}
-    page = render_page([replace(bare, verdict=bare.verdict.model_copy(update=changes))])
-    assert "<figure" not in page
 
 
 def test_the_page_of_1800_texts_is_small(audits, tmp_path):
@@ -173,14 +137,11 @@ def test_the_page_of_1800_texts_is_small(audits, tmp_path):
     assert path.stat().st_size < 3_000_000
 
 
-def test_the_most_and_least_attended_words_are_listed_and_escaped(page_of_one, bare):
+def test_words_are_listed_escaped_and_say_what_they_were_counted_on(page_of_one, bare):
     assert "&lt;b&gt;luminous&lt;/b&gt;</td><td>positive</td><td>2.25" in page_of_one
     assert "<td>the</td><td>–</td><td>-1.50" in page_of_one
     without = replace(bare, verdict=bare.verdict.model_copy(update={"words": None}))
     assert 'id="words"' in page_of_one and 'id="words"' not in render_page([without])
-
-
-def test_words_say_what_they_were_counted_on_and_when_they_are_too_few(bare):
     words = updated(bare.verdict.words, auroc=None, polar=3)
     own = updated(bare.verdict, words=words, counted_on="the audited texts")
     page = render_page([replace(bare, verdict=own)])

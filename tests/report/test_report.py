@@ -1,7 +1,5 @@
-"""The two functions that write, and the promise that neither needs torch."""
+"""The two functions that write."""
 
-import subprocess
-import sys
 from dataclasses import replace
 
 import polars as pl
@@ -12,27 +10,21 @@ from heedful.report import read_audit, write_figures, write_report
 from heedful.report.figures import FIGURES
 
 
-def test_the_report_loads_without_torch():
-    code = "import sys, heedful.report; assert 'torch' not in sys.modules, 'torch was imported'"
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_a_report_is_written_whole_and_leaves_nothing_beside_it(bare, tmp_path):
+def test_a_report_is_written_whole_and_with_the_same_bytes_each_time(bare, tmp_path, folders, page_of_both):
     path = write_report([bare], tmp_path / "new" / "report.html")
     assert path.read_text(encoding="utf-8").endswith("</html>")
     assert [file.name for file in path.parent.iterdir()] == ["report.html"]
-
-
-def test_the_same_audit_gives_the_same_bytes(folders, page_of_both, tmp_path):
     written = write_report([read_audit(folder) for folder in folders], tmp_path / "report.html")
     assert written.read_bytes() == page_of_both.encode()
 
 
-def test_no_audit_is_an_error(tmp_path):
+def test_no_audit_and_an_unknown_format_are_named(tmp_path, audits):
     with pytest.raises(SettingError, match="audits must name one audit at least"):
         write_report([], tmp_path / "report.html")
     with pytest.raises(SettingError, match="audits must name one audit at least"):
         write_figures([], tmp_path)
+    with pytest.raises(SettingError, match="formats must be among svg, png; got 'pdf'"):
+        write_figures(audits, tmp_path, formats=("pdf",))
 
 
 def test_every_figure_becomes_a_file_of_each_format(audits, tmp_path):
@@ -46,8 +38,3 @@ def test_one_format_alone_can_be_asked_for(audits, tmp_path):
     few = audits[1].rows.filter(pl.col("test").is_in(["prediction", "gradient_agreement"]))
     written = write_figures([replace(audits[1], rows=few)], tmp_path, formats=["svg"])
     assert [path.name for path in written] == ["gradient_agreement.svg"]
-
-
-def test_an_unknown_format_is_named(audits, tmp_path):
-    with pytest.raises(SettingError, match="formats must be among svg, png; got 'pdf'"):
-        write_figures(audits, tmp_path, formats=("pdf",))

@@ -86,7 +86,7 @@ def test_without_colors_the_text_stands_once_with_brackets_around_key_words():
         assert words.count("A [great] film") == 1 and "supports" not in words and "most: “great”" in words
 
 
-def test_the_color_of_the_first_sentence_tells_the_outcome():
+def test_the_first_sentence_and_the_legend_tell_the_outcome():
     for name, style in [
         ("points", "\x1b[1m"),
         ("misses", "\x1b[1;31m"),
@@ -95,23 +95,17 @@ def test_the_color_of_the_first_sentence_tells_the_outcome():
     ]:
         (first, *_) = outcome_sentences(OUTCOMES[name], ("A", "great", "film"))
         assert printed(make_explanation(outcome=OUTCOMES[name])).startswith(f"{style}{first}")
-
-
-def test_the_legend_speaks_of_what_is_there():
     made = make_explanation(show="nothing", outcome=OUTCOMES["one word"], item="sentence")
     words = ESCAPE.sub("", printed(made))
     assert "sentence large weight" in words and "opposes" not in words and "key sentences" not in words
     assert "[sentence]" not in plain(made)
 
 
-def test_texts_are_numbered_where_there_are_several():
+def test_texts_are_numbered_and_notes_and_the_query_told():
     assert "Text 1" not in plain(make_explanation())
     both = plain(make_explanation(), make_explanation())
     assert "Text 1: Attention points" in both and "Text 2: Attention points" in both
     assert both.count("Advice of ranking.") == 1 and both.count("To erase an") == 1
-
-
-def test_notes_and_the_query_are_told():
     made = make_explanation(notes=("A note on the text.",), query="Why [bold]so[/bold]?")
     words = plain(made, notes=["A note on the file."])
     assert "- A note on the text." in words and words.endswith("A note on the file.\n")

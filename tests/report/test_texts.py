@@ -26,7 +26,7 @@ def with_predictions(audit, predicted, labels):
     return replace(audit, rows=rows, verdict=audit.verdict.model_copy(update={"labels": tuple(labels)}))
 
 
-def test_rare_classes_are_drawn_as_one(audits):
+def test_rare_classes_are_drawn_as_one_and_a_prediction_without_a_label_is_unknown(audits):
     # Class k is predicted 8 - k times, the last ones once.
     predicted = [0] * 8 + [1] * 7 + [2] * 6 + [3] * 5 + [4] * 4 + [5] * 3 + [6] * 3 + [7] * 4
     texts = gather_texts([with_predictions(audits[0], [float(label) for label in predicted], "abcdefgh")])
@@ -34,14 +34,11 @@ def test_rare_classes_are_drawn_as_one(audits):
     assert texts.classes[:4] == ("a", "b", "c", "d")
     assert texts.classes[-1] == OTHER
     assert set(texts.frame["class"]) == set(texts.classes)
-
-
-def test_a_prediction_without_a_label_is_unknown(audits):
     texts = gather_texts([with_predictions(audits[0], [0.0] * 39 + [9.0], ["yes", "no"])])
     assert texts.classes == ("yes", "unknown")
 
 
-def test_undefined_values_are_counted_not_drawn(audits):
+def test_undefined_values_are_counted_and_a_test_of_one_run_is_there(audits):
     broken = audits[0].rows.with_columns(
         value=pl.when((pl.col("measure") == "js") & (pl.col("example") < 2)).then(math.nan).otherwise("value")
     )
@@ -49,9 +46,6 @@ def test_undefined_values_are_counted_not_drawn(audits):
     assert texts.values("adversarial_attention.js").height == 38
     assert texts.left_out("adversarial_attention.js") == " 2 texts have no value here."
     assert texts.left_out("adversarial_attention.cap") == ""
-
-
-def test_a_test_that_only_one_run_has_is_there(audits):
     without = replace(audits[1], rows=audits[1].rows.filter(pl.col("test") != "adversarial_attention"))
     texts = gather_texts([audits[0], without])
     assert texts.has("adversarial_attention.js")

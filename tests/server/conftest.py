@@ -141,6 +141,29 @@ def post(client):
 
 
 @pytest.fixture
+def refused(client):
+    """Send a request that must be refused, with these words."""
+
+    def call(path: str, content: object, said: str, status: int = 400) -> None:
+        response = client.post(f"/api/{path}", json=content)
+        assert response.status_code == status and said in response.json()["error"], response.text
+
+    return call
+
+
+@pytest.fixture
+def opened():
+    """A browser that has opened the page of these models."""
+
+    def call(*served: ServedModel) -> TestClient:
+        page = TestClient(create_app(served, TOKEN, PORT), base_url=f"http://127.0.0.1:{PORT}", follow_redirects=False)
+        page.headers["Authorization"] = f"token {TOKEN}"
+        return page
+
+    return call
+
+
+@pytest.fixture
 def act(post):
     """The answer of a button."""
 

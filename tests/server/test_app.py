@@ -3,30 +3,16 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from starlette.testclient import TestClient
-
-from heedful.server.app import create_app
 from heedful.server.served import ServedModel
 
-PORT, TOKEN = 8642, "a-token"  # as in conftest
 
-
-def opened(*served: ServedModel) -> TestClient:
-    browser = TestClient(create_app(served, TOKEN, PORT), base_url=f"http://127.0.0.1:{PORT}", follow_redirects=False)
-    browser.get(f"/?token={TOKEN}")
-    return browser
-
-
-def test_models_are_listed_in_order(client, model):
+def test_models_are_listed_in_order_with_their_kinds(client, model):
     listed = client.get("/api/models").json()
     assert [each["id"] for each in listed][:2] == [model("average").served.info.id, model("bilstm").served.info.id]
     first = listed[0]
     assert first["labels"] == ["bad", "good"] and first["is_linear"] and first["solver"] == "exact"
     assert [action["name"] for action in first["actions"]][0] == "other_attention"
     assert all(action["paper"] and action["title"] and action["sentence"] for action in first["actions"])
-
-
-def test_kinds_of_models_are_told(client, model):
     known = {each["id"]: each for each in client.get("/api/models").json()}
     assert known[model("hierarchical").served.info.id]["is_hierarchical"]
     assert known[model("hierarchical").served.info.id]["item"] == "sentence"
@@ -35,7 +21,7 @@ def test_kinds_of_models_are_told(client, model):
     assert known[model("tanh").served.info.id]["solver"] == "search"
 
 
-def test_there_is_nothing_elsewhere(client):
+def test_other_places_and_methods_are_refused(client, refused):
     for path in [
         "/docs",
         "/openapi.json",
@@ -47,34 +33,19 @@ def test_there_is_nothing_elsewhere(client):
     ]:
         response = client.get(path)
         assert response.status_code == 404 and "error" in response.json()
-
-
-def test_asking_in_the_wrong_way_is_refused(client):
     assert client.get("/api/read").status_code == 405
     assert client.post("/api/models", json={}).status_code == 405
 
 
-def test_an_unknown_model_is_named(client, model):
-    response = client.post("/api/read", json={**model("average").request, "model": "nobody"})
-    assert response.status_code == 404 and "'nobody'" in response.json()["error"]
-
-
-def test_texts_that_cannot_be_read(client, model):
+def test_requests_that_cannot_be_answered_say_why(client, model, refused):
+    refused("read", {**model("average").request, "model": "nobody"}, "'nobody'", 404)
     for changes, said in [
         ({"text": ""}, "text must have a word"),
         ({"text": " \n\t"}, "text must have a word"),
         ({"query": "why"}, "query must be left out"),
     ]:
-        response = client.post("/api/read", json={**model("average").request, **changes})
-        assert response.status_code == 400 and said in response.json()["error"]
-
-
-def test_a_query_that_is_missing(client, model):
-    response = client.post("/api/read", json={**model("nli").request, "query": ""})
-    assert response.status_code == 400 and "query must be given" in response.json()["error"]
-
-
-def test_fields_that_are_wrong_are_named(client, model):
+        refused("read", {**model("average").request, **changes}, said)
+    refused("read", {**model("nli").request, "query": ""}, "query must be given")
     for content, said in [
         ({}, "model is not what it must be"),
         ({"text": 3}, "text is not what it must be"),
@@ -83,8 +54,10 @@ def test_fields_that_are_wrong_are_named(client, model):
         ([], "the body"),
     ]:
         whole = {**model("average").request, **content} if isinstance(content, dict) and content else content
-        response = client.post("/api/read", json=whole)
-        assert response.status_code == 422 and said in response.json()["error"]
+        refused("read", whole, said, 422)
+    content = f'{{"model": "{model("average").served.info.id}", "text": "good \\ud800"}}'
+    response = client.post("/api/read", content=content, headers={"Content-Type": "application/json"})
+    assert response.status_code == 422
 
 
 def test_markup_and_control_characters_are_text(client, model):
@@ -94,13 +67,7 @@ def test_markup_and_control_characters_are_text(client, model):
     assert response.headers["content-type"] == "application/json"
 
 
-def test_half_a_surrogate_pair_is_refused(client, model):
-    content = f'{{"model": "{model("average").served.info.id}", "text": "good \\ud800"}}'
-    response = client.post("/api/read", content=content, headers={"Content-Type": "application/json"})
-    assert response.status_code == 422
-
-
-def test_a_model_that_fails_is_a_sentence(model):
+def test_a_model_that_fails_is_a_sentence(model, opened):
     case = model("average")
 
     def failing(text, query):

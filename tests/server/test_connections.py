@@ -58,15 +58,15 @@ def is_closed(connection: socket.socket) -> bool:
         return True
 
 
-@pytest.mark.parametrize("sent", [b"", b"GET / HT", GET[:-2], GET + GET[:9]])
-def test_a_connection_without_whole_headers_is_closed(monkeypatch, sent):
-    monkeypatch.setattr(connections, "PATIENCE", 0.3)
-    with serving() as (port, _), connected(port) as connection:
-        connection.sendall(sent)
-        if sent.startswith(GET):
-            assert answer(connection).endswith(b"hello")
-        start = time.monotonic()
-        assert is_closed(connection) and time.monotonic() - start < 3
+def test_a_connection_without_whole_headers_is_closed(monkeypatch):
+    for sent in [b"", b"GET / HT", GET[:-2], GET + GET[:9]]:
+        monkeypatch.setattr(connections, "PATIENCE", 0.3)
+        with serving() as (port, _), connected(port) as connection:
+            connection.sendall(sent)
+            if sent.startswith(GET):
+                assert answer(connection).endswith(b"hello")
+            start = time.monotonic()
+            assert is_closed(connection) and time.monotonic() - start < 3
 
 
 def test_a_slow_answer_is_awaited(monkeypatch):

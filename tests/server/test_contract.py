@@ -36,12 +36,9 @@ def test_what_is_undefined_is_null():
 RIGHT = {"model": "m", "text": "good"}
 
 
-def test_texts_up_to_the_limit_are_taken():
+def test_requests_are_taken_up_to_their_limits_and_no_further():
     for text in ["", "a" * MOST_CHARACTERS]:
         assert TextRequest(model="m", text=text).text == text
-
-
-def test_others_are_refused():
     for changes in [
         {"text": "a" * (MOST_CHARACTERS + 1)},
         {"text": None},
@@ -51,15 +48,9 @@ def test_others_are_refused():
     ]:
         with pytest.raises(ValidationError):
             TextRequest.model_validate({**RIGHT, **changes})
-
-
-def test_weights_are_between_0_and_1():
     for weights in [[-0.1], [1.1], [float("nan")], [float("inf")], [0.0] * (MOST_WORDS + 1), ["a"]]:
         with pytest.raises(ValidationError):
             DecodeRequest.model_validate({**RIGHT, "attention": weights})
-
-
-def test_options_have_limits():
     for options in [
         {"seed": -1},
         {"seed": MOST_SEED + 1},
@@ -71,9 +62,6 @@ def test_options_have_limits():
     ]:
         with pytest.raises(ValidationError):
             ActOptions.model_validate(options)
-
-
-def test_options_at_their_limits_are_taken():
     ActOptions(seed=MOST_SEED, radius=2, scale=100, item=MOST_WORDS - 1)
     ActOptions(seed=0, radius=0, scale=0, item=0)
 
@@ -81,11 +69,8 @@ def test_options_at_their_limits_are_taken():
 # What the page knows of a model is all it needs to ask.
 
 
-def test_every_action_is_a_button_and_every_button_an_action():
+def test_every_action_is_a_button_with_options_that_exist():
     assert set(ACTIONS) == set(get_args(Action))
-
-
-def test_buttons_name_options_that_exist():
     used = [option for action in ACTIONS.values() for option in action.options]
     assert set(used) == set(ActOptions.model_fields), "each option is used by some button"
 

@@ -71,8 +71,7 @@ def test_markup_in_a_text_stays_text(saved):
     assert "<script>alert" not in page and payload(page)["text"] == text
 
 
-def test_what_cannot_be_saved_is_refused(client, model):
-    response = client.post("/api/save", json=model("tanh").request)
-    assert response.status_code == 400 and "linear after attention" in response.json()["error"]
+def test_what_cannot_be_saved_is_refused(client, model, refused):
+    refused("save", model("tanh").request, "linear after attention")
     response = client.post("/api/save", json={**model("average").request, "attention": [1.0]})
     assert response.status_code == 400

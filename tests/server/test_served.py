@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import polars as pl
 import pytest
-from starlette.testclient import TestClient
 
 from heedful.errors import SettingError
 from heedful.report import page
@@ -17,7 +16,6 @@ from heedful.report.loading import audit
 from heedful.schema import TextOutcome
 from heedful.schema.table_columns import EXAMPLES, ROWS
 from heedful.server import served
-from heedful.server.app import create_app
 from heedful.server.contract import ExampleText
 from heedful.server.served import (
     MOST,
@@ -140,8 +138,6 @@ def test_marks_of_the_audit_are_kept():
 
 # Models by their keys and folders, with what their audits say.
 
-PORT, TOKEN = 8642, "a-token"
-
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
@@ -167,29 +163,21 @@ def load(root):
     return lambda *names: load_served(names, runs=root / "runs", audits=root / "audits")
 
 
-def opened(*served):
-    browser = TestClient(create_app(served, TOKEN, PORT), base_url=f"http://127.0.0.1:{PORT}")
-    browser.headers["Authorization"] = f"token {TOKEN}"
-    return browser
-
-
-def test_runs_are_found_by_the_beginning_of_their_keys(load, keys):
+def test_runs_are_found_by_the_beginning_of_their_keys_and_none_twice(load, keys):
     served = load(keys[0][:8], keys[1])
     assert [model.info.id for model in served] == keys
     assert len({model.info.name for model in served}) == 2, "two models of one name are told apart"
     assert served[0].info.about["Run"].startswith(keys[0])
+    with pytest.raises(SettingError, match="named twice"):
+        load(keys[0], keys[0][:6])
 
 
-def test_the_answer_stands_in_a_strip(load, keys):
+def test_answer_and_examples_come_from_the_audit(load, keys):
     audited, other = load(*keys)
     verdict, guidance = audited.audit.verdict, audited.info.guidance
     assert other.info.guidance is None and other.info.lines == ()
     assert audited.info.lines == verdict.lines and guidance.headline == verdict.answer.headline
     assert guidance.overall == verdict.answer.overall and list(guidance.classes) == ["bad", "good"]
-
-
-def test_examples_come_from_the_audit(load, keys):
-    audited, other = load(*keys)
     assert other.info.examples == []
     texts = set(audited.audit.examples["text"].to_list())
     assert audited.info.examples and {example.text for example in audited.info.examples} <= texts
@@ -210,7 +198,7 @@ def test_a_text_of_the_audit_has_the_outcome_of_the_audit(load, keys):
         )
 
 
-def test_the_report_is_served_under_its_own_policy(load, keys, monkeypatch):
+def test_the_report_is_served_under_its_own_policy(load, keys, monkeypatch, opened):
     drawn = []
     monkeypatch.setattr(page, "render_page", lambda audits: drawn.append(audits) or "<!DOCTYPE html>a report")
     audited, other = load(*keys)
@@ -223,7 +211,7 @@ def test_the_report_is_served_under_its_own_policy(load, keys, monkeypatch):
     assert browser.get(f"/report/{keys[1]}").status_code == 400
 
 
-def test_a_run_deleted_while_served_is_refused(root, tmp_path, keys):
+def test_a_run_deleted_while_served_is_refused(root, tmp_path, keys, opened):
     shutil.copytree(root / "runs", tmp_path / "runs")
     (served,) = load_served([keys[1]], runs=tmp_path / "runs", audits=tmp_path / "audits")
     browser, request = opened(served), {"model": keys[1], "text": "good film"}
@@ -233,12 +221,7 @@ def test_a_run_deleted_while_served_is_refused(root, tmp_path, keys):
     assert response.status_code == 410 and "was deleted or moved" in response.json()["error"]
 
 
-def test_names_that_are_wrong_are_refused(load, keys):
-    with pytest.raises(SettingError, match="named twice"):
-        load(keys[0], keys[0][:6])
-
-
-def test_a_hugging_face_folder_is_served(tmp_path):
+def test_a_hugging_face_folder_is_served(tmp_path, opened):
     pytest.importorskip("transformers", minversion="5.0")
     from support.classifiers import save_classifier
 

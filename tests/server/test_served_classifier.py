@@ -39,7 +39,7 @@ def ask(view):
     return call
 
 
-def test_the_state_is_what_the_model_computes(view, ask):
+def test_state_and_dragging_are_what_the_model_computes(view, ask):
     (batch,) = read_texts(view.classifier, [TEXT], [0]).batches()
     seen, state = trace(view, batch), ask("read")
     assert state["attention"] == pytest.approx(seen.attention[0].tolist(), abs=1e-12)
@@ -47,30 +47,23 @@ def test_the_state_is_what_the_model_computes(view, ask):
     assert [item["label"] for item in state["items"]] == TEXT.split()
     assert state["item_logits"] is None and state["widest"]["solver"] == "search"
     assert {ranking["name"] for ranking in state["rankings"]} >= {"attention", "leave_one_out", "gradient_x_input"}
-
-
-def test_dragging_decodes(view, ask):
     state = ask("read")
     own = ask("decode", attention=state["attention"])
     assert own["tvd"] == pytest.approx(0, abs=1e-6)
     first = [1.0, *[0.0] * (len(state["attention"]) - 1)]
-    (batch,) = read_texts(view.classifier, [TEXT], [0]).batches()
     seen = trace(view, batch)
     logits = view.decode(seen.encoded, torch.tensor([first], dtype=torch.float64))
     assert ask("decode", attention=first)["logits"] == pytest.approx(logits[0].tolist(), abs=1e-9)
 
 
-@pytest.mark.parametrize("action", [name for name in ACTIONS if name != "replace_word"])
-def test_every_button_answers(ask, action):
-    answer = ask("act", action=action)
-    assert answer["sentence"] and answer["paper"]
-    assert sum(answer["probabilities"]) == pytest.approx(1)
-    if answer["is_settable"]:
-        decoded = ask("decode", attention=answer["attention"])
-        assert decoded["probabilities"] == pytest.approx(answer["probabilities"], abs=1e-6), action
-
-
-def test_buttons_agree_with_the_explanation(view, ask):
+def test_every_button_answers_and_agrees_with_the_explanation(ask, view):
+    for action in [name for name in ACTIONS if name != "replace_word"]:
+        answer = ask("act", action=action)
+        assert answer["sentence"] and answer["paper"]
+        assert sum(answer["probabilities"]) == pytest.approx(1)
+        if answer["is_settable"]:
+            decoded = ask("decode", attention=answer["attention"])
+            assert decoded["probabilities"] == pytest.approx(answer["probabilities"], abs=1e-6), action
     explained = explain(view, TEXT)[0]
     other, smallest = ask("act", action="other_attention"), ask("act", action="smallest_set")
     assert other["jsd"] == pytest.approx(explained.other_attention.js, abs=1e-6) and other["solver"] == "bound"

@@ -30,7 +30,7 @@ def weights_of(count: int) -> list[float]:
     return (drawn / drawn.sum()).tolist()
 
 
-def test_other_weights_give_what_decode_gives(every, post):
+def test_what_sliders_show_is_what_decode_gives(every, post):
     for each in every:
         evidence = each.evidence()
         weights = weights_of(int(evidence.items.sum()))
@@ -45,23 +45,29 @@ def test_other_weights_give_what_decode_gives(every, post):
         )
         assert answer["jsd"] == pytest.approx(float(js_divergence(own, evidence.attention, evidence.items)), abs=1e-12)
         assert answer["item_logits"] is None
-
-
-def test_weights_of_another_text_are_refused(client, model):
-    for weights, said in [([0.5, 0.5], "has 2"), ([0.5] * 10, "sums to 5")]:
-        response = client.post("/api/decode", json={**model("average").request, "attention": weights})
-        assert response.status_code == 400 and said in response.json()["error"]
-
-
-# What the model says under other weights, in numbers and words.
-
-
-def test_the_own_logits_move_nothing(every):
     for each in every:
         with each.served.reading(each.text, each.query) as read:
             own = prediction_change(read, read.evidence.trace.logits)
             assert own.tvd == 0 and not own.is_changed and "moves by 0.00" in own.move and "stays" in own.move
             assert divergence(read, read.evidence.attention) == pytest.approx(0, abs=1e-12)
+
+
+def test_weights_of_another_text_or_of_words_that_have_none_are_refused(refused, model, post):
+    for weights, said in [([0.5, 0.5], "has 2"), ([0.5] * 10, "sums to 5")]:
+        refused("decode", {**model("average").request, "attention": weights}, said)
+    for weights, said in [([1.0], "15 words; it has 1"), ([0.1] * 15, "sentence 1 it sums to 0.5")]:
+        case = model("hierarchical")
+        attention = post("read", case.request)["attention"]
+        content = {**case.request, "attention": attention, "word_attention": weights}
+        refused("decode", content, said)
+    case = model("average")
+    state = post("read", case.request)
+    assert state["word_attention"] is None
+    content = {**case.request, "attention": state["attention"], "word_attention": state["attention"]}
+    refused("decode", content, "must be left out")
+
+
+# What the model says under other weights, in numbers and words.
 
 
 def test_a_changed_decision_is_named(model):
@@ -78,7 +84,7 @@ def test_a_changed_decision_is_named(model):
 SETTINGS = AuditSettings()
 
 
-def test_it_is_that_of_the_explanation(every):
+def test_outcomes_and_scores_of_single_words_are_those_of_the_explanation(every):
     for each in every:
         texts = (each.text, each.query) if each.query else each.text
         (made,) = explain(each.trained, texts)
@@ -87,6 +93,13 @@ def test_it_is_that_of_the_explanation(every):
             shown = shown_outcome(read, each.served.settings)
         assert shown.sentences == list(outcome_sentences(made.outcome, made.items, made.item))
         assert (shown.outcome, shown.key_words) == (made.outcome.outcome, made.outcome.key_words)
+    for each in every:
+        with each.served.reading(each.text, each.query) as read:
+            ranked = {ranking.name: ranking.weights for ranking in rankings_of(read, SETTINGS)}
+            for name in ("leave_one_out", "alone", "effect"):
+                assert len(ranked[name]) == read.count and None not in ranked[name]
+        with each.served.reading("good", each.query) as read:
+            assert "effect" not in {ranking.name for ranking in rankings_of(read, SETTINGS)}
 
 
 def test_it_is_judged_once(model, monkeypatch):
@@ -99,16 +112,6 @@ def test_it_is_judged_once(model, monkeypatch):
         assert outcomes_of(read, SETTINGS) == outcomes_of(read, SETTINGS) == {"attention": found}
         read.outcomes.clear()
     assert len(calls) == 1
-
-
-def test_scores_of_single_words_are_those_of_the_explanation(every):
-    for each in every:
-        with each.served.reading(each.text, each.query) as read:
-            ranked = {ranking.name: ranking.weights for ranking in rankings_of(read, SETTINGS)}
-            for name in ("leave_one_out", "alone", "effect"):
-                assert len(ranked[name]) == read.count and None not in ranked[name]
-        with each.served.reading("good", each.query) as read:
-            assert "effect" not in {ranking.name for ranking in rankings_of(read, SETTINGS)}
 
 
 def test_a_sentence_has_one_color(model):
@@ -132,23 +135,17 @@ def drawn_moves(case) -> torch.Tensor:
     return total_variation_distance(predictions, evidence.probabilities.expand_as(predictions))
 
 
-def test_no_attention_moves_a_prediction_of_two_classes_further(model, post):
+def test_the_widest_move_is_attained_and_says_how_sure_it_is(model, post, every):
     for name in ["average", "bilstm", "framed", "nli", "hierarchical"]:
         case = model(name)
         widest = post("read", case.request)["widest"]
         assert widest["solver"] == "exact"
         moved = drawn_moves(case).max()
         assert moved <= widest["tvd"] + 1e-12 and moved > 0.5 * widest["tvd"]
-
-
-def test_the_attention_attains_it(every, post):
     for each in every:
         widest = post("read", each.request)["widest"]
         answer = post("decode", {**each.request, "attention": widest["attention"]})
         assert answer["tvd"] == pytest.approx(widest["tvd"], abs=1e-12)
-
-
-def test_the_badge_says_how_sure_it_is(model, post):
     badges = {name: post("read", model(name).request)["widest"]["solver"] for name in ("average", "three", "tanh")}
     assert badges == {"average": "exact", "three": "bound", "tanh": "search"}
 
@@ -156,31 +153,25 @@ def test_the_badge_says_how_sure_it_is(model, post):
 # Rankings beside attention: people's marks, and what is too costly.
 
 
-def test_marks_are_a_ranking(model):
+def test_marks_are_a_ranking_of_words_and_of_sentences(model):
     case = model("average")
     with case.served.reading(case.text) as read:
         assert "rationale" not in {ranking.name for ranking in rankings_of(read, SETTINGS, is_quick=True)}
         marked = rankings_of(replace(read, marks=(4,)), SETTINGS, is_quick=True)[-1]
     assert marked.name == "rationale" and marked.weights == [0, 0, 0, 0, 1, 0, 0, 0, 0, 0]
-
-
-def test_a_sentence_is_marked_by_the_share_of_its_words(model):
     case = model("hierarchical")
     with case.served.reading(case.text) as read:
         marked = rankings_of(replace(read, marks=(3, 13, 12)), SETTINGS, is_quick=True)[-1]
     assert marked.weights == [0.2, 0, 0.5]
 
 
-def test_texts_that_are_long_to_judge_have_other_rankings(model):
+def test_long_texts_have_no_costly_rankings_and_longer_ones_no_outcome(model):
     with model("bilstm").served.reading("good film " * 50 + "so") as read:
         assert is_affordable(read) and not can_be_judged(read)
         ranked = {ranking.name: ranking.badge for ranking in rankings_of(read, SETTINGS)}
     assert "leave_one_out" in ranked and "effect" not in ranked and set(ranked.values()) == {""}
     with model("bilstm").served.reading("good film " * 50) as read:
         assert can_be_judged(read)
-
-
-def test_long_texts_have_no_costly_rankings(model):
     case = model("bilstm")
     with case.served.reading("good film " * 100) as read:
         assert is_affordable(read)
@@ -196,7 +187,7 @@ def test_long_texts_have_no_costly_rankings(model):
 # Words of sentences: their weights, and what the model says under others.
 
 
-def test_the_own_word_weights_change_nothing(model, post):
+def test_word_weights_are_what_the_encoder_makes_of_them(model, post):
     case = model("hierarchical")
     state = post("read", case.request)
     assert [len(item["words"]) for item in state["items"]] == [5, 6, 4]
@@ -208,11 +199,6 @@ def test_the_own_word_weights_change_nothing(model, post):
     assert answer["logits"] == pytest.approx(state["logits"], abs=1e-12)
     for row, own_row in zip(answer["item_logits"], state["item_logits"], strict=True):
         assert row == pytest.approx(own_row, abs=1e-12)
-
-
-def test_other_word_weights_are_what_the_encoder_makes_of_them(model, post):
-    case = model("hierarchical")
-    state = post("read", case.request)
     first = [float(item["words"][0] == place) for item in state["items"] for place in item["words"]]
     answer = post("decode", {**case.request, "attention": state["attention"], "word_attention": first})
     evidence = case.evidence()
@@ -229,25 +215,7 @@ def test_other_word_weights_are_what_the_encoder_makes_of_them(model, post):
     assert answer["tvd"] > 0
 
 
-def test_weights_that_are_none_are_refused(client, model, post):
-    for weights, said in [([1.0], "15 words; it has 1"), ([0.1] * 15, "sentence 1 it sums to 0.5")]:
-        case = model("hierarchical")
-        attention = post("read", case.request)["attention"]
-        content = {**case.request, "attention": attention, "word_attention": weights}
-        response = client.post("/api/decode", json=content)
-        assert response.status_code == 400 and said in response.json()["error"]
-
-
-def test_flat_models_have_no_word_weights_of_their_own(client, model, post):
-    case = model("average")
-    state = post("read", case.request)
-    assert state["word_attention"] is None
-    content = {**case.request, "attention": state["attention"], "word_attention": state["attention"]}
-    response = client.post("/api/decode", json=content)
-    assert response.status_code == 400 and "must be left out" in response.json()["error"]
-
-
-def test_the_state_is_that_of_the_audit(every, post):
+def test_state_and_rankings_are_those_of_the_audit(every, post, every_linear):
     for each in every:
         state, evidence = post("read", each.request), each.evidence()
         assert state["attention"] == each.real(evidence.attention)
@@ -255,9 +223,6 @@ def test_the_state_is_that_of_the_audit(every, post):
         assert state["probabilities"] == evidence.probabilities[0].tolist()
         assert state["predicted"] == int(evidence.predicted[0])
         assert len(state["items"]) == len(state["attention"])
-
-
-def test_rankings_are_those_of_the_audit(every, post):
     for each in every:
         evidence = each.evidence()
         ranked = {ranking["name"]: ranking for ranking in post("read", each.request)["rankings"]}
@@ -267,9 +232,6 @@ def test_rankings_are_those_of_the_audit(every, post):
             for name in RANKINGS:
                 own = evidence.attention if name == "attention" else RANKINGS[name](evidence)
                 assert ranked[name]["weights"] == pytest.approx(each.real(own), abs=1e-12), name
-
-
-def test_a_linear_model_is_its_item_logits(every_linear, post):
     for linear in every_linear:
         state = post("read", linear.request)
         mixed = torch.tensor(state["attention"], dtype=torch.float64) @ torch.tensor(
@@ -280,21 +242,30 @@ def test_a_linear_model_is_its_item_logits(every_linear, post):
         assert state["empty_logits"] == pytest.approx(evidence.empty_logits[0].tolist(), abs=1e-12)
 
 
-def test_words_are_where_javascript_would_cut_them(model, post):
+def test_words_are_where_javascript_cuts_them_and_unknown_or_single_ones_said(model, post):
     case = model("average")
     text = "\N{GRINNING FACE} good — film"
     units = text.encode("utf-16-le")
     for word in post("read", {**case.request, "text": text})["words"]:
         assert units[2 * word["start"] : 2 * word["end"]].decode("utf-16-le") == word["text"]
-
-
-def test_unknown_words_are_named(model, post):
     state = post("read", {**model("average").request, "text": "good zebra"})
     assert [word["is_known"] for word in state["words"]] == [True, False]
     assert "does not know “zebra”" in " ".join(state["notes"])
+    state = post("read", {**model("average").request, "text": "good"})
+    assert state["attention"] == [1.0] and state["widest"] is None
+    assert state["outcome"]["sentences"] == ["The text has a single word, so there is nothing to choose from."]
 
 
-def test_a_quick_reading_leaves_out_what_is_costly(model, post):
+def test_long_texts_are_cut_and_a_quick_reading_leaves_out_what_is_costly(model, post):
+    state = post("read", {**model("average").request, "text": "good film " * 1_500})
+    assert len(state["words"]) == 2_000
+    notes = " ".join(state["notes"])
+    assert (
+        "first 2,000 of 3,000 words" in notes
+        and "Leave-one-out and gradient x input are left out" in notes
+        and "too long to judge" in notes
+    )
+    assert state["outcome"] is None
     quick = post("read", {**model("bilstm").request, "is_quick": True})
     whole = post("read", model("bilstm").request)
     assert [ranking["name"] for ranking in quick["rankings"]] == [
@@ -306,21 +277,3 @@ def test_a_quick_reading_leaves_out_what_is_costly(model, post):
     assert {name: quick[name] for name in ("attention", "logits", "item_logits", "widest")} == {
         name: whole[name] for name in ("attention", "logits", "item_logits", "widest")
     }
-
-
-def test_long_texts_are_cut_and_say_so(model, post):
-    state = post("read", {**model("average").request, "text": "good film " * 1_500})
-    assert len(state["words"]) == 2_000
-    notes = " ".join(state["notes"])
-    assert (
-        "first 2,000 of 3,000 words" in notes
-        and "Leave-one-out and gradient x input are left out" in notes
-        and "too long to judge" in notes
-    )
-    assert state["outcome"] is None
-
-
-def test_a_single_word_has_no_outcome(model, post):
-    state = post("read", {**model("average").request, "text": "good"})
-    assert state["attention"] == [1.0] and state["widest"] is None
-    assert state["outcome"]["sentences"] == ["The text has a single word, so there is nothing to choose from."]

@@ -136,11 +136,8 @@ def _farther_than_lambda(results: Results) -> dict[str, Part]:
 
 def _compared(measure: Callable[[Cell], Values], cell: Cell, other: Cell) -> Part:
     difference = part_of(paired(measure(cell), measure(other)), cell, other)
-    return Part(difference.values, difference.beats_constant, trainings=min(map(_adversaries, (cell, other))))
-
-
-def _adversaries(cell: Cell) -> int:
-    return len(family_of(cell).seeds)
+    fewest = min(len(family_of(each).seeds) for each in (cell, other))
+    return Part(difference.values, difference.beats_constant, trainings=fewest)
 
 
 def remarks(results: Results) -> list[str]:

@@ -39,6 +39,7 @@ from heedful.papers.reproduction import (
     Study,
     StudyRun,
     Table,
+    study_file,
 )
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
 from heedful.settings.validation import update_settings
@@ -315,21 +316,8 @@ def _single(value: float) -> Entry:
 
 
 STUDY = Study(
-    name="attefa",
+    **study_file(NAME, "study.toml"),
     folder=NAME,
-    title="How (Un)Faithful is Attention?",
-    paper="Amini and Kosseim (2022), How (Un)Faithful is Attention?, BlackboxNLP, "
-    "aclanthology.org/2022.blackboxnlp-1.10",
-    scales={
-        "small": "five mock sets and SST; BiLSTM and MLP; 2 adversaries each, and on SST one for each of four lambdas; "
-        "2,000 training texts, 500 test texts; a transformer on SST",
-        "medium": "all eight mock sets, SST, IMDB, AG News, 20 News; BiLSTM and MLP; 2 adversaries each (the MLP "
-        "on mock-1q and mock-2q 5), and on SST and IMDB one for each of four lambdas; on mock-5 CNN, GRU and "
-        "identity encoders, a temperature, positions and strength of the informative words, four classes; a "
-        "transformer on mock-1, mock-5, mock-1q, mock-4q and SST; 2,000 training texts, 500 test texts",
-        "paper": "the same (the transformer on all sets) with 9 adversaries each, whole sets, Hu and Liu's lexicon, "
-        "the paper's sizes and epochs",
-    },
     runs=runs,
     tables=tables,
     claims=claims,

@@ -46,16 +46,19 @@ OTHER_SEEDS, ATTACK = "seeds.mean_js", "embedding_attack.js_attention"
 
 # Scores of a training method in this study, which method is chosen by them, and the frontier of accuracy and score.
 
-QUESTIONS = (
-    "gradient_agreement",
-    "leave_one_out_agreement",
-    "erase_until_flip",
-    "comprehensiveness",
-    "sufficiency",
-    "embedding_attack",
-    "seeds",
-)
-"""Whose scores make up the mean: whether attention matters to the answer, and whether it would be the same again."""
+QUESTIONS = {
+    "gradient_agreement": "gradient",
+    "leave_one_out_agreement": "leave-one-out",
+    "erase_until_flip": "erasure",
+    "comprehensiveness": "comprehensiveness",
+    "sufficiency": "sufficiency",
+    "embedding_attack": "attack",
+    "seeds": "seeds",
+}
+"""Whose scores make up the mean, and what tables call them.
+
+They ask whether attention matters to the answer, and whether it would be the same again.
+"""
 ASKED = tuple(question for question in battery.QUESTIONS if question.name in QUESTIONS)
 TESTS = (
     "gradient_agreement",

@@ -35,7 +35,7 @@ from heedful.papers.faithful_training.claims import (
     lines_of,
 )
 from heedful.papers.jain_wallace.study import VECTORS
-from heedful.papers.reproduction import NEVER_EARLY, Cell, Entry, Results, Study, StudyRun, Table
+from heedful.papers.reproduction import NEVER_EARLY, Cell, Entry, Results, Study, StudyRun, Table, study_file
 from heedful.schema import Line
 from heedful.settings import AuditSettings, DataSettings, Option, Run, TextSettings, TrainingSettings
 from heedful.settings.validation import update_settings
@@ -159,15 +159,6 @@ def _run(source: str, encoder: str, method: str, seed: int, scale: str) -> Run:
     )
 
 
-SCORED = {
-    "gradient_agreement": "gradient",
-    "leave_one_out_agreement": "leave-one-out",
-    "erase_until_flip": "erasure",
-    "comprehensiveness": "comprehensiveness",
-    "sufficiency": "sufficiency",
-    "embedding_attack": "attack",
-    "seeds": "seeds",
-}
 CRITERIA = {
     OTHER_SEEDS: "attention, other seeds (JSD)",
     ATTACK: "attention, attack (JSD)",
@@ -176,7 +167,6 @@ CRITERIA = {
     "comprehensiveness_sufficiency.comprehensiveness_attention": "comprehensiveness",
     "comprehensiveness_sufficiency.sufficiency_attention": "sufficiency",
 }
-assert tuple(SCORED) == QUESTIONS
 
 
 def tables(results: Results) -> list[Table]:
@@ -218,7 +208,7 @@ def _scores(results: Results) -> Table:
     rows = []
     for cell in results.select(CORRECT, SHARPNESS):
         lines = lines_of(cell)
-        scores = (lines.get(name) for name in SCORED)
+        scores = (lines.get(name) for name in QUESTIONS)
         entries = (
             Entry(score_estimate(cell, "accuracy")),
             *(Entry(None if line is None else _score_of(line)) for line in scores),
@@ -227,7 +217,7 @@ def _scores(results: Results) -> Table:
         )
         rows.append((_about(cell), entries))
     note = "Scores of the verdict on test texts: 0 the floor, 1 the best possible, some of which can be passed."
-    titles = ("accuracy", *SCORED.values(), "sharpness", "evenness")
+    titles = ("accuracy", *QUESTIONS.values(), "sharpness", "evenness")
     return Table("Scores", "Every way to train", note, ("data", "encoder", "training"), titles, tuple(rows))
 
 
@@ -254,19 +244,8 @@ def _about(cell: Cell) -> tuple[str, str, str]:
 
 
 STUDY = Study(
-    name="heedable",
+    **study_file(NAME, "study.toml"),
     folder=NAME,
-    title="Attention worth heeding: training that makes attention tell the truth",
-    paper="Mohankumar et al. (2020), Towards Transparent and Explainable Attention Models, ACL, arXiv:2004.14243, and "
-    "Hu et al. (2023), SEAT: Stable and Explainable Attention, AAAI",
-    scales={
-        "small": "SST and Rotten Tomatoes; BiLSTM; vanilla, SEAT, diversity and three recipes; 3 seeds, 1,500 "
-        "training texts of at most 40 words, 80 test texts audited",
-        "medium": "SST, Rotten Tomatoes, TweetEval hate and emotion, AG News, IMDB (a sample), 20 News; BiLSTM; all "
-        "methods on the first two, most on the others; on the first two RNN, LSTM, GRU and CNN with vanilla, diversity "
-        "and one recipe; 3 seeds, 1,600 training texts of at most 40 words, 100 test texts audited, all predicted",
-        "paper": "all methods with all encoders on all sets; 5 seeds, all texts, at most 400 words",
-    },
     runs=runs,
     tables=tables,
     claims=claims,

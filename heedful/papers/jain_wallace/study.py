@@ -20,6 +20,7 @@ from heedful.papers.reproduction import (
     Table,
     encoders_with_minilm,
     remark_on_minilm,
+    study_file,
 )
 from heedful.papers.study_figures import LARGEST, Heading, by_largest_figure, claims_figure, histogram_figure
 from heedful.report.figure import Figure
@@ -327,20 +328,8 @@ def figures(results: Results, claims: Mapping[str, Claim]) -> list[Figure]:
 
 
 STUDY = Study(
-    name="jain-wallace",
+    **study_file(NAME, "study.toml"),
     folder=NAME,
-    title="Attention is not Explanation",
-    paper="Jain and Wallace (2019), Attention is not Explanation, NAACL, arXiv:1902.10186",
-    scales={
-        "small": "SST, 20 News (hockey, baseball), AG News, bAbI 1; BiLSTM, average and CNN with additive attention; "
-        "2 seeds; 2,000 training texts of at most 100 words; 300 test texts audited. On SST frozen MiniLM as well, "
-        "where it is at hand",
-        "medium": "all eight sets; BiLSTM, average and CNN with additive (2 seeds) and dot attention (1 seed); "
-        "3,000 training texts (bAbI 4,000) of at most 120 words; 300 test texts audited. On SST and AG News frozen "
-        "MiniLM as well, where it is at hand",
-        "paper": "all eight sets, whole; BiLSTM, average and CNN with additive and dot attention; 5 seeds; every test "
-        "text audited. MiniLM as above",
-    },
     runs=runs,
     tables=tables,
     claims=claims,

@@ -27,6 +27,7 @@ from heedful.papers.reproduction import (
     StudyRun,
     Table,
     encoders_with_minilm,
+    study_file,
 )
 from heedful.papers.study_figures import Heading, claims_figure
 from heedful.report.figure import Figure
@@ -350,21 +351,8 @@ def _faithful_and_plausible(results: Results) -> list[Figure]:
 
 
 STUDY = Study(
-    name="rationales",
+    **study_file(NAME, "study.toml"),
     folder=NAME,
-    title="Human rationales: plausible, and faithful?",
-    paper="Mathew et al. (2021), HateXplain, AAAI, arXiv:2012.10289, and DeYoung et al. (2020), ERASER, ACL, "
-    "arXiv:1911.03429",
-    scales={
-        "small": "HateXplain (two classes): BiLSTM without attention, with attention, with guided attention (ours, and "
-        "as published), 2,000 training posts; ERASER's movie reviews, read word by word, their first 300: with "
-        "attention and both kinds of guided attention, all training reviews; 200 test posts and all test reviews "
-        "audited; 3 seeds",
-        "medium": "all training texts at hand, the first 1,000 words of reviews; 5 seeds, 3 of reviews and of MiniLM; "
-        "500 test posts and all test reviews audited; MiniLM on HateXplain, with attention and guided (ours), audited "
-        "on 150 posts",
-        "paper": "as medium, with larger models, more epochs and whole texts; every test text audited",
-    },
     runs=runs,
     tables=tables,
     claims=claims,

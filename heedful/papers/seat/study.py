@@ -12,6 +12,7 @@ from heedful.papers.reproduction import (
     StudyRun,
     encoders_with_minilm,
     remark_on_minilm,
+    study_file,
 )
 from heedful.papers.seat.claims import (
     NAME,
@@ -212,20 +213,8 @@ def remarks(results: Results) -> list[str]:
 
 
 STUDY = Study(
-    name="seat",
+    **study_file(NAME, "study.toml"),
     folder=NAME,
-    title="SEAT: Stable and Explainable Attention",
-    paper="Hu et al. (2023), SEAT: Stable and Explainable Attention, AAAI, arXiv:2211.12290",
-    scales={
-        "small": "SST and Rotten Tomatoes; BiLSTM; vanilla, six baselines, SEAT as defined (attention alone, and all), "
-        "its two ablations, SEAT as published; 3 seeds; 2,000 training texts of at most 100 words; 100 test "
-        "texts, 50 for sensitivity (one seed). On SST frozen MiniLM, where it is at hand: vanilla and SEAT",
-        "medium": "SST, Rotten Tomatoes, TweetEval emotion; RNN and BiLSTM; the methods of small scale; 3 "
-        "seeds; 3,000 training texts of at most 120 words; 100 test texts, 50 for sensitivity (one seed). On SST "
-        "frozen MiniLM, where it is at hand: vanilla and SEAT",
-        "paper": "all four sets, whole; RNN, BiLSTM and, where it is at hand, frozen MiniLM; 20 epochs, 5 seeds; 500 "
-        "test texts (sensitivity: one seed)",
-    },
     runs=runs,
     tables=tables,
     claims=claims,

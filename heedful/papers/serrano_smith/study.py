@@ -9,7 +9,18 @@ from heedful.jobs.planning import RunWithBase
 from heedful.papers.charts import LINEAR, histograms, scatter
 from heedful.papers.claim_rule import Part, entry, judge_claims, only_where, paired, part_of, score_estimate
 from heedful.papers.published import number
-from heedful.papers.reproduction import NEVER_EARLY, NORMAL_START, Cell, Claim, Entry, Results, Study, StudyRun, Table
+from heedful.papers.reproduction import (
+    NEVER_EARLY,
+    NORMAL_START,
+    Cell,
+    Claim,
+    Entry,
+    Results,
+    Study,
+    StudyRun,
+    Table,
+    study_file,
+)
 from heedful.papers.study_figures import Heading, measures_figure, study_figure, text_frame
 from heedful.report.drawing import axis_ends
 from heedful.report.figure import Figure
@@ -376,17 +387,8 @@ def _single_figures(frame: pl.DataFrame) -> list[Figure]:
 
 
 STUDY = Study(
-    name="serrano-smith",
+    **study_file(NAME, "study.toml"),
     folder=NAME,
-    title="Is Attention Interpretable?",
-    paper="Serrano and Smith (2019), Is Attention Interpretable?, ACL, arXiv:1906.03731",
-    scales={
-        "small": "IMDB ratings (8 classes), DBpedia (14) and 20 Newsgroups (20); HAN and FLAN with recurrent, "
-        "convolutional and no encoder; 1 seed; 2,000 training texts of at most 100 words; 500 test texts audited",
-        "medium": "IMDB ratings (8 classes), DBpedia (14) and 20 Newsgroups (20); HAN and FLAN with recurrent, "
-        "convolutional and no encoder; 2 seeds; 3,000 training texts of at most 120 words; 1,000 test texts audited",
-        "paper": "the same with 5 seeds, whole texts, all training and test texts, the paper's sizes and rates",
-    },
     runs=runs,
     tables=tables,
     claims=claims,

@@ -7,7 +7,7 @@ from heedful.jobs.planning import RunWithBase
 from heedful.measures import Estimate
 from heedful.papers.claim_rule import entry, score_estimate
 from heedful.papers.published import number
-from heedful.papers.reproduction import NEVER_EARLY, Cell, Entry, Results, Study, StudyRun, Table
+from heedful.papers.reproduction import NEVER_EARLY, Cell, Entry, Results, Study, StudyRun, Table, study_file
 from heedful.papers.sun_lu.claims import (
     ABOVE,
     AD,
@@ -246,7 +246,7 @@ def _words(results: Results) -> Table:
         counts = dict(last_scores(cell.tokens[0])["class"].value_counts().iter_rows())
         entries = tuple(
             Entry(
-                _count(counts.get(label, 0)) if label < cell.classes else None,
+                Estimate(float(counts.get(label, 0)), nan, nan, 1) if label < cell.classes else None,
                 number(NAME, item="supplement", data=data, measure=f"tokens {kind}"),
             )
             for kind, label in KINDS.items()
@@ -257,24 +257,9 @@ def _words(results: Results) -> Table:
     return Table("Words", "How many words indicate a label", note, ("data",), titles, tuple(rows))
 
 
-def _count(count: int) -> Estimate:
-    return Estimate(float(count), nan, nan, 1)
-
-
 STUDY = Study(
-    name="sun-lu",
+    **study_file(NAME, "study.toml"),
     folder=NAME,
-    title="Understanding Attention for Text Classification",
-    paper="Sun and Lu (2020), Understanding Attention for Text Classification, ACL, aclanthology.org/2020.acl-main.312",
-    scales={
-        "small": "SST, 20 News I and II; 2,000 training texts of at most 100 words; five scaling factors for dot "
-        "attention, three for the other models, the LSTM on SST alone; two planted sets of 2,000 texts; 3 seeds for "
-        "the models that claims are about (4 on planted sets), else 1",
-        "medium": "SST, IMDB, 20 News I and II; 4,000 training texts of at most 100 words; seven scaling factors for "
-        "dot attention, three for the other models, the LSTM on SST and 20 News I; six planted sets of 2,000 texts; 3 "
-        "seeds for the models that claims are about (4 on planted sets), else 1 or 2",
-        "paper": "all sets whole, all models with all scaling factors, 3 seeds; planted sets of 12,000 texts, 4 seeds",
-    },
     runs=runs,
     tables=tables,
     claims=claims,

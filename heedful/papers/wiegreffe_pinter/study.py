@@ -8,7 +8,7 @@ from heedful.jobs.planning import RunWithBase
 from heedful.papers.claim_rule import Part, cell_has_learnt, entry, judge_claims, paired, score_estimate
 from heedful.papers.jain_wallace.study import VECTORS, data_of, text_of
 from heedful.papers.published import number
-from heedful.papers.reproduction import NEVER_EARLY, Cell, Claim, Entry, Results, Study, StudyRun, Table
+from heedful.papers.reproduction import NEVER_EARLY, Cell, Claim, Entry, Results, Study, StudyRun, Table, study_file
 from heedful.papers.study_figures import Heading, by_largest_figure, claims_figure, histogram_figure
 from heedful.report.figure import Figure
 from heedful.settings import AuditSettings, Run, TrainingSettings
@@ -228,18 +228,8 @@ def figures(results: Results, claims: Mapping[str, Claim]) -> list[Figure]:
 
 
 STUDY = Study(
-    name="wiegreffe-pinter",
+    **study_file(NAME, "study.toml"),
     folder=NAME,
-    title="Attention is not not Explanation",
-    paper="Wiegreffe and Pinter (2019), Attention is not not Explanation, EMNLP, arXiv:1908.04626",
-    scales={
-        "small": "SST, AG News, 20 News (hockey, baseball); BiLSTM and MLP; 2 seeds, 3 more for the spread; 2,000 "
-        "training texts of at most 100 words; 1,000 test texts",
-        "medium": "SST, IMDB, AG News, 20 News (hockey, baseball); BiLSTM and MLP; 2 seeds (5 for the BiLSTM with and "
-        "without attention on AG News and 20 News), 5 more for the spread; 3,000 training texts of at most 120 words; "
-        "1,000 test texts",
-        "paper": "the same four sets, whole; 5 seeds, 8 more for the spread",
-    },
     runs=runs,
     tables=tables,
     claims=claims,

@@ -1,11 +1,13 @@
-"""Figures of trained adversaries, kinds of words, rankings and heads."""
+"""Figures of trained adversaries, kinds of words, rankings, heads and ways to train."""
 
 import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import altair as alt
 import polars as pl
 
-from heedful.formatting import format_number
+from heedful.formatting import format_estimate, format_number
 from heedful.report.audits import printable
 from heedful.report.drawing import (
     COLORS,
@@ -30,6 +32,9 @@ from heedful.report.drawing import (
 from heedful.report.figure import Figure, worded, words_of
 from heedful.report.texts import Texts
 from heedful.schema import Heads
+
+if TYPE_CHECKING:
+    from heedful.jobs.improving import MethodScores
 
 # Trained adversaries: how far their predictions moved, against how far their attention did.
 
@@ -263,6 +268,55 @@ def _grid(cells: pl.DataFrame, largest: float) -> alt.LayerChart:
     if len(heads) <= MOST_LABELED:
         drawn.append(base.mark_text(fontSize=8, color=STRONG).encode(text="label:N"))
     return alt.LayerChart(layer=drawn).properties(width=PLOT, height=CELL * max(1, len(layers)))
+
+
+# Every training method that was tried, by accuracy and by how often its attention points.
+
+WAYS = ("as it is", "tried", "chosen")
+
+
+def frontier_figure(
+    own_way: "MethodScores",
+    others: Sequence["MethodScores"],
+    chosen: "MethodScores",
+    best: Sequence["MethodScores"],
+    max_accuracy_drop: float,
+) -> Figure:
+    """Accuracy on dev texts to the right, the share of texts upward; the chosen method among all.
+
+    Args:
+        best: those that no other beats, which a line joins.
+    """
+    ways = (own_way, *others)
+    kinds = [WAYS[2] if way.name == chosen.name else WAYS[0] if way.name == own_way.name else WAYS[1] for way in ways]
+    table = {
+        "training method": [way.name for way in ways],
+        "": kinds,
+        "accuracy": [format_number(way.accuracy) for way in ways],
+        "attention points": [format_estimate(way.points, way.points_low, way.points_high) for way in ways],
+    }
+    points = _places(ways).with_columns(kind=pl.Series(kinds))
+    listed = ", ".join(f"{way.name}: {format_number(way.accuracy)} and {format_number(way.points)}" for way in ways)
+    least = own_way.accuracy - max_accuracy_drop
+    x = x_axis("accuracy", "accuracy on dev", axis_ends([*points["accuracy"], least]))
+    y = y_axis("points", "share of texts in which attention points", axis_ends(points["points"].to_list()))
+    base = alt.Chart(points).encode(x=x, y=y)
+    line = alt.Chart(_places(best)).mark_line(color=INK, opacity=0.5, interpolate="step-before", aria=False)
+    color = color_of([kind for kind in WAYS if kind in kinds], "kind", "circle")
+    dots = base.mark_point(filled=True, size=90, opacity=1, aria=False).encode(color=color)
+    # The bound has the axis of the points: a datum would bring an axis of its own, which begins at 0.
+    bound = alt.Chart(pl.DataFrame({"accuracy": [least]})).mark_rule(strokeDash=[3, 3], color=INK, aria=False)
+    layers = [bound.encode(x=x), line.encode(x=x, y=y), dots]
+    return worded(
+        "frontier",
+        alt.LayerChart(layer=layers).properties(width=PLOT, height=230),
+        f"Scatter plot of {len(ways)} ways to train; accuracy and share of texts: {listed}.",
+        table=pl.DataFrame(table),
+    )
+
+
+def _places(ways: Sequence["MethodScores"]) -> pl.DataFrame:
+    return pl.DataFrame([{"accuracy": way.accuracy, "points": way.points} for way in ways])
 
 
 ADVERSARIES = (adversaries_plane, adversaries_seeds)

@@ -73,16 +73,13 @@ def test_the_best_adversary_and_the_mean_can_disagree():
     assert verdict_of(STUDY, "context_less_faithful", encoders(MODEST, MIXED)) == "contradicted"
 
 
-def test_the_rise_that_the_paper_names_is_shown_and_not_counted():
+def test_the_paper_s_exception_does_not_count_and_few_adversaries_leave_a_claim_untested():
     results = mocks(mock_1=FAILED, mock_2=FAILED, mock_5=WON, mock_10=FAILED, mock_1q=WON, mock_2q=WON)
     claim = judged_claims(STUDY, results)["falls_with_informative_words"]
     assert claim.verdict == "confirmed"
     assert list(claim.parts) == ["mock-1 - mock-1q", "mock-2 - mock-2q", "mock-5 - mock-10"]
     assert claim.parts["mock-5 - mock-10"].high < 0
     assert claim.trainings == 6 and claim.exceptions == ()
-
-
-def test_few_adversaries_or_future_work_leave_a_claim_untested():
     few = made_results(attacked("mock-1q", "mlp", WON, FAILED))
     assert verdict_of(STUDY, "two_clusters_of_seeds_mock_1q", few) == "not tested"
     future = made_results(*(attacked("mock-5", encoder, FAILED, role="future work") for encoder in ("mlp", "bilstm")))

@@ -60,30 +60,17 @@ CLAIM_CASES = {
 }
 
 
-def test_texts_without_a_high_weight_and_dot_attention_are_no_evidence():
+def test_excepted_sets_texts_without_high_weights_and_models_that_have_not_learnt_do_not_count():
     for claim in ("permuting_changes_little", "different_attention_at_high_weight"):
         assert verdict_of(STUDY, claim, made_results(counterfactual(largest=0.2))) == "not tested"
     dot = made_cell("sst2", "bilstm", "dot", columns=counterfactual().columns)
     assert verdict_of(STUDY, "permuting_changes_little", made_results(dot)) == "not tested"
-
-
-def test_the_set_that_the_paper_excepts_is_shown_and_not_counted():
     cells = [agreement(data, "bilstm", each_other=0.7, leave_one_out=0.2) for data in ("sst2", "imdb")]
     results = made_results(*cells, agreement("snli", "bilstm", each_other=0.2, leave_one_out=0.7))
     claim = judged_claims(STUDY, results)["leave_one_out_agrees_more_with_gradient"]
     assert list(claim.parts) == ["sst2", "imdb", "snli"]
     assert claim.pooled.value == pytest.approx(0.5, abs=0.01)
     assert claim.exceptions == () and claim.trainings == 10
-
-
-def test_a_share_below_half_can_be_many():
-    few = [counterfactual(largest=0.9, change=0.01), counterfactual(largest=0.9, change=0.6)]
-    columns = {name: torch.cat([each.columns[name] for each in (few[0], *[few[1]] * 2)], 1) for name in few[0].columns}
-    results = made_results(made_cell("sst2", "bilstm", "additive", columns=columns))
-    assert verdict_of(STUDY, "permuting_changes_little", results) == "confirmed"
-
-
-def test_models_that_have_not_learnt_are_left_out_and_named():
     label = share(0.5)
     columns = {**counterfactual(divergence=0.1).columns, "prediction.label": label}
     cells = [
@@ -92,3 +79,10 @@ def test_models_that_have_not_learnt_are_left_out_and_named():
     ]
     claim = judged_claims(STUDY, made_results(*cells))["different_attention_same_prediction"]
     assert (list(claim.parts), claim.left_out, claim.trainings) == (["sst2"], ("babi_task3",), 5)
+
+
+def test_a_share_below_half_can_be_many():
+    few = [counterfactual(largest=0.9, change=0.01), counterfactual(largest=0.9, change=0.6)]
+    columns = {name: torch.cat([each.columns[name] for each in (few[0], *[few[1]] * 2)], 1) for name in few[0].columns}
+    results = made_results(made_cell("sst2", "bilstm", "additive", columns=columns))
+    assert verdict_of(STUDY, "permuting_changes_little", results) == "confirmed"

@@ -8,15 +8,12 @@ from support.synthetic_results import drawn, judged_claims, known, made_cell, ma
 STUDY = STUDIES["rationales"]
 
 
-def test_guided_models_have_the_loss_and_the_model_without_attention_has_uniform_weights():
+def test_guided_models_have_the_loss_and_marks_are_asked_about():
     by_method = {each.method: each.run.run for each in STUDY.runs_at("small")}
     assert by_method["none"].network.attention == "uniform"
     assert {by_method[name].training.method for name in ("none", "attention")} == {"vanilla"}
     assert by_method["guided as published"].training.options == {"weight": 100.0, "compared": "softmax"}
     assert by_method["guided"].training.options == {"weight": 1.0}
-
-
-def test_the_gradient_is_tested_beside_attention_and_marks_are_asked_about():
     for each in STUDY.runs_at("medium"):
         audit = known(each.audit)
         assert "plausibility" in audit.tests and "gradient_x_input" in audit.options["plausibility"]["by"]
@@ -53,13 +50,10 @@ def test_iou_f1_is_that_of_the_means_by_hand():
     assert value.value == pytest.approx(2 * 0.3 * 0.6 / 0.9) and value.n == 2
 
 
-def test_printed_numbers_stand_beside_those_of_hatexplain_alone():
+def test_printed_numbers_stand_beside_hatexplain_and_figures_have_every_model():
     performance = STUDY.tables(results_of(STUDY))[0]
     papers = {name: entries[0].paper for name, entries in performance.rows}
     assert papers[("hatexplain", "attention")] == 0.621 and papers[("eraser_movies", "attention")] is None
-
-
-def test_faithful_and_plausible_is_drawn_for_every_model_with_attention():
     figures = drawn(STUDY, results_of(STUDY))
     assert set(figures) == {"faithful_and_plausible", "guidance", "top_words"}
     runs = set(known(figures["faithful_and_plausible"].table)["run"])

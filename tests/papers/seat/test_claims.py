@@ -74,7 +74,7 @@ def read(method, **columns):
     return made_cell("sst2", "rnn", method, columns=values)
 
 
-def test_where_nothing_moves_the_paper_s_tvd_of_vanilla_is_16_and_of_others_0():
+def test_the_paper_s_tvd_is_16_where_nothing_moves_and_takes_the_new_probability_for_a_logit():
     certain = {
         "embedding_attack__drop_answer": [0.0, 0.0],
         "prediction__probability": [1.0, 1.0],
@@ -84,9 +84,6 @@ def test_where_nothing_moves_the_paper_s_tvd_of_vanilla_is_16_and_of_others_0():
     assert vanilla.tolist()[0] == pytest.approx([32 * math.log(2), 32 * (math.log1p(math.e) - 1)])
     assert vanilla.mean() == pytest.approx(16, abs=0.2)
     assert seat.abs().max() == 0
-
-
-def test_the_paper_s_tvd_takes_the_new_probability_for_a_logit():
     columns = {
         "embedding_attack__drop_answer_0.05": [0.3],
         "prediction__probability": [0.9],
@@ -99,12 +96,9 @@ def test_the_paper_s_tvd_takes_the_new_probability_for_a_logit():
     assert printed_tvd(read("word_at", **columns), 0.01) is None
 
 
-def test_the_paper_s_comprehensiveness_is_that_of_all_words():
+def test_comprehensiveness_is_of_all_words_and_uniform_attention_of_size_1():
     emptied = read("seat", comprehensiveness_sufficiency__emptied=[-0.25, 0.5])
     assert known(printed_comprehensiveness(emptied)).tolist() == [[4, 8]]
     assert printed_comprehensiveness(read("seat")) is None
-
-
-def test_uniform_attention_has_a_largest_weight_of_1_relative_to_uniform():
     uniform = read("seat_code", prediction__max_attention=[0.25, 0.5], prediction__items=[4, 4])
     assert largest_relative_to_uniform(uniform).tolist() == [[1, 2]]

@@ -14,7 +14,7 @@ def runs_of(method, role="", data="sst2", encoder="bilstm"):
     return [each for each in STUDY.runs_at("small") if (each.method, each.role, each.data, each.encoder) == asked]
 
 
-def test_methods_start_from_vanilla_s_seed_and_are_compared_with_it_seed_by_seed():
+def test_methods_start_from_vanilla_s_seed_at_the_paper_s_radii():
     vanilla = runs_of("vanilla")
     runs = [each.run.run for each in vanilla]
     assert [run.seed for run in runs] == [0, 1, 2] and [each.seeds for each in vanilla] == [(), (), ()]
@@ -24,9 +24,6 @@ def test_methods_start_from_vanilla_s_seed_and_are_compared_with_it_seed_by_seed
     (run, *_) = runs_of("seat without stability")
     assert run.model == "bilstm seat without stability"
     assert (run.run.run.training.method, run.run.run.training.options) == ("seat", {"lambda1": 0.0})
-
-
-def test_radii_and_numbers_of_words_are_those_of_the_paper():
     options = known(runs_of("seat")[0].audit).options
     assert options["embedding_noise"] == options["embedding_attack"] == {"radii": RADII}
     nearest = {"synonyms": "vectors", "min_similarity": -4.0}
@@ -35,9 +32,6 @@ def test_radii_and_numbers_of_words_are_those_of_the_paper():
     audit = known(compared.audit)
     assert audit.options == {"embedding_noise": {"radii": (0.05,)}, "word_substitution": nearest}
     assert audit.shown == 50 and len(compared.seeds) == 2
-
-
-def test_sensitivity_is_searched_for_the_first_seed_on_fewer_texts():
     (searched,) = runs_of("seat", "sensitivity")
     assert searched.model == "bilstm seat, sensitivity"
     assert (searched.run, known(searched.audit).examples) == (runs_of("seat")[0].run, 50)

@@ -19,15 +19,12 @@ def row_of(table):
     return {title: known(entry.ours).value for title, entry in zip(table.columns, entries, strict=True)}
 
 
-def test_models_are_named_by_shape_and_encoder():
+def test_models_are_named_by_shape_and_encoder_and_ask_the_paper_s_rankings():
     fields = {each.model: (each.encoder, each.method) for each in STUDY.runs_at("small")}
     assert fields["hierarchical none"] == ("none", "hierarchical") and fields["flat rnn"] == ("rnn", "flat")
     networks = {each.model: each.run.run.network for each in STUDY.runs_at("small")}
     assert networks["hierarchical conv"].encoder == "hierarchical" and networks["hierarchical conv"].words == "cnn"
     assert networks["flat conv"].encoder == "cnn"
-
-
-def test_only_the_paper_s_rankings_are_measured_and_ratings_are_the_labels_of_imdb_alone():
     (options,) = {str(known(each.audit).options) for each in STUDY.runs_at("small")}
     assert options == str({"erase_until_flip": {"by": ("attention", "weight_gradient", "attention_x_gradient")}})
     labels = {each.data: each.run.run.data.label for each in STUDY.runs_at("medium")}

@@ -16,16 +16,13 @@ def cells_of(scale):
     return {(each.data, each.encoder, each.method, each.role): each for each in STUDY.runs_at(scale)}
 
 
-def test_models_are_selected_by_the_paper_s_name_the_scaling_factor_and_the_role():
+def test_models_are_selected_by_name_factor_and_role_and_lambda_divides_their_scores():
     cells = cells_of("small")
     assert cells["sst2", "dp", "lambda 0.001", ""].model == "dp, lambda 0.001"
     kept_small = cells["sst2", "dp", "lambda 100", "V.W kept small"]
     assert kept_small.model == "dp, V.W kept small, lambda 100"
     assert kept_small.run.run.training.method == "alignment"
     assert cells["planted", "dp", "lambda 10", "planted"].audit is None
-
-
-def test_lambda_divides_dot_scores_and_is_a_temperature_of_additive_ones():
     cells = cells_of("medium")
     assert cells["sst2", "dp-a", "lambda 10", ""].run.run.network.scale == 10.0
     additive = cells["sst2", "ad", "lambda 10", ""].run.run.network

@@ -38,26 +38,24 @@ def cell(*tables):
 UP = recorded(2.0, [-3.0, -1.0, 4.0, 1.0, -2.0, 9.0])
 
 
-def test_scores_are_those_of_the_last_epoch_beside_the_class():
+def test_scores_are_the_last_ones_in_the_texts_beside_the_class_of_each_word():
     table = last_scores(UP)
     assert table["token"].to_list() == list(CLASSES) and table["class"].to_list() == list(CLASSES.values())
     assert table["attention"].to_list() == [-3.0, -1.0, 4.0, 1.0, -2.0, 9.0]
-
-
-def test_planted_words_are_what_they_are_named_for():
     names = {"negative_aa": -2, "positive_ab": -1, "neutral_abc": 1}
     assert last_scores(recorded(1.0, [1.0, 2.0, 3.0], names))["class"].to_list() == [0, 1, -1]
     mixed = {**names, "film": 1}
     assert by_token(recorded(1.0, [1.0, 2.0, 3.0, 4.0], mixed))["class"][:4].to_list() == [-2, -1, 1, 1]
+    local = UP.filter(measure="attention").with_columns(pl.lit("attention_local").alias("measure"), -pl.col("value"))
+    assert torch.equal(
+        shares(cell(pl.concat([UP, local])), indicative, neutral), torch.tensor([[1.0, 0.5, 0.0]]).double()
+    )
 
 
-def test_shares_by_hand_a_row_per_seed():
+def test_shares_by_hand_and_the_favoured_label():
     by_seed = shares(cell(UP, recorded(2.0, [0.0] * 6)), indicative, neutral)
     assert by_seed.tolist() == [[0.0, 0.5, 1.0], [0.5, 0.5, 0.5]]
     assert shares(cell(UP), of_label(1), of_label(0)).tolist() == [[1.0]]
-
-
-def test_the_favoured_label_is_that_of_the_sign_of_the_last_alignment():
     down = recorded(-2.0, [3.0, 1.0, 2.0, 0.0, 0.0, 0.0])
     assert split_shares(cell(UP, down)).tolist() == [[1.0], [0.5]]
     sunken = sunken_shares(cell(UP, down))
@@ -65,14 +63,11 @@ def test_the_favoured_label_is_that_of_the_sign_of_the_last_alignment():
     assert sunken[1, :2].isnan().all() and sunken[1, 2] == 0.0
 
 
-def test_frames_name_the_kinds_of_words():
+def test_frames_and_trajectories_name_the_kinds_of_words():
     frame = score_frame([cell(UP)], "attention")
     assert frame.columns == ["data", "model", "class", "value"]
     assert frame["class"].to_list() == ["label 0", "label 0", "label 1", "neutral", "neutral"]
     assert score_frame([cell(UP)], "polarity[no]").is_empty()
-
-
-def test_trajectories_are_means_of_each_kind_over_seeds():
     names = {"negative_a": 0, "negative_b": 0, "positive_a": 1, "neutral_a": -1}
     tables = [recorded(1.0, values, names) for values in ([1.0, 2.0, 3.0, 0.0], [1.0, 4.0, 5.0, 0.0])]
     frame = trajectories(cell(*tables), {"attention": "attention score"})
@@ -80,10 +75,3 @@ def test_trajectories_are_means_of_each_kind_over_seeds():
     assert ends == {"negative": pytest.approx(2.0), "positive": 4.0, "neutral": 0.0}
     curves = model_curves({"planted": cell(*tables)}, {"V.W": "V.W"})
     assert curves.rows() == [("V.W", "planted", 0, pytest.approx(0.1)), ("V.W", "planted", 5, 1.0)]
-
-
-def test_scores_of_a_contextual_model_are_those_in_the_texts():
-    local = UP.filter(measure="attention").with_columns(pl.lit("attention_local").alias("measure"), -pl.col("value"))
-    assert torch.equal(
-        shares(cell(pl.concat([UP, local])), indicative, neutral), torch.tensor([[1.0, 0.5, 0.0]]).double()
-    )

@@ -54,11 +54,8 @@ def texts(audits):
     return gather_texts(audits)
 
 
-def test_every_figure_is_drawn_in_its_order(texts):
+def test_every_figure_is_drawn_in_its_order_listed_and_says_how_to_read_it(texts):
     assert [figure.name for figure in draw_figures(texts)] == NAMES
-
-
-def test_every_figure_function_is_listed():
     written = {
         function
         for module in (agreement_figures, erasure_figures, perturbation_figures, stability_figures, other_figures)
@@ -67,6 +64,10 @@ def test_every_figure_function_is_listed():
         if not name.startswith("_") and name != "by_largest"
     }
     assert written == {*FIGURES, *other_figures.OF_VERDICTS}
+    for drawn in draw_figures(texts):
+        assert drawn.caption.endswith(".") and "{" not in drawn.caption, drawn.name
+        assert drawn.source.startswith(PAPERS), drawn.name
+        assert len(drawn.alt) > 40 and "nan" not in drawn.alt.lower() and "None" not in drawn.alt, drawn.name
 
 
 def test_a_figure_without_rows_or_a_defined_value_is_left_out(texts):
@@ -75,22 +76,12 @@ def test_a_figure_without_rows_or_a_defined_value_is_left_out(texts):
         assert draw_figures(replace(texts, frame=frame)) == []
 
 
-def test_a_figure_says_how_to_read_it_and_where_it_is_from(texts):
-    for drawn in draw_figures(texts):
-        assert drawn.caption.endswith(".") and "{" not in drawn.caption, drawn.name
-        assert drawn.source.startswith(PAPERS), drawn.name
-        assert len(drawn.alt) > 40 and "nan" not in drawn.alt.lower() and "None" not in drawn.alt, drawn.name
-
-
-def test_several_runs_are_all_named_in_the_drawing(texts):
+def test_several_runs_are_named_in_the_drawing_and_one_is_not(texts, audits):
     for figure in draw_figures(texts):
         drawn = to_svg(figure)
         # No decision of the average model rests more on the other word.
         assert "average" in drawn or figure.name == "erase_one_negative"
         assert "bilstm" in drawn
-
-
-def test_one_run_has_no_legend_of_runs(audits):
     for figure in draw_figures(gather_texts(audits[1:])):
         assert ">bilstm<" not in to_svg(figure)
 
@@ -102,20 +93,17 @@ def flips(top, other):
     return Texts(pl.DataFrame(columns), ("a",), ("x",))
 
 
-def test_the_flip_table_by_hand():
+def test_the_flip_table_by_hand_adds_up_to_a_hundred(texts):
     cells = flip_cells(flips([1.0, 1.0, 0.0, 0.0, float("nan")], [0.5, 0.0, 0.25, 0.0, 0.0]))
     percents = {(top, other): percent for top, other, percent in cells.select("top", "other", "percent").rows()}
     assert percents == {("yes", "yes"): 12.5, ("yes", "no"): 37.5, ("no", "yes"): 6.25, ("no", "no"): 43.75}
     assert set(cells["texts"]) == {4}
-
-
-def test_the_flip_table_adds_up_to_a_hundred(texts):
     sums = flip_cells(texts).group_by("run", "ranking").agg(pl.col("percent").sum())
     assert sums.height == 6
     assert sums["percent"].to_list() == pytest.approx([100] * 6)
 
 
-def test_a_scatter_is_thinned_the_same_way_each_time_and_says_so(texts):
+def test_a_scatter_is_thinned_the_same_way_and_keeps_the_smallest_sign(texts):
     many = replace(texts, frame=pl.concat([texts.frame] * 60))
     figure = erase_one(many)
     assert figure.alt.startswith(f"Scatter plot of {MOST_POINTS:,} texts")
@@ -123,9 +111,6 @@ def test_a_scatter_is_thinned_the_same_way_each_time_and_says_so(texts):
     assert to_svg(figure).count("<path transform") >= MOST_POINTS
     assert to_svg(figure) == to_svg(erase_one(many))
     assert "Drawn are" not in erase_one(texts).caption
-
-
-def test_even_the_smallest_difference_keeps_its_sign(texts):
     tiny = texts.frame.with_columns(pl.lit(-1e-9).alias("erase_one.delta_js_attention"))
     assert "80 of 80 texts lie there" in erase_one(replace(texts, frame=tiny)).caption
 
@@ -142,24 +127,18 @@ def test_names_are_text_in_a_drawing_never_markup(texts):
         assert "<script" not in inline_svg(figure)
 
 
-def test_an_inline_drawing_is_described_and_short(texts):
+def test_a_drawing_is_described_short_and_a_png(texts):
     figure = FIGURES[0](texts)
     drawn = inline_svg(figure)
     assert drawn.startswith('<svg role="img" aria-label="Histograms of Kendall&#39;s tau')
     assert len(drawn) < len(to_svg(figure)) + 1000
-
-
-def test_a_picture_is_a_png(texts):
     assert to_png(FIGURES[0](texts), scale=0.5).startswith(b"\x89PNG")
 
 
-def test_many_runs_are_drawn(texts):
+def test_many_runs_are_drawn_and_figures_of_verdicts_beside_those_of_rows(texts):
     runs = tuple(f"run {number}" for number in range(31))
     frame = pl.concat([texts.frame.with_columns(run=pl.lit(run)) for run in runs])
     assert "run 30" in to_svg(FIGURES[0](replace(texts, frame=frame, runs=runs)))
-
-
-def test_figures_of_verdicts_are_drawn_beside_those_of_rows(texts):
     own = Ranking(name="attention", title="attention", faithful=0.5, plausible=0.2)
     names = [figure.name for figure in draw_figures(replace(texts, rankings=((own,),) * len(texts.runs)))]
     assert names[-1] == "faithful_and_plausible" and len(names) == len(draw_figures(texts)) + 1

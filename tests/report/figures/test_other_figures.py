@@ -1,7 +1,6 @@
 """Figures of rankings and of heads: nothing is drawn of what is not known."""
 
 import polars as pl
-import pytest
 
 from heedful.report.figure import to_svg
 from heedful.report.figures.other_figures import OF_VERDICTS, faithful_and_plausible, heads_agreement, ranking_points
@@ -25,16 +24,13 @@ def ranked(*rankings, runs=("bilstm",)):
     return Texts(pl.DataFrame(), runs, (), rankings=tuple(rankings for _ in runs))
 
 
-def test_every_ranking_that_has_both_scores_is_a_point():
+def test_every_ranking_that_has_both_scores_is_a_point_and_without_marks_none_is_drawn():
     drawn = ranked(ranking("attention"), ranking("mine", 0.9, -0.3), ranking("half", plausible=None))
     assert ranking_points(drawn)["title"].to_list() == ["attention", "mine"]
     figure = faithful_and_plausible(drawn)
     assert figure.table["ranking"].to_list() == ["attention", "mine", "half"]
     assert "attention 0.50 and 0.20, mine 0.90 and -0.30" in figure.alt
     assert "Only the first says anything of how the model decides." in figure.caption
-
-
-def test_without_marks_nothing_is_drawn():
     assert faithful_and_plausible(ranked(ranking("attention", plausible=None))) is None
     assert faithful_and_plausible(ranked()) is None
 
@@ -62,17 +58,14 @@ def of_models(**known):
     return Texts(pl.DataFrame(), tuple(known), (), known)
 
 
-def test_every_head_has_a_cell_with_its_number():
+def test_every_head_has_a_cell_for_every_model():
     figure = heads_agreement(of_models(bert=heads()))
     drawn = to_svg(figure)
     for number in ("-0.20", "0.50", "0.10", "0.30"):
         assert number.replace("-", "−") in drawn or number in drawn
     assert "0.50 in head 0.1" in figure.alt
-
-
-@pytest.mark.parametrize("figure", OF_VERDICTS[1:])
-def test_each_is_drawn_for_every_model_and_for_none(figure):
-    assert figure(of_models()) is None
-    both = figure(of_models(first=heads(), second=heads(14)))
-    assert "first" in both.alt and "second" in both.alt
-    assert "second" in to_svg(both)
+    for figure in OF_VERDICTS[1:]:
+        assert figure(of_models()) is None
+        both = figure(of_models(first=heads(), second=heads(14)))
+        assert "first" in both.alt and "second" in both.alt
+        assert "second" in to_svg(both)

@@ -11,7 +11,7 @@ def in_order(evidence):
     return torch.arange(evidence.items.shape[1])[None]
 
 
-def test_the_top_item_is_erased_as_the_exact_form_erases_it(every_linear, act):
+def test_erasures_are_those_of_the_exact_form(every_linear, act):
     for linear in every_linear:
         evidence, answer = linear.evidence(), act(linear, "remove_top")
         top = int(evidence.ranked("attention", in_order(evidence))[0, 0])
@@ -19,9 +19,6 @@ def test_the_top_item_is_erased_as_the_exact_form_erases_it(every_linear, act):
         assert answer["logits"] == pytest.approx(logits.tolist(), abs=1e-12)
         assert answer["attention"][answer["items"][0]] == 0 and sum(answer["attention"]) == pytest.approx(1)
         assert answer["solver"] == "exact"
-
-
-def test_every_prefix_is_that_of_the_exact_form(every_linear, act):
     for linear in every_linear:
         evidence = linear.evidence()
         for ranking in ("attention", "weight_gradient", "attention_x_gradient", "gradient_x_input", "leave_one_out"):
@@ -57,7 +54,7 @@ def test_the_sliders_can_be_set_to_what_is_left(every, act, post):
             assert decoded["probabilities"] == pytest.approx(answer["probabilities"], abs=1e-9), action
 
 
-def test_the_smallest_set_is_that_of_the_exact_form(every_linear, act):
+def test_the_smallest_set_is_that_of_the_exact_form_and_the_explanation(every_linear, act, every, model):
     for linear in every_linear:
         evidence, answer = linear.evidence(), act(linear, "smallest_set")
         smallest = minimal_flip_set(evidence.log_attention, evidence.item_logits, evidence.items)
@@ -66,9 +63,6 @@ def test_the_smallest_set_is_that_of_the_exact_form(every_linear, act):
         assert answer["items"] == smallest.erased[0, evidence.items[0]].nonzero()[:, 0].tolist()
         assert answer["is_changed"] == bool(answer["items"])
         assert ("No smaller set" in answer["sentence"]) == bool(answer["items"])
-
-
-def test_the_smallest_set_is_that_of_the_explanation(every, act):
     for each in every:
         explained = explain(each.trained, (each.text, each.query) if each.query else each.text)[0].smallest_set
         answer = act(each, "smallest_set")
@@ -76,22 +70,14 @@ def test_the_smallest_set_is_that_of_the_explanation(every, act):
         if explained is not None:
             assert each.served.info.labels[answer["predicted"]] == explained.becomes
             assert max(answer["probabilities"]) == pytest.approx(explained.probability, abs=1e-12)
-
-
-def test_a_decision_that_no_set_changes(model, act):
     case = model("average")
     answer = act(type(case)(case.trained, case.served, "good good good"), "smallest_set")
     assert answer["items"] == [] and not answer["is_changed"]
     assert answer["sentence"].startswith("No set of items changes the decision")
 
 
-def test_a_costly_ranking_of_a_long_text_is_refused(client, model):
+def test_costly_rankings_of_long_texts_and_single_items_are_refused(refused, model):
     content = {**model("bilstm").request, "text": "good film " * 200, "action": "erase_ranking"}
-    response = client.post("/api/act", json={**content, "options": {"ranking": "leave_one_out"}})
-    assert response.status_code == 400 and "options.ranking" in response.json()["error"]
-
-
-def test_a_single_item_is_refused(client, model):
+    refused("act", {**content, "options": {"ranking": "leave_one_out"}}, "options.ranking")
     for action in ["remove_top", "erase_ranking", "smallest_set", "other_attention", "shuffle"]:
-        response = client.post("/api/act", json={**model("average").request, "text": "good", "action": action})
-        assert response.status_code == 400 and "two items" in response.json()["error"]
+        refused("act", {**model("average").request, "text": "good", "action": action}, "two items")

@@ -10,7 +10,7 @@ from heedful.report.explanations import explain
 # The most different attention with the same answer, as `heedful.explain` has it.
 
 
-def test_it_is_that_of_the_exact_form(model, act):
+def test_other_attention_is_that_of_the_exact_form_and_the_explanation(model, act, every):
     for name in ("average", "bilstm", "framed"):
         case = model(name)
         evidence, answer = case.evidence(), act(case, "other_attention")
@@ -22,9 +22,6 @@ def test_it_is_that_of_the_exact_form(model, act):
             evidence.decode(best.attention).softmax(-1)[0].tolist(), abs=1e-12
         )
         assert answer["tvd"] <= 0.01 + 1e-9
-
-
-def test_it_is_that_of_the_explanation(every, act):
     for each in every:
         explained = explain(each.trained, (each.text, each.query) if each.query else each.text)[0].other_attention
         answer = act(each, "other_attention")
@@ -34,21 +31,18 @@ def test_it_is_that_of_the_explanation(every, act):
         assert f"{100 * explained.share:.0f} % of the maximum" in answer["sentence"]
 
 
-def test_three_classes_have_a_lower_bound(model, act):
+def test_three_classes_have_a_bound_and_other_heads_are_searched(model, act):
     case = model("three")
     evidence, answer = case.evidence(), act(case, "other_attention")
     witness = eps_max_js_bound(evidence.attention, evidence.item_logits, evidence.items, 0.01)
     assert answer["solver"] == "bound" and answer["jsd"] == pytest.approx(float(witness.js), abs=1e-9)
     assert "more different still" in answer["sentence"]
-
-
-def test_a_head_that_is_not_linear_is_searched(model, act):
     answer = act(model("tanh"), "other_attention")
     assert answer["solver"] == "search" and answer["tvd"] <= 0.01
     assert torch.tensor(answer["attention"]).sum().item() == pytest.approx(1)
 
 
-def test_a_shuffle_is_drawn_by_its_seed(every, act):
+def test_a_shuffle_is_drawn_by_its_seed_and_seeds_differ(every, act, model):
     for each in every:
         evidence = each.evidence()
         order = draw_permutations(evidence.items, torch.Generator().manual_seed(5), 1)[:, 0]
@@ -57,23 +51,17 @@ def test_a_shuffle_is_drawn_by_its_seed(every, act):
         assert answer["attention"] == each.real(shuffled)
         assert answer["logits"] == pytest.approx(evidence.decode(shuffled)[0].tolist(), abs=1e-12)
         assert answer == act(each, "shuffle", seed=5)
-
-
-def test_seeds_differ(model, act):
     drawn = {tuple(act(model("bilstm"), "shuffle", seed=seed)["attention"]) for seed in range(5)}
     assert len(drawn) > 1
 
 
-def test_the_worst_permutation_is_that_of_the_exact_form(every_linear, act):
+def test_the_worst_permutation_is_exact_or_searched(every_linear, act, model):
     for linear in every_linear:
         evidence, answer = linear.evidence(), act(linear, "worst_permutation")
         worst = worst_permutation(evidence.attention, evidence.item_logits, evidence.items)
         assert answer["tvd"] == pytest.approx(float(worst.tvd), abs=1e-12)
         assert answer["attention"] == pytest.approx(linear.real(worst.attention), abs=1e-12)
         assert answer["solver"] == worst.solver
-
-
-def test_the_worst_of_a_head_that_is_not_linear_is_searched(model, act):
     case = model("tanh")
     answer, evidence = act(case, "worst_permutation"), case.evidence()
     assert answer["solver"] == "search"

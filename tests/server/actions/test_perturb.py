@@ -44,22 +44,23 @@ def test_two_classes_are_those_of_the_exact_form(model, act):
             assert answer["solver"] == "exact"
 
 
-def test_the_radius_is_the_certified_one(every_linear, act):
+def test_the_radius_is_the_certified_one_and_the_decision_changes_beyond_it(every_linear, act, model, every):
     for linear in every_linear:
         for norm in NORMS:
             certified = float(certified_radius_on_simplex(*problem(linear), norm))
             answer = act(linear, "worst_perturbation", radius=0.1, norm=norm)
             assert answer["radius"] == (None if certified == float("inf") else pytest.approx(certified, abs=1e-12))
             assert answer["most_radius"] == {"l1": 2.0, "l2": 2**0.5, "linf": 1.0}[norm]
-
-
-def test_the_decision_changes_beyond_the_radius_and_not_before(model, act):
     for norm in NORMS:
         case = model("bilstm")
         radius = act(case, "worst_perturbation", norm=norm)["radius"]
         assert radius is not None
         assert not act(case, "worst_perturbation", norm=norm, radius=0.999 * radius)["is_changed"]
         assert act(case, "worst_perturbation", norm=norm, radius=1.001 * radius)["is_changed"]
+    assert act(model("tanh"), "worst_perturbation")["radius"] is None
+    for each in every:
+        answer = act(each, "worst_perturbation", radius=0)
+        assert answer["tvd"] == pytest.approx(0, abs=1e-12)
 
 
 def test_what_is_found_lies_in_the_ball_and_is_a_distribution(model, act):
@@ -73,13 +74,3 @@ def test_what_is_found_lies_in_the_ball_and_is_a_distribution(model, act):
             assert torch.linalg.vector_norm(attention - own, ORDERS[norm]) <= 0.3 + 1e-9
             assert answer["solver"] == {"three": "bound", "tanh": "search"}[name] and answer["tvd"] > 0
             assert "a worse one may exist" in answer["sentence"]
-
-
-def test_a_head_that_is_not_linear_has_no_certificate(model, act):
-    assert act(model("tanh"), "worst_perturbation")["radius"] is None
-
-
-def test_radius_0_is_the_attention_itself(every, act):
-    for each in every:
-        answer = act(each, "worst_perturbation", radius=0)
-        assert answer["tvd"] == pytest.approx(0, abs=1e-12)

@@ -19,7 +19,7 @@ def synonyms(monkeypatch):
     monkeypatch.setattr(replace_word, "_synonyms", lambda context, model: (known, "a synonym"))
 
 
-def test_the_text_is_read_anew_with_the_synonym(model, act, post, synonyms):
+def test_the_text_is_read_anew_with_the_synonym_in_its_capitals(model, act, post, synonyms):
     case = model("bilstm")
     answer = act(case, "replace_word", item=4)
     assert answer["text"] == case.text.replace("good", "so") and answer["replaced"] == ["good", "so"]
@@ -27,14 +27,14 @@ def test_the_text_is_read_anew_with_the_synonym(model, act, post, synonyms):
     assert answer["probabilities"] == again["probabilities"] and answer["attention"] == again["attention"]
     assert answer["items"] == [4] and not answer["is_settable"]
     assert "“so” for “good”, a synonym" in answer["sentence"]
-
-
-def test_capitals_stay(model, act, synonyms):
     case = model("average")
     answer = act(type(case)(case.trained, case.served, "GOOD film, Good film"), "replace_word", item=0)
     assert answer["text"] == "SO film, Good film"
     answer = act(type(case)(case.trained, case.served, "GOOD film, Good film"), "replace_word", item=3)
     assert answer["text"] == "GOOD film, So film"
+    case = model("hierarchical")
+    answer = act(case, "replace_word", item=3)
+    assert answer["text"] == case.text.replace("good", "so", 1) and answer["items"] == [0]
 
 
 def test_without_an_item_the_most_attended_synonym_is_taken(model, act, post, synonyms):
@@ -55,20 +55,11 @@ def test_a_word_without_a_synonym_gives_way_to_the_nearest_by_embedding(model, a
     assert answer["replaced"] == ["good", best] and "embeddings" in answer["sentence"]
 
 
-def test_words_of_sentences_are_replaced_too(model, act, synonyms):
-    case = model("hierarchical")
-    answer = act(case, "replace_word", item=3)
-    assert answer["text"] == case.text.replace("good", "so", 1) and answer["items"] == [0]
-
-
-def test_what_has_no_similar_word_is_refused(client, model):
+def test_what_has_no_similar_word_is_refused(refused, model):
     content = {**model("average").request, "text": "zebra good", "action": "replace_word"}
-    response = client.post("/api/act", json={**content, "options": {"item": 0}})
-    assert response.status_code == 400 and "“zebra” has none" in response.json()["error"]
-    response = client.post("/api/act", json={**content, "options": {"item": 2}})
-    assert response.status_code == 400 and "0 to 1; it was 2" in response.json()["error"]
-    response = client.post("/api/act", json={**content, "text": "zebra zebra"})
-    assert response.status_code == 400 and "it has none" in response.json()["error"]
+    refused("act", {**content, "options": {"item": 0}}, "“zebra” has none")
+    refused("act", {**content, "options": {"item": 2}}, "0 to 1; it was 2")
+    refused("act", {**content, "text": "zebra zebra"}, "it has none")
 
 
 def test_synonyms_are_those_of_the_vocabulary(model, monkeypatch):
