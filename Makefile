@@ -5,6 +5,7 @@ TORCH := torch==2.13.0
 WORKERS ?= 2
 
 TENSORS := tests/measures tests/exact tests/models tests/attribution tests/battery tests/training tests/token_scores tests/test_attacks.py
+QUICK := tests/measures tests/exact tests/schema tests/settings tests/store tests/data tests/verdict tests/report tests/test_architecture.py
 empty :=
 space := $(empty) $(empty)
 comma := ,
@@ -13,7 +14,7 @@ CHECKED := $(subst $(space),$(comma),$(addprefix heedful.,attacks attribution ba
 # Idle threads of torch must wait, not spin: on a busy machine that is a hundredfold difference.
 export OMP_WAIT_POLICY := PASSIVE
 
-.PHONY: audit test test-data check format docs lock benchmarks clean
+.PHONY: audit test quick test-data check format docs lock benchmarks clean
 
 audit: .venv/ready
 	$(BIN)/heedful audit
@@ -23,6 +24,10 @@ audit: .venv/ready
 test: check
 	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal $(TENSORS) --jaxtyping-packages=$(CHECKED),beartype.beartype
 	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal $(addprefix --ignore=,$(TENSORS))
+
+# The inner loop: format, types, and the tests that need no training and no other process.
+quick: check
+	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m "not slow and not cluster and not browser and not data" $(QUICK)
 
 # Those of them that read the folders of HEEDFUL_DATA and HEEDFUL_GOLDEN.
 test-data: .venv/ready-dev

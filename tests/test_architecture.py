@@ -89,10 +89,20 @@ def within(name: str, modules) -> bool:
     return any(name == module or name.startswith(f"{module}.") for module in modules)
 
 
+WHEN_CALLED = {
+    ("store/store.py", "heedful.training.trained"),
+    ("store/store.py", "heedful.models.hugging_face.model_files"),
+    ("store/run_file.py", "heedful.training.trained"),
+    ("jobs/improving.py", "heedful.report.audits"),
+}
+"""Exceptions: the store loads what it holds by functions of training, and `improve` reads the audits that it pools."""
+
+
 def test_a_file_imports_only_the_rows_above():
     below = {row: [f"heedful.{each}" for each in ROWS[place + 1 :]] for place, row in enumerate(ROWS)}
     wrong = {(file, name) for file in TEXTS for name in imports(file) if within(name, below[row_of(file)])}
-    assert wrong == set()
+    late = {(file, name) for file, name in wrong if any(file == own and within(name, [m]) for own, m in WHEN_CALLED)}
+    assert wrong - late == set()
 
 
 def test_the_core_imports_nothing_else():
@@ -128,7 +138,30 @@ def test_the_root_holds_only_what_everything_shares():
     assert len(ROWS) <= 25
 
 
-BUDGET: dict[str, tuple[int, int]] = {}
+BUDGET = {
+    ".": (320, 6),
+    "attribution": (1260, 13),
+    "auditing": (1180, 9),
+    "battery": (2450, 30),
+    "calibration": (590, 5),
+    "cli": (2210, 17),
+    "data": (2930, 22),
+    "exact": (1540, 13),
+    "explaining": (310, 4),
+    "jobs": (1520, 12),
+    "measures": (1140, 10),
+    "models": (3250, 30),
+    "papers": (4010, 30),
+    "report": (2090, 19),
+    "schema": (340, 3),
+    "server": (1360, 14),
+    "settings": (370, 3),
+    "store": (640, 6),
+    "subjects": (1270, 8),
+    "token_scores": (500, 5),
+    "training": (1490, 22),
+    "verdict": (920, 8),
+}
 """Code lines and files of each folder of the package, by tools/count_code.py."""
 MOST_CODE, MOST_FILES, MOST_TEST_CODE = 31_804, 300, 34_000
 
@@ -182,8 +215,8 @@ def test_one_function_each_opens_a_model_makes_an_audit_and_writes_a_file_or_fol
 
 def test_one_class_is_a_heat_map_and_one_dict_has_the_titles_of_rankings():
     assert [file for file in TEXTS for node in nodes(file) if is_heat_map(node)] == ["report/heat_map.py"]
-    titles = [file for file, text in TEXTS.items() if '"attention_x_gradient": ' in text and "Ranking" in text]
-    assert titles == ["schema/rankings.py"]
+    title = '"attention_x_gradient": "attention'
+    assert [file for file, text in TEXTS.items() if title in text.lower()] == ["schema/rankings.py"]
 
 
 def is_heat_map(node: ast.AST) -> bool:

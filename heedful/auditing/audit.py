@@ -20,6 +20,7 @@ from heedful.auditing.rows import names_of, outcomes_alone, shard_rows
 from heedful.auditing.shards import Shard, ShardInfo
 from heedful.data.batching import shards_of
 from heedful.errors import SettingError
+from heedful.models.abilities import linear
 from heedful.schema import (
     AuditAnswer,
     Heads,
@@ -38,7 +39,7 @@ from heedful.settings.validation import update_settings
 from heedful.subjects.checks import named
 from heedful.subjects.subject import Subject, SubjectTexts, float64_eval_copy
 from heedful.token_scores import attended_words, token_classes
-from heedful.types import Batch, Dataset, LinearModel
+from heedful.types import Batch, Dataset
 from heedful.verdict.pooling import pooled_verdict
 from heedful.verdict.scoring import columns_of
 
@@ -262,9 +263,9 @@ def audit_extras(prepared: PreparedAudit) -> AuditExtras:
 def _words_of(texts: SubjectTexts) -> tuple[Words | None, int]:
     """The most and the least attended words, where words alone decide attention; how many words indicate a label."""
     counts = texts.context.token_counts()
-    if isinstance(texts.model, LinearModel):
-        model = float64_eval_copy(texts.model)
-        assert isinstance(model, LinearModel)
+    if linear(texts.model) is not None:
+        model = linear(float64_eval_copy(texts.model))
+        assert model is not None
         words = attended_words(model, texts.batches(), counts, texts.context.vocabulary, texts.labels)
         return Words.model_validate(asdict(words)), words.polar
     indicates, item_words = token_classes(counts) >= 0, texts.context.item_words

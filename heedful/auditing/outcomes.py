@@ -24,13 +24,12 @@ from heedful.auditing.replacing import draw_replacements
 from heedful.battery.evidence import Evidence
 from heedful.data.sampling import random_order
 from heedful.measures.outcome import JudgedText, TextToJudge, effect_of, is_moved, judge_texts
-from heedful.models.abilities import own_parts, several_heads
+from heedful.models.abilities import linear, own_parts, several_heads
 from heedful.schema import Removal, TextOutcome, updated
 from heedful.schema.table_columns import OUTCOMES
 from heedful.settings import AuditSettings, OutcomeSettings
 from heedful.settings.validation import update_settings
 from heedful.subjects.subject import SubjectTexts
-from heedful.types import LinearModel
 
 BY_WORD = ("leave_one_out", "alone", "effect")
 """Rankings whose scores come from removing single words."""
@@ -311,8 +310,8 @@ def empty_probabilities(evidence: Evidence) -> Float[ndarray, "batch classes"]:
     model, trace = evidence.model, evidence.trace
     if (heads := several_heads(model)) is not None:
         logits = heads.wordless_logits(trace.batch)
-    elif isinstance(model, LinearModel):
-        logits = model.empty_logits(trace.encoded)
+    elif (exact := linear(model)) is not None:
+        logits = exact.empty_logits(trace.encoded)
     elif own_parts(model) is not None:
         logits = evidence.empty_logits
     else:

@@ -17,7 +17,7 @@ from heedful.auditing.rows import check_names
 from heedful.data import load as load_dataset
 from heedful.errors import DataError, SettingError
 from heedful.jobs.audit_parts import ensure_prepared, make_part, request_of, scores_fingerprint
-from heedful.jobs.pooling import write_pooled
+from heedful.jobs.pooled_audit import write_pooled
 from heedful.jobs.request import AuditRequest, AuditSource, AuditWork, Job
 from heedful.models.hugging_face.model_files import is_pretrained
 from heedful.settings import AuditSettings, DataSettings, Run, TextSettings, key_of

@@ -13,14 +13,14 @@ from markupsafe import Markup
 from heedful.report.audits import AuditFiles, printable
 from heedful.report.heat_map import HeatMap
 from heedful.schema import TextOutcome
+from heedful.schema.rankings import ranking_title
 from heedful.verdict.answer_text import BADGES, outcome_sentences
 
+GRADIENTS = ("attention_x_gradient", "gradient_x_input", "weight_gradient")
 MAPS = {
     "attention": "Attention",
     "adversarial_attention": "Same prediction, other attention",
-    "attention_x_gradient": "Attention x gradient",
-    "gradient_x_input": "Gradient x input",
-    "weight_gradient": "Weight gradient",
+    **{name: ranking_title(name).capitalize() for name in GRADIENTS},
     "leave_one_out": "Leaving the word out",
     "noisy_attention": "Noise on a word",
     "replaced_attention": "A similar word",

@@ -99,8 +99,8 @@ def check_content(run: Run, dataset: Dataset) -> Run:
         ("is of an encoder", network, known.network, "network.encoder_fingerprint", network.encoder),
         ("starts from model", own, files or own, "finetune.fingerprint", own.model),
     )
-    for what, asked, found, setting, name in places:
-        wanted, fingerprint = (getattr(part, setting.partition(".")[2]) for part in (asked, found))
+    for what, asked, present, setting, name in places:
+        wanted, fingerprint = (getattr(part, setting.partition(".")[2]) for part in (asked, present))
         if wanted not in ("", fingerprint):
             raise SettingError(
                 f"the run {what} {wanted[:16]}, but '{name}' is {fingerprint[:16]}: use what the run was made with, or "

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from heedful.__main__ import main
 from heedful.cli import app
-from heedful.jobs.pooling import write_pooled
+from heedful.jobs.pooled_audit import write_pooled
 from heedful.report.loading import audit
 from heedful.schema import TextOutcome
 from heedful.settings import key_of

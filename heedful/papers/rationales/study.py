@@ -33,6 +33,7 @@ from heedful.papers.study_figures import Heading, claims_figure
 from heedful.report.figure import Figure
 from heedful.report.figures.other_figures import faithful_and_plausible
 from heedful.report.texts import Texts
+from heedful.schema.rankings import ranking_title
 from heedful.settings import (
     AuditSettings,
     DataSettings,
@@ -167,12 +168,8 @@ def _run(source: str, encoder: str, method: str, seed: int, scale: str) -> Run:
     )
 
 
-RANKINGS = {
-    "attention": "attention",
-    "attention_x_gradient": "attention x gradient",
-    GRADIENT: "gradient x input",
-    "random": "random order",
-}
+RANKINGS = {name: ranking_title(name) for name in ("attention", "attention_x_gradient")}
+RANKINGS |= {GRADIENT: "gradient x input", "random": "random order"}
 TRIVIAL = {"first": "first words", "longest": "longest words", "rarest": "rarest words"}
 SHOWN_TOP = {HATEXPLAIN: "5", MOVIES: "20%"}
 """At which number of words comprehensiveness and sufficiency are shown, as near to the papers as ours have it."""

@@ -24,6 +24,7 @@ from heedful.papers.reproduction import (
 from heedful.papers.study_figures import Heading, measures_figure, study_figure, text_frame
 from heedful.report.drawing import axis_ends
 from heedful.report.figure import Figure
+from heedful.schema.rankings import ranking_title
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
 
 NAME = "serrano_smith"
@@ -34,13 +35,8 @@ HIERARCHICAL, FLAT = "hierarchical", "flat"
 RNN, CONV, NONE = "rnn", "conv", "none"
 
 TOPS = ("attention", "weight_gradient", "attention_x_gradient")
-RANKINGS = {
-    "random": "random",
-    "attention": "attention",
-    "weight_gradient": "gradient",
-    "attention_x_gradient": "attention x gradient",
-    "minimal": "smallest set",
-}
+RANKINGS = {name: ranking_title(name) for name in ("random", *TOPS)}
+RANKINGS |= {"weight_gradient": "gradient", "minimal": "smallest set"}
 """What items are erased by, and what tables and figures call it."""
 
 FRACTION, MASS = "erase_until_flip.fraction_{}".format, "erase_until_flip.mass_{}".format
@@ -141,11 +137,7 @@ def _training(encoder: str, scale: str) -> TrainingSettings:
 
 PRINTED_IN = {"attention": "Table 2", "weight_gradient": "Figure 12", "attention_x_gradient": "Figure 13"}
 NAMES = {"attention": "Table 2 and Figure 9", "weight_gradient": "Figure 12", "attention_x_gradient": "Figure 13"}
-RANKED_BY = {
-    "attention": "attention",
-    "weight_gradient": "the gradient",
-    "attention_x_gradient": "attention x gradient",
-}
+RANKED_BY = {name: RANKINGS[name] for name in TOPS} | {"weight_gradient": "the gradient"}
 
 
 def tables(results: Results) -> list[Table]:

@@ -33,15 +33,8 @@ from heedful.schema.rankings import ranking_title, rankings_in
 MORE, LEAD = "erase_one.delta_js_attention", "erase_one.delta_attention_attention"
 """How much more erasing the top item changes than erasing another, and how much more attention it has."""
 MOST_POINTS = 2000
-RANKINGS = {
-    "random": "random order",
-    "attention": "attention",
-    "weight_gradient": "weight gradient",
-    "attention_x_gradient": "attention × gradient",
-    "gradient_x_input": "gradient × input",
-    "leave_one_out": "leave-one-out",
-    "minimal": "smallest set",
-}
+USUAL = ("attention", "weight_gradient", "attention_x_gradient", "gradient_x_input", "leave_one_out")
+RANKINGS = {"random": "random order"} | {name: ranking_title(name) for name in USUAL} | {"minimal": "smallest set"}
 """Rankings by the name of their measure, as the reader calls them, in the order of the figures."""
 CELLS = {
     ("yes", "yes"): "both",

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from heedful.errors import StoreError
-from heedful.jobs import pooling
-from heedful.jobs.pooling import write_pooled
+from heedful.jobs import pooled_audit
+from heedful.jobs.pooled_audit import write_pooled
 from heedful.report import read_audit
 from heedful.report.audits import audited_model, by_training
 from heedful.report.example_texts import text_outcomes
@@ -73,7 +73,7 @@ def test_the_texts_of_a_seed_that_does_not_count_are_not_shown(folder, monkeypat
         verdict = pooled_verdict(described, rows, outcomes)
         return updated(verdict, answer=updated(verdict.answer, left_out=("bilstm-0",)))
 
-    monkeypatch.setattr(pooling, "pooled_verdict", without_first)
+    monkeypatch.setattr(pooled_audit, "pooled_verdict", without_first)
     one = pooled(folder)
     assert set(one.examples["run"]) == {"bilstm-1"}
     assert [set(rows["run"]) for rows in by_training(one.rows)] == [{"bilstm-0"}, {"bilstm-1"}]
