@@ -21,6 +21,8 @@ from heedful.verdict.audit_answer import answer_audit
 
 SEEDS = 5
 SMALL = {"data.train_limit": 2_000, "data.test_limit": 300, "network.hidden_size": 64}
+SMALL |= {"network.embedding_start": "normal"}
+"""Started in ±0.1, the default, honest BiLSTMs point to the deciding words of these made-up texts less often."""
 DECEPTIVE = {"training.epochs": 16, "training.min_epochs": 8, "training.patience": 2}
 FALLS = 0.1
 """Deceptive training lowers the share of an embedding model by at least this much."""
