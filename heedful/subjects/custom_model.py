@@ -5,13 +5,13 @@ named a file runs that file, as `python FILE.py` would.
 """
 
 import hashlib
-import importlib.util
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NoReturn
 
 import torch
@@ -283,11 +283,10 @@ def load_custom(name: str, device: str | None = None) -> CustomSubject:
 def _call(path: Path, function: str) -> Any:
     if not path.is_file():
         raise SettingError(f"--model must name a file that is there, FILE.py:FUNCTION; there is no {path}.")
-    specification = importlib.util.spec_from_file_location(f"heedful_own_{path.stem}", path)
-    assert specification is not None and specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    try:
-        specification.loader.exec_module(module)
+    module = ModuleType(f"heedful_own_{path.stem}")
+    module.__file__ = str(path)
+    try:  # not by importlib, whose cached bytecode is stale if the file changes twice within a second
+        exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
         made = getattr(module, function, None)
         returned = made() if callable(made) else None
     except Exception as error:  # a stranger's file may raise anything
