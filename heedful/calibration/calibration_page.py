@@ -94,8 +94,7 @@ def _trained_parts(rows: Sequence[TrainedRow]) -> list[str]:
     return [
         f"The words that decide these texts are known. Each model is trained with {seeds} seeds, honestly and by the "
         "method `deceptive`, which teaches attention to avoid these words. Words are deleted. Embeddings start from "
-        "N(0, 1): started in ±0.1, the default, a BiLSTM of these made-up texts is as accurate, but its attention "
-        "points less often, since its states carry the deciding words to other places.",
+        "N(0, 1), as in the demonstration: how often attention points depends on the start of training.",
         "A deceptive BiLSTM must get No for every class. Honest models must get Yes on `planted`. A deceptive "
         f"embedding model must point in a share of texts at least {FALLS} below that of the honest one. For one "
         "class its share may stay at 1, if neutral words carry that class; which class that is depends on the seed.",

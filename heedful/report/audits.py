@@ -149,12 +149,6 @@ def by_training(rows: pl.DataFrame) -> list[pl.DataFrame]:
     return rows.partition_by("run", maintain_order=True)
 
 
-def read_verdict(folder: Path) -> Verdict:
-    """What was audited, and the answer."""
-    with _refused(folder):
-        return _read_verdict(folder)
-
-
 @contextmanager
 def _refused(folder: Path) -> Iterator[None]:
     """Let an error say which folder to delete and how to audit again."""

@@ -12,7 +12,6 @@ from heedful.report.audits import (
     distinct_names,
     printable,
     read_audit,
-    read_verdict,
     short_name,
     shown_settings,
     without_texts,
@@ -170,7 +169,7 @@ def test_every_refusal_says_which_folder_to_delete_and_what_to_call(folder):
         read_audit(folder)
     (folder / "verdict.json").unlink()
     with pytest.raises(StoreError, match=r"verdict.json is missing. Delete that folder"):
-        read_verdict(folder)
+        read_audit(folder)
 
 
 def test_an_audit_of_an_older_version_is_refused_with_the_command_that_makes_it_again(folder):
@@ -180,9 +179,8 @@ def test_an_audit_of_an_older_version_is_refused_with_the_command_that_makes_it_
     path.write_text(json.dumps(older), encoding="utf-8")
     (folder / "outcomes.parquet").unlink()
     refusal = r"an older version of Heedful made it.* then `heedful audit --model 0123456789abcdef` again"
-    for read in (read_audit, read_verdict):
-        with pytest.raises(StoreError, match=refusal):
-            read(folder)
+    with pytest.raises(StoreError, match=refusal):
+        read_audit(folder)
 
 
 def test_outcomes_that_are_none_are_refused(folder):

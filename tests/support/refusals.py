@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Sequence
-from typing import Any
 
 from typer.testing import CliRunner
 
@@ -36,15 +35,3 @@ def assert_refused(arguments: Sequence[str], *words: str) -> None:
     assert "Traceback" not in text
     for word in words:
         assert word in text, text
-
-
-def assert_call_refused(call: Any) -> None:
-    """The call raises an error of ours, with a message."""
-    from heedful.errors import HeedfulError
-
-    try:
-        answer = call()
-    except HeedfulError as error:
-        assert str(error).strip()
-        return
-    raise AssertionError(f"nothing was refused: {answer!r:.200}")

@@ -23,12 +23,6 @@ def masks(draw: st.DrawFn, min_items: int = 1) -> Tensor:
 
 
 @st.composite
-def ragged_lengths(draw: st.DrawFn) -> Tensor:
-    """How many items each row of a batch has, for masks with padding on the right: at least 1."""
-    return torch.tensor(draw(st.lists(st.integers(1, 11), min_size=1, max_size=5)))
-
-
-@st.composite
 def distributions(draw: st.DrawFn, mask: Tensor) -> Tensor:
     """Rows that sum to 1 over the mask and are exactly 0 elsewhere; real items may be 0 too, or very small."""
     weight = st.just(0.0) | st.sampled_from([1e-300, 1e-12, 1.0]) | st.floats(1e-6, 1.0)
