@@ -9,11 +9,25 @@ from torch import Tensor
 from heedful.attribution.items import sum_by_item
 from heedful.data.batching import rows_of_batch
 from heedful.models.abilities import linear
-from heedful.types import LinearModel, Model, Trace
+from heedful.types import Encoded, LinearModel, Model, Trace
+
+Graph = tuple[Float[Tensor, "batch time embed"], Encoded]
+"""Embedded texts and their states, through which several gradients can be taken."""
+
+
+def encoded_graph(model: Model, trace: Trace) -> Graph:
+    """The texts encoded once more, so that gradients can be taken through their states."""
+    # cudnn's recurrent layers can run backward only in training mode.
+    with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
+        embedded = trace.embedded.detach().requires_grad_()
+        return embedded, model.encode(embedded, trace.batch)
 
 
 def input_gradients(
-    model: Model, trace: Trace, weightings: Sequence[tuple[Float[Tensor, "batch item"], Int[Tensor, " batch"]]]
+    model: Model,
+    trace: Trace,
+    weightings: Sequence[tuple[Float[Tensor, "batch item"], Int[Tensor, " batch"]]],
+    graph: Graph | None = None,
 ) -> list[Float[Tensor, "batch item"]]:
     """How much a class's probability changes as an item's embeddings grow, under several attentions; 0 for no item.
 
@@ -26,15 +40,13 @@ def input_gradients(
 
     Args:
         weightings: each attention with the class of each text whose probability is differentiated.
+        graph: of these texts, if there is one already; it is kept.
     """
-    # cudnn's recurrent layers can run backward only in training mode.
+    embedded, encoded = graph or encoded_graph(model, trace)
     with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
-        embedded = trace.embedded.detach().requires_grad_()
-        encoded = model.encode(embedded, trace.batch)
         several = [log_odds(model.decode(encoded, weights.detach()), classes) for weights, classes in weightings]
         gradients = [
-            torch.autograd.grad(odds, embedded, _slope(odds.detach()), retain_graph=place < len(several) - 1)[0]
-            for place, odds in enumerate(several)
+            torch.autograd.grad(odds, embedded, _slope(odds.detach()), retain_graph=True)[0] for odds in several
         ]
     return [sum_by_item(trace, (gradient * trace.embedded.detach()).sum(-1)) for gradient in gradients]
 
@@ -88,7 +100,7 @@ def _slope(odds: Float[Tensor, " batch"]) -> Float[Tensor, " batch"]:
 # Gradient x input through the whole model, attention included: what most tools call by that name.
 
 
-def gradient_x_input(model: Model, trace: Trace) -> Float[Tensor, "batch item"]:
+def gradient_x_input(model: Model, trace: Trace, graph: Graph | None = None) -> Float[Tensor, "batch item"]:
     """How much each item's embeddings speak for the decision, to first order; signed, 0 where there is no item.
 
     sum over the item's tokens t and dimensions d of (d odds / d embedded[t, d]) embedded[t, d], where odds is the log
@@ -96,8 +108,15 @@ def gradient_x_input(model: Model, trace: Trace) -> Float[Tensor, "batch item"]:
 
     `input_gradients` differs: it holds attention fixed, as Jain and Wallace do, and has no sign. Here attention changes
     with the embeddings, as in captum, ferret and inseq. Shrikumar et al. (2016, arXiv:1605.01713).
+
+    Args:
+        graph: of these texts, if there is one already; it is kept.
     """
-    gradient = odds_gradient(model, trace, trace.embedded.detach())
+    embedded, encoded = graph or encoded_graph(model, trace)
+    with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
+        logits = model.decode(encoded, model.attend(encoded, trace.batch)[1])
+        odds = log_odds(logits, trace.logits.argmax(-1)).sum()
+        (gradient,) = torch.autograd.grad(odds, embedded, retain_graph=graph is not None)
     return sum_by_item(trace, (gradient * trace.embedded.detach()).sum(-1))
 
 

@@ -7,6 +7,8 @@ from torch import Tensor, nn
 from heedful.attribution.linear_parts import has_own_parts, mapped, of_contexts, scoring_of
 from heedful.attribution.subsets import logits_of_subsets
 from heedful.attribution.variants import VariantReader, variant_reader
+from heedful.measures import total_variation_distance
+from heedful.measures.ranking import TIED
 from heedful.models.attention_model import AttentionModel
 from heedful.models.encoders.cnn import Cnn
 from heedful.types import Model, Trace
@@ -52,6 +54,65 @@ def leave_one_out(
         is_gap = torch.nn.functional.one_hot(gaps, items.shape[1]).bool()
         logits.append(logits_of_subsets(model, trace, items[:, None] & ~is_gap, imposed, reader=reader))
     return torch.cat(logits, 1).masked_fill(~items[..., None], torch.nan)
+
+
+# Mixed precision: what tests make of leave-one-out are ranks, ties and flips, and few words are close to one.
+
+ERROR = 2e-6
+"""By how much logits read in float32 may be off, for each unit of the largest of their text and one more."""
+
+
+@torch.no_grad()
+def leave_one_out_to_rank(
+    model: Model, trace: Trace, exact: VariantReader | None, quick: VariantReader | None
+) -> Float[Tensor, "batch item classes"]:
+    """As `leave_one_out`, in float32 except where that could decide a rank, a tie, a sign or a flip.
+
+    Ranks are by total variation distance, and by how much less probable the prediction is without the item. Everything
+    is read in float64 if one of the items read twice is further off than assumed.
+
+    Args:
+        exact, quick: readers of variants in float64 and in float32; None if the model has none.
+    """
+    if exact is None or quick is None:
+        return leave_one_out(model, trace, reader=exact)
+    items, logits = trace.encoded.items, leave_one_out(model, trace, reader=quick)
+    error = ERROR * (1 + logits.nan_to_num(0.0).abs().amax((1, 2)))
+    in_both = _close_calls(logits, trace, error)
+    most = max(1, int(in_both.sum(1).max()))
+    gaps = in_both.byte().argsort(dim=1, descending=True, stable=True)[:, :most]
+    is_asked = in_both.gather(1, gaps)
+    is_gap = torch.nn.functional.one_hot(gaps, items.shape[1]).bool() & is_asked[..., None]
+    again = logits_of_subsets(model, trace, items[:, None] & ~is_gap, reader=exact)
+    off = (again - logits.gather(1, gaps[..., None].expand_as(again))).abs().amax(-1)
+    if bool((off[is_asked] > error[:, None].expand_as(off)[is_asked]).any()):
+        return leave_one_out(model, trace, reader=exact)
+    row = torch.arange(len(gaps), device=gaps.device)[:, None].expand_as(gaps)
+    logits[row[is_asked], gaps[is_asked]] = again[is_asked]
+    return logits
+
+
+def _close_calls(
+    logits: Float[Tensor, "batch item classes"], trace: Trace, error: Float[Tensor, " batch"]
+) -> Bool[Tensor, "batch item"]:
+    """The items whose rank, tie, sign or prediction could be another if their logits are off by the error."""
+    without, whole = logits.softmax(-1), trace.logits.softmax(-1)
+    is_defined = trace.encoded.items & ~logits.isnan().any(-1)
+    decided = whole.argmax(-1, keepdim=True)
+    lost = whole.gather(1, decided) - without.gather(-1, decided[:, None].expand(-1, without.shape[1], -1))[..., 0]
+    # Where logits are off by e at most, probabilities are by e (1 - sum of p^2) at most, to first order.
+    reach = 1.1 * error * (1 - without.square().sum(-1)).where(is_defined, 0.0).amax(1)
+    first, second = logits.nan_to_num(0.0).topk(2, -1).values.unbind(-1)
+    result = is_defined & (first - second <= 2 * error[:, None])
+    for values in (total_variation_distance(without, whole[:, None].expand_as(without)), lost):
+        sizes = values.abs().where(is_defined, 0.0)
+        near = TIED * sizes.amax(1, keepdim=True) + 2 * reach[:, None]
+        ascending, order = values.where(is_defined, torch.inf).sort(1)
+        is_near = ascending.diff(dim=1) <= near
+        lower, upper = (torch.nn.functional.pad(is_near, sides) for sides in ((1, 0), (0, 1)))
+        near_one = torch.zeros_like(result).scatter(1, order, lower | upper)
+        result |= (near_one | (sizes <= near)) & is_defined
+    return result
 
 
 # Through convolutions: only the states within reach of the gap change.

@@ -99,7 +99,7 @@ class Direction:
 
     def with_tokens(self, vectors: Float[Tensor, "new embed"]) -> "Direction":
         """The same with further tokens that no whole text has."""
-        gates = recurrent_step(self.network, vectors).input_gates
+        gates = recurrent_step(self.network, vectors.to(self.state)).input_gates
         number = len(self.step.input_gates) + torch.arange(len(vectors), device=vectors.device)
         return replace(
             self,

@@ -9,15 +9,15 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
-from heedful.attribution.gradient import gradient_x_input, input_gradients, weight_gradient
+from heedful.attribution.gradient import Graph, encoded_graph, gradient_x_input, input_gradients, weight_gradient
 from heedful.attribution.items import items_are_tokens
-from heedful.attribution.leave_one_out import leave_one_out
+from heedful.attribution.leave_one_out import leave_one_out, leave_one_out_to_rank
 from heedful.attribution.subset_reader import Logits, SubsetReader
 from heedful.attribution.variants import VariantReader, variant_reader
 from heedful.exact import draw_permutations, expected_permuted_js, log_weights, random_orders, single_erasure_logits
 from heedful.measures import rank_descending, ties_within, total_variation_distance
 from heedful.measures.ranking import dense_ranks, top_ties
-from heedful.models.abilities import linear, several_heads
+from heedful.models.abilities import linear, own_parts, several_heads
 from heedful.models.hugging_face.attention_view import TransformerModel
 from heedful.types import Batch, LinearModel, Model, Solver, Trace
 
@@ -206,7 +206,7 @@ class Evidence:
 
     def _input_gradients_under(self, several: "list[Evidence]") -> list[Weights]:
         weightings = [(each.trace.attention, each.predicted.to(each.trace.logits.device)) for each in several]
-        return [each.abs().cpu() for each in input_gradients(self.model, self.trace, weightings)]
+        return [each.abs().cpu() for each in input_gradients(self.model, self.trace, weightings, self._graph)]
 
     @cached_property
     def weight_gradient(self) -> Weights:
@@ -216,12 +216,25 @@ class Evidence:
     @cached_property
     def gradient_x_input(self) -> Weights:
         """The signed gradient x input of each item through the whole model, attention included."""
-        return gradient_x_input(self.model, self.trace).cpu()
+        return gradient_x_input(self.model, self.trace, self._graph).cpu()
+
+    @cached_property
+    def _graph(self) -> Graph | None:
+        """The texts encoded once for all gradients; None for transformers, whose graph takes much memory."""
+        own = own_parts(self.model)
+        return None if own is None or own.pretrained_words is not None else encoded_graph(self.model, self.trace)
 
     @cached_property
     def deletion_logits(self) -> Float[Tensor, "batch item classes"]:
         """Logits without each item in turn, the rest encoded and attended to anew."""
-        return leave_one_out(self.model, self.trace, reader=self.variant_reader).cpu()
+        return leave_one_out_to_rank(self.model, self.trace, self.variant_reader, self.quick_reader).cpu()
+
+    @cached_property
+    def quick_reader(self) -> VariantReader | None:
+        """The same as `variant_reader` in float32, for what is decided by probabilities to within 1e-6."""
+        if self.variant_reader is None or self.trace.logits.dtype != torch.float64:
+            return self.variant_reader
+        return variant_reader(self.model, self.trace, torch.float32)
 
     @cached_property
     def variant_reader(self) -> VariantReader | None:
@@ -233,7 +246,7 @@ class Evidence:
         """Predictions for sets of items, each read once; a text of one word depends on nothing but its tokens."""
         batch = self.trace.batch
         depends = batch.query_tokens is not None or batch.imposed_attention is not None or self._has_sentences
-        reader = SubsetReader(self.model, self.trace, self.variant_reader, None if depends else self.single)
+        reader = SubsetReader(self.model, self.trace, self.quick_reader, None if depends else self.single)
         reader.remember_leave_one_out(self.deletion_logits)
         return reader
 

@@ -238,8 +238,6 @@ def _rounding(number: float) -> float:
 
 def _edge(margin: Callable[[float], float], start: float, step: float) -> float:
     """Where the margin, which is positive at the start, reaches 0 in the direction of the step."""
-    from scipy.optimize import root_scalar  # slow to import, and not every verdict needs it
-
     inside = outside = start
     for _ in range(DOUBLINGS):
         outside = inside + step
@@ -251,14 +249,21 @@ def _edge(margin: Callable[[float], float], start: float, step: float) -> float:
     # Where nothing but the ratio itself is possible, the interval has no width.
     if abs(outside - start) <= _rounding(start):
         return start
-    # The ratio itself is always inside, though the skewness may say otherwise.
-    bracketed = root_scalar(
-        lambda rate: margin(rate) if rate != start else 1.0,
-        bracket=(inside, outside),
-        method="brentq",
-        xtol=PRECISION * abs(outside - inside),
-    )
-    return bracketed.root
+    # The Illinois method, by hand: scipy.optimize takes half a second to import. The ratio itself is always inside,
+    # though the skewness may say otherwise.
+    ends = {True: (inside, 1.0 if inside == start else margin(inside)), False: (outside, margin(outside))}
+    precision, last = PRECISION * abs(outside - inside), None
+    while True:
+        (inside, high), (outside, low) = ends[True], ends[False]
+        rate = outside - low * (outside - inside) / (low - high)
+        if low == 0 or min(abs(outside - inside), abs(rate - (inside if last else outside))) <= precision:
+            return rate
+        found = margin(rate)
+        is_inside = found >= 0
+        if is_inside is last:
+            end, size = ends[not is_inside]
+            ends[not is_inside] = end, size / 2
+        ends[is_inside], last = (rate, found), is_inside
 
 
 # Intervals of a share of texts, and of how far it is on the way from luck to 1.

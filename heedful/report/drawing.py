@@ -309,25 +309,32 @@ def statement(sentence: str) -> alt.Chart:
 
 def styled(chart: Chart) -> Chart:
     """The chart in the one style of all figures."""
-    return (
-        chart.configure(background=PAPER, font=FONT, padding=6)
-        .configure_view(stroke=None)
-        .configure_axis(
-            labelColor=INK,
-            titleColor=INK,
-            gridColor=GRID,
-            domainColor=GRID,
-            tickColor=GRID,
-            labelFontSize=11,
-            titleFontSize=11,
-            titleFontWeight="normal",
-            titlePadding=8,
-            labelLimit=MOST_LABEL,
-            ticks=False,
-            labelPadding=6,
-            labelFlush=False,
-        )
-        .configure_legend(labelColor=INK, labelFontSize=11, symbolSize=70, symbolOpacity=1, offset=8)
-        .configure_header(labelFontSize=12, labelLimit=WIDTH - 40)
-        .configure_title(anchor="start", color=STRONG, fontSize=12, fontWeight=600, limit=WIDTH - 20)
-    )
+    styled = chart.copy(deep=False)
+    styled.config = STYLE
+    return styled
+
+
+STYLE = alt.Config(
+    background=PAPER,
+    font=FONT,
+    padding=6,
+    view={"stroke": None},
+    axis={
+        "labelColor": INK,
+        "titleColor": INK,
+        "gridColor": GRID,
+        "domainColor": GRID,
+        "tickColor": GRID,
+        "labelFontSize": 11,
+        "titleFontSize": 11,
+        "titleFontWeight": "normal",
+        "titlePadding": 8,
+        "labelLimit": MOST_LABEL,
+        "ticks": False,
+        "labelPadding": 6,
+        "labelFlush": False,
+    },
+    legend={"labelColor": INK, "labelFontSize": 11, "symbolSize": 70, "symbolOpacity": 1, "offset": 8},
+    header={"labelFontSize": 12, "labelLimit": WIDTH - 40},
+    title={"anchor": "start", "color": STRONG, "fontSize": 12, "fontWeight": 600, "limit": WIDTH - 20},
+)

@@ -84,7 +84,7 @@ def _specification(figure: Figure) -> dict[str, Any]:
     """The chart as it is drawn: every label safe to draw."""
     # Thirty runs have more bins than altair's limit on rows, which is there for charts that ship their data.
     with alt.data_transformers.enable("default", max_rows=None):
-        return _drawable(styled(figure.chart).to_dict())
+        return _drawable(styled(figure.chart).to_dict(validate=False))
 
 
 def _drawable(part: Any) -> Any:

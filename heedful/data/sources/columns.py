@@ -262,6 +262,8 @@ def _shown(value: object) -> str:
 
 
 def _encodable(value: str, column: str, place: str) -> str:
+    if value.isascii():
+        return value
     try:
         value.encode()
     except UnicodeEncodeError as error:

@@ -99,19 +99,21 @@ def certified_curves(texts: Texts) -> pl.DataFrame:
     for norm, (name, most) in NORMS.items():
         radii = {kind: texts.values(f"certificate.{norm}_{kind}") for kind in KEPT}
         _, reach = axis_ends([0.0, *(radius for frame in radii.values() for radius in frame["value"])], (0.0, most))
+        steps = [step * reach / POINTS for step in range(POINTS + 1)]
+        shares = [(pl.col("value") >= radius).mean().alias(f"{radius:.4g}") for radius in steps]
         for kind, values in radii.items():
-            for step in range(POINTS + 1):
-                radius = step * reach / POINTS
-                shares = values.group_by("run", maintain_order=True).agg(share=(pl.col("value") >= radius).mean())
-                parts.append(
-                    shares.select(
-                        "run",
-                        pl.lit(name).alias("norm"),
-                        pl.lit(KEPT[kind]).alias("kind"),
-                        pl.lit(float(f"{radius:.4g}")).alias("radius"),
-                        pl.col("share").round(4),
-                    )
+            parts.append(
+                values.group_by("run", maintain_order=True)
+                .agg(*shares)
+                .unpivot(index="run", variable_name="radius", value_name="share")
+                .select(
+                    "run",
+                    pl.lit(name).alias("norm"),
+                    pl.lit(KEPT[kind]).alias("kind"),
+                    pl.col("radius").cast(pl.Float64),
+                    pl.col("share").round(4),
                 )
+            )
     return pl.concat(parts)
 
 
