@@ -27,7 +27,7 @@ from scipy.special import ndtr, ndtri
 
 from heedful.measures import pooled_interval
 from heedful.papers.claim_rule import verdict_alone
-from heedful.papers.reproduction import Claim
+from heedful.papers.reproduction import OldClaim
 
 SETS, SEEDS = 5, 3
 RATES = Path(__file__).parents[1] / "heedful" / "papers" / "error_rates.json"
@@ -104,7 +104,7 @@ def verdicts(
 ) -> dict[str, float]:
     """How often each verdict is reached."""
     generator = np.random.default_rng(0)
-    claim = Claim("simulated", "", "", "", "", "", world.margin, kind=kind, baseline=world.baseline)
+    claim = OldClaim("simulated", "", "", "", "", "", world.margin, kind=kind, baseline=world.baseline)
     estimates = [pooled_interval(sets(generator, world, effect, between)) for _ in range(simulations)]
     reached = [verdict_alone(replace(claim, pooled=estimate)) for estimate in estimates]
     return {verdict: reached.count(verdict) / simulations for verdict in ("confirmed", "contradicted")}

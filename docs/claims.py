@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from heedful.measures import Estimate
 from heedful.papers import STUDIES
 from heedful.papers.claim_rule import claim_number, summary_sentence, verdict_counts
-from heedful.papers.reproduction import Claim, Study, Verdict
+from heedful.papers.reproduction import OldClaim, Study, Verdict
 
 DOCS = Path(__file__).parent
 PAGE = DOCS / "claims.md"
@@ -39,16 +39,16 @@ def studies_done() -> dict[str, Study]:
     return {name: study for name, study in STUDIES.items() if (DOCS / "studies" / f"{name}.json").exists()}
 
 
-def read_claims(name: str) -> tuple[str, list[Claim]]:
+def read_claims(name: str) -> tuple[str, list[OldClaim]]:
     """The scale at which a study was last done, and its claims as they were tested."""
     content = json.loads((DOCS / "studies" / f"{name}.json").read_text(encoding="utf-8"))
     return content["scale"], [_claim(claim) for claim in content["claims"]]
 
 
-def _claim(content: dict[str, Any]) -> Claim:
+def _claim(content: dict[str, Any]) -> OldClaim:
     parts = {name: _estimate(part) for name, part in content["parts"].items()}
     p = nan if content["p"] is None else content["p"]
-    return Claim(**{**content, "parts": parts, "pooled": _estimate(content["pooled"]), "p": p})
+    return OldClaim(**{**content, "parts": parts, "pooled": _estimate(content["pooled"]), "p": p})
 
 
 def _estimate(content: dict[str, float | None]) -> Estimate:
@@ -64,7 +64,7 @@ def claims_page() -> str:
         f"**{summary_sentence(everything)}**\n",
         "## Paper by paper\n",
         table(["paper", "scale", *VERDICTS], [_counts(*study) for study in studies]) + "\n",
-        "## Claim by claim\n",
+        "## OldClaim by claim\n",
         table(
             ["paper", "claim", "verdict", "our number (95 % interval)", "whose words"],
             [[_short_link(study), *claim_cells(claim)] for study, _, claims in studies for claim in claims],
@@ -73,7 +73,7 @@ def claims_page() -> str:
     return "\n".join(parts) + "\n"
 
 
-def _counts(study: Study, scale: str, claims: Sequence[Claim]) -> list[str]:
+def _counts(study: Study, scale: str, claims: Sequence[OldClaim]) -> list[str]:
     counts = verdict_counts(claims)
     return [f"[{_cited(study)}](papers/{study.name}.md)", scale, *(str(counts[verdict]) for verdict in VERDICTS)]
 
@@ -87,7 +87,7 @@ def _short_link(study: Study) -> str:
     return f"[{study.name}](studies/{study.name}.md)"
 
 
-def claim_cells(claim: Claim) -> list[str]:
+def claim_cells(claim: OldClaim) -> list[str]:
     """The claim, its verdict in bold where it is decided, its number, and whether the paper is quoted."""
     decided = claim.verdict in ("confirmed", "contradicted")
     verdict = f"**{claim.verdict}**" if decided else claim.verdict

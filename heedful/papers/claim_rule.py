@@ -16,7 +16,7 @@ from heedful.battery.question import Values
 from heedful.formatting import format_estimate, format_number
 from heedful.measures import Estimate, mean_interval, pooled_interval, pooled_p_value
 from heedful.measures.mean_moments import t_quantile
-from heedful.papers.reproduction import Cell, Claim, Entry, Verdict, study_file
+from heedful.papers.reproduction import Cell, OldClaim, Entry, Verdict, study_file
 from heedful.verdict.audit_answer import beats_constant_prediction
 
 Where = Bool[Tensor, "seed text"]
@@ -61,7 +61,7 @@ def cell_has_learnt(cell: Cell) -> bool:
     return any(column not in cell.columns for column in JUDGED_BY) or beats_constant_prediction(cell.columns)
 
 
-def test_claim(claim: Claim, parts: Mapping[str, Part]) -> Claim:
+def test_claim(claim: OldClaim, parts: Mapping[str, Part]) -> OldClaim:
     """The claim, tested by itself on these parts.
 
     Parts are a sample of all data sets, so the interval of their mean is Student's t on the means of the parts; where
@@ -94,20 +94,20 @@ def test_claim(claim: Claim, parts: Mapping[str, Part]) -> Claim:
 
 
 @cache
-def claims_of(paper: str) -> dict[str, Claim]:
+def claims_of(paper: str) -> dict[str, OldClaim]:
     """The claims of a paper before their test, by id, as its `claims.toml` states them."""
     return {
-        name: Claim(**{"id": name, "quote": "", **fields, "excepts": tuple(fields.get("excepts", ()))})
+        name: OldClaim(**{"id": name, "quote": "", **fields, "excepts": tuple(fields.get("excepts", ()))})
         for name, fields in study_file(paper, "claims.toml").items()
     }
 
 
-def judge_claims(paper: str, parts: Mapping[str, Mapping[str, Part]]) -> list[Claim]:
+def judge_claims(paper: str, parts: Mapping[str, Mapping[str, Part]]) -> list[OldClaim]:
     """The claims of a paper, each tested by itself on its parts, which are given by the claim's id."""
     return [test_claim(claim, parts[name]) for name, claim in claims_of(paper).items()]
 
 
-def decide(claims: Sequence[Claim]) -> list[Claim]:
+def decide(claims: Sequence[OldClaim]) -> list[OldClaim]:
     """The tested claims of one paper, with verdicts that allow for their number.
 
     Holm (1979, A simple sequentially rejective multiple test procedure): the smallest p value counts times the number
@@ -122,7 +122,7 @@ def decide(claims: Sequence[Claim]) -> list[Claim]:
     return [replace(claim, verdict="not confirmed") if claim.id in undecided else claim for claim in claims]
 
 
-def _bound(claim: Claim) -> float | None:
+def _bound(claim: OldClaim) -> float | None:
     """The bound that the mean is beyond; None where it lies between the two."""
     lower, upper = claim.bounds
     if claim.pooled.value > upper:
@@ -130,7 +130,7 @@ def _bound(claim: Claim) -> float | None:
     return lower if claim.pooled.value < lower else None
 
 
-def verdict_alone(claim: Claim) -> Verdict:
+def verdict_alone(claim: OldClaim) -> Verdict:
     """What the interval of a claim's number says about it, if there are no other claims."""
     lower, upper = claim.bounds
     if claim.pooled.low > upper:
@@ -138,7 +138,7 @@ def verdict_alone(claim: Claim) -> Verdict:
     return "contradicted" if claim.pooled.high < lower else "not confirmed"
 
 
-def _disagrees(claim: Claim, part: Estimate, bound: float) -> bool:
+def _disagrees(claim: OldClaim, part: Estimate, bound: float) -> bool:
     """Whether the part surely lies on the other side of the bound than the mean."""
     return part.high < bound if claim.pooled.value > bound else part.low > bound
 
@@ -205,12 +205,12 @@ QUANTITIES = ("AtteFa", "Kendall's tau", "probability")
 """Units that are not counted: a number is so much *in* them."""
 
 
-def verdict_counts(claims: Sequence[Claim]) -> dict[Verdict, int]:
+def verdict_counts(claims: Sequence[OldClaim]) -> dict[Verdict, int]:
     """How many claims have each verdict."""
     return {verdict: sum(claim.verdict == verdict for claim in claims) for verdict in get_args(Verdict)}
 
 
-def summary_sentence(claims: Sequence[Claim]) -> str:
+def summary_sentence(claims: Sequence[OldClaim]) -> str:
     """How many claims are confirmed, not confirmed and contradicted, in a sentence.
 
     >>> summary_sentence([])
@@ -228,7 +228,7 @@ def summary_sentence(claims: Sequence[Claim]) -> str:
     )
 
 
-def claim_number(claim: Claim) -> str:
+def claim_number(claim: OldClaim) -> str:
     """The number of a claim with its interval, in its own unit; shares in percent, accuracy in percentage points.
 
     Where the verdict would be another without the other claims, for which it allows, the text says so.
@@ -241,12 +241,12 @@ def claim_number(claim: Claim) -> str:
     return f"{_in_unit(claim, claim.pooled)} {'in ' if unit in QUANTITIES else ''}{unit}{alone}"
 
 
-def claim_unit(claim: Claim) -> str:
+def claim_unit(claim: OldClaim) -> str:
     """What the numbers of a claim are."""
     return f"percentage points of {ACCURACY}" if claim.unit == ACCURACY else claim.unit
 
 
-def _in_unit(claim: Claim, number: Estimate | float) -> str:
+def _in_unit(claim: OldClaim, number: Estimate | float) -> str:
     """An estimate or a bound, without the name of its unit."""
     percent = claim.unit == ACCURACY or claim.unit.startswith(SHARES)
     if isinstance(number, Estimate):
@@ -256,19 +256,19 @@ def _in_unit(claim: Claim, number: Estimate | float) -> str:
     return text.replace(" %", "") if claim.unit == ACCURACY else text
 
 
-def claim_bounds_text(claim: Claim) -> str:
+def claim_bounds_text(claim: OldClaim) -> str:
     """What would decide the claim."""
     lower, upper = (_in_unit(claim, bound) for bound in claim.bounds)
     return f"confirmed above {upper}, contradicted below {lower}"
 
 
-def claim_parts(claim: Claim) -> list[tuple[str, str]]:
+def claim_parts(claim: OldClaim) -> list[tuple[str, str]]:
     """Each data set (or model) behind a claim, and its number."""
     excepted = {name: " (excepted by the paper)" for name in claim.excepts}
     return [(f"{name}{excepted.get(name, '')}", _in_unit(claim, part)) for name, part in claim.parts.items()]
 
 
-def claim_details(claim: Claim) -> str:
+def claim_details(claim: OldClaim) -> str:
     """What was measured, what the paper says, and what the verdict rests on, in sentences."""
     sentences = [
         f"Measured: {claim.measured}; {claim_bounds_text(claim)}.",
@@ -284,12 +284,12 @@ def claim_details(claim: Claim) -> str:
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def _too_few(claim: Claim) -> str:
+def _too_few(claim: OldClaim) -> str:
     """Why a claim is not tested, if there are too few models for that."""
     return f", too few to test the claim ({FEWEST_TRAININGS} are needed)" if claim.trainings < FEWEST_TRAININGS else ""
 
 
-def _is_negligible(claim: Claim) -> bool:
+def _is_negligible(claim: OldClaim) -> bool:
     """Whether an effect is claimed and the number surely lies between the bounds."""
     lower, upper = claim.bounds
     return claim.verdict == "not confirmed" and lower < claim.pooled.low <= claim.pooled.high < upper

@@ -3,13 +3,14 @@
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from importlib import resources
 from math import nan
 from typing import Any, Literal
 
 import polars as pl
 
-from heedful.battery.question import Columns
+from heedful.battery.question import Columns, Values
 from heedful.errors import lookup
 from heedful.jobs.planning import RunWithBase
 from heedful.measures import Estimate
@@ -167,7 +168,7 @@ Verdict = Literal["confirmed", "not confirmed", "contradicted", "not tested"]
 
 
 @dataclass(frozen=True)
-class Claim:
+class OldClaim:
     """A claim of the paper with its number; and, once it is tested, what the rows say about it.
 
     Args:
@@ -217,6 +218,100 @@ class Claim:
         return lower, lower if self.kind == "no_less" else self.baseline + self.margin
 
 
+Word = Literal["replicated", "mixed", "not replicated", "open", "not tested"]
+Outcome = Literal["holds", "opposite", "no relevant effect", "open"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim as one `[[claim]]` of `claims.toml` states it, margins and their reasons among it.
+
+    Args:
+        id: short and stable; unique within its study.
+        origin: a quote of the paper, our reading of it (threshold or scope ours, or no text at hand), or our own.
+        quote: the paper's own words; "" unless the origin is a quote.
+        place: where the paper says so.
+        statement: the claim in a plain sentence.
+        kind: that there is more (`of` minus `minus`), no loss, the same, a share above the baseline, or a trend.
+        measure: a column, or a named function of the study (`Study.measures`).
+        of, minus: fields that select cells (encoder, method, role), or another measure; `minus` changes those of `of`,
+            and is empty where nothing is subtracted.
+        learnt: which side must have learnt its task: "of", "minus", "both" or "".
+        unit: of the effect and of the margin.
+        margin: the smallest effect that matters.
+        fixed: when the margin was fixed.
+        sets: datasets, ours, that can show it.
+        excepts: sets that the paper itself excepts, with the reason: they are shown and do not count.
+        stand_ins: sets that stand in for the paper's, and for what.
+        paper: where `published.csv` has the effect: item, of, minus, model, minus_model; `why` where it has none.
+        scope: what differs from the paper's sentence; not empty: it is a reading.
+        baseline: of kind "share": the share that must be exceeded.
+    """
+
+    id: str
+    origin: Literal["quote", "reading", "own"]
+    place: str
+    statement: str
+    kind: Literal["more", "no_loss", "same", "share", "trend"]
+    measure: str
+    unit: str
+    margin: float
+    margin_reason: str
+    fixed: date
+    sets: tuple[str, ...]
+    quote: str = ""
+    of: Mapping[str, str] = field(default_factory=dict)
+    minus: Mapping[str, str] = field(default_factory=dict)
+    learnt: Literal["of", "minus", "both", ""] = ""
+    excepts: Mapping[str, str] = field(default_factory=dict)
+    stand_ins: Mapping[str, str] = field(default_factory=dict)
+    paper: Mapping[str, str] = field(default_factory=dict)
+    scope: str = ""
+    baseline: float = 0.0
+
+
+@dataclass(frozen=True)
+class SetEffect:
+    """What one dataset says about a claim.
+
+    Args:
+        effect: its mean over seeds and texts, with the 95% interval.
+        paper: the paper's effect on the same set; None where it prints none.
+        counts: whether the claim's word rests on it; `why` says why not, or what it stands in for.
+        predicted: whether the paper's number lies where one further run of ours would.
+    """
+
+    data: str
+    effect: Estimate
+    outcome: Outcome
+    paper: float | None = None
+    counts: bool = True
+    why: str = ""
+    predicted: bool | None = None
+
+
+@dataclass(frozen=True)
+class JudgedClaim:
+    """A claim, what each set says about it, and the word that follows.
+
+    Args:
+        p: that no majority of the sets shows the effect (partial conjunction).
+        mean: over the sets that count, as a description.
+        new_set: where the effect on a further set would lie, as a description.
+        decides: for an open claim, which seeds or texts would decide it.
+        margins: hash of what the claim was judged by.
+    """
+
+    claim: Claim
+    sets: tuple[SetEffect, ...]
+    word: Word
+    p: float
+    mean: Estimate | None
+    new_set: tuple[float, float] | None
+    decides: str
+    margins: str
+
+
 @dataclass(frozen=True)
 class Study:
     """A paper, reproduced.
@@ -227,6 +322,7 @@ class Study:
         scales: for each scale, what is run, in words.
         runs: from a scale to the runs it needs.
         claims: each tested by itself; `claims.decide` adjusts the verdicts for their number.
+        measures: what claims measure that is no difference of two columns: of the results on a dataset, by name.
         figures: drawn from the results and the tested claims by their ids.
         remarks: sentences on what the tables show, made from the numbers.
         require: raises where something is missing without which no run can be done.
@@ -239,8 +335,9 @@ class Study:
     scales: Mapping[str, str]
     runs: Callable[[str], list[StudyRun]]
     tables: Callable[[Results], list[Table]]
-    claims: Callable[[Results], list[Claim]]
-    figures: Callable[[Results, Mapping[str, Claim]], list[Figure]]
+    claims: Callable[[Results], list[OldClaim]]
+    figures: Callable[[Results, Mapping[str, OldClaim]], list[Figure]]
+    measures: Mapping[str, Callable[[Results, str], Values | None]] = field(default_factory=dict)
     remarks: Callable[[Results], list[str]] = lambda results: []
     require: Callable[[], None] = lambda: None
 

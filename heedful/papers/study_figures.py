@@ -8,7 +8,7 @@ import polars as pl
 from heedful.formatting import format_estimate
 from heedful.measures import Estimate
 from heedful.papers.charts import beyond, box_plots, histograms, interval_limits, intervals
-from heedful.papers.reproduction import Cell, Claim
+from heedful.papers.reproduction import Cell, OldClaim
 from heedful.report.drawing import Chart
 from heedful.report.figure import Figure
 
@@ -116,7 +116,7 @@ def measures_figure(
     ]
 
 
-def claims_figure(claims: Mapping[str, Claim], ids: Sequence[str], axis: str, heading: Heading) -> list[Figure]:
+def claims_figure(claims: Mapping[str, OldClaim], ids: Sequence[str], axis: str, heading: Heading) -> list[Figure]:
     """What was measured for these claims, part by part, with intervals."""
     drawn = [claims[name] for name in ids if name in claims]
     estimates: dict[tuple[str, str], Estimate] = {

@@ -28,7 +28,7 @@ from heedful.papers.claim_rule import (
     summary_sentence,
     verdict_counts,
 )
-from heedful.papers.reproduction import Cell, Claim, Entry, Results, Study, Table
+from heedful.papers.reproduction import Cell, OldClaim, Entry, Results, Study, Table
 from heedful.report.figure import Figure, inline_svg
 from heedful.report.page import templates
 from heedful.settings import Run, key_of
@@ -56,7 +56,7 @@ class StudyReport:
     about: str
     differences: tuple[str, ...]
     tables: Sequence[Table]
-    claims: Sequence[Claim]
+    claims: Sequence[OldClaim]
     remarks: Sequence[str]
     figures: Sequence[Figure]
     ran: Sequence[Mapping[str, str]]
@@ -263,7 +263,7 @@ def _own_page(report: StudyReport, title: str, note: str, content: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _claim_blocks(claim: Claim) -> list[str]:
+def _claim_blocks(claim: OldClaim) -> list[str]:
     """Verdict, claim and number; what they rest on is folded."""
     parts = claim_parts(claim)
     each = [markdown_table(["data set", claim_unit(claim)], parts)] if parts else []

@@ -3,7 +3,7 @@ import pytest
 from heedful.measures import Estimate
 from heedful.papers import claim_rule, reproduction
 from heedful.papers.claim_rule import Part
-from heedful.papers.reproduction import Claim, Entry, Study, Table
+from heedful.papers.reproduction import OldClaim, Entry, Study, Table
 from heedful.papers.study_pages import summarize
 from support.synthetic_results import made_cell, made_results, near
 
@@ -16,7 +16,7 @@ TABLE = Table(
     ("score", "AUC"),
     ((("sst2",), (Entry(PART, 0.47), Entry(None))), (("imdb",), (Entry(None), Entry(PART)))),
 )
-CLAIM = Claim("so", "It is so.", "so it is", "section 1", "x - y", "nats", 0.05, baseline=0.1)
+CLAIM = OldClaim("so", "It is so.", "so it is", "section 1", "x - y", "nats", 0.05, baseline=0.1)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -19,7 +19,7 @@ from heedful.papers.claim_rule import (
     claim_unit,
     summary_sentence,
 )
-from heedful.papers.reproduction import Cell, Claim
+from heedful.papers.reproduction import Cell, OldClaim
 from support.runs import RUN
 from support.synthetic_results import described, known, made_cell, share
 
@@ -83,7 +83,7 @@ def test_details_say_what_the_verdict_rests_on_and_leave_out_what_does_not_apply
 
 
 MARGIN = 0.05
-CLAIM = Claim("something", "Something is so.", "it is so", "section 1", "a number", "units", MARGIN)
+CLAIM = OldClaim("something", "Something is so.", "it is so", "section 1", "a number", "units", MARGIN)
 
 
 def near(mean, texts=200, seeds=5, spread=0.1, seed=0):

@@ -6,7 +6,7 @@ import torch
 
 from heedful.papers import claim_rule
 from heedful.papers.claim_rule import Part
-from heedful.papers.reproduction import Claim
+from heedful.papers.reproduction import OldClaim
 from heedful.papers.study_figures import (
     BINS,
     Heading,
@@ -20,7 +20,7 @@ from heedful.report.figure import to_svg
 from support.synthetic_results import SEEDS, TEXTS, made_cell, near
 
 HEADING = Heading("figure_1", "A figure", "Nobody 2000, Figure 1")
-CLAIM = Claim("so", "So.", "", "our reading", "x - y", "units", 0.05)
+CLAIM = OldClaim("so", "So.", "", "our reading", "x - y", "units", 0.05)
 LARGEST = "prediction.max_attention"
 
 

@@ -12,7 +12,7 @@ import torch
 
 from heedful.jobs.planning import adversary_of
 from heedful.papers.claim_rule import decide
-from heedful.papers.reproduction import Cell, Claim, Results, Study, StudyRun
+from heedful.papers.reproduction import Cell, OldClaim, Results, Study, StudyRun
 from heedful.report.figure import Figure
 from heedful.report.loading import audit
 from heedful.settings import AuditSettings, ComparisonModels, Run
@@ -208,7 +208,7 @@ def made_results(*cells: Cell) -> Results:
     return Results("small", cells)
 
 
-def judged_claims(study: Study, results: Results) -> dict[str, Claim]:
+def judged_claims(study: Study, results: Results) -> dict[str, OldClaim]:
     """The claims of the study on these results, by id."""
     return {claim.id: claim for claim in study.claims(results)}
 

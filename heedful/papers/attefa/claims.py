@@ -12,7 +12,7 @@ from heedful.battery.adversarial_models import Family, families
 from heedful.battery.question import Values
 from heedful.papers.charts import planes, strips
 from heedful.papers.claim_rule import Part, judge_claims, paired, part_of
-from heedful.papers.reproduction import Cell, Claim, Results
+from heedful.papers.reproduction import Cell, OldClaim, Results
 from heedful.papers.study_figures import Heading, study_figure
 from heedful.report.figure import Figure
 
@@ -91,7 +91,7 @@ BUMP = ("mock-5", "mock-10")
 """Neighbours between which the paper itself sees AtteFa rise."""
 
 
-def claims(results: Results) -> list[Claim]:
+def claims(results: Results) -> list[OldClaim]:
     """What the paper says about its results, each tested by itself."""
     mlps = {data: cell for data in MOCKS if (cell := paper_cell(results, data, MLP)) is not None}
     parts = {
@@ -154,7 +154,7 @@ PAPER = "Amini & Kosseim, {}".format
 OTHER = "other encoder"
 
 
-def figures(results: Results, claims: Mapping[str, Claim]) -> list[Figure]:
+def figures(results: Results, claims: Mapping[str, OldClaim]) -> list[Figure]:
     """Figures 1 and 2, redrawn from our rows."""
     cells = base_cells(results)
     if not cells:

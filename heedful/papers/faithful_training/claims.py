@@ -12,7 +12,7 @@ from heedful.jobs.improving import ALONE
 from heedful.measures import mean_interval
 from heedful.papers.charts import planes
 from heedful.papers.claim_rule import Part, judge_claims, paired, part_of
-from heedful.papers.reproduction import Cell, Claim, Results
+from heedful.papers.reproduction import Cell, OldClaim, Results
 from heedful.papers.study_figures import Heading, claims_figure, study_figure
 from heedful.report.figure import Figure
 from heedful.schema import Line
@@ -206,7 +206,7 @@ Difference = Callable[[Cell, Cell], Values]
 Recipes = Mapping[tuple[str, str], tuple[Cell, Cell]]
 
 
-def claims(results: Results) -> list[Claim]:
+def claims(results: Results) -> list[OldClaim]:
     """Five of diverse states, six of the recipe."""
     recipes = chosen_recipes(results)
     parts = {
@@ -273,7 +273,7 @@ OF_RECIPE = (
 )
 
 
-def figures(results: Results, claims: Mapping[str, Claim]) -> list[Figure]:
+def figures(results: Results, claims: Mapping[str, OldClaim]) -> list[Figure]:
     """The frontier of each set, then the claims."""
     diverse = Heading("diverse", "What diverse states change", "after Mohankumar et al. (2020), in our measures")
     recipe = Heading("recipe", "What the recipe changes", OURS)

@@ -12,7 +12,7 @@ from heedful.papers.reproduction import (
     NEVER_EARLY,
     NORMAL_START,
     Cell,
-    Claim,
+    OldClaim,
     Entry,
     Results,
     Study,
@@ -254,7 +254,7 @@ MODEST = 0.5
 """The largest agreement that still counts as modest; the paper: "around or below 0.5"."""
 
 
-def claims(results: Results) -> list[Claim]:
+def claims(results: Results) -> list[OldClaim]:
     """What the paper says about its results, each tested by itself."""
     bilstm = {"encoder": BILSTM, "method": ADDITIVE}
     agreed = results.select(GRADIENT, LEAVE_ONE_OUT, EACH_OTHER, **bilstm)
@@ -296,7 +296,7 @@ BY_ENCODER = ("average_agrees_more_with_gradient", "average_agrees_more_with_lea
 """The claims whose parts Figures 3 and 4, and Figure 5, show."""
 
 
-def figures(results: Results, claims: Mapping[str, Claim]) -> list[Figure]:
+def figures(results: Results, claims: Mapping[str, OldClaim]) -> list[Figure]:
     """Figures 2 to 8."""
     cells = results.select()
     tau, difference = "Kendall's tau", "difference of Kendall's tau"

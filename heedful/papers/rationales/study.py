@@ -20,7 +20,7 @@ from heedful.papers.reproduction import (
     NEVER_EARLY,
     NORMAL_START,
     Cell,
-    Claim,
+    OldClaim,
     Entry,
     Results,
     Study,
@@ -268,7 +268,7 @@ def _rankings(results: Results) -> Table:
     return Table("Rankings", "Every ranking", note, ("data", "model", "ranking"), titles, tuple(rows))
 
 
-def claims(results: Results) -> list[Claim]:
+def claims(results: Results) -> list[OldClaim]:
     """Guided attention, faithfulness, comprehensiveness, and what ERASER's AUPRC rewards."""
     attention = COMPREHENSIVENESS("attention")
     lost = _against_unguided(results, _lost, FRACTION("attention"), FRACTION("random"))
@@ -327,7 +327,7 @@ TOP_WORDS = ("attention_beats_random", "attention_does_not_beat_the_gradient")
 OURS = "in none of the papers"
 
 
-def figures(results: Results, claims: Mapping[str, Claim]) -> list[Figure]:
+def figures(results: Results, claims: Mapping[str, OldClaim]) -> list[Figure]:
     """Faithful and plausible, a panel a model; and what the claims measure."""
     guidance = Heading("guidance", "What guidance changes", OURS)
     top_words = Heading("top_words", "Top words by attention, by gradient and at random", OURS)

@@ -11,7 +11,7 @@ from heedful.battery.question import Values
 from heedful.battery.stability_measures import suffixes
 from heedful.papers.charts import curves, heat_maps
 from heedful.papers.claim_rule import Part, judge_claims, paired, part_of
-from heedful.papers.reproduction import Cell, Claim, Results
+from heedful.papers.reproduction import Cell, OldClaim, Results
 from heedful.papers.study_figures import Heading, by_largest_figure, claims_figure, measures_figure, study_figure
 from heedful.report.figure import Figure
 
@@ -79,7 +79,7 @@ LEAST = 1e-12
 """A change below it is rounding."""
 
 
-def claims(results: Results) -> list[Claim]:
+def claims(results: Results) -> list[OldClaim]:
     """What the paper says about its method, each tested by itself."""
     parts = {
         "predicts_as_well": _accuracy_kept(results),
@@ -234,7 +234,7 @@ RADIUS_STEPS = 40
 DESCRIBED_RADIUS = 0.1
 
 
-def figures(results: Results, claims: Mapping[str, Claim]) -> list[Figure]:
+def figures(results: Results, claims: Mapping[str, OldClaim]) -> list[Figure]:
     """Figures 1 to 5, what the tables show of stability, and what is certified."""
     encoders = dict.fromkeys(cell.encoder for cell in results.cells)
     steadier = Heading("steadier", "How much steadier attention is than vanilla's", PAPER("Tables 1 and 3"))

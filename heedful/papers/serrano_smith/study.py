@@ -13,7 +13,7 @@ from heedful.papers.reproduction import (
     NEVER_EARLY,
     NORMAL_START,
     Cell,
-    Claim,
+    OldClaim,
     Entry,
     Results,
     Study,
@@ -231,7 +231,7 @@ RANDOM, ATTENTION, GRADIENT = FRACTION("random"), FRACTION("attention"), FRACTIO
 PRODUCT, MINIMAL = FRACTION("attention_x_gradient"), FRACTION("minimal")
 
 
-def claims(results: Results) -> list[Claim]:
+def claims(results: Results) -> list[OldClaim]:
     """What the paper says about its results, each tested by itself."""
     cells = results.select(*FRACTIONS)
     with_encoder = [cell for cell in cells if cell.encoder != NONE]
@@ -329,7 +329,7 @@ def _orders(results: Results, shape: str) -> list[str]:
 PAPER = "Serrano & Smith 2019, {}".format
 
 
-def figures(results: Results, claims: Mapping[str, Claim]) -> list[Figure]:
+def figures(results: Results, claims: Mapping[str, OldClaim]) -> list[Figure]:
     """Figures 3 to 8, 10 and 11."""
     cells = results.select()
     return [

@@ -8,7 +8,7 @@ import polars as pl
 from heedful.battery.question import Values
 from heedful.papers.charts import box_plots, curves
 from heedful.papers.claim_rule import Part, judge_claims, paired, part_of
-from heedful.papers.reproduction import Cell, Claim, Results
+from heedful.papers.reproduction import Cell, OldClaim, Results
 from heedful.papers.study_figures import BOXES, Heading, measures_figure, study_figure
 from heedful.papers.sun_lu.token_history import (
     indicative,
@@ -80,7 +80,7 @@ CLAIMED_ON = ("planted", "planted-noisy")
 """The synthetic sets that the paper describes."""
 
 
-def claims(results: Results) -> list[Claim]:
+def claims(results: Results) -> list[OldClaim]:
     """What the paper says about its results, each tested by itself."""
     moderate, planted = DP_MODERATE.recorded(results), DP_PLANTED.recorded(results)
     additive = {f"{data}, ad": cell for data, cell in AD_MODERATE.recorded(results).items()}
@@ -134,7 +134,7 @@ TRAJECTORIES = {"planted": "planted", "planted-noisy": "planted_noisy"}
 """The synthetic sets whose trajectories are drawn, and what their figures' names begin with."""
 
 
-def figures(results: Results, claims: Mapping[str, Claim]) -> list[Figure]:
+def figures(results: Results, claims: Mapping[str, OldClaim]) -> list[Figure]:
     """Figures 2 to 5, and the synthetic trajectories of the supplement."""
     return [
         *_score_figures(results),

@@ -8,7 +8,7 @@ from heedful.jobs.planning import RunWithBase
 from heedful.papers.claim_rule import Part, cell_has_learnt, entry, judge_claims, paired, score_estimate
 from heedful.papers.jain_wallace.study import VECTORS, data_of, text_of
 from heedful.papers.published import number
-from heedful.papers.reproduction import NEVER_EARLY, Cell, Claim, Entry, Results, Study, StudyRun, Table, study_file
+from heedful.papers.reproduction import NEVER_EARLY, Cell, OldClaim, Entry, Results, Study, StudyRun, Table, study_file
 from heedful.papers.study_figures import Heading, by_largest_figure, claims_figure, histogram_figure
 from heedful.report.figure import Figure
 from heedful.settings import AuditSettings, Run, TrainingSettings
@@ -173,7 +173,7 @@ MUCH_LESS = 0.5
 """The share of the adversary's divergence below which that of seeds counts as much less."""
 
 
-def claims(results: Results) -> list[Claim]:
+def claims(results: Results) -> list[OldClaim]:
     """What the paper says about its results, each tested by itself."""
     lost = _gains(results, BILSTM_UNIFORM, BILSTM)
     parts = {
@@ -214,7 +214,7 @@ GAINS = ("imposed_attention_beats_uniform", "imposed_attention_beats_own")
 """The claims about what the weights add."""
 
 
-def figures(results: Results, claims: Mapping[str, Claim]) -> list[Figure]:
+def figures(results: Results, claims: Mapping[str, OldClaim]) -> list[Figure]:
     """The spread over seeds (their Figure 3), and what the weights add."""
     cells, axis = results.select(role=OTHER_SEEDS), "largest JSD to another seed"
     by_weight = Heading("seeds", "Seeds, by the largest weight", PAPER("Figure 3"))
