@@ -25,7 +25,7 @@ from heedful.papers.claim_rule import (
     sets_text,
     summary_sentence,
 )
-from heedful.papers.reproduction import Cell, Entry, OldClaim, Results, Study, Table
+from heedful.papers.reproduction import Cell, Entry, JudgedClaim, Results, SetEffect, Study, Table
 from heedful.report.figure import Figure, inline_svg
 from heedful.report.page import templates
 from heedful.settings import Run, key_of
