@@ -26,7 +26,7 @@ from heedful.papers.claim_rule import (
     sets_text,
     summary_sentence,
 )
-from heedful.papers.reproduction import JudgedClaim, SetEffect, Study
+from heedful.papers.reproduction import Claim, JudgedClaim, SetEffect, Study
 
 DOCS = Path(__file__).parent
 PAGE, RATES = DOCS / "claims.md", DOCS / "claim_rates.json"
@@ -41,8 +41,9 @@ HEAD = f"""\
 Sizes in words have one meaning on all pages: *the vast majority* is more than 75%, *most* more than half, *many* or *a
 significant number* more than 10%. Two or three seeds say little about how much seeds vary, so the variance between
 seeds of each dataset is averaged with that of the claim's other datasets (weight: two degrees of freedom). Shares and
-AUROC have intervals on the logit scale. There is no correction for the number of claims: if nothing is there, a dataset
-holds in at most 2.5% of cases, and two of two in 0.06%. Margins, with their reasons, are in each paper's `claims.toml`.
+AUROC have intervals on the logit scale, and Wilson's near 0 and 1. There is no correction for the number of claims: if
+nothing is there, a dataset holds in at most 2.5% of cases, and two of two in 0.06%. Margins, with their reasons, are in
+each paper's `claims.toml`.
 
 Claims in the paper's words, our readings of a paper (a threshold or the scope is ours, or its text was not available)
 and our own findings are three lists, and are never added up.
@@ -77,7 +78,7 @@ def outdated(name: str) -> list[str]:
     return [each.claim.id for each in read_claims(name)[1] if each.sets and each.margins != margins_hash(each.claim)]
 
 
-def _judged(claim: Any, content: Mapping[str, Any]) -> JudgedClaim:
+def _judged(claim: Claim, content: Mapping[str, Any]) -> JudgedClaim:
     return JudgedClaim(
         claim=claim,
         sets=tuple(SetEffect(**{**each, "effect": _estimate(each["effect"])}) for each in content["sets"]),
@@ -90,7 +91,7 @@ def _judged(claim: Any, content: Mapping[str, Any]) -> JudgedClaim:
     )
 
 
-def _estimate(content: Mapping[str, float | None]) -> Estimate:
+def _estimate(content: Mapping[str, Any]) -> Estimate:
     return Estimate(**{name: nan if number is None else number for name, number in content.items()})
 
 

@@ -6,12 +6,12 @@ of it: `moderated`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import exp, isnan, log, nan, sqrt
+from math import isnan, nan, sqrt
 
 import torch
-from scipy.special import stdtr
+from scipy.special import expit, logit, stdtr
 
-from heedful.measures.interval import LEVEL, Estimate
+from heedful.measures.interval import LEVEL, Estimate, wilson_ends
 from heedful.measures.mean_moments import is_share as holds_shares
 from heedful.measures.mean_moments import t_quantile
 from heedful.measures.two_way_variance import Cells, crossed, defined_texts
@@ -47,19 +47,23 @@ class Effect:
         return sqrt(own + self.of_seeds + self.of_texts) if further else sqrt(own)
 
     def ends(self, level: float = LEVEL, *, further: bool = False) -> tuple[float, float]:
-        """Ends of the mean's interval, or of the prediction interval of one further run."""
-        half = t_quantile((1 - level) / 2, self._df()) * self._scaled(self.error(further=further))
-        center = self._logit(self.mean)
-        low, high = self._inverse(center - half), self._inverse(center + half)
-        # The ends contain a share of 0 or 1, which the logit scale cannot express.
-        return (low, high) if isnan(low) else (min(low, self.mean), max(high, self.mean))
+        """Ends of the mean's interval (Wilson's for shares near 0 or 1), or of the prediction of one further run."""
+        if self._is_extreme:
+            return wilson_ends(min(max(self.mean, 0.0), 1.0), self.texts, level)
+        half = t_quantile((1 - level) / 2, self._df()) * self.error(further=further)
+        if not self.is_share:
+            return self.mean - half, self.mean + half
+        half /= self.mean * (1 - self.mean)
+        return float(expit(logit(self.mean) - half)), float(expit(logit(self.mean) + half))
 
     def tail(self, bound: float) -> float:
         """One-sided p value that the true effect is at most the bound."""
-        distance, error = self._logit(self.mean) - self._logit(bound), self._scaled(self.error())
-        if error == 0:
-            return float(distance <= 0)
-        return float(stdtr(self._df(), -distance / error))
+        if self._is_extreme:
+            return bound**self.texts if self.mean > bound else 1.0
+        distance, error = self.mean - bound, self.error()
+        if self.is_share:
+            distance, error = float(logit(self.mean) - logit(bound)), error / (self.mean * (1 - self.mean))
+        return float(stdtr(self._df(), -distance / error)) if error > 0 else float(distance <= 0)
 
     def enough(self, half: float, level: float) -> tuple[int, int] | None:
         """Fewest seeds, and the factor of texts, whose interval reaches at most this far; None if too many."""
@@ -73,32 +77,16 @@ class Effect:
                     return seeds, factor
         return None
 
+    @property
+    def _is_extreme(self) -> bool:
+        """Whether it is a share within half a text of 0 or 1, of which the logit scale says nothing."""
+        return self.is_share and min(self.mean, 1 - self.mean) < 0.5 / (self.texts + 1)
+
     def _df(self) -> float:
-        """Satterthwaite's degrees of freedom of the sum of both variances; of the texts if only `_least` counts."""
+        """Satterthwaite's degrees of freedom of the sum of both variances."""
         of_seeds, total = self.of_seeds / self.seeds, self.error() ** 2
-        share = 0.0 if total <= self._least() ** 2 else of_seeds / total
+        share = of_seeds / total if total > 0 else 1.0
         return 1 / (share**2 / max(1.0, self.df) + (1 - share) ** 2 / max(1, self.texts - 1))
-
-    def _least(self) -> float:
-        """The smallest error of a share of 0 or 1: that of a share which half a text moves inside; else 0."""
-        inside = self._inside(self.mean)
-        is_extreme = self.is_share and abs(inside - self.mean) > 0
-        return sqrt(inside * (1 - inside) / (self.texts + 1)) if is_extreme else 0.0
-
-    def _inside(self, share: float) -> float:
-        """The share, moved off 0 and 1 by half a text."""
-        return min(max(share, 0.5 / (self.texts + 1)), 1 - 0.5 / (self.texts + 1))
-
-    def _logit(self, number: float) -> float:
-        return log(self._inside(number) / (1 - self._inside(number))) if self.is_share else number
-
-    def _inverse(self, number: float) -> float:
-        return 1 / (1 + exp(-number)) if self.is_share else number
-
-    def _scaled(self, error: float) -> float:
-        """The error on the scale of `_logit`."""
-        inside = self._inside(self.mean)
-        return max(error, self._least()) / (inside * (1 - inside)) if self.is_share else error
 
 
 def effect_of(values: Cells, *, is_share: bool = False) -> Effect | None:

@@ -11,12 +11,11 @@ from math import nan, sqrt
 import polars as pl
 import torch
 from jaxtyping import Bool, Float
-from scipy.stats import kendalltau
 from torch import Tensor
 
 from heedful.battery.question import Values
 from heedful.formatting import format_estimate, format_number
-from heedful.measures import Estimate, bounded_interval, difference_interval
+from heedful.measures import Estimate, bounded_interval, difference_interval, kendall_tau
 from heedful.measures.mean_moments import t_quantile
 from heedful.measures.set_effects import Effect, effect_of, mean_of_sets, moderated
 from heedful.papers.published import published
@@ -101,7 +100,8 @@ def paper_effects(claim: Claim, folder: str) -> dict[str, float]:
         own = {data: least - own[data] for data in where["only"].split()}
     if "trend" in where:
         ordered = [-own[data] for data in where["trend"].split()]
-        own = {claim.sets[0]: float(kendalltau(range(len(ordered)), ordered).statistic)}
+        tau, _ = kendall_tau(torch.arange(len(ordered)), torch.tensor(ordered, dtype=torch.float64))
+        own = {claim.sets[0]: tau.item()}
     return own
 
 

@@ -6,11 +6,11 @@ from math import log
 import polars as pl
 import torch
 from jaxtyping import Float
-from scipy.stats import kendalltau
 from torch import Tensor
 
 from heedful.battery.adversarial_models import Family, families
 from heedful.battery.question import Values
+from heedful.measures import kendall_tau
 from heedful.papers.charts import planes, strips
 from heedful.papers.reproduction import Cell, Results
 from heedful.papers.study_figures import Heading, study_figure
@@ -95,8 +95,7 @@ def trend_over_mocks(encoder: str) -> Measure:
         if len(known) < len(MOCKS):
             return None
         by_seed = torch.stack([values[: min(map(len, known))] for values in known], dim=1)
-        taus = [-kendalltau(range(len(MOCKS)), values).statistic for values in by_seed.tolist()]
-        return torch.tensor(taus, dtype=torch.float64).unsqueeze(1)
+        return -kendall_tau(torch.arange(len(MOCKS)).expand_as(by_seed), by_seed)[0].unsqueeze(1)
 
     return measure
 

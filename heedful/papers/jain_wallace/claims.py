@@ -2,10 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
-import torch
-from scipy.stats import kendalltau
-
 from heedful.battery.question import Values
+from heedful.measures import kendall_tau
 from heedful.papers.claim_rule import only_where
 from heedful.papers.reproduction import Cell
 from heedful.papers.study_figures import LARGEST
@@ -47,9 +45,8 @@ MODEST, WEAK = 0.5, 0.3
 
 def trend_against_largest_weight(cell: Cell) -> Values:
     """Kendall's tau of the eps-max JSD with the largest weight, negated, for each seed."""
-    pairs = zip(cell.columns[LARGEST], cell.columns[ADVERSARIAL], strict=True)
-    taus = [-kendalltau(largest, divergence, nan_policy="omit").statistic for largest, divergence in pairs]
-    return torch.tensor(taus, dtype=torch.float64).unsqueeze(1)
+    largest, divergence = cell.columns[LARGEST], cell.columns[ADVERSARIAL]
+    return -kendall_tau(largest, divergence, ~(largest + divergence).isnan())[0].unsqueeze(1)
 
 
 COLUMNS: Mapping[str, Callable[[Cell], Values]] = {

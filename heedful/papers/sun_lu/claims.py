@@ -6,10 +6,9 @@ from math import nan
 
 import polars as pl
 import torch
-from scipy.stats import kendalltau
 
 from heedful.battery.question import Values
-from heedful.measures import auroc_values
+from heedful.measures import auroc_values, kendall_tau
 from heedful.papers.charts import box_plots, curves
 from heedful.papers.reproduction import Cell, Results
 from heedful.papers.study_figures import BOXES, Heading, measures_figure, study_figure
@@ -143,8 +142,8 @@ def alignment_by_class_ratio(results: Results, data: str) -> Values | None:
         return None
     seeds = min(len(cells[name].tokens) for name in SHARE_OF_NEGATIVES)
     ends = [[last_alignment(cells[name].tokens[seed]) for name in SHARE_OF_NEGATIVES] for seed in range(seeds)]
-    taus = [-kendalltau(list(SHARE_OF_NEGATIVES.values()), values).statistic for values in ends]
-    return torch.tensor(taus, dtype=torch.float64).unsqueeze(1)
+    shares_of_negatives = torch.tensor([list(SHARE_OF_NEGATIVES.values())] * seeds)
+    return -kendall_tau(shares_of_negatives, torch.tensor(ends))[0].unsqueeze(1)
 
 
 SHARE_OF_NEGATIVES = {

@@ -16,10 +16,10 @@ KEPT_SMALL = "V.W kept small"
 
 
 def scores(*, negative, positive, neutral, alignment=1.0):
-    """What a run recorded of ten words of each kind, at these attention scores; V.W > 0 favours the positive label."""
+    """What a run recorded of twenty words of each kind, at these attention scores; V.W > 0 favors positive."""
     rows = []
     for name, label, score in (("bad", 0, negative), ("good", 1, positive), ("the", -1, neutral)):
-        for number in range(10):
+        for number in range(20):
             word = f"{name}{number}"
             rows += [(0, word, "class", float(label)), (40, word, "attention", score + 0.01 * number)]
     return pl.DataFrame([*rows, (40, None, "V.W", alignment)], schema=RECORD, orient="row")
@@ -53,9 +53,9 @@ def polarities(true):
     sign = 1.0 if true else -1.0
     rows = [INDICATIVE_ABOVE]
     for name, value in (("bad", -2.0 * sign), ("good", 2.0 * sign), ("the", 0.1 if true else 9.0)):
-        words = [(40, f"{name}{number}", "polarity", value) for number in range(10)]
-        terms = [(40, f"{name}{number}", f"flow_{each}", value) for number in range(10) for each in "BC"]
-        positive = [(40, f"{name}{number}", "flow_E", sign) for number in range(10)]
+        words = [(40, f"{name}{number}", "polarity", value) for number in range(20)]
+        terms = [(40, f"{name}{number}", f"flow_{each}", value) for number in range(20) for each in "BC"]
+        positive = [(40, f"{name}{number}", "flow_E", sign) for number in range(20)]
         rows.append(pl.DataFrame([*words, *terms, *positive], schema=RECORD, orient="row"))
     return made_results(recorded("sst2", "dp", "10", pl.concat(rows)))
 
