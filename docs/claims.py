@@ -92,7 +92,8 @@ def _judged(claim: Claim, content: Mapping[str, Any]) -> JudgedClaim:
 
 
 def _estimate(content: Mapping[str, Any]) -> Estimate:
-    return Estimate(**{name: nan if number is None else number for name, number in content.items()})
+    value, low, high = (nan if content[name] is None else content[name] for name in ("value", "low", "high"))
+    return Estimate(value, low, high, content["n"])
 
 
 def claims_page() -> str:

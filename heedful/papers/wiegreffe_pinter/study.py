@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from heedful.battery.question import Values
 from heedful.jobs.planning import RunWithBase
@@ -18,6 +20,7 @@ from heedful.settings.validation import update_settings
 NAME = "wiegreffe_pinter"
 CORRECT = "prediction.correct"
 LARGEST_TO_SEED, MEAN_TO_SEED, SEED_FLIPS = "seeds.max_js", "seeds.mean_js", "seeds.flips"
+MOST_MOVED = "seeds.max_tvd"
 ADVERSARIAL = "adversarial_attention.js"
 OTHER_SEEDS = "other seeds"
 """The role of the run whose attention is compared with that of other seeds."""
@@ -171,11 +174,23 @@ def _spread(results: Results) -> Table:
 
 
 def adversary_beyond_seeds(cell: Cell) -> Values:
-    """How much farther the trained adversary's attention is than that of any other seed."""
-    farthest = [values for name, values in cell.columns.items() if name.startswith("adversarial_models.js_")]
-    if not farthest:
-        raise KeyError("adversarial_models.js_1")
-    return torch.stack(farthest).amax(0) - cell.columns[LARGEST_TO_SEED]
+    """How much farther a trained adversary's attention is than that of any other seed, text by text.
+
+    Of adversaries that move the prediction no more than other seeds do, on average, the farthest counts; if there are
+    none, the one that moves it least.
+    """
+    tvds, divergences = (_of_adversaries(cell, measure) for measure in ("tvd", "js"))
+    moved, allowed = tvds.flatten(1).nanmean(1), cell.columns[MOST_MOVED].nanmean()
+    farthest = divergences.flatten(1).nanmean(1).masked_fill(moved > allowed, -1.0)
+    return divergences[farthest.argmax() if farthest.max() >= 0 else moved.argmin()] - cell.columns[LARGEST_TO_SEED]
+
+
+def _of_adversaries(cell: Cell, measure: str) -> Float[Tensor, "adversary seed text"]:
+    prefix = f"adversarial_models.{measure}_"
+    several = [values for name, values in sorted(cell.columns.items()) if name.startswith(prefix)]
+    if not several:
+        raise KeyError(prefix)
+    return torch.stack(several)
 
 
 PAPER = "Wiegreffe & Pinter 2019, {}".format

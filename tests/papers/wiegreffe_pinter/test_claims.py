@@ -1,7 +1,7 @@
 """Each claim of Wiegreffe and Pinter on rows in which its sentence is plainly true, and plainly false."""
 
 from heedful.papers import STUDIES
-from support.synthetic_results import made_cell, made_results, share, word_on
+from support.synthetic_results import judged_claims, made_cell, made_results, share, word_on
 
 STUDY = STUDIES["wiegreffe-pinter"]
 
@@ -21,7 +21,9 @@ def imposed_mlp(other, true):
 
 
 def seeds_differ(most):
-    columns = {"seeds.max_js": most, "adversarial_models.js_1": 0.3, "adversarial_models.js_2": 0.2}
+    columns = {"seeds.max_js": most, "seeds.max_tvd": 0.05}
+    for number, (js, tvd) in enumerate(((0.3, 0.04), (0.2, 0.01), (0.69, 0.2)), start=1):
+        columns |= {f"adversarial_models.js_{number}": js, f"adversarial_models.tvd_{number}": tvd}
     return made_results(made_cell("sst2", "bilstm", "own", role="other seeds", columns=columns))
 
 
@@ -32,6 +34,11 @@ CLAIM_CASES = {
     "imposed_attention_beats_own": lambda true: imposed_mlp("own", true),
     "adversary_guides_worse": lambda true: imposed_mlp("adversary", true),
 }
+
+
+def test_an_adversary_that_moves_the_prediction_farther_than_seeds_do_does_not_count():
+    (each,) = judged_claims(STUDY, seeds_differ(0.1))["seeds_differ_less_than_adversary"].sets
+    assert round(each.effect.value, 2) == 0.2  # .3 - .1, not .69 - .1
 
 
 def test_only_both_models_on_a_set_of_which_the_paper_says_so_are_evidence():
