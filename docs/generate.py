@@ -16,7 +16,7 @@ DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS.parent / "tests"))
 
 import typer
-from claims import claim_cells, read_claims, studies_done, table
+from claims import CELLS, claim_cells, read_claims, studies_done, table
 
 from heedful.battery import BATTERY, PAIRS, BatteryTest, Question, adversarial_models
 from heedful.cli import app
@@ -246,8 +246,8 @@ def claim_parts() -> Pages:
         parts = [
             f"{study.paper}.",
             f"**{summary_sentence(claims)}** At scale *{scale}*: {study.scales[scale]}.",
-            table(["claim", "verdict", "our number (95 % interval)", "whose words"], rows),
-            f"[The whole study](../studies/{name}.md): tables beside the paper's, figures, what each verdict rests on.",
+            table([*CELLS], rows),
+            f"[The whole study](../studies/{name}.md): tables next to the paper's, figures, and each claim's datasets.",
         ]
         pages[f"claims/{name}.md"] = "\n\n".join(parts) + "\n"
     return pages

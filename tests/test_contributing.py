@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(
-    r"^```(?:python|csv|markdown|text) (file|insert|append)=(\S+)(?: after=(.*?))?\n(.*?)^```$",
+    r"^```(?:python|toml|csv|markdown|text) (file|insert|append)=(\S+)(?: after=(.*?))?\n(.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
 

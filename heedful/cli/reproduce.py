@@ -129,15 +129,15 @@ def print_study(console: "Console", report: "StudyReport", folder: Path) -> None
     from rich.padding import Padding
     from rich.text import Text
 
-    from heedful.papers.claim_rule import claim_bounds_text, claim_number, summary_sentence
+    from heedful.papers.claim_rule import sets_text, summary_sentence
     from heedful.papers.study_pages import is_long, table_cells, table_file
 
     console.print(f"\n[bold]{summary_sentence(report.claims)}[/bold]\n")
-    for claim in report.claims:
-        color = {"confirmed": "green", "contradicted": "red"}.get(claim.verdict, "yellow")
-        console.print(Text.assemble((f"{claim.verdict:>13}", f"bold {color}"), "  ", claim.statement))
-        console.print(Padding(Text(f"{claim_number(claim)}; {claim_bounds_text(claim)}"), (0, 0, 0, 15)))
-        console.print(Padding(Text(f"{claim.measured} ({claim.source})", style="dim"), (0, 0, 0, 15)))
+    for judged in report.claims:
+        claim = judged.claim
+        color = {"replicated": "green", "not replicated": "red"}.get(judged.word, "yellow")
+        console.print(Text.assemble((f"{judged.word:>14}", f"bold {color}"), "  ", claim.statement))
+        console.print(Padding(Text(f"{sets_text(judged)}; {claim.origin}, {claim.place}", style="dim"), (0, 0, 0, 16)))
     console.print()
     for table in report.tables:
         head, rows = table_cells(table)

@@ -3,13 +3,13 @@
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from importlib import resources
-from math import nan
 from typing import Any, Literal
 
 import polars as pl
 
-from heedful.battery.question import Columns
+from heedful.battery.question import Columns, Values
 from heedful.errors import lookup
 from heedful.jobs.planning import RunWithBase
 from heedful.measures import Estimate
@@ -163,58 +163,98 @@ class Table:
     rows: tuple[tuple[tuple[str, ...], tuple[Entry, ...]], ...]
 
 
-Verdict = Literal["confirmed", "not confirmed", "contradicted", "not tested"]
+Word = Literal["replicated", "mixed", "not replicated", "open", "not tested"]
+Outcome = Literal["holds", "opposite", "no relevant effect", "open"]
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of the paper with its number; and, once it is tested, what the rows say about it.
+    """A claim as one `[[claim]]` of `claims.toml` states it, margins and their reasons among it.
 
     Args:
         id: short and stable; unique within its study.
+        origin: a quote of the paper, our reading of it (threshold or scope ours, or no text at hand), or our own.
+        quote: the paper's own words; "" unless the origin is a quote.
+        place: where the paper says so.
         statement: the claim in a plain sentence.
-        quote: a few words of the paper's own sentence; "" where the reading is ours, which the source then says.
-        source: where the paper says so.
-        measured: what the number is, in words; a larger one supports the claim.
-        unit: of the number and of the margin.
-        margin: the smallest difference from the baseline that matters.
-        kind: "more" claims that there is an effect, "no_less" that nothing is lost: see `bounds`.
-        baseline: the number where there is no effect.
-        excepts: parts that the paper itself excepts: shown, and not counted.
-        parts: the number for each data set (or model) that could show it.
-        pooled: the mean of the parts that count.
-        trainings: how many trained models are behind it.
-        left_out: parts whose models have not learnt their task.
-        exceptions: parts whose own interval lies on the other side of the bound that the mean is beyond.
-        p: two-sided, that the true number lies at the bound; 1 where the mean is beyond none.
-        unadjusted: the verdict on this claim alone.
-        verdict: the verdict on it as one of several claims of the paper.
+        kind: that there is more (`of` minus `minus`), no loss, the same, a share above the baseline, or a trend.
+        measure: a column, or a named function of the study (`Study.measures`).
+        of, minus: fields that select cells (encoder, method, role), or another measure; `minus` changes those of `of`,
+            and is empty where nothing is subtracted.
+        learnt: which side must have learnt its task: "of", "minus", "both" or "".
+        unit: of the effect and of the margin.
+        margin: the smallest effect that matters.
+        fixed: when the margin was fixed.
+        sets: datasets, ours, that can show it.
+        excepts: sets that the paper itself excepts, with the reason: they are shown and do not count.
+        stand_ins: sets that stand in for the paper's, and for what.
+        paper: where `published.csv` has the effect: item, of, minus, model, minus_model; `why` where it has none.
+        scope: what differs from the paper's sentence; not empty: it is a reading.
+        baseline: of kind "share": the share that must be exceeded.
     """
 
     id: str
+    origin: Literal["quote", "reading", "own"]
+    place: str
     statement: str
-    quote: str
-    source: str
-    measured: str
+    kind: Literal["more", "no_loss", "same", "share", "trend"]
+    measure: str
     unit: str
     margin: float
-    kind: Literal["more", "no_less"] = "more"
+    margin_reason: str
+    fixed: date
+    sets: tuple[str, ...]
+    quote: str = ""
+    of: Mapping[str, str] = field(default_factory=dict)
+    minus: Mapping[str, str] = field(default_factory=dict)
+    learnt: Literal["of", "minus", "both", ""] = ""
+    excepts: Mapping[str, str] = field(default_factory=dict)
+    stand_ins: Mapping[str, str] = field(default_factory=dict)
+    paper: Mapping[str, str] = field(default_factory=dict)
+    scope: str = ""
     baseline: float = 0.0
-    excepts: tuple[str, ...] = ()
-    parts: Mapping[str, Estimate] = field(default_factory=dict)
-    pooled: Estimate = Estimate(nan, nan, nan, 0)
-    trainings: int = 0
-    left_out: tuple[str, ...] = ()
-    exceptions: tuple[str, ...] = ()
-    p: float = nan
-    unadjusted: Verdict = "not tested"
-    verdict: Verdict = "not tested"
 
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """Contradicted if the number is surely below the first, confirmed if it is surely above the second."""
-        lower = self.baseline - self.margin
-        return lower, lower if self.kind == "no_less" else self.baseline + self.margin
+
+@dataclass(frozen=True)
+class SetEffect:
+    """What one dataset says about a claim.
+
+    Args:
+        effect: its mean over seeds and texts, with the 95% interval.
+        paper: the paper's effect on the same set; None where it prints none.
+        counts: whether the claim's word rests on it; `why` says why not, or what it stands in for.
+        predicted: whether the paper's number lies where one further run of ours would.
+    """
+
+    data: str
+    effect: Estimate
+    outcome: Outcome
+    paper: float | None = None
+    counts: bool = True
+    why: str = ""
+    predicted: bool | None = None
+
+
+@dataclass(frozen=True)
+class JudgedClaim:
+    """A claim, what each set says about it, and the word that follows.
+
+    Args:
+        p: that no majority of the sets shows the effect (partial conjunction).
+        mean: over the sets that count, as a description.
+        new_set: where the effect on a further set would lie, as a description.
+        decides: for an open claim, which seeds or texts would decide it.
+        margins: hash of what the claim was judged by.
+    """
+
+    claim: Claim
+    sets: tuple[SetEffect, ...]
+    word: Word
+    p: float
+    mean: Estimate | None
+    new_set: tuple[float, float] | None
+    decides: str
+    margins: str
 
 
 @dataclass(frozen=True)
@@ -226,8 +266,8 @@ class Study:
         folder: where its words, notes and the paper's numbers are, in `heedful/papers/`.
         scales: for each scale, what is run, in words.
         runs: from a scale to the runs it needs.
-        claims: each tested by itself; `claims.decide` adjusts the verdicts for their number.
-        figures: drawn from the results and the tested claims by their ids.
+        columns: what claims measure of a cell that no audit does, by name.
+        measures: what they measure of the results on a dataset, by name, if `of` and `minus` cannot express it.
         remarks: sentences on what the tables show, made from the numbers.
         require: raises where something is missing without which no run can be done.
     """
@@ -239,8 +279,9 @@ class Study:
     scales: Mapping[str, str]
     runs: Callable[[str], list[StudyRun]]
     tables: Callable[[Results], list[Table]]
-    claims: Callable[[Results], list[Claim]]
-    figures: Callable[[Results, Mapping[str, Claim]], list[Figure]]
+    figures: Callable[[Results], list[Figure]]
+    columns: Mapping[str, Callable[[Cell], Values]] = field(default_factory=dict)
+    measures: Mapping[str, Callable[[Results, str], Values | None]] = field(default_factory=dict)
     remarks: Callable[[Results], list[str]] = lambda results: []
     require: Callable[[], None] = lambda: None
 

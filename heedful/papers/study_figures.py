@@ -8,7 +8,7 @@ import polars as pl
 from heedful.formatting import format_estimate
 from heedful.measures import Estimate
 from heedful.papers.charts import beyond, box_plots, histograms, interval_limits, intervals
-from heedful.papers.reproduction import Cell, Claim
+from heedful.papers.reproduction import Cell
 from heedful.report.drawing import Chart
 from heedful.report.figure import Figure
 
@@ -116,25 +116,21 @@ def measures_figure(
     ]
 
 
-def claims_figure(claims: Mapping[str, Claim], ids: Sequence[str], axis: str, heading: Heading) -> list[Figure]:
-    """What was measured for these claims, part by part, with intervals."""
-    drawn = [claims[name] for name in ids if name in claims]
-    estimates: dict[tuple[str, str], Estimate] = {
-        (name, claim.measured): part for claim in drawn for name, part in claim.parts.items()
-    }
+def intervals_figure(estimates: Mapping[tuple[str, str], Estimate], axis: str, heading: Heading) -> list[Figure]:
+    """Estimates with their intervals, by row and series; empty if there are none."""
     if not estimates:
         return []
+    series = dict.fromkeys(name for _, name in estimates)
     described = "; ".join(
-        f"{claim.measured}: {', '.join(f'{name} {part.value:.2g}' for name, part in claim.parts.items())}"
-        for claim in drawn
-        if claim.parts
+        f"{name}: {', '.join(f'{row} {part.value:.2g}' for (row, own), part in estimates.items() if own == name)}"
+        for name in series
     )
     limits = interval_limits(estimates)
     return [
         study_figure(
             heading,
             intervals(estimates, axis, limits),
-            caption=f"Means over texts and seeds, with their 95 % intervals.{_cut_off(beyond(estimates, limits))}",
+            caption=f"Means over texts and seeds, with their 95% intervals.{_cut_off(beyond(estimates, limits))}",
             alt=f"{heading.title}. {described}.",
         )
     ]

@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import date
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -17,18 +18,14 @@ from heedful.measures import Estimate
 from heedful.papers.claim_rule import (
     DECIMALS,
     HOW,
+    ORIGINS,
     cell_has_learnt,
-    claim_bounds_text,
-    claim_details,
-    claim_number,
-    claim_parts,
-    claim_unit,
-    decide,
-    error_rates_text,
+    effect_text,
+    judge_claims,
+    sets_text,
     summary_sentence,
-    verdict_counts,
 )
-from heedful.papers.reproduction import Cell, Claim, Entry, Results, Study, Table
+from heedful.papers.reproduction import Cell, Entry, JudgedClaim, Results, SetEffect, Study, Table
 from heedful.report.figure import Figure, inline_svg
 from heedful.report.page import templates
 from heedful.settings import Run, key_of
@@ -56,7 +53,7 @@ class StudyReport:
     about: str
     differences: tuple[str, ...]
     tables: Sequence[Table]
-    claims: Sequence[Claim]
+    claims: Sequence[JudgedClaim]
     remarks: Sequence[str]
     figures: Sequence[Figure]
     ran: Sequence[Mapping[str, str]]
@@ -67,7 +64,6 @@ class StudyReport:
 def summarize(study: Study, results: Results, command: str, workers: int) -> StudyReport:
     """The report on these results: tables, claims and figures made, time added up."""
     about, differences = study_notes(study)
-    claims = decide(study.claims(results))
     return StudyReport(
         study=study,
         scale=results.scale,
@@ -75,9 +71,9 @@ def summarize(study: Study, results: Results, command: str, workers: int) -> Stu
         about=about,
         differences=differences,
         tables=study.tables(results),
-        claims=claims,
+        claims=judge_claims(study, results),
         remarks=[*_not_learnt(results), *study.remarks(results)],
-        figures=study.figures(results, {claim.id: claim for claim in claims}),
+        figures=study.figures(results),
         ran=[_ran(cell) for cell in results.cells],
         facts=_report_facts(study, results, workers),
         errors=results.errors,
@@ -198,7 +194,7 @@ def as_json(report: StudyReport) -> dict[str, Any]:
         "study": report.study.name,
         "scale": report.scale,
         "command": report.command,
-        "summary": verdict_counts(report.claims),
+        "summary": summary_sentence(report.claims),
         "claims": [asdict(claim) for claim in report.claims],
         "remarks": list(report.remarks),
         "tables": [asdict(table) for table in report.tables],
@@ -209,11 +205,13 @@ def as_json(report: StudyReport) -> dict[str, Any]:
 
 
 def _finite(content: Any) -> Any:
-    """The same tree with None for each number that JSON cannot express."""
+    """The same tree with None for each number that JSON cannot express, and dates as text."""
     if isinstance(content, Mapping):
         return {key: _finite(value) for key, value in content.items()}
     if isinstance(content, list | tuple):
         return [_finite(value) for value in content]
+    if isinstance(content, date):
+        return content.isoformat()
     return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
@@ -241,8 +239,8 @@ def _main_page(report: StudyReport) -> str:
     study = report.study
     parts = [f"# {study.title}, reproduced", f"**{summary_sentence(report.claims)}**"]
     parts.append(f"{study.paper}. Made by `{report.command}`.")
-    parts += ["## What we find", *(block for claim in report.claims for block in _claim_blocks(claim))]
-    parts += ["## What the paper claims", report.about, "## How the verdicts are made", HOW, error_rates_text()]
+    parts += [block for origin in ORIGINS for block in _claim_list(report, origin)]
+    parts += ["## What the paper claims", report.about, "## How the verdicts are made", HOW]
     parts += ["## What the tables show", *report.remarks] if report.remarks else []
     parts += ["## The paper's tables beside ours"] if report.tables else []
     parts += [block for table in report.tables for block in _table_blocks(report, table)]
@@ -263,17 +261,50 @@ def _own_page(report: StudyReport, title: str, note: str, content: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _claim_blocks(claim: Claim) -> list[str]:
-    """Verdict, claim and number; what they rest on is folded."""
-    parts = claim_parts(claim)
-    each = [markdown_table(["data set", claim_unit(claim)], parts)] if parts else []
+def claims_of_origin(report: StudyReport, origin: str) -> list[JudgedClaim]:
+    """The claims of one of the three lists, replicated ones first."""
+    own = [judged for judged in report.claims if judged.claim.origin == origin]
+    return sorted(own, key=lambda judged: judged.word != "replicated")
+
+
+def _claim_list(report: StudyReport, origin: str) -> list[str]:
+    """One of the three lists of claims."""
+    own = claims_of_origin(report, origin)
+    return [f"## {ORIGINS[origin]}", *(block for judged in own for block in _claim_blocks(judged))] if own else []
+
+
+def _claim_blocks(judged: JudgedClaim) -> list[str]:
+    """Word, claim, and on which datasets it holds; each dataset is folded."""
+    rows = [set_cells(judged, each) for each in judged.sets]
+    each = [markdown_table(SET_HEAD, rows)] if rows else []
     return [
-        f"**{claim.verdict}**: {claim.statement}<br>{claim_number(claim)}",
-        "<details><summary>What this rests on</summary>",
-        claim_details(claim),
+        f"**{judged.word}**: {judged.claim.statement}<br>{sets_text(judged)}",
+        "<details><summary>Datasets, and the paper's words</summary>",
+        claim_details(judged),
         *each,
         "</details>",
     ]
+
+
+SET_HEAD = ("dataset", "paper", "ours (95% interval)", "outcome")
+
+
+def set_cells(judged: JudgedClaim, each: SetEffect) -> tuple[str, str, str, str]:
+    """One dataset of a claim: the paper's effect next to ours, and the outcome."""
+    outcome = f"{each.outcome}{'' if each.counts else ', does not count'}{f' ({each.why})' if each.why else ''}"
+    return each.data, effect_text(judged.claim, each.paper), effect_text(judged.claim, each.effect), outcome
+
+
+def claim_details(judged: JudgedClaim) -> str:
+    """The paper's words, the margin with its reason, and what would decide an open claim."""
+    claim = judged.claim
+    sentences = [
+        f'The paper, {claim.place}: "{claim.quote}".' if claim.quote else f"Source: {claim.place}.",
+        f"Ours: {claim.scope}." if claim.scope else "",
+        f"Effects are in {claim.unit}; margin {effect_text(claim, claim.margin)} ({claim.margin_reason}).",
+        f"Undecided. What would decide it: {judged.decides}." if judged.decides else "",
+    ]
+    return " ".join(sentence for sentence in sentences if sentence)
 
 
 def _table_blocks(report: StudyReport, table: Table) -> list[str]:
@@ -307,19 +338,17 @@ def render_study(report: StudyReport) -> str:
     """The whole HTML page; every word in it is escaped, and it requests nothing from any network."""
     environment = templates(HERE)
     environment.filters |= {
-        "bounds": claim_bounds_text,
         "details": claim_details,
         "emphasized": _emphasized,
-        "number": claim_number,
-        "parts": claim_parts,
-        "unit": claim_unit,
+        "sets": sets_text,
     }
     return environment.get_template("study.html").render(
         report=report,
         summary=summary_sentence(report.claims),
+        cells=set_cells,
         facts=[("Scale", report.scale), ("Trained models", report.facts["Trained models"])],
         ran=ran_cells(report),
-        how=f"{HOW} {error_rates_text()}",
+        how=HOW,
         tables=[(table, *table_cells(table), is_long(table)) for table in report.tables],
         figures=[(figure, inline_svg(figure)) for figure in report.figures],
     )

@@ -1,8 +1,11 @@
+from dataclasses import replace
+from datetime import date
+
 import pytest
 
 from heedful.measures import Estimate
-from heedful.papers import claim_rule, reproduction
-from heedful.papers.claim_rule import Part
+from heedful.papers import reproduction
+from heedful.papers.claim_rule import judge_claim
 from heedful.papers.reproduction import Claim, Entry, Study, Table
 from heedful.papers.study_pages import summarize
 from support.synthetic_results import made_cell, made_results, near
@@ -16,7 +19,11 @@ TABLE = Table(
     ("score", "AUC"),
     ((("sst2",), (Entry(PART, 0.47), Entry(None))), (("imdb",), (Entry(None), Entry(PART)))),
 )
-CLAIM = Claim("so", "It is so.", "so it is", "section 1", "x - y", "nats", 0.05, baseline=0.1)
+CLAIM = Claim(
+    *("so", "quote", "section 1", "It is so.", "more", "x.y", "nats", 0.1, "a reason", date(2026, 11, 20)),
+    sets=("sst2",),
+    quote="so it is",
+)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -35,15 +42,15 @@ def table():
 
 @pytest.fixture
 def claim():
-    """A claim before its test."""
+    """A claim that is not judged yet."""
     return CLAIM
 
 
 @pytest.fixture
 def make_report():
-    """The report on a study of one claim, which is confirmed, and one table; or with other parts of a study."""
+    """The report on a study of one claim, which is replicated, and one table; or with other parts of a study."""
 
-    def make(results=None, **parts):
+    def make(results=None, claims=None, **parts):
         study = {
             "name": "tiny",
             "folder": "attefa",
@@ -52,11 +59,11 @@ def make_report():
             "scales": {"small": "next to nothing"},
             "runs": lambda scale: [],
             "tables": lambda results: [TABLE],
-            "claims": lambda results: [claim_rule.test_claim(CLAIM, {"sst2": Part(near(0.2))})],
-            "figures": lambda results, claims: [],
+            "figures": lambda results: [],
             **parts,
         }
         cells = results or made_results(made_cell("sst2", "bilstm"))
-        return summarize(Study(**study), cells, "heedful reproduce x", 2)
+        judged = [judge_claim(CLAIM, {"sst2": near(0.2)}, {"sst2": 0.3})] if claims is None else claims
+        return replace(summarize(Study(**study), cells, "heedful reproduce x", 2), claims=judged)
 
     return make

@@ -4,33 +4,44 @@ import json
 import re
 from pathlib import Path
 
+import claims
+
 from heedful.papers import STUDIES
-from heedful.papers.claim_rule import claims_of
+from heedful.papers.claim_rule import judge_claims
+from heedful.papers.study_pages import summarize, write_study
+from support.synthetic_results import results_of
 
 PAGES = Path(__file__).parents[2] / "docs" / "studies"
 LINK = re.compile(r"\]\(([^)]+)\)")
 
 
-def test_every_study_has_a_page_that_opens_with_the_finding_and_that_its_command_made():
+def test_every_study_has_a_page_that_its_command_made():
     for name in STUDIES:
         text = (PAGES / f"{name}.md").read_text(encoding="utf-8")
         written = json.loads((PAGES / f"{name}.json").read_text(encoding="utf-8"))
         assert f"Made by `heedful reproduce {name} " in text and written["errors"] == {}
-        for claim in written["claims"]:
-            assert f"**{claim['verdict']}**" in text and claim["statement"] in text
-        counts, finding = written["summary"], text.split("\n\n")[1]
-        assert finding.startswith(f"**Of {sum(counts.values())} claims, {counts['confirmed']} ")
-        assert f"{counts['not confirmed']} not confirmed, {counts['contradicted']} contradicted" in finding
 
 
-def test_the_pages_state_the_claims_as_they_are_tested_and_link_to_their_files():
-    stated = ("statement", "quote", "source", "measured", "unit", "margin", "kind", "baseline")
-    for name, study in STUDIES.items():
-        written = json.loads((PAGES / f"{name}.json").read_text(encoding="utf-8"))["claims"]
-        claims = claims_of(study.folder)
-        assert [claim["id"] for claim in written] == list(claims)
-        for claim in written:
-            assert [claim[field] for field in stated] == [getattr(claims[claim["id"]], field) for field in stated]
+def test_results_were_judged_by_the_margins_that_claims_toml_states():
+    """Results of before the present rule have no hash, and are not shown as judged."""
+    assert {name: claims.outdated(name) for name in STUDIES if claims.outdated(name)} == {}
+
+
+def test_a_result_in_the_files_is_read_as_it_was_judged_and_another_margin_is_noticed(tmp_path, monkeypatch):
+    study = STUDIES["sun-lu"]
+    write_study(summarize(study, results_of(study), "heedful reproduce", workers=2), tmp_path / "papers")
+    monkeypatch.setattr(claims, "DOCS", tmp_path)
+    scale, read = claims.read_claims("sun-lu")
+    judged = judge_claims(study, results_of(study))
+    assert scale == "small" and [each.word for each in read] == [each.word for each in judged]
+    assert [claims.claim_cells(each) for each in read] == [claims.claim_cells(each) for each in judged]
+    assert claims.outdated("sun-lu") == []
+    file = tmp_path / "papers" / "sun-lu.json"
+    file.write_text(file.read_text().replace(judged[0].margins, "another"))
+    assert claims.outdated("sun-lu") == [judged[0].claim.id]
+
+
+def test_the_pages_link_to_their_files():
     for name in STUDIES:
         pages = [PAGES / f"{name}.md", *(PAGES / name).glob("*.md")]
         linked = {(page.parent / link).resolve() for page in pages for link in LINK.findall(page.read_text("utf-8"))}

@@ -9,7 +9,7 @@ import pytest
 
 from heedful.measures import Estimate
 from heedful.papers import STUDIES
-from heedful.papers.claim_rule import claim_parts
+from heedful.papers.claim_rule import judge_claim, sets_text
 from heedful.papers.reproduction import Entry, Results, Table
 from heedful.papers.study_figures import Heading, study_figure
 from heedful.papers.study_pages import (
@@ -21,12 +21,13 @@ from heedful.papers.study_pages import (
     is_long,
     markdown_pages,
     render_study,
+    set_cells,
     summarize,
     table_cells,
     write_study,
 )
 from heedful.report.drawing import statement
-from support.synthetic_results import made_cell, made_results, results_of, share
+from support.synthetic_results import made_cell, made_results, near, results_of, share
 
 # A study as Markdown.
 
@@ -48,18 +49,30 @@ def main_page(report):
 def test_the_page_opens_with_the_finding_and_folds_what_a_claim_rests_on(make_report):
     title, finding, paper, *_ = main_page(make_report()).split("\n\n")
     assert title == "# Tiny | study, reproduced"
-    assert finding == "**Of 1 claim, 1 is confirmed, 0 not confirmed, 0 contradicted.**"
+    assert finding == "**1 of 1 quoted claims replicated.**"
     assert paper == "Nobody (2000). Made by `heedful reproduce x`."
     text = main_page(make_report())
-    found = text.split("## What we find\n\n")[1].split("\n\n## ")[0]
+    found = text.split("## Claims in the paper's words\n\n")[1].split("\n\n## ")[0]
     assert found.split("\n\n") == [
-        "**confirmed**: It is so.<br>0.200 (0.200 to 0.200) nats",
-        "<details><summary>What this rests on</summary>",
-        'Measured: x - y; confirmed above 0.150, contradicted below 0.050. The paper, section 1: "so it is". '
-        "Trained models: 5.",
-        "| data set | nats |\n| --- | --- |\n| sst2 | 0.200 (0.200 to 0.200) |",
+        "**replicated**: It is so.<br>on 1 of 1 dataset",
+        "<details><summary>Datasets, and the paper's words</summary>",
+        'The paper, section 1: "so it is". Effects are in nats; margin 0.100 (a reason).',
+        "| dataset | paper | ours (95% interval) | outcome |\n| --- | --- | --- | --- |\n"
+        "| sst2 | 0.300 | 0.200 (0.200 to 0.200) | holds |",
         "</details>",
     ]
+
+
+def test_readings_and_own_findings_are_lists_of_their_own_and_an_open_claim_says_what_would_decide_it(
+    make_report, claim
+):
+    single = {"sst2": near(0.2, seeds=1)}
+    reading = judge_claim(replace(claim, origin="reading", scope="the threshold"), single)
+    own = judge_claim(replace(claim, origin="own", excepts={"sst2": "a reason"}), single)
+    text = main_page(make_report(claims=[own, reading]))
+    assert text.index("## Our readings of the paper") < text.index("## Our own findings")
+    assert "Ours: the threshold." in text and "What would decide it: sst2: a second seed." in text
+    assert "open, does not count (a reason)" in text and "No quoted claims." in text
 
 
 def test_a_long_table_and_what_was_run_have_pages_of_their_own(make_report, table):
@@ -82,7 +95,7 @@ def test_a_long_description_of_a_figure_ends_with_a_whole_part(make_report):
     long = [f"part {place}" for place in range(100)]
     alts = {"short": "One; two.", "long": "; ".join(long), "listed": "All of it. x: " + ", ".join(long)}
     figures = [study_figure(Heading(name, "", ""), statement("x"), caption="", alt=alt) for name, alt in alts.items()]
-    text = main_page(make_report(figures=lambda results, claims: figures))
+    text = main_page(make_report(figures=lambda results: figures))
     assert "![One; two.](tiny/short.svg)" in text
     (shown,) = re.findall(r"!\[(.*)\]\(tiny/long.svg\)", text)
     assert re.fullmatch(r"part 0; (part \d+; )+and so on\.", shown)
@@ -112,13 +125,11 @@ def test_tables_and_numbers_as_text(table):
         assert is_long(Table("Table 2", "Long", "", ("data",), ("column",) * columns, content)) == long
 
 
-def test_verdicts_allow_for_the_number_of_claims_and_json_counts_them(make_report, claim):
-    weak = replace(claim, p=0.04, unadjusted="confirmed", verdict="confirmed")
-    made = make_report(claims=lambda results: [weak, replace(weak, id="other")])
-    assert [claim.verdict for claim in made.claims] == ["not confirmed", "not confirmed"]
-    content = json.loads(json.dumps(as_json(make_report(claims=lambda results: [claim])), allow_nan=False))
-    assert content["claims"][0]["pooled"]["value"] is None
-    assert content["summary"] == {"confirmed": 0, "not confirmed": 0, "contradicted": 0, "not tested": 1}
+def test_json_has_the_claims_with_the_hash_of_their_margins(make_report):
+    content = json.loads(json.dumps(as_json(make_report()), allow_nan=False))
+    (written,) = content["claims"]
+    assert written["claim"]["fixed"] == "2026-11-20" and written["word"] == "replicated" and written["mean"] is None
+    assert len(written["margins"]) == 12 and written["sets"][0]["paper"] == 0.3
 
 
 def test_remarks_name_models_that_have_not_learnt_and_shared_runs_are_counted_once(make_report):
@@ -143,15 +154,14 @@ def report():
 def test_the_page_escapes_words_and_folds_parts_and_long_tables(report):
     html = render_study(report)
     assert "<script>" not in html and "&lt;script&gt;" in html and "heedful &lt;x&gt;" in html
-    assert "<b>Mean and best.</b>" in html and "A claim is <em>confirmed</em> if" in html
-    for claim in report.claims:
-        assert f'<td class="verdict {claim.verdict}">{claim.verdict}</td>' in html
+    assert "<b>Mean and best.</b>" in html and "A claim is <em>replicated</em> if" in html
+    for judged in report.claims:
+        assert f'<td class="verdict {judged.word}">{judged.word}</td>' in html and sets_text(judged) in html
     unfolded = re.sub(r"<details>.*?</details>", "", html, flags=re.DOTALL)
-    parts = [part for claim in report.claims for part in claim_parts(claim)]
-    assert parts
-    for name, number in parts:
-        cells = f'<tr><td>{name}</td><td class="value">{number}</td></tr>'
-        assert cells in html and cells not in unfolded
+    shown = [set_cells(judged, each) for judged in report.claims for each in judged.sets]
+    assert shown
+    for _, _, ours, _ in shown:
+        assert f'<td class="value">{ours}</td>' in html and f'<td class="value">{ours}</td>' not in unfolded
     first, *_ = report.tables
     rows = first.rows * (MOST_ROWS // len(first.rows) + 1)
     tables = [replace(first, name="Short"), replace(first, name="Long", rows=rows)]
