@@ -174,7 +174,7 @@ NOT_READ_YET = {
     ("serrano_smith", "section A.3"): 3,
     ("sun_lu", "Table 1"): 35,
 }
-"""Numbers about our data that no table shows next to ours: they stand in the page's last table, and should become fewer."""
+"""Numbers about our data that no table shows next to ours, only the page's last table: they should become fewer."""
 
 
 def test_every_number_is_on_the_page_and_those_about_data_that_is_run_are_read_by_its_tables():

@@ -12,7 +12,7 @@ from heedful.papers import SCALES, STUDIES
 from heedful.papers.claim_rule import FEWEST_TRAININGS
 from heedful.papers.published import PAPERS
 from heedful.papers.reproduction import Results
-from heedful.papers.study_pages import study_notes, table_cells
+from heedful.papers.study_report import study_notes, table_cells
 from heedful.settings import key_of
 from heedful.settings.validation import bind_options, update_settings
 from support.synthetic_results import drawn, judged_claims, results_of, verdict_of
@@ -46,10 +46,10 @@ def test_a_study_is_described_and_its_claims_say_what_they_rest_on():
     for name, study in STUDIES.items():
         assert set(study.scales) == set(SCALES)
         assert (study.folder in PAPERS) == (name != "heedable")  # several papers, none about the same models
-        about, differences = study_notes(study)
-        assert len(about) > 200 and differences
-        assert all(paragraph.startswith("**") for paragraph in differences)
-        assert not [word for word in ("confirm", "contradict") if word in " ".join(differences)]
+        about, differences, errors = study_notes(study)
+        assert len(" ".join(about)) > 200 and differences and errors
+        assert all(paragraph.startswith("**") for paragraph in (*differences, *errors))
+        assert not [word for word in ("replicated", "](") if word in " ".join((*about, *differences, *errors))]
         claims = judged_claims(study, Results("small", ()))
         assert len(claims) == len(study.claims(Results("small", ())))
         for claim in claims.values():

@@ -4,15 +4,13 @@ import math
 
 import torch
 
-from heedful.papers import claim_rule
-from heedful.papers.claim_rule import Part
-from heedful.papers.reproduction import OldClaim
+from heedful.measures import Estimate
 from heedful.papers.study_figures import (
     BINS,
     Heading,
     by_largest_figure,
-    claims_figure,
     histogram_figure,
+    intervals_figure,
     measures_figure,
     text_frame,
 )
@@ -20,7 +18,6 @@ from heedful.report.figure import to_svg
 from support.synthetic_results import SEEDS, TEXTS, made_cell, near
 
 HEADING = Heading("figure_1", "A figure", "Nobody 2000, Figure 1")
-CLAIM = OldClaim("so", "So.", "", "our reading", "x - y", "units", 0.05)
 LARGEST = "prediction.max_attention"
 
 
@@ -28,9 +25,8 @@ def cell(data="sst2", method="additive", **columns):
     return made_cell(data, "bilstm", method, columns={name.replace("__", "."): v for name, v in columns.items()})
 
 
-def figure_of(*claims):
-    """The figures of these claims."""
-    return claims_figure({claim.id: claim for claim in claims}, [claim.id for claim in claims], "x", HEADING)
+def part(value):
+    return Estimate(value, value - 0.05, value + 0.05, 100)
 
 
 def test_a_frame_has_a_row_for_each_text_and_seed_with_its_predicted_class():
@@ -48,7 +44,7 @@ def test_nothing_is_drawn_of_what_was_not_measured_or_is_undefined():
     assert histogram_figure(empty, "a.x", "x", (0.0, 1.0), HEADING) == []
     assert by_largest_figure(empty, "a.x", "x", HEADING) == []
     assert measures_figure(empty, {"a.x": "x"}, "x", HEADING) == []
-    assert figure_of(CLAIM) == []
+    assert intervals_figure({}, "x", HEADING) == []
     values = near(0.5)
     values[0, :10] = math.nan
     (figure,) = histogram_figure([cell(a__x=values)], "a.x", "x", (0.0, 1.0), HEADING)
@@ -74,12 +70,13 @@ def test_boxes_say_what_distinguishes_them_and_extreme_means_are_described():
     assert ">kind</text>" in to_svg(figure)
 
 
-def test_a_figure_of_claims_has_a_mark_for_each_part_and_names_what_it_cuts_off():
-    parts = {"sst2": Part(near(0.2)), "imdb": Part(near(0.3))}
-    (figure,) = figure_of(claim_rule.test_claim(CLAIM, parts))
-    assert figure.alt == "A figure. x - y: sst2 0.2, imdb 0.3."
-    alike = {f"set {place}": Part(near(0.2 + 0.01 * place)) for place in range(6)}
-    (whole,) = figure_of(claim_rule.test_claim(CLAIM, alike))
-    assert whole.caption == "Means over texts and seeds, with their 95 % intervals."
-    (cut,) = figure_of(claim_rule.test_claim(CLAIM, {**alike, "imdb": Part(near(30.0))}))
-    assert cut.caption == f"{whole.caption} Arrows: beyond the axis. imdb (x - y): 30.0 (30.0 to 30.0)."
+def test_a_figure_of_intervals_has_a_mark_for_each_number_and_names_what_it_cuts_off():
+    parts = {("sst2", "x - y"): part(0.2), ("imdb", "x - y"): part(0.3), ("sst2", "z"): part(0.1)}
+    (figure,) = intervals_figure(parts, "x", HEADING, {("imdb", "x - y"): 0.4})
+    assert figure.alt == "A figure. x - y: sst2 0.2, imdb 0.3 (paper 0.4); z: sst2 0.1."
+    assert figure.caption == "Means and their 95% intervals. Open diamonds: the paper's numbers."
+    alike = {(f"set {place}", "x - y"): part(0.2 + 0.01 * place) for place in range(6)}
+    (whole,) = intervals_figure(alike, "x", HEADING)
+    assert whole.caption == "Means and their 95% intervals."
+    (cut,) = intervals_figure({**alike, ("imdb", "x - y"): part(30.0)}, "x", HEADING)
+    assert cut.caption == f"{whole.caption} Arrows: beyond the axis. imdb (x - y): 30.0 (29.9 to 30.1)."
