@@ -3,14 +3,14 @@
 from heedful.measures.divergence import entropy, js_divergence, kl_divergence, total_variation_distance
 from heedful.measures.interval import (
     Estimate,
+    bounded_interval,
     difference_interval,
     mean_interval,
-    pooled_interval,
-    pooled_p_value,
     score_interval,
 )
 from heedful.measures.ranking import (
     auroc_per_item,
+    auroc_values,
     conicity,
     kendall_tau,
     rank_descending,
@@ -20,6 +20,7 @@ from heedful.measures.ranking import (
 
 __all__ = [
     "Estimate",
+    "bounded_interval",
     "difference_interval",
     "conicity",
     "entropy",
@@ -27,11 +28,10 @@ __all__ = [
     "kendall_tau",
     "kl_divergence",
     "mean_interval",
-    "pooled_interval",
-    "pooled_p_value",
     "rank_descending",
     "score_interval",
     "auroc_per_item",
+    "auroc_values",
     "ties_within",
     "top_k_overlap",
     "total_variation_distance",

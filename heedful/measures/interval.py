@@ -1,25 +1,22 @@
-"""Intervals of a mean over texts and seeds, of a score between floor and best, and of the mean of several sets.
+"""Intervals of a mean over texts and seeds, and of a score between floor and best.
 
 There is a value per text, or per seed and text (trainings of the same model on the same texts). Nothing is drawn: every
 interval is a formula of the values, and `benchmarks/coverage.py` measures how often each contains the truth.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import inf, isnan, nan, sqrt
 
 import torch
 from jaxtyping import Float
-from scipy.special import ndtri
+from scipy.special import expit, logit, ndtri
 from torch import Tensor
 
 from heedful.measures.mean_moments import (
-    MeanMoments,
     ends,
     is_share,
     moments_of_mean,
-    pooled_mean,
-    pooled_t_interval,
     skew_corrected_interval,
     spread_of_difference,
     t_quantile,
@@ -27,9 +24,6 @@ from heedful.measures.mean_moments import (
 from heedful.measures.two_way_variance import Cells, Moments, crossed, defined_texts
 
 LEVEL = 0.95
-HALVINGS = 50
-LEAST_POWER = -12.0
-"""The smallest p value that is distinguished from 0, as a power of ten."""
 ROUNDING = 1e-12
 """A difference below this share of the largest magnitude is rounding, not a difference."""
 PRECISION = 1e-9
@@ -86,43 +80,33 @@ def difference_interval(values: Measured, others: Measured, *, level: float = LE
     return Estimate(spread.mean, *ends(spread, level), spread.n)
 
 
-def pooled_interval(parts: Sequence[Part], *, level: float = LEVEL) -> Estimate:
-    """The mean of the means of several sets, equally weighted, and its interval: the sets are a sample of all sets.
+def bounded_interval(values: Part, *, within: tuple[float, float] | None = None, level: float = LEVEL) -> Estimate:
+    """As `mean_interval`, with ends that stay within the measure's range: on the logit scale of the range.
 
-    Student's t on the means of the J sets, with J - 1 degrees of freedom; their spread contains the error within each
-    set. Never narrower than from the errors within the sets alone, which is all there is where the sets happen to
-    agree. Of a single set, `mean_interval`. Sets without a value are left out.
+    Args:
+        within: the range; None: 0 to 1 or -1 to 1 if all values lie there, else 0 and more if none is negative.
 
-    >>> parts = [torch.tensor([0.5, 1.5]), torch.tensor([1.5, 2.0, 2.5]), torch.tensor([2.5, 3.5])]
-    >>> pooled_interval(parts)  # 2 -+ 4.303 x 0.577
-    Estimate(value=2.0, low=-0.484..., high=4.484..., n=7)
+    >>> bounded_interval(torch.tensor([1.0, 1.0, 0.5]))  # mean_interval: 0.116... to 1.549...
+    Estimate(value=0.833..., low=0.1..., high=0.9..., n=3)
     """
-    spreads = _spreads(parts)
-    if not spreads:
-        return Estimate(nan, nan, nan, 0)
-    return Estimate(pooled_mean(spreads), *pooled_t_interval(spreads, level), sum(spread.n for spread in spreads))
-
-
-def pooled_p_value(parts: Sequence[Part], bound: float) -> float:
-    """The smallest 1 - level at which `pooled_interval` excludes the bound; NaN where it has no ends.
-
-    >>> parts = [torch.tensor([0.5, 1.5]), torch.tensor([1.5, 2.0, 2.5]), torch.tensor([2.5, 3.5])]
-    >>> round(pooled_p_value(parts, 0.0), 4)  # t = 2 / 0.577 with 2 degrees of freedom
-    0.0742
-    """
-    spreads = _spreads(parts)
-    if not spreads or isnan(pooled_t_interval(spreads, LEVEL)[0]):
-        return nan
-
-    def excludes(power: float) -> bool:
-        low, high = pooled_t_interval(spreads, 1 - 10**power)
-        return not low <= bound <= high
-
-    smallest, largest = LEAST_POWER, 0.0
-    for _ in range(HALVINGS):
-        middle = (smallest + largest) / 2
-        smallest, largest = (smallest, middle) if excludes(middle) else (middle, largest)
-    return 10**largest
+    cells = _cells(values)
+    estimate = mean_interval(cells, level=level)
+    defined = cells[~cells.isnan()]
+    if is_share(cells) or isnan(estimate.low):
+        return estimate
+    least, most = defined.min().item(), defined.max().item()
+    if within is None and (most > 1 or least < -1):
+        return estimate if least < 0 else replace(estimate, low=max(0.0, estimate.low))
+    bottom, top = within or (0.0 if least >= 0 else -1.0, 1.0)
+    share = (estimate.value - bottom) / (top - bottom)
+    if not 0 < share < 1:
+        return replace(estimate, low=max(bottom, estimate.low), high=min(top, estimate.high))
+    slope = share * (1 - share) * (top - bottom)
+    low, high = (
+        bottom + (top - bottom) * float(expit(logit(share) + (end - estimate.value) / slope))
+        for end in (estimate.low, estimate.high)
+    )
+    return replace(estimate, low=low, high=high)
 
 
 def score_interval(value: Measured, floor: Measured, best: Measured, *, level: float = LEVEL) -> Estimate:
@@ -153,10 +137,6 @@ def score_interval(value: Measured, floor: Measured, best: Measured, *, level: f
     own = mean_interval(value, level=level)
     score, low, high = ((end - lowest) / (highest - lowest) for end in (own.value, own.low, own.high))
     return Estimate(score, low, high, own.n)
-
-
-def _spreads(parts: Sequence[Part]) -> list[MeanMoments]:
-    return [spread for spread in (moments_of_mean(_cells(part)) for part in parts) if spread.n]
 
 
 def _cells(values: Part) -> Cells:

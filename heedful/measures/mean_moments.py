@@ -1,6 +1,5 @@
 """From the moments of a mean to the ends of its interval."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import cbrt, expm1, log1p, nan, sqrt
@@ -9,9 +8,6 @@ import torch
 from scipy.special import stdtrit
 
 from heedful.measures.two_way_variance import Cells, Moments, crossed, defined_texts
-
-PLUS_FOUR = 4.0
-"""Texts that Agresti and Coull add to a share at a level of 95 %, rounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,34 +116,3 @@ def _untransformed(t: float, skewness: float) -> float:
         return t
     root = expm1(log1p(shifted) / 3) if shifted > -1 else cbrt(1 + shifted) - 1
     return 3 * root / skewness
-
-
-def pooled_mean(spreads: Sequence[MeanMoments]) -> float:
-    """The mean of the means."""
-    return sum(spread.mean for spread in spreads) / len(spreads)
-
-
-def pooled_t_interval(spreads: Sequence[MeanMoments], level: float) -> tuple[float, float]:
-    """The ends of the interval of the mean of the means, of sets that are a sample of all sets."""
-    if len(spreads) == 1:
-        return ends(spreads[0], level)
-    mean, count, tail = pooled_mean(spreads), len(spreads), (1 - level) / 2
-    between = sum((spread.mean - mean) ** 2 for spread in spreads) / (count * (count - 1))
-    within, df = _within(spreads)
-    half = max(t_quantile(tail, count - 1.0) * sqrt(between), t_quantile(tail, df) * sqrt(within))
-    return mean - half, mean + half
-
-
-def _within(spreads: Sequence[MeanMoments]) -> tuple[float, float]:
-    """The variance of the mean of means from the errors within each set, and Satterthwaite's degrees of freedom."""
-    parts = [(_variance(spread), spread.moments.df) for spread in spreads if spread.n > 1]
-    total = sum(variance for variance, _ in parts)
-    if total <= 0:
-        return 0.0, 1.0
-    return total / len(spreads) ** 2, total**2 / sum(variance**2 / df for variance, df in parts)
-
-
-def _variance(spread: MeanMoments) -> float:
-    if spread.independent is None:
-        return spread.moments.variance
-    return _shrunk(spread.mean, spread.independent, PLUS_FOUR)[1]

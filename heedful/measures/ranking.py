@@ -304,3 +304,22 @@ def unit_vectors(vectors: Float[Tensor, "batch item hidden"]) -> Float[Tensor, "
     """The vectors at length 1; those of length 0 stay, and have no gradient."""
     square = vectors.square().sum(-1, keepdim=True)
     return vectors * square.where(square > 0, torch.inf).rsqrt()
+
+
+def auroc_values(
+    values: Float[Tensor, " item"], of: Bool[Tensor, " item"], others: Bool[Tensor, " item"]
+) -> Float[Tensor, " item"]:
+    """One value per item of either group, NaN for the rest: their mean is AUROC, their spread that of AUROC.
+
+    A + N/m (V10 - A) for the m items of the group, A + N/n (V01 - A) for the n others, N = m + n, with V10 and V01 the
+    shares of `auroc_per_item`: the variance of their mean is S10/m + S01/n. DeLong et al. (1988, Comparing the areas
+    under two or more correlated receiver operating characteristic curves).
+
+    >>> group = torch.tensor([True, True, False, False])
+    >>> auroc_values(torch.tensor([3.0, 1.0, 2.0, 0.0]), group, ~group)  # A = .75
+    tensor([1.2500, 0.2500, 0.2500, 1.2500], dtype=torch.float64)
+    """
+    above, below = auroc_per_item(values, others), 1 - auroc_per_item(values, of)
+    area, count = above[of].nanmean(), of.sum() + others.sum()
+    parts = area + (above - area) * count / of.sum(), area + (below - area) * count / others.sum()
+    return parts[0].where(of, parts[1]).masked_fill(~(of | others), torch.nan)

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from importlib import resources
-from math import nan
 from typing import Any, Literal
 
 import polars as pl
@@ -166,60 +165,6 @@ class Table:
     alike: bool = False
 
 
-Verdict = Literal["confirmed", "not confirmed", "contradicted", "not tested"]
-
-
-@dataclass(frozen=True)
-class OldClaim:
-    """A claim of the paper with its number; and, once it is tested, what the rows say about it.
-
-    Args:
-        id: short and stable; unique within its study.
-        statement: the claim in a plain sentence.
-        quote: a few words of the paper's own sentence; "" where the reading is ours, which the source then says.
-        source: where the paper says so.
-        measured: what the number is, in words; a larger one supports the claim.
-        unit: of the number and of the margin.
-        margin: the smallest difference from the baseline that matters.
-        kind: "more" claims that there is an effect, "no_less" that nothing is lost: see `bounds`.
-        baseline: the number where there is no effect.
-        excepts: parts that the paper itself excepts: shown, and not counted.
-        parts: the number for each data set (or model) that could show it.
-        pooled: the mean of the parts that count.
-        trainings: how many trained models are behind it.
-        left_out: parts whose models have not learnt their task.
-        exceptions: parts whose own interval lies on the other side of the bound that the mean is beyond.
-        p: two-sided, that the true number lies at the bound; 1 where the mean is beyond none.
-        unadjusted: the verdict on this claim alone.
-        verdict: the verdict on it as one of several claims of the paper.
-    """
-
-    id: str
-    statement: str
-    quote: str
-    source: str
-    measured: str
-    unit: str
-    margin: float
-    kind: Literal["more", "no_less"] = "more"
-    baseline: float = 0.0
-    excepts: tuple[str, ...] = ()
-    parts: Mapping[str, Estimate] = field(default_factory=dict)
-    pooled: Estimate = Estimate(nan, nan, nan, 0)
-    trainings: int = 0
-    left_out: tuple[str, ...] = ()
-    exceptions: tuple[str, ...] = ()
-    p: float = nan
-    unadjusted: Verdict = "not tested"
-    verdict: Verdict = "not tested"
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """Contradicted if the number is surely below the first, confirmed if it is surely above the second."""
-        lower = self.baseline - self.margin
-        return lower, lower if self.kind == "no_less" else self.baseline + self.margin
-
-
 Word = Literal["replicated", "mixed", "not replicated", "open", "not tested"]
 Outcome = Literal["holds", "opposite", "no relevant effect", "open"]
 
@@ -323,8 +268,8 @@ class Study:
         folder: where its words, notes and the paper's numbers are, in `heedful/papers/`.
         scales: for each scale, what is run, in words.
         runs: from a scale to the runs it needs.
-        claims: each tested by itself; `claims.decide` adjusts the verdicts for their number.
-        measures: what claims measure that is no difference of two columns: of the results on a dataset, by name.
+        columns: what claims measure of a cell that no audit does, by name.
+        measures: what they measure of the results on a dataset, by name, if `of` and `minus` cannot express it.
         figures: drawn from the results, in the paper's order.
         paper_ran: what the paper ran.
         main: the name of the paper's main table.
@@ -341,8 +286,8 @@ class Study:
     scales: Mapping[str, str]
     runs: Callable[[str], list[StudyRun]]
     tables: Callable[[Results], list[Table]]
-    claims: Callable[[Results], list[OldClaim]]
-    figures: Callable[[Results, Mapping[str, OldClaim]], list[Figure]]
+    figures: Callable[[Results], list[Figure]]
+    columns: Mapping[str, Callable[[Cell], Values]] = field(default_factory=dict)
     measures: Mapping[str, Callable[[Results, str], Values | None]] = field(default_factory=dict)
     paper_ran: str = ""
     main: str = ""

@@ -11,8 +11,8 @@ import polars as pl
 import torch
 
 from heedful.jobs.planning import adversary_of
-from heedful.papers.claim_rule import decide
-from heedful.papers.reproduction import Cell, OldClaim, Results, Study, StudyRun
+from heedful.papers.claim_rule import judge_claims
+from heedful.papers.reproduction import Cell, JudgedClaim, Results, Study, StudyRun
 from heedful.report.figure import Figure
 from heedful.report.loading import audit
 from heedful.settings import AuditSettings, ComparisonModels, Run
@@ -208,16 +208,21 @@ def made_results(*cells: Cell) -> Results:
     return Results("small", cells)
 
 
-def judged_claims(study: Study, results: Results) -> dict[str, OldClaim]:
+def judged_claims(study: Study, results: Results) -> dict[str, JudgedClaim]:
     """The claims of the study on these results, by id."""
-    return {claim.id: claim for claim in study.claims(results)}
+    return {judged.claim.id: judged for judged in judge_claims(study, results)}
 
 
 def drawn(study: Study, results: Results) -> dict[str, Figure]:
     """The figures of the study from these results, by name."""
-    return {figure.name: figure for figure in study.figures(results, judged_claims(study, results))}
+    return {figure.name: figure for figure in study.figures(results)}
 
 
-def verdict_of(study: Study, claim: str, results: Results) -> str:
-    """The verdict on the claim of that id, among all claims of the study."""
-    return {judged.id: judged.verdict for judged in decide(study.claims(results))}[claim]
+def word_on(study: Study, claim: str, results: Results) -> str:
+    """The word on the claim of that id."""
+    return judged_claims(study, results)[claim].word
+
+
+def outcomes_of(study: Study, claim: str, results: Results) -> dict[str, str]:
+    """The outcome of that claim on each dataset."""
+    return {each.data: each.outcome for each in judged_claims(study, results)[claim].sets}

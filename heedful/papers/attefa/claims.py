@@ -6,13 +6,13 @@ from math import log
 import polars as pl
 import torch
 from jaxtyping import Float
+from scipy.stats import kendalltau
 from torch import Tensor
 
 from heedful.battery.adversarial_models import Family, families
 from heedful.battery.question import Values
 from heedful.papers.charts import planes, strips
-from heedful.papers.claim_rule import Part, judge_claims, paired, part_of
-from heedful.papers.reproduction import Cell, OldClaim, Results
+from heedful.papers.reproduction import Cell, Results
 from heedful.papers.study_figures import Heading, study_figure
 from heedful.report.figure import Figure
 
@@ -28,6 +28,8 @@ MOCKS = (*SPARSE, *DENSE)
 
 CAP, TVD, JS = "attefa.cap", "adversarial_models.tvd_{}".format, "adversarial_models.js_{}".format
 NEEDED = (CAP, TVD(1))
+MOST_ADVERSARIES = 9
+"""Of a base model."""
 
 
 def family_of(cell: Cell) -> Family:
@@ -60,16 +62,6 @@ def best_attefa(cell: Cell) -> Float[Tensor, "one text"]:
     return _attefa(cell, family_of(cell).best).unsqueeze(0)
 
 
-def distance_between_clusters(cell: Cell) -> Float[Tensor, "adversary text"]:
-    """Twice the distance of each adversary's AtteFa from the mean of all, text by text.
-
-    Of two clusters of equal size the mean is their distance; of two adversaries, the higher AtteFa - the lower.
-    """
-    values = attefa_by_adversary(cell)
-    distances = values - values.mean(0)
-    return 2 * distances.mean(1).sign().unsqueeze(1) * distances
-
-
 def divergence_by_adversary(cell: Cell) -> Float[Tensor, "adversary text"]:
     """How far each adversary moved attention, text by text."""
     return torch.stack([_texts(cell, JS(number + 1)) for number in range(len(family_of(cell).seeds))])
@@ -85,59 +77,67 @@ def _texts(cell: Cell, column: str) -> Float[Tensor, " text"]:
     return cell.columns[column][0]
 
 
-TWO_CLUSTERS = ("mock-1q", "mock-2q")
-"""Sets on which, by our reading, the adversaries of the MLP form two clusters."""
-BUMP = ("mock-5", "mock-10")
-"""Neighbours between which the paper itself sees AtteFa rise."""
+Measure = Callable[[Results, str], Values | None]
 
 
-def claims(results: Results) -> list[OldClaim]:
-    """What the paper says about its results, each tested by itself."""
-    mlps = {data: cell for data in MOCKS if (cell := paper_cell(results, data, MLP)) is not None}
-    parts = {
-        "context_less_faithful": _mlp_minus_bilstm(results, attefa_by_adversary),
-        "context_less_faithful_by_best": _mlp_minus_bilstm(results, best_attefa),
-        "falls_with_informative_words": _sparse_minus_dense(mlps),
-        "moves_attention_as_far_as_lambda": _farther_than_lambda(results),
-    }
-    for data in TWO_CLUSTERS:
-        distances = {data: part_of(distance_between_clusters(mlps[data]), mlps[data])} if data in mlps else {}
-        parts[f"two_clusters_of_seeds_{data.replace('-', '_')}"] = distances
-    return judge_claims(NAME, parts)
+def farthest_divergence(cell: Cell) -> Float[Tensor, "adversary text"]:
+    """How far the adversary that moved attention the most on average did, as often as a model has adversaries."""
+    by_adversary = divergence_by_adversary(cell)
+    return by_adversary[by_adversary.nanmean(1).argmax()].repeat(MOST_ADVERSARIES, 1)
 
 
-def _mlp_minus_bilstm(results: Results, measure: Callable[[Cell], Values]) -> dict[str, Part]:
-    """By data set; behind each are as many trainings as the smaller of the two families has adversaries."""
-    parts = {}
-    for data in results.datasets:
-        mlp, bilstm = paper_cell(results, data, MLP), paper_cell(results, data, BILSTM)
-        if mlp is not None and bilstm is not None:
-            parts[data] = _compared(measure, mlp, bilstm)
-    return parts
+def attefa_values(results: Results, data: str, encoder: str) -> Float[Tensor, " adversary"] | None:
+    """AtteFa of each adversary of one of the paper's own models; None if it was not attacked."""
+    cell = paper_cell(results, data, encoder)
+    return None if cell is None else attefa_by_adversary(cell).nanmean(1)
 
 
-def _sparse_minus_dense(mlps: dict[str, Cell]) -> dict[str, Part]:
-    """Sets with few informative words paired in order with sets with many; and the paper's own exception."""
-    sparse, dense = ([data for data in sets if data in mlps] for sets in (SPARSE, DENSE))
-    pairs = [*zip(sparse, dense, strict=False), *([BUMP] if all(data in mlps for data in BUMP) else [])]
-    return {f"{rarer} - {denser}": _compared(attefa_by_adversary, mlps[rarer], mlps[denser]) for rarer, denser in pairs}
+def trend_over_mocks(encoder: str) -> Measure:
+    """Kendall's tau of AtteFa, negated, with the number of informative words, for each adversary's seed."""
+
+    def measure(results: Results, data: str) -> Values | None:
+        known = [values for mock in MOCKS if (values := attefa_values(results, mock, encoder)) is not None]
+        if len(known) < len(MOCKS):
+            return None
+        by_seed = torch.stack([values[: min(map(len, known))] for values in known], dim=1)
+        taus = [-kendalltau(range(len(MOCKS)), values).statistic for values in by_seed.tolist()]
+        return torch.tensor(taus, dtype=torch.float64).unsqueeze(1)
+
+    return measure
 
 
-def _farther_than_lambda(results: Results) -> dict[str, Part]:
-    parts = {}
-    for cell in lambda_cells(results):
-        base = paper_cell(results, cell.data, cell.encoder)
-        if base is not None:
-            # Its adversaries differ in lambda, not in the seed: their mean is what each of ours is compared with.
-            by_lambda = divergence_by_adversary(cell).mean(0)
-            parts[f"{cell.data}, {cell.encoder}"] = part_of(divergence_by_adversary(base) - by_lambda, base)
-    return parts
+def compared_with(
+    encoder: str, others: Sequence[str], compare: Callable[[Tensor, Tensor], Tensor], reduce: Callable[[Tensor], Tensor]
+) -> Measure:
+    """AtteFa of each adversary compared with other sets', of which each seed is reduced to one number."""
+
+    def measure(results: Results, data: str) -> Values | None:
+        own = attefa_values(results, data, encoder)
+        known = [values for other in others if (values := attefa_values(results, other, encoder)) is not None]
+        if own is None or len(known) < len(others):
+            return None
+        seeds = min(map(len, (own, *known)))
+        return compare(own[:seeds], reduce(torch.stack([values[:seeds] for values in known]))).unsqueeze(1)
+
+    return measure
 
 
-def _compared(measure: Callable[[Cell], Values], cell: Cell, other: Cell) -> Part:
-    difference = part_of(paired(measure(cell), measure(other)), cell, other)
-    fewest = min(len(family_of(each).seeds) for each in (cell, other))
-    return Part(difference.values, difference.beats_constant, trainings=fewest)
+COLUMNS: Mapping[str, Callable[[Cell], Values]] = {
+    "attefa": attefa_by_adversary,
+    "best_attefa": best_attefa,
+    "jsd": divergence_by_adversary,
+    "largest_jsd": farthest_divergence,
+    "jsd_below_maximum": lambda cell: divergence_by_adversary(cell) - log(2),
+}
+MEASURES: Mapping[str, Measure] = {
+    "trend_of_mlp": trend_over_mocks(MLP),
+    "trend_of_bilstm": trend_over_mocks(BILSTM),
+    "below_sparse_mocks": compared_with(MLP, SPARSE, lambda own, other: other - own, lambda values: values.amin(0)),
+    "below_newsgroups": compared_with(
+        MLP, ("newsgroups_sports",), lambda own, other: other - own, lambda values: values[0]
+    ),
+    "above_mean_mock": compared_with(BILSTM, MOCKS, lambda own, other: own - other, lambda values: values.mean(0)),
+}
 
 
 def remarks(results: Results) -> list[str]:
@@ -154,7 +154,7 @@ PAPER = "Amini & Kosseim, {}".format
 OTHER = "other encoder"
 
 
-def figures(results: Results, claims: Mapping[str, OldClaim]) -> list[Figure]:
+def figures(results: Results) -> list[Figure]:
     """Figures 1 and 2, redrawn from our rows."""
     cells = base_cells(results)
     if not cells:

@@ -11,16 +11,16 @@ from heedful.measures import Estimate
 from heedful.papers.attefa.claims import (
     BILSTM,
     BY_LAMBDA,
+    COLUMNS,
     FUTURE,
     FUTURE_BY_LAMBDA,
+    MEASURES,
     MLP,
     MOCKS,
     NAME,
     NEEDED,
     TRANSFORMER,
-    TWO_CLUSTERS,
     base_cells,
-    claims,
     family_of,
     figures,
     paper_cell,
@@ -126,14 +126,13 @@ def _study_run(source: str, model: BaseModel, scale: str, role: str = "") -> Stu
         role=role,
         run=RunWithBase(_run(source, model, scale)),
         audit=AUDIT,
-        adversaries=_adversaries_by_lambda(scale) if by_lambda else _same_adversaries(source, model, scale),
+        adversaries=_adversaries_by_lambda(scale) if by_lambda else _same_adversaries(scale),
     )
 
 
-def _same_adversaries(source: str, model: BaseModel, scale: str) -> tuple[Adversary, ...]:
-    """As many as the claims need: two, but five where a claim is about how the adversaries of one model differ."""
-    clusters = scale == "medium" and source in TWO_CLUSTERS and model.encoder == MLP
-    seeds = ADVERSARY_SEEDS if scale == "paper" else ADVERSARY_SEEDS[: 5 if clusters else 2]
+def _same_adversaries(scale: str) -> tuple[Adversary, ...]:
+    """Two below the paper's scale."""
+    seeds = ADVERSARY_SEEDS if scale == "paper" else ADVERSARY_SEEDS[:2]
     return tuple(Adversary(seed, _adversary_training(scale)) for seed in seeds)
 
 
@@ -320,7 +319,8 @@ STUDY = Study(
     folder=NAME,
     runs=runs,
     tables=tables,
-    claims=claims,
+    columns=COLUMNS,
+    measures=MEASURES,
     figures=figures,
     remarks=remarks,
 )

@@ -1,19 +1,19 @@
 """What is claimed of diverse states, and what we claim of the recipe that dev texts choose."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import nan
 
 import polars as pl
 
 from heedful import battery
-from heedful.battery.question import Columns, Question, Values
+from heedful.battery.question import Columns, Question
 from heedful.jobs.improving import ALONE
 from heedful.measures import mean_interval
 from heedful.papers.charts import planes
-from heedful.papers.claim_rule import Part, judge_claims, paired, part_of
-from heedful.papers.reproduction import Cell, OldClaim, Results
-from heedful.papers.study_figures import Heading, claims_figure, study_figure
+from heedful.papers.claim_rule import paired
+from heedful.papers.reproduction import Cell, Results
+from heedful.papers.study_figures import Heading, study_figure
 from heedful.report.figure import Figure
 from heedful.schema import Line
 from heedful.settings import Option, OptionValue
@@ -202,89 +202,12 @@ def lines_of(cell: Cell) -> dict[str, Line]:
     return {line.name: line for line in verdict_lines(cell.columns)}
 
 
-Difference = Callable[[Cell, Cell], Values]
-Recipes = Mapping[tuple[str, str], tuple[Cell, Cell]]
-
-
-def claims(results: Results) -> list[OldClaim]:
-    """Five of diverse states, six of the recipe."""
-    recipes = chosen_recipes(results)
-    parts = {
-        "conicity_falls": _diverse(results, _fall(CONICITY), CONICITY),
-        "permutation_matters_more": _diverse(results, _rise(PERMUTED), PERMUTED),
-        "fewer_erasures": _diverse(results, _fall(ERASED), ERASED),
-        "better_agreement_with_gradients": _diverse(results, _rise(TAU_GRADIENT), TAU_GRADIENT),
-        "less_attention_on_punctuation": _diverse(results, _fall(PUNCTUATION), PUNCTUATION),
-        "the_recipe_costs_no_accuracy": _recipe(recipes, _rise(CORRECT_OF_ALL), CORRECT_OF_ALL),
-        "the_recipe_is_more_relevant": _recipe(recipes, _fall(ERASED), ERASED),
-        "the_recipe_agrees_with_deletions": _recipe(recipes, _rise(TAU_DELETION), TAU_DELETION),
-        "the_recipe_halves_the_share_of_the_seed": _recipe(recipes, _fall(OTHER_SEEDS, 1 / 2), OTHER_SEEDS),
-        "the_recipe_resists_attack": _recipe(recipes, _fall(ATTACK, 2 / 3), ATTACK),
-        "the_recipe_stays_sharp": _recipe(recipes, _rise(SHARPNESS, 1 / 2), SHARPNESS),
-    }
-    return judge_claims(NAME, parts)
-
-
-def _rise(column: str, share: float = 1.0) -> Difference:
-    """The column of the new way - that share of vanilla's."""
-    return lambda new, vanilla: paired(new.columns[column], share * vanilla.columns[column])
-
-
-def _fall(column: str, share: float = 1.0) -> Difference:
-    """That share of vanilla's column - the new way's."""
-    return lambda new, vanilla: paired(share * vanilla.columns[column], new.columns[column])
-
-
-def _diverse(results: Results, difference: Difference, column: str) -> dict[str, Part]:
-    """Each model whose states are made diverse against vanilla, encoder by encoder."""
-    parts = {}
-    for method in (DIVERSITY, ORTHOGONAL):
-        for cell in results.select(column, method=method):
-            vanilla = results.find(column, data=cell.data, encoder=cell.encoder, method=VANILLA)
-            if vanilla is not None:
-                parts[f"{cell.data}, {cell.encoder}, {method}"] = part_of(difference(cell, vanilla), cell, vanilla)
-    return parts
-
-
-def _recipe(recipes: Recipes, difference: Difference, column: str) -> dict[str, Part]:
-    """The recipe that dev texts choose against vanilla, for each set and encoder."""
-    return {
-        f"{data}, {encoder}": part_of(difference(*cells), *cells)
-        for (data, encoder), cells in recipes.items()
-        if all(column in cell.columns for cell in cells)
-    }
-
-
 OURS = "in none of the papers"
 KINDS = ("vanilla", "SEAT and its baselines", "one term", "recipe")
-DIVERSE = (
-    "conicity_falls",
-    "permutation_matters_more",
-    "fewer_erasures",
-    "better_agreement_with_gradients",
-    "less_attention_on_punctuation",
-)
-OF_RECIPE = (
-    "the_recipe_costs_no_accuracy",
-    "the_recipe_is_more_relevant",
-    "the_recipe_agrees_with_deletions",
-    "the_recipe_halves_the_share_of_the_seed",
-    "the_recipe_resists_attack",
-)
 
 
-def figures(results: Results, claims: Mapping[str, OldClaim]) -> list[Figure]:
-    """The frontier of each set, then the claims."""
-    diverse = Heading("diverse", "What diverse states change", "after Mohankumar et al. (2020), in our measures")
-    recipe = Heading("recipe", "What the recipe changes", OURS)
-    return [
-        *_frontier(results),
-        *claims_figure(claims, DIVERSE, "difference", diverse),
-        *claims_figure(claims, OF_RECIPE, "difference", recipe),
-    ]
-
-
-def _frontier(results: Results) -> list[Figure]:
+def figures(results: Results) -> list[Figure]:
+    """The frontier of each set."""
     cells = [cell for cell in results.select(CORRECT, SHARPNESS) if cell.encoder == "bilstm"]
     points = [(cell, score_recipe(cell.method, cell.columns)) for cell in cells]
     if not points:

@@ -30,7 +30,6 @@ from heedful.papers.faithful_training.claims import (
     TESTS,
     VANILLA,
     chosen_recipes,
-    claims,
     figures,
     lines_of,
 )
@@ -248,6 +247,5 @@ STUDY = Study(
     folder=NAME,
     runs=runs,
     tables=tables,
-    claims=claims,
     figures=figures,
 )

@@ -1,10 +1,23 @@
 """Jain and Wallace (2019), Attention is not Explanation: agreement, permuted attention, adversarial attention."""
 
-from collections.abc import Callable, Mapping, Sequence
-
-from heedful.battery.question import Values
 from heedful.jobs.planning import RunWithBase
-from heedful.papers.claim_rule import Part, Where, entry, judge_claims, only_where, paired, part_of, score_estimate
+from heedful.papers.claim_rule import Where, entry, estimate, only_where, paired, score_estimate
+from heedful.papers.jain_wallace.claims import (
+    ADVERSARIAL,
+    COLUMNS,
+    EACH_OTHER,
+    GRADIENT,
+    GRADIENT_P,
+    HIGH,
+    LEAVE_ONE_OUT,
+    LEAVE_ONE_OUT_P,
+    LITTLE,
+    NEAR,
+    PERMUTED,
+    WITHOUT_TOP,
+    little_change_at_high_weight,
+    near_cap,
+)
 from heedful.papers.published import number
 from heedful.papers.reproduction import (
     ENCODER,
@@ -12,7 +25,6 @@ from heedful.papers.reproduction import (
     NEVER_EARLY,
     NORMAL_START,
     Cell,
-    OldClaim,
     Entry,
     Results,
     Study,
@@ -22,7 +34,7 @@ from heedful.papers.reproduction import (
     remark_on_minilm,
     study_file,
 )
-from heedful.papers.study_figures import LARGEST, Heading, by_largest_figure, claims_figure, histogram_figure
+from heedful.papers.study_figures import LARGEST, Heading, by_largest_figure, histogram_figure, intervals_figure
 from heedful.report.figure import Figure
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
 from heedful.settings.validation import update_settings
@@ -61,37 +73,6 @@ NAME = "jain_wallace"
 BILSTM, AVERAGE, CNN = "bilstm", "average", "cnn"
 ADDITIVE, DOT = "additive", "dot"
 BABI = ("babi_task1", "babi_task2", "babi_task3")
-
-GRADIENT, GRADIENT_P = "gradient_agreement.tau", "gradient_agreement.p"
-LEAVE_ONE_OUT, LEAVE_ONE_OUT_P = "leave_one_out_agreement.tau", "leave_one_out_agreement.p"
-EACH_OTHER = "leave_one_out_agreement.tau_gradient"
-PERMUTED = "permutation.median_tvd"
-ADVERSARIAL, CAP = "adversarial_attention.js", "adversarial_attention.cap"
-WITHOUT_TOP = "adversarial_attention.without_top_1"
-
-HIGH = 0.5
-"""A largest weight that suggests a single word as the explanation."""
-LITTLE = 0.1
-"""A small change of the prediction."""
-NEAR = 0.9
-"""The share of its cap above which a divergence counts as near it."""
-
-
-def little_change_at_high_weight(cell: Cell) -> Values:
-    """1 where permuting changes the prediction by less than LITTLE, else 0; of the texts with a high weight."""
-    return only_where((cell.columns[PERMUTED] < LITTLE).double(), cell.columns[LARGEST] >= HIGH)
-
-
-def near_cap(cell: Cell) -> Values:
-    """1 where some attention with the same answer is nearly as different as any attention can be, else 0."""
-    cap = cell.columns[CAP]
-    return only_where((cell.columns[ADVERSARIAL] >= NEAR * cap).double(), cap > 0)
-
-
-def near_cap_at_high_weight(cell: Cell) -> Values:
-    """The same, of the texts with a high weight."""
-    return only_where(near_cap(cell), cell.columns[LARGEST] >= HIGH)
-
 
 SETS = ("sst2", "imdb", "newsgroups_sports", "ag_news", *BABI, "snli")
 ENCODERS = (BILSTM, AVERAGE, CNN)
@@ -250,53 +231,10 @@ def _counterfactuals(results: Results) -> Table:
     return Table("Figures 6 to 8", "Permuted and adversarial attention", note, ("data", "model"), columns, tuple(rows))
 
 
-MODEST = 0.5
-"""The largest agreement that still counts as modest; the paper: "around or below 0.5"."""
-
-
-def claims(results: Results) -> list[OldClaim]:
-    """What the paper says about its results, each tested by itself."""
-    bilstm = {"encoder": BILSTM, "method": ADDITIVE}
-    agreed = results.select(GRADIENT, LEAVE_ONE_OUT, EACH_OTHER, **bilstm)
-    imposed = results.select(PERMUTED, ADVERSARIAL, **bilstm)
-    parts = {
-        "average_agrees_more_with_gradient": _average_minus_bilstm(results, GRADIENT),
-        "average_agrees_more_with_leave_one_out": _average_minus_bilstm(results, LEAVE_ONE_OUT),
-        "modest_agreement_with_gradient": _by_data(agreed, lambda cell: MODEST - cell.columns[GRADIENT]),
-        "leave_one_out_agrees_more_with_gradient": _by_data(
-            agreed, lambda cell: cell.columns[EACH_OTHER] - cell.columns[LEAVE_ONE_OUT]
-        ),
-        "gradient_agrees_more_with_leave_one_out": _by_data(
-            agreed, lambda cell: cell.columns[EACH_OTHER] - cell.columns[GRADIENT]
-        ),
-        "permuting_changes_little": _by_data(imposed, little_change_at_high_weight),
-        "different_attention_same_prediction": _by_data(imposed, near_cap),
-        "different_attention_at_high_weight": _by_data(imposed, near_cap_at_high_weight),
-    }
-    return judge_claims(NAME, parts)
-
-
-def _by_data(cells: Sequence[Cell], measure: Callable[[Cell], Values]) -> dict[str, Part]:
-    return {cell.data: part_of(measure(cell), cell) for cell in cells}
-
-
-def _average_minus_bilstm(results: Results, column: str) -> dict[str, Part]:
-    parts = {}
-    for bilstm in results.select(column, encoder=BILSTM, method=ADDITIVE):
-        average = results.find(column, data=bilstm.data, encoder=AVERAGE, method=ADDITIVE)
-        if average is not None:
-            difference = paired(average.columns[column], bilstm.columns[column])
-            parts[bilstm.data] = part_of(difference, average, bilstm)
-    return parts
-
-
 PAPER = "Jain & Wallace 2019, {}".format
-WITH_EACH_OTHER = ("leave_one_out_agrees_more_with_gradient", "gradient_agrees_more_with_leave_one_out")
-BY_ENCODER = ("average_agrees_more_with_gradient", "average_agrees_more_with_leave_one_out")
-"""The claims whose parts Figures 3 and 4, and Figure 5, show."""
 
 
-def figures(results: Results, claims: Mapping[str, OldClaim]) -> list[Figure]:
+def figures(results: Results) -> list[Figure]:
     """Figures 2 to 8."""
     cells = results.select()
     tau, difference = "Kendall's tau", "difference of Kendall's tau"
@@ -307,15 +245,22 @@ def figures(results: Results, claims: Mapping[str, OldClaim]) -> list[Figure]:
         *histogram_figure(
             cells, GRADIENT, tau, (-1.0, 1.0), Heading("figure_2", "Attention and gradient", PAPER("Figure 2"))
         ),
-        *claims_figure(
-            claims,
-            WITH_EACH_OTHER,
+        *intervals_figure(
+            {
+                (cell.data, name): estimate(cell.columns[EACH_OTHER] - cell.columns[column], is_difference=True)
+                for name, column in {"leave-one-out": LEAVE_ONE_OUT, "gradient": GRADIENT}.items()
+                for cell in results.select(EACH_OTHER, column, encoder=BILSTM, method=ADDITIVE)
+            },
             difference,
             Heading("figure_3_4", more_than_attention, PAPER("Figures 3 and 4")),
         ),
-        *claims_figure(
-            claims,
-            BY_ENCODER,
+        *intervals_figure(
+            {
+                (cell.data, name): estimate(paired(average.columns[column], cell.columns[column]), is_difference=True)
+                for name, column in {"leave-one-out": LEAVE_ONE_OUT, "gradient": GRADIENT}.items()
+                for cell in results.select(column, encoder=BILSTM, method=ADDITIVE)
+                if (average := results.find(column, data=cell.data, encoder=AVERAGE, method=ADDITIVE)) is not None
+            },
             difference,
             Heading("figure_5", "Agreement with attention: average - BiLSTM", PAPER("Figure 5")),
         ),
@@ -332,7 +277,7 @@ STUDY = Study(
     folder=NAME,
     runs=runs,
     tables=tables,
-    claims=claims,
+    columns=COLUMNS,
     figures=figures,
     remarks=remarks,
 )

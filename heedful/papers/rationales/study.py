@@ -1,17 +1,15 @@
 """Human rationales: HateXplain (Mathew et al. 2021) and ERASER's movie reviews (DeYoung et al. 2020)."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import nan
 
 import polars as pl
-import torch
 
 from heedful.battery.question import Values
 from heedful.jobs.planning import RunWithBase
 from heedful.measures import Estimate
 from heedful.measures.span_overlap import f1_of_means
-from heedful.papers.claim_rule import Part, entry, judge_claims, paired, part_of, score_estimate
+from heedful.papers.claim_rule import entry, score_estimate
 from heedful.papers.jain_wallace.study import VECTORS
 from heedful.papers.published import number
 from heedful.papers.reproduction import (
@@ -20,7 +18,6 @@ from heedful.papers.reproduction import (
     NEVER_EARLY,
     NORMAL_START,
     Cell,
-    OldClaim,
     Entry,
     Results,
     Study,
@@ -29,7 +26,6 @@ from heedful.papers.reproduction import (
     encoders_with_minilm,
     study_file,
 )
-from heedful.papers.study_figures import Heading, claims_figure
 from heedful.report.figure import Figure
 from heedful.report.figures.other_figures import faithful_and_plausible
 from heedful.report.texts import Texts
@@ -268,77 +264,11 @@ def _rankings(results: Results) -> Table:
     return Table("Rankings", "Every ranking", note, ("data", "model", "ranking"), titles, tuple(rows))
 
 
-def claims(results: Results) -> list[OldClaim]:
-    """Guided attention, faithfulness, comprehensiveness, and what ERASER's AUPRC rewards."""
-    attention = COMPREHENSIVENESS("attention")
-    lost = _against_unguided(results, _lost, FRACTION("attention"), FRACTION("random"))
-    parts = {
-        "guided_attention_is_more_plausible": _against_unguided(results, _precision, PRECISION("attention")),
-        "more_plausible_is_not_more_faithful": lost,
-        "attention_beats_random": _of_attending(results, attention, COMPREHENSIVENESS("random")),
-        "attention_does_not_beat_the_gradient": _of_attending(results, COMPREHENSIVENESS(GRADIENT), attention),
-        "auprc_rewards_constant_scores_hatexplain": _constant(results, HATEXPLAIN),
-        "auprc_rewards_constant_scores_movies": _constant(results, MOVIES),
-    }
-    return judge_claims(NAME, parts)
-
-
-def _precision(guided: Cell, plain: Cell) -> Values:
-    return paired(guided.columns[PRECISION("attention")], plain.columns[PRECISION("attention")])
-
-
-def _lost(guided: Cell, plain: Cell) -> Values:
-    return paired(saved(plain), saved(guided))
-
-
-def _against_unguided(results: Results, difference: Callable[[Cell, Cell], Values], *columns: str) -> dict[str, Part]:
-    """Each guided model against the same model that was not guided."""
-    parts = {}
-    for method in (GUIDED, GUIDED_CODE):
-        for cell in results.select(*columns, method=method):
-            plain = results.find(*columns, data=cell.data, encoder=cell.encoder, method=ATTENTION)
-            if plain is not None:
-                parts[f"{cell.data}, {model_name(cell)}"] = part_of(difference(cell, plain), cell, plain)
-    return parts
-
-
-def _of_attending(results: Results, first: str, second: str) -> dict[str, Part]:
-    """The difference of two columns, for each model whose attention is its own."""
-    return {
-        f"{cell.data}, {model_name(cell)}": part_of(cell.columns[first] - cell.columns[second], cell)
-        for cell in results.select(first, second)
-        if cell.method in ATTENDING
-    }
-
-
-def _constant(results: Results, data: str) -> dict[str, Part]:
-    """The difference on the texts that most models of a data set were audited on: no model has a part in it."""
-    cells = results.select(AUPRC("constant"), AUPRC("random"), data=data)
-    if not cells:
-        return {}
-    values = [cell.columns[AUPRC("constant")] - cell.columns[AUPRC("random")] for cell in cells]
-    # A slow model may have been audited on fewer, which are among them.
-    texts = max(each.shape[1] for each in values)
-    return {data: Part(torch.cat([each for each in values if each.shape[1] == texts]))}
-
-
-GUIDANCE = ("guided_attention_is_more_plausible", "more_plausible_is_not_more_faithful")
-TOP_WORDS = ("attention_beats_random", "attention_does_not_beat_the_gradient")
 OURS = "in none of the papers"
 
 
-def figures(results: Results, claims: Mapping[str, OldClaim]) -> list[Figure]:
-    """Faithful and plausible, a panel a model; and what the claims measure."""
-    guidance = Heading("guidance", "What guidance changes", OURS)
-    top_words = Heading("top_words", "Top words by attention, by gradient and at random", OURS)
-    return [
-        *_faithful_and_plausible(results),
-        *claims_figure(claims, GUIDANCE, "difference", guidance),
-        *claims_figure(claims, TOP_WORDS, "difference", top_words),
-    ]
-
-
-def _faithful_and_plausible(results: Results) -> list[Figure]:
+def figures(results: Results) -> list[Figure]:
+    """Faithful and plausible, one panel per model."""
     cells = [cell for cell in results.select(PRECISION("attention"), FRACTION("attention")) if cell.method in ATTENDING]
     names = tuple(f"{cell.data}, {model_name(cell)}" for cell in cells)
     # A copy: which columns there are is asked of each ranking.
@@ -352,6 +282,6 @@ STUDY = Study(
     folder=NAME,
     runs=runs,
     tables=tables,
-    claims=claims,
+    columns={"saved_by_attention": saved},
     figures=figures,
 )

@@ -15,6 +15,8 @@ from heedful.papers.reproduction import (
     study_file,
 )
 from heedful.papers.seat.claims import (
+    COLUMNS,
+    MEASURES,
     NAME,
     OTHER_SEEDS,
     RADII,
@@ -26,7 +28,6 @@ from heedful.papers.seat.claims import (
     WITHOUT_STABILITY,
     WITHOUT_TOPK,
     WORDS,
-    claims,
     figures,
 )
 from heedful.papers.seat.tables import tables
@@ -217,7 +218,8 @@ STUDY = Study(
     folder=NAME,
     runs=runs,
     tables=tables,
-    claims=claims,
+    columns=COLUMNS,
+    measures=MEASURES,
     figures=figures,
     remarks=remarks,
 )

@@ -1,25 +1,32 @@
 """Serrano and Smith (2019), Is Attention Interpretable?: erasing single weights and sets of weights."""
 
-from collections.abc import Callable, Mapping, Sequence
-
 import polars as pl
 
 from heedful.battery.question import Columns, Values
 from heedful.jobs.planning import RunWithBase
 from heedful.papers.charts import LINEAR, histograms, scatter
-from heedful.papers.claim_rule import Part, entry, judge_claims, only_where, paired, part_of, score_estimate
+from heedful.papers.claim_rule import entry, only_where, paired, score_estimate
 from heedful.papers.published import number
 from heedful.papers.reproduction import (
     NEVER_EARLY,
     NORMAL_START,
     Cell,
-    OldClaim,
     Entry,
     Results,
     Study,
     StudyRun,
     Table,
     study_file,
+)
+from heedful.papers.serrano_smith.claims import (
+    COLUMNS,
+    DELTA_ATTENTION,
+    DELTA_JS,
+    FLIPS,
+    FRACTION,
+    MASS,
+    OTHER_FLIPS,
+    ROUNDING,
 )
 from heedful.papers.study_figures import Heading, measures_figure, study_figure, text_frame
 from heedful.report.drawing import axis_ends
@@ -39,12 +46,7 @@ RANKINGS = {name: ranking_title(name) for name in ("random", *TOPS)}
 RANKINGS |= {"weight_gradient": "gradient", "minimal": "smallest set"}
 """What items are erased by, and what tables and figures call it."""
 
-FRACTION, MASS = "erase_until_flip.fraction_{}".format, "erase_until_flip.mass_{}".format
-FLIPS, OTHER_FLIPS = "erase_one.flips_{}".format, "erase_one.other_flips_{}".format
-DELTA_JS, DELTA_ATTENTION = "erase_one.delta_js_attention", "erase_one.delta_attention_attention"
 FRACTIONS = tuple(map(FRACTION, RANKINGS))
-ROUNDING = 1e-9
-"""A ranking that erases more than the smallest set by less than this finds it."""
 
 
 SHAPES = (HIERARCHICAL, FLAT)
@@ -227,72 +229,6 @@ def _is_zero(regret: Values) -> Values:
     return only_where((regret < ROUNDING).double(), ~regret.isnan())
 
 
-RANDOM, ATTENTION, GRADIENT = FRACTION("random"), FRACTION("attention"), FRACTION("weight_gradient")
-PRODUCT, MINIMAL = FRACTION("attention_x_gradient"), FRACTION("minimal")
-
-
-def claims(results: Results) -> list[OldClaim]:
-    """What the paper says about its results, each tested by itself."""
-    cells = results.select(*FRACTIONS)
-    with_encoder = [cell for cell in cells if cell.encoder != NONE]
-    parts = {
-        "gradient_sooner_than_attention": _sooner(with_encoder, ATTENTION, GRADIENT),
-        "product_sooner_than_attention": _sooner(with_encoder, ATTENTION, PRODUCT),
-        "attention_sooner_than_random": _sooner(cells, RANDOM, ATTENTION),
-        "convolution_needs_fewer_erasures_flat": _rnn_minus_conv(results, FLAT),
-        "convolution_needs_fewer_erasures_han": _rnn_minus_conv(results, HIERARCHICAL),
-        "no_encoder_needs_fewest_erasures": _fewest_minus_none(results),
-        "attention_misses_smallest_set": _by_cell(with_encoder, _misses_smallest),
-        "top_item_seldom_flips": _by_cell(cells, lambda columns: 1 - columns[FLIPS("attention")]),
-        "top_item_moves_prediction_more": _by_cell(cells, _moves_more),
-    }
-    return judge_claims(NAME, parts)
-
-
-def _sooner(cells: Sequence[Cell], later: str, sooner: str) -> dict[str, Part]:
-    """How much less is erased by one ranking than by the other."""
-    return _by_cell(cells, lambda columns: columns[later] - columns[sooner])
-
-
-def _by_cell(cells: Sequence[Cell], measure: Callable[[Columns], Values]) -> dict[str, Part]:
-    return {f"{cell.data}, {cell.model}": part_of(measure(cell.columns), cell) for cell in cells}
-
-
-def _misses_smallest(columns: Columns) -> Values:
-    regret = columns[ATTENTION] - columns[MINIMAL]
-    return only_where((regret > ROUNDING).double(), ~regret.isnan())
-
-
-def _moves_more(columns: Columns) -> Values:
-    return only_where((columns[DELTA_JS] > 0).double(), ~columns[DELTA_JS].isnan())
-
-
-def _rnn_minus_conv(results: Results, shape: str) -> dict[str, Part]:
-    parts = {}
-    for rnn in results.select(*FRACTIONS, encoder=RNN, method=shape):
-        conv = results.find(*FRACTIONS, data=rnn.data, encoder=CONV, method=shape)
-        if conv is not None:
-            parts[f"{rnn.data}, {shape}"] = part_of(paired(rnn.columns[ATTENTION], conv.columns[ATTENTION]), rnn, conv)
-    return parts
-
-
-def _fewest_minus_none(results: Results) -> dict[str, Part]:
-    """Of the models with an encoder the one that erases less on average - the model without, by data and shape."""
-    parts = {}
-    for none in results.select(*FRACTIONS, encoder=NONE):
-        others = [results.find(*FRACTIONS, data=none.data, encoder=name, method=none.method) for name in (RNN, CONV)]
-        measured = [cell for cell in others if cell is not None]
-        if measured:
-            fewest = min(measured, key=_mean_erased)
-            difference = paired(fewest.columns[ATTENTION], none.columns[ATTENTION])
-            parts[f"{none.data}, {none.method}"] = part_of(difference, fewest, none)
-    return parts
-
-
-def _mean_erased(cell: Cell) -> float:
-    return cell.columns[ATTENTION].nanmean().item()
-
-
 def remarks(results: Results) -> list[str]:
     """What the tables show of attention's regret, and of convolution against recurrence, shape by shape."""
     return [
@@ -313,14 +249,18 @@ def _regrets(results: Results, shape: str) -> list[str]:
 
 
 def _mean_regret(cell: Cell) -> float:
-    return (cell.columns[ATTENTION] - cell.columns[MINIMAL]).nanmean().item()
+    return (cell.columns[FRACTION("attention")] - cell.columns[FRACTION("minimal")]).nanmean().item()
 
 
 def _orders(results: Results, shape: str) -> list[str]:
-    means = {name: part.values.nanmean().item() for name, part in _rnn_minus_conv(results, shape).items()}
+    attention, means = FRACTION("attention"), {}
+    for rnn in results.select(attention, encoder=RNN, method=shape):
+        conv = results.find(attention, data=rnn.data, encoder=CONV, method=shape)
+        if conv is not None:
+            means[rnn.data] = paired(rnn.columns[attention], conv.columns[attention]).nanmean().item()
     halves = {
-        "fewer erasures than with recurrence": [name.split(",")[0] for name, mean in means.items() if mean > 0],
-        "no fewer": [name.split(",")[0] for name, mean in means.items() if mean <= 0],
+        "fewer erasures than with recurrence": [name for name, mean in means.items() if mean > 0],
+        "no fewer": [name for name, mean in means.items() if mean <= 0],
     }
     clauses = [f"{amount} on {', '.join(sets)}" for amount, sets in halves.items() if sets]
     return [f"With convolution the {shape} models need, on average, {'; '.join(clauses)}."] if means else []
@@ -329,7 +269,7 @@ def _orders(results: Results, shape: str) -> list[str]:
 PAPER = "Serrano & Smith 2019, {}".format
 
 
-def figures(results: Results, claims: Mapping[str, OldClaim]) -> list[Figure]:
+def figures(results: Results) -> list[Figure]:
     """Figures 3 to 8, 10 and 11."""
     cells = results.select()
     return [
@@ -383,7 +323,7 @@ STUDY = Study(
     folder=NAME,
     runs=runs,
     tables=tables,
-    claims=claims,
+    columns=COLUMNS,
     figures=figures,
     remarks=remarks,
 )

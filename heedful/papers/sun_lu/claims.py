@@ -2,22 +2,30 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import nan
 
 import polars as pl
+import torch
+from scipy.stats import kendalltau
 
 from heedful.battery.question import Values
+from heedful.measures import auroc_values
 from heedful.papers.charts import box_plots, curves
-from heedful.papers.claim_rule import Part, judge_claims, paired, part_of
-from heedful.papers.reproduction import Cell, OldClaim, Results
+from heedful.papers.reproduction import Cell, Results
 from heedful.papers.study_figures import BOXES, Heading, measures_figure, study_figure
 from heedful.papers.sun_lu.token_history import (
+    Chosen,
     indicative,
+    last_alignment,
+    last_scores,
     model_curves,
     neutral,
+    of_label,
     score_frame,
     shares,
     split_shares,
     sunken_shares,
+    token_values,
     trajectories,
 )
 from heedful.report.figure import Figure
@@ -80,53 +88,89 @@ CLAIMED_ON = ("planted", "planted-noisy")
 """The synthetic sets that the paper describes."""
 
 
-def claims(results: Results) -> list[OldClaim]:
-    """What the paper says about its results, each tested by itself."""
-    moderate, planted = DP_MODERATE.recorded(results), DP_PLANTED.recorded(results)
-    additive = {f"{data}, ad": cell for data, cell in AD_MODERATE.recorded(results).items()}
-    large, kept_small = DP_LARGE.recorded(results), DP_KEPT_SMALL.recorded(results)
-    of_two = {data: cell for data, cell in large.items() if cell.classes == 2}
-    weighed = DP_MODERATE.measured(results, ABOVE)
-    parts = {
-        "small_scaling_hurts": _gains(results, DP_MODERATE, DP_TINY, reference=DP_MODERATE),
-        "indicative_words_score_higher": _by_name(moderate | additive, _auroc),
-        "indicative_words_score_higher_planted": _by_name(
-            {data: planted[data] for data in CLAIMED_ON if data in planted}, _auroc
-        ),
-        "indicative_words_weigh_more": _by_name(weighed, lambda cell: cell.columns[ABOVE]),
-        "favoured_label_scores_higher": _by_name(of_two, split_shares),
-        "other_label_below_neutral": _by_name(of_two, sunken_shares),
-        "large_scaling_keeps_accuracy": _gains(results, DP_LARGE, DP_MODERATE, reference=DP_MODERATE),
-        "small_alignment_restores_scores": {
-            data: part_of(paired(_auroc(cell), _auroc(large[data])), cell, large[data])
-            for data, cell in kept_small.items()
-            if data in large
-        },
-        "small_alignment_keeps_accuracy": _gains(results, DP_KEPT_SMALL, DP_LARGE, reference=DP_LARGE),
-    }
-    return judge_claims(NAME, parts)
+NEGATIVE, POSITIVE = of_label(0), of_label(1)
 
 
-def _by_name(cells: Mapping[str, Cell], measure: Callable[[Cell], Values]) -> dict[str, Part]:
-    return {name: part_of(measure(cell), cell) for name, cell in cells.items()}
+def _above(chosen: Chosen) -> Callable[[Cell], Values]:
+    return lambda cell: shares(cell, chosen, neutral)
 
 
-def _gains(results: Results, model: ScaledModel, other: ScaledModel, *, reference: ScaledModel) -> dict[str, Part]:
-    """Accuracy of the model - accuracy of the other, text by text, wherever both were measured.
-
-    Args:
-        reference: the one that must have learnt its task; where the other has not, that is the effect.
-    """
-    own, others, references = (each.measured(results, CORRECT) for each in (model, other, reference))
-    return {
-        data: part_of(paired(cell.columns[CORRECT], others[data].columns[CORRECT]), references[data])
-        for data, cell in own.items()
-        if data in others
-    }
+def _log10_size(measure: str) -> Callable[[Cell], Values]:
+    """The mean magnitude of a score of label-indicative words, in powers of ten, for each seed."""
+    return lambda cell: token_values(cell, measure, indicative).abs().nanmean(1, keepdim=True).log10()
 
 
-def _auroc(cell: Cell) -> Values:
-    return shares(cell, indicative, neutral)
+def _truth(values: Values, condition: Callable[[Values], Values]) -> Values:
+    return condition(values).double().masked_fill(values.isnan(), nan)
+
+
+def _has_polarity(chosen: Chosen, sign: int) -> Callable[[Cell], Values]:
+    return lambda cell: _truth(sign * token_values(cell, "polarity", chosen), lambda values: values > 0)
+
+
+def _neutral_below_median(cell: Cell) -> Values:
+    """1 for each neutral word whose polarity is smaller than the median of label-indicative words, else 0."""
+    median = token_values(cell, "polarity", indicative).abs().nanmedian(1, keepdim=True).values
+    return _truth(token_values(cell, "polarity", neutral).abs(), lambda values: values < median)
+
+
+def _term(letter: str, *, has_sign: bool) -> Callable[[Cell], Values]:
+    """1 for each label-indicative word whose term of the flow is positive (has the sign of its label), else 0."""
+
+    def values(cell: Cell) -> Values:
+        positive, negative = (token_values(cell, f"flow_{letter}", chosen) for chosen in (POSITIVE, NEGATIVE))
+        negative = -negative if has_sign else negative
+        return _truth(positive.where(~positive.isnan(), negative), lambda each: each > 0)
+
+    return values
+
+
+def mean_weight_above_neutral(cell: Cell) -> Values:
+    """AUROC of the mean weights of words over the texts that the first seed's audit shows."""
+    if cell.shown.is_empty():
+        raise KeyError("attention")
+    classes = last_scores(cell.tokens[0]).select("token", "class")
+    weights = cell.shown.filter(pl.col("measure") == "attention").group_by("word").agg(pl.col("value").mean())
+    known = weights.join(classes, left_on="word", right_on="token")
+    of = torch.tensor(known["class"].to_numpy())
+    return auroc_values(torch.tensor(known["value"].to_numpy()), indicative(of), neutral(of)).unsqueeze(0)
+
+
+def alignment_by_class_ratio(results: Results, data: str) -> Values | None:
+    """Kendall's tau of V.W, negated, with the share of negative texts of the synthetic sets, for each seed."""
+    cells = DP_PLANTED.recorded(results)
+    if not all(name in cells for name in SHARE_OF_NEGATIVES):
+        return None
+    seeds = min(len(cells[name].tokens) for name in SHARE_OF_NEGATIVES)
+    ends = [[last_alignment(cells[name].tokens[seed]) for name in SHARE_OF_NEGATIVES] for seed in range(seeds)]
+    taus = [-kendalltau(list(SHARE_OF_NEGATIVES.values()), values).statistic for values in ends]
+    return torch.tensor(taus, dtype=torch.float64).unsqueeze(1)
+
+
+SHARE_OF_NEGATIVES = {
+    "planted": 1 / 2,
+    "planted-1:2": 2 / 3,
+    "planted-1:5": 5 / 6,
+    "planted-2:1": 1 / 3,
+    "planted-2:5": 5 / 7,
+}
+COLUMNS: Mapping[str, Callable[[Cell], Values]] = {
+    "indicative_above_neutral": _above(indicative),
+    "positive_above_neutral": _above(POSITIVE),
+    "negative_above_neutral": _above(NEGATIVE),
+    "favored_above_other": split_shares,
+    "neutral_above_disfavored": sunken_shares,
+    "positive_words_have_positive_polarity": _has_polarity(POSITIVE, 1),
+    "negative_words_have_negative_polarity": _has_polarity(NEGATIVE, -1),
+    "neutral_polarity_below_median": _neutral_below_median,
+    "log10_size_of_attention_scores": _log10_size("attention"),
+    "log10_size_of_polarity_scores": _log10_size("polarity"),
+    "mean_weight_above_neutral": mean_weight_above_neutral,
+    "term_B_as_derived": _term("B", has_sign=True),
+    "term_C_as_derived": _term("C", has_sign=True),
+    "term_E_as_derived": _term("E", has_sign=False),
+}
+MEASURES = {"alignment_by_class_ratio": alignment_by_class_ratio}
 
 
 PAPER = "Sun & Lu 2020, {}".format
@@ -134,7 +178,7 @@ TRAJECTORIES = {"planted": "planted", "planted-noisy": "planted_noisy"}
 """The synthetic sets whose trajectories are drawn, and what their figures' names begin with."""
 
 
-def figures(results: Results, claims: Mapping[str, OldClaim]) -> list[Figure]:
+def figures(results: Results) -> list[Figure]:
     """Figures 2 to 5, and the synthetic trajectories of the supplement."""
     return [
         *_score_figures(results),

@@ -5,7 +5,7 @@ from math import nan
 
 from heedful.jobs.planning import RunWithBase
 from heedful.measures import Estimate
-from heedful.papers.claim_rule import entry, score_estimate
+from heedful.papers.claim_rule import AUROC, entry, estimate, score_estimate
 from heedful.papers.published import number
 from heedful.papers.reproduction import NEVER_EARLY, Cell, Entry, Results, Study, StudyRun, Table, study_file
 from heedful.papers.sun_lu.claims import (
@@ -13,6 +13,7 @@ from heedful.papers.sun_lu.claims import (
     AD,
     AD_MODERATE,
     CLAIMED_ON,
+    COLUMNS,
     DP,
     DP_A,
     DP_KEPT_SMALL,
@@ -24,6 +25,7 @@ from heedful.papers.sun_lu.claims import (
     HUGE,
     LAMBDAS,
     LARGE,
+    MEASURES,
     MODERATE,
     NAME,
     PLANTED,
@@ -31,7 +33,6 @@ from heedful.papers.sun_lu.claims import (
     SETS,
     TINY,
     ScaledModel,
-    claims,
     figures,
 )
 from heedful.papers.sun_lu.token_history import indicative, last_scores, neutral, shares, split_shares
@@ -227,15 +228,15 @@ def _scores(results: Results) -> Table:
     note = (
         "The probability that a word of the first kind has the larger attention score (AUROC; .5: no difference). "
         "Label-indicative words occur mostly in texts of one label. The first two columns are over the words of the "
-        "training texts, resampled; the last is by weights within each test text."
+        "training texts, with DeLong's variance; the last is by weights within each test text."
     )
     return Table("Scores", "Do attention scores distinguish kinds of words?", note, ("data", "model"), titles, rows)
 
 
 def _score_entries(cell: Cell) -> tuple[Entry, ...]:
     return (
-        entry(shares(cell, indicative, neutral)),
-        entry(split_shares(cell) if cell.classes == 2 else None),
+        Entry(estimate(shares(cell, indicative, neutral), within=AUROC)),
+        Entry(estimate(split_shares(cell), within=AUROC) if cell.classes == 2 else None),
         entry(cell.columns.get(ABOVE)),
     )
 
@@ -262,6 +263,7 @@ STUDY = Study(
     folder=NAME,
     runs=runs,
     tables=tables,
-    claims=claims,
+    columns=COLUMNS,
+    measures=MEASURES,
     figures=figures,
 )

@@ -8,7 +8,7 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from heedful.battery.question import Values
-from heedful.measures import auroc_per_item
+from heedful.measures import auroc_values
 from heedful.papers.reproduction import Cell
 from heedful.token_scores import NEUTRAL
 
@@ -56,37 +56,43 @@ def last_alignment(table: pl.DataFrame) -> float:
     return float(table.filter(measure="V.W").sort("epoch")["value"][-1])
 
 
-def shares(cell: Cell, of: Chosen, others: Chosen) -> Values:
-    """For each token of one kind, the share of another kind's with a smaller attention score, at the last epoch.
-
-    The mean is AUROC: .5 where the two kinds have similar scores.
-    """
+def token_values(cell: Cell, measure: str, chosen: Chosen) -> Values:
+    """[seed token]: a measure of the chosen tokens at the last recorded epoch; NaN for the others."""
     rows = []
     for table in cell.tokens:
-        attention, classes = _attention(table)
-        rows.append(auroc_per_item(attention, others(classes))[of(classes)])
-    return torch.stack(rows)
+        scores = last_scores(table)
+        if measure not in scores.columns:
+            raise KeyError(measure)
+        is_chosen = chosen(torch.tensor(scores["class"].to_numpy()))
+        rows.append(torch.tensor(scores[measure].to_numpy()).double().masked_fill(~is_chosen, torch.nan))
+    return _stacked(rows)
+
+
+def _stacked(rows: Sequence[Tensor]) -> Values:
+    """[seed token]; a KeyError, as of a missing column, if no scores were recorded."""
+    if not rows:
+        raise KeyError("token scores")
+    return torch.stack(list(rows))
+
+
+def shares(cell: Cell, of: Chosen, others: Chosen) -> Values:
+    """AUROC of the attention scores of one kind of tokens against another's, as values of tokens: `auroc_values`."""
+    rows = [(attention, of(classes), others(classes)) for attention, classes in map(_attention, cell.tokens)]
+    return _stacked([auroc_values(*row) for row in rows])
 
 
 def split_shares(cell: Cell) -> Values:
-    """How far the tokens of the label that V.W favours are above those of the other, for two labels.
-
-    For each token of label 1, the share of tokens of label 0 below it where V.W > 0, and above it otherwise.
-    """
+    """AUROC of the tokens of the label that V.W favors against those of the other, for two labels."""
     above = shares(cell, of_label(1), of_label(0))
     rows = zip(above, cell.tokens, strict=True)
     return torch.stack([row if last_alignment(table) > 0 else 1 - row for row, table in rows])
 
 
 def sunken_shares(cell: Cell) -> Values:
-    """For each token of the label that V.W disfavours, the share of neutral ones above it; NaN for the other label."""
-    rows = []
-    for table in cell.tokens:
-        attention, classes = _attention(table)
-        above = 1 - auroc_per_item(attention, neutral(classes))
-        sunken = 0 if last_alignment(table) > 0 else 1
-        rows.append(above.masked_fill(classes != sunken, torch.nan)[indicative(classes)])
-    return torch.stack(rows)
+    """AUROC of the neutral tokens against those of the label that V.W disfavors."""
+    below = [1 - shares(cell, of_label(label), neutral) for label in (0, 1)]
+    rows = zip(*below, cell.tokens, strict=True)
+    return torch.stack([first if last_alignment(table) > 0 else second for first, second, table in rows])
 
 
 def score_frame(cells: Sequence[Cell], measure: str) -> pl.DataFrame:
