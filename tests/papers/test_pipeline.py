@@ -65,8 +65,7 @@ STUDY = Study(
     scales={"small": "next to nothing", "medium": "", "paper": ""},
     runs=runs,
     tables=lambda results: [],
-    claims=lambda results: [],
-    figures=lambda results, claims: [],
+    figures=lambda results: [],
 )
 
 

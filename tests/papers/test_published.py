@@ -186,6 +186,7 @@ def test_every_number_is_on_the_page_and_those_about_data_that_is_run_are_read_b
         results = results_of(study, "paper")
         with read_numbers() as shown:
             study.tables(results)
+            study.figures(results)
         ours = {*results.datasets, "all"}
         left = {Place(*row) for row in published(study.folder).select(*Place._fields).iter_rows()} - shown
         own = [place for place in left if place.data in ours and place.item not in study.missing]
