@@ -125,7 +125,7 @@ def lead(report: StudyReport) -> list[str]:
     study = report.study
     return [
         *([f"**The paper ran:** {study.paper_ran}"] if study.paper_ran else []),
-        f"**We ran** (scale *{report.scale}*): {study.scales[report.scale]}",
+        f"**We ran** (scale *{report.scale}*): {study.scales[report.scale]}.",
         f"**What became of it:** {summary_sentence(report.claims)} {main_agreement(report)}".strip(),
     ]
 
@@ -148,7 +148,7 @@ def _ran(report: StudyReport) -> list[Block]:
 # Claims: a line each, which unfolds to what each dataset says.
 
 WORDS: tuple[Word, ...] = get_args(Word)
-SET_COLUMNS = ("dataset", "ours (95% interval)", "paper", "ours / paper", "outcome", "")
+SET_COLUMNS = ("dataset", "ours (95% interval)", "paper", "ours / paper", "outcome", "note")
 RULE = "How a claim gets its word, dataset by dataset, is in docs/claims.md. A line unfolds to its datasets."
 
 
@@ -162,7 +162,11 @@ def _claims(report: StudyReport, origin: str) -> list[Block]:
         )
         for judged in strongest_first(report, origin)
     ]
-    drawn = [Block(drawing=figure) for figure in report.figures if figure.source == origin]
+    drawn = [
+        Block(text=f"{figure.title}. {figure.caption}", drawing=figure)
+        for figure in report.figures
+        if figure.source == origin
+    ]
     return [Block(text=RULE), *blocks, *drawn] if blocks else []
 
 
@@ -187,12 +191,15 @@ def _unit(judged: JudgedClaim) -> str:
 
 
 def _means(judged: JudgedClaim) -> str:
-    """Our mean effect over the datasets that count, and the paper's, in a sentence."""
-    if judged.mean is None:
+    """Our mean effect over the datasets that count, of those with a number of the paper if there are any, and its."""
+    counted = [each for each in judged.sets if each.counts]
+    both = [each for each in counted if each.paper is not None] or counted
+    if not both:
         return ""
-    printed = [each.paper for each in judged.sets if each.counts and each.paper is not None]
-    paper = f"; the paper {effect_text(judged.claim, mean(printed))}" if printed else ""
-    return f"Ours {effect_text(judged.claim, judged.mean)}{paper} ({_unit(judged)})."
+    ours = both[0].effect if len(both) == 1 else mean(each.effect.value for each in both)
+    printed = [each.paper for each in both if each.paper is not None]
+    paper = f", the paper {effect_text(judged.claim, mean(printed))}" if printed else ""
+    return f"Ours {effect_text(judged.claim, ours)}{paper} ({_unit(judged)})."
 
 
 def _set_row(judged: JudgedClaim, each: SetEffect) -> list[str]:
@@ -209,7 +216,7 @@ def _details(judged: JudgedClaim) -> str:
     claim = judged.claim
     new_set = [effect_text(claim, end) for end in judged.new_set or ()]
     sentences = [
-        f'{claim.place}: "{claim.quote}".' if claim.quote else f"Source: {claim.place}.",
+        f'The paper, {claim.place}: "{claim.quote}".' if claim.quote else f"Source: {claim.place}.",
         f"What differs from the paper's sentence: {claim.scope}." if claim.scope else "",
         f"Margin: {effect_text(claim, claim.margin)} ({_unit(judged)}), {claim.margin_reason}.",
         f"A further dataset would lie between {' and '.join(new_set)}." if new_set else "",

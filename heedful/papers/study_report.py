@@ -93,6 +93,10 @@ def _drawn(figure: Figure) -> Drawing:
     return Drawing(figure.name, figure.title, figure.source, figure.caption, figure.alt, svg)
 
 
+FEWEST_CELLS = 4
+"""Cells below which no agreement is given, and numbers below which no figure is drawn."""
+
+
 def _claim_figures(claims: Sequence[JudgedClaim]) -> Iterator[Figure]:
     """For each list of claims and each unit, what every dataset shows, with the paper's number."""
     kinds = dict.fromkeys((each.claim.origin, each.claim.unit) for each in claims if each.sets)
@@ -100,6 +104,8 @@ def _claim_figures(claims: Sequence[JudgedClaim]) -> Iterator[Figure]:
         own = [each for each in claims if (each.claim.origin, each.claim.unit) == kind]
         parts = {(part.data, each.claim.statement): part for each in own for part in each.sets}
         printed = {place: part.paper for place, part in parts.items() if part.paper is not None}
+        if len(parts) < FEWEST_CELLS:
+            continue
         heading = Heading(f"claims_{kind[0]}_{number}", f"{ORIGINS[kind[0]]}, in {kind[1]}", kind[0])
         yield from intervals_figure({place: part.effect for place, part in parts.items()}, kind[1], heading, printed)
 
@@ -186,9 +192,11 @@ def _unmeasured(study: Study, shown: set[Place]) -> list[Table]:
 def number_text(value: float | None) -> str:
     """A number as tables show it.
 
-    >>> number_text(0.4567), number_text(12.3), number_text(1.8e-8), number_text(None)
-    ('0.457', '12.3', '1.8e-08', '–')
+    >>> number_text(0.4567), number_text(12.3), number_text(16_175.0), number_text(1.8e-8), number_text(None)
+    ('0.457', '12.3', '16,175', '1.8e-08', '–')
     """
+    if value is not None and value >= 10 and value.is_integer():
+        return f"{value:,.0f}"
     return format_number(value, decimals=DECIMALS)
 
 
@@ -243,8 +251,6 @@ def own_cells(table: Table) -> Table:
     return replace(table, columns=tuple(compress(table.columns, kept)), rows=rows)
 
 
-FEWEST_CELLS = 4
-"""Cells below which no agreement is given."""
 Pairs = list[tuple[float, float]]
 
 

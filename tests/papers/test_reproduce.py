@@ -25,10 +25,10 @@ def printed(make_report, table):
 def test_the_finding_comes_first_and_of_a_long_table_the_first_rows(printed):
     lines = [line.strip() for line in printed.strip().splitlines() if line.strip()]
     assert lines[:2] == [
-        "We ran (scale *small*): next to nothing",
+        "We ran (scale *small*): next to nothing.",
         "What became of it: 1 of 1 quoted claims replicated.",
     ]
-    assert lines[2].startswith("replicated on 1 of 1 dataset: It is so. Ours 20.0 (10.0 to 30.0); the paper 40.0")
+    assert lines[2].startswith("replicated on 1 of 1 dataset: It is so. Ours 20.0 (10.0 to 30.0), the paper 40.0")
     assert lines[-1] == "5 trained models; 15 s of one core; with 2 workers about 8 s"
     assert "imdb" in printed
     assert f"set {FIRST_ROWS - 1} " in printed and f"set {FIRST_ROWS} " not in printed

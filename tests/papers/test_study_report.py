@@ -126,12 +126,17 @@ def test_facts_name_models_that_have_not_learnt_and_shared_runs_are_counted_once
 
 
 def test_claims_are_drawn_with_the_paper_s_numbers_a_figure_for_each_list_and_unit(make_report, judged):
-    reading = replace(judged, claim=replace(judged.claim, origin="reading"))
-    tau = replace(judged, claim=replace(judged.claim, unit="Kendall's tau"))
-    figures = make_report(claims=(judged, reading, tau)).figures
-    assert [figure.source for figure in figures] == ["quote", "reading", "quote"]
-    assert figures[0].alt.endswith("It is so.: sst2 0.2 (paper 0.4), imdb 0.1.")
-    assert make_report(claims=(replace(judged, sets=()),)).figures == ()
+    def changed(**fields):
+        return replace(judged, claim=replace(judged.claim, **fields))
+
+    claims = [changed(origin=origin, unit=unit) for origin in ("quote", "reading") for unit in ("accuracy", "tau")]
+    claims += [changed(origin=each.claim.origin, unit=each.claim.unit, statement="So it is.") for each in claims]
+    figures = make_report(claims=claims).figures
+    assert [figure.source for figure in figures] == ["quote", "quote", "reading", "reading"]
+    assert figures[0].alt.endswith(
+        "It is so.: sst2 0.2 (paper 0.4), imdb 0.1; So it is.: sst2 0.2 (paper 0.4), imdb 0.1."
+    )
+    assert make_report(claims=claims[:2]).figures == ()  # two numbers of each unit are read more easily than drawn
 
 
 def test_a_report_is_read_as_it_was_written(make_report, judged, tmp_path):
