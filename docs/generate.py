@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).parent
-sys.path.insert(0, str(DOCS.parent / "tests"))
+sys.path[:0] = [str(DOCS.parent), str(DOCS.parent / "tests")]
 
 import typer
-from claims import table
 
 from heedful.battery import BATTERY, PAIRS, BatteryTest, Question, adversarial_models
 from heedful.cli import app
@@ -27,6 +26,7 @@ from heedful.formatting import format_number
 from heedful.papers import STUDIES
 from heedful.papers.claim_rule import summary_sentence
 from heedful.papers.study_pages import main_agreement, markdown_page
+from heedful.papers.study_pages import markdown_table as table
 from heedful.papers.study_report import StudyReport, read_report
 from heedful.schema import GROUPS
 from heedful.settings.validation import option_parameters

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from pydantic import ConfigDict, TypeAdapter
+from pydantic import TypeAdapter
 
 from heedful import __version__
 from heedful.formatting import UNDEFINED, format_estimate, format_number, format_seconds
@@ -65,7 +65,6 @@ class StudyReport:
     ran: tuple[Mapping[str, str], ...]
     facts: Mapping[str, str]
     errors: Mapping[str, str]
-    __pydantic_config__ = ConfigDict(ser_json_inf_nan="strings")
 
 
 def summarize(study: Study, results: Results, command: str, workers: int) -> StudyReport:
@@ -319,17 +318,22 @@ def agreement_text(table: Table) -> str:
 # JSON: for a program to read, and to write the pages again.
 
 REPORT = TypeAdapter(StudyReport)
+NULL_IF_UNDEFINED = ("value", "low", "high", "p")
 
 
 def as_json(report: StudyReport) -> dict[str, Any]:
-    """The report without its drawings; undefined numbers are "NaN"."""
+    """The report without its drawings; undefined numbers are null."""
     text = REPORT.dump_json(report, exclude={"study": True, "figures": {"__all__": {"svg"}}})
     return {"study": report.study.name, **json.loads(text)}
 
 
 def read_report(study: Study, folder: Path) -> StudyReport:
     """The report that NAME.json in the folder holds, with the drawings in NAME/."""
-    content = json.loads((folder / f"{study.name}.json").read_text(encoding="utf-8"))
+
+    def known(fields: dict[str, Any]) -> dict[str, Any]:
+        return {key: math.nan if each is None and key in NULL_IF_UNDEFINED else each for key, each in fields.items()}
+
+    content = json.loads((folder / f"{study.name}.json").read_text(encoding="utf-8"), object_hook=known)
     for figure in content["figures"]:
         figure["svg"] = (folder / study.name / f"{figure['name']}.svg").read_text(encoding="utf-8")
     return REPORT.validate_python({**content, "study": study})
