@@ -256,16 +256,16 @@ def kept_pages() -> dict[Path, str]:
     """The page of each paper, and the README with its table of them."""
     reports = paper_reports()
     rows = [
-        [f"[{report.study.title}](docs/papers/{report.study.name}.md)", report.scale, *_became(report)]
-        for report in reports
+        [_linked(report), report.scale, summary_sentence(report.claims), main_agreement(report)] for report in reports
     ]
     made = f"\n{table(['paper', 'scale', 'quoted claims', 'agreement with its main table'], rows)}\n\n" if rows else ""
     pages = {PAPERS / f"{report.study.name}.md": markdown_page(report) for report in reports}
     return pages | {README: TABLE.sub(lambda _: made, README.read_text(encoding="utf-8"))}
 
 
-def _became(report: StudyReport) -> tuple[str, str]:
-    return summary_sentence(report.claims), main_agreement(report)
+def _linked(report: StudyReport) -> str:
+    authors, _, _ = report.study.paper.partition(",")
+    return f"[{authors}, {report.study.title}](docs/papers/{report.study.name}.md)"
 
 
 def as_markdown(docstring: str) -> str:

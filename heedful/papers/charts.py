@@ -52,7 +52,7 @@ def histograms(
     """Step histograms of `value` for each data set and model, one per class.
 
     Args:
-        printed: the paper's mean for a data set, model and class: a dashed line.
+        printed: the paper's mean for a dataset, model and class: a dashed line.
     """
     classes = sorted(frame["class"].unique())
     bars = histogram(frame, ["data", "model", "class"], low, high, BINS)

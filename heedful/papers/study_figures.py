@@ -77,7 +77,7 @@ def histogram_figure(
     """How a measure is distributed over texts, by predicted class; empty where it was not measured.
 
     Args:
-        printed: the paper's mean for a data set, model and class ("class 0", or "all").
+        printed: the paper's mean for a dataset, model and class ("class 0", or "all").
     """
     frame = _defined(text_frame(cells, {column: "value"}))
     if frame.is_empty():
@@ -132,7 +132,7 @@ def intervals_figure(
     heading: Heading,
     printed: Mapping[tuple[str, str], float] = {},
 ) -> list[Figure]:
-    """A number with its interval for each row (a data set or model) and series; empty where there is none.
+    """A number with its interval for each row (a dataset or model) and series; empty if there is none.
 
     Args:
         printed: the paper's number for some of them.

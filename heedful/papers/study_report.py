@@ -125,7 +125,7 @@ def _report_facts(study: Study, results: Results, workers: int) -> dict[str, str
     return {
         "Scale": f"{results.scale}: {study.scales[results.scale]}",
         "Trained models": str(len(runs)),
-        **({"Not surely better than a constant answer": "; ".join(constant)} if constant else {}),
+        **({"Not significantly better than a constant prediction": "; ".join(constant)} if constant else {}),
         "Computing time": time,
         "Versions": ", ".join(f"{name} {version}" for name, version in {"heedful": __version__, **versions}.items()),
     }
@@ -171,7 +171,7 @@ UNMEASURED = "Numbers of the paper alone"
 
 
 def _unmeasured(study: Study, shown: set[Place]) -> list[Table]:
-    """A table of what the paper prints and no other table or figure shows; none where nothing is left."""
+    """A table of what the paper prints and no other table or figure shows; empty if nothing is left."""
     if study.folder not in PAPERS:
         return []
     numbers = published(study.folder)
@@ -222,7 +222,7 @@ def is_long(table: Table) -> bool:
 def table_cells(table: Table) -> tuple[list[str], list[list[str]]]:
     """The head and the rows of a table as text.
 
-    The paper's numbers have a column of their own next to ours; a column without a number of ours says so.
+    The paper's numbers have a separate column next to ours; a column without a number of ours says so.
     """
     head, rows, holds = [*table.head], [[*about] for about, _ in table.rows], _holds(table)
     for place, (name, (ours, paper)) in enumerate(zip(table.columns, holds, strict=True)):

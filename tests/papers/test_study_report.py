@@ -117,7 +117,7 @@ def test_what_the_paper_prints_and_no_table_reads_is_a_table_of_its_own(make_rep
 def test_facts_name_models_that_have_not_learnt_and_shared_runs_are_counted_once(make_report):
     constant = made_cell("sst2", "mlp", columns={"prediction.label": share(0.5), "prediction.correct": share(0.5)})
     made = make_report(made_results(made_cell("sst2", "bilstm"), constant), remarks=lambda results: ["Two models."])
-    assert made.facts["Not surely better than a constant answer"] == "sst2, mlp"
+    assert made.facts["Not significantly better than a constant prediction"] == "sst2, mlp"
     assert made.remarks == ("Two models.",)
     cell = made_cell("sst2", "bilstm")
     facts = make_report(made_results(cell, made_cell("sst2", "bilstm", role="other seeds"))).facts
