@@ -74,7 +74,7 @@ def page_sections(report: StudyReport) -> list[Section]:
     figures = [figure for figure in report.figures if figure.source not in ORIGINS]
     own = [each for each in (*tables, *figures) if _is_own(study, each)]
     others = [*further, *(each for each in (*tables, *figures) if each not in own)]
-    missing = [f"**{name}** is not here: {reason}" for name, reason in study.missing.items()]
+    missing = [f"**{name}** is not here: {reason.rstrip('.')}." for name, reason in study.missing.items()]
     beyond = [*_claims(report, "own"), *_paragraphs(report.remarks), *map(_block, others)]
     sections = (
         Section("paper", "What the paper claims", _paragraphs(claims)),
@@ -94,7 +94,7 @@ def page_sections(report: StudyReport) -> list[Section]:
 def _is_own(study: Study, each: Table | Drawing) -> bool:
     """Whether it is in the paper: by its name, unless the study says that it goes beyond."""
     name = each.name if isinstance(each, Table) else each.item
-    return bool(IN_PAPER.match(name) or name == UNMEASURED) and not {name, each.title} & {*study.beyond}
+    return bool(IN_PAPER.match(name) or name == UNMEASURED) and not {name, each.name, each.title} & {*study.beyond}
 
 
 def _paragraphs(texts: Iterable[str]) -> list[Block]:

@@ -250,6 +250,8 @@ def own_cells(table: Table) -> Table:
     return replace(table, columns=tuple(compress(table.columns, kept)), rows=rows)
 
 
+SPREAD = re.compile(r"deviation|s\.d\.")
+"""Columns of standard deviations."""
 Pairs = list[tuple[float, float]]
 
 
@@ -266,16 +268,19 @@ class Agreement:
 def agreements(table: Table) -> list[Agreement]:
     """The agreement of each column with the paper's, and of all together if they are of one measure.
 
-    Other people's numbers are compared with the paper's of the last column before that has ours.
+    Other people's numbers are compared with the paper's of the column that their title begins with.
     """
     columns: list[tuple[str, Pairs]] = []
-    printed: list[float | None] = []
+    printed: dict[str, list[float | None]] = {}
     for place, (title, (ours, paper)) in enumerate(zip(table.columns, _holds(table), strict=True)):
         own = [entries[place] for _, entries in table.rows]
-        printed = [each.paper for each in own] if ours and paper else printed
         numbers = [each.ours.value if each.ours else None for each in own] if ours else [each.paper for each in own]
-        pairs = [(a, b) for a, b in zip(numbers, printed, strict=bool(printed)) if a is not None and b is not None]
-        columns.append((title, [pair for pair in pairs if paper and all(map(math.isfinite, pair))]))
+        if ours and paper:
+            printed[title] = [each.paper for each in own]
+        held = max((name for name in printed if paper and title.startswith(name)), key=len, default="")
+        both = zip(numbers, printed.get(held, [None] * len(own)), strict=True)
+        pairs = [(number, other) for number, other in both if number is not None and other is not None]
+        columns.append((title, [pair for pair in pairs if all(map(math.isfinite, pair))]))
     if table.alike:
         columns.insert(0, ("all columns", [pair for _, pairs in columns for pair in pairs]))
     return [_agreement(title, pairs) for title, pairs in columns if len(pairs) >= FEWEST_CELLS]
@@ -295,22 +300,21 @@ def agreement_cells(table: Table, *, by_model: bool = False) -> list[list[str]]:
         by_model: whether there are rows for the agreement within each model, too.
     """
     parts = {"": table}
-    if by_model and "model" in table.head:
-        place = table.head.index("model")
-        parts |= {
-            f", {name}": replace(table, rows=tuple(row for row in table.rows if row[0][place] == name))
-            for name in dict.fromkeys(about[place] for about, _ in table.rows)
-        }
+    places = [place for place, title in enumerate(table.head) if title in ("model", "encoder")]
+    for place in places[:1] if by_model else ():
+        for name in dict.fromkeys(about[place] for about, _ in table.rows):
+            rows = tuple(row for row in table.rows if row[0][place] == name)
+            parts |= {f", {name}": replace(table, rows=rows)} if len(rows) < len(table.rows) else {}
     return [
         [f"{each.of}{part}", str(each.cells), format_number(each.rank), f"{each.difference:+.3f}"]
-        for part, rows in parts.items()
-        for each in agreements(rows)
+        for part, own in parts.items()
+        for each in agreements(own)
     ]
 
 
 def agreement_text(table: Table) -> str:
-    """How far the table agrees with the paper's, in a sentence; "" where too few cells can be compared."""
-    known = agreements(table)[: 1 if table.alike else None]
+    """How far the table agrees with the paper's, in a sentence without deviations; "" if few cells can be compared."""
+    known = [each for each in agreements(table) if not SPREAD.search(each.of)][: 1 if table.alike else None]
     columns = ", ".join(f"{each.of} {format_number(each.rank)} ({each.cells} cells)" for each in known)
     return f"Rank agreement with {table.name} (Spearman): {columns}." if known else ""
 
