@@ -73,8 +73,8 @@ def test_the_table_of_claims_is_current():
     assert claims.claims_page() == claims.PAGE.read_text(encoding="utf-8"), "run `python docs/claims.py`"
 
 
-def test_every_study_has_a_page_of_its_own_and_what_is_kept_is_current():
-    assert {path.stem for path in (DOCS / "papers").glob("*.md")} - {"index"} == set(generate.STUDIES)
+def test_every_page_of_a_paper_is_of_a_study_and_what_is_kept_is_current():
+    assert {path.stem for path in (DOCS / "papers").glob("*.md")} - {"index"} <= set(generate.STUDIES)
     kept = generate.kept_pages()
     assert generate.README in kept and "<!-- end -->" in kept[generate.README]
     stale = [page.name for page, text in kept.items() if page.read_text(encoding="utf-8") != text]

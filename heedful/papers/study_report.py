@@ -110,10 +110,11 @@ def _claim_figures(claims: Sequence[JudgedClaim]) -> Iterator[Figure]:
 
 
 def study_notes(study: Study) -> list[list[str]]:
-    """The paragraphs of `notes.md`: on what the paper claims, where we differ, and where the paper or its code errs."""
+    """The paragraphs of `notes.md`: what the paper claims, where we differ, and where the paper or its code errs."""
     file = resources.files("heedful.papers") / study.folder / "notes.md"
     _, *sections = re.split(r"^## .*$", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    return [[" ".join(part.split()) for part in text.strip().split("\n\n")] for text in sections]
+    paragraphs = [[" ".join(part.split()) for part in text.strip().split("\n\n")] for text in sections]
+    return [*paragraphs, []][:3]  # some papers have no errors that we know of
 
 
 def _report_facts(study: Study, results: Results, workers: int) -> dict[str, str]:

@@ -47,7 +47,7 @@ def test_a_study_is_described_and_its_claims_say_what_they_rest_on():
         assert set(study.scales) == set(SCALES)
         assert (study.folder in PAPERS) == (name != "heedable")  # several papers, none about the same models
         about, differences, errors = study_notes(study)
-        assert len(" ".join(about)) > 200 and differences and errors
+        assert len(" ".join(about)) > 200 and differences
         assert all(paragraph.startswith("**") for paragraph in (*differences, *errors))
         assert not [word for word in ("replicated", "](") if word in " ".join((*about, *differences, *errors))]
         claims = judged_claims(study, Results("small", ()))
